@@ -1,0 +1,14 @@
+//! Quantities the whole lab counts in: [`Time`] in picoseconds, [`Rate`] in bits per second,
+//! [`Bytes`] in bytes. Integers only, so that a result is the same on every machine.
+//!
+//! Text as people write it (`25Gbps`, `32MB`, `1us`) is parsed by [`parse`]; a bare number is refused.
+
+mod bytes;
+pub mod parse;
+mod rate;
+mod time;
+
+pub use bytes::Bytes;
+pub use parse::ParseError;
+pub use rate::{Rate, Serializer};
+pub use time::Time;
