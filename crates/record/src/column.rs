@@ -1,0 +1,243 @@
+//! Columns of a table while they wait to be written, one type for each type of cell.
+//!
+//! Not a data frame: a column only grows, is written and is cleared. Integers are delta-packed and texts
+//! kept in a dictionary (Parquet's `DELTA_BINARY_PACKED` and `RLE_DICTIONARY`), so that a counter that
+//! hardly moves and a name that repeats cost next to nothing.
+
+use indexmap::IndexSet;
+use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::Result;
+use parquet::file::writer::SerializedColumnWriter;
+use parquet::schema::types::Type;
+use std::marker::PhantomData;
+
+/// A column that takes cells.
+pub trait Column: ColumnData + Default {
+    /// What a row holds for it.
+    type Cell<'a>;
+    /// Adds a cell at the end.
+    fn push(&mut self, cell: Self::Cell<'_>);
+}
+
+/// What a file needs to know of a column, whatever its cells are.
+pub trait ColumnData {
+    /// Physical and logical type.
+    fn parquet_type(&self) -> (Physical, Option<LogicalType>);
+    /// How the values are laid out; without one, as a dictionary.
+    fn encoding(&self) -> Option<Encoding>;
+    /// Whether cells may be missing.
+    fn nullable(&self) -> bool {
+        false
+    }
+    /// Writes all cells; `present` says 1 for each cell that has a value and 0 for each that has none.
+    fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()>;
+    /// Forgets all cells.
+    fn clear(&mut self);
+}
+
+/// The schema of a column called `name`.
+pub(crate) fn field(name: &str, column: &dyn ColumnData) -> Result<Type> {
+    let (physical, logical) = column.parquet_type();
+    let repetition = if column.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    Type::primitive_type_builder(name, physical)
+        .with_logical_type(logical)
+        .with_repetition(repetition)
+        .build()
+}
+
+fn write_values<T: DataType>(
+    out: &mut SerializedColumnWriter<'_>,
+    values: &[T::T],
+    present: Option<&[i16]>,
+) -> Result<()> {
+    out.typed::<T>().write_batch(values, present, None).map(|_| ())
+}
+
+/// Counts, sizes in bytes, times in picoseconds.
+#[derive(Debug, Default)]
+pub struct U64(Vec<i64>);
+
+impl Column for U64 {
+    type Cell<'a> = u64;
+    fn push(&mut self, cell: u64) {
+        // Parquet keeps an unsigned number as the signed one of the same bits.
+        self.0.push(cell.cast_signed());
+    }
+}
+
+impl ColumnData for U64 {
+    fn parquet_type(&self) -> (Physical, Option<LogicalType>) {
+        (Physical::INT64, Some(LogicalType::integer(64, false)))
+    }
+    fn encoding(&self) -> Option<Encoding> {
+        Some(Encoding::DELTA_BINARY_PACKED)
+    }
+    fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()> {
+        write_values::<Int64Type>(out, &self.0, present)
+    }
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Traffic classes.
+#[derive(Debug, Default)]
+pub struct U8(Vec<i32>);
+
+impl Column for U8 {
+    type Cell<'a> = u8;
+    fn push(&mut self, cell: u8) {
+        self.0.push(i32::from(cell));
+    }
+}
+
+impl ColumnData for U8 {
+    fn parquet_type(&self) -> (Physical, Option<LogicalType>) {
+        (Physical::INT32, Some(LogicalType::integer(8, false)))
+    }
+    fn encoding(&self) -> Option<Encoding> {
+        Some(Encoding::DELTA_BINARY_PACKED)
+    }
+    fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()> {
+        write_values::<Int32Type>(out, &self.0, present)
+    }
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Ratios.
+#[derive(Debug, Default)]
+pub struct F64(Vec<f64>);
+
+impl Column for F64 {
+    type Cell<'a> = f64;
+    fn push(&mut self, cell: f64) {
+        self.0.push(cell);
+    }
+}
+
+impl ColumnData for F64 {
+    fn parquet_type(&self) -> (Physical, Option<LogicalType>) {
+        (Physical::DOUBLE, None)
+    }
+    fn encoding(&self) -> Option<Encoding> {
+        Some(Encoding::PLAIN)
+    }
+    fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()> {
+        write_values::<DoubleType>(out, &self.0, present)
+    }
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Names and other texts that repeat: each different one is kept once.
+#[derive(Debug, Default)]
+pub struct Text {
+    names: IndexSet<Box<str>>,
+    cells: Vec<u32>,
+}
+
+impl Column for Text {
+    type Cell<'a> = &'a str;
+    fn push(&mut self, cell: &str) {
+        let known = self.names.get_index_of(cell);
+        let index = known.unwrap_or_else(|| self.names.insert_full(cell.into()).0);
+        self.cells.push(u32::try_from(index).expect("fewer names than rows of a part"));
+    }
+}
+
+impl ColumnData for Text {
+    fn parquet_type(&self) -> (Physical, Option<LogicalType>) {
+        (Physical::BYTE_ARRAY, Some(LogicalType::String))
+    }
+    fn encoding(&self) -> Option<Encoding> {
+        None
+    }
+    fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()> {
+        let names: Vec<ByteArray> = self.names.iter().map(|name| ByteArray::from(&**name)).collect();
+        // The copies share the names' memory.
+        let values: Vec<ByteArray> = self.cells.iter().map(|&cell| names[cell as usize].clone()).collect();
+        write_values::<ByteArrayType>(out, &values, present)
+    }
+    fn clear(&mut self) {
+        self.names.clear();
+        self.cells.clear();
+    }
+}
+
+/// A closed set of words, such as a flow's outcomes.
+pub trait Label {
+    /// The word that is written.
+    fn word(&self) -> &'static str;
+}
+
+/// Words of a closed set.
+#[derive(Debug)]
+pub struct Labels<L>(Text, PhantomData<L>);
+
+impl<L> Default for Labels<L> {
+    fn default() -> Self {
+        Labels(Text::default(), PhantomData)
+    }
+}
+
+impl<L: Label> Column for Labels<L> {
+    type Cell<'a> = L;
+    fn push(&mut self, cell: L) {
+        self.0.push(cell.word());
+    }
+}
+
+impl<L> ColumnData for Labels<L> {
+    fn parquet_type(&self) -> (Physical, Option<LogicalType>) {
+        self.0.parquet_type()
+    }
+    fn encoding(&self) -> Option<Encoding> {
+        self.0.encoding()
+    }
+    fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()> {
+        self.0.write(out, present)
+    }
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Cells that may be missing.
+#[derive(Debug, Default)]
+pub struct Nullable<C> {
+    values: C,
+    present: Vec<i16>,
+}
+
+impl<C: Column> Column for Nullable<C> {
+    type Cell<'a> = Option<C::Cell<'a>>;
+    fn push(&mut self, cell: Option<C::Cell<'_>>) {
+        self.present.push(i16::from(cell.is_some()));
+        if let Some(cell) = cell {
+            self.values.push(cell);
+        }
+    }
+}
+
+impl<C: ColumnData> ColumnData for Nullable<C> {
+    fn parquet_type(&self) -> (Physical, Option<LogicalType>) {
+        self.values.parquet_type()
+    }
+    fn encoding(&self) -> Option<Encoding> {
+        self.values.encoding()
+    }
+    fn nullable(&self) -> bool {
+        true
+    }
+    fn write(&self, out: &mut SerializedColumnWriter<'_>, _: Option<&[i16]>) -> Result<()> {
+        self.values.write(out, Some(&self.present))
+    }
+    fn clear(&mut self) {
+        self.values.clear();
+        self.present.clear();
+    }
+}

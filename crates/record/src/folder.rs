@@ -1,0 +1,235 @@
+//! The folder of a run: a marker by which it is recognised, a folder for each table, `summary.json`,
+//! `scenario.json`, captures.
+//!
+//! `summary.json` is written last: a folder without it belongs to a run that did not end. Overwriting
+//! removes the files that a run writes and nothing else.
+
+use crate::capture::Capture;
+use crate::error::{Error, Kept};
+use crate::rows::{
+    DatagramTotals, Events, Flows, FlowsSeries, Hosts, HostsSeries, Jobs, Ports, PortsSeries, Waits,
+};
+use crate::table::{Columns, PART_ROWS, Table};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Makes a folder recognisable as a run's.
+const MARKER: &str = "incast-run.json";
+const SUMMARY: &str = "summary.json";
+const SCENARIO: &str = "scenario.json";
+/// Written beside the tables by the Python package.
+const REPORT: &str = "report.html";
+const CAPTURES: &str = "captures";
+
+/// Version of the folder's layout; readers refuse one that they don't know.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+struct Marker {
+    format: u32,
+    written_by: &'static str,
+}
+
+/// Where a run is written to.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// Makes the folder ready. An empty one may exist already; a run's folder is emptied of what a run
+    /// writes when `overwrite` says so.
+    ///
+    /// # Errors
+    /// When the folder holds something and may not be overwritten, or was not written by a run.
+    pub fn create(path: impl Into<PathBuf>, overwrite: bool) -> Result<RunFolder, Error> {
+        let run = RunFolder { path: path.into() };
+        let failed = |source| Error::io(&run.path, Kept::Nothing, source);
+        fs::create_dir_all(&run.path).map_err(failed)?;
+        if fs::read_dir(&run.path).map_err(failed)?.next().is_some() {
+            if !overwrite {
+                return Err(Error::NotEmpty { path: run.path });
+            }
+            if !run.path.join(MARKER).is_file() {
+                return Err(Error::NotARunFolder { path: run.path, marker: MARKER });
+            }
+            run.clear().map_err(failed)?;
+        }
+        let marker = Marker { format: FORMAT, written_by: concat!("incast ", env!("CARGO_PKG_VERSION")) };
+        run.write_json(MARKER, &marker)?;
+        Ok(run)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All tables, empty.
+    pub fn tables(&self) -> Tables {
+        Tables::new(&self.path, PART_ROWS)
+    }
+
+    /// A capture at `port` (`node:peer`): `captures/<port>.pcapng`.
+    ///
+    /// # Errors
+    /// When the file can't be made.
+    pub fn capture(&self, port: &str) -> Result<Capture, Error> {
+        let folder = self.path.join(CAPTURES);
+        fs::create_dir_all(&folder).map_err(|source| Error::io(&folder, Kept::Nothing, source))?;
+        Capture::create(&folder.join(format!("{}.pcapng", file_name(port))), port)
+    }
+
+    /// Writes `scenario.json`: what was asked for, with every default filled in.
+    ///
+    /// # Errors
+    /// When it can't be written; then nothing of it is there.
+    pub fn write_scenario(&self, scenario: &impl Serialize) -> Result<(), Error> {
+        self.write_json(SCENARIO, scenario)
+    }
+
+    /// Writes `summary.json`, which says that the run has ended: call it last.
+    ///
+    /// # Errors
+    /// When it can't be written; then nothing of it is there.
+    pub fn write_summary(&self, summary: &impl Serialize) -> Result<(), Error> {
+        self.write_json(SUMMARY, summary)
+    }
+
+    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
+        let file = self.path.join(name);
+        let unfinished = self.path.join(unfinished_name(name));
+        let written = serde_json::to_vec_pretty(value).map_err(io::Error::from).and_then(|mut text| {
+            text.push(b'\n');
+            let mut out = File::create(&unfinished)?;
+            out.write_all(&text)?;
+            out.sync_all()?;
+            fs::rename(&unfinished, &file)?;
+            File::open(&self.path)?.sync_all()
+        });
+        written.map_err(|source| {
+            // Best effort: what matters is that the write failed.
+            let _ = fs::remove_file(&unfinished);
+            Error::io(&file, Kept::Nothing, source)
+        })
+    }
+
+    /// Removes what a run writes; the marker stays until the new one replaces it.
+    fn clear(&self) -> io::Result<()> {
+        // The summary first: from here on the folder no longer says that a run has ended.
+        for name in [SUMMARY, SCENARIO, REPORT] {
+            remove_if_there(&self.path.join(name))?;
+            remove_if_there(&self.path.join(unfinished_name(name)))?;
+        }
+        for table in Tables::NAMES {
+            remove_matching(&self.path.join(table), is_part)?;
+        }
+        remove_matching(&self.path.join(CAPTURES), |name| name.ends_with(".pcapng"))
+    }
+}
+
+/// The name under which a file is written until it is whole: hidden, and never with the ending of a whole one.
+pub(crate) fn unfinished_name(name: &str) -> String {
+    format!(".{name}.tmp")
+}
+
+/// `part-00000.parquet`, or the same while it was being written.
+fn is_part(name: &str) -> bool {
+    let name = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp")).unwrap_or(name);
+    let number = name.strip_prefix("part-").and_then(|name| name.strip_suffix(".parquet"));
+    number.is_some_and(|digits| digits.len() >= 5 && digits.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+/// Removes the files of `folder` whose name is `ours`, then the folder if nothing else is in it.
+/// A link to another place is left alone.
+fn remove_matching(folder: &Path, ours: impl Fn(&str) -> bool) -> io::Result<()> {
+    if !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(&ours) && !entry.file_type()?.is_dir() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    match fs::remove_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        other => other,
+    }
+}
+
+fn remove_if_there(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// `port` as a file name on every system; `%` and two hexadecimal digits for other characters, `-` for the colon.
+fn file_name(port: &str) -> String {
+    let mut name = String::new();
+    for byte in port.bytes() {
+        match byte {
+            b':' => name.push('-'),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'#' => {
+                name.push(char::from(byte))
+            }
+            other => name.push_str(&format!("%{other:02x}")),
+        }
+    }
+    name
+}
+
+macro_rules! tables {
+    ($($(#[$doc:meta])* $field:ident: $columns:ty,)*) => {
+        /// Every table of a run. Each can be pushed to on its own; all are written by [`Tables::finish`].
+        #[derive(Debug)]
+        pub struct Tables {
+            $($(#[$doc])* pub $field: Table<$columns>,)*
+        }
+
+        impl Tables {
+            const NAMES: &'static [&'static str] = &[$(<$columns>::TABLE,)*];
+
+            pub(crate) fn new(run: &Path, part_rows: usize) -> Tables {
+                Tables { $($field: Table::new(run, part_rows),)* }
+            }
+
+            /// Writes what waits, small tables first, so that a disk that is nearly full takes as many
+            /// tables as possible. All are tried.
+            ///
+            /// # Errors
+            /// The first failure.
+            pub fn finish(mut self) -> Result<(), Error> {
+                let mut result = Ok(());
+                $(result = result.and(self.$field.finish());)*
+                result
+            }
+        }
+    };
+}
+
+tables! {
+    /// Jobs.
+    jobs: Jobs,
+    /// Hosts.
+    hosts: Hosts,
+    /// Ports.
+    ports: Ports,
+    /// Events.
+    events: Events,
+    /// Datagrams.
+    datagrams: DatagramTotals,
+    /// Waiting times.
+    waits: Waits,
+    /// Flows.
+    flows: Flows,
+    /// Samples of hosts.
+    hosts_series: HostsSeries,
+    /// Samples of ports.
+    ports_series: PortsSeries,
+    /// Samples of flows.
+    flows_series: FlowsSeries,
+}

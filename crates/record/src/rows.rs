@@ -1,0 +1,335 @@
+//! The rows of every table of a run folder. A field is a column of the same name (without a trailing
+//! underscore), its unit is the suffix: `_ps` picoseconds, `_bytes`, `_bps` bits a second.
+//!
+//! Names of jobs, hosts and ports are given as text and written as a dictionary.
+
+use crate::column::{Column, ColumnData, F64, Label, Labels, Nullable, Text, U8, U64};
+use crate::table::Columns;
+
+/// How a flow ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All bytes were read by the receiver.
+    Finished,
+    /// The receiver did not listen.
+    Refused,
+    /// One end aborted.
+    Reset,
+    /// Retransmissions were given up.
+    TimedOut,
+    /// The run ended first.
+    Unfinished,
+}
+
+impl Label for Outcome {
+    fn word(&self) -> &'static str {
+        match self {
+            Outcome::Finished => "finished",
+            Outcome::Refused => "refused",
+            Outcome::Reset => "reset",
+            Outcome::TimedOut => "timed-out",
+            Outcome::Unfinished => "unfinished",
+        }
+    }
+}
+
+/// Whose port it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortKind {
+    /// A host's network interface.
+    Host,
+    /// A switch's port.
+    Switch,
+}
+
+impl Label for PortKind {
+    fn word(&self) -> &'static str {
+        match self {
+            PortKind::Host => "host",
+            PortKind::Switch => "switch",
+        }
+    }
+}
+
+/// A row, its columns and the table's name from one list.
+macro_rules! table {
+    ($(#[$doc:meta])* $table:literal: $row:ident, $columns:ident {
+        $($(#[$field_doc:meta])* $field:ident: $column:ty,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $row<'a> {
+            $($(#[$field_doc])* pub $field: <$column as Column>::Cell<'a>,)*
+        }
+
+        #[doc = concat!("Columns of the table `", $table, "`.")]
+        #[derive(Debug, Default)]
+        pub struct $columns {
+            $($field: $column,)*
+        }
+
+        impl Columns for $columns {
+            const TABLE: &'static str = $table;
+            type Row<'a> = $row<'a>;
+            fn push(&mut self, row: $row<'_>) {
+                $(self.$field.push(row.$field);)*
+            }
+            fn columns(&self) -> Vec<(&'static str, &dyn ColumnData)> {
+                vec![$((stringify!($field).trim_end_matches('_'), &self.$field),)*]
+            }
+            fn clear(&mut self) {
+                $(self.$field.clear();)*
+            }
+        }
+    };
+}
+
+table! {
+    /// A job.
+    "jobs": Job, Jobs {
+        /// Its name.
+        job: Text,
+        /// What it does, as the scenario says it (`incast`, `coflows`…).
+        kind: Text,
+        /// When it began.
+        start_ps: U64,
+        /// When it ended; missing while unfinished.
+        end_ps: Nullable<U64>,
+        /// Flows it opened.
+        flows: U64,
+        /// Bytes that its receivers read.
+        bytes: U64,
+    }
+}
+
+table! {
+    /// A flow: one direction of a stream.
+    "flows": Flow, Flows {
+        /// Its number in the run, from 0.
+        flow: U64,
+        /// The job that opened it.
+        job: Text,
+        /// Ties flows together: a coflow, a round.
+        group: U64,
+        /// Sending host.
+        from: Text,
+        /// Receiving host.
+        to: Text,
+        /// 802.1p class.
+        class: U8,
+        /// Bytes to carry.
+        bytes: U64,
+        /// When it was opened.
+        start_ps: U64,
+        /// When the receiver read the last byte; missing when it never did.
+        end_ps: Nullable<U64>,
+        /// Packets sent, retransmissions included.
+        sent_packets: U64,
+        /// IP bytes sent, retransmissions included.
+        sent_bytes: U64,
+        /// Segments sent again.
+        retransmits: U64,
+        /// Retransmission timeouts.
+        timeouts: U64,
+        /// Times that fast recovery was entered.
+        fast_recoveries: U64,
+        /// Tail loss probes sent.
+        tail_loss_probes: U64,
+        /// Acknowledgements with ECN-Echo that arrived.
+        ece_acks: U64,
+        /// Least round-trip time; missing without a sample.
+        min_rtt_ps: Nullable<U64>,
+        /// Smoothed round-trip time at the end; missing without a sample.
+        srtt_ps: Nullable<U64>,
+        /// How it ended.
+        outcome: Labels<Outcome>,
+    }
+}
+
+table! {
+    /// Datagrams of a job between two hosts.
+    "datagrams": Datagrams, DatagramTotals {
+        /// The job.
+        job: Text,
+        /// Sending host.
+        from: Text,
+        /// Receiving host.
+        to: Text,
+        /// Datagrams sent.
+        sent_packets: U64,
+        /// Payload bytes sent.
+        sent_bytes: U64,
+        /// Datagrams that arrived.
+        received_packets: U64,
+        /// Payload bytes that arrived.
+        received_bytes: U64,
+    }
+}
+
+table! {
+    /// A port: the sending side of one end of a link.
+    "ports": Port, Ports {
+        /// `node:peer`, with `#2` for a second parallel link.
+        port: Text,
+        /// The node that sends.
+        node: Text,
+        /// The node at the other end.
+        peer: Text,
+        /// Whose port it is.
+        kind: Labels<PortKind>,
+        /// Rate at the end of the run.
+        rate_bps: U64,
+        /// Packets sent.
+        sent_packets: U64,
+        /// IP bytes sent.
+        sent_bytes: U64,
+        /// Bytes sent with framing.
+        wire_bytes: U64,
+        /// Time during which a packet was being sent.
+        busy_ps: U64,
+        /// `busy_ps` by the length of the run, 0 to 1.
+        utilisation: F64,
+        /// Packets that were let into the queue.
+        enqueued_packets: U64,
+        /// Packets that arrived from the peer and were discarded before a queue (no route, bad checksum).
+        in_discards: U64,
+        /// Packets discarded on the way out, all `drops_` together.
+        out_discards: U64,
+        /// No room in the port's or the queue's share.
+        drops_tail: U64,
+        /// RED or step marking of packets that are not ECN-capable, and RED above its thresholds.
+        drops_early: U64,
+        /// No room in the shared pool.
+        drops_pool: U64,
+        /// Larger than the link's MTU.
+        drops_mtu: U64,
+        /// The link was down.
+        drops_down: U64,
+        /// Lost on the link by a fault.
+        lost: U64,
+        /// Corrupted on the link by a fault.
+        corrupted: U64,
+        /// Packets marked with congestion experienced.
+        marks: U64,
+        /// Longest queue in IP bytes.
+        queue_max_bytes: U64,
+        /// Longest queue in packets.
+        queue_max_packets: U64,
+        /// Median of the time waited in the queue; missing when nothing was sent.
+        wait_p50_ps: Nullable<U64>,
+        /// 99th percentile of the time waited.
+        wait_p99_ps: Nullable<U64>,
+        /// 99.9th percentile of the time waited.
+        wait_p999_ps: Nullable<U64>,
+        /// Longest time waited.
+        wait_max_ps: Nullable<U64>,
+    }
+}
+
+table! {
+    /// A bucket of a port's histogram of waiting times.
+    "waits": Wait, Waits {
+        /// `node:peer`.
+        port: Text,
+        /// 802.1p class.
+        class: U8,
+        /// The bucket begins here.
+        from_ps: U64,
+        /// The bucket ends before this.
+        to_ps: U64,
+        /// Packets that waited so long.
+        packets: U64,
+    }
+}
+
+table! {
+    /// A host.
+    "hosts": Host, Hosts {
+        /// Its name.
+        host: Text,
+        /// IP bytes sent.
+        sent_bytes: U64,
+        /// IP bytes that arrived.
+        received_bytes: U64,
+        /// Segments sent again.
+        retransmits: U64,
+        /// Retransmission timeouts.
+        timeouts: U64,
+        /// Time that its cores computed, all cores together.
+        core_busy_ps: U64,
+        /// Time that its disk worked.
+        disk_busy_ps: U64,
+        /// Times that it crashed.
+        crashes: U64,
+    }
+}
+
+table! {
+    /// A sample of a port; what is counted is counted since the sample before.
+    "ports_series": PortSample, PortsSeries {
+        /// When.
+        time_ps: U64,
+        /// `node:peer`.
+        port: Text,
+        /// 802.1p class; missing: all classes together.
+        class: Nullable<U8>,
+        /// Queue length now, in IP bytes.
+        queue_bytes: U64,
+        /// Queue length now, in packets.
+        queue_packets: U64,
+        /// IP bytes sent.
+        sent_bytes: U64,
+        /// Packets discarded.
+        drops: U64,
+        /// Packets marked.
+        marks: U64,
+    }
+}
+
+table! {
+    /// A sample of a flow.
+    "flows_series": FlowSample, FlowsSeries {
+        /// When.
+        time_ps: U64,
+        /// Its number, as in `flows`.
+        flow: U64,
+        /// Congestion window now.
+        cwnd_bytes: U64,
+        /// Sent and not known to have left the network.
+        in_flight_bytes: U64,
+        /// Smoothed round-trip time; missing without a sample.
+        srtt_ps: Nullable<U64>,
+        /// Bytes acknowledged since the flow began.
+        acked_bytes: U64,
+    }
+}
+
+table! {
+    /// A sample of a host; what is counted is counted since the sample before.
+    "hosts_series": HostSample, HostsSeries {
+        /// When.
+        time_ps: U64,
+        /// Its name.
+        host: Text,
+        /// IP bytes sent.
+        sent_bytes: U64,
+        /// IP bytes that arrived.
+        received_bytes: U64,
+        /// Time that its cores computed, all cores together.
+        core_busy_ps: U64,
+        /// Time that its disk worked.
+        disk_busy_ps: U64,
+    }
+}
+
+table! {
+    /// Something that happened to the cluster: a fault that was applied. Drops of packets are counted, not told.
+    "events": Event, Events {
+        /// When.
+        time_ps: U64,
+        /// What, as the scenario says it (`link-down`).
+        what: Text,
+        /// Host, or link as `a:b`.
+        where_: Text,
+    }
+}

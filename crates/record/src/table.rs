@@ -1,0 +1,162 @@
+//! One table of a run: a folder of Parquet files, `part-00000.parquet`, `part-00001.parquet`…
+//!
+//! Rows wait in columns. When they fill a part, or at the end, the part is written under a hidden name,
+//! synced and renamed: a part is there whole or not at all, so a kill or a full disk costs only the rows
+//! that waited. Bytes depend on the rows alone.
+
+use crate::column::{self, ColumnData};
+use crate::error::{Error, Kept};
+use crate::folder::unfinished_name;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, Type};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows of a part.
+pub(crate) const PART_ROWS: usize = 1 << 18;
+
+/// Named in every file; a fixed text, so that bytes depend on the rows alone.
+const CREATED_BY: &str = "incast-record";
+
+/// All columns of a table.
+pub trait Columns: Default {
+    /// The table's name: its folder.
+    const TABLE: &'static str;
+    /// A row.
+    type Row<'a>;
+    /// Adds a row at the end.
+    fn push(&mut self, row: Self::Row<'_>);
+    /// Names and contents.
+    fn columns(&self) -> Vec<(&'static str, &dyn ColumnData)>;
+    /// Forgets all rows.
+    fn clear(&mut self);
+}
+
+/// A table that is being written.
+#[derive(Debug)]
+pub struct Table<C: Columns> {
+    folder: PathBuf,
+    part_rows: usize,
+    waiting: C,
+    waiting_rows: usize,
+    parts: u32,
+    rows: u64,
+    failed: bool,
+}
+
+impl<C: Columns> Table<C> {
+    /// A table in the run folder `run`; nothing is written yet.
+    pub(crate) fn new(run: &Path, part_rows: usize) -> Table<C> {
+        let folder = run.join(C::TABLE);
+        Table { folder, part_rows, waiting: C::default(), waiting_rows: 0, parts: 0, rows: 0, failed: false }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// When the row fills a part that can't be written. That is told once; the table then ignores all
+    /// further rows, so that what is readable is its beginning without a gap.
+    pub fn push(&mut self, row: C::Row<'_>) -> Result<(), Error> {
+        if self.failed {
+            return Ok(());
+        }
+        self.waiting.push(row);
+        self.waiting_rows += 1;
+        if self.waiting_rows == self.part_rows { self.write_part() } else { Ok(()) }
+    }
+
+    /// Rows that are in finished parts.
+    pub fn written_rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Writes what waits. A table without rows gets one part without rows, for its schema.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        let needed = self.waiting_rows > 0 || self.parts == 0;
+        if needed && !self.failed { self.write_part() } else { Ok(()) }
+    }
+
+    fn write_part(&mut self) -> Result<(), Error> {
+        let name = format!("part-{:05}.parquet", self.parts);
+        let file = self.folder.join(&name);
+        let rows = self.waiting_rows as u64;
+        let result = self.write_file(&file, &self.folder.join(unfinished_name(&name)));
+        self.waiting.clear();
+        self.waiting_rows = 0;
+        result.map_err(|source| {
+            self.failed = true;
+            let kept = Kept::Table { table: C::TABLE, rows: self.rows, lost: rows };
+            Error::io(&file, kept, source)
+        })?;
+        self.parts += 1;
+        self.rows += rows;
+        Ok(())
+    }
+
+    fn write_file(&self, file: &Path, unfinished: &Path) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let result = self.encode(File::create(unfinished)?).and_then(|()| fs::rename(unfinished, file));
+        if result.is_err() {
+            // Room for what is still to be written; that it fails too adds nothing to know.
+            let _ = fs::remove_file(unfinished);
+        }
+        result?;
+        File::open(&self.folder)?.sync_all()
+    }
+
+    fn encode(&self, file: File) -> io::Result<()> {
+        let columns = self.waiting.columns();
+        let encoded = encode(C::TABLE, &columns, file).map_err(into_io)?;
+        encoded.sync_all()
+    }
+}
+
+/// Writes `columns` as one row group and returns the file.
+fn encode(table: &str, columns: &[(&str, &dyn ColumnData)], file: File) -> parquet::errors::Result<File> {
+    let fields: Result<_, _> =
+        columns.iter().map(|(name, data)| column::field(name, *data).map(Arc::new)).collect();
+    let schema = Type::group_type_builder(table).with_fields(fields?).build()?;
+    let mut out = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties(columns)))?;
+    let mut group = out.next_row_group()?;
+    for (_, data) in columns {
+        let mut column = group.next_column()?.expect("the schema has a column for each");
+        data.write(&mut column, None)?;
+        column.close()?;
+    }
+    group.close()?;
+    out.into_inner()
+}
+
+fn properties(columns: &[(&str, &dyn ColumnData)]) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_created_by(CREATED_BY.into())
+        .set_compression(Compression::SNAPPY)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true);
+    for (name, data) in columns {
+        let path = ColumnPath::from(*name);
+        properties = match data.encoding() {
+            Some(encoding) => properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, encoding),
+            None => properties.set_column_dictionary_enabled(path, true),
+        };
+    }
+    properties.build()
+}
+
+/// The failure of the file system that the Parquet library met.
+fn into_io(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(io) => *io,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    }
+}
