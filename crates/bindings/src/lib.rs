@@ -1,1 +1,13 @@
-//! The Python extension module `incast._core`; thin.
+//! The Python extension module `incast._core`: what the Python package needs of the Rust crates.
+//!
+//! Thin: it turns JSON and numbers into calls and errors into exceptions, and decides nothing itself.
+
+mod quantity;
+
+use pyo3::prelude::*;
+
+/// The module `incast._core`.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    quantity::register(module)
+}
