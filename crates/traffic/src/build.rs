@@ -1,0 +1,96 @@
+//! From a checked job to one process a host.
+
+use crate::background::{self, Datagrams, Span, Streams, Target};
+use crate::incast::{Aggregator, Worker};
+use crate::peer::Peer;
+use crate::plan::{self, Plan};
+use crate::source::Source;
+use crate::{Carrier, HostInfo, Job, JobError, job};
+use process::{HostId, Process};
+use rand::Rng;
+use std::collections::{BTreeMap, BTreeSet};
+use units::{Rate, Time};
+
+/// The processes of a job, by host.
+pub type Processes = Vec<(HostId, Box<dyn Process>)>;
+
+/// Checks `job` against the topology's `hosts`, draws what is random from `rng`, and returns one
+/// process a host that takes part, in the order of hosts. All of them use `port`, for TCP or UDP:
+/// jobs that run at the same time need different ones.
+pub fn build(job: &Job, hosts: &[HostInfo], rng: &mut dyn Rng, port: u16) -> Result<Processes, JobError> {
+    job.check(hosts)?;
+    let unlimited = usize::MAX;
+    Ok(match job {
+        Job::Bulk { pairs, bytes } => peers(plan::bulk(pairs, *bytes), unlimited, port),
+        Job::Incast { senders, receiver, bytes, rounds } => incast(senders, *receiver, *bytes, *rounds, port),
+        Job::Permutation { hosts, bytes } => peers(plan::permutation(hosts, *bytes, rng), unlimited, port),
+        Job::AllToAll { hosts, bytes, parallel } => {
+            peers(plan::all_to_all(hosts, *bytes), *parallel as usize, port)
+        }
+        Job::Load { hosts: members, sizes, load, duration } => {
+            let rate = job::total_rate(members, hosts);
+            peers(plan::load(members, rate, sizes, *load, *duration, rng), unlimited, port)
+        }
+        Job::Replay { flows } => peers(plan::replay(flows), unlimited, port),
+        Job::Coflows { coflows } => peers(plan::coflows(coflows), unlimited, port),
+        Job::Background { pairs, rate, over, duration } => {
+            let background = Background { rate: *rate, over: *over, duration: *duration, port };
+            background.processes(pairs, hosts, rng)
+        }
+    })
+}
+
+fn peers(mut plan: Plan, parallel: usize, port: u16) -> Processes {
+    let receivers = plan.values().flatten().map(|flow| flow.to);
+    let members: BTreeSet<HostId> = receivers.chain(plan.keys().copied()).collect();
+    let peer = |host| {
+        let flows = plan.remove(&host).unwrap_or_default();
+        (host, Box::new(Peer::new(port, Source::new(flows, parallel, port))) as Box<dyn Process>)
+    };
+    members.into_iter().map(peer).collect()
+}
+
+fn incast(senders: &[HostId], receiver: HostId, bytes: u64, rounds: u32, port: u16) -> Processes {
+    let worker = |&host| (host, Box::new(Worker::new(port, receiver, bytes)) as Box<dyn Process>);
+    let mut processes: Processes = senders.iter().map(worker).collect();
+    processes.push((receiver, Box::new(Aggregator::new(port, senders.to_vec(), bytes, rounds))));
+    processes.sort_by_key(|(host, _)| *host);
+    processes
+}
+
+/// Background traffic's settings.
+struct Background {
+    rate: Rate,
+    over: Carrier,
+    duration: Option<Time>,
+    port: u16,
+}
+
+impl Background {
+    fn processes(&self, pairs: &[(HostId, HostId)], hosts: &[HostInfo], rng: &mut dyn Rng) -> Processes {
+        let mut targets: BTreeMap<HostId, Vec<Target>> = BTreeMap::new();
+        for &(from, to) in pairs {
+            let interval = self.interval(hosts[from.0 as usize]);
+            let phase = interval.mul_div(rng.next_u64() >> 32, 1 << 32);
+            targets.entry(from).or_default().push(Target { to, phase });
+            targets.entry(to).or_default();
+        }
+        let process = |(host, targets): (HostId, _)| (host, self.process(hosts[host.0 as usize], targets));
+        targets.into_iter().map(process).collect()
+    }
+
+    fn interval(&self, host: HostInfo) -> Time {
+        match self.over {
+            Carrier::Udp => background::datagram_interval(host.mtu, self.rate),
+            Carrier::Tcp => background::stream_interval(host.mtu, self.rate),
+        }
+    }
+
+    fn process(&self, host: HostInfo, targets: Vec<Target>) -> Box<dyn Process> {
+        let span = Span::new(self.duration);
+        match self.over {
+            Carrier::Udp => Box::new(Datagrams::new(self.port, host.mtu, self.rate, targets, span)),
+            Carrier::Tcp => Box::new(Streams::new(self.port, host.mtu, self.rate, targets, span)),
+        }
+    }
+}

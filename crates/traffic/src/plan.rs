@@ -1,0 +1,123 @@
+//! Pure functions from a job's parameters to a plan: who sends how much to whom, and when.
+//!
+//! A plan says nothing of how flows are carried out; `source` does that.
+
+use crate::{Cdf, Coflow, Flow, draw};
+use process::HostId;
+use rand::Rng;
+use std::collections::BTreeMap;
+use units::{Rate, Time};
+
+/// A flow that a host is to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// When it begins, since the job's start.
+    pub at: Time,
+    /// The receiver.
+    pub to: HostId,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Ties flows together.
+    pub group: u64,
+}
+
+/// The flows of each sending host, sorted by time.
+pub type Plan = BTreeMap<HostId, Vec<Planned>>;
+
+/// One flow a pair, all at once.
+pub fn bulk(pairs: &[(HostId, HostId)], bytes: u64) -> Plan {
+    let mut plan = Plan::new();
+    for &(from, to) in pairs {
+        plan.entry(from).or_default().push(Planned { at: Time::ZERO, to, bytes, group: 0 });
+    }
+    plan
+}
+
+/// Every host sends to one other and receives from one other: a derangement drawn uniformly.
+/// Takes at least two hosts.
+pub fn permutation(hosts: &[HostId], bytes: u64, rng: &mut dyn Rng) -> Plan {
+    let receivers = derangement(hosts.len(), rng);
+    let pairs: Vec<_> = receivers.iter().enumerate().map(|(i, &to)| (hosts[i], hosts[to])).collect();
+    bulk(&pairs, bytes)
+}
+
+/// Shuffles until no element is in its place: that keeps the draw uniform over all derangements,
+/// and takes e shuffles on average.
+fn derangement(n: usize, rng: &mut dyn Rng) -> Vec<usize> {
+    assert!(n >= 2, "one host has nobody to send to");
+    loop {
+        let mut order: Vec<usize> = (0..n).collect();
+        for i in (1..n).rev() {
+            order.swap(i, draw::index(rng, i + 1));
+        }
+        if order.iter().enumerate().all(|(i, &to)| i != to) {
+            return order;
+        }
+    }
+}
+
+/// Every host sends to every other in rotated order, host i to i+1, i+2 and so on, so that hosts
+/// in step never meet at one receiver.
+pub fn all_to_all(hosts: &[HostId], bytes: u64) -> Plan {
+    let to = |i: usize| Planned { at: Time::ZERO, to: hosts[i % hosts.len()], bytes, group: 0 };
+    hosts.iter().enumerate().map(|(i, &from)| (from, (i + 1..i + hosts.len()).map(to).collect())).collect()
+}
+
+/// Mean time between arrivals, in picoseconds, that offers `load` times `rate` in flows of `sizes`.
+pub(crate) fn mean_gap_ps(rate: Rate, sizes: &Cdf, load: f64) -> f64 {
+    sizes.mean() * 8.0 * 1e12 / (rate.as_bps() as f64 * load)
+}
+
+/// Flows between random pairs of different hosts, every pair equally likely. Arrivals are Poisson,
+/// at the rate that offers `load` times `rate` (the sum of the hosts' link rates) in bytes of flows.
+/// Takes at least two hosts.
+pub fn load(hosts: &[HostId], rate: Rate, sizes: &Cdf, load: f64, duration: Time, rng: &mut dyn Rng) -> Plan {
+    let gap = mean_gap_ps(rate, sizes, load);
+    let mut plan = Plan::new();
+    let mut at = Time::ZERO;
+    loop {
+        at = at.saturating_add(Time::from_ps(draw::exponential(rng, gap)));
+        if at >= duration {
+            return plan;
+        }
+        let (from, to) = draw::pair(rng, hosts.len());
+        let flow = Planned { at, to: hosts[to], bytes: sizes.draw(rng), group: 0 };
+        plan.entry(hosts[from]).or_default().push(flow);
+    }
+}
+
+/// The given flows, sorted; those of one time stay in the order given.
+pub fn replay(flows: &[Flow]) -> Plan {
+    let mut plan = Plan::new();
+    for &Flow { at, from, to, bytes, group } in flows {
+        plan.entry(from).or_default().push(Planned { at, to, bytes, group });
+    }
+    sorted(plan)
+}
+
+/// Every mapper of a coflow sends each reducer an equal part of what that reducer receives; the
+/// first mappers send a byte more where it does not divide. A part of no bytes is no flow.
+pub fn coflows(coflows: &[Coflow<HostId>]) -> Plan {
+    let mut plan = Plan::new();
+    for coflow in coflows {
+        let mappers = coflow.mappers.len() as u64;
+        for (i, &from) in (0u64..).zip(&coflow.mappers) {
+            let flows = plan.entry(from).or_default();
+            for &(to, bytes) in &coflow.reducers {
+                let bytes = bytes / mappers + u64::from(i < bytes % mappers);
+                if bytes > 0 {
+                    flows.push(Planned { at: coflow.at, to, bytes, group: coflow.id });
+                }
+            }
+        }
+    }
+    sorted(plan)
+}
+
+fn sorted(mut plan: Plan) -> Plan {
+    for flows in plan.values_mut() {
+        flows.sort_by_key(|flow| flow.at);
+        flows.shrink_to_fit();
+    }
+    plan
+}

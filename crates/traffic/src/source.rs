@@ -1,0 +1,124 @@
+//! The sending side of a host: opens each planned flow at its time, and sees it through.
+
+use crate::plan::Planned;
+use crate::stream::{self, Outgoing};
+use process::{Addr, Context, Event, HostId, StreamId};
+use std::collections::BTreeMap;
+use units::Time;
+
+/// The only timer: the next flow is due.
+const NEXT_FLOW: u64 = 0;
+
+/// A flow under way.
+#[derive(Debug)]
+struct Open {
+    to: HostId,
+    outgoing: Outgoing,
+}
+
+/// Sends the flows of a plan, in their order. A flow that fails is not repeated: the driver's record says why.
+#[derive(Debug)]
+pub(crate) struct Source {
+    port: u16,
+    plan: Vec<Planned>,
+    next: usize,
+    /// Flows that may be open at a time.
+    parallel: usize,
+    open: BTreeMap<StreamId, Open>,
+    /// When the job began: a restart of the host does not move it.
+    begun: Option<Time>,
+    timer_set: bool,
+    finished: bool,
+}
+
+impl Source {
+    /// A source of `plan`'s flows to `port`, with at most `parallel` open at a time.
+    pub fn new(plan: Vec<Planned>, parallel: usize, port: u16) -> Source {
+        Source {
+            port,
+            plan,
+            next: 0,
+            parallel,
+            open: BTreeMap::new(),
+            begun: None,
+            timer_set: false,
+            finished: false,
+        }
+    }
+
+    /// Whether this source opened `stream`.
+    pub fn owns(&self, stream: StreamId) -> bool {
+        self.open.contains_key(&stream)
+    }
+
+    /// Handles an event that is the job's start or concerns what this source asked for.
+    pub fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+        match event {
+            Event::Start => self.start(cx),
+            Event::Timer { token: NEXT_FLOW } => self.timer_set = false,
+            Event::Writable { stream } => {
+                if let Some(open) = self.open.get_mut(&stream) {
+                    open.outgoing.resume(stream, cx);
+                }
+                return;
+            }
+            // A receiver has nothing to say; reading it keeps the stream from clogging.
+            Event::Readable { stream } if self.owns(stream) => {
+                stream::drain(stream, cx);
+                return;
+            }
+            Event::Closed { stream, .. } => {
+                self.open.remove(&stream);
+            }
+            Event::PeerLost { host } => self.give_up(host, cx),
+            _ => return,
+        }
+        self.go_on(cx);
+    }
+
+    /// After a restart the flows that were open are lost, and those that fell due meanwhile begin.
+    fn start(&mut self, cx: &mut dyn Context) {
+        self.begun.get_or_insert(cx.now());
+        self.open.clear();
+        self.timer_set = false;
+        self.finished = false;
+    }
+
+    fn give_up(&mut self, host: HostId, cx: &mut dyn Context) {
+        self.open.retain(|stream, open| {
+            if open.to == host {
+                cx.abort(*stream);
+            }
+            open.to != host
+        });
+    }
+
+    /// Opens what is due, sets the timer for what is not, and finishes after the last flow.
+    fn go_on(&mut self, cx: &mut dyn Context) {
+        let Some(begun) = self.begun else { return };
+        while self.open.len() < self.parallel && self.next < self.plan.len() {
+            let flow = self.plan[self.next];
+            let due = begun.saturating_add(flow.at);
+            let wait = due.saturating_sub(cx.now());
+            if wait > Time::ZERO {
+                if !self.timer_set {
+                    self.timer_set = true;
+                    cx.set_timer(NEXT_FLOW, wait);
+                }
+                return;
+            }
+            self.next += 1;
+            self.send(flow, cx);
+        }
+        if self.next == self.plan.len() && self.open.is_empty() && !self.finished {
+            self.finished = true;
+            cx.finish();
+        }
+    }
+
+    fn send(&mut self, flow: Planned, cx: &mut dyn Context) {
+        let stream = cx.open(Addr { host: flow.to, port: self.port }, flow.group);
+        let outgoing = Outgoing::begin(process::Payload::Zeros(flow.bytes), stream, cx);
+        self.open.insert(stream, Open { to: flow.to, outgoing });
+    }
+}
