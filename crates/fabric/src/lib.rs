@@ -1,1 +1,34 @@
-//! placeholder
+//! The network as a clockless model: links, ports, buffers, queue disciplines, schedulers, routes.
+//!
+//! Nothing here reads a clock or owns a socket. A driver hands in a packet and the time, and is told
+//! through [`Driver`] when to come back and what was discarded, so virtual time and wall time drive
+//! the same code. For each port a driver keeps the times it was asked for and then calls
+//! [`Fabric::arrive`] (a packet reaches the far end) or [`Fabric::transmit`] (the transmitter is free).
+//!
+//! What a packet carries (`B`) is the driver's: the simulator puts a transport header there,
+//! emulation a handle to real bytes.
+
+mod buffer;
+mod config;
+mod counters;
+mod discipline;
+mod fabric;
+mod fault;
+mod fifo;
+mod packet;
+mod port;
+mod red;
+mod ring;
+mod routing;
+mod scheduled;
+pub mod topology;
+mod waits;
+
+pub use config::{Buffer, Depth, Framing, Queue, RedConfig, Scheduler, SwitchConfig};
+pub use counters::{Counters, Sample};
+pub use fabric::{Driver, Fabric, PortEvent};
+pub use packet::{Discard, Ecn, Packet};
+pub use port::PortId;
+pub use routing::{Route, flow_hash};
+pub use topology::{Graph, Link, LinkProps, NodeId};
+pub use waits::Waits;

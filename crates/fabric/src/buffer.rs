@@ -1,0 +1,125 @@
+//! Shared buffer memory with dynamic thresholds: Choudhury & Hahne, "Dynamic Queue Length
+//! Thresholds for Shared-Memory Packet Switches", IEEE/ACM ToN 6(2), 1998.
+//!
+//! A queue may hold its reserve, and beyond it as much as `alpha` times the shared memory that is free.
+
+use crate::packet::Discard;
+use units::Bytes;
+
+/// The memory of one switch.
+#[derive(Clone, Debug)]
+pub(crate) struct Pool {
+    alpha: f64,
+    reserve: u64,
+    cell: u64,
+    /// What the reserves leave.
+    shared: u64,
+    used: u64,
+}
+
+impl Pool {
+    /// A pool of `size` for `queues` queues.
+    pub(crate) fn new(size: Bytes, alpha: f64, reserve: Bytes, cell: Bytes, queues: u64) -> Pool {
+        let shared = size.get().saturating_sub(reserve.get().saturating_mul(queues));
+        Pool { alpha, reserve: reserve.get(), cell: cell.get().max(1), shared, used: 0 }
+    }
+
+    /// Memory that a packet takes.
+    pub(crate) fn cells(&self, bytes: u16) -> u64 {
+        u64::from(bytes).next_multiple_of(self.cell)
+    }
+
+    /// Takes `cells` for a queue that holds `queue`.
+    pub(crate) fn take(&mut self, queue: u64, cells: u64) -> Result<(), Discard> {
+        let before = queue.saturating_sub(self.reserve);
+        let after = (queue + cells).saturating_sub(self.reserve);
+        let free = self.shared - self.used;
+        if after > 0 {
+            if after as f64 > self.alpha * free as f64 {
+                return Err(Discard::Tail);
+            }
+            if after - before > free {
+                return Err(Discard::Pool);
+            }
+        }
+        self.used += after - before;
+        Ok(())
+    }
+
+    /// Gives back `cells` of a queue that held `queue`.
+    pub(crate) fn give(&mut self, queue: u64, cells: u64) {
+        let before = queue.saturating_sub(self.reserve);
+        let after = (queue - cells).saturating_sub(self.reserve);
+        self.used -= before - after;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(pool: &mut Pool, queues: &mut [u64]) {
+        loop {
+            let mut any = false;
+            for queue in queues.iter_mut() {
+                if pool.take(*queue, 100).is_ok() {
+                    *queue += 100;
+                    any = true;
+                }
+            }
+            if !any {
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn hot_queues_reach_the_papers_share() {
+        // S queues that overflow each get alpha·B / (1 + alpha·S): equation (4).
+        for (alpha, hot) in [(8.0, 1), (1.0, 1), (1.0, 4), (0.5, 10)] {
+            let mut pool = Pool::new(Bytes::new(24_000_000), alpha, Bytes::new(0), Bytes::new(1), 64);
+            let mut queues = vec![0; hot];
+            fill(&mut pool, &mut queues);
+            let expected = alpha * 24e6 / (1.0 + alpha * hot as f64);
+            for queue in queues {
+                assert!((queue as f64 - expected).abs() < 1_000.0 * alpha, "{queue} for {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_reserve_is_there_when_the_pool_is_full() {
+        let mut pool = Pool::new(Bytes::new(100_000), 64.0, Bytes::new(1_000), Bytes::new(1), 4);
+        let mut hog = 0;
+        while pool.take(hog, 100).is_ok() {
+            hog += 100;
+        }
+        let mut other = 0;
+        while other < 1_000 {
+            assert_eq!(pool.take(other, 100), Ok(()));
+            other += 100;
+        }
+    }
+
+    #[test]
+    fn what_is_given_back_is_what_was_taken() {
+        let mut pool = Pool::new(Bytes::new(50_000), 1.0, Bytes::new(700), Bytes::new(256), 2);
+        let mut queue = 0;
+        let mut taken = Vec::new();
+        while pool.take(queue, pool.cells(1500)).is_ok() {
+            queue += pool.cells(1500);
+            taken.push(pool.cells(1500));
+        }
+        assert_eq!(taken[0], 1536);
+        for cells in taken {
+            pool.give(queue, cells);
+            queue -= cells;
+        }
+        assert_eq!((queue, pool.used()), (0, 0));
+    }
+}

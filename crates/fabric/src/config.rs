@@ -1,0 +1,127 @@
+//! What can be set at a switch.
+
+use units::Bytes;
+
+/// A queue length, in bytes or packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// IP bytes.
+    Bytes(u64),
+    /// Packets.
+    Packets(u64),
+}
+
+impl Depth {
+    /// As (bytes, packets), the other one unlimited.
+    pub(crate) fn limits(self) -> (u64, u32) {
+        match self {
+            Depth::Bytes(n) => (n, u32::MAX),
+            Depth::Packets(n) => (u64::MAX, u32::try_from(n).unwrap_or(u32::MAX)),
+        }
+    }
+
+    /// Length of a queue in this unit.
+    pub(crate) fn of(self, bytes: u64, packets: u32) -> f64 {
+        match self {
+            Depth::Bytes(_) => bytes as f64,
+            Depth::Packets(_) => f64::from(packets),
+        }
+    }
+
+    pub(crate) fn value(self) -> f64 {
+        match self {
+            Depth::Bytes(n) | Depth::Packets(n) => n as f64,
+        }
+    }
+}
+
+/// How buffer memory is shared among the queues of a switch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Buffer {
+    /// Each port has its own room, not counting the packet that is being sent.
+    Static(Depth),
+    /// One pool with dynamic thresholds (Choudhury & Hahne 1998).
+    Shared {
+        /// The pool, reserves included.
+        size: Bytes,
+        /// Threshold factor.
+        alpha: f64,
+        /// Guaranteed to each queue.
+        reserve: Bytes,
+        /// Memory is given in multiples of it.
+        cell: Bytes,
+    },
+}
+
+/// What happens to a packet on entering a queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Queue {
+    /// Accept while there is room.
+    TailDrop,
+    /// Mark above an instantaneous length: RFC 8257's K.
+    Step(Depth),
+    /// Random early detection.
+    Red(RedConfig),
+}
+
+/// Random early detection (Floyd & Jacobson 1993).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedConfig {
+    /// `min_th`.
+    pub min: Depth,
+    /// `max_th`, in the unit of `min`.
+    pub max: Depth,
+    /// `max_p`.
+    pub max_p: f64,
+    /// `w_q`.
+    pub weight: f64,
+    /// Probability rises from `max_p` to 1 between `max` and twice `max`.
+    pub gentle: bool,
+    /// Marks ECN-capable packets between the thresholds instead of dropping them.
+    pub ecn: bool,
+}
+
+/// Which queue of a port is served next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scheduler {
+    /// One queue for all classes.
+    Fifo,
+    /// Enhanced transmission selection, 802.1Qaz.
+    Ets {
+        /// Bit c set: class c is strict; higher classes go first.
+        strict: u8,
+        /// Weights of the other classes, above zero.
+        weights: [u32; 8],
+    },
+}
+
+/// A switch's settings, the same on all its ports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchConfig {
+    /// Where packets wait.
+    pub buffer: Buffer,
+    /// Queue discipline a class (under [`Scheduler::Fifo`] that of class 0 counts for all).
+    pub queues: [Queue; 8],
+    /// Which queue is served next.
+    pub scheduler: Scheduler,
+}
+
+/// What a packet costs on the wire: `max(ip_bytes, min_payload) + overhead`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Bytes beyond the payload.
+    pub overhead: u32,
+    /// A shorter payload is padded to it.
+    pub min_payload: u32,
+}
+
+impl Framing {
+    /// Ethernet: preamble and delimiter 8, header 14, FCS 4, gap 12; payloads of at least 46 bytes (802.3).
+    pub const ETHERNET: Framing = Framing { overhead: 38, min_payload: 46 };
+
+    /// Bytes on the wire for an IP packet.
+    #[inline]
+    pub fn wire_bytes(self, ip_bytes: u16) -> u32 {
+        u32::from(ip_bytes).max(self.min_payload) + self.overhead
+    }
+}

@@ -1,0 +1,53 @@
+//! What happens to a packet on entering a queue: tail drop, step marking or RED.
+
+use crate::config::Queue;
+use crate::red::Red;
+use units::Time;
+
+/// A queue discipline's decision on a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Accept,
+    Mark,
+    Drop,
+}
+
+/// A queue discipline with its state.
+#[derive(Clone, Debug)]
+pub(crate) enum Discipline {
+    Tail,
+    Step { bytes: u64, packets: u32 },
+    Red(Box<Red>),
+}
+
+impl Discipline {
+    pub(crate) fn new(queue: Queue, typical: Time, seed: u64) -> Discipline {
+        match queue {
+            Queue::TailDrop => Discipline::Tail,
+            Queue::Step(threshold) => {
+                let (bytes, packets) = threshold.limits();
+                Discipline::Step { bytes, packets }
+            }
+            Queue::Red(config) => Discipline::Red(Box::new(Red::new(config, typical, seed))),
+        }
+    }
+
+    /// Decides on a packet that finds `bytes` in `packets` waiting.
+    pub(crate) fn admit(&mut self, now: Time, bytes: u64, packets: u32, capable: bool) -> Verdict {
+        match self {
+            Discipline::Tail => Verdict::Accept,
+            Discipline::Step { bytes: k, packets: n } if bytes <= *k && packets <= *n => Verdict::Accept,
+            // RFC 8257, section 3.1, marks; who can't be marked is dropped (RFC 3168, section 5).
+            Discipline::Step { .. } if capable => Verdict::Mark,
+            Discipline::Step { .. } => Verdict::Drop,
+            Discipline::Red(red) => red.admit(now, bytes, packets, capable),
+        }
+    }
+
+    /// The queue has become empty at `now`.
+    pub(crate) fn idle(&mut self, now: Time) {
+        if let Discipline::Red(red) = self {
+            red.idle(now);
+        }
+    }
+}

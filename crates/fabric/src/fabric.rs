@@ -1,0 +1,276 @@
+//! The fabric: all ports of a topology, and what happens to a packet at each.
+
+use crate::buffer::Pool;
+use crate::config::{Buffer, Framing, Queue, Scheduler, SwitchConfig};
+use crate::counters::{Counters, Sample};
+use crate::discipline::Discipline;
+use crate::packet::{Discard, Packet};
+use crate::port::{Port, PortId, flag};
+use crate::ring::Ring;
+use crate::routing::{Route, Routing};
+use crate::scheduled::{Classes, Waiting};
+use crate::topology::{Graph, LinkProps, NodeId};
+use crate::waits::Waits;
+use units::{Bytes, Rate, Time};
+
+/// What a port wants to be called back for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortEvent {
+    /// Call [`Fabric::transmit`]: the transmitter is free.
+    Transmit(PortId),
+    /// Call [`Fabric::arrive`]: a packet reaches the far end.
+    Arrive(PortId),
+}
+
+/// What the fabric needs of whoever drives it.
+pub trait Driver<B> {
+    /// Call back at `at`. A port has at most one live event of each kind; a stale one does no harm.
+    fn schedule(&mut self, at: Time, event: PortEvent);
+    /// `packet` is gone.
+    fn discard(&mut self, now: Time, port: PortId, packet: &Packet<B>, reason: Discard);
+    /// `packet` leaves by a captured port at `start`, which may lie ahead.
+    fn sent(&mut self, start: Time, port: PortId, packet: &Packet<B>);
+}
+
+/// The network.
+pub struct Fabric<B> {
+    pub(crate) ports: Vec<Port<B>>,
+    /// Queues of scheduled ports, by port and class.
+    pub(crate) queues: Vec<Vec<Ring<Waiting<B>>>>,
+    pub(crate) pools: Vec<Pool>,
+    pub(crate) routing: Routing,
+    pub(crate) framing: Framing,
+    hosts: u32,
+}
+
+/// A host's traffic to itself: not a link of the topology.
+const LOOPBACK: LinkProps = LinkProps { rate: Rate::from_gbps(100), delay: Time::from_us(5), mtu: 65_535 };
+
+impl<B: Copy + Default> Fabric<B> {
+    /// A network of `graph`; `switch` tells each switch's settings, `seed` splits equal-cost routes and RED's draws.
+    pub fn new(
+        graph: &Graph,
+        framing: Framing,
+        seed: u64,
+        switch: impl Fn(NodeId) -> SwitchConfig,
+    ) -> Fabric<B> {
+        let (mut ports, first) = ports(graph);
+        let mut pools = Vec::new();
+        for node in graph.hosts()..graph.nodes() {
+            let range = first[node] as usize..first[node + 1] as usize;
+            let config = switch(NodeId(node as u32));
+            configure(&config, &mut ports[range], framing, seed ^ ((node as u64) << 32), &mut pools);
+        }
+        let peers = ports.iter().map(|port| port.cold.peer).collect();
+        Fabric {
+            queues: (0..ports.len()).map(|_| Vec::new()).collect(),
+            ports,
+            pools,
+            routing: Routing::new(graph, first, peers, seed),
+            framing,
+            hosts: graph.hosts() as u32,
+        }
+    }
+
+    /// A packet reaches the far end of `id` at `now`: it goes on to its next queue, or is returned at its host.
+    #[inline]
+    pub fn arrive<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) -> Option<Packet<B>> {
+        let port = &mut self.ports[id.index()];
+        if port.wire.front().is_none_or(|front| front.arrive != now) {
+            return None; // The link has changed since this was scheduled.
+        }
+        if port.waiting == port.wire.head() {
+            port.start_due(now);
+        }
+        let mut packet = port.wire.pop()?.packet;
+        if let Some(next) = port.wire.front() {
+            driver.schedule(next.arrive, PortEvent::Arrive(id));
+        }
+        if port.is(flag::FAULTY | flag::TO_HOST) {
+            if port.is(flag::FAULTY) && self.hit_by_fault(now, id, &packet, driver) {
+                return None;
+            }
+            if self.ports[id.index()].is(flag::TO_HOST) {
+                return Some(packet);
+            }
+        }
+        let (next, route) = self.routing.next(packet.route);
+        packet.route = route;
+        self.enqueue(now, id, next, packet, driver);
+        None
+    }
+
+    /// The route of a flow, if there is one: the port that its packets enter first, and what they carry.
+    pub fn route(&mut self, from: NodeId, to: NodeId, hash: u16) -> Option<(PortId, Route)> {
+        let route = self.routing.route(from, to, hash)?;
+        Some(self.routing.next(route))
+    }
+
+    /// How long a packet that enters `id` at `now` would wait for those before it (first-in first-out ports).
+    #[inline]
+    pub fn backlog(&self, now: Time, id: PortId) -> Time {
+        self.ports[id.index()].free_at.saturating_sub(now)
+    }
+
+    #[cold]
+    pub(crate) fn discard<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        id: PortId,
+        packet: &Packet<B>,
+        reason: Discard,
+        driver: &mut D,
+    ) {
+        self.ports[id.index()].discard(reason);
+        driver.discard(now, id, packet, reason);
+    }
+
+    /// All ports of the topology's links; a host's loopback is not among them.
+    pub fn ports(&self) -> impl Iterator<Item = PortId> {
+        let real = |(_, port): &(usize, &Port<B>)| port.cold.owner != port.cold.peer;
+        self.ports.iter().enumerate().filter(real).map(|(index, _)| PortId(index as u32))
+    }
+
+    /// The node whose port it is, and the node at the far end.
+    pub fn ends(&self, id: PortId) -> (NodeId, NodeId) {
+        let cold = &self.ports[id.index()].cold;
+        (cold.owner, cold.peer)
+    }
+
+    /// The port of the other direction.
+    pub fn reverse(&self, id: PortId) -> PortId {
+        self.ports[id.index()].cold.reverse
+    }
+
+    /// The link's rate at present.
+    pub fn rate(&self, id: PortId) -> Rate {
+        self.ports[id.index()].cold.rate
+    }
+
+    /// The largest IP packet that fits.
+    pub fn mtu(&self, id: PortId) -> u32 {
+        self.ports[id.index()].cold.mtu
+    }
+
+    /// Totals since the start.
+    pub fn counters(&mut self, now: Time, id: PortId) -> Counters {
+        self.ports[id.index()].counters(now)
+    }
+
+    /// The state at `now`.
+    pub fn sample(&mut self, now: Time, id: PortId) -> Sample {
+        self.ports[id.index()].sample(now)
+    }
+
+    /// How long packets have waited in the queue of `id`.
+    pub fn waits(&self, id: PortId) -> &Waits {
+        &self.ports[id.index()].waits
+    }
+
+    /// Packets on the wire or in the queue of `id`: enqueued, not yet at the far end.
+    pub fn in_transit(&self, id: PortId) -> u64 {
+        let port = &self.ports[id.index()];
+        u64::from(port.wire.len()) + u64::from(port.scheduled_packets)
+    }
+
+    /// Shows the driver every packet that leaves by `id` from now on.
+    pub fn capture(&mut self, id: PortId) {
+        self.ports[id.index()].flags |= flag::CAPTURE;
+    }
+
+    /// Prepares ports for hosts that send IP packets of up to `bytes`: narrower links check each packet.
+    pub fn expect_packets_of(&mut self, bytes: u32) {
+        for port in &mut self.ports {
+            if port.cold.mtu < bytes {
+                port.flags |= flag::NARROW;
+            }
+        }
+    }
+
+    pub(crate) fn is_host(&self, node: NodeId) -> bool {
+        node.0 < self.hosts
+    }
+}
+
+/// Ports in order of their nodes, each host's loopback last of its own; and where each node's begin.
+fn ports<B: Copy + Default>(graph: &Graph) -> (Vec<Port<B>>, Vec<u32>) {
+    let mut degree = vec![0u32; graph.nodes() + 1];
+    for link in graph.links() {
+        degree[link.a.0 as usize] += 1;
+        degree[link.b.0 as usize] += 1;
+    }
+    let mut first = Vec::with_capacity(graph.nodes() + 1);
+    let mut total = 0;
+    for (node, degree) in degree.iter().enumerate() {
+        first.push(total);
+        total += degree + u32::from(node < graph.hosts());
+    }
+    let mut ends = vec![None; total as usize];
+    let mut next = first.clone();
+    let mut place = |node: NodeId| {
+        next[node.0 as usize] += 1;
+        PortId(next[node.0 as usize] - 1)
+    };
+    for link in graph.links() {
+        let (a, b) = (place(link.a), place(link.b));
+        ends[a.index()] = Some((link.a, link.b, b, link.ab));
+        ends[b.index()] = Some((link.b, link.a, a, link.ba));
+    }
+    for host in 0..graph.hosts() as u32 {
+        let (host, port) = (NodeId(host), place(NodeId(host)));
+        ends[port.index()] = Some((host, host, port, LOOPBACK));
+    }
+    let make = |end: Option<(NodeId, NodeId, PortId, LinkProps)>| {
+        let (owner, peer, reverse, props) = end.expect("every port has its ends");
+        let mut port = Port::new(owner, peer, reverse, props);
+        if graph.is_host(peer) {
+            port.flags |= flag::TO_HOST;
+        }
+        port
+    };
+    (ends.into_iter().map(make).collect(), first)
+}
+
+/// Sets up the ports of one switch.
+fn configure<B: Copy + Default>(
+    config: &SwitchConfig,
+    ports: &mut [Port<B>],
+    framing: Framing,
+    seed: u64,
+    pools: &mut Vec<Pool>,
+) {
+    let (strict, weights, count) = match config.scheduler {
+        Scheduler::Fifo => (0, [1; 8], 1),
+        Scheduler::Ets { strict, weights } => (strict, weights, 8),
+    };
+    let pool = match config.buffer {
+        Buffer::Static(_) => None,
+        Buffer::Shared { size, alpha, reserve, cell } => {
+            pools.push(Pool::new(size, alpha, reserve, cell, (ports.len() * count) as u64));
+            Some(pools.len() as u32 - 1)
+        }
+    };
+    for (index, port) in ports.iter_mut().enumerate() {
+        if let Buffer::Static(limit) = config.buffer {
+            (port.limit_bytes, port.limit_packets) = limit.limits();
+        }
+        let typical = port.cold.rate.time_for(Bytes::new(u64::from(framing.wire_bytes(1500))));
+        let discipline = |class: usize| {
+            Discipline::new(config.queues[class], typical, seed ^ ((index as u64) << 8) ^ class as u64)
+        };
+        if pool.is_some() || count > 1 {
+            port.flags |= flag::SCHEDULED;
+            port.cold.classes =
+                Some(Classes::new((0..count).map(discipline).collect(), strict, weights, pool));
+            continue;
+        }
+        match config.queues[0] {
+            Queue::TailDrop => {}
+            Queue::Step(threshold) => (port.mark_bytes, port.mark_packets) = threshold.limits(),
+            Queue::Red(_) => {
+                port.flags |= flag::RED;
+                port.cold.discipline = discipline(0);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Faults of links: down and up, loss, damage, a change of rate.
+
+use crate::fabric::{Driver, Fabric, PortEvent};
+use crate::packet::{Discard, Packet};
+use crate::port::{PortId, flag};
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg32;
+use units::{Rate, Time};
+
+impl<B: Copy + Default> Fabric<B> {
+    /// Takes one direction of a link down: what is queued or on the wire is lost, routes avoid it.
+    pub fn take_down<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
+        if self.ports[id.index()].is(flag::DOWN) {
+            return;
+        }
+        self.routing.set_up(id, false);
+        let mut lost = Vec::new();
+        let port = &mut self.ports[id.index()];
+        port.flags |= flag::DOWN;
+        while let Some(entry) = port.wire.pop() {
+            lost.push(entry.packet);
+        }
+        lost.extend(self.drain_classes(id));
+        let port = &mut self.ports[id.index()];
+        port.waiting = port.wire.tail();
+        port.waiting_bytes = 0;
+        port.scheduled_packets = 0;
+        port.free_at = now;
+        for packet in lost {
+            self.discard(now, id, &packet, Discard::Down, driver);
+        }
+    }
+
+    /// Brings one direction of a link up again.
+    pub fn bring_up(&mut self, id: PortId) {
+        self.ports[id.index()].flags &= !flag::DOWN;
+        self.routing.set_up(id, true);
+    }
+
+    /// Packets vanish on the link with `loss`, arrive damaged with `corrupt`: probabilities from 0 to 1.
+    pub fn set_faulty(&mut self, id: PortId, loss: f64, corrupt: f64, seed: u64) {
+        let chance = |p: f64| (p.clamp(0.0, 1.0) * (1u64 << 32) as f64) as u64;
+        let port = &mut self.ports[id.index()];
+        let faults = &mut port.cold.faults;
+        faults.rng.get_or_insert_with(|| Pcg32::seed_from_u64(seed ^ (u64::from(id.0) << 20)));
+        (faults.loss, faults.corrupt) = (chance(loss), chance(corrupt));
+        if faults.loss + faults.corrupt > 0 {
+            port.flags |= flag::FAULTY;
+        } else {
+            port.flags &= !flag::FAULTY;
+        }
+    }
+
+    /// Changes the rate of one direction of a link. The packet that is being sent ends as it began.
+    pub fn set_rate<D: Driver<B>>(&mut self, now: Time, id: PortId, rate: Rate, driver: &mut D) {
+        let framing = self.framing;
+        let port = &mut self.ports[id.index()];
+        if port.is(flag::SCHEDULED) {
+            return port.set_rate(rate);
+        }
+        port.start_due(now);
+        port.set_rate(rate);
+        if port.waiting == port.wire.tail() {
+            return;
+        }
+        // Those that wait begin when the one before them ends, now at the new rate.
+        let mut start = port.wire.get(port.waiting).start;
+        for number in 0..port.waiting_packets() {
+            let serializer = port.serializer;
+            let entry = port.wire.get_mut(port.waiting.wrapping_add(number));
+            entry.start = start;
+            start += serializer.time_for(framing.wire_bytes(entry.packet.bytes));
+            entry.arrive = start + port.delay;
+        }
+        port.free_at = start;
+        if let Some(front) = port.wire.front() {
+            driver.schedule(front.arrive, PortEvent::Arrive(id));
+        }
+    }
+
+    /// Whether an injected fault takes `packet`, which has come to the far end of `id`.
+    #[cold]
+    pub(crate) fn hit_by_fault<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        id: PortId,
+        packet: &Packet<B>,
+        driver: &mut D,
+    ) -> bool {
+        let faults = &mut self.ports[id.index()].cold.faults;
+        let draw = u64::from(faults.rng.as_mut().expect("a faulty link has its draws").next_u32());
+        let (loss, corrupt) = (faults.loss, faults.corrupt);
+        if draw < loss {
+            self.discard(now, id, packet, Discard::Lost, driver);
+        } else if draw < loss.saturating_add(corrupt) {
+            // Seen by the interface at the far end, whose own port is the reverse one.
+            self.discard(now, self.reverse(id), packet, Discard::Corrupt, driver);
+        } else {
+            return false;
+        }
+        true
+    }
+}

@@ -1,0 +1,136 @@
+//! The short way through a port: one first-in first-out queue with memory of its own.
+//!
+//! When a packet enters such a queue, the time at which it leaves is already certain, so one event a
+//! hop is exact: packets go straight onto the wire with a start in the future, and the queue's
+//! length at any time is what has not started by then. Ports with classes, shared memory or pauses
+//! can't know the future and go the long way in `scheduled.rs`.
+
+use crate::discipline::Verdict;
+use crate::fabric::{Driver, Fabric, PortEvent};
+use crate::packet::{Discard, Ecn, Packet};
+use crate::port::{PortId, flag};
+use units::Time;
+
+impl<B: Copy + Default> Fabric<B> {
+    /// A packet enters `id`'s queue at `now`; it came in by `ingress` ([`PortId::NONE`]: from the host itself).
+    #[inline]
+    pub fn enqueue<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        ingress: PortId,
+        id: PortId,
+        mut packet: Packet<B>,
+        driver: &mut D,
+    ) {
+        let framing = self.framing;
+        let port = &mut self.ports[id.index()];
+        if port.is(flag::ENTRY) {
+            return self.enqueue_long(now, ingress, id, packet, driver);
+        }
+        let was_empty = port.wire.is_empty();
+        let bytes = u64::from(packet.bytes);
+        let wire_bytes = framing.wire_bytes(packet.bytes);
+        if port.free_at <= now {
+            // Nobody waits: the packet begins at once.
+            port.waiting_bytes = 0;
+            port.count_entry(bytes);
+            port.waits.add_none();
+            let arrive = port.launch(now, wire_bytes, packet);
+            port.waiting = port.wire.tail();
+            if was_empty {
+                driver.schedule(arrive, PortEvent::Arrive(id));
+            }
+            return;
+        }
+        port.start_due(now);
+        let packets = port.waiting_packets();
+        if port.waiting_bytes + bytes > port.limit_bytes || packets >= port.limit_packets {
+            return self.discard(now, id, &packet, Discard::Tail, driver);
+        }
+        if port.waiting_bytes > port.mark_bytes || packets > port.mark_packets {
+            if packet.ecn == Ecn::NotEct {
+                return self.discard(now, id, &packet, Discard::Early, driver);
+            }
+            packet.ecn = Ecn::Ce;
+            port.marks += 1;
+        }
+        port.waiting_bytes += bytes;
+        port.count_entry(bytes);
+        let start = port.free_at;
+        port.waits.add(start - now);
+        // A busy transmitter has its packet on the wire, so an arrival is already scheduled.
+        let arrive = port.launch(start, wire_bytes, packet);
+        port.note_length();
+        if was_empty {
+            driver.schedule(arrive, PortEvent::Arrive(id));
+        }
+    }
+
+    /// What the short way leaves out: links that are down, MTU, captures, RED, then on to where the port queues.
+    #[cold]
+    fn enqueue_long<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        ingress: PortId,
+        id: PortId,
+        mut packet: Packet<B>,
+        driver: &mut D,
+    ) {
+        let port = &mut self.ports[id.index()];
+        if port.is(flag::DOWN) {
+            return self.go_around(now, ingress, id, packet, driver);
+        }
+        if u32::from(packet.bytes) > port.cold.mtu {
+            return self.discard(now, id, &packet, Discard::Mtu, driver);
+        }
+        if port.is(flag::SCHEDULED) {
+            return self.enqueue_scheduled(now, ingress, id, packet, driver);
+        }
+        if port.is(flag::RED) {
+            port.start_due(now);
+            let (bytes, packets) = (port.waiting_bytes, port.waiting_packets());
+            if packets == 0 {
+                port.cold.discipline.idle(port.free_at.min(now));
+            }
+            match port.cold.discipline.admit(now, bytes, packets, packet.ecn != Ecn::NotEct) {
+                Verdict::Accept => {}
+                Verdict::Mark => {
+                    packet.ecn = Ecn::Ce;
+                    port.marks += 1;
+                }
+                Verdict::Drop => return self.discard(now, id, &packet, Discard::Early, driver),
+            }
+        }
+        let port = &mut self.ports[id.index()];
+        let (flags, before) = (port.flags, port.enqueued_packets);
+        port.flags &= !flag::ENTRY;
+        let start = port.free_at.max(now);
+        self.enqueue(now, ingress, id, packet, driver);
+        let port = &mut self.ports[id.index()];
+        port.flags = flags;
+        if flags & flag::CAPTURE != 0 && port.enqueued_packets > before {
+            let sent = port.wire.get(port.wire.tail().wrapping_sub(1)).packet;
+            driver.sent(start, id, &sent);
+        }
+    }
+
+    /// The link ahead is down: another equal or longer way to the destination, if there is one.
+    fn go_around<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        ingress: PortId,
+        id: PortId,
+        mut packet: Packet<B>,
+        driver: &mut D,
+    ) {
+        let (owner, peer) = (self.ports[id.index()].cold.owner, self.ports[id.index()].cold.peer);
+        let to = if self.is_host(peer) { peer } else { self.routing.destination(packet.route) };
+        let Some(route) = self.routing.route(owner, to, packet.hash) else {
+            let port = if ingress == PortId::NONE { id } else { self.reverse(ingress) };
+            return self.discard(now, port, &packet, Discard::NoRoute, driver);
+        };
+        let (next, route) = self.routing.next(route);
+        packet.route = route;
+        self.enqueue(now, ingress, next, packet, driver);
+    }
+}

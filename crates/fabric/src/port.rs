@@ -1,0 +1,246 @@
+//! A port: one direction of a link, with the queue in front of it.
+//!
+//! The first two cache lines hold what each packet needs, the third the counters; what only some
+//! ports or some packets need is boxed.
+
+use crate::counters::{Counters, Discards, Sample};
+use crate::discipline::Discipline;
+use crate::packet::{Discard, Packet};
+use crate::ring::Ring;
+use crate::scheduled::Classes;
+use crate::topology::{LinkProps, NodeId};
+use crate::waits::Waits;
+use rand_pcg::Pcg32;
+use units::{Rate, Serializer, Time};
+
+/// A port, by index. Ports of a node are neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId(pub u32);
+
+impl PortId {
+    /// No port: where a packet has entered from a host's own stack.
+    pub const NONE: PortId = PortId(u32::MAX);
+
+    /// As an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A packet that is being sent or is on its way, or (first-in first-out ports) waits its turn.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wire<B> {
+    /// Its first bit leaves.
+    pub start: Time,
+    /// Its last bit reaches the far end.
+    pub arrive: Time,
+    pub packet: Packet<B>,
+}
+
+/// What takes a packet off the short way through a port.
+pub(crate) mod flag {
+    /// The far end is a host.
+    pub const TO_HOST: u32 = 1;
+    /// Classes or shared memory: packets leave by [`crate::Fabric::transmit`].
+    pub const SCHEDULED: u32 = 1 << 1;
+    /// RED on a first-in first-out port.
+    pub const RED: u32 = 1 << 2;
+    /// The link is down.
+    pub const DOWN: u32 = 1 << 3;
+    /// Packets are lost or damaged on the link.
+    pub const FAULTY: u32 = 1 << 4;
+    /// Some host sends packets larger than the link takes.
+    pub const NARROW: u32 = 1 << 5;
+    /// The driver wants to see each packet.
+    pub const CAPTURE: u32 = 1 << 6;
+    /// Any of these: the long way into the queue.
+    pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE;
+}
+
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub(crate) struct Port<B> {
+    pub wire: Ring<Wire<B>>,
+    /// First-in first-out ports: running number of the first packet whose sending has not begun.
+    pub waiting: u32,
+    pub flags: u32,
+    /// Bytes in the queue.
+    pub waiting_bytes: u64,
+    /// When the transmitter is free.
+    pub free_at: Time,
+    pub serializer: Serializer,
+    pub delay: Time,
+
+    pub limit_bytes: u64,
+    pub mark_bytes: u64,
+    pub limit_packets: u32,
+    pub mark_packets: u32,
+    pub enqueued_packets: u64,
+    pub enqueued_bytes: u64,
+    pub wire_bytes: u64,
+    pub max_bytes: u64,
+    pub max_packets: u32,
+    /// Packets in the queues of the classes (scheduled ports).
+    pub scheduled_packets: u32,
+
+    pub waits: Waits,
+    pub marks: u64,
+    pub cold: Box<Cold>,
+}
+
+/// What a packet rarely needs.
+#[derive(Debug)]
+pub(crate) struct Cold {
+    pub owner: NodeId,
+    pub peer: NodeId,
+    pub reverse: PortId,
+    pub rate: Rate,
+    pub mtu: u32,
+    pub discards: Discards,
+    /// Busy time and wire bytes up to the last change of rate.
+    pub busy_before: (Time, u64),
+    /// RED of a first-in first-out port.
+    pub discipline: Discipline,
+    pub classes: Option<Classes>,
+    pub faults: Faults,
+}
+
+/// Injected faults of a link: chances out of 2³².
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    pub loss: u64,
+    pub corrupt: u64,
+    pub rng: Option<Pcg32>,
+}
+
+impl<B: Copy + Default> Port<B> {
+    pub(crate) fn new(owner: NodeId, peer: NodeId, reverse: PortId, props: LinkProps) -> Port<B> {
+        Port {
+            wire: Ring::default(),
+            waiting: 0,
+            flags: 0,
+            waiting_bytes: 0,
+            free_at: Time::ZERO,
+            serializer: props.rate.serializer(),
+            delay: props.delay,
+            limit_bytes: u64::MAX,
+            mark_bytes: u64::MAX,
+            limit_packets: u32::MAX,
+            mark_packets: u32::MAX,
+            enqueued_packets: 0,
+            enqueued_bytes: 0,
+            wire_bytes: 0,
+            max_bytes: 0,
+            max_packets: 0,
+            scheduled_packets: 0,
+            waits: Waits::default(),
+            marks: 0,
+            cold: Box::new(Cold {
+                owner,
+                peer,
+                reverse,
+                rate: props.rate,
+                mtu: props.mtu,
+                discards: Discards::default(),
+                busy_before: (Time::ZERO, 0),
+                discipline: Discipline::Tail,
+                classes: None,
+                faults: Faults::default(),
+            }),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Packets in the queue.
+    #[inline]
+    pub(crate) fn waiting_packets(&self) -> u32 {
+        self.wire.tail().wrapping_sub(self.waiting) + self.scheduled_packets
+    }
+
+    /// Lets packets whose sending has begun by `now` leave the queue (first-in first-out ports).
+    #[inline]
+    pub(crate) fn start_due(&mut self, now: Time) {
+        while self.waiting != self.wire.tail() {
+            let entry = self.wire.get(self.waiting);
+            if entry.start > now {
+                break;
+            }
+            self.waiting_bytes -= u64::from(entry.packet.bytes);
+            self.waiting = self.waiting.wrapping_add(1);
+        }
+    }
+
+    /// Puts a packet on the wire from `start` on; returns when its last bit arrives.
+    #[inline]
+    pub(crate) fn launch(&mut self, start: Time, wire_bytes: u32, packet: Packet<B>) -> Time {
+        let end = start + self.serializer.time_for(wire_bytes);
+        let arrive = end + self.delay;
+        self.free_at = end;
+        self.wire_bytes += u64::from(wire_bytes);
+        self.wire.push(Wire { start, arrive, packet });
+        arrive
+    }
+
+    /// Counts a packet that is let into the queue.
+    #[inline]
+    pub(crate) fn count_entry(&mut self, bytes: u64) {
+        self.enqueued_packets += 1;
+        self.enqueued_bytes += bytes;
+    }
+
+    #[inline]
+    pub(crate) fn note_length(&mut self) {
+        self.max_bytes = self.max_bytes.max(self.waiting_bytes);
+        self.max_packets = self.max_packets.max(self.waiting_packets());
+    }
+
+    pub(crate) fn discard(&mut self, reason: Discard) {
+        self.cold.discards.count(reason);
+    }
+
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.cold.busy_before = (self.busy(), self.wire_bytes);
+        self.cold.rate = rate;
+        self.serializer = rate.serializer();
+    }
+
+    fn busy(&self) -> Time {
+        let (before, bytes) = self.cold.busy_before;
+        before + self.cold.rate.time_for(units::Bytes::new(self.wire_bytes - bytes))
+    }
+
+    pub(crate) fn counters(&mut self, now: Time) -> Counters {
+        if !self.is(flag::SCHEDULED) {
+            self.start_due(now);
+        }
+        Counters {
+            enqueued_packets: self.enqueued_packets,
+            sent_packets: self.enqueued_packets - u64::from(self.waiting_packets()),
+            sent_bytes: self.enqueued_bytes - self.waiting_bytes,
+            wire_bytes: self.wire_bytes,
+            busy: self.busy(),
+            marks: self.marks,
+            discards: self.cold.discards,
+            queue_max_bytes: self.max_bytes,
+            queue_max_packets: self.max_packets,
+        }
+    }
+
+    pub(crate) fn sample(&mut self, now: Time) -> Sample {
+        if !self.is(flag::SCHEDULED) {
+            self.start_due(now);
+        }
+        Sample {
+            queue_bytes: self.waiting_bytes,
+            queue_packets: self.waiting_packets(),
+            sent_bytes: self.enqueued_bytes - self.waiting_bytes,
+            discards: self.cold.discards.total(),
+            marks: self.marks,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Equal-cost routes for any graph, by number of hops; the choice among them by a seeded hash of
+//! the five-tuple (ECMP, RFC 2992).
+//!
+//! A route is a run of port numbers in one arena, shared by all flows that take the same ports: a
+//! packet carries its position in it, so that forwarding is one look-up whatever the size of the
+//! network. Distances are kept for each switch that destinations hang on, computed when first needed.
+
+use crate::port::PortId;
+use crate::topology::{Graph, NodeId};
+use indexmap::IndexMap;
+use std::collections::VecDeque;
+
+/// A packet's position on its route.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Route(pub(crate) u32);
+
+const FAR: u16 = u16::MAX;
+
+pub(crate) struct Routing {
+    hosts: u32,
+    seed: u64,
+    /// Ports of node n are `first[n]..first[n + 1]`, a host's loopback last.
+    first: Vec<u32>,
+    peer: Vec<NodeId>,
+    up: Vec<bool>,
+    /// By root node: hops from each switch.
+    distances: Vec<Option<Box<[u16]>>>,
+    arena: Vec<PortId>,
+    known: IndexMap<Box<[PortId]>, Route>,
+}
+
+impl Routing {
+    pub(crate) fn new(graph: &Graph, first: Vec<u32>, peer: Vec<NodeId>, seed: u64) -> Routing {
+        Routing {
+            hosts: graph.hosts() as u32,
+            seed,
+            up: vec![true; peer.len()],
+            first,
+            peer,
+            distances: vec![None; graph.nodes()],
+            arena: Vec::new(),
+            known: IndexMap::new(),
+        }
+    }
+
+    /// The port at `route`, and the position after it.
+    #[inline]
+    pub(crate) fn next(&self, route: Route) -> (PortId, Route) {
+        (self.arena[route.0 as usize], Route(route.0 + 1))
+    }
+
+    /// Takes a port in or out of use; routes computed from now on heed it.
+    pub(crate) fn set_up(&mut self, port: PortId, up: bool) {
+        self.up[port.index()] = up;
+        self.distances.fill(None);
+    }
+
+    /// The route from `from` (a host, or a switch in mid-way) to the host `to`.
+    pub(crate) fn route(&mut self, from: NodeId, to: NodeId, hash: u16) -> Option<Route> {
+        let mut ports = Vec::with_capacity(8);
+        if from == to {
+            ports.push(PortId(self.first[from.0 as usize + 1] - 1));
+        } else {
+            self.walk(from, to, hash, &mut ports)?;
+        }
+        if let Some(&route) = self.known.get(ports.as_slice()) {
+            return Some(route);
+        }
+        let route = Route(self.arena.len() as u32);
+        self.arena.extend_from_slice(&ports);
+        self.known.insert(ports.into_boxed_slice(), route);
+        Some(route)
+    }
+
+    /// The node that a route from `route` on ends at.
+    pub(crate) fn destination(&self, mut route: Route) -> NodeId {
+        loop {
+            let (port, next) = self.next(route);
+            let peer = self.peer[port.index()];
+            if peer.0 < self.hosts {
+                return peer;
+            }
+            route = next;
+        }
+    }
+
+    fn walk(&mut self, from: NodeId, to: NodeId, hash: u16, ports: &mut Vec<PortId>) -> Option<()> {
+        let root = self.root(to);
+        self.measure(root);
+        let mut node = from;
+        while node != to {
+            let best = self.candidates(node, to, root).map(|(_, distance)| distance).min()?;
+            let equal = || self.candidates(node, to, root).filter(|(_, distance)| *distance == best);
+            let chosen = choose(hash, node, self.seed, equal().count());
+            let (port, _) = equal().nth(chosen).expect("chosen among the candidates");
+            ports.push(port);
+            node = self.peer[port.index()];
+        }
+        Some(())
+    }
+
+    /// Ports of `node` that lead on to `to`, with the hops left behind them.
+    fn candidates(&self, node: NodeId, to: NodeId, root: NodeId) -> impl Iterator<Item = (PortId, u16)> {
+        let here = if node.0 < self.hosts { FAR } else { self.distance(root, node) };
+        self.ports(node).filter_map(move |port| {
+            let peer = self.peer[port.index()];
+            let left = if peer == to {
+                0
+            } else if peer.0 >= self.hosts {
+                self.distance(root, peer).checked_add(1).filter(|left| *left != FAR && *left <= here)?
+            } else {
+                return None;
+            };
+            self.up[port.index()].then_some((port, left))
+        })
+    }
+
+    fn ports(&self, node: NodeId) -> impl Iterator<Item = PortId> + use<> {
+        (self.first[node.0 as usize]..self.first[node.0 as usize + 1]).map(PortId)
+    }
+
+    fn distance(&self, root: NodeId, switch: NodeId) -> u16 {
+        let distances = self.distances[root.0 as usize].as_ref().expect("measured before it is asked");
+        distances[(switch.0 - self.hosts) as usize]
+    }
+
+    /// Hosts with one link share the distances of the switch that they hang on.
+    fn root(&self, to: NodeId) -> NodeId {
+        let mut peers = self.ports(to).map(|port| self.peer[port.index()]).filter(|peer| *peer != to);
+        match (peers.next(), peers.next()) {
+            (Some(only), None) if only.0 >= self.hosts => only,
+            _ => to,
+        }
+    }
+
+    /// Breadth-first from `root`, through switches only.
+    fn measure(&mut self, root: NodeId) {
+        if self.distances[root.0 as usize].is_some() {
+            return;
+        }
+        let switches = self.first.len() - 1 - self.hosts as usize;
+        let mut distances = vec![FAR; switches].into_boxed_slice();
+        let mut queue = VecDeque::from([(root, 0)]);
+        if root.0 >= self.hosts {
+            distances[(root.0 - self.hosts) as usize] = 0;
+        }
+        while let Some((node, distance)) = queue.pop_front() {
+            for port in self.ports(node).filter(|port| self.up[port.index()]) {
+                let peer = self.peer[port.index()];
+                let near = peer.0 >= self.hosts && distance < FAR - 1;
+                if near && distances[(peer.0 - self.hosts) as usize] == FAR {
+                    distances[(peer.0 - self.hosts) as usize] = distance + 1;
+                    queue.push_back((peer, distance + 1));
+                }
+            }
+        }
+        self.distances[root.0 as usize] = Some(distances);
+    }
+}
+
+/// Mixes a flow's five-tuple and the run's seed into the hash that its packets carry.
+pub fn flow_hash(from: NodeId, to: NodeId, from_port: u16, to_port: u16, protocol: u8, seed: u64) -> u16 {
+    let hosts = (u64::from(from.0) << 32) | u64::from(to.0);
+    let ports = (u64::from(from_port) << 24) | (u64::from(to_port) << 8) | u64::from(protocol);
+    (mix(mix(hosts ^ seed) ^ ports) >> 48) as u16
+}
+
+/// One of `count` equal ways at `node`: each node hashes for itself, so that choices don't line up.
+fn choose(hash: u16, node: NodeId, seed: u64, count: usize) -> usize {
+    let mixed = mix(seed ^ (u64::from(node.0) << 16) ^ u64::from(hash));
+    ((u128::from(mixed) * count as u128) >> 64) as usize
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea & Flood 2014).
+fn mix(mut x: u64) -> u64 {
+    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

@@ -1,0 +1,114 @@
+//! How long packets waited in a queue: a histogram with eight buckets an octave.
+//!
+//! A bucket is at most an eighth of its value wide, from 8 ns up; shorter waits share the first
+//! bucket. The vector grows to the longest wait seen, so an idle port costs nothing.
+
+use units::Time;
+
+/// Waits under `2^FINEST` ps (8 ns) fall into the first bucket.
+const FINEST: u32 = 13;
+/// Buckets an octave, as a power of two.
+const SUB: u32 = 3;
+
+/// Histogram of waiting times.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    none: u64,
+    buckets: Vec<u32>,
+    longest: Time,
+}
+
+impl Waits {
+    /// A packet that did not wait.
+    #[inline]
+    pub(crate) fn add_none(&mut self) {
+        self.none += 1;
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, wait: Time) {
+        let bucket = bucket_of(wait);
+        match self.buckets.get_mut(bucket) {
+            Some(count) => *count = count.saturating_add(1),
+            None => self.extend(bucket),
+        }
+        self.longest = self.longest.max(wait);
+    }
+
+    #[cold]
+    fn extend(&mut self, bucket: usize) {
+        self.buckets.resize(bucket + 1, 0);
+        self.buckets[bucket] = 1;
+    }
+
+    /// (from, to, packets) of each bucket that holds something, ascending; packets that did not
+    /// wait are (0, 0, packets).
+    pub fn buckets(&self) -> impl Iterator<Item = (Time, Time, u64)> {
+        let waited = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        let none = (self.none > 0).then_some((Time::ZERO, Time::ZERO, self.none));
+        none.into_iter().chain(waited.map(|(i, &count)| (lower(i), lower(i + 1), u64::from(count))))
+    }
+
+    /// The wait that a part `numerator / denominator` of the packets does not exceed: the upper edge of its bucket.
+    pub fn quantile(&self, numerator: u64, denominator: u64) -> Time {
+        let total: u64 = self.buckets().map(|(_, _, packets)| packets).sum();
+        let rank = (u128::from(total) * u128::from(numerator)).div_ceil(u128::from(denominator)) as u64;
+        let mut seen = 0;
+        for (_, to, packets) in self.buckets() {
+            seen += packets;
+            if seen >= rank {
+                return to.min(self.longest);
+            }
+        }
+        self.longest
+    }
+
+    /// The longest wait, exactly.
+    pub fn longest(&self) -> Time {
+        self.longest
+    }
+}
+
+#[inline]
+fn bucket_of(wait: Time) -> usize {
+    let ps = wait.as_ps() | (1 << FINEST);
+    let octave = 63 - ps.leading_zeros();
+    let sub = (ps >> (octave - SUB)) & ((1 << SUB) - 1);
+    (((octave - FINEST) as usize) << SUB) + sub as usize
+}
+
+fn lower(bucket: usize) -> Time {
+    if bucket == 0 {
+        return Time::ZERO;
+    }
+    let (octave, sub) = ((bucket >> SUB) as u32 + FINEST, (bucket & ((1 << SUB) - 1)) as u64);
+    Time::from_ps(((1 << SUB) + sub) << (octave - SUB))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_wait_lies_in_its_bucket(ps in 0u64..1 << 50) {
+            let bucket = bucket_of(Time::from_ps(ps));
+            prop_assert!(lower(bucket).as_ps() <= ps);
+            prop_assert!(ps < lower(bucket + 1).as_ps() || ps < 1 << FINEST);
+        }
+
+        #[test]
+        fn quantiles_are_within_an_eighth(mut waits in proptest::collection::vec(1u64 << 14..1 << 40, 1..200)) {
+            let mut histogram = Waits::default();
+            for &ps in &waits {
+                histogram.add(Time::from_ps(ps));
+            }
+            waits.sort_unstable();
+            let exact = waits[(waits.len() * 99).div_ceil(100) - 1];
+            let got = histogram.quantile(99, 100).as_ps();
+            prop_assert!(got >= exact && got <= exact + exact / 8 + 1, "{} for {}", got, exact);
+            prop_assert_eq!(histogram.longest().as_ps(), *waits.last().unwrap());
+        }
+    }
+}
