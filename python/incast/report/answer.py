@@ -1,0 +1,351 @@
+"""The answer in plain words: which choice is better, by how much, and what the tables say of why.
+
+Every sentence is computed. Names come from people and are escaped (`Markup.format` does it).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import polars as pl
+from markupsafe import Markup
+
+from incast.report import text
+from incast.report.load import Run
+from incast.report.measures import (
+    DROPS,
+    Figures,
+    Measure,
+    foreground,
+    foreground_flows,
+    switch_ports,
+    switch_waits,
+    wait_quantile,
+    waiting_by_port,
+)
+
+ALIKE = 0.01
+"""Two figures this near (as a part of the smaller one) are called equal."""
+
+_WORDS = {
+    "done": "finishes its jobs first",
+    "fct_p50": "has the shortest median flow completion",
+    "fct_p99": "has the shortest 99th-percentile flow completion",
+}
+_TOOK = {
+    "done": "all jobs done after {}",
+    "fct_p50": "half of the flows completed within {}",
+    "fct_p99": "99 % of the flows completed within {}",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What stands at the top of the report."""
+
+    headline: Markup
+    sentences: tuple[Markup, ...]
+    reasons: tuple[Markup, ...]
+    """One paragraph a choice: what the tables say about it."""
+
+
+def answer(runs: tuple[Run, ...], figures: list[Figures], measures: list[Measure]) -> Answer:
+    """The answer for one run or for several choices."""
+    if len(runs) == 1:
+        return _of_one(runs[0], figures[0], measures)
+    return _of_choices(runs, figures, measures)
+
+
+def value(measure: Measure, figure: float | None) -> str:
+    """A figure with its unit."""
+    return text.time(figure) if measure.kind == "time" else text.count(figure)
+
+
+def ranked(figures: list[Figures], key: str) -> list[Figures]:
+    """Runs from the lowest to the highest figure; those that left work unfinished, or lack the
+    figure, come last."""
+
+    def order(index: int) -> tuple[bool, bool, float, int]:
+        v = figures[index].values
+        return v[key] is None, key != "unfinished" and bool(v["unfinished"]), v[key] or 0.0, index
+
+    return [figures[i] for i in sorted(range(len(figures)), key=order)]
+
+
+def best(figures: list[Figures], measure: Measure) -> set[str]:
+    """Names of the runs that are best by a measure, equals included; empty when all are equal."""
+    if not measure.compared:
+        return set()
+    known = [f for f in figures if f.values[measure.key] is not None]
+    if measure.key not in ("unfinished", "drops", "lost", "retransmits", "timeouts"):
+        known = [f for f in known if not f.values["unfinished"]] or known
+    if not known:
+        return set()
+    values = [f.values[measure.key] or 0.0 for f in known]
+    winners = {f.name for f, v in zip(known, values, strict=True) if alike(v, min(values))}
+    return winners if len(winners) < len(figures) else set()
+
+
+def alike(a: float, b: float) -> bool:
+    """Whether the difference is too small to speak of."""
+    return abs(a - b) <= ALIKE * min(abs(a), abs(b))
+
+
+def difference(figure: float | None, least: float | None) -> str:
+    """How much a figure is above the best: `+18 %`, `× 12`, or nothing to say."""
+    if figure is None or least is None or alike(figure, least):
+        return ""
+    if least <= 0:
+        return f"+{text.count(figure)}" if figure == int(figure) and figure < 1e9 else ""
+    ratio = figure / least
+    return f"× {text.digits(ratio)}" if ratio >= 3 else f"+{text.digits((ratio - 1) * 100)} %"
+
+
+def _of_choices(runs: tuple[Run, ...], figures: list[Figures], measures: list[Measure]) -> Answer:
+    first = measures[0] if measures else None
+    if first is None or sum(f.values[first.key] is not None for f in figures) < 2:
+        names = text.listed([f.name for f in figures])
+        return Answer(
+            Markup("The choices cannot be compared: fewer than two finished what is measured."),
+            (Markup("Choices: {}.").format(names),),
+            _reasons(runs, figures, None),
+        )
+    order = ranked(figures, first.key)
+    winners = best(figures, first)
+    return Answer(
+        _headline(order, first, winners),
+        tuple(_also(figures, measures[1:], order[0])) + _cautions(figures),
+        _reasons(runs, order, first),
+    )
+
+
+def _headline(order: list[Figures], first: Measure, winners: set[str]) -> Markup:
+    top = order[0]
+    known = [f for f in order if f.values[first.key] is not None]
+    least, most = top.values[first.key], known[-1].values[first.key]
+    if not winners:
+        return Markup("The choices are equal by {}: {} to {}.").format(
+            _lower(first.label), value(first, least), value(first, most)
+        )
+    took = _TOOK.get(first.key, f"{_lower(first.label)} of {{}}").format(value(first, least))
+    does = _WORDS.get(first.key, f"has the shortest {_lower(first.label)}")
+    equals = [_name(f.name) for f in order if f.name in winners]
+    rest = [f for f in known if f.name not in winners and not f.values["unfinished"]]
+    who = _join(equals)
+    if len(equals) > 1:
+        does = f"lead by {_lower(first.label)}"
+    if not rest:
+        return Markup("{} {}: {}. No other choice finished.").format(who, does, took)
+    second, last = rest[0], rest[-1]
+    gap = _less(least, second.values[first.key])
+    versus = Markup("{} less than {} ({})").format(
+        gap, _name(second.name), value(first, second.values[first.key])
+    )
+    if last is not second:
+        versus += Markup(" and {} less than {} ({})").format(
+            _less(least, last.values[first.key]),
+            _name(last.name),
+            value(first, last.values[first.key]),
+        )
+    return Markup("{} {}: {}, {}.").format(who, does, took, versus)
+
+
+def _less(least: float | None, other: float | None) -> str:
+    return text.percent(1 - (least or 0) / other) if other else text.percent(0)
+
+
+def _also(figures: list[Figures], others: list[Measure], top: Figures) -> Iterable[Markup]:
+    """On what else the first is best, and where another is better."""
+    also, elsewhere = [], []
+    for measure in others:
+        winners = best(figures, measure)
+        if top.name in winners:
+            also.append(_lower(measure.label))
+        elif winners:
+            lead = next(f for f in figures if f.name in winners)
+            elsewhere.append(
+                Markup("{} by {} ({} against {})").format(
+                    _join([_name(f.name) for f in figures if f.name in winners]),
+                    _lower(measure.label),
+                    value(measure, lead.values[measure.key]),
+                    value(measure, top.values[measure.key]),
+                )
+            )
+    if also:
+        yield Markup("It is also best by {}.").format(text.listed(also))
+    if elsewhere:
+        yield Markup("Better than it: {}.").format(_join(elsewhere))
+
+
+def _cautions(figures: list[Figures]) -> tuple[Markup, ...]:
+    unfinished = [f for f in figures if f.values["unfinished"]]
+    if not unfinished:
+        return ()
+    said = [
+        Markup("{} ({} of {} flows)").format(
+            _name(f.name), text.count(f.values["unfinished"]), text.count(f.flows)
+        )
+        for f in unfinished
+    ]
+    return (Markup("Not everything finished: {}. Times there cover what did finish.").format(_join(said)),)
+
+
+def _of_one(run: Run, figures: Figures, measures: list[Measure]) -> Answer:
+    said = [m for m in measures if figures.values[m.key] is not None and m.kind == "time"]
+    if figures.flows == 0 and not said:
+        headline = Markup("Nothing was measured: the run has no flows.")
+    elif not said:
+        headline = Markup("None of the {} finished.").format(text.plural(figures.flows, "flow"))
+    else:
+        first = said[0]
+        took = _TOOK.get(first.key, f"{_lower(first.label)}: {{}}")
+        headline = Markup("{}.").format(
+            _capital(took.format(value(first, figures.values[first.key])))
+        )
+    sentences = []
+    median, tail = figures.values["fct_p50"], figures.values["fct_p99"]
+    if median is not None:
+        sentences.append(
+            Markup("Half of its {} completed within {}, 99 % within {}.").format(
+                text.plural(figures.flows, "flow"), text.time(median), text.time(tail)
+            )
+        )
+    return Answer(
+        headline, tuple(sentences) + _cautions([figures]), (_join_sentences(_evidence(run, figures)),)
+    )
+
+
+def _reasons(
+    runs: tuple[Run, ...], order: list[Figures], first: Measure | None
+) -> tuple[Markup, ...]:
+    by_name = {run.name: run for run in runs}
+    least = order[0].values[first.key] if first else None
+    paragraphs = []
+    for figures in order[:8]:
+        gap = difference(figures.values[first.key], least) if first else ""
+        shown = value(first, figures.values[first.key]) if first else ""
+        lead = Markup("{}: {}{}. ").format(_name(figures.name), shown, f" ({gap})" if gap else "")
+        evidence = _evidence(by_name[figures.name], figures)
+        paragraphs.append((lead if shown else Markup("{}. ").format(_name(figures.name))) + _join_sentences(evidence))
+    return tuple(paragraphs)
+
+
+def _evidence(run: Run, figures: Figures) -> list[Markup]:
+    """Where data waited, what was lost and why, what the loss cost."""
+    found = [_waiting(run), _loss(run, figures), _timeouts(run), _last(run), _marks(run, figures)]
+    return [sentence for sentence in found if sentence]
+
+
+def _waiting(run: Run) -> Markup | None:
+    ports = waiting_by_port(run)
+    if not ports.height or not ports["waited_ns"][0]:
+        return None
+    port, share = ports["port"][0], ports["share"][0]
+    waits = switch_waits(run).filter(pl.col("port") == port)
+    row = switch_ports(run).filter(pl.col("port") == port)
+    busy = row["utilisation"][0] if row.height else None
+    sentence = Markup("Data waited longest at {}: {} of all waiting in switches, 99th percentile {}").format(
+        _code(port), text.percent(share), text.time(wait_quantile(waits, 0.99))
+    )
+    if row.height and row["queue_max_bytes"][0]:
+        sentence += Markup(", queue up to {}").format(text.size(row["queue_max_bytes"][0]))
+    if busy:
+        sentence += Markup(", link busy {} of the time").format(text.percent(busy))
+    return sentence + "."
+
+
+def _loss(run: Run, figures: Figures) -> Markup | None:
+    if figures.values["drops"] is None:
+        return None
+    ports = run.table("ports").with_columns(dropped=pl.sum_horizontal(list(DROPS)))
+    total = int(ports["dropped"].sum())
+    lost = figures.values["lost"] or 0
+    if not total and not lost:
+        return Markup("No packet was dropped.")
+    if not total:
+        return Markup("{} lost on links; none was dropped in a queue.").format(text.plural(lost, "packet"))
+    reasons = sorted(((int(ports[c].sum()), word) for c, word in DROPS.items()), reverse=True)
+    most, why = reasons[0]
+    worst = ports.sort("dropped", "port", descending=[True, False]).row(0, named=True)
+    cause = f"by {why}" if most == total else f"{text.percent(most / total)} of them by {why}"
+    sentence = Markup("{} dropped, {}; {} at {}").format(
+        text.plural(total, "packet"), cause, text.percent(worst["dropped"] / total), _code(worst["port"])
+    )
+    if lost:
+        sentence += Markup("; {} more lost on links").format(text.count(lost))
+    return sentence + "."
+
+
+def _timeouts(run: Run) -> Markup | None:
+    """What waiting for the retransmission timer cost: flows with a timeout against those without."""
+    flows = foreground_flows(run)
+    hit = flows.filter(pl.col("timeouts") > 0)
+    if not hit.height:
+        return None
+    sentence = Markup("{} hit {}").format(
+        text.plural(int(hit["timeouts"].sum()), "retransmission timeout"),
+        text.plural(hit.height, "flow"),
+    )
+    with_, without = _median(hit), _median(flows.filter(pl.col("timeouts") == 0))
+    if with_ is not None and without is not None:
+        sentence += Markup(": their median completion is {}, that of the others {}").format(
+            text.time(with_), text.time(without)
+        )
+    return sentence + "."
+
+
+def _last(run: Run) -> Markup | None:
+    """The flow that ended last, when it had trouble."""
+    flows = foreground_flows(run).filter(pl.col("fct_ps").is_not_null())
+    if not flows.height or foreground(run).height == 0:
+        return None
+    last = flows.sort("end_ps", "flow", descending=[True, False]).row(0, named=True)
+    trouble = [
+        text.plural(last[column], word)
+        for column, word in (("timeouts", "timeout"), ("retransmits", "retransmission"))
+        if last[column]
+    ]
+    if not trouble:
+        return None
+    return Markup("The last flow to end, {} → {} ({}), had {}.").format(
+        _code(last["from"]), _code(last["to"]), text.size(last["bytes"]), text.listed(trouble)
+    )
+
+
+def _marks(run: Run, figures: Figures) -> Markup | None:
+    marks = figures.values["marks"]
+    sent = switch_ports(run)["sent_packets"].sum()
+    if not marks or not sent:
+        return None
+    part = text.percent(marks / sent)
+    return Markup("Switches marked {} ({} of what they sent).").format(text.plural(marks, "packet"), part)
+
+
+def _median(flows: pl.DataFrame) -> float | None:
+    middle = flows["fct_ps"].quantile(0.5, interpolation="higher")
+    return None if middle is None else float(middle)
+
+
+def _name(name: str) -> Markup:
+    return Markup("<b>{}</b>").format(name)
+
+
+def _code(name: str | None) -> Markup:
+    return Markup("<code>{}</code>").format(name or text.NONE)
+
+
+def _join(parts: list[Markup]) -> Markup:
+    if len(parts) < 2:
+        return parts[0] if parts else Markup("")
+    return Markup(", ").join(parts[:-1]) + Markup(" and ") + parts[-1]
+
+
+def _join_sentences(parts: list[Markup]) -> Markup:
+    return Markup(" ").join(parts) if parts else Markup("No figures of ports or flows were recorded.")
+
+
+def _lower(label: str) -> str:
+    return label if label[:2].isupper() else label[:1].lower() + label[1:]
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

@@ -1,0 +1,41 @@
+"""The chart library as one script, so that the page needs no network.
+
+vl-convert puts it together from what it carries; that takes seconds, so the result is kept in the
+user's cache folder under vl-convert's version.
+"""
+
+import os
+import tempfile
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+
+@cache
+def script() -> str:
+    """Vega, Vega-Lite and Vega-Embed as JavaScript that fits into a `<script>` element."""
+    kept = _cache_folder() / f"vega-{version('vl-convert-python')}.js"
+    if kept.is_file():
+        return kept.read_text(encoding="utf-8")
+    import vl_convert
+
+    bundle = str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")
+    _keep(kept, bundle)
+    return bundle
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "incast"
+
+
+def _keep(file: Path, content: str) -> None:
+    """Writes whole or not at all; without a writable cache each process makes its own."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=file.parent, delete=False
+        ) as part:
+            part.write(content)
+        os.replace(part.name, file)
+    except OSError:
+        return

@@ -1,0 +1,170 @@
+"""Vega-Lite charts, written with Altair. Their data is apart (`Chart.columns`), so that a page
+holds each number once and compactly; colours are CSS variables, so that they follow the theme."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from incast.report import text
+
+SHAPES_MAX = 8
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+_QUEUE_HEIGHT = 120
+_CDF_HEIGHT = 260
+_SPAN_MAX = 1e5  # a logarithmic axis shows at most so much; below, times stand at its left edge
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A specification and the columns of its named data sets."""
+
+    spec: dict[str, Any]
+    columns: dict[str, dict[str, list[Any]]]
+
+
+def color(index: int) -> str:
+    """The colour of the choice, job or port of this position."""
+    return f"var(--c{index % SHAPES_MAX})"
+
+
+def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str) -> Chart:
+    """Cumulative distributions of times: (name, colour's position, points `x` in ps and `part`)."""
+    known = [c for c in curves if c[2].height]
+    high = max((float(points["x"][-1]) for _, _, points in known), default=1.0)
+    low = max(min((_least(points) for _, _, points in known), default=1.0), high / _SPAN_MAX)
+    scale, unit = text.time_unit(high / 2)
+    log = high > 50 * max(low, 1.0)
+    points = pl.concat([
+        frame.select(
+            pl.lit(name).alias("name"),
+            (pl.max_horizontal(pl.col("x"), low if log else 0) / scale).round_sig_figs(4).alias("x"),
+            (pl.col("part") * 100).round(4).alias("part"),
+        )
+        for name, _, frame in known
+    ])
+    x = alt.X(
+        "x:Q",
+        title=f"{title} ({unit})",
+        scale=alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False),
+        axis=alt.Axis(tickCount=6, format="~g", labelOverlap=True),
+    )
+    names = [name for name, _, _ in known]
+    base = alt.Chart(alt.NamedData("points"), name="cdf").encode(
+        x=x,
+        y=alt.Y("part:Q", title="at most so long (%)", scale=alt.Scale(domain=[0, 100])),
+        color=alt.Color(
+            "name:N",
+            scale=alt.Scale(domain=names, range=[color(i) for _, i, _ in known]),
+            legend=None,
+        ),
+        strokeDash=alt.StrokeDash(
+            "name:N",
+            scale=alt.Scale(domain=names, range=[DASHES[i % SHAPES_MAX] for _, i, _ in known]),
+            legend=None,
+        ),
+        tooltip=[
+            alt.Tooltip("name:N", title=legend),
+            alt.Tooltip("x:Q", title=f"{title} ({unit})", format="~g"),
+            alt.Tooltip("part:Q", title="at most so long (%)", format="~g"),
+        ],
+    )
+    chart = base.mark_line(interpolate="step-after", strokeWidth=1.8).properties(
+        width="container", height=_CDF_HEIGHT
+    )
+    return Chart(_spec(chart), {"points": _columns(points)})
+
+
+def queue(
+    samples: pl.DataFrame, events: pl.DataFrame, index: int, span: tuple[float, float], top: float
+) -> Chart:
+    """Queue length over time: `samples` (time_ps, queue_bytes), `events` (time_ps, drops, marks).
+
+    `span` is the axis in picoseconds and `top` its height in bytes, so that pictures compare.
+    """
+    scale, unit = text.time_unit(span[1] / 2)
+    size, size_unit = text.size_unit(top / 2)
+    moment = (pl.col("time_ps") / scale).round_sig_figs(6).alias("t")
+    line = samples.select(moment, (pl.col("queue_bytes") / size).round_sig_figs(4).alias("q"))
+    counted = [
+        events.filter(pl.col(column) > 0).select(moment, pl.col(column).alias("n"))
+        for column in ("drops", "marks")
+    ]
+    x = alt.X(
+        "t:Q",
+        title=f"time ({unit})",
+        scale=alt.Scale(domain=[span[0] / scale, span[1] / scale], nice=False),
+        axis=alt.Axis(tickCount=6, labelOverlap=True),
+    )
+    y = alt.Y(
+        "q:Q",
+        title=f"queue ({size_unit})",
+        scale=alt.Scale(domain=[0, top / size], nice=True),
+        axis=alt.Axis(tickCount=4),
+    )
+    tips = [alt.Tooltip("t:Q", title=f"time ({unit})"), alt.Tooltip("q:Q", title=f"queue ({size_unit})")]
+    area = alt.Chart(alt.NamedData("queue"), name="queue").mark_area(
+        line={"color": color(index), "strokeWidth": 1.2}, color=color(index), fillOpacity=0.18
+    ).encode(x=x, y=y, tooltip=tips)
+    layers = [area, _ticks("marks", x, unit), _ticks("drops", x, unit)]
+    chart = alt.layer(*layers).properties(width="container", height=_QUEUE_HEIGHT)
+    return Chart(
+        _spec(chart),
+        {"queue": _columns(line), "drops": _columns(counted[0]), "marks": _columns(counted[1])},
+    )
+
+
+def _ticks(kind: str, x: alt.X, unit: str) -> alt.Chart:
+    """Drops as triangles along the top, marks as strokes under them."""
+    base = alt.Chart(alt.NamedData(kind), name=kind)
+    if kind == "drops":
+        shaped = base.mark_point(
+            shape="triangle-down", filled=True, size=42, color="var(--drop)", opacity=1
+        ).encode(y=alt.value(6))
+    else:
+        shaped = base.mark_tick(
+            orient="vertical", thickness=1, size=8, color="var(--mark)", opacity=0.9
+        ).encode(y=alt.value(17))
+    return shaped.encode(
+        x=x,
+        tooltip=[
+            alt.Tooltip("t:Q", title=f"time ({unit})"),
+            alt.Tooltip("n:Q", title=f"{kind} around then"),
+        ],
+    )
+
+
+def _least(points: pl.DataFrame) -> float:
+    """The least time above zero: a logarithmic axis has no zero."""
+    above = points.filter(pl.col("x") > 0)["x"]
+    return float(above[0]) if above.len() else 1.0
+
+
+def _columns(frame: pl.DataFrame) -> dict[str, list[Any]]:
+    return {name: frame[name].to_list() for name in frame.columns}
+
+
+def _spec(chart: alt.Chart | alt.LayerChart) -> dict[str, Any]:
+    spec: dict[str, Any] = chart.to_dict(validate=False)
+    spec["config"] = _CONFIG
+    return spec
+
+
+_CONFIG: dict[str, Any] = {
+    "background": None,
+    "font": "system-ui, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "domainColor": "var(--axis)",
+        "tickColor": "var(--axis)",
+        "gridColor": "var(--grid)",
+        "labelColor": "var(--soft)",
+        "titleColor": "var(--soft)",
+        "titleFontWeight": "normal",
+        "titleFontSize": 12,
+        "labelFontSize": 11,
+        "titlePadding": 8,
+    },
+    "axisX": {"grid": False},
+}

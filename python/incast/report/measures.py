@@ -1,0 +1,202 @@
+"""The figures by which runs are compared, computed from the tables. No words, no drawing."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from incast.report.graph import hosts
+from incast.report.load import Run
+
+DROPS = {
+    "drops_tail": "a full queue",
+    "drops_early": "early detection (AQM)",
+    "drops_pool": "a full shared buffer",
+    "drops_mtu": "a packet above the MTU",
+    "drops_down": "a link that was down",
+}
+
+# Job kinds whose work is all there at the start, so that the time to the end says something.
+_CLOSED = {"bulk", "incast", "permutation", "all-to-all"}
+_GROUPS = {"coflows": "coflow", "incast": "round"}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of the table of choices."""
+
+    key: str
+    label: str
+    kind: str
+    """`time` in picoseconds, or `count`."""
+    compared: bool = True
+    """Whether less is better; marks are neither good nor bad."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One run in figures. Times in picoseconds; `None`: not measured, or not finished."""
+
+    name: str
+    values: dict[str, float | None]
+    flows: int
+    kinds: frozenset[str]
+    group: str
+    """What a group of flows is called: `coflow`, `round`, or nothing."""
+
+
+def figures(run: Run) -> Figures:
+    """Computes all figures of a run."""
+    jobs = foreground(run)
+    flows = foreground_flows(run)
+    ended = flows.filter(pl.col("fct_ps").is_not_null())["fct_ps"]
+    ports = run.table("ports")
+    kinds = frozenset(jobs["kind"].drop_nulls().to_list())
+    group = next((word for kind, word in _GROUPS.items() if kind in kinds), "")
+    values: dict[str, float | None] = {
+        "done": _done(jobs),
+        "group": _group_mean(flows) if group else None,
+        "fct_p50": _quantile(ended, 0.5),
+        "fct_p99": _quantile(ended, 0.99),
+        "wait_p99": wait_quantile(switch_waits(run), 0.99),
+        "drops": _total(ports, *DROPS),
+        "lost": _total(ports, "lost", "corrupted"),
+        "marks": _total(ports, "marks"),
+        "timeouts": _total(run.table("flows"), "timeouts"),
+        "retransmits": _total(run.table("flows"), "retransmits"),
+        "unfinished": float(flows.height - ended.len()) if flows.height else None,
+    }
+    return Figures(run.name, values, flows.height, kinds, group)
+
+
+def measures(runs: list[Figures]) -> list[Measure]:
+    """The measures that at least one run has, the one that decides first."""
+    group = next((f.group for f in runs if f.group), "group")
+    table = [
+        Measure("done", "All jobs done", "time"),
+        Measure("group", f"Mean {group} completion", "time"),
+        Measure("fct_p50", "Flow completion, median", "time"),
+        Measure("fct_p99", "Flow completion, 99th percentile", "time"),
+        Measure("wait_p99", "Wait in switch queues, 99th percentile", "time"),
+        Measure("unfinished", "Unfinished flows", "count"),
+        Measure("drops", "Packets dropped", "count"),
+        Measure("lost", "Packets lost on links", "count"),
+        Measure("retransmits", "Retransmitted packets", "count"),
+        Measure("timeouts", "Retransmission timeouts", "count"),
+        Measure("marks", "ECN marks", "count", compared=False),
+    ]
+    quiet = {"lost", "unfinished"}
+    table = [
+        m for m in table
+        if any(f.values[m.key] is not None and (f.values[m.key] or m.key not in quiet) for f in runs)
+    ]
+    first = deciding(runs)
+    return sorted(table, key=lambda m: m.key != first)
+
+
+def deciding(runs: list[Figures]) -> str:
+    """The measure that decides: the jobs' time, unless arrivals spread over time determine it."""
+    kinds = frozenset[str]().union(*(f.kinds for f in runs))
+    for key, fits in (("done", bool(kinds & _CLOSED)), ("group", "coflows" in kinds)):
+        if fits and any(f.values[key] is not None for f in runs):
+            return key
+    has_flows = any(f.values["fct_p99"] is not None for f in runs)
+    return "fct_p99" if has_flows else "done"
+
+
+def foreground(run: Run) -> pl.DataFrame:
+    """The jobs that the run is about: all but background traffic, unless there is nothing else."""
+    jobs = run.table("jobs")
+    asked = jobs.filter(pl.col("kind").ne_missing("background"))
+    return asked if asked.height else jobs
+
+
+def foreground_flows(run: Run) -> pl.DataFrame:
+    """The flows of those jobs, with `fct_ps`: null where the flow did not finish."""
+    flows = run.table("flows")
+    jobs = foreground(run)["job"]
+    if jobs.len():
+        flows = flows.filter(pl.col("job").is_in(jobs.implode()))
+    finished = pl.col("end_ps") >= pl.col("start_ps")
+    return flows.with_columns(
+        pl.when(finished & completed()).then(pl.col("end_ps") - pl.col("start_ps")).alias("fct_ps")
+    )
+
+
+def completed() -> pl.Expr:
+    """Whether a flow's outcome is that it delivered all its bytes."""
+    return pl.col("outcome").is_null() | (pl.col("outcome") == "finished")
+
+
+def switch_ports(run: Run) -> pl.DataFrame:
+    """The ports table without hosts' own ports."""
+    ports = run.table("ports")
+    ends = hosts(run)
+    return ports.filter(~pl.col("node").is_in(sorted(ends)))
+
+
+def switch_waits(run: Run) -> pl.DataFrame:
+    """The wait histogram of switch ports, without empty bins; with `wait_ps`, a bin's middle."""
+    names = switch_ports(run)["port"]
+    waits = run.table("waits").filter((pl.col("packets") > 0) & pl.col("from_ps").is_not_null())
+    if names.len():
+        waits = waits.filter(pl.col("port").is_in(names.implode()))
+    return waits.with_columns(
+        pl.col("to_ps").fill_null(pl.col("from_ps")),
+        wait_ps=(pl.col("from_ps") + pl.col("to_ps").fill_null(pl.col("from_ps"))) // 2,
+    )
+
+
+def wait_quantile(waits: pl.DataFrame, part: float) -> float | None:
+    """The wait that `part` of the packets did not exceed: the upper end of its bin."""
+    total = waits["packets"].sum() if waits.height else 0
+    if not total:
+        return None
+    sums = waits.group_by("to_ps").agg(pl.col("packets").sum()).sort("to_ps")
+    reached = sums.filter(pl.col("packets").cum_sum() >= part * total)
+    return float(reached["to_ps"][0])
+
+
+def waiting_by_port(run: Run) -> pl.DataFrame:
+    """Per switch port: `waited_ns` (all packets' waits added up) and its `share` of all waiting."""
+    waits = switch_waits(run)
+    summed = (
+        waits.group_by("port")
+        .agg(waited_ns=(pl.col("wait_ps") // 1000 * pl.col("packets")).sum())
+        .sort("waited_ns", "port", descending=[True, False])
+    )
+    total = summed["waited_ns"].sum() if summed.height else 0
+    return summed.with_columns(share=pl.col("waited_ns") / max(total, 1))
+
+
+def _done(jobs: pl.DataFrame) -> float | None:
+    """From the first job's start to the last one's end."""
+    ended = jobs.filter(pl.col("end_ps") >= pl.col("start_ps"))
+    if not jobs.height or ended.height < jobs.height:
+        return None
+    start, end = jobs["start_ps"].min(), jobs["end_ps"].max()
+    assert isinstance(start, int) and isinstance(end, int)
+    return float(end - start)
+
+
+def _group_mean(flows: pl.DataFrame) -> float | None:
+    """Mean time of a group of flows, first start to last end; groups that ended only."""
+    groups = (
+        flows.group_by("job", "group")
+        .agg(
+            ended=pl.col("fct_ps").is_not_null().all(),
+            took=pl.col("end_ps").max() - pl.col("start_ps").min(),
+        )
+        .filter("ended")
+    )
+    return float(groups["took"].sum()) / groups.height if groups.height else None
+
+
+def _quantile(values: pl.Series, part: float) -> float | None:
+    value = values.quantile(part, interpolation="higher")
+    return None if value is None else float(value)
+
+
+def _total(table: pl.DataFrame, *columns: str) -> float | None:
+    if not table.height or all(table[c].null_count() == table.height for c in columns):
+        return None
+    return float(sum(table[c].sum() for c in columns))

@@ -1,0 +1,84 @@
+"""Fewer points that look the same: series keep each bucket's extremes, CDFs their quantiles."""
+
+import polars as pl
+
+BUCKETS = 300
+CDF_POINTS = 240
+
+
+def extremes(series: pl.DataFrame, time: str, value: str, buckets: int = BUCKETS) -> pl.DataFrame:
+    """The first, lowest, highest and last sample of each of `buckets` equal spans of time.
+
+    A peak of one sample survives, so that a microburst is not averaged away.
+    """
+    series = series.drop_nulls([time, value]).sort(time)
+    if series.height <= 4 * buckets:
+        return series
+    rows = series.with_row_index("row").with_columns(bucket=_bucket(series, time, buckets))
+    ends = rows.group_by("bucket").agg(
+        pl.col("row").first().alias("first"),
+        pl.col("row").get(pl.col(value).arg_min()).alias("low"),
+        pl.col("row").get(pl.col(value).arg_max()).alias("high"),
+        pl.col("row").last().alias("last"),
+    )
+    kept = pl.concat([ends["first"], ends["low"], ends["high"], ends["last"]]).unique().sort()
+    return series[kept]
+
+
+def sums(
+    series: pl.DataFrame, time: str, columns: list[str], buckets: int = BUCKETS
+) -> pl.DataFrame:
+    """The sum of each column in each span of time, at the span's first sample with any."""
+    series = series.drop_nulls([time]).sort(time)
+    if not series.height:
+        return series.select(time, *columns)
+    return (
+        series.with_columns(bucket=_bucket(series, time, buckets))
+        .group_by("bucket", maintain_order=True)
+        .agg(pl.col(time).first(), *(pl.col(c).sum() for c in columns))
+        .select(time, *columns)
+    )
+
+
+def cdf(values: pl.Series, total: int, points: int = CDF_POINTS) -> pl.DataFrame:
+    """(`x`, `part`): the part of `total` that is at most x; dense in the tail.
+
+    `total` may exceed the number of values: what did not finish keeps the curve below 1.
+    """
+    ordered = values.drop_nulls().sort()
+    count = ordered.len()
+    if not count:
+        return pl.DataFrame(schema={"x": values.dtype, "part": pl.Float64})
+    ranks = _ranks(count, points)
+    return pl.DataFrame(
+        {"x": ordered.gather(ranks), "part": [round((r + 1) / total, 6) for r in ranks]}
+    )
+
+
+def weighted_cdf(values: pl.Series, weights: pl.Series) -> pl.DataFrame:
+    """(`x`, `part`) of a histogram: `weights` packets in a bin that ends at `values`."""
+    bins = (
+        pl.DataFrame({"x": values, "weight": weights})
+        .group_by("x").agg(pl.col("weight").sum()).sort("x")
+    )
+    part = (pl.col("weight").cum_sum() / pl.col("weight").sum()).round(6).alias("part")
+    steps = bins.select("x", part)
+    if steps.height <= CDF_POINTS:
+        return steps
+    return steps[_ranks(steps.height, CDF_POINTS)]
+
+
+def _ranks(count: int, points: int) -> list[int]:
+    """Positions in `count` sorted values: evenly spread, then ever denser towards the end."""
+    if count <= points:
+        return list(range(count))
+    even = {round(i * (count - 1) / (points - 1)) for i in range(points)}
+    tail = {count - 1 - round(count * 0.1 * 0.8**i) for i in range(60)}
+    return sorted(r for r in even | tail if 0 <= r < count)
+
+
+def _bucket(series: pl.DataFrame, time: str, buckets: int) -> pl.Expr:
+    start, end = series[time].min(), series[time].max()
+    assert isinstance(start, int) and isinstance(end, int)
+    width = max(1, -(-(end - start + 1) // buckets))
+    return (pl.col(time) - start) // width

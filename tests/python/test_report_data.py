@@ -1,0 +1,205 @@
+"""Run folders made up for the report's tests: the tables of crates/record with plausible figures."""
+
+import json
+import math
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+US, MS = 10**6, 10**9
+Link = tuple[str, str, int]
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """How a made-up run goes."""
+
+    queue_bytes: int = 2_000_000
+    drop_part: float = 0.0
+    mark_part: float = 0.0
+    timeout_part: float = 0.0
+    slower: float = 1.0
+
+
+DEEP = Behaviour(queue_bytes=31_000_000, slower=1.2)
+SHALLOW = Behaviour(drop_part=0.004, timeout_part=0.02, slower=1.35)
+CUBIC = Behaviour(queue_bytes=900_000, mark_part=0.02, drop_part=0.0004, timeout_part=0.002, slower=1.1)
+DCTCP = Behaviour(queue_bytes=150_000, mark_part=0.12)
+
+
+def leaf_spine(leaves: int, hosts: int, spines: int, parallel: int = 1) -> list[Link]:
+    """Links of a leaf–spine: hosts at 25, uplinks at 100 Gb/s."""
+    up = [
+        (f"leaf{leaf}", f"spine{s}", 100_000_000_000)
+        for leaf in range(leaves) for s in range(spines) for _ in range(parallel)
+    ]
+    down = [(f"host{h}", f"leaf{h // hosts}", 25_000_000_000) for h in range(leaves * hosts)]
+    return up + down
+
+
+def dumbbell(side: int) -> list[Link]:
+    """Two switches with a slow link between them."""
+    left = [(f"left{i}", "switch0", 10_000_000_000) for i in range(side)]
+    right = [(f"right{i}", "switch1", 10_000_000_000) for i in range(side)]
+    return [*left, *right, ("switch0", "switch1", 1_000_000_000)]
+
+
+def fat_tree(k: int) -> list[Link]:
+    """The three-tier fat tree."""
+    half, links = k // 2, []
+    for pod in range(k):
+        for e in range(half):
+            edge = f"edge{pod * half + e}"
+            links += [(f"host{(pod * half + e) * half + h}", edge, 25 * 10**9) for h in range(half)]
+            links += [(edge, f"agg{pod * half + a}", 25 * 10**9) for a in range(half)]
+        for a in range(half):
+            links += [(f"agg{pod * half + a}", f"core{a * half + c}", 25 * 10**9) for c in range(half)]
+    return links
+
+
+def ring(switches: int, hosts: int) -> list[Link]:
+    """Switches in a ring, each with hosts: links within a tier."""
+    links = [(f"s{i}", f"s{(i + 1) % switches}", 40 * 10**9) for i in range(switches)]
+    return links + [(f"h{i}-{j}", f"s{i}", 10 * 10**9) for i in range(switches) for j in range(hosts)]
+
+
+def write_run(
+    folder: Path,
+    behaviour: Behaviour = DCTCP,
+    links: list[Link] | None = None,
+    flows: int = 400,
+    seed: int = 1,
+    name: str = "shuffle",
+    samples: int = 2000,
+) -> Path:
+    """Writes a run folder and returns it."""
+    rng = random.Random(seed)
+    links = leaf_spine(4, 4, 2) if links is None else links
+    switches = {b for _, b, _ in links}
+    hosts = sorted({a for a, _, _ in links} - switches)
+    flow_rows = _flows(rng, hosts, flows, behaviour)
+    end = max((f["end_ps"] or 0 for f in flow_rows), default=0) or 10 * MS
+    port_rows = _ports(rng, links, hosts, behaviour, end)
+    hot = sorted(port_rows, key=lambda p: -p["queue_max_bytes"])[:4]
+    write_table(folder, "flows", flow_rows)
+    write_table(folder, "ports", port_rows)
+    write_table(folder, "jobs", _jobs(flow_rows, end))
+    write_table(folder, "waits", _waits(rng, port_rows))
+    write_table(folder, "ports_series", _series(rng, hot, behaviour, end, samples))
+    write_table(folder, "events", [
+        {"time_ps": 3 * MS, "what": "link-down", "where": "leaf0:spine0"},
+        {"time_ps": 5 * MS, "what": "link-up", "where": "leaf0:spine0"},
+    ])
+    write_table(folder, "datagrams", [
+        {"job": "noise", "from": hosts[0], "to": hosts[-1], "sent_packets": 10_000, "sent_bytes": 14_720_000,
+         "received_packets": 9_950, "received_bytes": 14_646_400},
+    ])
+    summary = {"name": name, "seed": seed, "version": "0.1.0", "fingerprint": "9f3c2a17be55d001", "ended": "finished", "end_ps": end}
+    scenario = {"name": name, "seed": seed, "topology": {"kind": "leaf-spine"}, "switches": [{"pattern": "*", "config": {"buffer": {"kind": "shared", "size": behaviour.queue_bytes * 2}}}]}
+    (folder / "summary.json").write_text(json.dumps(summary))
+    (folder / "resolved.json").write_text(json.dumps(scenario))
+    return folder
+
+
+def write_choices(folder: Path, **options: Any) -> Path:
+    """The main job's four switch choices."""
+    behaviours = {"deep": DEEP, "shallow": SHALLOW, "shallow-ecn-cubic": CUBIC, "shallow-ecn-dctcp": DCTCP}
+    for name, behaviour in behaviours.items():
+        write_run(folder / name, behaviour, **options)
+    (folder / "choices.json").write_text(json.dumps({"choices": list(behaviours)}))
+    return folder
+
+
+def write_table(folder: Path, name: str, rows: Rows, part: int = 0) -> None:
+    """Writes rows as a part of a table; no rows, an empty part."""
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    text = [c for c in frame.columns if frame[c].dtype == pl.String]
+    frame.with_columns(pl.col(text).cast(pl.Categorical)).write_parquet(folder / name / f"part-{part:05}.parquet")
+
+
+def _flows(rng: random.Random, hosts: list[str], count: int, behaviour: Behaviour) -> Rows:
+    rows: Rows = []
+    for number in range(count):
+        source, target = rng.sample(hosts, 2) if len(hosts) > 1 else (hosts[0], hosts[0])
+        size = int(10 ** rng.uniform(4, 7))
+        late = rng.random() < behaviour.timeout_part
+        took = int((30 * US + size * 400 * rng.uniform(1, 3)) * behaviour.slower) + (200 * MS if late else 0)
+        start = rng.randrange(5 * MS)
+        rows.append({
+            "flow": number, "job": "shuffle" if number % 4 else "query", "group": number // 20, "from": source,
+            "to": target, "class": 0, "bytes": size, "start_ps": start, "end_ps": start + took,
+            "sent_packets": size // 1448 + 3, "sent_bytes": size, "retransmits": 3 if late else 0,
+            "timeouts": int(late), "fast_recoveries": 0, "tail_loss_probes": 0, "ece_acks": 0,
+            "min_rtt_ps": 8 * US, "srtt_ps": int(8 * US + rng.random() * 60 * US), "outcome": "finished",
+        })
+    return rows
+
+
+def _jobs(flows: Rows, end: int) -> Rows:
+    if not flows:
+        return [{"job": "shuffle", "kind": "coflows", "start_ps": 0, "end_ps": end, "flows": 0, "bytes": 0}]
+    rows: Rows = [
+        {"job": job, "kind": kind, "start_ps": 0,
+         "end_ps": max((f["end_ps"] for f in flows if f["job"] == job), default=end),
+         "flows": sum(f["job"] == job for f in flows), "bytes": sum(f["bytes"] for f in flows if f["job"] == job)}
+        for job, kind in (("shuffle", "coflows"), ("query", "incast"))
+    ]
+    return [*rows, {"job": "noise", "kind": "background", "start_ps": 0, "end_ps": None, "flows": 0, "bytes": 0}]
+
+
+def _ports(rng: random.Random, links: list[Link], hosts: list[str], behaviour: Behaviour, end: int) -> Rows:
+    rows: Rows = []
+    lanes: dict[tuple[str, str], int] = {}
+    for a, b, rate in links:
+        lane = lanes[a, b] = lanes.get((a, b), 0) + 1
+        for node, peer in ((a, b), (b, a)):
+            load = rng.random() ** 2
+            hot = load > 0.8 and node not in hosts
+            sent = int(load * end / 1e12 * rate / 8 / 1500)
+            queue = int(behaviour.queue_bytes * rng.uniform(0.4, 1)) if hot else int(20_000 * load)
+            wait = int(queue * 8e12 / rate)
+            rows.append({
+                "port": f"{node}:{peer}" + (f"#{lane}" if lane > 1 else ""), "node": node, "peer": peer,
+                "kind": "host" if node in hosts else "switch", "rate_bps": rate, "sent_packets": sent,
+                "sent_bytes": sent * 1500, "wire_bytes": sent * 1538, "busy_ps": int(load * end), "utilisation": load,
+                "enqueued_packets": sent, "in_discards": 0, "out_discards": int(sent * behaviour.drop_part) if hot else 0,
+                "drops_tail": 0, "drops_early": 0, "drops_pool": int(sent * behaviour.drop_part) if hot else 0,
+                "drops_mtu": 0, "drops_down": 0, "lost": 0, "corrupted": 0,
+                "marks": int(sent * behaviour.mark_part) if hot else 0, "queue_max_bytes": queue,
+                "queue_max_packets": queue // 1500, "wait_p50_ps": wait // 4, "wait_p99_ps": wait * 9 // 10,
+                "wait_p999_ps": wait, "wait_max_ps": wait,
+            })
+    return rows
+
+
+def _waits(rng: random.Random, ports: Rows) -> Rows:
+    rows: Rows = []
+    for port in ports:
+        top = max(port["wait_max_ps"], 1000)
+        edges = [int(top * (i / 40) ** 2) for i in range(41)]
+        for low, high in zip(edges, edges[1:], strict=False):
+            packets = int(port["sent_packets"] * rng.random() / 25)
+            if packets and high > low:
+                rows.append({"port": port["port"], "class": 0, "from_ps": low, "to_ps": high, "packets": packets})
+    return rows
+
+
+def _series(rng: random.Random, ports: Rows, behaviour: Behaviour, end: int, samples: int) -> Rows:
+    rows: Rows = []
+    for number, port in enumerate(ports):
+        for i in range(samples):
+            wave = max(0.0, math.sin(i / samples * 9 + number)) * rng.uniform(0.7, 1)
+            queue = int(port["queue_max_bytes"] * wave)
+            full = wave > 0.97
+            rows.append({
+                "time_ps": i * end // samples, "port": port["port"], "class": None, "queue_bytes": queue,
+                "queue_packets": queue // 1500, "sent_bytes": 40_000,
+                "drops": rng.randrange(4) if full and behaviour.drop_part else 0,
+                "marks": rng.randrange(9) if wave > 0.8 and behaviour.mark_part else 0,
+            })
+    return rows
