@@ -65,6 +65,7 @@ impl std::fmt::Display for Kept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Kept::Nothing => f.write_str("files that were finished before stay readable"),
+            Kept::Table { table, rows: 0, lost } => write!(f, "all {lost} rows of table {table} are lost"),
             Kept::Table { table, rows, lost } => {
                 write!(f, "the first {rows} rows of table {table} are readable, the last {lost} are lost")
             }

@@ -67,9 +67,18 @@ impl RunFolder {
         &self.path
     }
 
-    /// All tables, empty.
+    /// All tables, empty, written in parts of 262,144 rows.
     pub fn tables(&self) -> Tables {
-        Tables::new(&self.path, PART_ROWS)
+        self.tables_in_parts_of(PART_ROWS)
+    }
+
+    /// All tables, empty, written in parts of `rows` rows.
+    ///
+    /// # Panics
+    /// When `rows` is zero.
+    pub fn tables_in_parts_of(&self, rows: usize) -> Tables {
+        assert!(rows > 0, "a part holds rows");
+        Tables::new(&self.path, rows)
     }
 
     /// A capture at `port` (`node:peer`): `captures/<port>.pcapng`.
@@ -193,7 +202,7 @@ macro_rules! tables {
         impl Tables {
             const NAMES: &'static [&'static str] = &[$(<$columns>::TABLE,)*];
 
-            pub(crate) fn new(run: &Path, part_rows: usize) -> Tables {
+            fn new(run: &Path, part_rows: usize) -> Tables {
                 Tables { $($field: Table::new(run, part_rows),)* }
             }
 

@@ -75,10 +75,11 @@ impl<C: Columns> Table<C> {
         self.rows
     }
 
-    /// Writes what waits. A table without rows gets one part without rows, for its schema.
+    /// Writes what waits. A table without rows gets one part without rows, for its schema; so does one
+    /// whose rows did not fit on the disk.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
-        let needed = self.waiting_rows > 0 || self.parts == 0;
-        if needed && !self.failed { self.write_part() } else { Ok(()) }
+        let result = if self.waiting_rows > 0 { self.write_part() } else { Ok(()) };
+        if self.parts == 0 { result.and(self.write_part()) } else { result }
     }
 
     fn write_part(&mut self) -> Result<(), Error> {
