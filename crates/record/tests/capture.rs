@@ -224,7 +224,9 @@ fn tshark(arguments: &[&str]) -> Option<Vec<String>> {
     let checks = ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"];
     let mut command = Command::new("tshark");
     command.arg("-r").arg(file);
-    checks.iter().for_each(|check| drop(command.args(["-o", &format!("{check}:TRUE")])));
+    for check in checks {
+        command.args(["-o", &format!("{check}:TRUE")]);
+    }
     let Ok(output) = command.args(arguments).output() else {
         eprintln!("skipped: tshark is not installed");
         return None;

@@ -12,13 +12,13 @@ use std::fs::{self, File};
 use std::path::Path;
 
 fn flow(number: u64) -> Flow<'static> {
-    let finished = number % 3 != 0;
+    let finished = !number.is_multiple_of(3);
     Flow {
         flow: number,
         job: "shuffle",
         group: u64::MAX,
         from: "host0",
-        to: if number % 2 == 0 { "host1" } else { "höst2" },
+        to: if number.is_multiple_of(2) { "host1" } else { "höst2" },
         class: 7,
         bytes: 1_000_000,
         start_ps: 10 * number,
