@@ -53,7 +53,7 @@ fn peers(mut plan: Plan, parallel: usize, port: u16) -> Processes {
 fn incast(senders: &[HostId], receiver: HostId, bytes: u64, rounds: u32, port: u16) -> Processes {
     let worker = |&host| (host, Box::new(Worker::new(port, receiver, bytes)) as Box<dyn Process>);
     let mut processes: Processes = senders.iter().map(worker).collect();
-    processes.push((receiver, Box::new(Aggregator::new(port, senders.to_vec(), bytes, rounds))));
+    processes.push((receiver, Box::new(Aggregator::new(port, senders, rounds))));
     processes.sort_by_key(|(host, _)| *host);
     processes
 }

@@ -21,7 +21,10 @@ impl Peer {
 impl Process for Peer {
     fn handle(&mut self, event: Event, cx: &mut dyn Context) {
         match event {
-            Event::Readable { stream } if !self.source.owns(stream) => return stream::sink(stream, cx),
+            Event::Accepted { stream, .. } => return cx.drain(stream),
+            Event::Readable { stream } if !self.source.owns(stream) => {
+                return stream::close_at_end(stream, cx);
+            }
             Event::Start => cx.listen(self.port),
             _ => {}
         }

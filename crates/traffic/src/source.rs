@@ -62,9 +62,8 @@ impl Source {
                 }
                 return;
             }
-            // A receiver has nothing to say; reading it keeps the stream from clogging.
             Event::Readable { stream } if self.owns(stream) => {
-                stream::drain(stream, cx);
+                stream::ended(stream, cx);
                 return;
             }
             Event::Closed { stream, .. } => {
@@ -118,6 +117,8 @@ impl Source {
 
     fn send(&mut self, flow: Planned, cx: &mut dyn Context) {
         let stream = cx.open(Addr { host: flow.to, port: self.port }, flow.group);
+        // A receiver has nothing to say but the end: what it says is dropped.
+        cx.drain(stream);
         let outgoing = Outgoing::begin(process::Payload::Zeros(flow.bytes), stream, cx);
         self.open.insert(stream, Open { to: flow.to, outgoing });
     }

@@ -1,10 +1,7 @@
-//! The two halves of a stream, as every job uses them: write until all is taken, read until
-//! nothing is left.
+//! The two halves of a stream, as every job uses them: write until all is taken, and drop what is
+//! read, which the driver does ([`Context::drain`]), up to the end.
 
 use process::{Context, Payload, StreamId};
-
-/// Bytes asked of the driver at a time, which bounds what a peer can make it hand over at once.
-const READ_MAX: u64 = 1 << 20;
 
 /// What one side has yet to write; closes its side after the last byte.
 #[derive(Debug)]
@@ -21,11 +18,6 @@ impl Outgoing {
         outgoing
     }
 
-    /// Whether everything was taken.
-    pub fn is_closed(&self) -> bool {
-        self.rest.is_none()
-    }
-
     /// Writes what the stream takes; to be called again when it is writable.
     pub fn resume(&mut self, stream: StreamId, cx: &mut dyn Context) {
         let Some(rest) = &mut self.rest else { return };
@@ -40,30 +32,15 @@ impl Outgoing {
     }
 }
 
-/// What [`drain`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Drained {
-    /// Bytes read and thrown away.
-    pub bytes: u64,
-    /// The peer has finished and everything has been read.
-    pub end: bool,
+/// The peer of a drained stream may have finished: takes note of it, and says whether it has.
+pub(crate) fn ended(stream: StreamId, cx: &mut dyn Context) -> bool {
+    cx.read(stream, 1).end
 }
 
-/// Reads all that is there and throws it away.
-pub(crate) fn drain(stream: StreamId, cx: &mut dyn Context) -> Drained {
-    let mut bytes = 0;
-    loop {
-        let read = cx.read(stream, READ_MAX);
-        bytes += read.len();
-        if read.end || read.is_empty() {
-            return Drained { bytes, end: read.end };
-        }
-    }
-}
-
-/// Receives a stream: reads everything, and closes its side at the end. Keeps no state.
-pub(crate) fn sink(stream: StreamId, cx: &mut dyn Context) {
-    if drain(stream, cx).end {
+/// Closes this side of a stream that another host opened and has finished. That is all a receiver
+/// has to do: it keeps no state.
+pub(crate) fn close_at_end(stream: StreamId, cx: &mut dyn Context) {
+    if ended(stream, cx) {
         cx.close(stream);
     }
 }

@@ -17,8 +17,21 @@ const REOPEN: Time = Time::from_secs(1);
 struct Paced {
     target: Target,
     stream: Option<StreamId>,
+    /// This side of the stream is closed: time is up.
+    closed: bool,
     /// Bytes that were due when it was last written to.
     due: u64,
+}
+
+impl Paced {
+    fn close(&mut self, cx: &mut dyn Context) {
+        if let Some(stream) = self.stream
+            && !self.closed
+        {
+            self.closed = true;
+            cx.close(stream);
+        }
+    }
 }
 
 /// Writes to each target at the rate, and receives what comes.
@@ -34,7 +47,8 @@ pub(crate) struct Streams {
 impl Streams {
     /// Streams in packets of `mtu` bytes to each target at `rate`, headers counted.
     pub fn new(port: u16, mtu: Bytes, rate: Rate, targets: Vec<Target>, span: Span) -> Streams {
-        let paced = targets.into_iter().map(|target| Paced { target, stream: None, due: 0 }).collect();
+        let paced =
+            targets.into_iter().map(|target| Paced { target, stream: None, closed: false, due: 0 }).collect();
         Streams { port, mtu: mtu.get(), rate, paced, span }
     }
 
@@ -47,10 +61,7 @@ impl Streams {
     /// Writes what is due on stream `i`, opening it if need be; closes it when time is up.
     fn turn(&mut self, i: usize, cx: &mut dyn Context) {
         let Some(elapsed) = self.span.elapsed(cx.now()) else {
-            if let Some(stream) = self.paced[i].stream.take() {
-                cx.close(stream);
-            }
-            return;
+            return self.paced[i].close(cx);
         };
         let Target { to, phase } = self.paced[i].target;
         if elapsed < phase {
@@ -63,7 +74,11 @@ impl Streams {
                 cx.write(stream, Payload::Zeros(due - paced.due));
             }
             Some(_) => {}
-            None => paced.stream = Some(cx.open(Addr { host: to, port: self.port }, 0)),
+            None => {
+                let stream = cx.open(Addr { host: to, port: self.port }, 0);
+                cx.drain(stream);
+                paced.stream = Some(stream);
+            }
         }
         paced.due = due;
         cx.set_timer(i as u64, interval(Bytes::new(self.mtu), self.rate));
@@ -90,10 +105,11 @@ impl Process for Streams {
                 (0..self.paced.len()).for_each(|i| self.turn(i, cx));
             }
             Event::Timer { token } if (token as usize) < self.paced.len() => self.turn(token as usize, cx),
-            Event::Readable { stream } if self.of(stream).is_some() => {
-                stream::drain(stream, cx);
+            Event::Accepted { stream, .. } => cx.drain(stream),
+            Event::Readable { stream } if self.of(stream).is_none() => stream::close_at_end(stream, cx),
+            Event::Readable { stream } => {
+                stream::ended(stream, cx);
             }
-            Event::Readable { stream } => stream::sink(stream, cx),
             Event::Closed { stream, .. } => {
                 if let Some(i) = self.of(stream) {
                     self.paced[i].stream = None;

@@ -1,0 +1,214 @@
+//! What goes wrong: hosts that refuse, hang, vanish or come back, and peers that don't keep to the protocol.
+
+use crate::support::{World, hosts, rng};
+use process::{Addr, CloseReason, Context, Event, HostId, Payload, Process};
+use traffic::{Job, JobError, build};
+use units::Time;
+
+const PORT: u16 = 7000;
+const HOUR: Time = Time::from_secs(3600);
+
+/// A process from a function.
+struct Script<F>(F);
+
+impl<F: FnMut(Event, &mut dyn Context) + Send> Process for Script<F> {
+    fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+        (self.0)(event, cx);
+    }
+}
+
+fn world(job: &Job, n: usize, leave_out: &[u32]) -> World {
+    let mut world = World::new(Time::from_us(10), 10_000);
+    for (host, process) in build(job, &hosts(n), &mut rng(1), PORT).expect("a good job") {
+        if !leave_out.contains(&host.0) {
+            world.add(host, process);
+        }
+    }
+    world
+}
+
+fn closed(world: &World) -> Vec<Option<CloseReason>> {
+    world.rows.iter().map(|row| row.closed).collect()
+}
+
+fn two_to_two() -> Job {
+    let pair = |from, to| (HostId(from), HostId(to));
+    Job::Bulk { pairs: vec![pair(0, 2), pair(1, 2), pair(0, 3), pair(1, 3)], bytes: 100_000 }
+}
+
+fn incast(rounds: u32) -> Job {
+    Job::Incast { senders: vec![HostId(1), HostId(2)], receiver: HostId(0), bytes: 100_000, rounds }
+}
+
+#[test]
+fn a_job_ends_when_a_receiver_refuses() {
+    let mut world = world(&two_to_two(), 4, &[3]);
+    world.run(HOUR);
+    assert!(world.finished());
+    use CloseReason::{Finished, Refused};
+    assert_eq!(closed(&world), [Some(Finished), Some(Refused), Some(Finished), Some(Refused)]);
+}
+
+#[test]
+fn a_job_ends_when_a_receiver_never_answers() {
+    let mut world = world(&two_to_two(), 4, &[]);
+    world.silent.insert(HostId(3));
+    world.run(HOUR);
+    assert!(world.finished());
+    let lost = world.rows.iter().filter(|row| row.to == HostId(3));
+    assert!(lost.clone().all(|row| row.closed == Some(CloseReason::TimedOut)) && lost.count() == 2);
+}
+
+#[test]
+fn a_job_ends_when_a_receiver_aborts_everything() {
+    let mut world = world(&two_to_two(), 4, &[3]);
+    let hostile = |event, cx: &mut dyn Context| match event {
+        Event::Start => cx.listen(PORT),
+        Event::Accepted { stream, .. } => {
+            cx.finish();
+            cx.abort(stream);
+        }
+        _ => {}
+    };
+    world.add(HostId(3), Box::new(Script(hostile)));
+    world.run(HOUR);
+    assert!(world.finished());
+    assert_eq!(world.ends(), 0);
+}
+
+#[test]
+fn a_source_gives_up_on_a_lost_peer_only() {
+    let mut world = world(&two_to_two(), 4, &[]);
+    world.silent.insert(HostId(3));
+    world.tell(Time::from_ms(1), 0, Event::PeerLost { host: HostId(3) });
+    world.tell(Time::from_ms(1), 1, Event::PeerLost { host: HostId(3) });
+    world.run(Time::from_ms(2));
+    assert!(world.finished());
+    let whole = world.rows.iter().filter(|row| row.forth == 100_000);
+    assert!(whole.clone().all(|row| row.to == HostId(2)) && whole.count() == 2);
+}
+
+#[test]
+fn a_restarted_source_loses_open_flows_and_goes_on_with_the_rest() {
+    let flow =
+        |ms, bytes| traffic::Flow { at: Time::from_ms(ms), from: HostId(0), to: HostId(1), bytes, group: ms };
+    let job = Job::Replay { flows: vec![flow(0, 1 << 30), flow(5, 10), flow(20, 20)] };
+    let mut world = world(&job, 2, &[]);
+    world.run(Time::from_ms(1));
+    world.crash(0, Time::from_ms(10));
+    world.run(HOUR);
+    assert!(world.finished());
+    let opened: Vec<_> = world.rows.iter().map(|row| (row.group, row.opened, row.closed)).collect();
+    let finished = Some(CloseReason::Finished);
+    let late = (5, Time::from_ms(10), finished);
+    assert_eq!(opened, [(0, Time::ZERO, None), late, (20, Time::from_ms(20), finished)]);
+}
+
+#[test]
+fn a_source_drains_a_receiver_that_talks_back() {
+    let mut world = world(&Job::Bulk { pairs: vec![(HostId(0), HostId(1))], bytes: 1_000 }, 2, &[1]);
+    let chatty = |event, cx: &mut dyn Context| match event {
+        Event::Start => {
+            cx.listen(PORT);
+            cx.finish();
+        }
+        Event::Accepted { stream, .. } => {
+            assert_eq!(cx.write(stream, Payload::Zeros(9_000)), 9_000);
+            cx.close(stream);
+        }
+        Event::Readable { stream } => {
+            cx.read(stream, u64::MAX);
+        }
+        _ => {}
+    };
+    world.add(HostId(1), Box::new(Script(chatty)));
+    world.run(HOUR);
+    assert!(world.finished());
+    assert_eq!((world.rows[0].forth, world.rows[0].back), (1_000, 9_000));
+}
+
+#[test]
+fn incast_goes_on_without_a_worker_that_is_gone() {
+    let mut world = world(&incast(4), 3, &[]);
+    world.silent.insert(HostId(2));
+    // Processes are numbered by host: 0 is the aggregator.
+    world.tell(Time::from_secs(1), 0, Event::PeerLost { host: HostId(2) });
+    world.run(Time::from_secs(2));
+    assert!(world.finished());
+    let asked = |host| world.rows.iter().filter(|row| row.to == HostId(host)).count();
+    assert_eq!((asked(1), asked(2)), (4, 1));
+}
+
+#[test]
+fn incast_ends_when_all_workers_refuse() {
+    let mut world = world(&incast(4), 3, &[1, 2]);
+    world.run(HOUR);
+    assert!(world.finished());
+    assert_eq!(world.rows.len(), 8);
+}
+
+/// What became of a stream that `host` opened to a worker and wrote `bytes` to.
+fn ask_worker(host: u32, bytes: u64) -> (Option<CloseReason>, u64) {
+    let mut world = world(&incast(1), 4, &[0, 2]);
+    let ask = move |event, cx: &mut dyn Context| match event {
+        Event::Start => {
+            cx.finish();
+            let stream = cx.open(Addr { host: HostId(1), port: PORT }, 0);
+            cx.write(stream, Payload::Zeros(bytes));
+            cx.close(stream);
+        }
+        Event::Readable { stream } => while !cx.read(stream, 1_000).is_empty() {},
+        _ => {}
+    };
+    world.add(HostId(host), Box::new(Script(ask)));
+    world.run(HOUR);
+    (world.rows[0].closed, world.rows[0].back)
+}
+
+#[test]
+fn a_worker_answers_its_aggregator_only_and_takes_in_nothing() {
+    assert_eq!(ask_worker(0, 0), (Some(CloseReason::Finished), 100_000));
+    assert_eq!(ask_worker(3, 0), (Some(CloseReason::Reset), 0));
+    assert_eq!(ask_worker(0, 9_999), (Some(CloseReason::Finished), 100_000));
+}
+
+#[test]
+fn a_restarted_aggregator_goes_on_with_the_next_round() {
+    let mut world = world(&incast(2), 3, &[]);
+    world.run(Time::from_us(25));
+    world.crash(0, Time::from_ms(1));
+    world.run(HOUR);
+    assert!(world.finished());
+    assert_eq!(world.rows.iter().filter(|row| row.back == 100_000).count(), 2);
+}
+
+#[test]
+fn bad_jobs_are_refused_with_what_is_allowed() {
+    let refusal = |job: &Job| build(job, &hosts(4), &mut rng(1), PORT).err().expect("refused");
+    let members = |list: &[u32]| list.iter().map(|host| HostId(*host)).collect::<Vec<_>>();
+    let sizes = traffic::Cdf::new(traffic::sizes::WEB_SEARCH).expect("published");
+    let load = |load, seconds| Job::Load {
+        hosts: members(&[0, 1]),
+        sizes: sizes.clone(),
+        load,
+        duration: Time::from_secs(seconds),
+    };
+    assert_eq!(refusal(&Job::Replay { flows: vec![] }), JobError::Empty { field: "flows" });
+    assert_eq!(
+        refusal(&Job::Permutation { hosts: members(&[2]), bytes: 1 }),
+        JobError::TooFewHosts { got: 1 }
+    );
+    assert_eq!(
+        refusal(&Job::Permutation { hosts: members(&[1, 2, 1]), bytes: 1 }),
+        JobError::Twice { host: 1, field: "hosts" }
+    );
+    let bulk = Job::Bulk { pairs: vec![(HostId(0), HostId(9))], bytes: 1 };
+    assert_eq!(refusal(&bulk).to_string(), "host number 9 does not exist: the topology has 4 hosts");
+    assert_eq!(refusal(&load(-0.5, 1)), JobError::Load { load: -0.5 });
+    assert!(matches!(refusal(&load(f64::NAN, 1)), JobError::Load { .. }));
+    assert!(matches!(refusal(&load(1e6, 1_000_000)), JobError::TooManyFlows { .. }));
+    let incast = Job::Incast { senders: members(&[0, 1]), receiver: HostId(1), bytes: 1, rounds: 1 };
+    assert_eq!(refusal(&incast), JobError::SendsToItself { host: 1 });
+    let all_to_all = Job::AllToAll { hosts: members(&[0, 1]), bytes: 1, parallel: 0 };
+    assert_eq!(refusal(&all_to_all), JobError::Zero { field: "parallel" });
+}
