@@ -144,6 +144,11 @@ impl Cdf {
         if cdf.mean() == 0.0 { Err(SizesError::AllZero) } else { Ok(cdf) }
     }
 
+    /// The points: (bytes, probability of at most so many).
+    pub fn points(&self) -> &[(u64, f64)] {
+        &self.points
+    }
+
     /// Mean size in bytes.
     pub fn mean(&self) -> f64 {
         let (first, p) = self.points[0];
