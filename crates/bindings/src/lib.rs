@@ -3,11 +3,13 @@
 //! Thin: it turns JSON and numbers into calls and errors into exceptions, and decides nothing itself.
 
 mod quantity;
+mod trace;
 
 use pyo3::prelude::*;
 
 /// The module `incast._core`.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    quantity::register(module)
+    quantity::register(module)?;
+    trace::register(module)
 }
