@@ -142,6 +142,8 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// RFC 1071: the sum over everything that a right checksum covers, itself included, is all ones.
     #[test]
     fn checksums_are_right(
