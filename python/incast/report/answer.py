@@ -6,22 +6,12 @@ Every sentence is computed. Names come from people and are escaped (`Markup.form
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import polars as pl
 from markupsafe import Markup
 
 from incast.report import text
+from incast.report.evidence import apart, evidence, name
 from incast.report.load import Run
-from incast.report.measures import (
-    DROPS,
-    Figures,
-    Measure,
-    foreground,
-    foreground_flows,
-    switch_ports,
-    switch_waits,
-    wait_quantile,
-    waiting_by_port,
-)
+from incast.report.measures import Figures, Measure
 
 ALIKE = 0.01
 """Two figures this near (as a part of the smaller one) are called equal."""
@@ -76,7 +66,9 @@ def best(figures: list[Figures], measure: Measure) -> set[str]:
     if not measure.compared:
         return set()
     known = [f for f in figures if f.values[measure.key] is not None]
-    if measure.key not in ("unfinished", "drops", "lost", "retransmits", "timeouts"):
+    if len(known) < 2 and measure.key not in ("done", "group"):
+        return set()
+    if measure.kind == "time":
         known = [f for f in known if not f.values["unfinished"]] or known
     if not known:
         return set()
@@ -95,7 +87,7 @@ def difference(figure: float | None, least: float | None) -> str:
     if figure is None or least is None or alike(figure, least):
         return ""
     if least <= 0:
-        return f"+{text.count(figure)}" if figure == int(figure) and figure < 1e9 else ""
+        return ""
     ratio = figure / least
     return f"× {text.digits(ratio)}" if ratio >= 3 else f"+{text.digits((ratio - 1) * 100)} %"
 
@@ -113,7 +105,7 @@ def _of_choices(runs: tuple[Run, ...], figures: list[Figures], measures: list[Me
     winners = best(figures, first)
     return Answer(
         _headline(order, first, winners),
-        tuple(_also(figures, measures[1:], order[0])) + _cautions(figures),
+        (*_differences(runs, order, first, winners), *_also(figures, measures[1:], order[0]), *_cautions(figures)),
         _reasons(runs, order, first),
     )
 
@@ -128,7 +120,7 @@ def _headline(order: list[Figures], first: Measure, winners: set[str]) -> Markup
         )
     took = _TOOK.get(first.key, f"{_lower(first.label)} of {{}}").format(value(first, least))
     does = _WORDS.get(first.key, f"has the shortest {_lower(first.label)}")
-    equals = [_name(f.name) for f in order if f.name in winners]
+    equals = [name(f.name) for f in order if f.name in winners]
     rest = [f for f in known if f.name not in winners and not f.values["unfinished"]]
     who = _join(equals)
     if len(equals) > 1:
@@ -138,15 +130,27 @@ def _headline(order: list[Figures], first: Measure, winners: set[str]) -> Markup
     second, last = rest[0], rest[-1]
     gap = _less(least, second.values[first.key])
     versus = Markup("{} less than {} ({})").format(
-        gap, _name(second.name), value(first, second.values[first.key])
+        gap, name(second.name), value(first, second.values[first.key])
     )
     if last is not second:
         versus += Markup(" and {} less than {} ({})").format(
             _less(least, last.values[first.key]),
-            _name(last.name),
+            name(last.name),
             value(first, last.values[first.key]),
         )
     return Markup("{} {}: {}, {}.").format(who, does, took, versus)
+
+
+def _differences(
+    runs: tuple[Run, ...], order: list[Figures], first: Measure, winners: set[str]
+) -> Iterable[Markup]:
+    """What sets the next and the last apart from the best."""
+    by_name = {run.name: run for run in runs}
+    rest = [f for f in order if f.name not in winners] if winners else []
+    for other in rest[:1] + rest[1:][-1:]:
+        said = apart((by_name[order[0].name], order[0]), (by_name[other.name], other))
+        if said:
+            yield said
 
 
 def _less(least: float | None, other: float | None) -> str:
@@ -164,7 +168,7 @@ def _also(figures: list[Figures], others: list[Measure], top: Figures) -> Iterab
             lead = next(f for f in figures if f.name in winners)
             elsewhere.append(
                 Markup("{} by {} ({} against {})").format(
-                    _join([_name(f.name) for f in figures if f.name in winners]),
+                    _join([name(f.name) for f in figures if f.name in winners]),
                     _lower(measure.label),
                     value(measure, lead.values[measure.key]),
                     value(measure, top.values[measure.key]),
@@ -182,7 +186,7 @@ def _cautions(figures: list[Figures]) -> tuple[Markup, ...]:
         return ()
     said = [
         Markup("{} ({} of {} flows)").format(
-            _name(f.name), text.count(f.values["unfinished"]), text.count(f.flows)
+            name(f.name), text.count(f.values["unfinished"]), text.count(f.flows)
         )
         for f in unfinished
     ]
@@ -210,7 +214,7 @@ def _of_one(run: Run, figures: Figures, measures: list[Measure]) -> Answer:
             )
         )
     return Answer(
-        headline, tuple(sentences) + _cautions([figures]), (_join_sentences(_evidence(run, figures)),)
+        headline, tuple(sentences) + _cautions([figures]), (_join_sentences(evidence(run, figures)),)
     )
 
 
@@ -223,114 +227,10 @@ def _reasons(
     for figures in order[:8]:
         gap = difference(figures.values[first.key], least) if first else ""
         shown = value(first, figures.values[first.key]) if first else ""
-        lead = Markup("{}: {}{}. ").format(_name(figures.name), shown, f" ({gap})" if gap else "")
-        evidence = _evidence(by_name[figures.name], figures)
-        paragraphs.append((lead if shown else Markup("{}. ").format(_name(figures.name))) + _join_sentences(evidence))
+        lead = Markup("{}: {}{}. ").format(name(figures.name), shown, f" ({gap})" if gap else "")
+        said = evidence(by_name[figures.name], figures)
+        paragraphs.append((lead if shown else Markup("{}. ").format(name(figures.name))) + _join_sentences(said))
     return tuple(paragraphs)
-
-
-def _evidence(run: Run, figures: Figures) -> list[Markup]:
-    """Where data waited, what was lost and why, what the loss cost."""
-    found = [_waiting(run), _loss(run, figures), _timeouts(run), _last(run), _marks(run, figures)]
-    return [sentence for sentence in found if sentence]
-
-
-def _waiting(run: Run) -> Markup | None:
-    ports = waiting_by_port(run)
-    if not ports.height or not ports["waited_ns"][0]:
-        return None
-    port, share = ports["port"][0], ports["share"][0]
-    waits = switch_waits(run).filter(pl.col("port") == port)
-    row = switch_ports(run).filter(pl.col("port") == port)
-    busy = row["utilisation"][0] if row.height else None
-    sentence = Markup("Data waited longest at {}: {} of all waiting in switches, 99th percentile {}").format(
-        _code(port), text.percent(share), text.time(wait_quantile(waits, 0.99))
-    )
-    if row.height and row["queue_max_bytes"][0]:
-        sentence += Markup(", queue up to {}").format(text.size(row["queue_max_bytes"][0]))
-    if busy:
-        sentence += Markup(", link busy {} of the time").format(text.percent(busy))
-    return sentence + "."
-
-
-def _loss(run: Run, figures: Figures) -> Markup | None:
-    if figures.values["drops"] is None:
-        return None
-    ports = run.table("ports").with_columns(dropped=pl.sum_horizontal(list(DROPS)))
-    total = int(ports["dropped"].sum())
-    lost = figures.values["lost"] or 0
-    if not total and not lost:
-        return Markup("No packet was dropped.")
-    if not total:
-        return Markup("{} lost on links; none was dropped in a queue.").format(text.plural(lost, "packet"))
-    reasons = sorted(((int(ports[c].sum()), word) for c, word in DROPS.items()), reverse=True)
-    most, why = reasons[0]
-    worst = ports.sort("dropped", "port", descending=[True, False]).row(0, named=True)
-    cause = f"by {why}" if most == total else f"{text.percent(most / total)} of them by {why}"
-    sentence = Markup("{} dropped, {}; {} at {}").format(
-        text.plural(total, "packet"), cause, text.percent(worst["dropped"] / total), _code(worst["port"])
-    )
-    if lost:
-        sentence += Markup("; {} more lost on links").format(text.count(lost))
-    return sentence + "."
-
-
-def _timeouts(run: Run) -> Markup | None:
-    """What waiting for the retransmission timer cost: flows with a timeout against those without."""
-    flows = foreground_flows(run)
-    hit = flows.filter(pl.col("timeouts") > 0)
-    if not hit.height:
-        return None
-    sentence = Markup("{} hit {}").format(
-        text.plural(int(hit["timeouts"].sum()), "retransmission timeout"),
-        text.plural(hit.height, "flow"),
-    )
-    with_, without = _median(hit), _median(flows.filter(pl.col("timeouts") == 0))
-    if with_ is not None and without is not None:
-        sentence += Markup(": their median completion is {}, that of the others {}").format(
-            text.time(with_), text.time(without)
-        )
-    return sentence + "."
-
-
-def _last(run: Run) -> Markup | None:
-    """The flow that ended last, when it had trouble."""
-    flows = foreground_flows(run).filter(pl.col("fct_ps").is_not_null())
-    if not flows.height or foreground(run).height == 0:
-        return None
-    last = flows.sort("end_ps", "flow", descending=[True, False]).row(0, named=True)
-    trouble = [
-        text.plural(last[column], word)
-        for column, word in (("timeouts", "timeout"), ("retransmits", "retransmission"))
-        if last[column]
-    ]
-    if not trouble:
-        return None
-    return Markup("The last flow to end, {} → {} ({}), had {}.").format(
-        _code(last["from"]), _code(last["to"]), text.size(last["bytes"]), text.listed(trouble)
-    )
-
-
-def _marks(run: Run, figures: Figures) -> Markup | None:
-    marks = figures.values["marks"]
-    sent = switch_ports(run)["sent_packets"].sum()
-    if not marks or not sent:
-        return None
-    part = text.percent(marks / sent)
-    return Markup("Switches marked {} ({} of what they sent).").format(text.plural(marks, "packet"), part)
-
-
-def _median(flows: pl.DataFrame) -> float | None:
-    middle = flows["fct_ps"].quantile(0.5, interpolation="higher")
-    return None if middle is None else float(middle)
-
-
-def _name(name: str) -> Markup:
-    return Markup("<b>{}</b>").format(name)
-
-
-def _code(name: str | None) -> Markup:
-    return Markup("<code>{}</code>").format(name or text.NONE)
 
 
 def _join(parts: list[Markup]) -> Markup:

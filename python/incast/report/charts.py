@@ -1,6 +1,7 @@
 """Vega-Lite charts, written with Altair. Their data is apart (`Chart.columns`), so that a page
 holds each number once and compactly; colours are CSS variables, so that they follow the theme."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from incast.report import text
 SHAPES_MAX = 8
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 _QUEUE_HEIGHT = 120
+_HEADROOM = 1.3  # drops and marks stand above the queue
 _CDF_HEIGHT = 260
 _SPAN_MAX = 1e5  # a logarithmic axis shows at most so much; below, times stand at its left edge
 
@@ -34,8 +36,8 @@ def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str) ->
     known = [c for c in curves if c[2].height]
     high = max((float(points["x"][-1]) for _, _, points in known), default=1.0)
     low = max(min((_least(points) for _, _, points in known), default=1.0), high / _SPAN_MAX)
-    scale, unit = text.time_unit(high / 2)
-    log = high > 50 * max(low, 1.0)
+    log = high > 20 * low
+    scale, unit = (1e6, "") if log else text.time_unit(high)
     points = pl.concat([
         frame.select(
             pl.lit(name).alias("name"),
@@ -44,36 +46,58 @@ def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str) ->
         )
         for name, _, frame in known
     ])
-    x = alt.X(
-        "x:Q",
-        title=f"{title} ({unit})",
-        scale=alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False),
-        axis=alt.Axis(tickCount=6, format="~g", labelOverlap=True),
-    )
     names = [name for name, _, _ in known]
-    base = alt.Chart(alt.NamedData("points"), name="cdf").encode(
-        x=x,
-        y=alt.Y("part:Q", title="at most so long (%)", scale=alt.Scale(domain=[0, 100])),
-        color=alt.Color(
-            "name:N",
-            scale=alt.Scale(domain=names, range=[color(i) for _, i, _ in known]),
-            legend=None,
-        ),
-        strokeDash=alt.StrokeDash(
-            "name:N",
-            scale=alt.Scale(domain=names, range=[DASHES[i % SHAPES_MAX] for _, i, _ in known]),
-            legend=None,
-        ),
-        tooltip=[
-            alt.Tooltip("name:N", title=legend),
-            alt.Tooltip("x:Q", title=f"{title} ({unit})", format="~g"),
-            alt.Tooltip("part:Q", title="at most so long (%)", format="~g"),
-        ],
-    )
-    chart = base.mark_line(interpolate="step-after", strokeWidth=1.8).properties(
-        width="container", height=_CDF_HEIGHT
+    lines = {
+        "color": alt.Scale(domain=names, range=[color(i) for _, i, _ in known]),
+        "dash": alt.Scale(domain=names, range=[DASHES[i % SHAPES_MAX] for _, i, _ in known]),
+    }
+    chart = (
+        alt.Chart(alt.NamedData("points"), name="cdf")
+        .transform_calculate(time=_TIME_LABEL.format("datum.x") if log else f"format(datum.x, '~g') + ' {unit}'")
+        .mark_line(interpolate="step-after", strokeWidth=1.8)
+        .encode(
+            x=_log_x(title, low / scale, high / scale) if log else _linear_x(f"{title} ({unit})"),
+            y=alt.Y("part:Q", title="at most so long (%)", scale=alt.Scale(domain=[0, 100])),
+            color=alt.Color("name:N", scale=lines["color"], legend=None),
+            strokeDash=alt.StrokeDash("name:N", scale=lines["dash"], legend=None),
+            tooltip=[
+                alt.Tooltip("name:N", title=legend),
+                alt.Tooltip("time:N", title=title),
+                alt.Tooltip("part:Q", title="at most so long (%)", format="~g"),
+            ],
+        )
+        .properties(width="container", height=_CDF_HEIGHT)
     )
     return Chart(_spec(chart), {"points": _columns(points)})
+
+
+# A time in µs as text, with its unit: a Vega expression.
+_TIME_LABEL = (
+    "{0} < 1 ? format({0} * 1e3, '.3~g') + ' ns' : {0} < 1e3 ? format({0}, '.3~g') + ' µs' "
+    ": {0} < 1e6 ? format({0} / 1e3, '.3~g') + ' ms' : format({0} / 1e6, '.3~g') + ' s'"
+)
+
+
+def _log_x(title: str, low: float, high: float) -> alt.X:
+    """Times in µs on a logarithmic axis, labelled with their units."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1.0,) if len(decades) > 4 else (1.0, 2.0, 5.0) if len(decades) < 4 else (1.0, 3.0)
+    ticks = [s * 10.0**d for d in decades for s in steps if low <= s * 10.0**d <= high * 1.15]
+    return alt.X(
+        "x:Q",
+        title=f"{title} (logarithmic)",
+        scale=alt.Scale(type="log", nice=False, domain=[low, high * 1.15]),
+        axis=alt.Axis(values=ticks, labelExpr=_TIME_LABEL.format("datum.value"), labelOverlap=True),
+    )
+
+
+def _linear_x(title: str) -> alt.X:
+    return alt.X(
+        "x:Q",
+        title=title,
+        scale=alt.Scale(zero=False),
+        axis=alt.Axis(tickCount=6, format="~g", labelOverlap=True),
+    )
 
 
 def queue(
@@ -83,8 +107,8 @@ def queue(
 
     `span` is the axis in picoseconds and `top` its height in bytes, so that pictures compare.
     """
-    scale, unit = text.time_unit(span[1] / 2)
-    size, size_unit = text.size_unit(top / 2)
+    scale, unit = text.time_unit(span[1])
+    size, size_unit = text.size_unit(top)
     moment = (pl.col("time_ps") / scale).round_sig_figs(6).alias("t")
     line = samples.select(moment, (pl.col("queue_bytes") / size).round_sig_figs(4).alias("q"))
     counted = [
@@ -100,8 +124,8 @@ def queue(
     y = alt.Y(
         "q:Q",
         title=f"queue ({size_unit})",
-        scale=alt.Scale(domain=[0, top / size], nice=True),
-        axis=alt.Axis(tickCount=4),
+        scale=alt.Scale(domain=[0, top / size * _HEADROOM], nice=False),
+        axis=alt.Axis(tickCount=4, minExtent=40),
     )
     tips = [alt.Tooltip("t:Q", title=f"time ({unit})"), alt.Tooltip("q:Q", title=f"queue ({size_unit})")]
     area = alt.Chart(alt.NamedData("queue"), name="queue").mark_area(
@@ -124,8 +148,8 @@ def _ticks(kind: str, x: alt.X, unit: str) -> alt.Chart:
         ).encode(y=alt.value(6))
     else:
         shaped = base.mark_tick(
-            orient="vertical", thickness=1, size=8, color="var(--mark)", opacity=0.9
-        ).encode(y=alt.value(17))
+            orient="vertical", thickness=1.2, size=9, color="var(--mark)", opacity=0.9
+        ).encode(y=alt.value(19))
     return shaped.encode(
         x=x,
         tooltip=[

@@ -74,9 +74,9 @@ def measures(runs: list[Figures]) -> list[Measure]:
     table = [
         Measure("done", "All jobs done", "time"),
         Measure("group", f"Mean {group} completion", "time"),
-        Measure("fct_p50", "Flow completion, median", "time"),
-        Measure("fct_p99", "Flow completion, 99th percentile", "time"),
-        Measure("wait_p99", "Wait in switch queues, 99th percentile", "time"),
+        Measure("fct_p50", "Median flow completion", "time"),
+        Measure("fct_p99", "99th-percentile flow completion", "time"),
+        Measure("wait_p99", "99th-percentile wait in switch queues", "time"),
         Measure("unfinished", "Unfinished flows", "count"),
         Measure("drops", "Packets dropped", "count"),
         Measure("lost", "Packets lost on links", "count"),

@@ -10,7 +10,7 @@ from incast.report.graph import Graph, graph
 from incast.report.load import Run
 from incast.report.measures import DROPS
 from incast.report.scheme import Edge, Scheme, scheme
-from incast.report.topology import draw
+from incast.report.topology import draw, layout
 
 WIDE, NARROW = 940, 350
 STEPS = (0.01, 0.1, 0.3, 0.6, 0.85)
@@ -28,6 +28,7 @@ class Drawing:
     """By the run's position: `class;figures`, one a link."""
     title: str
     grouped: bool
+    tiled: bool
 
 
 def drawings(runs: list[tuple[int, Run]]) -> list[Drawing]:
@@ -58,6 +59,7 @@ def _drawing(net: Graph, members: dict[int, Run]) -> Drawing:
         loads,
         title,
         plan.grouped,
+        layout(plan, WIDE).tiled or layout(plan, NARROW).tiled,
     )
 
 

@@ -16,6 +16,7 @@ _PORTS_MAX = 3
 _WAIT_PORTS_MAX = 5
 _JOBS_MAX = 4
 _OWN_SCALE = 10  # peaks further apart than this do not share an axis
+_OWN_TIME = 4  # nor do runs whose lengths differ more than this
 _PARTS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (1.0, "100 %"))
 
 
@@ -58,8 +59,7 @@ class _Curve:
 def queues(drawn: list[Drawn]) -> list[Figure]:
     """Queue length over time at the ports where data waited longest, a panel a run."""
     series = {d.run.name: _all_classes(d.run) for d in drawn}
-    end = max((_last(s, "time_ps") for s in series.values()), default=0)
-    return [_queue(port, drawn, series, end) for port in _watched(drawn, series)]
+    return [_queue(port, drawn, series) for port in _watched(drawn, series)]
 
 
 def completions(drawn: list[Drawn]) -> list[Figure]:
@@ -147,12 +147,15 @@ def _all_classes(run: Run) -> pl.DataFrame:
     )
 
 
-def _queue(port: str, drawn: list[Drawn], series: dict[str, pl.DataFrame], end: int) -> Figure:
+def _queue(port: str, drawn: list[Drawn], series: dict[str, pl.DataFrame]) -> Figure:
     samples = {n: s.filter(pl.col("port") == port) for n, s in series.items()}
     peaks = {n: _last(s.sort("queue_bytes"), "queue_bytes") for n, s in samples.items()}
     high = max(peaks.values())
     low = min((p for p in peaks.values() if p), default=0)
+    ends = {n: _last(s, "time_ps") for n, s in series.items()}
+    late = max(ends.values())
     own = high > _OWN_SCALE * low
+    own_time = late > _OWN_TIME * min((e for e in ends.values() if e), default=0)
     panels, absent = [], []
     for d in drawn:
         name, sampled = d.run.name, samples[d.run.name]
@@ -162,13 +165,15 @@ def _queue(port: str, drawn: list[Drawn], series: dict[str, pl.DataFrame], end: 
         line = points.extremes(sampled, "time_ps", "queue_bytes")
         counts = points.sums(sampled, "time_ps", ["drops", "marks"])
         top = float(peaks[name] if own else high) or 1.0
-        chart = charts.queue(line, counts, d.color, (0.0, float(end)), top)
+        end = float(ends[name] if own_time else late)
+        chart = charts.queue(line, counts, d.color, (0.0, end), top)
         said = (
             f"peak {text.size(peaks[name])}, {text.plural(sampled['drops'].sum(), 'drop')}, "
             f"{text.plural(sampled['marks'].sum(), 'mark')}"
         )
         panels.append((f"{name}: {said}" if len(drawn) > 1 else _first_upper(said), chart))
-    notes = ["The panels' scales differ."] if own and len(panels) > 1 else []
+    differ = text.listed(["queue"] * own + ["time"] * own_time)
+    notes = [f"The panels differ in their scale of {differ}."] if differ and len(panels) > 1 else []
     notes += [f"Not sampled in {text.listed(absent)}."] if absent else []
     return Figure(f"Queue at {port}", tuple(panels), note=" ".join(notes))
 

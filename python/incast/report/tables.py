@@ -19,6 +19,8 @@ from incast.report.measures import (
 
 ROWS_MAX = 10
 FACTS_MAX = 60
+COLUMNS_MAX = 5
+"""Up to so many choices stand side by side; more stand below each other."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,12 @@ def choices(figures: list[Figures], measures: list[Measure]) -> Table:
             else:
                 cells.append(Cell(value(m, figure), "best" if wins else apart, wins))
         rows.append(tuple(cells))
-    return Table("Choices, best first", ("Choice", *(m.label for m in measures)), tuple(rows))
+    caption, labels = "Choices, best first", tuple(m.label for m in measures)
+    if len(rows) > COLUMNS_MAX:
+        return Table(caption, ("Choice", *labels), tuple(rows))
+    heads = (Cell("Measure"), *(Cell(label) for label in labels))
+    turned = tuple(zip(heads, *rows, strict=True))
+    return Table(caption, tuple(c.text for c in turned[0]), turned[1:])
 
 
 def _least(figures: list[Figures], measure: Measure, winners: set[str]) -> float | None:

@@ -1,6 +1,7 @@
 """Draws a topology as SVG: tiers from top to bottom, each port as the half of its link that starts
 at its node, coloured by load. Colours and hover figures are set by the page from `data-p`."""
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,7 +13,9 @@ _ROW = 120
 _BOX = 26
 _MARGIN = 12
 _SPACING = 20  # least room of a host that is drawn with its link
-_TILE = 14
+_TILE = 16
+_TALL = 1.5  # a tile's height by its width, gap included
+_LETTER = 6.8
 
 
 @dataclass(frozen=True)
@@ -112,23 +115,34 @@ def _place_leaves(
         if leaf:
             spots[leaf] = Spot(left + room / 2, leaf_y, room - gap, _BOX)
         if tiled:
-            columns = max(1, int((room - gap) // tile))
-            start = left + room / 2 - min(columns, len(hosts)) * tile / 2
+            columns = _even_columns(len(hosts), int((room - gap) // tile))
+            start = left + room / 2 - columns * tile / 2
             for n, host in enumerate(hosts):
                 x = start + (n % columns + 0.5) * tile
-                y = leaf_y + _BOX + 10 + (n // columns + 0.5) * tile * 1.25
-                spots[host.key] = Spot(x, y, tile - 2, tile * 1.25 - 2)
+                y = leaf_y + _BOX + 10 + (n // columns + 0.5) * tile * _TALL
+                spots[host.key] = Spot(x, y, tile - 2.5, tile * _TALL - 5)
         else:
             for n, host in enumerate(hosts):
                 x = left + room * (n + 0.5) / max(len(hosts), 1)
                 spots[host.key] = Spot(x, host_y, 9, 9)
         left += room
-    return spots, _bottom(spots, tiled, host_y)
+    return spots, _bottom(children, spots, tiled)
 
 
-def _bottom(spots: dict[str, Spot], tiled: bool, host_y: float) -> float:
-    lowest = max((s.y + s.height / 2 for s in spots.values()), default=host_y)
-    return lowest + (_MARGIN if tiled else 62)
+def _even_columns(count: int, fit: int) -> int:
+    """As few columns as give no more rows than `fit` columns would."""
+    rows = -(-count // max(fit, 1))
+    return -(-count // rows) if rows else 1
+
+
+def _bottom(children: dict[str, list[Node]], spots: dict[str, Spot], tiled: bool) -> float:
+    """Below the hosts, with room for their names as `_host` writes them."""
+    lowest = max((s.y + s.height / 2 for s in spots.values()), default=0.0)
+    names = [h.label for hosts in children.values() for h in hosts]
+    if tiled or not names:
+        return lowest + _MARGIN
+    upright = max(map(len, names)) * _LETTER <= _host_room(spots)
+    return lowest + (26 if upright else 72)
 
 
 def _tile_size(children: dict[str, list[Node]], unit: float) -> float:
@@ -200,37 +214,44 @@ def _tile_half(
     x = tile.x - tile.width / 2 + part * near[host].index(other)
     half = tile.height / 2
     return Markup('<rect class="t {}" data-p="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
-        load, index, x, tile.y - half if sends else tile.y + 0.5, max(part - 0.5, 1), half - 0.5
+        load, index, x, tile.y - half if sends else tile.y + 0.3, max(part - 0.5, 1), half - 0.3
     )
 
 
 def _node(node: Node, place: Layout) -> Markup:
     spot = place.spots[node.key]
     if node.tier == 0:
-        return _host(node, spot, _host_room(place))
+        return _host(node, spot, _host_room(place.spots))
     shape = Markup('<rect class="n" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="4"/>').format(
         spot.x - spot.width / 2, spot.y - spot.height / 2, spot.width, spot.height
     )
-    letters = int((spot.width - 6) / 7)
-    if letters < min(len(node.label), 4):
-        return Markup("<g>{}<title>{}</title></g>").format(shape, node.label)
-    name = node.label if len(node.label) <= letters else node.label[: letters - 1] + "…"
+    name = _short(node.label, int((spot.width - 4) / _LETTER))
     return Markup('<g>{}<text x="{:.1f}" y="{:.1f}">{}</text><title>{}</title></g>').format(
         shape, spot.x, spot.y + 4, name, node.label
     )
 
 
+def _short(label: str, letters: int) -> str:
+    """The label where it fits, else the number in it, else its beginning."""
+    if len(label) <= letters:
+        return label
+    number = re.match(r"\d+", label) or re.search(r"\d+$", label)
+    if number and len(number[0]) <= letters:
+        return number[0]
+    return f"{label[: letters - 1]}…" if letters >= 3 else ""
+
+
 def _host(node: Node, spot: Spot, room: float) -> Markup:
     """A dot with its name below, upright or, where room is short, turned."""
     dot = Markup('<circle class="n" cx="{:.1f}" cy="{:.1f}" r="5"/>').format(spot.x, spot.y)
-    upright = len(node.label) * 6.6 <= room
-    name = node.label if len(node.label) <= 9 or upright else node.label[:8] + "…"
-    turn = "" if upright else f"rotate(-60 {spot.x:.1f} {spot.y + 14:.1f})"
+    upright = len(node.label) * _LETTER <= room
+    name = node.label if upright else _short(node.label, 9)
+    turn = "" if upright else f"rotate(-75 {spot.x:.1f} {spot.y + 14:.1f})"
     return Markup(
         '<g>{}<text class="{}" x="{:.1f}" y="{:.1f}" transform="{}">{}</text><title>{}</title></g>'
     ).format(dot, "" if upright else "e", spot.x, spot.y + (20 if upright else 14), turn, name, node.label)
 
 
-def _host_room(place: Layout) -> float:
-    xs = sorted(s.x for s in place.spots.values() if s.height < _BOX)
-    return min((b - a for a, b in pairwise(xs)), default=place.width)
+def _host_room(spots: dict[str, Spot]) -> float:
+    xs = sorted(s.x for s in spots.values() if s.height < _BOX)
+    return min((b - a for a, b in pairwise(xs)), default=120.0)

@@ -1,0 +1,192 @@
+"""What the tables say about a run's time: where data waited, what was lost, what the loss cost.
+
+Sentences with computed figures only; names are escaped. Which run is better is `answer`'s matter.
+"""
+
+import polars as pl
+from markupsafe import Markup
+
+from incast.report import text
+from incast.report.load import Run
+from incast.report.measures import (
+    DROPS,
+    Figures,
+    foreground_flows,
+    switch_ports,
+    switch_waits,
+    wait_quantile,
+    waiting_by_port,
+)
+
+LONGER = 1.5
+"""From this ratio on, a longer wait is told as what sets two runs apart."""
+BUSY = 0.9
+"""From this utilisation on, a link is called the limit."""
+
+
+def evidence(run: Run, figures: Figures) -> list[Markup]:
+    """Where data waited, what was lost and why, what the loss cost."""
+    found = [
+        _waiting(run), _loss(run, figures), _timeouts(run), _last(run), _marks(run, figures), limit(run)
+    ]
+    return [sentence for sentence in found if sentence]
+
+
+def _waiting(run: Run) -> Markup | None:
+    ports = waiting_by_port(run)
+    if not ports.height or not ports["waited_ns"][0]:
+        return None
+    port, share = ports["port"][0], ports["share"][0]
+    waits = switch_waits(run).filter(pl.col("port") == port)
+    row = switch_ports(run).filter(pl.col("port") == port)
+    busy = row["utilisation"][0] if row.height else None
+    sentence = Markup("Data waited longest at {}: {} of all waiting in switches, 99th percentile {}").format(
+        _code(port), text.percent(share), text.time(wait_quantile(waits, 0.99))
+    )
+    if row.height and row["queue_max_bytes"][0]:
+        sentence += Markup(", queue up to {}").format(text.size(row["queue_max_bytes"][0]))
+    if busy:
+        sentence += Markup(", link busy {} of the time").format(text.percent(busy))
+    return sentence + "."
+
+
+def _loss(run: Run, figures: Figures) -> Markup | None:
+    if figures.values["drops"] is None:
+        return None
+    ports = run.table("ports").with_columns(dropped=pl.sum_horizontal(list(DROPS)))
+    total = int(ports["dropped"].sum())
+    lost = figures.values["lost"] or 0
+    if not total and not lost:
+        return Markup("No packet was dropped.")
+    if not total:
+        return Markup("{} lost on links; none was dropped in a queue.").format(text.plural(lost, "packet"))
+    reasons = sorted(((int(ports[c].sum()), word) for c, word in DROPS.items()), reverse=True)
+    most, why = reasons[0]
+    worst = ports.sort("dropped", "port", descending=[True, False]).row(0, named=True)
+    cause = f"by {why}" if most == total else f"{text.percent(most / total)} of them by {why}"
+    sentence = Markup("{} dropped, {}; {} at {}").format(
+        text.plural(total, "packet"), cause, text.percent(worst["dropped"] / total), _code(worst["port"])
+    )
+    if lost:
+        sentence += Markup("; {} more lost on links").format(text.count(lost))
+    return sentence + "."
+
+
+def _timeouts(run: Run) -> Markup | None:
+    """What waiting for the retransmission timer cost: flows with a timeout against those without."""
+    flows = foreground_flows(run)
+    hit = flows.filter(pl.col("timeouts") > 0)
+    if not hit.height:
+        return None
+    sentence = Markup("{} hit {}").format(
+        text.plural(int(hit["timeouts"].sum()), "retransmission timeout"),
+        text.plural(hit.height, "flow"),
+    )
+    with_, without = _median(hit), _median(flows.filter(pl.col("timeouts") == 0))
+    if with_ is not None and without is not None:
+        half = "it completed after" if hit.height == 1 else "half of these completed within"
+        sentence += Markup("; {} {}, half of the others within {}").format(
+            half, text.time(with_), text.time(without)
+        )
+    return sentence + "."
+
+
+def _last(run: Run) -> Markup | None:
+    """The flow that ended last, when it had trouble."""
+    flows = foreground_flows(run).filter(pl.col("fct_ps").is_not_null())
+    if not flows.height:
+        return None
+    last = flows.sort("end_ps", "flow", descending=[True, False]).row(0, named=True)
+    trouble = [
+        text.plural(last[column], word)
+        for column, word in (("timeouts", "timeout"), ("retransmits", "retransmission"))
+        if last[column]
+    ]
+    if not trouble:
+        return None
+    return Markup("The last flow to end, {} → {} ({}), had {}.").format(
+        _code(last["from"]), _code(last["to"]), text.size(last["bytes"]), text.listed(trouble)
+    )
+
+
+def _marks(run: Run, figures: Figures) -> Markup | None:
+    marks = figures.values["marks"]
+    sent = switch_ports(run)["sent_packets"].sum()
+    if not marks or not sent:
+        return None
+    part = text.percent(marks / sent)
+    return Markup("Switches marked {} ({} of what they sent).").format(text.plural(marks, "packet"), part)
+
+
+def apart(best: tuple[Run, Figures], other: tuple[Run, Figures]) -> Markup | None:
+    """The greatest difference that the tables show between the best run and another."""
+    (_, least), (run, figures) = best, other
+    found = (
+        _apart_by_timeouts(run, figures, least)
+        or _apart_by_waits(run, figures, least)
+        or _apart_by_repeats(figures, least)
+    )
+    return Markup("What sets {} apart: {}").format(name(figures.name), found) if found else None
+
+
+def limit(run: Run) -> Markup | None:
+    """The busiest port, where it is so busy that the link itself limits."""
+    ports = run.table("ports").drop_nulls("utilisation")
+    if not ports.height:
+        return None
+    port, busy = ports.sort("utilisation", "port", descending=[True, False]).select("port", "utilisation").row(0)
+    if busy < BUSY:
+        return None
+    return Markup("The busiest link, at {}, was busy {} of the time: near its limit.").format(
+        _code(port), text.percent(busy)
+    )
+
+
+def _apart_by_timeouts(run: Run, figures: Figures, least: Figures) -> Markup | None:
+    more, fewer = figures.values["timeouts"] or 0, least.values["timeouts"] or 0
+    flows = foreground_flows(run)
+    hit = flows.filter(pl.col("timeouts") > 0)
+    with_, without = _median(hit), _median(flows.filter(pl.col("timeouts") == 0))
+    if more <= 2 * fewer or with_ is None or without is None or with_ < 2 * without:
+        return None
+    ended = flows.filter(pl.col("fct_ps").is_not_null()).sort("end_ps", "flow")
+    last = ", the last to end among them" if ended["timeouts"][-1] else ""
+    those = "flow that waited" if hit.height == 1 else "flows that waited"
+    return Markup("{} {} for the retransmission timer (median completion {}, without {}){}; {} {}.").format(
+        text.count(hit.height), those, text.time(with_), text.time(without), last,
+        name(least.name), f"had {text.plural(fewer, 'timeout')}" if fewer else "had no timeout",
+    )
+
+
+def _apart_by_waits(run: Run, figures: Figures, least: Figures) -> Markup | None:
+    longer, shorter = figures.values["wait_p99"], least.values["wait_p99"]
+    ports = waiting_by_port(run)
+    if not longer or not shorter or longer < LONGER * shorter or not ports.height:
+        return None
+    return Markup("data waits longer in its switches (99th percentile {}, {} with {}), {} of it at {}.").format(
+        text.time(longer), text.time(shorter), name(least.name),
+        text.percent(ports["share"][0]), _code(ports["port"][0]),
+    )
+
+
+def _apart_by_repeats(figures: Figures, least: Figures) -> Markup | None:
+    more, fewer = figures.values["retransmits"] or 0, least.values["retransmits"] or 0
+    if more <= 2 * fewer or more < 10:
+        return None
+    return Markup("{} retransmitted, {} with {}.").format(
+        text.plural(more, "packet"), text.count(fewer), name(least.name)
+    )
+
+
+def _median(flows: pl.DataFrame) -> float | None:
+    middle = flows["fct_ps"].quantile(0.5, interpolation="higher")
+    return None if middle is None else float(middle)
+
+
+def name(of: str) -> Markup:
+    """The name of a choice."""
+    return Markup("<b>{}</b>").format(of)
+
+
+def _code(of: str | None) -> Markup:
+    return Markup("<code>{}</code>").format(of or text.NONE)
