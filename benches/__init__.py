@@ -1,0 +1,1 @@
+"""The benchmarks: the same work in this simulator and in its peers."""

@@ -1,0 +1,235 @@
+"""The cases of the benchmarks and of the differential tests, as resolved scenarios.
+
+A case is a plain dict in the form that `crates/scenario/src/spec.rs` defines: times in picoseconds,
+sizes in bytes, rates in bits per second. It is not the form that people write (that is YAML with
+units, see the manual): a benchmark must not pay for checking it, and both simulators start from the
+same numbers. Every flow is listed with its start, so nothing is left to either side's randomness.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+Scenario = dict[str, Any]
+
+NANOSECOND = 1_000
+MICROSECOND = 1_000_000
+MILLISECOND = 1_000_000_000
+SECOND = 1_000_000_000_000
+GIGABIT = 1_000_000_000
+
+#: A buffer that never limits a flow of these cases.
+AMPLE = 64 << 20
+#: A point-to-point link of ns-3 adds a PPP header of 2 bytes and has no gap between packets.
+PPP_FRAMING = {"overhead": 2, "min_payload": 0}
+
+
+@dataclass(frozen=True)
+class Tcp:
+    """What the cases vary in TCP; the rest is the same in all of them."""
+
+    congestion: str = "dctcp"
+    mtu: int = 1500
+    timestamps: bool = False
+    ack_every: int = 1
+    sack: bool = True
+    hystart: bool = False
+
+
+@dataclass(frozen=True)
+class Port:
+    """A switch port: room in packets, and K of the step marking where it marks."""
+
+    packets: int = 256
+    threshold: int | None = 65
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One flow: starts at a time (ps) and carries so many bytes."""
+
+    at: int
+    source: str
+    target: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario, and the spine or core that each flow takes where there is a choice."""
+
+    name: str
+    scenario: Scenario
+    seed: int = 1
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+def link(rate: int = 10 * GIGABIT, delay: int = MICROSECOND) -> dict[str, int]:
+    """A link that carries any packet of these cases."""
+    return {"rate": rate, "delay": delay, "mtu": 9216}
+
+
+def single_switch(hosts: int) -> Scenario:
+    """`hosts` hosts on one switch."""
+    return {"kind": "single-switch", "hosts": hosts, "host_link": link()}
+
+
+def dumbbell(pairs: int, bottleneck: dict[str, int]) -> Scenario:
+    """`pairs` hosts on either side of one link."""
+    return {
+        "kind": "dumbbell",
+        "left": pairs,
+        "right": pairs,
+        "host_link": link(),
+        "bottleneck": bottleneck,
+    }
+
+
+def leaf_spine(leaves: int, hosts_a_leaf: int, spines: int, uplink: dict[str, int]) -> Scenario:
+    """Two tiers; host `i` is on leaf `i // hosts_a_leaf`."""
+    return {
+        "kind": "leaf-spine",
+        "leaves": [hosts_a_leaf] * leaves,
+        "spines": spines,
+        "host_link": link(),
+        "uplink": uplink,
+        "uplinks_per_spine": 1,
+    }
+
+
+def fat_tree(k: int) -> Scenario:
+    """Three tiers of switches with `k` ports, `k³/4` hosts."""
+    return {"kind": "fat-tree", "k": k, "host_link": link(), "fabric_link": link()}
+
+
+def host_names(topology: Scenario) -> list[str]:
+    """The hosts of a topology in its own order."""
+    match topology["kind"]:
+        case "single-switch":
+            count = topology["hosts"]
+        case "leaf-spine":
+            count = sum(topology["leaves"])
+        case "fat-tree":
+            count = topology["k"] ** 3 // 4
+        case "dumbbell":
+            left = [f"left{i}" for i in range(topology["left"])]
+            return left + [f"right{i}" for i in range(topology["right"])]
+        case kind:
+            raise ValueError(f"no case uses the topology {kind}")
+    return [f"host{i}" for i in range(count)]
+
+
+def scenario(
+    name: str,
+    topology: Scenario,
+    flows: list[Flow],
+    *,
+    tcp: Tcp | None = None,
+    port: Port | None = None,
+    seed: int = 1,
+) -> Scenario:
+    """A resolved scenario that replays `flows`."""
+    tcp = tcp or Tcp()
+    port = port or Port()
+    return {
+        "name": name,
+        "seed": seed,
+        "topology": topology,
+        "framing": PPP_FRAMING,
+        "switches": [{"pattern": "*", "config": switch(port)}],
+        "hosts": [{"pattern": "*", "config": host(tcp)}],
+        "jobs": [
+            {
+                "name": "flows",
+                "start": 0,
+                "class": 0,
+                "work": {"kind": "replay", "flows": [replay(f) for f in flows]},
+            }
+        ],
+        "faults": [],
+        "measure": {"interval": None, "ports": [], "flows": False, "capture": []},
+        "until": 100 * SECOND,
+    }
+
+
+def replay(flow: Flow) -> dict[str, Any]:
+    """A flow in the scenario's form."""
+    return {
+        "at": flow.at,
+        "from": flow.source,
+        "to": flow.target,
+        "bytes": flow.bytes,
+        "group": 0,
+    }
+
+
+def switch(port: Port) -> dict[str, Any]:
+    """A switch with one queue a port."""
+    queue: dict[str, Any] = {"kind": "tail-drop"}
+    if port.threshold is not None:
+        queue = {"kind": "step", "threshold": {"packets": port.threshold}}
+    return {
+        "buffer": {"kind": "static", "limit": {"packets": port.packets}},
+        "queue": queue,
+        "class_queues": [],
+        "scheduler": {"kind": "fifo"},
+    }
+
+
+def host(tcp: Tcp) -> dict[str, Any]:
+    """A host without limits of its own: TCP and the network decide alone."""
+    return {
+        "mtu": tcp.mtu,
+        "nic_queue": AMPLE,
+        "cores": 1,
+        "disk": 100 * GIGABIT,
+        "tcp": {
+            "congestion": tcp.congestion,
+            "ecn": "on" if tcp.congestion == "dctcp" else "off",
+            "sack": tcp.sack,
+            "rack": False,
+            "tail_loss_probe": False,
+            "limited_transmit": True,
+            "timestamps": tcp.timestamps,
+            "initial_window": 10,
+            "hystart": tcp.hystart,
+            "rto_initial": {"fixed": SECOND},
+            "rto_min": {"fixed": 10 * MILLISECOND},
+            "rto_max": {"fixed": 60 * SECOND},
+            "ack_every": tcp.ack_every,
+            "delayed_ack": MILLISECOND,
+            "receive_buffer": AMPLE,
+            "receive_buffer_max": AMPLE,
+            "send_buffer": AMPLE,
+            "dctcp_shift": 4,
+        },
+    }
+
+
+def incast(senders: int, bytes_a_sender: int, starts: list[int]) -> list[Flow]:
+    """Hosts 1 … `senders` answer host 0."""
+    return [Flow(starts[i], f"host{i + 1}", "host0", bytes_a_sender) for i in range(senders)]
+
+
+def permutation(
+    hosts: list[str], bytes_a_host: int, starts: list[int], rng: random.Random
+) -> list[Flow]:
+    """Every host sends to one other and receives from one other."""
+    targets = hosts[:]
+    while any(a == b for a, b in zip(hosts, targets, strict=True)):
+        # A shuffle leaves one host in place on average: swap such hosts with their neighbour.
+        rng.shuffle(targets)
+        for i, name in enumerate(hosts):
+            if targets[i] == name:
+                j = (i + 1) % len(hosts)
+                targets[i], targets[j] = targets[j], targets[i]
+    return [
+        Flow(at, a, b, bytes_a_host) for at, a, b in zip(starts, hosts, targets, strict=True)
+    ]
+
+
+def jitter(count: int, width: int, rng: random.Random) -> list[int]:
+    """Starts in whole nanoseconds, uniform over `width` ps."""
+    return [rng.randrange(width // NANOSECOND) * NANOSECOND for _ in range(count)]

@@ -1,0 +1,121 @@
+"""Writes a case as the driver reads it: one line a fact, first the word that says what it is.
+
+    set KEY VALUE                    a setting; times in ps, sizes in bytes, flags 0 or 1
+    nodes HOSTS SWITCHES             hosts are nodes 0 … HOSTS-1, switches follow
+    link A B RATE DELAY              both ways, bits per second and ps
+    flow START BYTES NODE NODE …     the nodes of its path, both hosts included
+
+The settings are those of the scenario. Two of ns-3's own stand beside them: `recovery` (rfc6675 is
+ns-3's TcpClassicRecovery, prr its TcpPrrRecovery) and `clock`, the granularity that RFC 6298 calls G.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Scenario = dict[str, Any]
+Spines = dict[tuple[str, str], int]
+
+IPV4_AND_TCP = 40
+TIMESTAMPS = 12
+MILLISECOND = 1_000_000_000
+
+
+def write(scenario: Scenario, *, recovery: str = "rfc6675", count_segments: bool = True) -> str:
+    """The text of a case file."""
+    hosts, switches, links, path = graph(scenario["topology"])
+    number = {name: i for i, name in enumerate(hosts + switches)}
+    lines = [f"set {key} {value}" for key, value in settings(scenario, recovery).items()]
+    lines.append(f"set count_segments {int(count_segments)}")
+    lines.append(f"nodes {len(hosts)} {len(switches)}")
+    for a, b, spec in links:
+        lines.append(f"link {number[a]} {number[b]} {spec['rate']} {spec['delay']}")
+    (job,) = scenario["jobs"]
+    for flow in job["work"]["flows"]:
+        nodes = " ".join(str(number[name]) for name in path(flow["from"], flow["to"]))
+        lines.append(f"flow {job['start'] + flow['at']} {flow['bytes']} {nodes}")
+    return "\n".join(lines) + "\n"
+
+
+def settings(scenario: Scenario, recovery: str) -> dict[str, Any]:
+    """TCP's and the queue's settings; one rule for all hosts and one for all switches."""
+    (host_rule,) = scenario["hosts"]
+    (switch_rule,) = scenario["switches"]
+    host, switch = host_rule["config"], switch_rule["config"]
+    tcp, queue = host["tcp"], switch["queue"]
+    # Both mark a packet that finds more than K waiting; the driver counts from K + 1 on.
+    mark = queue["threshold"]["packets"] + 1 if queue["kind"] == "step" else 0
+    return {
+        "congestion": tcp["congestion"],
+        "recovery": recovery,
+        "ecn": int(tcp["ecn"] == "on"),
+        "segment": host["mtu"] - IPV4_AND_TCP - TIMESTAMPS * tcp["timestamps"],
+        "initial_window": tcp["initial_window"],
+        "ack_every": tcp["ack_every"],
+        "delayed_ack": tcp["delayed_ack"],
+        "rto_initial": tcp["rto_initial"]["fixed"],
+        "rto_min": tcp["rto_min"]["fixed"],
+        "clock": MILLISECOND,
+        "sack": int(tcp["sack"]),
+        "timestamps": int(tcp["timestamps"]),
+        "limited_transmit": int(tcp["limited_transmit"]),
+        "hystart": int(tcp["hystart"]),
+        "socket_buffer": tcp["receive_buffer"],
+        "queue": switch["buffer"]["limit"]["packets"],
+        "mark": mark,
+        "until": scenario["until"],
+    }
+
+
+def graph(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:
+    """Hosts, switches, links, and the function that gives the path of a pair of hosts."""
+    match topology["kind"]:
+        case "single-switch":
+            return single_switch(topology)
+        case "dumbbell":
+            return dumbbell(topology)
+        case "leaf-spine":
+            return leaf_spine(topology)
+        case kind:
+            raise ValueError(f"ns-3 runs no {kind} here")
+
+
+def single_switch(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:
+    hosts = [f"host{i}" for i in range(topology["hosts"])]
+    links = [(name, "switch0", topology["host_link"]) for name in hosts]
+    return hosts, ["switch0"], links, lambda a, b: [a, "switch0", b]
+
+
+def dumbbell(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:
+    left = [f"left{i}" for i in range(topology["left"])]
+    right = [f"right{i}" for i in range(topology["right"])]
+    links = [(name, "switch0", topology["host_link"]) for name in left]
+    links += [(name, "switch1", topology["host_link"]) for name in right]
+    links.append(("switch0", "switch1", topology["bottleneck"]))
+    side = dict.fromkeys(left, "switch0") | dict.fromkeys(right, "switch1")
+
+    def path(a: str, b: str) -> list[str]:
+        return [a, side[a], b] if side[a] == side[b] else [a, side[a], side[b], b]
+
+    return left + right, ["switch0", "switch1"], links, path
+
+
+def leaf_spine(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:
+    """A flow takes the spine of its sender's place on the leaf, so no two senders of a leaf share one."""
+    leaf: dict[str, str] = {}
+    place: dict[str, int] = {}
+    for number, count in enumerate(topology["leaves"]):
+        for index in range(count):
+            name = f"host{len(leaf)}"
+            leaf[name], place[name] = f"leaf{number}", index
+    leaves = [f"leaf{i}" for i in range(len(topology["leaves"]))]
+    spines = [f"spine{i}" for i in range(topology["spines"])]
+    links = [(name, leaf[name], topology["host_link"]) for name in leaf]
+    links += [(a, b, topology["uplink"]) for a in leaves for b in spines]
+
+    def path(a: str, b: str) -> list[str]:
+        if leaf[a] == leaf[b]:
+            return [a, leaf[a], b]
+        return [a, leaf[a], spines[place[a] % len(spines)], leaf[b], b]
+
+    return list(leaf), leaves + spines, links, path

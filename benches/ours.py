@@ -1,0 +1,57 @@
+"""Runs a scenario in this simulator, without Python on the path of the simulation."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+ROOT = Path(__file__).resolve().parents[1]
+Run = dict[str, Any]
+
+
+def binary() -> Path:
+    """The release build of `crates/scenario/examples/run.rs`, built when it is out of date."""
+    command = ["cargo", "build", "-q", "--release", "-p", "incast-scenario", "--example", "run"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / "release" / "examples" / "run"
+
+
+def run(program: Path, scenario: dict[str, Any]) -> Run:
+    """Flows, drops and marks of a run, in the form in which `benches.ns3.simulate` gives them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        file = folder / "scenario.json"
+        file.write_text(json.dumps(scenario))
+        out = folder / "out"
+        done = subprocess.run([str(program), str(file), str(out)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{scenario['name']}: {done.stderr.strip()}")
+        outcome: Run = json.loads(done.stdout)
+        flows = pl.read_parquet(out / "flows.parquet")
+        ports = pl.read_parquet(out / "ports.parquet")
+    unfinished = flows.filter(pl.col("outcome") != "finished").height
+    if outcome["end"] != "finished" or unfinished:
+        raise RuntimeError(f"{scenario['name']}: ended {outcome['end']}, {unfinished} flows open")
+    return outcome | {
+        "drops": ports["out_discards"].sum(),
+        "marks": ports["marks"].sum(),
+        "flows": [
+            {
+                "from": flow["from"],
+                "to": flow["to"],
+                "bytes": flow["bytes"],
+                "start_ps": flow["start_ps"],
+                "finish_ps": flow["end_ps"],
+                "retransmits": flow["retransmits"],
+                "timeouts": flow["timeouts"],
+            }
+            for flow in flows.iter_rows(named=True)
+        ],
+    }

@@ -1,0 +1,94 @@
+"""The settings in which both simulators are compared.
+
+Four networks, with and without loss, under each congestion control. Starts are drawn at random for each seed, so that the means
+are over many interleavings: with loss, one packet more or less decides whether a flow waits for a
+timeout, and a single run says little.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benches import cases
+from benches.cases import GIGABIT, MICROSECOND, Flow, Port, Scenario, Tcp
+
+#: NewReno's recovery (RFC 6582) is what remains of Reno without SACK.
+CONTROLS = {
+    "newreno": Tcp(congestion="reno", sack=False),
+    "reno": Tcp(congestion="reno"),
+    "cubic": Tcp(congestion="cubic"),
+    "dctcp": Tcp(congestion="dctcp"),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A network, a load, and what a switch port does."""
+
+    name: str
+    topology: Scenario
+    flows: Callable[[random.Random], list[Flow]]
+    #: Room of a port. DCTCP has at least 256 packets, and K = 65.
+    packets: int
+    seeds: int
+
+    def scenario(self, control: str, seed: int) -> Scenario:
+        """The scenario of one run."""
+        rng = random.Random(f"{self.name}/{seed}")
+        port = Port(self.packets, None)
+        if control == "dctcp":
+            port = Port(max(self.packets, 256))
+        return cases.scenario(
+            f"{self.name}-{control}-{seed}",
+            self.topology,
+            self.flows(rng),
+            tcp=CONTROLS[control],
+            port=port,
+            seed=seed,
+        )
+
+
+def across(count: int, size: int, width: int) -> Callable[[random.Random], list[Flow]]:
+    """One flow a pair over the dumbbell."""
+
+    def flows(rng: random.Random) -> list[Flow]:
+        starts = cases.jitter(count, width, rng)
+        return [Flow(at, f"left{i}", f"right{i}", size) for i, at in enumerate(starts)]
+
+    return flows
+
+
+def incast(count: int, size: int, width: int) -> Callable[[random.Random], list[Flow]]:
+    """All to host 0."""
+    return lambda rng: cases.incast(count, size, cases.jitter(count, width, rng))
+
+
+def permutation(topology: Scenario, size: int, width: int) -> Callable[[random.Random], list[Flow]]:
+    """Every host to another one."""
+    hosts = cases.host_names(topology)
+
+    def flows(rng: random.Random) -> list[Flow]:
+        return cases.permutation(hosts, size, cases.jitter(len(hosts), width, rng), rng)
+
+    return flows
+
+
+#: 10 Gb/s and 80 µs there and back: 67 packets of 1500 bytes in flight.
+DUMBBELL = cases.dumbbell(8, cases.link(delay=36 * MICROSECOND))
+#: One spine, so that every path is the only one; two senders share an uplink's rate on average.
+LEAF_SPINE = cases.leaf_spine(4, 4, 1, cases.link(rate=20 * GIGABIT))
+
+SETTINGS = (
+    Setting("dumbbell", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 128, 40),
+    Setting("dumbbell-ample", DUMBBELL, across(8, 1_000_000, 200 * MICROSECOND), 20_000, 5),
+    Setting("incast-4", cases.single_switch(5), incast(4, 1_000_000, 50 * MICROSECOND), 256, 40),
+    Setting("incast-32", cases.single_switch(33), incast(32, 256_000, 50 * MICROSECOND), 256, 40),
+    Setting(
+        "incast-32-ample", cases.single_switch(33), incast(32, 64_000, 50 * MICROSECOND), 20_000, 5
+    ),
+    Setting(
+        "leaf-spine", LEAF_SPINE, permutation(LEAF_SPINE, 1_000_000, 100 * MICROSECOND), 256, 40
+    ),
+)

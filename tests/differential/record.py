@@ -1,0 +1,62 @@
+"""Runs every setting in ns-3 and writes reference.json, which the comparison reads.
+
+    python tests/differential/record.py [SETTING …]
+
+With names, only those settings are run again. It takes some ten minutes of CPU for all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import figures
+import matrix
+
+from benches.ns3 import build, case_file, simulate
+
+REFERENCE = Path(__file__).with_name("reference.json")
+COMMAND = "python tests/differential/record.py"
+
+
+def digest(setting: matrix.Setting, control: str) -> str:
+    """Of the very cases that ns-3 was given: a reference of other cases must not be compared with."""
+    texts = [case_file.write(s) for s in scenarios(setting, control)]
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
+
+
+def scenarios(setting: matrix.Setting, control: str) -> list[dict[str, Any]]:
+    """One for each seed."""
+    return [setting.scenario(control, seed) for seed in range(setting.seeds)]
+
+
+def record(ns3: build.Ns3, setting: matrix.Setting, control: str) -> dict[str, Any]:
+    """The figures of one setting under one congestion control."""
+    runs = [simulate.run(ns3, s) for s in scenarios(setting, control)]
+    rounded = {key: round(value, 3) for key, value in figures.of_runs(runs).items()}
+    return {"cases": digest(setting, control), "runs": setting.seeds, "figures": rounded}
+
+
+def main(names: list[str]) -> None:
+    ns3 = build.wheel()
+    old = json.loads(REFERENCE.read_text())["settings"] if REFERENCE.exists() else {}
+    settings = {}
+    for setting in matrix.SETTINGS:
+        for control in matrix.CONTROLS:
+            key = f"{setting.name}/{control}"
+            if key in old and names and setting.name not in names:
+                settings[key] = old[key]
+                continue
+            settings[key] = record(ns3, setting, control)
+            print(key, settings[key]["figures"], flush=True)
+    text = {"simulator": ns3.name, "command": COMMAND, "settings": settings}
+    REFERENCE.write_text(json.dumps(text, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
