@@ -106,6 +106,17 @@ pub struct SwitchConfig {
     pub scheduler: Scheduler,
 }
 
+impl Default for SwitchConfig {
+    /// Tail drop, first in first out, without a limit.
+    fn default() -> SwitchConfig {
+        SwitchConfig {
+            buffer: Buffer::Static(Depth::Bytes(u64::MAX)),
+            queues: [Queue::TailDrop; 8],
+            scheduler: Scheduler::Fifo,
+        }
+    }
+}
+
 /// What a packet costs on the wire: `max(ip_bytes, min_payload) + overhead`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {

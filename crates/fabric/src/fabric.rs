@@ -1,7 +1,7 @@
 //! The fabric: all ports of a topology, and what happens to a packet at each.
 
 use crate::buffer::Pool;
-use crate::config::{Buffer, Framing, Queue, Scheduler, SwitchConfig};
+use crate::config::{Buffer, Depth, Framing, Queue, Scheduler, SwitchConfig};
 use crate::counters::{Counters, Sample};
 use crate::discipline::Discipline;
 use crate::packet::{Discard, Packet};
@@ -176,6 +176,17 @@ impl<B: Copy + Default> Fabric<B> {
     /// Shows the driver every packet that leaves by `id` from now on.
     pub fn capture(&mut self, id: PortId) {
         self.ports[id.index()].flags |= flag::CAPTURE;
+    }
+
+    /// Limits the queue of a host's port, which otherwise has none.
+    pub fn limit_queue(&mut self, id: PortId, limit: Depth) {
+        let port = &mut self.ports[id.index()];
+        (port.limit_bytes, port.limit_packets) = limit.limits();
+    }
+
+    /// Ports of `node`; for a host the first is its NIC.
+    pub fn ports_of(&self, node: NodeId) -> impl Iterator<Item = PortId> + use<B> {
+        self.routing.ports(node)
     }
 
     /// Prepares ports for hosts that send IP packets of up to `bytes`: narrower links check each packet.

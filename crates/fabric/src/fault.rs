@@ -37,13 +37,22 @@ impl<B: Copy + Default> Fabric<B> {
         self.routing.set_up(id, true);
     }
 
-    /// Packets vanish on the link with `loss`, arrive damaged with `corrupt`: probabilities from 0 to 1.
-    pub fn set_faulty(&mut self, id: PortId, loss: f64, corrupt: f64, seed: u64) {
-        let chance = |p: f64| (p.clamp(0.0, 1.0) * (1u64 << 32) as f64) as u64;
+    /// Packets vanish on the link with probability `p`.
+    pub fn set_loss(&mut self, id: PortId, p: f64, seed: u64) {
+        self.ports[id.index()].cold.faults.loss = chance(p);
+        self.refresh_faults(id, seed);
+    }
+
+    /// Packets arrive damaged with probability `p`, and are discarded there.
+    pub fn set_corrupt(&mut self, id: PortId, p: f64, seed: u64) {
+        self.ports[id.index()].cold.faults.corrupt = chance(p);
+        self.refresh_faults(id, seed);
+    }
+
+    fn refresh_faults(&mut self, id: PortId, seed: u64) {
         let port = &mut self.ports[id.index()];
         let faults = &mut port.cold.faults;
         faults.rng.get_or_insert_with(|| Pcg32::seed_from_u64(seed ^ (u64::from(id.0) << 20)));
-        (faults.loss, faults.corrupt) = (chance(loss), chance(corrupt));
         if faults.loss + faults.corrupt > 0 {
             port.flags |= flag::FAULTY;
         } else {
@@ -100,4 +109,9 @@ impl<B: Copy + Default> Fabric<B> {
         }
         true
     }
+}
+
+/// A probability as a chance out of 2³².
+fn chance(p: f64) -> u64 {
+    (p.clamp(0.0, 1.0) * (1u64 << 32) as f64) as u64
 }

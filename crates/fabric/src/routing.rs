@@ -115,7 +115,8 @@ impl Routing {
         })
     }
 
-    fn ports(&self, node: NodeId) -> impl Iterator<Item = PortId> + use<> {
+    /// Ports of `node`, a host's loopback last.
+    pub(crate) fn ports(&self, node: NodeId) -> impl Iterator<Item = PortId> + use<> {
         (self.first[node.0 as usize]..self.first[node.0 as usize + 1]).map(PortId)
     }
 

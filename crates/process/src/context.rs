@@ -49,6 +49,9 @@ pub trait Context {
     fn write(&mut self, stream: StreamId, data: Payload) -> u64;
     /// Reads up to `max` bytes.
     fn read(&mut self, stream: StreamId, max: u64) -> Read;
+    /// Reads and drops everything that comes from now on: [`crate::Event::Readable`] follows once, at the
+    /// end of the stream, and a read then returns the end.
+    fn drain(&mut self, stream: StreamId);
     /// Nothing more will be written: the peer reads the end after the last byte.
     fn close(&mut self, stream: StreamId);
     /// Drops the stream at once; the peer sees a reset.

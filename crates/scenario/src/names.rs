@@ -1,0 +1,95 @@
+//! Names of a topology: looked up, and matched by patterns.
+
+use crate::problem::Problem;
+use fabric::{Fabric, Graph, NodeId, PortId};
+use process::HostId;
+use std::collections::BTreeMap;
+
+/// Names of nodes, for many look-ups.
+pub(crate) struct Names<'a> {
+    graph: &'a Graph,
+    nodes: BTreeMap<&'a str, NodeId>,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn new(graph: &'a Graph) -> Names<'a> {
+        let nodes = graph.names().enumerate().map(|(index, name)| (name, NodeId(index as u32))).collect();
+        Names { graph, nodes }
+    }
+
+    pub(crate) fn node(&self, name: &str, path: impl Fn() -> String) -> Result<NodeId, Problem> {
+        self.nodes.get(name).copied().ok_or_else(|| {
+            Problem::new(path(), format!("no host or switch is called {name:?}: there are {}", self.some()))
+        })
+    }
+
+    pub(crate) fn host(&self, name: &str, path: impl Fn() -> String) -> Result<HostId, Problem> {
+        let node = self.node(name, &path)?;
+        if self.graph.is_host(node) {
+            return Ok(HostId(node.0));
+        }
+        Err(Problem::new(path(), format!("{name:?} is a switch: a host is needed")))
+    }
+
+    pub(crate) fn linked(&self, a: NodeId, b: NodeId) -> bool {
+        self.graph.links().iter().any(|link| (link.a, link.b) == (a, b) || (link.a, link.b) == (b, a))
+    }
+
+    /// A few names, to show what they look like.
+    fn some(&self) -> String {
+        let names: Vec<&str> = self.graph.names().collect();
+        match names.as_slice() {
+            [first, .., last] if names.len() > 4 => format!("{} nodes, {first} … {last}", names.len()),
+            all => all.join(", "),
+        }
+    }
+}
+
+/// Whether `name` matches `pattern`, where `*` stands for any text.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut last = None;
+    for piece in pieces {
+        if let Some(previous) = last.replace(piece) {
+            let Some(at) = rest.find(previous) else { return false };
+            rest = &rest[at + previous.len()..];
+        }
+    }
+    match last {
+        Some(piece) => rest.len() >= piece.len() && rest.ends_with(piece),
+        None => rest.is_empty(),
+    }
+}
+
+/// Names of all ports: `node:peer`, and `#2`, `#3`… for parallel links.
+pub(crate) fn ports<B: Copy + Default>(graph: &Graph, fabric: &Fabric<B>) -> Vec<(PortId, String)> {
+    let mut seen: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
+    let mut named = Vec::new();
+    for port in fabric.ports() {
+        let (node, peer) = fabric.ends(port);
+        let count = seen.entry((node, peer)).or_default();
+        *count += 1;
+        let name = format!("{}:{}", graph.name(node), graph.name(peer));
+        named.push((port, if *count == 1 { name } else { format!("{name}#{count}") }));
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, name) in
+            [("*", ""), ("*", "leaf0"), ("leaf*", "leaf0"), ("*:host*", "leaf0:host3"), ("l*f*0", "leaf0"), ("a", "a")]
+        {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [("leaf", "leaf0"), ("leaf*x", "leaf0"), ("*a*a", "a"), ("", "a"), ("ab*ba", "aba")] {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+    }
+}

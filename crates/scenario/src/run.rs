@@ -1,0 +1,184 @@
+//! Running a scenario: into a folder, for its figures alone, or against another run.
+
+use crate::build::build;
+use crate::problem::Problem;
+use crate::spec::Scenario;
+use crate::tables::Writer;
+use record::RunFolder;
+use serde::Serialize;
+use sim::{Divergence, Pause, Sim};
+use std::path::Path;
+use units::Time;
+
+/// Events between two looks at the outside world.
+const SLICE: u64 = 1 << 16;
+
+/// Why a run did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The scenario can't run.
+    #[error(transparent)]
+    Scenario(#[from] Problem),
+    /// Results could not be written.
+    #[error(transparent)]
+    Record(#[from] record::Error),
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Progress {
+    /// Simulated time in picoseconds.
+    pub sim_time_ps: u64,
+    /// Events so far.
+    pub events: u64,
+    /// Packets that crossed a link, summed over links.
+    pub packet_hops: u64,
+    /// Jobs that have ended.
+    pub jobs_done: usize,
+    /// Jobs that the run waits for.
+    pub jobs: usize,
+    /// Flows that came to their end.
+    pub flows_done: u64,
+    /// Flows opened so far.
+    pub flows: u64,
+    /// Part of the run that is done, where the scenario sets its end.
+    pub fraction: Option<f64>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// All jobs have ended.
+    Finished,
+    /// The time that the scenario sets was over.
+    Until,
+    /// Nothing would have happened any more, though jobs had not ended.
+    Stuck,
+    /// It was stopped from outside.
+    Interrupted,
+}
+
+/// What a run says of itself; everything else is in its tables.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// How it ended.
+    pub end: End,
+    /// Simulated time in picoseconds.
+    pub sim_time_ps: u64,
+    /// Events.
+    pub events: u64,
+    /// Packets that crossed a link, summed over links.
+    pub packet_hops: u64,
+    /// Equal for equal runs, in hexadecimal.
+    pub fingerprint: String,
+    /// Version that ran it.
+    pub version: &'static str,
+}
+
+/// Runs a scenario into the folder `out`. `progress` is called now and then; when it returns false the run
+/// stops and keeps what was measured.
+///
+/// # Errors
+/// A scenario that can't run (then no folder is made), or results that can't be written.
+pub fn run(
+    scenario: &Scenario,
+    out: &Path,
+    overwrite: bool,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Outcome, Error> {
+    let mut sim = build(scenario)?;
+    let folder = RunFolder::create(out, overwrite)?;
+    folder.write_scenario(scenario)?;
+    let captured = sim.captured().to_vec();
+    let mut writer = Writer::new(&mut sim, &folder, &captured)?;
+    let total = sim.progress().jobs_left;
+    let mut failed = None;
+    let end = drive(&mut sim, scenario.until, total, progress, |sim| {
+        let records = sim.take_records();
+        failed = writer.write(sim.progress().now, &records).err();
+        failed.is_none()
+    });
+    let finished = writer.finish(&mut sim);
+    match failed {
+        Some(error) => Err(error.into()),
+        None => {
+            finished?;
+            Ok(outcome(&sim, end))
+        }
+    }
+}
+
+/// Runs a scenario for its cost alone: nothing is written.
+///
+/// # Errors
+/// A scenario that can't run.
+pub fn measure(scenario: &Scenario) -> Result<Outcome, Problem> {
+    let mut sim = build(scenario)?;
+    let total = sim.progress().jobs_left;
+    let end = drive(&mut sim, scenario.until, total, &mut |_| true, |sim| {
+        drop(sim.take_records());
+        true
+    });
+    Ok(outcome(&sim, end))
+}
+
+/// Runs two scenarios side by side; the first event that differs, if one does.
+///
+/// # Errors
+/// A scenario that can't run.
+pub fn diverge(
+    first: &Scenario,
+    second: &Scenario,
+    going_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Divergence>, Problem> {
+    Ok(sim::diverge(&mut build(first)?, &mut build(second)?, going_on))
+}
+
+fn drive(
+    sim: &mut Sim,
+    until: Option<Time>,
+    jobs: usize,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+    mut keep: impl FnMut(&mut Sim) -> bool,
+) -> End {
+    loop {
+        let pause = sim.run(SLICE);
+        if !keep(sim) {
+            return End::Interrupted;
+        }
+        match pause {
+            Pause::Running => {}
+            Pause::Finished => return End::Finished,
+            Pause::Until => return End::Until,
+            Pause::Idle => return End::Stuck,
+        }
+        let now = sim.progress();
+        let fraction = until.map(|until| now.now.as_ps() as f64 / until.as_ps().max(1) as f64);
+        let told = Progress {
+            sim_time_ps: now.now.as_ps(),
+            events: now.events,
+            packet_hops: now.packet_hops,
+            jobs_done: jobs - now.jobs_left,
+            jobs,
+            flows_done: now.flows_done,
+            flows: now.flows,
+            fraction,
+        };
+        if !progress(&told) {
+            return End::Interrupted;
+        }
+    }
+}
+
+fn outcome(sim: &Sim, end: End) -> Outcome {
+    let progress = sim.progress();
+    Outcome {
+        end,
+        sim_time_ps: progress.now.as_ps(),
+        events: progress.events,
+        packet_hops: progress.packet_hops,
+        fingerprint: format!("{:016x}", progress.fingerprint),
+        version: env!("CARGO_PKG_VERSION"),
+    }
+}

@@ -1,0 +1,283 @@
+//! From what the simulator measured to the tables and captures of a run folder.
+
+use crate::names;
+use fabric::{Discard, NodeId, PortId};
+use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
+use record::rows::{self, PortKind};
+use record::{Error, RunFolder, Tables};
+use sim::{FlowRecord, Outcome, PacketSeen, Records, Sim, Transport};
+use std::collections::BTreeMap;
+use transport::tcp::Flags;
+use units::Time;
+
+/// The tables of a run that is under way.
+pub(crate) struct Writer {
+    tables: Tables,
+    captures: BTreeMap<PortId, Capture>,
+    hosts: Vec<String>,
+    jobs: Vec<String>,
+    ports: BTreeMap<PortId, String>,
+}
+
+impl Writer {
+    pub(crate) fn new(sim: &mut Sim, folder: &RunFolder, capture: &[PortId]) -> Result<Writer, Error> {
+        let graph = sim.graph().clone();
+        let ports: BTreeMap<PortId, String> = names::ports(&graph, sim.network()).into_iter().collect();
+        let mut captures = BTreeMap::new();
+        for port in capture {
+            captures.insert(*port, folder.capture(&ports[port])?);
+        }
+        Ok(Writer {
+            tables: folder.tables(),
+            captures,
+            hosts: graph.names().take(graph.hosts()).map(str::to_owned).collect(),
+            jobs: sim.job_records().into_iter().map(|job| job.name).collect(),
+            ports,
+        })
+    }
+
+    /// Writes what the simulator has measured since the last call.
+    pub(crate) fn write(&mut self, now: Time, records: &Records) -> Result<(), Error> {
+        for flow in &records.flows {
+            self.flow(flow)?;
+        }
+        for (time, port, sample) in &records.ports {
+            self.tables.ports_series.push(rows::PortSample {
+                time_ps: time.as_ps(),
+                port: &self.ports[port],
+                class: None,
+                queue_bytes: sample.queue_bytes,
+                queue_packets: u64::from(sample.queue_packets),
+                sent_bytes: sample.sent_bytes,
+                drops: sample.discards,
+                marks: sample.marks,
+            })?;
+        }
+        for (time, sample) in &records.flow_samples {
+            self.tables.flows_series.push(rows::FlowSample {
+                time_ps: time.as_ps(),
+                flow: u64::from(sample.flow),
+                cwnd_bytes: sample.cwnd,
+                in_flight_bytes: sample.in_flight,
+                srtt_ps: present(sample.srtt),
+                acked_bytes: sample.acked,
+            })?;
+        }
+        for (time, host, sample) in &records.hosts {
+            self.tables.hosts_series.push(rows::HostSample {
+                time_ps: time.as_ps(),
+                host: &self.hosts[*host as usize],
+                sent_bytes: sample.sent_bytes,
+                received_bytes: sample.received_bytes,
+                core_busy_ps: sample.core_busy.as_ps(),
+                disk_busy_ps: sample.disk_busy.as_ps(),
+            })?;
+        }
+        for (time, what, place) in &records.events {
+            self.tables.events.push(rows::Event { time_ps: time.as_ps(), what, where_: place })?;
+        }
+        self.packets(now, &records.packets)
+    }
+
+    fn flow(&mut self, flow: &FlowRecord) -> Result<(), Error> {
+        self.tables.flows.push(rows::Flow {
+            flow: u64::from(flow.flow),
+            job: &self.jobs[flow.job as usize],
+            group: flow.group,
+            from: &self.hosts[flow.from.host.0 as usize],
+            to: &self.hosts[flow.to.host.0 as usize],
+            class: flow.class,
+            bytes: flow.bytes,
+            start_ps: flow.start.as_ps(),
+            end_ps: flow.end.map(Time::as_ps),
+            sent_packets: flow.sent_packets,
+            sent_bytes: flow.sent_bytes,
+            retransmits: flow.retransmits,
+            timeouts: flow.timeouts,
+            fast_recoveries: flow.fast_recoveries,
+            tail_loss_probes: flow.tail_loss_probes,
+            ece_acks: flow.ece_acks,
+            min_rtt_ps: present(flow.min_rtt),
+            srtt_ps: present(flow.srtt),
+            outcome: match flow.outcome {
+                Outcome::Finished => rows::Outcome::Finished,
+                Outcome::Refused => rows::Outcome::Refused,
+                Outcome::Reset => rows::Outcome::Reset,
+                Outcome::TimedOut => rows::Outcome::TimedOut,
+                Outcome::Unfinished => rows::Outcome::Unfinished,
+            },
+        })
+    }
+
+    fn packets(&mut self, now: Time, packets: &[PacketSeen]) -> Result<(), Error> {
+        for seen in packets {
+            let Some(capture) = self.captures.get_mut(&seen.port) else { continue };
+            let name = &self.ports[&seen.port];
+            let dropped =
+                seen.discard.map(|(reason, queue)| format!("{} at {name}, queue {queue} B", reason.name()));
+            push(capture, seen, dropped.as_deref());
+        }
+        // A packet is shown when it enters the queue, with the time at which it will leave: what
+        // comes later can still leave a port before it, but never before now.
+        self.captures.values_mut().try_for_each(|capture| capture.flush_until(now))
+    }
+
+    /// Writes totals, and closes all tables and captures.
+    pub(crate) fn finish(mut self, sim: &mut Sim) -> Result<(), Error> {
+        let now = sim.progress().now;
+        sim.close();
+        let records = sim.take_records();
+        let written = self.write(now, &records);
+        let totals = written.and(self.totals(sim, now));
+        let tables = self.tables.finish();
+        let captures = self.captures.into_values().map(Capture::finish).fold(Ok(()), Result::and);
+        totals.and(tables).and(captures)
+    }
+
+    fn totals(&mut self, sim: &mut Sim, now: Time) -> Result<(), Error> {
+        for job in sim.job_records() {
+            self.tables.jobs.push(rows::Job {
+                job: &job.name,
+                kind: &job.kind,
+                start_ps: job.start.as_ps(),
+                end_ps: job.end.map(Time::as_ps),
+                flows: job.flows,
+                bytes: job.bytes,
+            })?;
+        }
+        for host in 0..self.hosts.len() as u32 {
+            let record = sim.host_record(host);
+            self.tables.hosts.push(rows::Host {
+                host: &self.hosts[host as usize],
+                sent_bytes: record.totals.sent_bytes,
+                received_bytes: record.totals.received_bytes,
+                retransmits: record.retransmits,
+                timeouts: record.timeouts,
+                core_busy_ps: record.totals.core_busy.as_ps(),
+                disk_busy_ps: record.totals.disk_busy.as_ps(),
+                crashes: record.crashes,
+            })?;
+        }
+        for pair in sim.datagram_records() {
+            self.tables.datagrams.push(rows::Datagrams {
+                job: &self.jobs[pair.job as usize],
+                from: &self.hosts[pair.from as usize],
+                to: &self.hosts[pair.to as usize],
+                sent_packets: pair.sent_packets,
+                sent_bytes: pair.sent_bytes,
+                received_packets: pair.received_packets,
+                received_bytes: pair.received_bytes,
+            })?;
+        }
+        self.ports(sim, now)
+    }
+
+    fn ports(&mut self, sim: &mut Sim, now: Time) -> Result<(), Error> {
+        let graph = sim.graph().clone();
+        for (&port, name) in &self.ports {
+            let network = sim.network();
+            let (node, peer) = network.ends(port);
+            let (rate, counters) = (network.rate(port), network.counters(now, port));
+            let kind = |node: NodeId| if graph.is_host(node) { PortKind::Host } else { PortKind::Switch };
+            let of = |reason| counters.discards.of(reason);
+            let waits = network.waits(port);
+            let wait = |n, d| (counters.sent_packets > 0).then(|| waits.quantile(n, d).as_ps());
+            self.tables.ports.push(rows::Port {
+                port: name,
+                node: graph.name(node),
+                peer: graph.name(peer),
+                kind: kind(node),
+                rate_bps: rate.as_bps(),
+                sent_packets: counters.sent_packets,
+                sent_bytes: counters.sent_bytes,
+                wire_bytes: counters.wire_bytes,
+                busy_ps: counters.busy.as_ps(),
+                utilisation: part(counters.busy, now),
+                enqueued_packets: counters.enqueued_packets,
+                in_discards: counters.discards.inbound(),
+                out_discards: counters.discards.outbound(),
+                drops_tail: of(Discard::Tail),
+                drops_early: of(Discard::Early),
+                drops_pool: of(Discard::Pool),
+                drops_mtu: of(Discard::Mtu),
+                drops_down: of(Discard::Down),
+                lost: of(Discard::Lost),
+                corrupted: of(Discard::Corrupt),
+                marks: counters.marks,
+                queue_max_bytes: counters.queue_max_bytes,
+                queue_max_packets: u64::from(counters.queue_max_packets),
+                wait_p50_ps: wait(1, 2),
+                wait_p99_ps: wait(99, 100),
+                wait_p999_ps: wait(999, 1000),
+                wait_max_ps: wait(1, 1),
+            })?;
+            for (from, to, packets) in waits.buckets() {
+                let (from_ps, to_ps) = (from.as_ps(), to.as_ps());
+                self.tables.waits.push(rows::Wait { port: name, class: 0, from_ps, to_ps, packets })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `busy / whole`, at most 1: packets that are still to be sent count in `busy`.
+fn part(busy: Time, whole: Time) -> f64 {
+    if whole == Time::ZERO { 0.0 } else { (busy.as_ps() as f64 / whole.as_ps() as f64).min(1.0) }
+}
+
+fn present(time: Time) -> Option<u64> {
+    (time != Time::ZERO && time != Time::MAX).then(|| time.as_ps())
+}
+
+/// Scale of the windows that captures show (RFC 7323): what the lab's TCP would have to offer for its largest.
+const WINDOW_SHIFT: u8 = 14;
+
+fn push(capture: &mut Capture, seen: &PacketSeen, dropped: Option<&str>) {
+    let endpoint = |addr: process::Addr| Endpoint { host: addr.host.0, port: addr.port };
+    let sack: Vec<(u32, u32)> = match &seen.transport {
+        Transport::Tcp { sacks, .. } => sacks.iter().map(|block| (block.start, block.end)).collect(),
+        Transport::Udp { .. } => Vec::new(),
+    };
+    let (payload_bytes, transport) = match &seen.transport {
+        Transport::Udp { len } => (*len as u32, capture::Transport::Udp),
+        Transport::Tcp { header, mss, .. } => {
+            let is = |flag| header.flags.contains(flag);
+            let syn = SynOptions {
+                mss: (*mss).min(u32::from(u16::MAX)) as u16,
+                sack_permitted: true,
+                window_shift: Some(WINDOW_SHIFT),
+            };
+            let tcp = capture::Tcp {
+                syn: is(Flags::SYN).then_some(syn),
+                fin: is(Flags::FIN),
+                rst: is(Flags::RST),
+                psh: is(Flags::PSH),
+                ack: is(Flags::ACK).then_some(header.ack),
+                ece: is(Flags::ECE),
+                cwr: is(Flags::CWR),
+                seq: header.seq,
+                window_bytes: header.window,
+                window_shift: WINDOW_SHIFT,
+                sack: &sack,
+                timestamps: (header.ts_val != 0).then_some((header.ts_val, header.ts_ecr)),
+            };
+            (u32::from(header.len), capture::Transport::Tcp(tcp))
+        }
+    };
+    capture.push(&capture::Packet {
+        time: seen.time,
+        direction: Direction::Out,
+        from: endpoint(seen.from),
+        to: endpoint(seen.to),
+        class: seen.class,
+        ecn: match seen.ecn {
+            fabric::Ecn::NotEct => capture::Ecn::NotEct,
+            fabric::Ecn::Ect0 => capture::Ecn::Ect0,
+            fabric::Ecn::Ce => capture::Ecn::Ce,
+        },
+        payload_bytes,
+        transport,
+        retransmission: false,
+        dropped,
+    });
+}

@@ -1,0 +1,114 @@
+//! Topologies of a scenario as graphs.
+
+use crate::problem::Problem;
+use crate::spec::{LinkSpec, NodeKind, Topology};
+use fabric::topology::{self, TopologyError};
+use fabric::{Graph, Link, LinkProps, NodeId};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use units::Bytes;
+
+/// A topology with every node and link, for showing.
+#[derive(Clone, Debug, Serialize)]
+pub struct GraphView {
+    /// Hosts, then switches.
+    pub nodes: Vec<NodeView>,
+    /// Links by the names of their ends.
+    pub links: Vec<LinkView>,
+}
+
+/// A node of a [`GraphView`].
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeView {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// A link of a [`GraphView`].
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkView {
+    /// One end.
+    pub a: String,
+    /// The other end.
+    pub b: String,
+    /// From `a` to `b`.
+    pub ab: LinkSpec,
+    /// From `b` to `a`.
+    pub ba: LinkSpec,
+}
+
+/// All nodes and links of a topology given as JSON.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn expand(json: &str) -> Result<GraphView, Problem> {
+    let topology: Topology =
+        serde_json::from_str(json).map_err(|error| Problem::new("topology", error.to_string()))?;
+    let graph = graph(&topology)?;
+    let kind = |node| if graph.is_host(node) { NodeKind::Host } else { NodeKind::Switch };
+    let nodes = (0..graph.nodes() as u32).map(NodeId);
+    let view = |link: &Link| LinkView {
+        a: graph.name(link.a).into(),
+        b: graph.name(link.b).into(),
+        ab: spec(link.ab),
+        ba: spec(link.ba),
+    };
+    Ok(GraphView {
+        nodes: nodes.map(|node| NodeView { name: graph.name(node).into(), kind: kind(node) }).collect(),
+        links: graph.links().iter().map(view).collect(),
+    })
+}
+
+/// The graph of a topology.
+pub(crate) fn graph(topology: &Topology) -> Result<Graph, Problem> {
+    let graph = match topology {
+        Topology::SingleSwitch { hosts, host_link } => topology::single_switch(*hosts, props(host_link)?),
+        Topology::Dumbbell { left, right, host_link, bottleneck } => {
+            topology::dumbbell(*left, *right, props(host_link)?, props(bottleneck)?)
+        }
+        Topology::LeafSpine { leaves, spines, host_link, uplink, uplinks_per_spine } => {
+            topology::leaf_spine(leaves, *spines, *uplinks_per_spine, props(host_link)?, props(uplink)?)
+        }
+        Topology::FatTree { k, host_link, fabric_link } => {
+            topology::fat_tree(*k, props(host_link)?, props(fabric_link)?)
+        }
+        Topology::Graph { nodes, links } => return any_graph(nodes, links),
+    };
+    graph.map_err(|error| Problem::new("topology", error))
+}
+
+fn any_graph(nodes: &[crate::spec::NodeSpec], links: &[crate::spec::GraphLink]) -> Result<Graph, Problem> {
+    let names = |kind| nodes.iter().filter(move |node| node.kind == kind).map(|node| node.name.clone());
+    let (hosts, switches): (Vec<_>, Vec<_>) =
+        (names(NodeKind::Host).collect(), names(NodeKind::Switch).collect());
+    if hosts.is_empty() {
+        return Err(Problem::new("topology.nodes", "there is no host: at least one node of kind host is needed"));
+    }
+    let ids: BTreeMap<&str, NodeId> =
+        hosts.iter().chain(&switches).enumerate().map(|(i, name)| (name.as_str(), NodeId(i as u32))).collect();
+    let mut resolved = Vec::with_capacity(links.len());
+    for (index, link) in links.iter().enumerate() {
+        let find = |name: &String| {
+            ids.get(name.as_str()).copied().ok_or_else(|| {
+                let error = TopologyError::UnknownNode(link.a.clone(), link.b.clone(), name.clone());
+                Problem::new(format!("topology.links[{index}]"), error)
+            })
+        };
+        resolved.push(Link { a: find(&link.a)?, b: find(&link.b)?, ab: props(&link.ab)?, ba: props(&link.ba)? });
+    }
+    Graph::new(hosts, switches, resolved).map_err(|error| Problem::new("topology", error))
+}
+
+fn props(link: &LinkSpec) -> Result<LinkProps, Problem> {
+    let mtu = link.mtu.get();
+    if !(68..=65_535).contains(&mtu) {
+        return Err(Problem::new("topology", format!("MTU {mtu} B: 68 B (RFC 791) to 65535 B are allowed")));
+    }
+    Ok(LinkProps { rate: link.rate, delay: link.delay, mtu: mtu as u32 })
+}
+
+fn spec(props: LinkProps) -> LinkSpec {
+    LinkSpec { rate: props.rate, delay: props.delay, mtu: Bytes::new(u64::from(props.mtu)) }
+}

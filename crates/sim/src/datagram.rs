@@ -1,0 +1,75 @@
+//! Datagrams: one packet each, lost or delivered.
+
+use crate::body::{Body, DATAGRAM, Extra};
+use crate::run::Sim;
+use fabric::{Discard, Driver, Ecn, NodeId, Packet, PortId, flow_hash};
+use process::{Addr, Event, HostId, Payload};
+use transport::tcp::Header;
+
+/// IP protocol number of UDP.
+const UDP: u8 = 17;
+
+/// Totals of the datagrams of one job between two hosts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    pub job: u32,
+    pub from: u32,
+    pub to: u32,
+    pub sent_packets: u64,
+    pub sent_bytes: u64,
+    pub received_packets: u64,
+    pub received_bytes: u64,
+}
+
+impl Sim {
+    /// Sends a datagram of `process` from its local `port`.
+    pub(crate) fn send_datagram(&mut self, process: u32, port: u16, to: Addr, data: Payload) {
+        let slot = &self.processes[process as usize];
+        let (job, host) = (slot.job, slot.host);
+        let bytes = data.len() + u64::from(transport::UDP_HEADERS);
+        let pair = self.pair(job, host, to.host.0);
+        let totals = &mut self.pairs[pair as usize];
+        totals.sent_packets += 1;
+        totals.sent_bytes += bytes;
+        let (from_node, to_node) = (NodeId(host), NodeId(to.host.0));
+        let hash = flow_hash(from_node, to_node, port, to.port, UDP, self.seed);
+        let Some((out, route)) = self.fabric.route(from_node, to_node, hash) else { return };
+        let from = Addr { host: HostId(host), port };
+        let extra = self.extras.insert(Extra::Datagram { from, to, data, pair }) + 1;
+        let packet = Packet {
+            route,
+            bytes: bytes.min(u64::from(u16::MAX)) as u16,
+            hash,
+            class: self.jobs[job as usize].class,
+            ecn: Ecn::NotEct,
+            body: Body { header: Header::default(), to: DATAGRAM, extra },
+        };
+        if bytes > u64::from(self.hosts[host as usize].config.mtu) {
+            // As a socket with "don't fragment": it does not leave the host.
+            return self.outside.discard(self.now, out, &packet, Discard::Mtu);
+        }
+        self.fabric.enqueue(self.now, PortId::NONE, out, packet, &mut self.outside);
+    }
+
+    fn pair(&mut self, job: u32, from: u32, to: u32) -> u32 {
+        let pairs = &mut self.pairs;
+        *self.pair_of.entry((job, from, to)).or_insert_with(|| {
+            let (sent_packets, sent_bytes, received_packets, received_bytes) = (0, 0, 0, 0);
+            pairs.push(Pair { job, from, to, sent_packets, sent_bytes, received_packets, received_bytes });
+            pairs.len() as u32 - 1
+        })
+    }
+
+    /// A datagram has come to its host.
+    pub(crate) fn on_datagram(&mut self, packet: Packet<Body>) {
+        let Some(Extra::Datagram { from, to, data, pair }) = self.extras.remove(packet.body.extra - 1) else {
+            unreachable!("a datagram carries its content")
+        };
+        let host = &self.hosts[to.host.0 as usize];
+        let Some(process) = host.process_bound(to.port).filter(|_| host.up) else { return };
+        let totals = &mut self.pairs[pair as usize];
+        totals.received_packets += 1;
+        totals.received_bytes += u64::from(packet.bytes);
+        self.tell(process, Event::Datagram { from, port: to.port, data });
+    }
+}

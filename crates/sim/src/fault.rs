@@ -1,0 +1,139 @@
+//! Faults and other changes at given times.
+
+use crate::endpoint::Stage;
+use crate::host::NORMAL;
+use crate::rng;
+use crate::run::Sim;
+use fabric::{NodeId, PortId};
+use process::Event;
+use units::{Rate, Time};
+
+/// Something that goes wrong, or comes right again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// The host loses its processes' work and its connections, silently.
+    Crash(u32),
+    /// A crashed host comes back; its processes get their start event again.
+    Restart(u32),
+    /// Cores and disk run at so many millionths of their speed.
+    Slow(u32, u64),
+    /// All links between two nodes, both ways.
+    Link(NodeId, NodeId, LinkChange),
+}
+
+/// What happens to a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LinkChange {
+    /// It carries nothing; routes avoid it.
+    Down,
+    /// It is back.
+    Up,
+    /// Packets vanish with this probability.
+    Loss(f64),
+    /// Packets are damaged with this probability.
+    Corrupt(f64),
+    /// Its rate changes.
+    Rate(Rate),
+}
+
+impl Change {
+    fn name(&self) -> &'static str {
+        match self {
+            Change::Crash(_) => "crash",
+            Change::Restart(_) => "restart",
+            Change::Slow(..) => "slow",
+            Change::Link(_, _, LinkChange::Down) => "link-down",
+            Change::Link(_, _, LinkChange::Up) => "link-up",
+            Change::Link(_, _, LinkChange::Loss(_)) => "loss",
+            Change::Link(_, _, LinkChange::Corrupt(_)) => "corrupt",
+            Change::Link(_, _, LinkChange::Rate(_)) => "rate",
+        }
+    }
+}
+
+impl Sim {
+    pub(crate) fn apply(&mut self, change: Change) {
+        let place = match change {
+            Change::Crash(host) | Change::Restart(host) | Change::Slow(host, _) => self.name(NodeId(host)),
+            Change::Link(a, b, _) => format!("{}–{}", self.name(a), self.name(b)),
+        };
+        self.records.events.push((self.now, change.name(), place));
+        match change {
+            Change::Crash(host) => self.crash(host),
+            Change::Restart(host) => self.restart(host),
+            Change::Slow(host, speed) => self.hosts[host as usize].speed = speed.max(1),
+            Change::Link(a, b, change) => self.change_link(a, b, change),
+        }
+    }
+
+    fn crash(&mut self, host: u32) {
+        let state = &mut self.hosts[host as usize];
+        if !state.up {
+            return;
+        }
+        state.up = false;
+        state.life += 1;
+        state.crashes += 1;
+        state.speed = NORMAL;
+        state.bound.clear();
+        state.listening.clear();
+        state.ready.clear();
+        state.cores.fill(Time::ZERO);
+        state.disk_free = Time::ZERO;
+        for process in 0..self.processes.len() as u32 {
+            if self.processes[process as usize].host == host {
+                self.timers.cancel_all(process);
+            }
+        }
+        let mut touched = Vec::new();
+        for (slot, flow) in self.flows.iter_mut() {
+            for end in flow.ends.iter_mut().filter(|end| end.host == host && end.stage != Stage::Closed) {
+                if end.stage == Stage::Open {
+                    touched.push(slot);
+                }
+                if end.stage == Stage::Open && flow.outcome != crate::Outcome::Finished {
+                    flow.outcome = crate::Outcome::Reset;
+                }
+                end.stage = if end.stage == Stage::Listening { Stage::Listening } else { Stage::Dead };
+                end.ready = false;
+            }
+        }
+        for slot in touched {
+            self.release(slot);
+        }
+    }
+
+    fn restart(&mut self, host: u32) {
+        if self.hosts[host as usize].up {
+            return;
+        }
+        self.hosts[host as usize].up = true;
+        for process in 0..self.processes.len() as u32 {
+            let slot = &self.processes[process as usize];
+            if slot.host == host && self.jobs[slot.job as usize].start <= self.now {
+                self.tell(process, Event::Start);
+            }
+        }
+    }
+
+    fn change_link(&mut self, a: NodeId, b: NodeId, change: LinkChange) {
+        let ends = |id: &PortId| matches!(self.fabric.ends(*id), (x, y) if (x, y) == (a, b) || (x, y) == (b, a));
+        let ports: Vec<PortId> = self.fabric.ports().filter(ends).collect();
+        let seed = rng::split(self.seed, "link faults");
+        for port in ports {
+            match change {
+                LinkChange::Down => self.fabric.take_down(self.now, port, &mut self.outside),
+                LinkChange::Up => self.fabric.bring_up(port),
+                LinkChange::Loss(p) => self.fabric.set_loss(port, p, seed),
+                LinkChange::Corrupt(p) => self.fabric.set_corrupt(port, p, seed),
+                LinkChange::Rate(rate) => self.fabric.set_rate(self.now, port, rate, &mut self.outside),
+            }
+        }
+        if matches!(change, LinkChange::Down | LinkChange::Up) {
+            let slots: Vec<u32> = self.flows.iter().map(|(slot, _)| slot).collect();
+            for slot in slots {
+                self.find_ways(slot);
+            }
+        }
+    }
+}

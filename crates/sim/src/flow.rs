@@ -1,0 +1,332 @@
+//! Streams as the simulator keeps them: two endpoints, who opened them, what is on its way.
+
+use crate::body::Body;
+use crate::endpoint::{Endpoint, Stage, endpoint};
+use crate::key::Kind;
+use crate::records::{FlowRecord, Outcome};
+use crate::run::Sim;
+use fabric::{NodeId, Packet, flow_hash};
+use process::{Addr, CloseReason, Event, Read, StreamId};
+use rand::Rng;
+use transport::tcp::{self, Connection, Flags, Header, Transmit};
+use units::Time;
+
+/// IP protocol number of TCP.
+const TCP: u8 = 6;
+
+/// A stream.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    /// The opening side, the accepting side.
+    pub ends: [Endpoint; 2],
+    /// Segments in the network.
+    pub in_flight: u32,
+    pub hash: u16,
+    pub class: u8,
+    /// Running number of the run.
+    pub number: u32,
+    pub job: u32,
+    pub group: u64,
+    pub opened: Time,
+    pub addresses: [Addr; 2],
+    pub outcome: Outcome,
+}
+
+impl Flow {
+    /// When the last byte was there, if the stream came to its end.
+    fn end(&self) -> Option<Time> {
+        let last = self.ends[0].received_at.max(self.ends[1].received_at);
+        (self.outcome == Outcome::Finished).then_some(last.max(self.opened))
+    }
+
+    /// What the results say of it.
+    pub(crate) fn record(&self) -> FlowRecord {
+        let [a, b] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];
+        // The side that sent more data tells of windows and round trips.
+        let sender = if self.ends[0].received > self.ends[1].received { b } else { a };
+        FlowRecord {
+            flow: self.number,
+            job: self.job,
+            group: self.group,
+            from: self.addresses[0],
+            to: self.addresses[1],
+            class: self.class,
+            bytes: self.ends[0].received + self.ends[1].received,
+            start: self.opened,
+            end: self.end(),
+            sent_packets: a.sent_segments + b.sent_segments,
+            sent_bytes: a.sent_bytes + b.sent_bytes,
+            retransmits: a.retransmits + b.retransmits,
+            timeouts: a.timeouts + b.timeouts,
+            fast_recoveries: a.fast_recoveries + b.fast_recoveries,
+            tail_loss_probes: a.tail_loss_probes + b.tail_loss_probes,
+            ece_acks: a.ece_acks + b.ece_acks,
+            min_rtt: sender.min_rtt,
+            srtt: sender.srtt,
+            outcome: self.outcome,
+        }
+    }
+}
+
+impl Sim {
+    /// Opens a stream for `process`; it begins with the next packet of its host.
+    pub(crate) fn open(&mut self, process: u32, to: Addr, group: u64) -> StreamId {
+        let slot = &mut self.processes[process as usize];
+        let (job, host) = (slot.job, slot.host);
+        let isn = [slot.rng.next_u32(), slot.rng.next_u32()];
+        let class = self.jobs[job as usize].class;
+        self.jobs[job as usize].flows += 1;
+        let from_port = self.hosts[host as usize].dynamic_port();
+        let addresses = [Addr { host: process::HostId(host), port: from_port }, to];
+        let nodes = [NodeId(host), NodeId(to.host.0)];
+        let hash = flow_hash(nodes[0], nodes[1], from_port, to.port, TCP, self.seed);
+        let client = Connection::client(&self.hosts[host as usize].config.tcp, isn[0]);
+        let server = Connection::server(&self.hosts[to.host.0 as usize].config.tcp, isn[1]);
+        let number = self.next_flow;
+        self.next_flow += 1;
+        let flow = Flow {
+            ends: [
+                Endpoint::new(client, host, process, Stage::Open),
+                Endpoint::new(server, to.host.0, u32::MAX, Stage::Listening),
+            ],
+            in_flight: 0,
+            hash,
+            class,
+            number,
+            job,
+            group,
+            opened: self.now,
+            addresses,
+            outcome: Outcome::Unfinished,
+        };
+        let slot = self.flows.insert(flow);
+        self.find_ways(slot);
+        self.dirty.push(endpoint(slot, 0));
+        stream_id(number, slot, 0)
+    }
+
+    /// Computes the routes of a flow's two directions.
+    pub(crate) fn find_ways(&mut self, slot: u32) {
+        let Some(flow) = self.flows.get_mut(slot) else { return };
+        for side in 0..2 {
+            let nodes = [flow.ends[side].host, flow.ends[1 - side].host].map(NodeId);
+            flow.ends[side].way = self.fabric.route(nodes[0], nodes[1], flow.hash);
+        }
+    }
+
+    /// The endpoint that a stream's id means, if it is still there.
+    pub(crate) fn endpoint_of(&mut self, stream: StreamId) -> Option<(u32, &mut Flow)> {
+        let id = stream.0 as u32;
+        let flow = self.flows.get_mut(id >> 1)?;
+        (flow.number == (stream.0 >> 32) as u32).then_some((id, flow))
+    }
+
+    pub(crate) fn read(&mut self, stream: StreamId, max: u64) -> Read {
+        let now = self.now;
+        let Some((id, flow)) = self.endpoint_of(stream) else { return Read::default() };
+        let side = (id & 1) as usize;
+        let n = flow.ends[side].tcp.read(now, max);
+        let end = flow.ends[side].tcp.at_end();
+        let data = flow.ends[1 - side].take(n);
+        self.dirty.push(id);
+        Read { data, end }
+    }
+
+    /// A segment has come to its host.
+    #[inline]
+    pub(crate) fn on_segment(&mut self, packet: Packet<Body>) {
+        let Body { header, to: id, extra } = packet.body;
+        let sacks = if extra != 0 { self.take_sacks(extra) } else { Vec::new() };
+        let Some(flow) = self.flows.get_mut(id >> 1) else { return };
+        flow.in_flight -= 1;
+        let end = &mut flow.ends[(id & 1) as usize];
+        if end.stage != Stage::Open && !self.admit(id, &header) {
+            return self.release(id >> 1);
+        }
+        let now = self.now;
+        let flow = self.flows.get_mut(id >> 1).expect("still there");
+        let end = &mut flow.ends[(id & 1) as usize];
+        end.tcp.handle_segment(now, &header, &sacks, packet.ecn == fabric::Ecn::Ce);
+        if header.len > 0 {
+            let received = end.tcp.received();
+            if received > end.received {
+                (end.received, end.received_at) = (received, now);
+            }
+        }
+        self.after_tcp(id);
+    }
+
+    /// A segment for an endpoint that isn't open: whether its transport gets it.
+    #[cold]
+    fn admit(&mut self, id: u32, header: &Header) -> bool {
+        let flow = self.flows.get_mut(id >> 1).expect("the caller has looked");
+        let port = flow.addresses[1].port;
+        let end = &mut flow.ends[(id & 1) as usize];
+        let host = &self.hosts[end.host as usize];
+        if !host.up {
+            return false;
+        }
+        match end.stage {
+            Stage::Open | Stage::Closed => true,
+            Stage::Listening => match host.process_listening(port) {
+                Some(process) => {
+                    (end.process, end.stage) = (process, Stage::Open);
+                    true
+                }
+                None => {
+                    self.refuse(id, header);
+                    false
+                }
+            },
+            Stage::Dead => {
+                self.refuse(id, header);
+                false
+            }
+        }
+    }
+
+    /// Answers a segment with a reset (RFC 9293, section 3.10.7.1).
+    fn refuse(&mut self, id: u32, header: &Header) {
+        if header.flags.contains(Flags::RST) {
+            return;
+        }
+        let length = u32::from(header.len) + u32::from(header.flags.contains(Flags::SYN));
+        let reset = Header {
+            seq: header.ack,
+            ack: header.seq.wrapping_add(length),
+            flags: Flags::RST | Flags::ACK,
+            ..Header::default()
+        };
+        self.launch(id, Transmit { header: reset, ect: false, retransmission: false });
+    }
+
+    /// Passes on what the transport reports, then lets it send.
+    #[inline]
+    pub(crate) fn after_tcp(&mut self, id: u32) {
+        let Some(flow) = self.flows.get_mut(id >> 1) else { return };
+        let end = &mut flow.ends[(id & 1) as usize];
+        match end.tcp.poll_event() {
+            None => self.pump(id),
+            Some(event) => self.pass_on(id, event),
+        }
+    }
+
+    #[cold]
+    fn pass_on(&mut self, id: u32, event: tcp::Event) {
+        let mut next = Some(event);
+        while let Some(event) = next {
+            self.report(id, event);
+            let flow = self.flows.get_mut(id >> 1).expect("freed only when settled");
+            next = flow.ends[(id & 1) as usize].tcp.poll_event();
+        }
+        // The process answers first, so that its data can travel with the acknowledgement.
+        self.dirty.push(id);
+    }
+
+    fn report(&mut self, id: u32, event: tcp::Event) {
+        let flow = self.flows.get_mut(id >> 1).expect("the caller has looked");
+        let side = (id & 1) as usize;
+        let stream = stream_id(flow.number, id >> 1, side as u32);
+        let end = &mut flow.ends[side];
+        let process = end.process;
+        if matches!(end.stage, Stage::Dead | Stage::Closed) {
+            return;
+        }
+        let event = match event {
+            tcp::Event::Opened if side == 0 => Event::Opened { stream },
+            tcp::Event::Opened => {
+                Event::Accepted { stream, from: flow.addresses[0], port: flow.addresses[1].port }
+            }
+            tcp::Event::Readable => {
+                let end = end.tcp.received();
+                flow.ends[side].received = end;
+                Event::Readable { stream }
+            }
+            tcp::Event::Writable => Event::Writable { stream },
+            tcp::Event::Closed(reason) => {
+                end.stage = Stage::Closed;
+                let (reason, outcome) = close_reason(reason);
+                if outcome != Outcome::Finished || flow.outcome == Outcome::Unfinished {
+                    flow.outcome = outcome;
+                }
+                Event::Closed { stream, reason }
+            }
+        };
+        self.tell(process, event);
+    }
+
+    /// Frees a flow when both ends are done and nothing of it is in the network.
+    pub(crate) fn release(&mut self, slot: u32) {
+        let Some(flow) = self.flows.get(slot) else { return };
+        let done = |end: &Endpoint| match end.stage {
+            Stage::Closed | Stage::Dead => true,
+            Stage::Listening => flow.ends[0].stage == Stage::Closed,
+            Stage::Open => false,
+        };
+        if flow.in_flight > 0 || !flow.ends.iter().all(done) {
+            return;
+        }
+        let flow = self.flows.remove(slot).expect("just looked at");
+        self.close_books(&flow);
+    }
+
+    /// Records a flow that is over, or that the end of the run finds open.
+    pub(crate) fn close_books(&mut self, flow: &Flow) {
+        for end in &flow.ends {
+            let stats = end.tcp.stats();
+            let past = &mut self.hosts[end.host as usize].past;
+            past.retransmits += stats.retransmits;
+            past.timeouts += stats.timeouts;
+        }
+        let record = flow.record();
+        let job = &mut self.jobs[flow.job as usize];
+        job.bytes += record.bytes;
+        if record.end.is_some() {
+            job.flows_done += 1;
+            self.flows_done += 1;
+        }
+        self.records.flows.push(record);
+    }
+
+    /// The timer of an endpoint.
+    pub(crate) fn on_endpoint(&mut self, id: u32) {
+        let now = self.now;
+        let Some(flow) = self.flows.get_mut(id >> 1) else { return };
+        let end = &mut flow.ends[(id & 1) as usize];
+        if end.timer_at != now || matches!(end.stage, Stage::Dead) {
+            return; // Moved since; its own event is under way.
+        }
+        end.timer_at = Time::MAX;
+        if end.tcp.poll_timer() <= now {
+            end.tcp.handle_timer(now);
+            return self.after_tcp(id);
+        }
+        self.arm(id);
+    }
+
+    /// Sees to it that an event comes no later than the transport's deadline. An earlier one is left
+    /// to come and look again: deadlines mostly move away with each acknowledgement.
+    #[inline]
+    pub(crate) fn arm(&mut self, id: u32) {
+        let Some(flow) = self.flows.get_mut(id >> 1) else { return };
+        let end = &mut flow.ends[(id & 1) as usize];
+        let due = end.tcp.poll_timer();
+        if due < end.timer_at {
+            end.timer_at = due;
+            self.outside.at(due, Kind::Endpoint, id);
+        }
+    }
+}
+
+fn stream_id(number: u32, slot: u32, side: u32) -> StreamId {
+    StreamId((u64::from(number) << 32) | u64::from(endpoint(slot, side)))
+}
+
+fn close_reason(reason: tcp::CloseReason) -> (CloseReason, Outcome) {
+    match reason {
+        tcp::CloseReason::Finished => (CloseReason::Finished, Outcome::Finished),
+        tcp::CloseReason::Refused => (CloseReason::Refused, Outcome::Refused),
+        tcp::CloseReason::Reset => (CloseReason::Reset, Outcome::Reset),
+        tcp::CloseReason::TimedOut => (CloseReason::TimedOut, Outcome::TimedOut),
+    }
+}

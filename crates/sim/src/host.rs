@@ -1,0 +1,118 @@
+//! A simulated host: its NIC, what it listens to, its cores and disk.
+
+use std::collections::VecDeque;
+use transport::tcp;
+use units::{Rate, Time};
+
+/// A host's settings.
+#[derive(Clone, Debug)]
+pub struct HostConfig {
+    /// Largest IP packet that it sends, in bytes.
+    pub mtu: u32,
+    /// Bytes in the NIC's queue beyond which flows wait their turn, as Linux's byte queue limits and
+    /// small queues make them.
+    pub nic_queue: u64,
+    /// Cores, at least 1.
+    pub cores: u32,
+    /// Disk rate.
+    pub disk: Rate,
+    /// TCP's settings; `mss` is set from the MTU.
+    pub tcp: tcp::Config,
+}
+
+/// IPv4 and TCP headers, without options.
+const TCP_HEADERS: u32 = 40;
+/// The timestamps option, padded (RFC 7323).
+const TIMESTAMPS: u32 = 12;
+
+impl HostConfig {
+    /// Sets the largest segment that fits the MTU with the options that every segment carries.
+    pub(crate) fn with_mss(mut self) -> HostConfig {
+        let options = if self.tcp.timestamps { TIMESTAMPS } else { 0 };
+        self.tcp.mss = self.mtu.saturating_sub(TCP_HEADERS + options).max(1);
+        self
+    }
+}
+
+/// A host's state.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub config: HostConfig,
+    pub up: bool,
+    /// Grows at each crash: work begun before belongs to nobody.
+    pub life: u32,
+    /// A flow may send while less than this waits at the NIC.
+    pub nic_limit: Time,
+    /// Endpoints that have something to send and wait for the NIC, round robin.
+    pub ready: VecDeque<u32>,
+    pub nic_pending: bool,
+    /// (port, process).
+    pub bound: Vec<(u16, u32)>,
+    pub listening: Vec<(u16, u32)>,
+    pub next_port: u16,
+    /// When each core is free.
+    pub cores: Vec<Time>,
+    pub disk_free: Time,
+    /// Speed of cores and disk in millionths of normal.
+    pub speed: u64,
+    pub core_busy: Time,
+    pub disk_busy: Time,
+    pub crashes: u64,
+    /// Of endpoints that are gone.
+    pub past: Totals,
+}
+
+/// A host's transport totals.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    pub retransmits: u64,
+    pub timeouts: u64,
+}
+
+/// Normal [`Host::speed`].
+pub(crate) const NORMAL: u64 = 1_000_000;
+/// First of the ports that are given to the opening side of a stream (RFC 6335: dynamic ports).
+const DYNAMIC: u16 = 49_152;
+
+impl Host {
+    pub(crate) fn new(config: HostConfig, nic_limit: Time) -> Host {
+        Host {
+            up: true,
+            life: 0,
+            nic_limit,
+            ready: VecDeque::new(),
+            nic_pending: false,
+            bound: Vec::new(),
+            listening: Vec::new(),
+            next_port: DYNAMIC,
+            cores: vec![Time::ZERO; config.cores.max(1) as usize],
+            disk_free: Time::ZERO,
+            speed: NORMAL,
+            core_busy: Time::ZERO,
+            disk_busy: Time::ZERO,
+            crashes: 0,
+            past: Totals::default(),
+            config,
+        }
+    }
+
+    pub(crate) fn dynamic_port(&mut self) -> u16 {
+        let port = self.next_port;
+        self.next_port = if port == u16::MAX { DYNAMIC } else { port + 1 };
+        port
+    }
+
+    pub(crate) fn process_bound(&self, port: u16) -> Option<u32> {
+        find(&self.bound, port)
+    }
+
+    pub(crate) fn process_listening(&self, port: u16) -> Option<u32> {
+        find(&self.listening, port)
+    }
+}
+
+/// The last one registered counts.
+fn find(ports: &[(u16, u32)], port: u16) -> Option<u32> {
+    ports.iter().rev().find(|(p, _)| *p == port).map(|(_, process)| *process)
+}
+

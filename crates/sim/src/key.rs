@@ -1,0 +1,36 @@
+//! The key of an event: what kind, and which one. Among events of the same time it is the order.
+
+/// Kinds of events, in the order in which those of the same time happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A job starts, a fault strikes, samples are taken.
+    Control,
+    /// A port's transmitter is free.
+    Transmit,
+    /// A packet reaches the far end of a link.
+    Arrive,
+    /// A host's NIC has room.
+    Nic,
+    /// A connection's timer.
+    Endpoint,
+    /// A process's timer.
+    Timer,
+    /// A core or a disk has done its work.
+    Work,
+}
+
+const KINDS: [Kind; 7] =
+    [Kind::Control, Kind::Transmit, Kind::Arrive, Kind::Nic, Kind::Endpoint, Kind::Timer, Kind::Work];
+const INDEX_BITS: u32 = 28;
+
+#[inline]
+pub(crate) fn key(kind: Kind, index: u32) -> u32 {
+    debug_assert!(index < 1 << INDEX_BITS);
+    ((kind as u32) << INDEX_BITS) | index
+}
+
+#[inline]
+pub(crate) fn split(key: u32) -> (Kind, u32) {
+    (KINDS[(key >> INDEX_BITS) as usize], key & ((1 << INDEX_BITS) - 1))
+}

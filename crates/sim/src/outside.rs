@@ -1,0 +1,61 @@
+//! The fabric's view of the simulator: the event queue, and what became of packets.
+
+use crate::body::Body;
+use crate::key::{Kind, key};
+use crate::wheel::Wheel;
+use fabric::{Discard, Driver, Packet, PortEvent, PortId};
+use units::Time;
+
+/// A packet seen at a captured port, or discarded there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub time: Time,
+    pub port: PortId,
+    pub packet: Packet<Body>,
+    pub discard: Option<Discard>,
+}
+
+/// What the fabric drives.
+#[derive(Debug)]
+pub(crate) struct Outside {
+    pub wheel: Wheel,
+    /// Packets discarded by the event at hand; settled when it is over.
+    pub gone: Vec<Packet<Body>>,
+    pub seen: Vec<Seen>,
+    pub captured: Vec<PortId>,
+    /// Packets discarded in all.
+    pub discards: u64,
+}
+
+impl Outside {
+    pub(crate) fn new(wheel: Wheel) -> Outside {
+        Outside { wheel, gone: Vec::new(), seen: Vec::new(), captured: Vec::new(), discards: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn at(&mut self, time: Time, kind: Kind, index: u32) {
+        self.wheel.push(time, key(kind, index));
+    }
+}
+
+impl Driver<Body> for Outside {
+    #[inline]
+    fn schedule(&mut self, at: Time, event: PortEvent) {
+        match event {
+            PortEvent::Transmit(port) => self.at(at, Kind::Transmit, port.0),
+            PortEvent::Arrive(port) => self.at(at, Kind::Arrive, port.0),
+        }
+    }
+
+    fn discard(&mut self, now: Time, port: PortId, packet: &Packet<Body>, reason: Discard) {
+        self.discards += 1;
+        if self.captured.contains(&port) {
+            self.seen.push(Seen { time: now, port, packet: *packet, discard: Some(reason) });
+        }
+        self.gone.push(*packet);
+    }
+
+    fn sent(&mut self, start: Time, port: PortId, packet: &Packet<Body>) {
+        self.seen.push(Seen { time: start, port, packet: *packet, discard: None });
+    }
+}

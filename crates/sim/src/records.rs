@@ -1,0 +1,198 @@
+//! What the simulator has measured: handed out in slices, so that memory stays bounded.
+
+use fabric::{Discard, Ecn, PortId, Sample};
+use process::Addr;
+use transport::tcp::{Header, SackBlock};
+use units::Time;
+
+/// How a flow ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All bytes were delivered.
+    Finished,
+    /// Nobody listened.
+    Refused,
+    /// One end aborted, or its host crashed.
+    Reset,
+    /// Retransmissions were given up.
+    TimedOut,
+    /// The run ended first.
+    Unfinished,
+}
+
+/// A stream from its opening to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// Running number.
+    pub flow: u32,
+    /// Index of its job.
+    pub job: u32,
+    /// What ties flows together.
+    pub group: u64,
+    /// Who opened it.
+    pub from: Addr,
+    /// Who accepted it.
+    pub to: Addr,
+    /// Traffic class.
+    pub class: u8,
+    /// Application bytes delivered, both ways.
+    pub bytes: u64,
+    /// When it was opened.
+    pub start: Time,
+    /// When the last byte was delivered; `None` when it did not come to its end.
+    pub end: Option<Time>,
+    /// Segments of both ends.
+    pub sent_packets: u64,
+    /// Their IP bytes.
+    pub sent_bytes: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Fast recoveries.
+    pub fast_recoveries: u64,
+    /// Tail loss probes.
+    pub tail_loss_probes: u64,
+    /// Acknowledgements with ECE.
+    pub ece_acks: u64,
+    /// Least round-trip time of the sender of data.
+    pub min_rtt: Time,
+    /// Its smoothed round-trip time at the end.
+    pub srtt: Time,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// A flow at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSample {
+    /// Running number.
+    pub flow: u32,
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Bytes in flight.
+    pub in_flight: u64,
+    /// Smoothed round-trip time.
+    pub srtt: Time,
+    /// Bytes acknowledged so far.
+    pub acked: u64,
+}
+
+/// A host at a moment: totals so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostSample {
+    /// IP bytes sent.
+    pub sent_bytes: u64,
+    /// IP bytes received.
+    pub received_bytes: u64,
+    /// Time of work given to cores, summed.
+    pub core_busy: Time,
+    /// Time of work given to the disk.
+    pub disk_busy: Time,
+}
+
+/// Totals of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostRecord {
+    /// As sampled.
+    pub totals: HostSample,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// How often it crashed.
+    pub crashes: u64,
+}
+
+/// A job's totals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobRecord {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// When it started.
+    pub start: Time,
+    /// When its last process was done.
+    pub end: Option<Time>,
+    /// Flows opened.
+    pub flows: u64,
+    /// Application bytes delivered.
+    pub bytes: u64,
+}
+
+/// Datagrams of a job between two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramRecord {
+    /// Index of the job.
+    pub job: u32,
+    /// Sender.
+    pub from: u32,
+    /// Receiver.
+    pub to: u32,
+    /// Datagrams sent.
+    pub sent_packets: u64,
+    /// Their IP bytes.
+    pub sent_bytes: u64,
+    /// Datagrams delivered.
+    pub received_packets: u64,
+    /// Their IP bytes.
+    pub received_bytes: u64,
+}
+
+/// What a captured packet carries.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport {
+    /// A TCP segment.
+    Tcp {
+        /// Its header.
+        header: Header,
+        /// Its SACK blocks.
+        sacks: Vec<SackBlock>,
+        /// The largest segment that its sender takes.
+        mss: u32,
+    },
+    /// A datagram.
+    Udp {
+        /// Length of its content in bytes.
+        len: u64,
+    },
+}
+
+/// A packet at a captured port.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PacketSeen {
+    /// When its first bit left, or when it was discarded.
+    pub time: Time,
+    /// The port.
+    pub port: PortId,
+    /// Sender.
+    pub from: Addr,
+    /// Receiver.
+    pub to: Addr,
+    /// Traffic class.
+    pub class: u8,
+    /// ECN field as it left.
+    pub ecn: Ecn,
+    /// The rest of it.
+    pub transport: Transport,
+    /// Why it was discarded, and the bytes in the queue then.
+    pub discard: Option<(Discard, u64)>,
+}
+
+/// What was measured since it was last asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    /// Flows that ended.
+    pub flows: Vec<FlowRecord>,
+    /// Samples of ports; `sent_bytes`, `discards` and `marks` since the sample before.
+    pub ports: Vec<(Time, PortId, Sample)>,
+    /// Samples of flows.
+    pub flow_samples: Vec<(Time, FlowSample)>,
+    /// Samples of hosts, each since the sample before.
+    pub hosts: Vec<(Time, u32, HostSample)>,
+    /// Captured packets, nearly in order of time.
+    pub packets: Vec<PacketSeen>,
+    /// What was done to the cluster: time, what, where.
+    pub events: Vec<(Time, &'static str, String)>,
+}

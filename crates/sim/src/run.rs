@@ -1,0 +1,320 @@
+//! The loop: the next event, what it does, what that makes processes say.
+
+use crate::body::{DATAGRAM, Extra};
+use crate::context::View;
+use crate::datagram::Pair;
+use crate::fault::Change;
+use crate::flow::Flow;
+use crate::host::Host;
+use crate::job::{Job, Slot};
+use crate::key::{Kind, split};
+use crate::outside::Outside;
+use crate::records::{DatagramRecord, JobRecord, Records};
+use crate::sample::Sampler;
+use crate::slab::Slab;
+use crate::timer::Timers;
+use crate::work::Work;
+use fabric::{Fabric, Graph, NodeId, PortId};
+use process::Event;
+use std::collections::{BTreeMap, VecDeque};
+use units::Time;
+
+/// A simulation.
+pub struct Sim {
+    pub(crate) now: Time,
+    pub(crate) until: Time,
+    pub(crate) seed: u64,
+    pub(crate) graph: Graph,
+    pub(crate) fabric: Fabric<crate::body::Body>,
+    pub(crate) outside: Outside,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) flows: Slab<Flow>,
+    pub(crate) extras: Slab<Extra>,
+    pub(crate) pairs: Vec<Pair>,
+    pub(crate) pair_of: BTreeMap<(u32, u32, u32), u32>,
+    pub(crate) processes: Vec<Slot>,
+    pub(crate) jobs: Vec<Job>,
+    pub(crate) timers: Timers,
+    pub(crate) works: Slab<Work>,
+    /// Events for processes, in order.
+    pub(crate) inbox: VecDeque<(u32, Event)>,
+    /// Endpoints that a process has touched and that may have something to send.
+    pub(crate) dirty: Vec<u32>,
+    pub(crate) controls: Vec<Control>,
+    pub(crate) sampler: Sampler,
+    pub(crate) records: Records,
+    pub(crate) next_flow: u32,
+    pub(crate) flows_done: u64,
+    pub(crate) jobs_left: usize,
+    pub(crate) events: u64,
+    pub(crate) hops: u64,
+    pub(crate) fingerprint: u64,
+}
+
+/// What happens at a set time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Control {
+    Start(u32),
+    Change(Change),
+    Sample,
+}
+
+/// Why [`Sim::run`] came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// There is more to do.
+    Running,
+    /// All jobs have ended.
+    Finished,
+    /// The time that was set is over.
+    Until,
+    /// Nothing will ever happen again, though jobs have not ended.
+    Idle,
+}
+
+/// How far a simulation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Events so far.
+    pub events: u64,
+    /// Packets that crossed a link, summed over links.
+    pub packet_hops: u64,
+    /// Flows that came to their end.
+    pub flows_done: u64,
+    /// Flows that were opened.
+    pub flows: u64,
+    /// Jobs that the run waits for.
+    pub jobs_left: usize,
+    /// Changes with every event: equal for equal runs.
+    pub fingerprint: u64,
+}
+
+impl Sim {
+    /// Runs up to `events` events.
+    pub fn run(&mut self, events: u64) -> Pause {
+        for _ in 0..events {
+            match self.step() {
+                Some(Pause::Running) => {}
+                Some(pause) => return pause,
+                None => return Pause::Idle,
+            }
+        }
+        Pause::Running
+    }
+
+    #[inline]
+    fn step(&mut self) -> Option<Pause> {
+        let entry = self.outside.wheel.pop()?;
+        if entry.time > self.until {
+            // Kept, so that asking again gives the same answer.
+            self.outside.wheel.push(entry.time, entry.key);
+            self.now = self.until;
+            return Some(Pause::Until);
+        }
+        self.now = entry.time;
+        self.events += 1;
+        self.fingerprint = fold(self.fingerprint, entry.time, entry.key);
+        let (kind, index) = split(entry.key);
+        match kind {
+            Kind::Arrive => self.on_arrive(PortId(index)),
+            Kind::Transmit => self.fabric.transmit(entry.time, PortId(index), &mut self.outside),
+            Kind::Endpoint => self.on_endpoint(index),
+            Kind::Nic => self.on_nic(index),
+            Kind::Timer => self.on_timer(index),
+            Kind::Work => self.on_work(index),
+            Kind::Control => self.on_control(index),
+        }
+        if !(self.inbox.is_empty() && self.dirty.is_empty()) {
+            self.converse();
+        }
+        if !self.outside.gone.is_empty() || !self.outside.seen.is_empty() {
+            self.settle();
+        }
+        Some(if self.jobs_left == 0 && !self.jobs.is_empty() { self.finished() } else { Pause::Running })
+    }
+
+    fn finished(&self) -> Pause {
+        let only_background = self.jobs.iter().all(|job| job.background);
+        if only_background { Pause::Running } else { Pause::Finished }
+    }
+
+    #[inline]
+    fn on_arrive(&mut self, port: PortId) {
+        self.hops += 1;
+        if let Some(packet) = self.fabric.arrive(self.now, port, &mut self.outside) {
+            if packet.body.to == DATAGRAM {
+                self.on_datagram(packet);
+            } else {
+                self.on_segment(packet);
+            }
+        }
+    }
+
+    fn on_control(&mut self, index: u32) {
+        match self.controls[index as usize] {
+            Control::Start(job) => {
+                for process in self.jobs[job as usize].processes.clone() {
+                    self.tell(process, Event::Start);
+                }
+            }
+            Control::Change(change) => self.apply(change),
+            Control::Sample => {
+                self.take_samples();
+                if !self.outside.wheel.is_empty() {
+                    let at = self.now + self.sampler.interval.expect("sampling has an interval");
+                    self.outside.at(at, Kind::Control, index);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn schedule_sample(&mut self) {
+        let at = self.sampler.interval.expect("sampling has an interval");
+        self.schedule_control(at, Control::Sample);
+    }
+
+    /// Queues an event for a process; lost when its host is down.
+    pub(crate) fn tell(&mut self, process: u32, event: Event) {
+        if self.hosts[self.processes[process as usize].host as usize].up {
+            self.inbox.push_back((process, event));
+        }
+    }
+
+    /// Lets processes handle their events, and their streams send, until nobody has anything left to say.
+    #[cold]
+    fn converse(&mut self) {
+        let mut dirty = Vec::new();
+        loop {
+            while let Some((process, event)) = self.inbox.pop_front() {
+                let Some(mut state) = self.processes[process as usize].process.take() else { continue };
+                state.handle(event, &mut View { sim: self, process });
+                self.processes[process as usize].process = Some(state);
+            }
+            if self.dirty.is_empty() {
+                return;
+            }
+            std::mem::swap(&mut dirty, &mut self.dirty);
+            for id in dirty.drain(..) {
+                self.after_tcp(id);
+            }
+        }
+    }
+
+    pub(crate) fn finish_process(&mut self, process: u32) {
+        let slot = &mut self.processes[process as usize];
+        if std::mem::replace(&mut slot.finished, true) {
+            return;
+        }
+        let job = &mut self.jobs[slot.job as usize];
+        job.unfinished -= 1;
+        if job.unfinished == 0 {
+            job.end = Some(self.now);
+            self.jobs_left -= usize::from(!job.background);
+        }
+    }
+
+    pub(crate) fn name(&self, node: NodeId) -> String {
+        self.graph.name(node).to_owned()
+    }
+
+    /// Hands out what was measured since the last call.
+    pub fn take_records(&mut self) -> Records {
+        std::mem::take(&mut self.records)
+    }
+
+    /// Closes the books of flows that are still open. To be called once, at the end.
+    pub fn close(&mut self) {
+        let slots: Vec<u32> = self.flows.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            let flow = self.flows.remove(slot).expect("just listed");
+            self.close_books(&flow);
+        }
+        self.records.flows.sort_by_key(|flow| flow.flow);
+    }
+
+    /// How far the simulation is.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            now: self.now,
+            events: self.events,
+            packet_hops: self.hops,
+            flows_done: self.flows_done,
+            flows: u64::from(self.next_flow),
+            jobs_left: self.jobs_left,
+            fingerprint: self.fingerprint,
+        }
+    }
+
+    /// Totals of all jobs.
+    pub fn job_records(&self) -> Vec<JobRecord> {
+        let record = |job: &Job| JobRecord {
+            name: job.name.clone(),
+            kind: job.kind.clone(),
+            start: job.start,
+            end: job.end,
+            flows: job.flows,
+            bytes: job.bytes,
+        };
+        self.jobs.iter().map(record).collect()
+    }
+
+    /// Totals of datagrams, in order of first use.
+    pub fn datagram_records(&self) -> Vec<DatagramRecord> {
+        let record = |pair: &Pair| DatagramRecord {
+            job: pair.job,
+            from: pair.from,
+            to: pair.to,
+            sent_packets: pair.sent_packets,
+            sent_bytes: pair.sent_bytes,
+            received_packets: pair.received_packets,
+            received_bytes: pair.received_bytes,
+        };
+        self.pairs.iter().map(record).collect()
+    }
+
+    /// The network, for its counters.
+    pub fn network(&mut self) -> &mut Fabric<impl Copy + Default + use<>> {
+        &mut self.fabric
+    }
+
+    /// The topology.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    pub(crate) fn describe(&self, time: Time, key: u32) -> String {
+        let (kind, index) = split(key);
+        let port = |id: u32| {
+            let (a, b) = self.fabric.ends(PortId(id));
+            format!("{} to {}", self.graph.name(a), self.graph.name(b))
+        };
+        let what = match kind {
+            Kind::Control => format!("{:?}", self.controls[index as usize]),
+            Kind::Transmit => format!("transmitter free, {}", port(index)),
+            Kind::Arrive => format!("packet arrives, {}", port(index)),
+            Kind::Nic => format!("NIC has room, {}", self.graph.name(NodeId(index))),
+            Kind::Endpoint => match self.flows.get(index >> 1) {
+                Some(flow) => format!("transport timer, flow {} side {}", flow.number, index & 1),
+                None => "transport timer of a flow that is over".into(),
+            },
+            Kind::Timer => format!("timer of a process, slot {index}"),
+            Kind::Work => format!("work done, slot {index}"),
+        };
+        format!("{time}: {what}")
+    }
+
+    /// Runs one event; returns its time and key.
+    pub(crate) fn trace_step(&mut self) -> (Option<Pause>, Option<(Time, u32)>) {
+        let next = self.outside.wheel.peek().map(|entry| (entry.time, entry.key));
+        (self.step(), next)
+    }
+}
+
+/// Mixes an event into the fingerprint (FNV-like, on words).
+#[inline]
+fn fold(fingerprint: u64, time: Time, key: u32) -> u64 {
+    let word = time.as_ps() ^ (u64::from(key) << 32);
+    (fingerprint.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
+}

@@ -1,0 +1,151 @@
+//! Series: the state of chosen ports, of hosts and flows at a fixed interval; and captured packets.
+
+use crate::body::{Body, DATAGRAM, Extra};
+use crate::endpoint::Stage;
+use crate::outside::Seen;
+use crate::records::{FlowSample, HostRecord, HostSample, PacketSeen, Transport};
+use crate::run::Sim;
+use fabric::{NodeId, PortId, Sample};
+use units::Time;
+
+/// What is sampled.
+#[derive(Debug, Default)]
+pub(crate) struct Sampler {
+    pub interval: Option<Time>,
+    /// Ports and their last sample.
+    pub ports: Vec<(PortId, Sample)>,
+    /// Each host's last sample.
+    pub hosts: Vec<HostSample>,
+    pub flows: bool,
+}
+
+impl Sim {
+    /// Samples `ports`, all hosts and, with `flows`, all open flows every `interval`. To be called before the run.
+    pub fn sample(&mut self, interval: Time, ports: impl IntoIterator<Item = PortId>, flows: bool) {
+        self.sampler = Sampler {
+            interval: Some(interval),
+            ports: ports.into_iter().map(|port| (port, Sample::default())).collect(),
+            hosts: vec![HostSample::default(); self.hosts.len()],
+            flows,
+        };
+        self.schedule_sample();
+    }
+
+    /// Captures the packets that leave by `port`, and those discarded there. To be called before the run.
+    pub fn capture(&mut self, port: PortId) {
+        self.fabric.capture(port);
+        self.outside.captured.push(port);
+    }
+
+    /// Ports that are captured.
+    pub fn captured(&self) -> &[PortId] {
+        &self.outside.captured
+    }
+
+    pub(crate) fn take_samples(&mut self) {
+        let now = self.now;
+        let mut sampler = std::mem::take(&mut self.sampler);
+        for (port, last) in &mut sampler.ports {
+            let sample = self.fabric.sample(now, *port);
+            let delta = Sample {
+                sent_bytes: sample.sent_bytes - last.sent_bytes,
+                discards: sample.discards - last.discards,
+                marks: sample.marks - last.marks,
+                ..sample
+            };
+            self.records.ports.push((now, *port, delta));
+            *last = sample;
+        }
+        for (host, last) in sampler.hosts.iter_mut().enumerate() {
+            let sample = self.host_sample(host as u32);
+            let delta = HostSample {
+                sent_bytes: sample.sent_bytes - last.sent_bytes,
+                received_bytes: sample.received_bytes - last.received_bytes,
+                core_busy: sample.core_busy.saturating_sub(last.core_busy),
+                disk_busy: sample.disk_busy.saturating_sub(last.disk_busy),
+            };
+            self.records.hosts.push((now, host as u32, delta));
+            *last = sample;
+        }
+        if sampler.flows {
+            self.sample_flows();
+        }
+        self.sampler = sampler;
+    }
+
+    fn sample_flows(&mut self) {
+        for (_, flow) in self.flows.iter() {
+            let [a, b] = &flow.ends;
+            let sender = if a.received > b.received { b } else { a };
+            if sender.stage == Stage::Open {
+                let stats = sender.tcp.stats();
+                let sample = FlowSample {
+                    flow: flow.number,
+                    cwnd: stats.cwnd,
+                    in_flight: stats.in_flight,
+                    srtt: stats.srtt,
+                    acked: sender.tcp.acked(),
+                };
+                self.records.flow_samples.push((self.now, sample));
+            }
+        }
+    }
+
+    fn host_sample(&mut self, host: u32) -> HostSample {
+        let now = self.now;
+        let ports: Vec<PortId> = self.fabric.ports_of(NodeId(host)).collect();
+        let mut sample = HostSample {
+            core_busy: self.hosts[host as usize].core_busy,
+            disk_busy: self.hosts[host as usize].disk_busy,
+            ..HostSample::default()
+        };
+        for port in ports {
+            sample.sent_bytes += self.fabric.sample(now, port).sent_bytes;
+            let inbound = self.fabric.reverse(port);
+            sample.received_bytes += self.fabric.sample(now, inbound).sent_bytes;
+        }
+        sample
+    }
+
+    /// Totals of a host.
+    pub fn host_record(&mut self, host: u32) -> HostRecord {
+        let totals = self.host_sample(host);
+        let state = &self.hosts[host as usize];
+        HostRecord {
+            totals,
+            retransmits: state.past.retransmits,
+            timeouts: state.past.timeouts,
+            crashes: state.crashes,
+        }
+    }
+
+    /// Records a packet that was seen at a captured port.
+    pub(crate) fn show(&mut self, seen: &Seen) {
+        let Body { header, to, extra } = seen.packet.body;
+        let known = extra.checked_sub(1).and_then(|slot| self.extras.get(slot));
+        let (from, to, transport) = if to == DATAGRAM {
+            let Some(Extra::Datagram { from, to, data, .. }) = known else { return };
+            (*from, *to, Transport::Udp { len: data.len() })
+        } else {
+            let Some(flow) = self.flows.get(to >> 1) else { return };
+            let side = (to & 1) as usize;
+            let sacks = match known {
+                Some(Extra::Sack(blocks)) => blocks.clone(),
+                _ => Vec::new(),
+            };
+            let mss = self.hosts[flow.ends[1 - side].host as usize].config.tcp.mss;
+            (flow.addresses[1 - side], flow.addresses[side], Transport::Tcp { header, sacks, mss })
+        };
+        let queue = self.fabric.sample(self.now, seen.port).queue_bytes;
+        self.records.packets.push(PacketSeen {
+            time: seen.time,
+            port: seen.port,
+            from,
+            to,
+            class: seen.packet.class,
+            ecn: seen.packet.ecn,
+            transport,
+            discard: seen.discard.map(|reason| (reason, queue)),
+        });
+    }
+}

@@ -1,0 +1,167 @@
+//! Everything a simulation is made of, ready to be run.
+
+use crate::host::{Host, HostConfig};
+use crate::job::{Job, JobSetup, Slot};
+use crate::key::Kind;
+use crate::outside::Outside;
+use crate::rng;
+use crate::run::{Control, Sim};
+use crate::wheel::Wheel;
+use crate::{Change, Records};
+use fabric::{Depth, Fabric, Framing, Graph, NodeId, SwitchConfig};
+use std::collections::{BTreeMap, VecDeque};
+use units::{Bytes, Time};
+
+/// A cluster and what it is to do.
+pub struct Setup {
+    /// Who is connected to whom.
+    pub graph: Graph,
+    /// Bytes on the wire.
+    pub framing: Framing,
+    /// All randomness derives from it.
+    pub seed: u64,
+    /// Settings of each switch, in the order of the graph's switches.
+    pub switches: Vec<SwitchConfig>,
+    /// Settings of each host.
+    pub hosts: Vec<HostConfig>,
+    /// What the cluster does.
+    pub jobs: Vec<JobSetup>,
+    /// What goes wrong when.
+    pub faults: Vec<(Time, Change)>,
+    /// The run ends here at the latest.
+    pub until: Time,
+}
+
+/// Packets that a NIC's queue holds at most (Linux's `txqueuelen`).
+const NIC_PACKETS: u64 = 1000;
+
+impl Sim {
+    /// A simulation at time zero.
+    pub fn new(setup: Setup) -> Sim {
+        let Setup { graph, framing, seed, switches, hosts, jobs, faults, until } = setup;
+        let first_switch = graph.hosts();
+        let switch = |node: NodeId| switches[node.0 as usize - first_switch].clone();
+        let mut fabric = Fabric::new(&graph, framing, rng::split(seed, "fabric"), switch);
+        fabric.expect_packets_of(hosts.iter().map(|host| host.mtu).max().unwrap_or(0));
+        let outside = Outside::new(Wheel::new(spacing(&graph)));
+        let mut states = Vec::with_capacity(hosts.len());
+        for (index, config) in hosts.into_iter().enumerate() {
+            let node = NodeId(index as u32);
+            for port in fabric.ports_of(node) {
+                fabric.limit_queue(port, Depth::Packets(NIC_PACKETS));
+            }
+            let nic = fabric.ports_of(node).next().expect("a host has a port");
+            let limit = fabric.rate(nic).time_for(Bytes::new(config.nic_queue));
+            states.push(Host::new(config.with_mss(), limit));
+        }
+        let mut sim = Sim {
+            now: Time::ZERO,
+            until,
+            seed,
+            graph,
+            fabric,
+            outside,
+            hosts: states,
+            flows: Default::default(),
+            extras: Default::default(),
+            pairs: Vec::new(),
+            pair_of: BTreeMap::new(),
+            processes: Vec::new(),
+            jobs: Vec::new(),
+            timers: Default::default(),
+            works: Default::default(),
+            inbox: VecDeque::new(),
+            dirty: Vec::new(),
+            controls: Vec::new(),
+            sampler: Default::default(),
+            records: Records::default(),
+            next_flow: 0,
+            flows_done: 0,
+            jobs_left: 0,
+            events: 0,
+            hops: 0,
+            fingerprint: 0,
+        };
+        for job in jobs {
+            sim.add_job(job);
+        }
+        for (time, change) in faults {
+            sim.schedule_control(time, Control::Change(change));
+        }
+        sim
+    }
+
+    fn add_job(&mut self, setup: JobSetup) {
+        let index = self.jobs.len() as u32;
+        let mut members = Vec::with_capacity(setup.processes.len());
+        for (host, process) in setup.processes {
+            let name = format!("job {} on {}", setup.name, self.graph.name(NodeId(host.0)));
+            members.push(self.processes.len() as u32);
+            self.processes.push(Slot {
+                job: index,
+                host: host.0,
+                process: Some(process),
+                rng: rng::stream(self.seed, &name),
+                finished: false,
+            });
+        }
+        self.jobs_left += usize::from(!setup.background);
+        self.schedule_control(setup.start, Control::Start(index));
+        self.jobs.push(Job {
+            name: setup.name,
+            kind: setup.kind,
+            start: setup.start,
+            class: setup.class,
+            background: setup.background,
+            unfinished: members.len(),
+            processes: members,
+            end: None,
+            flows: 0,
+            flows_done: 0,
+            bytes: 0,
+        });
+    }
+
+    pub(crate) fn schedule_control(&mut self, time: Time, control: Control) {
+        self.outside.at(time, Kind::Control, self.controls.len() as u32);
+        self.controls.push(control);
+    }
+}
+
+/// Mean time between events when half of the ports are busy with full packets.
+fn spacing(graph: &Graph) -> Time {
+    const PACKET_BITS: u64 = 1538 * 8;
+    let bits: u64 = graph.links().iter().map(|link| link.ab.rate.as_bps() + link.ba.rate.as_bps()).sum();
+    Time::from_ps(2_000_000_000_000u64.saturating_mul(PACKET_BITS) / bits.max(1))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use transport::tcp::{Config, Congestion, EcnMode};
+    use units::Time;
+
+    /// TCP as most tests want it.
+    pub(crate) fn tcp() -> Config {
+        Config {
+            congestion: Congestion::Reno,
+            ecn: EcnMode::Off,
+            sack: true,
+            rack: true,
+            tail_loss_probe: true,
+            limited_transmit: true,
+            timestamps: false,
+            mss: 1460,
+            initial_window: 10,
+            hystart: false,
+            rto_initial: Time::from_secs(1),
+            rto_min: Time::from_ms(200),
+            rto_max: Time::from_secs(120),
+            ack_every: 2,
+            delayed_ack: Time::from_ms(40),
+            receive_buffer: 6 << 20,
+            receive_buffer_max: 6 << 20,
+            send_buffer: 4 << 20,
+            dctcp_shift: 4,
+        }
+    }
+}
