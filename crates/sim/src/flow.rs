@@ -42,14 +42,17 @@ impl Flow {
     /// What the results say of it.
     pub(crate) fn record(&self) -> FlowRecord {
         let [a, b] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];
-        // The side that sent more data tells of windows and round trips.
-        let sender = if self.ends[0].received > self.ends[1].received { b } else { a };
+        // Who sent more is the sender: an aggregator opens a stream to be sent something.
+        let backwards = self.ends[0].received > self.ends[1].received;
+        let sender = if backwards { b } else { a };
+        let [opener, acceptor] = self.addresses;
+        let (from, to) = if backwards { (acceptor, opener) } else { (opener, acceptor) };
         FlowRecord {
             flow: self.number,
             job: self.job,
             group: self.group,
-            from: self.addresses[0],
-            to: self.addresses[1],
+            from,
+            to,
             class: self.class,
             bytes: self.ends[0].received + self.ends[1].received,
             start: self.opened,

@@ -29,9 +29,9 @@ pub struct FlowRecord {
     pub job: u32,
     /// What ties flows together.
     pub group: u64,
-    /// Who opened it.
+    /// Who sent most of its bytes.
     pub from: Addr,
-    /// Who accepted it.
+    /// Who received them.
     pub to: Addr,
     /// Traffic class.
     pub class: u8,
