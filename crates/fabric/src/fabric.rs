@@ -10,7 +10,7 @@ use crate::ring::Ring;
 use crate::routing::{Route, Routing};
 use crate::scheduled::{Classes, Waiting};
 use crate::topology::{Graph, LinkProps, NodeId};
-use crate::waits::Waits;
+use crate::waits::WaitTimes;
 use units::{Bytes, Rate, Time};
 
 /// What a port wants to be called back for.
@@ -162,9 +162,10 @@ impl<B: Copy + Default> Fabric<B> {
         self.ports[id.index()].sample(now)
     }
 
-    /// How long packets have waited in the queue of `id`.
-    pub fn waits(&self, id: PortId) -> &Waits {
-        &self.ports[id.index()].waits
+    /// How long packets have waited in the queue of `id`; those that are still to wait count too.
+    pub fn waits(&self, id: PortId) -> WaitTimes<'_> {
+        let port = &self.ports[id.index()];
+        port.cold.waits.among(port.enqueued_packets)
     }
 
     /// Packets on the wire or in the queue of `id`: enqueued, not yet at the far end.

@@ -34,7 +34,6 @@ impl<B: Copy + Default> Fabric<B> {
             // Nobody waits: the packet begins at once.
             port.waiting_bytes = 0;
             port.count_entry(bytes);
-            port.waits.add_none();
             let arrive = port.launch(now, wire_bytes, packet);
             port.waiting = port.wire.tail();
             if was_empty {
@@ -52,12 +51,12 @@ impl<B: Copy + Default> Fabric<B> {
                 return self.discard(now, id, &packet, Discard::Early, driver);
             }
             packet.ecn = Ecn::Ce;
-            port.marks += 1;
+            port.cold.marks += 1;
         }
         port.waiting_bytes += bytes;
         port.count_entry(bytes);
         let start = port.free_at;
-        port.waits.add(start - now);
+        port.cold.waits.add(start - now);
         // A busy transmitter has its packet on the wire, so an arrival is already scheduled.
         let arrive = port.launch(start, wire_bytes, packet);
         port.note_length();
@@ -96,7 +95,7 @@ impl<B: Copy + Default> Fabric<B> {
                 Verdict::Accept => {}
                 Verdict::Mark => {
                     packet.ecn = Ecn::Ce;
-                    port.marks += 1;
+                    port.cold.marks += 1;
                 }
                 Verdict::Drop => return self.discard(now, id, &packet, Discard::Early, driver),
             }

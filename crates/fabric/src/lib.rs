@@ -31,4 +31,4 @@ pub use packet::{Discard, Ecn, Packet};
 pub use port::PortId;
 pub use routing::{Route, flow_hash};
 pub use topology::{Graph, Link, LinkProps, NodeId};
-pub use waits::Waits;
+pub use waits::WaitTimes;

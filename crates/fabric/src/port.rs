@@ -1,7 +1,7 @@
 //! A port: one direction of a link, with the queue in front of it.
 //!
-//! The first two cache lines hold what each packet needs, the third the counters; what only some
-//! ports or some packets need is boxed.
+//! A port takes two cache lines, the first of which is all that a packet needs that does not wait, but
+//! for its count; what packets that wait need, and what few need, is boxed.
 
 use crate::counters::{Counters, Discards, Sample};
 use crate::discipline::Discipline;
@@ -28,7 +28,8 @@ impl PortId {
     }
 }
 
-/// A packet that is being sent or is on its way, or (first-in first-out ports) waits its turn.
+/// A packet that is being sent or is on its way, or (first-in first-out ports) waits its turn: one cache line.
+#[repr(align(64))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wire<B> {
     /// Its first bit leaves.
@@ -58,7 +59,7 @@ pub(crate) mod flag {
     pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE;
 }
 
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 #[derive(Debug)]
 pub(crate) struct Port<B> {
     pub wire: Ring<Wire<B>>,
@@ -79,19 +80,18 @@ pub(crate) struct Port<B> {
     pub enqueued_packets: u64,
     pub enqueued_bytes: u64,
     pub wire_bytes: u64,
-    pub max_bytes: u64,
-    pub max_packets: u32,
     /// Packets in the queues of the classes (scheduled ports).
     pub scheduled_packets: u32,
-
-    pub waits: Waits,
-    pub marks: u64,
     pub cold: Box<Cold>,
 }
 
-/// What a packet rarely needs.
+/// What a packet that does not wait rarely needs.
 #[derive(Debug)]
 pub(crate) struct Cold {
+    pub max_bytes: u64,
+    pub max_packets: u32,
+    pub waits: Waits,
+    pub marks: u64,
     pub owner: NodeId,
     pub peer: NodeId,
     pub reverse: PortId,
@@ -131,12 +131,12 @@ impl<B: Copy + Default> Port<B> {
             enqueued_packets: 0,
             enqueued_bytes: 0,
             wire_bytes: 0,
-            max_bytes: 0,
-            max_packets: 0,
             scheduled_packets: 0,
-            waits: Waits::default(),
-            marks: 0,
             cold: Box::new(Cold {
+                max_bytes: 0,
+                max_packets: 0,
+                waits: Waits::default(),
+                marks: 0,
                 owner,
                 peer,
                 reverse,
@@ -195,8 +195,9 @@ impl<B: Copy + Default> Port<B> {
 
     #[inline]
     pub(crate) fn note_length(&mut self) {
-        self.max_bytes = self.max_bytes.max(self.waiting_bytes);
-        self.max_packets = self.max_packets.max(self.waiting_packets());
+        let (bytes, packets) = (self.waiting_bytes, self.waiting_packets());
+        self.cold.max_bytes = self.cold.max_bytes.max(bytes);
+        self.cold.max_packets = self.cold.max_packets.max(packets);
     }
 
     pub(crate) fn discard(&mut self, reason: Discard) {
@@ -224,10 +225,10 @@ impl<B: Copy + Default> Port<B> {
             sent_bytes: self.enqueued_bytes - self.waiting_bytes,
             wire_bytes: self.wire_bytes,
             busy: self.busy(),
-            marks: self.marks,
+            marks: self.cold.marks,
             discards: self.cold.discards,
-            queue_max_bytes: self.max_bytes,
-            queue_max_packets: self.max_packets,
+            queue_max_bytes: self.cold.max_bytes,
+            queue_max_packets: self.cold.max_packets,
         }
     }
 
@@ -240,7 +241,7 @@ impl<B: Copy + Default> Port<B> {
             queue_packets: self.waiting_packets(),
             sent_bytes: self.enqueued_bytes - self.waiting_bytes,
             discards: self.cold.discards.total(),
-            marks: self.marks,
+            marks: self.cold.marks,
         }
     }
 }

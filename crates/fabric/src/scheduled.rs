@@ -143,7 +143,7 @@ impl<B: Copy + Default> Fabric<B> {
         queue.packets += 1;
         if verdict == Verdict::Mark {
             packet.ecn = Ecn::Ce;
-            port.marks += 1;
+            port.cold.marks += 1;
         }
         let pending = classes.pending;
         port.waiting_bytes += bytes;
@@ -204,10 +204,8 @@ impl<B: Copy + Default> Fabric<B> {
         }
         port.waiting_bytes -= bytes;
         port.scheduled_packets -= 1;
-        if since == now {
-            port.waits.add_none();
-        } else {
-            port.waits.add(now - since);
+        if since != now {
+            port.cold.waits.add(now - since);
         }
         let was_empty = port.wire.is_empty();
         let more = port.scheduled_packets > 0;

@@ -10,19 +10,25 @@ const FINEST: u32 = 13;
 /// Buckets an octave, as a power of two.
 const SUB: u32 = 3;
 
-/// Histogram of waiting times.
+/// Histogram of waiting times, of the packets that waited at all.
 #[derive(Clone, Debug, Default)]
-pub struct Waits {
-    none: u64,
+pub(crate) struct Waits {
     buckets: Vec<u32>,
     longest: Time,
 }
 
+/// How long packets of a port waited.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitTimes<'a> {
+    waits: &'a Waits,
+    none: u64,
+}
+
 impl Waits {
-    /// A packet that did not wait.
-    #[inline]
-    pub(crate) fn add_none(&mut self) {
-        self.none += 1;
+    /// The waits of `packets` packets, most of which may not have waited.
+    pub(crate) fn among(&self, packets: u64) -> WaitTimes<'_> {
+        let waited: u64 = self.buckets.iter().map(|count| u64::from(*count)).sum();
+        WaitTimes { waits: self, none: packets.saturating_sub(waited) }
     }
 
     #[inline]
@@ -41,10 +47,13 @@ impl Waits {
         self.buckets[bucket] = 1;
     }
 
+}
+
+impl WaitTimes<'_> {
     /// (from, to, packets) of each bucket that holds something, ascending; packets that did not
     /// wait are (0, 0, packets).
     pub fn buckets(&self) -> impl Iterator<Item = (Time, Time, u64)> {
-        let waited = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        let waited = self.waits.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
         let none = (self.none > 0).then_some((Time::ZERO, Time::ZERO, self.none));
         none.into_iter().chain(waited.map(|(i, &count)| (lower(i), lower(i + 1), u64::from(count))))
     }
@@ -57,15 +66,15 @@ impl Waits {
         for (_, to, packets) in self.buckets() {
             seen += packets;
             if seen >= rank {
-                return to.min(self.longest);
+                return to.min(self.waits.longest);
             }
         }
-        self.longest
+        self.waits.longest
     }
 
     /// The longest wait, exactly.
     pub fn longest(&self) -> Time {
-        self.longest
+        self.waits.longest
     }
 }
 
@@ -104,6 +113,7 @@ mod tests {
             for &ps in &waits {
                 histogram.add(Time::from_ps(ps));
             }
+            let histogram = histogram.among(waits.len() as u64);
             waits.sort_unstable();
             let exact = waits[(waits.len() * 99).div_ceil(100) - 1];
             let got = histogram.quantile(99, 100).as_ps();

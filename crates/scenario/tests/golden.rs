@@ -1,0 +1,162 @@
+//! Results of standard scenarios as text tables that a person reviews when they change.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p incast-scenario --test golden` writes them anew.
+
+use fabric::{Discard, PortId};
+use scenario::spec::*;
+use sim::{FlowRecord, Pause};
+use std::fmt::Write;
+use std::path::Path;
+use units::{Bytes, Rate, Time};
+
+const LINK: LinkSpec =
+    LinkSpec { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: Bytes::new(9000) };
+
+fn tcp(congestion: Congestion) -> Tcp {
+    Tcp {
+        congestion,
+        ecn: if congestion == Congestion::Dctcp { Ecn::On } else { Ecn::Off },
+        sack: true,
+        rack: true,
+        tail_loss_probe: true,
+        limited_transmit: true,
+        timestamps: true,
+        initial_window: 10,
+        hystart: false,
+        rto_initial: Span::Fixed(Time::from_secs(1)),
+        rto_min: Span::Fixed(Time::from_ms(10)),
+        rto_max: Span::Fixed(Time::from_secs(120)),
+        ack_every: 2,
+        delayed_ack: Time::from_ms(5),
+        receive_buffer: Bytes::new(6 << 20),
+        receive_buffer_max: Bytes::new(6 << 20),
+        send_buffer: Bytes::new(4 << 20),
+        dctcp_shift: 4,
+    }
+}
+
+fn hosts(prefix: &str, numbers: std::ops::Range<u32>) -> Vec<String> {
+    numbers.map(|i| format!("{prefix}{i}")).collect()
+}
+
+fn scenario(topology: Topology, congestion: Congestion, work: Work) -> Scenario {
+    let marks = congestion == Congestion::Dctcp;
+    let queue = if marks { Queue::Step { threshold: Depth::Packets(65) } } else { Queue::TailDrop {} };
+    Scenario {
+        name: "golden".into(),
+        seed: 1,
+        topology,
+        framing: Framing { overhead: Bytes::new(38), min_payload: Bytes::new(46) },
+        switches: vec![SwitchRule {
+            pattern: "*".into(),
+            config: Switch {
+                buffer: Buffer::Static { limit: Depth::Packets(256) },
+                queue,
+                class_queues: Vec::new(),
+                scheduler: Scheduler::Fifo {},
+            },
+        }],
+        hosts: vec![HostRule {
+            pattern: "*".into(),
+            config: Host {
+                mtu: Bytes::new(1500),
+                nic_queue: Bytes::new(32_000),
+                cores: 4,
+                disk: Rate::from_gbps(4),
+                tcp: tcp(congestion),
+            },
+        }],
+        jobs: vec![Job { name: "job".into(), start: Time::ZERO, class: 0, work }],
+        faults: Vec::new(),
+        measure: Measure::default(),
+        until: None,
+    }
+}
+
+/// One line of results.
+fn line(scenario: &Scenario) -> String {
+    let mut sim = scenario::build(scenario).unwrap();
+    while sim.run(1 << 20) == Pause::Running {}
+    let now = sim.progress().now;
+    sim.close();
+    let flows = sim.take_records().flows;
+    let took = |flow: &FlowRecord| (flow.end.expect("every flow ends") - flow.start).as_us();
+    let mut times: Vec<u64> = flows.iter().map(took).collect();
+    times.sort_unstable();
+    let sum = |of: fn(&FlowRecord) -> u64| flows.iter().map(of).sum::<u64>();
+    let ports: Vec<PortId> = sim.network().ports().collect();
+    let (mut drops, mut marks, mut longest) = (0, 0, 0);
+    for port in ports {
+        let counters = sim.network().counters(now, port);
+        drops += counters.discards.of(Discard::Tail) + counters.discards.of(Discard::Early);
+        marks += counters.marks;
+        longest = longest.max(counters.queue_max_packets);
+    }
+    let goodput = sum(|flow| flow.bytes) * 8 / now.as_us().max(1);
+    format!(
+        "{:>6} {:>10} {:>10} {:>10} {:>8} {:>6} {:>6} {:>6} {:>5} {:>5}",
+        times.len(),
+        times.iter().sum::<u64>() / times.len() as u64,
+        times[(times.len() * 99).div_ceil(100) - 1],
+        now.as_us(),
+        goodput,
+        drops,
+        marks,
+        sum(|flow| flow.retransmits),
+        sum(|flow| flow.timeouts),
+        longest,
+    )
+}
+
+const HEAD: &str =
+    " flows    mean us     p99 us     all us  goodput  drops  marks resent   rtos queue";
+
+#[test]
+fn standard_scenarios() {
+    let single = |hosts| Topology::SingleSwitch { hosts, host_link: LINK };
+    let leaf_spine = |leaves, spines| Topology::LeafSpine {
+        leaves,
+        spines,
+        host_link: LINK,
+        uplink: LINK,
+        uplinks_per_spine: 1,
+    };
+    let incast = |n: u32, bytes, rounds| Work::Incast {
+        senders: hosts("host", 0..n),
+        receiver: format!("host{n}"),
+        bytes: Bytes::new(bytes),
+        rounds,
+    };
+    let permutation = |n, bytes| Work::Permutation { hosts: hosts("host", 0..n), bytes: Bytes::new(bytes) };
+    let shuffle = Work::AllToAll { hosts: hosts("host", 0..8), bytes: Bytes::new(500_000), parallel: 4 };
+    let cases: Vec<(&str, Topology, Work)> = vec![
+        ("lone flow", single(2), Work::Bulk { pairs: vec![("host0".into(), "host1".into())], bytes: Bytes::new(10_000_000) }),
+        ("incast 4, 1 MB", single(5), incast(4, 1_000_000, 3)),
+        ("incast 32, 1 MB", single(33), incast(32, 1_000_000, 1)),
+        ("incast 32, 20 kB, 5 rounds", single(33), incast(32, 20_000, 5)),
+        ("permutation 16", leaf_spine(vec![4; 4], 4), permutation(16, 3_000_000)),
+        ("shuffle 8, 2:1", leaf_spine(vec![4; 2], 2), shuffle),
+    ];
+    let mut text = String::new();
+    for congestion in [Congestion::Reno, Congestion::Cubic, Congestion::Dctcp] {
+        writeln!(text, "{congestion:<28?}{HEAD}").unwrap();
+        for (name, topology, work) in &cases {
+            let line = line(&scenario(topology.clone(), congestion, work.clone()));
+            writeln!(text, "{name:<28}{line}").unwrap();
+        }
+        text.push('\n');
+    }
+    compare("standard.txt", &text);
+}
+
+fn compare(name: &str, text: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&file, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        text == expected,
+        "{name} differs; if the new results are right, run with UPDATE_GOLDEN=1\nexpected:\n{expected}\ngot:\n{text}"
+    );
+}

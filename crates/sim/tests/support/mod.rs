@@ -1,0 +1,116 @@
+//! Small clusters for tests.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use fabric::{Buffer, Depth, Framing, Graph, LinkProps, Queue, SwitchConfig};
+use process::{HostId, Process};
+use sim::{Change, HostConfig, JobSetup, Pause, Records, Setup, Sim, rng};
+use traffic::{HostInfo, Job};
+use transport::tcp::{self, Congestion, EcnMode};
+use units::{Bytes, Rate, Time};
+
+/// 10 Gb/s, 1 µs.
+pub const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 9000 };
+
+/// TCP as Linux has it by default, with CUBIC.
+pub fn tcp() -> tcp::Config {
+    tcp::Config {
+        congestion: Congestion::Cubic,
+        ecn: EcnMode::Off,
+        sack: true,
+        rack: true,
+        tail_loss_probe: true,
+        limited_transmit: true,
+        timestamps: false,
+        mss: 0,
+        initial_window: 10,
+        hystart: false,
+        rto_initial: Time::from_secs(1),
+        rto_min: Time::from_ms(200),
+        rto_max: Time::from_secs(120),
+        ack_every: 2,
+        delayed_ack: Time::from_ms(40),
+        receive_buffer: 6 << 20,
+        receive_buffer_max: 6 << 20,
+        send_buffer: 4 << 20,
+        dctcp_shift: 4,
+    }
+}
+
+/// A cluster under construction.
+pub struct Cluster {
+    pub graph: Graph,
+    pub seed: u64,
+    pub tcp: tcp::Config,
+    pub switch: SwitchConfig,
+    pub faults: Vec<(Time, Change)>,
+    pub until: Time,
+}
+
+impl Cluster {
+    /// Hosts with default TCP, ports of 256 packets.
+    pub fn new(graph: Graph) -> Cluster {
+        let switch = SwitchConfig { buffer: Buffer::Static(Depth::Packets(256)), ..SwitchConfig::default() };
+        Cluster { graph, seed: 1, tcp: tcp(), switch, faults: Vec::new(), until: Time::from_secs(1000) }
+    }
+
+    /// DCTCP with K = 65 packets.
+    pub fn dctcp(mut self) -> Cluster {
+        self.tcp.congestion = Congestion::Dctcp;
+        self.tcp.ecn = EcnMode::On;
+        self.switch.queues = [Queue::Step(Depth::Packets(65)); 8];
+        self
+    }
+
+    /// A simulation of one job of the lab's generic ones.
+    pub fn job(&self, job: &Job) -> Sim {
+        let infos = vec![HostInfo { rate: LINK.rate, mtu: Bytes::new(1500) }; self.graph.hosts()];
+        let mut draws = rng::stream(self.seed, "plan");
+        self.processes(traffic::build(job, &infos, &mut draws, 5000).unwrap())
+    }
+
+    /// A simulation of a job made of `processes`.
+    pub fn processes(&self, processes: Vec<(HostId, Box<dyn Process>)>) -> Sim {
+        let host = HostConfig {
+            mtu: 1500,
+            nic_queue: 32_000,
+            cores: 2,
+            disk: Rate::from_gbps(4),
+            tcp: self.tcp.clone(),
+        };
+        let job = JobSetup {
+            name: "job".into(),
+            kind: "test".into(),
+            start: Time::ZERO,
+            class: 0,
+            background: false,
+            processes,
+        };
+        Sim::new(Setup {
+            graph: self.graph.clone(),
+            framing: Framing::ETHERNET,
+            seed: self.seed,
+            switches: vec![self.switch.clone(); self.graph.nodes() - self.graph.hosts()],
+            hosts: vec![host; self.graph.hosts()],
+            jobs: vec![job],
+            faults: self.faults.clone(),
+            until: self.until,
+        })
+    }
+}
+
+/// Runs to the end; returns why it ended and everything that was measured.
+pub fn run(sim: &mut Sim) -> (Pause, Records) {
+    loop {
+        let pause = sim.run(1 << 20);
+        if pause != Pause::Running {
+            sim.close();
+            return (pause, sim.take_records());
+        }
+    }
+}
+
+/// Bulk flows between pairs of hosts.
+pub fn bulk(pairs: &[(u32, u32)], bytes: u64) -> Job {
+    Job::Bulk { pairs: pairs.iter().map(|(a, b)| (HostId(*a), HostId(*b))).collect(), bytes }
+}
