@@ -3,6 +3,7 @@
 //! Thin: it turns JSON and numbers into calls and errors into exceptions, and decides nothing itself.
 
 mod quantity;
+mod scenario;
 mod trace;
 
 use pyo3::prelude::*;
@@ -11,5 +12,6 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     quantity::register(module)?;
-    trace::register(module)
+    trace::register(module)?;
+    scenario::register(module)
 }

@@ -1,0 +1,139 @@
+//! Scenarios: expanded, checked, run, compared event by event. They come and go as JSON.
+//!
+//! A run holds no Python lock. About ten times a second it tells Python how far it is; Python answers
+//! whether to go on, and what it raises stops the run too.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use scenario::{Problem, Progress};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+create_exception!(_core, RunError, PyException, "A run that began and failed.");
+create_exception!(_core, ScenarioProblem, PyValueError, "A scenario that can't run: path, message.");
+
+/// Time between two calls into Python.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("RunError", module.py().get_type::<RunError>())?;
+    module.add("ScenarioProblem", module.py().get_type::<ScenarioProblem>())?;
+    module.add_function(wrap_pyfunction!(expand, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(diverge, module)?)
+}
+
+fn refused(problem: Problem) -> PyErr {
+    ScenarioProblem::new_err((problem.path, problem.message))
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// All nodes and links of a topology.
+#[pyfunction]
+fn expand(py: Python<'_>, topology: &str) -> PyResult<String> {
+    json(&py.detach(|| scenario::expand(topology)).map_err(refused)?)
+}
+
+/// Refuses a scenario that can't run.
+#[pyfunction]
+fn check(py: Python<'_>, scenario: &str) -> PyResult<()> {
+    py.detach(|| scenario::check(scenario)).map_err(refused)
+}
+
+/// Runs a scenario into a folder. `progress` gets a mapping and answers whether to go on.
+#[pyfunction]
+fn run(
+    py: Python<'_>,
+    scenario: &str,
+    folder: PathBuf,
+    overwrite: bool,
+    progress: Py<PyAny>,
+) -> PyResult<String> {
+    let spec = scenario::parse(scenario).map_err(refused)?;
+    let mut raised = None;
+    let outcome = py.detach(|| {
+        let mut due = Due::now();
+        scenario::run(&spec, &folder, overwrite, &mut |now| {
+            !due.is() || ask(&mut raised, |py| progress.call1(py, (told(py, now)?,)))
+        })
+    });
+    match (raised, outcome) {
+        (Some(error), _) => Err(error),
+        (None, Ok(outcome)) => json(&outcome),
+        (None, Err(scenario::Error::Scenario(problem))) => Err(refused(problem)),
+        (None, Err(error)) => Err(RunError::new_err(error.to_string())),
+    }
+}
+
+/// The first event that differs between two scenarios: how many were equal, and the next of each.
+/// `progress` gets the number of events and answers whether to go on.
+#[pyfunction]
+fn diverge(
+    py: Python<'_>,
+    first: &str,
+    second: &str,
+    progress: Py<PyAny>,
+) -> PyResult<Option<(u64, String, String)>> {
+    let (first, second) =
+        (scenario::parse(first).map_err(refused)?, scenario::parse(second).map_err(refused)?);
+    let mut raised = None;
+    let found = py.detach(|| {
+        let mut due = Due::now();
+        scenario::diverge(&first, &second, &mut |events| {
+            !due.is() || ask(&mut raised, |py| progress.call1(py, (events,)))
+        })
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => Ok(found.map_err(refused)?.map(|found| (found.after, found.first, found.second))),
+    }
+}
+
+/// Asks Python whether to go on; what it raises is kept, and means no.
+fn ask(raised: &mut Option<PyErr>, call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) -> bool {
+    Python::attach(|py| {
+        py.check_signals().and_then(|()| call(py)?.extract::<bool>(py)).unwrap_or_else(|error| {
+            *raised = Some(error);
+            false
+        })
+    })
+}
+
+fn told<'py>(py: Python<'py>, now: &Progress) -> PyResult<Bound<'py, PyDict>> {
+    let told = PyDict::new(py);
+    told.set_item("sim_time_ps", now.sim_time_ps)?;
+    told.set_item("events", now.events)?;
+    told.set_item("packet_hops", now.packet_hops)?;
+    told.set_item("jobs_done", now.jobs_done)?;
+    told.set_item("jobs", now.jobs)?;
+    told.set_item("flows_done", now.flows_done)?;
+    told.set_item("flows", now.flows)?;
+    told.set_item("fraction", now.fraction)?;
+    Ok(told)
+}
+
+/// Whether it is time to call Python again.
+struct Due(Instant);
+
+#[expect(clippy::disallowed_methods, reason = "how often a person is told has nothing to do with the model")]
+impl Due {
+    fn now() -> Due {
+        Due(Instant::now())
+    }
+
+    fn is(&mut self) -> bool {
+        let now = Instant::now();
+        let due = now.duration_since(self.0) >= TELL_EVERY;
+        if due {
+            self.0 = now;
+        }
+        due
+    }
+}

@@ -1,0 +1,51 @@
+//! Coflow traces and flow size distributions, read by the `traffic` crate.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use traffic::{Cdf, coflow, sizes};
+
+create_exception!(_core, TraceError, PyValueError, "A trace that can't be read: line, field, message.");
+
+/// Coflow: id, picoseconds, mappers' racks, reducers' racks and bytes.
+type Coflow = (u64, u64, Vec<u32>, Vec<(u32, u64)>);
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("TraceError", module.py().get_type::<TraceError>())?;
+    module.add_function(wrap_pyfunction!(parse_coflows, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_sizes, module)?)?;
+    module.add_function(wrap_pyfunction!(published_sizes, module)?)?;
+    module.add_function(wrap_pyfunction!(check_sizes, module)?)
+}
+
+/// The coflows of a trace in the FB2010 format.
+#[pyfunction]
+fn parse_coflows(text: &[u8]) -> PyResult<Vec<Coflow>> {
+    let trace = coflow::parse(text)
+        .map_err(|error| TraceError::new_err((error.line, error.field.clone(), error.problem.to_string())))?;
+    Ok(trace.coflows.into_iter().map(|c| (c.id, c.at.as_ps(), c.mappers, c.reducers)).collect())
+}
+
+/// The points of a distribution as text: `bytes probability` a line.
+#[pyfunction]
+fn parse_sizes(text: &str) -> PyResult<Vec<(u64, f64)>> {
+    let cdf = sizes::parse(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(cdf.points().to_vec())
+}
+
+/// The points of a published distribution.
+#[pyfunction]
+fn published_sizes(name: &str) -> PyResult<Vec<(u64, f64)>> {
+    match name {
+        "web-search" => Ok(sizes::WEB_SEARCH.to_vec()),
+        "data-mining" => Ok(sizes::DATA_MINING.to_vec()),
+        _ => Err(PyValueError::new_err(format!("{name:?} is not a published distribution"))),
+    }
+}
+
+/// Refuses points that are no distribution.
+#[pyfunction]
+fn check_sizes(points: Vec<(u64, f64)>) -> PyResult<()> {
+    Cdf::new(&points).map(|_| ()).map_err(|error| PyValueError::new_err(error.to_string()))
+}

@@ -1,0 +1,47 @@
+"""Which choice is best, and by what.
+
+Jobs whose work is all there at the start are judged by their end; coflows that arrive over time by how
+long one takes on average; other flows by the 99th percentile of their completion times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from incast.compare import Way, mean, samples
+from incast.metrics import DONE, FLOWS, Metric
+from incast.result import Result
+
+_CLOSED = frozenset(("bulk", "incast", "permutation", "all-to-all"))
+
+
+def deciding(choices: Mapping[str, Sequence[Result]]) -> tuple[Way, Metric]:
+    """The figure that decides between the choices."""
+    kinds = {
+        job["kind"]
+        for runs in choices.values()
+        for run in runs
+        for job in run.summary.get("jobs", {}).values()
+    }
+    flows = {metric.key: metric for metric in FLOWS}
+    wanted: list[tuple[Way, Metric]] = [
+        *([((DONE.key,), DONE)] if kinds & _CLOSED else []),
+        *([(("flows", "group_mean_ps"), flows["group_mean_ps"])] if "coflows" in kinds else []),
+        (("flows", "p99_ps"), flows["p99_ps"]),
+    ]
+    for way, metric in wanted:
+        if any(samples(runs, way) for runs in choices.values()):
+            return way, metric
+    return (DONE.key,), DONE
+
+
+def best(choices: Mapping[str, Sequence[Result]]) -> str | None:
+    """The choice with the least of what decides; a choice that lacks it in any run is out."""
+    way, _ = deciding(choices)
+    figures = {
+        name: mean(samples(runs, way))
+        for name, runs in choices.items()
+        if len(samples(runs, way)) == len(runs)
+    }
+    known = {name: figure for name, figure in figures.items() if figure is not None}
+    return min(known, key=known.__getitem__) if known else None

@@ -1,0 +1,199 @@
+"""The commands of `incast`; each does one call into the package and shows what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incast import __version__, report, schema
+from incast.api import seed_list
+from incast.cli import exits, show
+from incast.cli.exits import Exit
+from incast.cli.progress import Bars
+from incast.compare import by_choice, ways
+from incast.compare import compare as compare_results
+from incast.errors import IncastError, RunError
+from incast.result import Result
+from incast.run import failure, run_all
+from incast.source import Source, describe
+
+app = typer.Typer(
+    name="incast",
+    help="A congestion lab for distributed jobs: how long a job takes on a network, and where its data waits.",
+    epilog=exits.TEXT,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario, a YAML file.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A result folder.")]
+Changes = Annotated[
+    list[str],
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Change a field, like switch.buffer.alpha=4; may be repeated."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@contextmanager
+def _told(as_json: bool) -> Iterator[None]:
+    """Turns the package's errors into messages and exit codes."""
+    try:
+        yield
+    except IncastError as error:
+        show.error(error, as_json)
+        raise typer.Exit(Exit.FAILED if isinstance(error, RunError) else Exit.USAGE) from None
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        show.out.print(f"incast {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(epilog=exits.TEXT)
+def run(
+    scenario: ScenarioFile,
+    changes: Changes = [],  # noqa: B006 - typer's way
+    out: Annotated[Path | None, typer.Option(help="Result folder; default: results/<name>.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a result.")] = False,
+    seed: Annotated[int | None, typer.Option(min=0, help="Another seed than the scenario's.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=2, max=10_000, help="Run so many seeds, for intervals.")
+    ] = None,
+    choice: Annotated[list[str], typer.Option(help="Run only this choice; may be repeated.")] = [],  # noqa: B006
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")
+    ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Simulate a scenario: all its choices side by side."""
+    with _told(as_json):
+        source = Source.from_file(scenario, [*changes, *([f"seed={seed}"] if seed is not None else [])])
+        plans = source.plans(choice, seed_list(source, seeds))
+        place = out or Path("results") / plans[0].scenario.name
+        names = [
+            f"{plan.choice or plan.scenario.name}{f' seed {plan.scenario.seed}' if seeds else ''}"
+            for plan in plans
+        ]
+        with Bars(names, show.err) as bars:
+            done = run_all(source, plans, place, force=force, jobs=jobs, watch=bars.watch)
+        failed = failure(done)
+        written = None
+        if not no_report and not failed:
+            written = report.write(place)
+        result = None if failed else Result.open(place)
+        if result:
+            _show_result(result, written, as_json)
+        if failed:
+            raise failed
+        assert result
+        if result.interrupted:
+            show.err.print("[yellow]Interrupted: the result holds what was measured until then.[/]")
+            raise typer.Exit(Exit.INTERRUPTED)
+        if not result.passed:
+            raise typer.Exit(Exit.THRESHOLD)
+
+
+def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
+    if as_json:
+        content = {
+            "folder": str(result.path),
+            "report": str(written) if written else None,
+            "runs": [{"folder": str(run.path), **run.summary} for run in result.runs],
+        }
+        show.print_json(content)
+        return
+    choices = by_choice(result)
+    if len(choices) > 1:
+        show.out.print(show.choices(choices))
+    elif len(result.runs) > 1:
+        show.out.print(
+            f"{len(result.runs)} seeds; their figures: incast compare {result.path} OTHER", highlight=False
+        )
+    else:
+        show.out.print(show.jobs(result))
+        show.out.print(show.network(result), highlight=False)
+    show.thresholds(result.runs)
+    show.out.print(f"Result: {result.path}", soft_wrap=True, highlight=False)
+    if written:
+        show.out.print(f"Report: {written}", soft_wrap=True, highlight=False)
+
+
+@app.command(epilog=exits.TEXT)
+def validate(
+    scenario: ScenarioFile,
+    changes: Changes = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Check a scenario, all its choices and the files that it names, without running it."""
+    with _told(as_json):
+        found = describe(Source.from_file(scenario, changes).plans())
+    if as_json:
+        show.print_json({"ok": True, **found})
+        return
+    counted = [f"{found[what]} {what}" for what in ("hosts", "switches", "links", "jobs", "faults")]
+    names = f"; choices: {', '.join(found['choices'])}" if found["choices"] else ""
+    show.out.print(f"{scenario} is fine: {', '.join(counted)}{names}", soft_wrap=True, highlight=False)
+
+
+@app.command("schema")
+def print_schema() -> None:
+    """Print the JSON Schema of a scenario, by which editors complete and check it."""
+    show.print_json(schema.published())
+
+
+@app.command()
+def example() -> None:
+    """Print a small scenario to start from."""
+    typer.echo(files("incast").joinpath("starter.yaml").read_text("utf-8"), nl=False)
+
+
+@app.command("report", epilog=exits.TEXT)
+def write_report(
+    run: RunFolder,
+    as_json: Json = False,
+) -> None:
+    """Write report.html of a result anew."""
+    with _told(as_json):
+        result = Result.open(run)
+        written = report.write(result.path)
+    if as_json:
+        show.print_json({"report": str(written)})
+    else:
+        show.out.print(f"Report: {written}", soft_wrap=True, highlight=False)
+
+
+@app.command("compare", epilog=exits.TEXT)
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A result folder, or a choice's.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
+    as_json: Json = False,
+) -> None:
+    """Show what differs between two results; with several seeds, with intervals of 95 %."""
+    with _told(as_json):
+        left, right = Result.open(a), Result.open(b)
+        found = compare_results(left, right)
+    if as_json:
+        show.print_json({"a": str(a), "b": str(b), "differences": [each.json() for each in found]})
+        return
+    known = {".".join(way): metric for way, metric in ways(run.summary for run in (*left.runs, *right.runs))}
+    names = (a.name, b.name) if a.name != b.name else (str(a), str(b))
+    show.out.print(show.differences(found, known, names))

@@ -1,0 +1,19 @@
+"""Exit codes: one for each way to end, so that scripts can tell them apart."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """How the command ended."""
+
+    OK = 0
+    USAGE = 2
+    THRESHOLD = 3
+    FAILED = 4
+    INTERRUPTED = 130
+
+
+TEXT = (
+    "Exit codes: 0 all is well; 2 the command line or the scenario is wrong, or the folder is in use; "
+    "3 a threshold of the scenario did not hold; 4 a run failed; 130 interrupted (what was measured is kept)."
+)

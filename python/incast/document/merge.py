@@ -1,0 +1,50 @@
+"""Laying one document over another: choices, overrides for single switches and hosts, and `--set`."""
+
+from __future__ import annotations
+
+from incast.document.node import Mark, Node
+from incast.errors import Problem, ScenarioError
+from incast.hints import unknown
+
+
+def merge(base: Node, over: Node) -> Node:
+    """`over` laid on `base`.
+
+    Mappings merge entry by entry; a mapping of another `kind` replaces the whole. A mapping over a list
+    changes the entries that it names, by their `name` or position. Anything else replaces.
+    """
+    if not isinstance(over.value, dict):
+        return over
+    if isinstance(base.value, dict) and not _other_kind(base.value, over.value):
+        entries = dict(base.value)
+        for key, node in over.value.items():
+            entries[key] = merge(entries[key], node) if key in entries else node
+        return Node(entries, base.mark)
+    if isinstance(base.value, list):
+        items = list(base.value)
+        for key, node in over.value.items():
+            index = _position(base.value, key, node.mark)
+            items[index] = merge(items[index], node)
+        return Node(items, base.mark)
+    return over
+
+
+def assign(base: Node, path: str, value: Node) -> Node:
+    """`base` with the field at the dotted `path` set to `value`."""
+    for step in reversed(path.split(".")):
+        value = Node({step: value}, value.mark)
+    return merge(base, value)
+
+
+def _other_kind(base: dict[str, Node], over: dict[str, Node]) -> bool:
+    return "kind" in over and "kind" in base and over["kind"].value != base["kind"].value
+
+
+def _position(items: list[Node], key: str, mark: Mark) -> int:
+    names = [str(name.value) if (name := item.child("name")) else str(i) for i, item in enumerate(items)]
+    if key in names:
+        return names.index(key)
+    if key.isdecimal() and int(key) < len(items):
+        return int(key)
+    message = unknown("an entry of this list", key, names)
+    raise ScenarioError([Problem(message, key, mark.file, mark.line)])

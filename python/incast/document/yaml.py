@@ -1,0 +1,141 @@
+"""YAML read by the core schema of YAML 1.2, with the line of every value.
+
+Unlike YAML 1.1: only `true` and `false` are booleans (`on`, `no`, `yes` are text), `1e3` is a number,
+`010` is ten. Mapping keys are text, and a key that is there twice is refused. Source: YAML 1.2.2, 10.3.2.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import yaml
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from incast.document.node import Mark, Node, Scalar
+from incast.errors import Problem, ScenarioError
+
+FILE_BYTES_MAX = 8_000_000
+_DEPTH_MAX = 40
+_VALUES_MAX = 1_000_000
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INT = re.compile(r"[-+]?[0-9]+")
+_OCTAL = re.compile(r"0o[0-7]+")
+_HEX = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: dict[str, Scalar] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+}
+
+
+def read_file(path: Path) -> Node:
+    """The document in the file."""
+    try:
+        if path.stat().st_size > FILE_BYTES_MAX:
+            size = f"{path.stat().st_size} bytes, at most {FILE_BYTES_MAX} are allowed"
+            raise ScenarioError([Problem(f"the file is too large: {size}", file=str(path))])
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise ScenarioError([Problem(f"can't read it: {error.strerror}", file=str(path))]) from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError([Problem(f"not UTF-8 text: {error.reason}", file=str(path))]) from None
+    return read_text(text, str(path))
+
+
+def read_text(text: str, file: str = "", line: bool = True) -> Node:
+    """The document in `text`; `file` names it in messages, with lines where `line`."""
+    try:
+        _refuse_deep(text, file)
+        root = yaml.compose(text, _LOADER)
+    except yaml.MarkedYAMLError as error:
+        raise ScenarioError([_syntax(error, file)]) from None
+    except yaml.YAMLError as error:
+        raise ScenarioError([Problem(f"not YAML: {error}".replace("\n", " "), file=file)]) from None
+    if root is None:
+        return Node(None, Mark(file, 1 if line else None))
+    return _Reader(file, line).read(root)
+
+
+def _refuse_deep(text: str, file: str) -> None:
+    """Stops before nesting that would exhaust the stack."""
+    depth = 0
+    for event in yaml.parse(text, _LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEPTH_MAX:
+                line = event.start_mark.line + 1 if event.start_mark else None
+                raise ScenarioError([Problem(f"nested more than {_DEPTH_MAX} deep", file=file, line=line)])
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    message = ": ".join(part for part in (error.context, error.problem) if part)
+    if "alias" in message:
+        message += " (a text that begins with * or & is put in quotes)"
+    return Problem(f"not YAML: {message}", file=file, line=mark.line + 1 if mark else None)
+
+
+class _Reader:
+    """Turns composed YAML nodes into ours."""
+
+    def __init__(self, file: str, line: bool) -> None:
+        self.file = file
+        self.line = line
+        self.count = 0
+
+    def read(self, node: yaml.Node, mark: Mark | None = None, depth: int = 0) -> Node:
+        mark = mark or self._mark(node)
+        self.count += 1
+        if self.count > _VALUES_MAX or depth > _DEPTH_MAX:
+            raise self._error(node, f"aliases unfold to more than {_VALUES_MAX} values or into themselves")
+        if isinstance(node, MappingNode):
+            return Node(self._mapping(node, depth), mark)
+        if isinstance(node, SequenceNode):
+            return Node([self.read(item, depth=depth + 1) for item in node.value], mark)
+        assert isinstance(node, ScalarNode)
+        return Node(self._scalar(node), mark)
+
+    def _mapping(self, node: MappingNode, depth: int) -> dict[str, Node]:
+        entries: dict[str, Node] = {}
+        for key, value in node.value:
+            if not isinstance(key, ScalarNode):
+                raise self._error(key, "a field's name is text, not a list or mapping")
+            if key.value in entries:
+                first = entries[key.value].mark.line
+                raise self._error(
+                    key, f"{key.value!r} is there twice" + (f", first in line {first}" if first else "")
+                )
+            entries[key.value] = self.read(value, self._mark(key), depth + 1)
+        return entries
+
+    def _scalar(self, node: ScalarNode) -> Scalar:
+        text: str = node.value
+        if node.style:  # quoted or block: text
+            return text
+        if text in _WORDS:
+            return _WORDS[text]
+        if len(text) > 40:  # no number of ours; int() of a huge text is slow
+            return text
+        if _INT.fullmatch(text):
+            return int(text)
+        if _OCTAL.fullmatch(text) or _HEX.fullmatch(text):
+            return int(text, 0)
+        if _FLOAT.fullmatch(text):
+            return float(text)
+        return text
+
+    def _mark(self, node: yaml.Node) -> Mark:
+        return Mark(self.file, node.start_mark.line + 1 if self.line else None)
+
+    def _error(self, node: yaml.Node, message: str) -> ScenarioError:
+        mark = self._mark(node)
+        return ScenarioError([Problem(message, file=mark.file, line=mark.line)])

@@ -1,0 +1,82 @@
+"""A result folder: what is in it, when it may be written, and what is removed before it is written anew.
+
+The core writes a run's tables (crates/record); this writes what the package adds. A folder of several runs
+has each run in a sub-folder, and the same marker, so that it is recognised.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from incast._version import __version__
+from incast.errors import OutputExistsError
+
+MARKER = "incast-run.json"
+SUMMARY = "summary.json"
+WRITTEN = "scenario.yaml"
+RESOLVED = "scenario.json"
+GRAPH = "graph.json"
+REPORT = "report.html"
+_OURS = (MARKER, SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT)
+FORMAT = 1
+
+TABLES = (
+    "jobs",
+    "flows",
+    "datagrams",
+    "ports",
+    "waits",
+    "hosts",
+    "ports_series",
+    "flows_series",
+    "hosts_series",
+    "events",
+)
+
+
+def check_free(folder: Path, force: bool) -> None:
+    """Refuses a folder that holds something, unless it is a result and may be overwritten."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not force or not (folder / MARKER).is_file():
+        raise OutputExistsError(folder, ours=(folder / MARKER).is_file())
+
+
+def clear(folder: Path) -> None:
+    """Removes what a result consists of, and nothing else."""
+    for name in _OURS:
+        (folder / name).unlink(missing_ok=True)
+    for name in (*TABLES, "captures"):
+        for part in (*folder.glob(f"{name}/part-*.parquet"), *folder.glob(f"{name}/*.pcapng")):
+            part.unlink()
+        _remove_if_empty(folder / name)
+    for sub in folder.iterdir():
+        if sub.is_dir() and not sub.is_symlink():
+            if (sub / MARKER).is_file():
+                clear(sub)
+            _remove_if_empty(sub)
+
+
+def prepare(folder: Path) -> None:
+    """Makes a folder for several runs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / MARKER, {"format": FORMAT, "written_by": f"incast {__version__}"})
+
+
+def write_json(file: Path, content: Any) -> None:
+    """Writes the file whole or not at all."""
+    write_text(file, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_text(file: Path, text: str) -> None:
+    """Writes the file whole or not at all."""
+    part = file.with_name(f".{file.name}.tmp")
+    part.write_text(text, encoding="utf-8")
+    part.replace(file)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
+        folder.rmdir()

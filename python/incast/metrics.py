@@ -1,0 +1,119 @@
+"""The figures of a summary: what each is called, its unit, and whether more or less of it is better.
+
+A figure's name carries its unit, as columns of the tables do: `_ps`, `_bytes`, `_bps`. People leave it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from incast.quantity import parse_bytes, parse_rate, parse_time
+
+_UNITS: dict[str, tuple[str, Callable[[str], int]]] = {
+    "_ps": ("a time like 50ms", parse_time),
+    "_bytes": ("a size like 32MB", parse_bytes),
+    "_bps": ("a rate like 10Gbps", parse_rate),
+}
+Figure: TypeAlias = "float | int | None"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of a summary."""
+
+    key: str
+    """Its name in the summary."""
+    label: str
+    """Its name in tables."""
+    better: int = -1
+    """-1: less is better; 1: more is better; 0: neither."""
+
+    @property
+    def name(self) -> str:
+        """Its name without the unit."""
+        return self.key.removesuffix(self.unit)
+
+    @property
+    def unit(self) -> str:
+        """The suffix that says the unit; empty for a plain number."""
+        return next((unit for unit in _UNITS if self.key.endswith(unit)), "")
+
+    @property
+    def expected(self) -> str:
+        """What a value of it looks like."""
+        return _UNITS[self.unit][0] if self.unit else "a number"
+
+    def parse(self, text: str) -> float:
+        """A value of it in base units."""
+        if self.unit:
+            return _UNITS[self.unit][1](text)
+        return float(text)
+
+
+JOB = (
+    Metric("duration_ps", "duration"),
+    Metric("group_mean_ps", "group mean"),
+    Metric("group_p99_ps", "group p99"),
+    Metric("fct_mean_ps", "FCT mean"),
+    Metric("fct_p50_ps", "FCT p50"),
+    Metric("fct_p99_ps", "FCT p99"),
+    Metric("fct_max_ps", "FCT max"),
+    Metric("goodput_bps", "goodput", 1),
+    Metric("bytes", "bytes", 0),
+    Metric("flows", "flows", 0),
+    Metric("unfinished", "unfinished"),
+    Metric("retransmits", "retransmits"),
+    Metric("timeouts", "timeouts"),
+)
+"""Figures of one job. A group is a coflow or a round of an incast; FCT is flow completion time."""
+
+FLOWS = (
+    Metric("group_mean_ps", "group mean"),
+    Metric("mean_ps", "mean"),
+    Metric("p50_ps", "p50"),
+    Metric("p99_ps", "p99"),
+    Metric("max_ps", "max"),
+    Metric("count", "flows", 0),
+    Metric("unfinished", "unfinished"),
+    Metric("retransmits", "retransmits"),
+    Metric("timeouts", "timeouts"),
+)
+"""Figures of all flows of all jobs but background."""
+
+PORTS = (
+    Metric("drops", "drops"),
+    Metric("marks", "marks", 0),
+    Metric("lost", "lost"),
+    Metric("queue_max_bytes", "longest queue"),
+    Metric("wait_p99_ps", "longest wait p99"),
+    Metric("utilisation_max", "highest utilisation", 0),
+)
+"""Figures of all ports of switches; drops are those of hosts' ports too."""
+
+DONE = Metric("done_ps", "all jobs done")
+"""When the last job but background had ended."""
+
+SECTIONS = {"jobs": JOB, "flows": FLOWS, "ports": PORTS}
+
+
+def find(path: str) -> tuple[tuple[str, ...], Metric] | None:
+    """The way in a summary to the figure that people call `path`, and what it is."""
+    section, _, rest = path.partition(".")
+    if path in (DONE.name, DONE.key):
+        return (DONE.key,), DONE
+    job, dot, name = rest.rpartition(".")
+    if section not in SECTIONS or (section == "jobs") != bool(dot):
+        return None
+    for metric in SECTIONS[section]:
+        if name in (metric.name, metric.key):
+            return (section, *([job] if dot else []), metric.key), metric
+    return None
+
+
+def names(jobs: list[str]) -> list[str]:
+    """Every figure that a summary of these jobs has."""
+    found = [f"jobs.{job}.{metric.name}" for job in jobs for metric in JOB]
+    found.append(DONE.name)
+    return found + [f"{section}.{m.name}" for section in ("flows", "ports") for m in SECTIONS[section]]

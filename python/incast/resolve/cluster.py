@@ -1,0 +1,110 @@
+"""The cluster that a topology describes: its nodes, links and ports by name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import networkx as nx
+
+from incast import _core
+from incast.resolve.findings import Findings
+
+_NODES_MAX = 200_000
+_LINKS_MAX = 1_000_000
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Nodes and links, in the core's order."""
+
+    nodes: dict[str, str]
+    """Each node's name, and `host` or `switch`."""
+    links: list[dict[str, Any]]
+    """`a`, `b`, and the properties both ways: `ab`, `ba`."""
+
+    @cached_property
+    def hosts(self) -> dict[str, None]:
+        """Names of the hosts, in order."""
+        return dict.fromkeys(name for name, kind in self.nodes.items() if kind == "host")
+
+    @cached_property
+    def switches(self) -> dict[str, None]:
+        """Names of the switches, in order."""
+        return dict.fromkeys(name for name, kind in self.nodes.items() if kind == "switch")
+
+    @cached_property
+    def pairs(self) -> dict[frozenset[str], list[dict[str, Any]]]:
+        """The links between two nodes."""
+        pairs: dict[frozenset[str], list[dict[str, Any]]] = {}
+        for link in self.links:
+            pairs.setdefault(frozenset((link["a"], link["b"])), []).append(link)
+        return pairs
+
+    @cached_property
+    def ports(self) -> list[str]:
+        """Every port, `node:peer`, with `#2` for a second parallel link."""
+        names = []
+        for links in self.pairs.values():
+            for number, link in enumerate(links, 1):
+                suffix = f"#{number}" if number > 1 else ""
+                names += [f"{link['a']}:{link['b']}{suffix}", f"{link['b']}:{link['a']}{suffix}"]
+        return names
+
+
+def expand(topology: dict[str, Any]) -> Cluster:
+    """The cluster of a resolved topology, by the core."""
+    graph = json.loads(_core.expand(json.dumps(topology)))
+    return Cluster({node["name"]: node["kind"] for node in graph["nodes"]}, graph["links"])
+
+
+def too_large(topology: dict[str, Any]) -> str:
+    """Why the topology is not even expanded; empty where it may be."""
+    nodes, links = _size(topology)
+    if nodes > _NODES_MAX or links > _LINKS_MAX:
+        return (
+            f"{nodes} nodes and {links} links are too many: "
+            f"allowed are {_NODES_MAX} nodes and {_LINKS_MAX} links"
+        )
+    return ""
+
+
+def _size(topology: dict[str, Any]) -> tuple[int, int]:
+    match topology["kind"]:
+        case "single-switch":
+            return topology["hosts"] + 1, topology["hosts"]
+        case "dumbbell":
+            hosts = topology["left"] + topology["right"]
+            return hosts + 2, hosts + 1
+        case "leaf-spine":
+            hosts, leaves, spines = sum(topology["leaves"]), len(topology["leaves"]), topology["spines"]
+            return hosts + leaves + spines, hosts + leaves * spines * topology["uplinks_per_spine"]
+        case "fat-tree":
+            k = topology["k"]
+            return k**3 // 4 + 5 * k**2 // 4, 3 * k**3 // 4
+        case _:
+            return len(topology["nodes"]), len(topology["links"])
+
+
+def check(cluster: Cluster, findings: Findings) -> None:
+    """Notes hosts that other hosts can't reach."""
+    if not cluster.hosts:
+        findings.add(("topology",), "there is no host: at least one is needed")
+        return
+    graph: nx.Graph[str] = nx.Graph((link["a"], link["b"]) for link in cluster.links)
+    graph.add_nodes_from(cluster.nodes)
+    for link in cluster.links:
+        if link["a"] == link["b"]:
+            findings.add(("topology",), f"the link from {link['a']} to itself is not allowed")
+    # Hosts don't forward: a host reaches what its neighbours reach.
+    switches = graph.subgraph(cluster.switches)
+    island = {name: number for number, part in enumerate(nx.connected_components(switches)) for name in part}
+    first, *others = cluster.hosts
+    reached = {island.get(peer, peer) for peer in graph[first]}
+    for host in others:
+        if not reached & {island.get(peer, peer) for peer in graph[host]} and host not in graph[first]:
+            findings.add(
+                ("topology",), f"{host} is unreachable: no route from {first} to it through switches"
+            )

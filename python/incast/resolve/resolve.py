@@ -1,0 +1,162 @@
+"""A scenario in the core's terms: base units, every name known, every file read.
+
+The form is crates/scenario/src/spec.rs. All that is wrong is found before anything runs, and said together.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from incast import _core
+from incast.document import Loc, Node
+from incast.hints import allowed
+from incast.quantity import format_bytes, parse_bytes, parse_time
+from incast.resolve.cluster import Cluster, check, expand, too_large
+from incast.resolve.faults import fault_specs
+from incast.resolve.findings import Findings
+from incast.resolve.jobs import JobResolver
+from incast.resolve.select import matches
+from incast.resolve.settings import host_spec, rules, switch_spec
+from incast.resolve.topology import framing_spec, topology_spec
+from incast.scenario.jobs import Background
+from incast.scenario.model import Scenario
+from incast.thresholds import Threshold, parse_threshold
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What a run needs."""
+
+    spec: dict[str, Any]
+    """The scenario as the core reads it."""
+    cluster: Cluster
+    """Its nodes and links."""
+    thresholds: tuple[Threshold, ...]
+    """What has to hold afterwards."""
+
+
+def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
+    """The scenario in the core's terms; `folder` is where its files are."""
+    findings = Findings(document)
+    thresholds = _thresholds(scenario, findings)
+    topology, cluster = _topology(scenario, folder, findings)
+    jobs = JobResolver(cluster, scenario.seed, folder, findings)
+    spec = {
+        "name": scenario.name,
+        "seed": scenario.seed,
+        "topology": topology,
+        "framing": framing_spec(scenario.framing),
+        "switches": rules(
+            scenario.switch, "switch", scenario.switch_overrides, cluster.switches, switch_spec, findings
+        ),
+        "hosts": rules(scenario.host, "host", scenario.host_overrides, cluster.hosts, host_spec, findings),
+        "jobs": [jobs.spec(job, ("jobs", index)) for index, job in enumerate(scenario.jobs)],
+        "faults": [
+            change
+            for index, fault in enumerate(scenario.faults)
+            for change in fault_specs(fault, ("faults", index), cluster, findings)
+        ],
+        "measure": _measure(scenario, cluster, findings),
+        "until": parse_time(scenario.until) if scenario.until else None,
+    }
+    _check_end(scenario, findings)
+    _check_mtu(scenario, spec, cluster, findings)
+    findings.stop_if_any()
+    _check_by_core(spec, findings)
+    return Resolved(spec, cluster, thresholds)
+
+
+def _topology(scenario: Scenario, folder: Path, findings: Findings) -> tuple[dict[str, Any], Cluster]:
+    """The topology; without a good one nothing else can be looked at."""
+    own = Findings(findings.document)
+    topology = topology_spec(scenario.topology, folder, own)
+    cluster = Cluster({}, [])
+    if why := "" if own.problems else too_large(topology):
+        own.add(("topology",), why)
+    if not own.problems:
+        try:
+            cluster = expand(topology)
+            check(cluster, own)
+        except _core.ScenarioProblem as problem:
+            own.add(("topology",), problem.args[1])
+    findings.extend(own.problems)
+    if own.problems:
+        findings.stop_if_any()
+    return topology, cluster
+
+
+def _thresholds(scenario: Scenario, findings: Findings) -> tuple[Threshold, ...]:
+    found = []
+    for index, text in enumerate(scenario.thresholds):
+        try:
+            found.append(parse_threshold(text, [job.name for job in scenario.jobs]))
+        except ValueError as error:
+            findings.add(("thresholds", index), str(error))
+    return tuple(found)
+
+
+def _measure(scenario: Scenario, cluster: Cluster, findings: Findings) -> dict[str, Any]:
+    measure = scenario.measure
+    for field in ("ports", "capture"):
+        patterns: list[str] = getattr(measure, field)
+        for index, pattern in enumerate(patterns):
+            if pattern != "*" and not any(matches(pattern, port) for port in cluster.ports):
+                message = f"{pattern!r} matches no port (node:peer). There are: {allowed(cluster.ports)}"
+                findings.add(("measure", field, index), message)
+    return {
+        "interval": parse_time(measure.interval) if measure.interval else None,
+        "ports": measure.ports,
+        "flows": measure.flows,
+        "capture": measure.capture,
+    }
+
+
+def _check_end(scenario: Scenario, findings: Findings) -> None:
+    lasting = [
+        index
+        for index, job in enumerate(scenario.jobs)
+        if isinstance(job, Background) and job.duration is None
+    ]
+    if scenario.until is None and len(lasting) == len(scenario.jobs):
+        findings.add(("until",), "is required: there are only background jobs, and the run would never end")
+    if scenario.until is None:
+        return
+    for index, job in enumerate(scenario.jobs):
+        if parse_time(job.start) >= parse_time(scenario.until):
+            findings.add(
+                ("jobs", index, "start"), f"{job.start} is not before the run's end ({scenario.until})"
+            )
+
+
+def _check_mtu(scenario: Scenario, spec: dict[str, Any], cluster: Cluster, findings: Findings) -> None:
+    if not cluster.links:
+        return
+    links = min(way["mtu"] for link in cluster.links for way in (link["ab"], link["ba"]))
+    if parse_bytes(scenario.host.mtu) > links:
+        least = format_bytes(links)
+        message = f"{scenario.host.mtu} is above the MTU of a link ({least}): packets would be discarded"
+        findings.add(("host", "mtu"), message)
+    for index, override in enumerate(scenario.host_overrides):
+        mtu = override.changes().get("mtu")
+        if isinstance(mtu, str) and any(rule["config"]["mtu"] > links for rule in spec["hosts"][1:]):
+            findings.add(
+                ("host_overrides", index, "mtu"), f"{mtu} is above the MTU of a link ({format_bytes(links)})"
+            )
+
+
+def _check_by_core(spec: dict[str, Any], findings: Findings) -> None:
+    """The core's own rules; what it refuses is said where the field is, as near as names allow."""
+    try:
+        _core.check(json.dumps(spec))
+    except _core.ScenarioProblem as problem:
+        path, message = problem.args
+        findings.add(_loc(path), message)
+        findings.stop_if_any()
+
+
+def _loc(path: str) -> Loc:
+    steps = path.replace("[", ".").replace("]", "").split(".")
+    return tuple(int(step) if step.isdecimal() else step for step in steps if step)

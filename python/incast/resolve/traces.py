@@ -1,0 +1,201 @@
+"""Flows and coflows from files.
+
+A flow list (CSV or Parquet) has the columns `at`, `from`, `to`, `size` and perhaps `group`. Times and sizes
+are text with a unit, or the column's name has the unit: `at_ps`, `at_ns`, `at_us`, `at_ms`, `at_s`, `bytes`.
+Coflow traces are read by the core (crates/traffic/src/coflow.rs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from incast import _core
+from incast.document import Loc
+from incast.hints import allowed
+from incast.quantity import parse_bytes, parse_time
+from incast.resolve.findings import Findings
+
+FILE_BYTES_MAX = 256_000_000
+_ROWS_MAX = 10_000_000
+_SHOWN = 5
+
+_TIMES = {"at": "", "at_ps": "ps", "at_ns": "ns", "at_us": "us", "at_ms": "ms", "at_s": "s"}
+_SIZES = {"size": "", "bytes": "B"}
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow of a list; its ends are names or numbers."""
+
+    at: int
+    source: str
+    sink: str
+    size: int
+    group: int
+    line: int
+
+
+@dataclass(frozen=True)
+class Coflow:
+    """A coflow of a trace; its ends are racks."""
+
+    id: int
+    at: int
+    mappers: list[int]
+    reducers: list[tuple[int, int]]
+
+
+class TraceFile:
+    """A trace and the field that names it."""
+
+    def __init__(self, path: Path, loc: Loc, findings: Findings) -> None:
+        self.path = path
+        self.loc = loc
+        self.findings = findings
+
+    def problem(self, message: str, line: int | None = None) -> None:
+        """Notes what is wrong with the file."""
+        self.findings.add_in(self.loc, message, str(self.path), line)
+
+    def coflows(self) -> list[Coflow]:
+        """The coflows of a trace in the FB2010 format."""
+        data = self._bytes()
+        if data is None:
+            return []
+        try:
+            coflows = _core.parse_coflows(data)
+        except _core.TraceError as error:
+            line, field, message = error.args
+            self.problem(f"{field}: {message}", line)
+            return []
+        return [Coflow(*coflow) for coflow in coflows]
+
+    def flows(self) -> list[Flow]:
+        """The flows of a list, in the file's order."""
+        if self._size() is None:
+            return []
+        try:
+            table = self._table()
+        except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+            self.problem(f"not readable as a table: {str(error).splitlines()[0]}")
+            return []
+        if table.height == 0:
+            self.problem("the trace is empty: at least one flow is needed")
+        if table.height > _ROWS_MAX:
+            self.problem(f"{table.height} flows are too many: at most {_ROWS_MAX} are allowed")
+            return []
+        return self._read(table)
+
+    def sizes(self) -> list[tuple[int, float]]:
+        """The points of a size distribution in a text file."""
+        data = self._bytes()
+        if data is None:
+            return []
+        try:
+            return _core.parse_sizes(data.decode("utf-8", "replace"))
+        except ValueError as error:
+            self.problem(str(error))
+            return []
+
+    def _size(self) -> int | None:
+        try:
+            size = self.path.stat().st_size
+        except OSError as error:
+            self.problem(f"can't read it: {(error.strerror or '').lower()}")
+            return None
+        if not self.path.is_file():
+            self.problem("not a file")
+            return None
+        if size > FILE_BYTES_MAX:
+            self.problem(f"the file is too large: {size} bytes, at most {FILE_BYTES_MAX} are allowed")
+            return None
+        if size == 0:
+            self.problem("the trace is empty")
+            return None
+        return size
+
+    def _bytes(self) -> bytes | None:
+        return None if self._size() is None else self.path.read_bytes()
+
+    def _table(self) -> pl.DataFrame:
+        if self.path.suffix.lower() == ".parquet":
+            return pl.read_parquet(self.path)
+        if self.path.suffix.lower() == ".csv":
+            return pl.read_csv(self.path, infer_schema=False)
+        raise ValueError("unknown kind of file. Allowed: *.csv, *.parquet")
+
+    def _read(self, table: pl.DataFrame) -> list[Flow]:
+        time = next((name for name in _TIMES if name in table.columns), None)
+        size = next((name for name in _SIZES if name in table.columns), None)
+        absent = [name for name in ("from", "to") if name not in table.columns]
+        if time is None or size is None or absent:
+            needed = "at (or at_ps … at_s), from, to, size (or bytes), and perhaps group"
+            self.problem(f"the columns {needed} are expected, found {allowed(table.columns)}", 1)
+            return []
+        wrong: dict[int, str] = {}
+        times = self._column(table[time], _TIMES[time], parse_time, wrong)
+        sizes = self._column(table[size], _SIZES[size], _positive, wrong)
+        groups = [0] * table.height
+        if "group" in table.columns:
+            groups = self._column(table["group"], "", _group, wrong)
+        ends = [table[name].cast(pl.String).fill_null("").to_list() for name in ("from", "to")]
+        self._report(wrong)
+        rows = zip(times, *ends, sizes, groups, strict=True)
+        return [
+            Flow(at, source, sink, bytes_, group, self._line(number))
+            for number, (at, source, sink, bytes_, group) in enumerate(rows)
+            if number not in wrong
+        ]
+
+    def _column(
+        self, column: pl.Series, unit: str, parse: Callable[[str], int], wrong: dict[int, str]
+    ) -> list[int]:
+        """The column's numbers in base units; `wrong` gets what is wrong in which row."""
+        values: dict[str | None, int] = {}
+        errors: dict[str | None, str] = {}
+        texts = _texts(column)
+        for text in set(texts):
+            try:
+                values[text] = parse((text or "").strip() + unit)
+            except ValueError as error:
+                values[text] = 0
+                errors[text] = f"{column.name}: {error}" if text else f"{column.name}: is missing"
+        if errors:
+            for number, text in enumerate(texts):
+                if text in errors:
+                    wrong.setdefault(number, errors[text])
+        return [values[text] for text in texts]
+
+    def _report(self, wrong: dict[int, str]) -> None:
+        for number in sorted(wrong)[:_SHOWN]:
+            self.problem(wrong[number], self._line(number))
+        if len(wrong) > _SHOWN:
+            self.problem(f"{len(wrong) - _SHOWN} more lines are wrong")
+
+    def _line(self, number: int) -> int:
+        """The line of a row; a Parquet file has rows only."""
+        return number + (2 if self.path.suffix.lower() == ".csv" else 1)
+
+
+def _texts(column: pl.Series) -> list[str | None]:
+    if column.dtype.is_float():
+        return [None if value is None else f"{value:.12f}" for value in column]
+    texts: list[str | None] = column.cast(pl.String).to_list()
+    return texts
+
+
+def _positive(text: str) -> int:
+    size = parse_bytes(text)
+    if size == 0:
+        raise ValueError(f"{text!r} is not allowed: a flow has at least 1B")
+    return size
+
+
+def _group(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**63:
+        raise ValueError(f"{text!r} is not a whole number from 0")
+    return int(text)

@@ -1,0 +1,134 @@
+"""A result: the tables and the summary of a run, or of the runs of several choices and seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from incast import folder
+from incast.errors import ResultError
+from incast.hints import unknown
+from incast.summary import scan
+
+
+class Result:
+    """What was measured. Tables are Polars frames; their columns are in the reference manual."""
+
+    def __init__(self, path: Path, keep: TemporaryDirectory[str] | None = None) -> None:
+        self.path = path
+        self._keep = keep
+        self.summary: Mapping[str, Any] = _read(path / folder.SUMMARY)
+        """The figures; see the reference manual."""
+
+    @staticmethod
+    def open(path: str | Path) -> Result:
+        """The result in a folder."""
+        return Result(Path(path))
+
+    @cached_property
+    def choices(self) -> dict[str, Result]:
+        """The choices' results, by name; of several seeds, the first. Empty for a single run."""
+        listed = self.summary.get("choices", [])
+        return {entry["name"]: Result(self.path / entry["folder"]) for entry in listed if entry["name"]}
+
+    @cached_property
+    def runs(self) -> list[Result]:
+        """Every single run."""
+        if "choices" not in self.summary:
+            return [self]
+        return [Result(self.path / run) for entry in self.summary["choices"] for run in entry["runs"]]
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a run was stopped before its end."""
+        return any(run.summary.get("end") == "interrupted" for run in self.runs)
+
+    @property
+    def passed(self) -> bool:
+        """Whether all thresholds held."""
+        return all(each["holds"] for run in self.runs for each in run.summary.get("thresholds", []))
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """A table as a lazy frame; of several runs together, with the columns `choice` and `seed`."""
+        if table not in folder.TABLES:
+            raise ResultError(unknown("a table", table, folder.TABLES))
+        if self.runs == [self]:
+            return scan(self.path, table)
+        frames = [
+            scan(run.path, table).with_columns(
+                choice=pl.lit(run.summary["choice"], pl.String), seed=pl.lit(run.summary["seed"], pl.UInt64)
+            )
+            for run in self.runs
+        ]
+        return pl.concat(frames, how="vertical_relaxed")
+
+    @cached_property
+    def jobs(self) -> pl.DataFrame:
+        """One row a job."""
+        return self.scan("jobs").collect()
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row a flow."""
+        return self.scan("flows").collect()
+
+    @cached_property
+    def datagrams(self) -> pl.DataFrame:
+        """One row a job and pair of hosts that exchanged datagrams."""
+        return self.scan("datagrams").collect()
+
+    @cached_property
+    def ports(self) -> pl.DataFrame:
+        """One row a port."""
+        return self.scan("ports").collect()
+
+    @cached_property
+    def waits(self) -> pl.DataFrame:
+        """Histograms of the time that packets waited at each port."""
+        return self.scan("waits").collect()
+
+    @cached_property
+    def hosts(self) -> pl.DataFrame:
+        """One row a host."""
+        return self.scan("hosts").collect()
+
+    @cached_property
+    def ports_series(self) -> pl.DataFrame:
+        """Ports over time."""
+        return self.scan("ports_series").collect()
+
+    @cached_property
+    def flows_series(self) -> pl.DataFrame:
+        """Flows over time."""
+        return self.scan("flows_series").collect()
+
+    @cached_property
+    def hosts_series(self) -> pl.DataFrame:
+        """Hosts over time."""
+        return self.scan("hosts_series").collect()
+
+    @cached_property
+    def events(self) -> pl.DataFrame:
+        """Faults that were applied."""
+        return self.scan("events").collect()
+
+    def __repr__(self) -> str:
+        return f"Result({str(self.path)!r})"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ResultError(f"{file.parent} is not a result: it has no {file.name}") from None
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{file}: not readable: {error}") from None
+    if not isinstance(content, dict):
+        raise ResultError(f"{file}: not a summary")
+    return content

@@ -1,0 +1,169 @@
+"""Runs plans: side by side as far as there are cores, and writes down what each found.
+
+A run is a call into the core, which holds no Python lock while it works: threads run in parallel. Ctrl-C (or
+any exception here) stops all runs; what they have measured stays, marked as interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from incast import _core, folder
+from incast._version import __version__
+from incast.errors import ResultError, RunError
+from incast.source import Plan, Source
+from incast.summary import figures
+
+_POLL_S = 0.1
+
+Watch: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
+"""Is told a plan's number and how far its run has come."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a run ended."""
+
+    folder: Path
+    summary: dict[str, Any]
+    error: str = ""
+    """Why it failed; empty when it didn't."""
+
+
+def run_all(
+    source: Source,
+    plans: Sequence[Plan],
+    out: Path,
+    *,
+    force: bool = False,
+    jobs: int | None = None,
+    watch: Watch | None = None,
+) -> list[Done]:
+    """Runs the plans into `out`: a single one into the folder itself, several into sub-folders."""
+    folder.check_free(out, force)
+    if out.exists():
+        folder.clear(out)
+    places = _places(plans, out)
+    stop = threading.Event()
+    with ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1) as pool:
+        running = [
+            pool.submit(_Run(source, plan, place, stop, number, watch).go)
+            for number, (plan, place) in enumerate(zip(plans, places, strict=True))
+        ]
+        _wait(running, stop)
+    done = [each.result() for each in running]
+    if len(plans) > 1:
+        _write_overview(plans, done, out)
+    return done
+
+
+def _wait(running: list[Future[Done]], stop: threading.Event) -> None:
+    """Until all have ended; an interrupt reaches this thread, the runs see `stop`."""
+    left = set(running)
+    while left:
+        try:
+            _, left = wait(left, timeout=_POLL_S)
+        except KeyboardInterrupt:
+            stop.set()
+
+
+def _places(plans: Sequence[Plan], out: Path) -> list[Path]:
+    if len(plans) == 1:
+        return [out]
+    seeds = {plan.scenario.seed for plan in plans}
+    places = []
+    for plan in plans:
+        place = out / plan.choice if plan.choice else out
+        several = sum(each.choice == plan.choice for each in plans) > 1
+        places.append(place / f"seed-{plan.scenario.seed}" if several and len(seeds) > 1 else place)
+    return places
+
+
+class _Run:
+    """One run, in a thread of its own."""
+
+    def __init__(
+        self, source: Source, plan: Plan, place: Path, stop: threading.Event, number: int, watch: Watch | None
+    ) -> None:
+        self.source = source
+        self.plan = plan
+        self.place = place
+        self.stop = stop
+        self.number = number
+        self.watch = watch
+
+    def go(self) -> Done:
+        spec = json.dumps(self.plan.resolved.spec)
+        began = time.monotonic()
+        core: dict[str, Any] = {}
+        error = ""
+        try:
+            core = json.loads(_core.run(spec, str(self.place), False, self._progress))
+        except _core.RunError as failed:
+            error = str(failed)
+        core["wall_s"] = round(time.monotonic() - began, 3)
+        return self._write(core, error)
+
+    def _progress(self, progress: Mapping[str, Any]) -> bool:
+        if self.watch:
+            self.watch(self.number, progress)
+        return not self.stop.is_set()
+
+    def _write(self, core: dict[str, Any], error: str) -> Done:
+        """Adds to the tables what the package knows."""
+        scenario = self.plan.scenario
+        summary = {
+            "version": __version__,
+            "name": scenario.name,
+            "choice": self.plan.choice or None,
+            "seed": scenario.seed,
+            "set": list(self.source.changes),
+            **core,
+        }
+        if error:
+            summary["error"] = error
+        try:
+            end = core.get("sim_time_ps", 0)
+            found = figures(self.place, end)
+            verdicts = [threshold.check(found) for threshold in self.plan.resolved.thresholds]
+            summary["thresholds"] = [{"text": v.text, "value": v.value, "holds": v.holds} for v in verdicts]
+            summary |= found
+            cluster = self.plan.resolved.cluster
+            nodes = [{"name": name, "kind": kind} for name, kind in cluster.nodes.items()]
+            folder.write_json(self.place / folder.GRAPH, {"nodes": nodes, "links": cluster.links})
+            folder.write_text(self.place / folder.WRITTEN, self.source.text)
+            folder.write_json(self.place / folder.SUMMARY, summary)
+        except (OSError, ResultError) as failed:
+            error = error or str(failed)
+        return Done(self.place, summary, error)
+
+
+def _write_overview(plans: Sequence[Plan], done: Sequence[Done], out: Path) -> None:
+    """The summary of a folder of runs: where each choice is. Figures are in the runs' own summaries."""
+    folder.prepare(out)
+    runs: dict[str, list[Path]] = {}
+    for plan, each in zip(plans, done, strict=True):
+        runs.setdefault(plan.choice, []).append(each.folder.relative_to(out))
+    overview = {
+        "version": __version__,
+        "name": plans[0].scenario.name,
+        "choices": [
+            {"name": choice, "folder": str(places[0]), "runs": [str(place) for place in places]}
+            for choice, places in runs.items()
+        ],
+    }
+    folder.write_json(out / folder.SUMMARY, overview)
+
+
+def failure(done: Sequence[Done]) -> RunError | None:
+    """The runs that failed, as one error."""
+    failed = [f"{each.folder}: {each.error}" for each in done if each.error]
+    return RunError("\n".join(failed)) if failed else None

@@ -1,0 +1,1 @@
+"""The scenario as people write it: pydantic models, one module a subject."""

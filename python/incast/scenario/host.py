@@ -1,0 +1,125 @@
+"""Hosts and their TCP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
+
+from incast.quantity import (
+    PositiveSize,
+    PositiveTime,
+    Rate,
+    Size,
+    Span,
+    parse_bytes,
+    parse_span,
+)
+from incast.scenario.base import Model, Override
+
+
+class Tcp(Model):
+    """TCP settings of a host; the defaults are Linux's."""
+
+    congestion: Literal["reno", "cubic", "dctcp"] = "cubic"
+    """Congestion control: RFC 5681, RFC 9438, RFC 8257."""
+    ecn: Literal["auto", "off", "on", "passive"] = "auto"
+    """As Linux's tcp_ecn: off 0, on 1 (asks), passive 2 (agrees); auto: on with dctcp, else passive."""
+    sack: bool = True
+    """Selective acknowledgements (RFC 2018)."""
+    rack: bool | None = None
+    """RACK loss detection (RFC 8985); needs sack. Without a value: as sack."""
+    tail_loss_probe: bool | None = None
+    """Tail loss probe (RFC 8985); needs rack. Without a value: as rack."""
+    limited_transmit: bool = True
+    """Limited transmit (RFC 3042)."""
+    timestamps: bool = True
+    """Timestamps option (RFC 7323): 12 bytes a segment."""
+    initial_window: Annotated[int, Field(ge=1, le=1000)] = 10
+    """Initial window in segments (RFC 6928)."""
+    hystart: bool = True
+    """CUBIC leaves slow start by HyStart++ (RFC 9406)."""
+    rto_initial: Span = "1s"
+    """Retransmission timeout before the first round-trip sample."""
+    rto_min: Span = "200ms"
+    """Least retransmission timeout; a range [low, high] is drawn once for each host."""
+    rto_max: Span = "120s"
+    """Greatest retransmission timeout."""
+    ack_every: Annotated[int, Field(ge=1, le=100)] = 2
+    """An acknowledgement at least every so many full segments; 1 is no delay."""
+    delayed_ack: PositiveTime = "40ms"
+    """A delayed acknowledgement waits at most so long."""
+    receive_buffer: PositiveSize = "128KiB"
+    """Receive buffer at the start."""
+    receive_buffer_max: PositiveSize = "6MiB"
+    """Receive buffer that autotuning may reach."""
+    send_buffer: PositiveSize = "4MiB"
+    """Send buffer."""
+    dctcp_shift: Annotated[int, Field(ge=0, le=10)] = 4
+    """DCTCP's estimation gain g as a shift: 4 is 1/16."""
+
+    @field_validator("ecn")
+    @classmethod
+    def _dctcp_needs_ecn(cls, ecn: str, info: ValidationInfo) -> str:
+        if info.data.get("congestion") == "dctcp" and ecn in ("off", "passive"):
+            raise ValueError(f"ecn is {ecn}, but congestion is dctcp: it needs ecn: on (or auto)")
+        return ecn
+
+    @field_validator("rack", "tail_loss_probe")
+    @classmethod
+    def _needs(cls, on: bool | None, info: ValidationInfo) -> bool | None:
+        needed = {"rack": "sack", "tail_loss_probe": "rack"}[str(info.field_name)]
+        if on and info.data.get(needed) is False:
+            raise ValueError(f"{info.field_name} needs {needed}, which is false")
+        return on
+
+    @field_validator("rto_max")
+    @classmethod
+    def _above_rto_min(cls, span: str | list[str], info: ValidationInfo) -> str | list[str]:
+        if "rto_min" in info.data and _end(span, 0) < _end(info.data["rto_min"], -1):
+            raise ValueError("rto_max is below rto_min: it must be at least as long")
+        return span
+
+    @field_validator("receive_buffer_max")
+    @classmethod
+    def _above_receive_buffer(cls, text: str, info: ValidationInfo) -> str:
+        least = info.data.get("receive_buffer", text)
+        if parse_bytes(text) < parse_bytes(least):
+            raise ValueError(f"receive_buffer_max is {text}, below receive_buffer ({least})")
+        return text
+
+
+def _end(span: str | list[str], end: int) -> int:
+    (times,) = parse_span(span).values()
+    return int(times[end] if isinstance(times, list) else times)
+
+
+class Host(Model):
+    """A host's settings."""
+
+    mtu: PositiveSize = "1500B"
+    """Largest IP packet that it sends."""
+    nic_queue: Size = "64kB"
+    """Bytes that the stack leaves in the network card's queue before flows wait their turn."""
+    cores: Annotated[int, Field(ge=1, le=4096)] = 8
+    """Cores."""
+    disk: Rate = "2GB/s"
+    """Disk rate, reads and writes together."""
+    tcp: Tcp = Tcp()
+    """TCP's settings."""
+
+    @field_validator("mtu")
+    @classmethod
+    def _in_range(cls, mtu: str) -> str:
+        if not 100 <= parse_bytes(mtu) <= 65_535:
+            raise ValueError(f"{mtu!r} is not an MTU: allowed are 100B to 65535B")
+        return mtu
+
+
+class HostOverride(Override):
+    """What is different on some hosts: laid over `host`."""
+
+    model_config = ConfigDict(json_schema_extra={"x-partial": "Host"})
+
+    match: str
+    """Which hosts: a name, a pattern like `left*`, a range like `host[0-3]`."""

@@ -1,0 +1,188 @@
+"""What the cluster does."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PlainValidator, WithJsonSchema
+
+from incast.hints import unknown
+from incast.quantity import PositiveSize, PositiveTime, Rate, Time, parse_bytes
+from incast.scenario.base import Count, Kind, Model, Name, Pairs, Selector, TrafficClass
+
+SIZE_DISTRIBUTIONS = ("web-search", "data-mining")
+
+
+class _Job(Kind):
+    """What every job has."""
+
+    name: Name
+    """Unique name."""
+    start: Time = "0s"
+    """When it begins."""
+    class_: TrafficClass = Field(0, alias="class")
+    """802.1p class of its packets, 0–7."""
+
+
+class Bulk(_Job):
+    """One flow a pair, all at once."""
+
+    kind: Literal["bulk"] = "bulk"
+    pairs: Pairs
+    """Who sends to whom."""
+    among: Selector = "*"
+    """The hosts of random pairs."""
+    size: PositiveSize
+    """Size of each flow."""
+
+
+class Incast(_Job):
+    """All senders answer one receiver at the same time; the next round begins when the last byte is there."""
+
+    kind: Literal["incast"] = "incast"
+    receiver: str
+    """Who receives."""
+    senders: Selector = "*"
+    """Who sends; the receiver is left out of a pattern."""
+    size: PositiveSize
+    """Size of each answer."""
+    rounds: Count = 1
+    """How often."""
+
+
+class Permutation(_Job):
+    """Every host sends to one other and receives from one other, drawn from the seed."""
+
+    kind: Literal["permutation"] = "permutation"
+    hosts: Selector = "*"
+    """Who takes part."""
+    size: PositiveSize
+    """Size of each flow."""
+
+
+class AllToAll(_Job):
+    """Every host sends to every other."""
+
+    kind: Literal["all-to-all"] = "all-to-all"
+    hosts: Selector = "*"
+    """Who takes part."""
+    size: PositiveSize
+    """Size of each flow."""
+    parallel: Count | None = None
+    """Flows that a host has open at a time; without a value: all."""
+
+
+def _sizes(value: object) -> str | list[list[str | float]]:
+    if isinstance(value, str):
+        if value in SIZE_DISTRIBUTIONS or value.endswith(".txt"):
+            return value
+        raise ValueError(
+            unknown("a size distribution", value, SIZE_DISTRIBUTIONS)
+            + ", a file *.txt with 'bytes probability' lines, or a list of [size, probability up to it]"
+        )
+    if not isinstance(value, list) or not value:
+        raise ValueError("expected a name or a list of [size, probability up to it]")
+    for point in value:
+        if not (isinstance(point, list) and len(point) == 2 and isinstance(point[1], int | float)):
+            raise ValueError(f"{point!r} is not a point: expected [size, probability up to it]")
+        parse_bytes(str(point[0]))
+    return value
+
+
+Sizes = Annotated[
+    str | list[list[str | float]],
+    PlainValidator(_sizes),
+    WithJsonSchema(
+        {
+            "description": "web-search, data-mining, a file *.txt, or [size, probability up to it] points",
+            "anyOf": [
+                {"enum": list(SIZE_DISTRIBUTIONS)},
+                {"type": "string", "pattern": r"\.txt$"},
+                {"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 2, "maxItems": 2}},
+            ],
+        }
+    ),
+]
+
+
+class Load(_Job):
+    """Flows between random pairs, Poisson arrivals, sizes from a distribution."""
+
+    kind: Literal["load"] = "load"
+    hosts: Selector = "*"
+    """Who takes part."""
+    sizes: Sizes = "web-search"
+    """Flow sizes."""
+    load: Annotated[float, Field(gt=0, le=10)] = 0.5
+    """Part of the hosts' link rate that is offered."""
+    duration: PositiveTime
+    """Arrivals end after it."""
+
+
+class ReplayFlow(Model):
+    """A flow to replay."""
+
+    at: Time = "0s"
+    """When it begins, since the job's start."""
+    from_: str = Field(alias="from")
+    """Sender."""
+    to: str
+    """Receiver."""
+    size: PositiveSize
+    """Size."""
+    group: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """Ties flows together."""
+
+
+_Scale = Annotated[float, Field(gt=0, le=1e9)]
+
+
+class _Trace(_Job):
+    scale: _Scale = 1.0
+    """Sizes are multiplied by it."""
+    time_scale: _Scale = 1.0
+    """Times are multiplied by it: 0.1 replays ten times as fast."""
+    first: Count | None = None
+    """Only so many entries of the trace."""
+    place: Selector = "*"
+    """The hosts that the trace's numbers stand for, in order; more numbers than hosts wrap around."""
+
+
+class Replay(_Trace):
+    """A list of flows."""
+
+    kind: Literal["replay"] = "replay"
+    flows: list[ReplayFlow] = []
+    """The flows, written here."""
+    trace: str | None = None
+    """The flows in a file: CSV or Parquet with the columns at, from, to, size and perhaps group."""
+
+
+class Coflows(_Trace):
+    """Coflows: every mapper sends each reducer its part at the same time."""
+
+    kind: Literal["coflows"] = "coflows"
+    trace: str
+    """A file in the format of the public FB2010 coflow trace."""
+
+
+class Background(_Job):
+    """Datagrams or streams at a constant rate between pairs, until the run ends."""
+
+    kind: Literal["background"] = "background"
+    pairs: Pairs = "random"
+    """Who sends to whom."""
+    among: Selector = "*"
+    """The hosts of random pairs."""
+    rate: Rate
+    """Rate of a pair, IP bytes counted."""
+    over: Literal["udp", "tcp"] = "udp"
+    """How it travels: datagrams that nothing slows down, or a stream written to at the rate."""
+    duration: PositiveTime | None = None
+    """Ends so long after `start`; without a value, with the run."""
+
+
+Job = Annotated[
+    Bulk | Incast | Permutation | AllToAll | Load | Replay | Coflows | Background,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,98 @@
+"""One scenario: a cluster, what it is asked to do, what goes wrong, what is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import Field, PrivateAttr, field_validator
+
+from incast.quantity import PositiveTime
+from incast.scenario.base import Model, Name
+from incast.scenario.faults import Fault
+from incast.scenario.host import Host, HostOverride
+from incast.scenario.jobs import Job
+from incast.scenario.switch import Switch, SwitchOverride
+from incast.scenario.topology import Framing, Topology
+
+if TYPE_CHECKING:
+    from incast.source import Source
+
+
+class Measure(Model):
+    """What is recorded beyond the totals."""
+
+    interval: PositiveTime | None = None
+    """Time between samples of the series, like 100us; without a value, no series."""
+    ports: list[str] = ["*"]
+    """Ports in the series, `node:peer` (`#2` for a second parallel link), `*` for any text."""
+    flows: bool = False
+    """Whether every flow's window and round-trip time are in the series too."""
+    capture: list[str] = []
+    """Ports whose packets are captured as pcapng."""
+
+
+class Scenario(Model):
+    """A scenario: everything that a run needs to know."""
+
+    name: Name
+    """Shown in results; the default name of the result folder."""
+    description: str = ""
+    """What it is about, for the report."""
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
+    """All randomness of the run derives from it."""
+    topology: Topology
+    """Who is connected to whom."""
+    framing: Framing = Framing()
+    """What a packet costs on the wire beyond its IP length; the default is Ethernet."""
+    switch: Switch = Switch()
+    """Settings of switches."""
+    switch_overrides: list[SwitchOverride] = []
+    """What is different on some switches; later entries are laid over earlier ones."""
+    host: Host = Host()
+    """Settings of hosts."""
+    host_overrides: list[HostOverride] = []
+    """What is different on some hosts; later entries are laid over earlier ones."""
+    jobs: Annotated[list[Job], Field(min_length=1)]
+    """What the cluster does."""
+    faults: list[Fault] = []
+    """What goes wrong, in any order."""
+    measure: Measure = Measure()
+    """What is recorded beyond the totals."""
+    until: PositiveTime | None = None
+    """The run ends here at the latest; without a value, when all jobs but background have ended."""
+    thresholds: list[str] = []
+    """What has to hold afterwards, like `jobs.shuffle.duration < 50ms` or `ports.drops == 0`."""
+    choices: dict[Name, dict[str, Any]] = {}
+    """Variants to compare: each is laid over the scenario; a key may be a dotted path."""
+
+    @field_validator("jobs")
+    @classmethod
+    def _unique_names(cls, jobs: list[Any]) -> list[Any]:
+        names = [job.name for job in jobs]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two jobs are named {name!r}: names must differ")
+        return jobs
+
+    _source: Source | None = PrivateAttr(default=None)
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> Self:
+        """The scenario in a YAML file. Raises `ScenarioError` with all problems and their lines."""
+        from incast.source import Source
+
+        source = Source.from_file(Path(path))
+        scenario = cls.model_validate(source.scenario().model_dump(by_alias=True))
+        scenario._source = source
+        return scenario
+
+    def source(self) -> Source:
+        """Where it comes from: its file, unless it was changed since; files that it names are beside that."""
+        from incast.source import Source
+
+        if self._source is None:
+            return Source.from_model(self, Path())
+        if self._source.scenario().model_dump() == self.model_dump():
+            return self._source
+        return Source.from_model(self, self._source.folder)

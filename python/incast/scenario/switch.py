@@ -1,0 +1,140 @@
+"""Switches: buffers, queues, schedulers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
+
+from incast.quantity import Depth, PositiveSize, Size, parse_depth
+from incast.scenario.base import ClassKey, Model, Override, TrafficClass, default_kind
+
+
+class StaticBuffer(Model):
+    """Each port has its own memory."""
+
+    kind: Literal["static"] = "static"
+    limit: Depth
+    """Room of a port, not counting the packet that is being sent."""
+
+
+class SharedBuffer(Model):
+    """One pool with dynamic thresholds (Choudhury & Hahne 1998): a queue may hold reserve + alpha × free."""
+
+    kind: Literal["shared"] = "shared"
+    size: PositiveSize = "32MB"
+    """The pool."""
+    alpha: Annotated[float, Field(gt=0, le=1e6)] = 8.0
+    """Threshold factor: what part of the free memory one queue may take."""
+    reserve: Size = "0B"
+    """Guaranteed to each queue."""
+    cell: PositiveSize = "1B"
+    """Memory is given in multiples of it; 1B counts exact bytes."""
+
+
+Buffer = Annotated[StaticBuffer | SharedBuffer, Field(discriminator="kind"), default_kind("shared")]
+
+
+class TailDrop(Model):
+    """Accept while there is room."""
+
+    kind: Literal["tail-drop"] = "tail-drop"
+
+
+class Step(Model):
+    """Mark while the queue is longer than a threshold (RFC 8257's K); drop what is not ECN-capable."""
+
+    kind: Literal["step"] = "step"
+    threshold: Depth
+    """K: the queue length above which packets are marked."""
+
+
+class Red(Model):
+    """Random early detection (Floyd & Jacobson 1993)."""
+
+    kind: Literal["red"] = "red"
+    min: Depth
+    """Average queue length below which nothing happens."""
+    max: Depth
+    """Average queue length from which every packet is marked or dropped; with `gentle`, from twice this."""
+    max_p: Annotated[float, Field(gt=0, le=1)] = 0.1
+    """Probability reached at `max`."""
+    weight: Annotated[float, Field(gt=0, le=1)] = 0.002
+    """Weight of a new sample in the average; 1 takes the length as it is."""
+    gentle: bool = True
+    """Rise from `max_p` to 1 between `max` and twice `max`."""
+    ecn: bool = True
+    """Mark ECN-capable packets instead of dropping them."""
+
+    @field_validator("max")
+    @classmethod
+    def _above_min(cls, text: str, info: ValidationInfo) -> str:
+        if "min" not in info.data:
+            return text
+        least: str = info.data["min"]
+        (unit, low), (other, high) = (next(iter(parse_depth(t).items())) for t in (least, text))
+        if unit != other:
+            raise ValueError(f"min is {least} and max {text}: both are in bytes or both in packets")
+        if high < low:
+            raise ValueError(f"max is {text}, below min ({least}): max must be at least min")
+        return text
+
+
+Queue = Annotated[TailDrop | Step | Red, Field(discriminator="kind"), default_kind("tail-drop")]
+
+
+class Fifo(Model):
+    """One queue for all classes."""
+
+    kind: Literal["fifo"] = "fifo"
+
+
+class Ets(Model):
+    """802.1Qaz: strict classes first, highest first; the others share by deficit round robin."""
+
+    kind: Literal["ets"] = "ets"
+    strict: list[TrafficClass] = []
+    """Classes served before all others."""
+    weights: dict[ClassKey, Annotated[int, Field(ge=1, le=10_000)]] = {}
+    """Shares of the other classes; 1 where nothing is said."""
+
+    @field_validator("strict")
+    @classmethod
+    def _once(cls, strict: list[int]) -> list[int]:
+        for c in strict:
+            if strict.count(c) > 1:
+                raise ValueError(f"class {c} is there twice")
+        return strict
+
+    @field_validator("weights")
+    @classmethod
+    def _not_strict(cls, weights: dict[int, int], info: ValidationInfo) -> dict[int, int]:
+        for c in info.data.get("strict", []):
+            if c in weights:
+                raise ValueError(f"class {c} is strict and has a weight: it can't be both")
+        return weights
+
+
+Scheduler = Annotated[Fifo | Ets, Field(discriminator="kind"), default_kind("fifo")]
+
+
+class Switch(Model):
+    """A switch's settings."""
+
+    buffer: Buffer = SharedBuffer()
+    """Where packets wait."""
+    queue: Queue = TailDrop()
+    """What happens on entering a queue."""
+    class_queues: dict[ClassKey, Queue] = {}
+    """Queues of single classes (0–7) where they differ from `queue`."""
+    scheduler: Scheduler = Fifo()
+    """Which queue of a port is served next."""
+
+
+class SwitchOverride(Override):
+    """What is different on some switches: laid over `switch`."""
+
+    model_config = ConfigDict(json_schema_extra={"x-partial": "Switch"})
+
+    match: str
+    """Which switches: a name, a pattern like `spine*`, a range like `leaf[0-3]`."""

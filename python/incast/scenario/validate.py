@@ -1,0 +1,108 @@
+"""From a document to a scenario: the models' checks, and their findings in people's words.
+
+What needs the cluster or other files (a host that doesn't exist, a trace) is checked by `incast.resolve`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from incast.document import Loc, Node, dotted
+from incast.errors import Problem, ScenarioError
+from incast.hints import allowed, unknown
+from incast.scenario.model import Scenario
+from incast.schema import follow
+
+_TYPES = {
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "string_type": "a text",
+}
+
+
+def validate(document: Node) -> Scenario:
+    """The scenario that the document describes; all problems together otherwise."""
+    try:
+        return Scenario.model_validate(document.plain())
+    except ValidationError as error:
+        raise ScenarioError(problems(error, document)) from None
+
+
+def problems(
+    error: ValidationError, document: Node, schema_at: Loc = (), place_at: Loc = ()
+) -> list[Problem]:
+    """What pydantic found, with the places in the document.
+
+    Where only a part was checked, its model is found at `schema_at` and its text at `place_at`.
+    """
+    found = []
+    for detail in error.errors(include_url=False):
+        where, schema = follow((*schema_at, *detail["loc"]))
+        place = (*place_at, *where[len(schema_at) :])
+        mark = document.locate(place)
+        message = _message(detail, (*schema_at, *detail["loc"]), schema)
+        found.append(Problem(message, dotted(place), mark.file, mark.line))
+    return found
+
+
+def _message(detail: ErrorDetails, loc: Loc, schema: dict[str, Any]) -> str:
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "missing":
+        return f"is required{_about(schema)}"
+    if kind == "extra_forbidden":
+        _, around = follow(loc[:-1])
+        return unknown("a field here", str(loc[-1]), around.get("properties", {}))
+    if kind == "union_tag_invalid":
+        return unknown("a kind", str(context["tag"]), _listed(str(context["expected_tags"])))
+    if kind == "union_tag_not_found":
+        return f"kind is required. Allowed: {allowed(schema['discriminator']['mapping'])}"
+    if kind == "literal_error":
+        return unknown("allowed", _shown(value), _listed(str(context["expected"])))
+    if kind in _TYPES:
+        return f"expected {_TYPES[kind]}, not {_shown(value)}{_yes_no(kind, value)}"
+    rule = (
+        detail["msg"]
+        .removeprefix("Input ")
+        .replace("should be", "must be")
+        .replace("should have", "must have")
+    )
+    return f"{_shown(value)} is not allowed: {rule[0].lower()}{rule[1:]}"
+
+
+def _listed(text: str) -> list[str]:
+    """`'a', 'b' or 'c'` as a list."""
+    return [word.strip(" '") for word in text.replace(" or ", ", ").split(",")]
+
+
+def _about(schema: dict[str, Any]) -> str:
+    text = schema.get("description", "")
+    return f" ({text.rstrip('.').lower() if text[1:2].islower() else text.rstrip('.')})" if text else ""
+
+
+def _yes_no(kind: str, value: object) -> str:
+    if kind == "bool_type" and value in ("yes", "no", "on", "off"):
+        return f": write {'true' if value in ('yes', 'on') else 'false'}"
+    return ""
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return f"a list of {len(value)}" if len(value) > 3 else str(value)
+    if value is None:
+        return "nothing"
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"

@@ -1,0 +1,136 @@
+"""The JSON Schema of a scenario, for editors, and the way from an error's place to the field's schema.
+
+Made from the models. Overrides and choices are laid over a whole, so their schema is the whole's with
+nothing required. Source: JSON Schema 2020-12.
+"""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import Any, TypeAlias
+
+from incast.document import Loc
+from incast.scenario.model import Scenario
+
+Schema: TypeAlias = "dict[str, Any]"
+
+_PARTIAL = "Partial"
+
+
+@cache
+def models() -> Schema:
+    """The schema as the models give it."""
+    return Scenario.model_json_schema()
+
+
+def published() -> Schema:
+    """The schema that editors read."""
+    schema = copy.deepcopy(models())
+    defs: Schema = schema["$defs"]
+    partial = {_PARTIAL + name: _partial(each) for name, each in defs.items()}
+    partial[_PARTIAL + "Scenario"] = _partial({k: v for k, v in schema.items() if k != "$defs"})
+    defs |= partial
+    for name in ("SwitchOverride", "HostOverride"):
+        defs[name] = _override(defs[name], defs)
+    choice = {"$ref": f"#/$defs/{_PARTIAL}Scenario"}
+    schema["properties"]["choices"]["additionalProperties"] = choice
+    # Choices may use dotted paths as keys.
+    defs[_PARTIAL + "Scenario"] |= {"additionalProperties": False, "patternProperties": {r"\.": {}}}
+    defs[_PARTIAL + "Scenario"]["properties"].pop("choices")
+    _any_kind(schema)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "incast scenario"}
+    return head | {key: value for key, value in schema.items() if key != "title"}
+
+
+def _override(schema: Schema, defs: Schema) -> Schema:
+    whole = defs[_PARTIAL + schema.pop("x-partial")]
+    properties = schema["properties"] | whole["properties"]
+    return schema | {"properties": properties, "additionalProperties": False}
+
+
+def _partial(schema: Any) -> Any:
+    """The same with nothing required and every reference to a partial."""
+    if isinstance(schema, list):
+        return [_partial(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    changed = {}
+    for key, value in schema.items():
+        if key == "$ref":
+            changed[key] = value.replace("#/$defs/", f"#/$defs/{_PARTIAL}")
+        elif key in ("default", "required", "discriminator"):
+            continue
+        elif key == "properties":
+            changed[key] = {name: _partial(each) for name, each in value.items()}
+        else:
+            changed[key] = _partial(value)
+    if schema.get("type") == "array" and "$ref" in schema.get("items", {}) | _first(schema):
+        # A mapping over a list changes the entries that it names.
+        item = changed.pop("items")
+        rest = {key: changed.pop(key) for key in ("type", "minItems") if key in changed}
+        whole = {**rest, "items": schema["items"]}
+        changed["anyOf"] = [whole, {"type": "object", "additionalProperties": item}]
+    return changed
+
+
+def _first(schema: Schema) -> Schema:
+    options = schema.get("items", {}).get("oneOf") or [{}]
+    first: Schema = options[0]
+    return first
+
+
+def _any_kind(schema: Any) -> None:
+    """`kind` has defaults, so that several alternatives may hold."""
+    if isinstance(schema, dict):
+        if "oneOf" in schema:
+            schema["anyOf"] = schema.pop("oneOf")
+        schema.pop("discriminator", None)
+        for value in schema.values():
+            _any_kind(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            _any_kind(value)
+
+
+def follow(loc: Loc) -> tuple[Loc, Schema]:
+    """A place in pydantic's terms as a place in the document, and the schema that holds there.
+
+    Pydantic puts the kind of a tagged mapping into the place, and `[key]` behind a bad key.
+    """
+    schema: Schema = models()
+    place: list[str | int] = []
+    for step in loc:
+        schema = _without_null(_resolved(schema))
+        if step == "[key]":
+            break
+        if tagged := schema.get("discriminator"):
+            schema = _resolved({"$ref": tagged["mapping"].get(step, "#")})
+            if step in tagged["mapping"]:
+                continue
+        place.append(step)
+        schema = schema.get("items", {}) if isinstance(step, int) else _entry(schema, step)
+    return tuple(place), _without_null(_resolved(schema))
+
+
+def _entry(schema: Schema, name: str) -> Schema:
+    if name in schema.get("properties", {}):
+        found: Schema = schema["properties"][name]
+        return found
+    others = [schema.get("additionalProperties"), *schema.get("patternProperties", {}).values()]
+    return next((each for each in others if isinstance(each, dict)), {})
+
+
+def _resolved(schema: Schema) -> Schema:
+    while "$ref" in schema:
+        *_, name = schema["$ref"].split("/")
+        schema = models() if name == "#" else models()["$defs"][name]
+    return schema
+
+
+def _without_null(schema: Schema) -> Schema:
+    """The value's own schema where it may also be left out."""
+    options = [each for each in schema.get("anyOf", []) if each.get("type") != "null"]
+    if len(options) == 1 and len(options) < len(schema["anyOf"]):
+        return _resolved(options[0])
+    return schema

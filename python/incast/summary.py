@@ -1,0 +1,125 @@
+"""The figures of a run, computed from its tables: one fact, one place.
+
+Times are picoseconds, sizes bytes, rates bits a second, as in the tables.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from incast.errors import ResultError
+
+_GROUPED = ("coflows", "incast")
+_FINISHED = (pl.col("outcome") == "finished") & pl.col("end_ps").is_not_null()
+_FCT = pl.when(_FINISHED).then(pl.col("end_ps") - pl.col("start_ps"))
+
+
+def scan(folder: Path, table: str) -> pl.LazyFrame:
+    """The table of a run folder."""
+    parts = sorted((folder / table).glob("*.parquet"))
+    if not parts:
+        raise ResultError(f"{folder} has no table {table!r}")
+    return pl.scan_parquet(parts)
+
+
+def figures(folder: Path, end_ps: int) -> dict[str, Any]:
+    """All figures of the run in `folder`, which ended at `end_ps`."""
+    jobs = scan(folder, "jobs").with_columns(pl.col("job", "kind").cast(pl.String)).collect()
+    flows = scan(folder, "flows").with_columns(pl.col("job").cast(pl.String), fct=_FCT)
+    by_job = {row.pop("job"): row for row in _rows(flows.group_by("job").agg(*_FLOW_FIGURES))}
+    groups = _groups(flows, jobs.filter(pl.col("kind").is_in(_GROUPED))["job"].to_list())
+    by_group = {row.pop("job"): row for row in _rows(groups.group_by("job").agg(*_GROUP_FIGURES))}
+    asked = jobs.filter(pl.col("kind") != "background")
+    asked = asked if asked.height else jobs
+    return {
+        "done_ps": None if asked["end_ps"].has_nulls() else asked["end_ps"].max(),
+        "jobs": {
+            job["job"]: _job(job, by_job.get(job["job"], {}), by_group.get(job["job"], {}), end_ps)
+            for job in jobs.iter_rows(named=True)
+        },
+        "flows": _all_flows(flows.filter(pl.col("job").is_in(asked["job"].to_list())), groups),
+        "ports": _ports(folder),
+    }
+
+
+def _rows(frame: pl.LazyFrame) -> list[dict[str, Any]]:
+    return frame.collect().rows(named=True)
+
+
+def _quantile(column: str, part: float) -> pl.Expr:
+    return pl.col(column).quantile(part, "linear")
+
+
+_FLOW_FIGURES = (
+    pl.col("fct").mean().alias("mean"),
+    _quantile("fct", 0.5).alias("p50"),
+    _quantile("fct", 0.99).alias("p99"),
+    pl.col("fct").max().alias("max"),
+    (~_FINISHED).sum().alias("unfinished"),
+    pl.len().alias("count"),
+    pl.col("retransmits").sum(),
+    pl.col("timeouts").sum(),
+)
+
+
+_GROUP_FIGURES = (
+    pl.col("span").mean().alias("group_mean_ps"),
+    _quantile("span", 0.99).alias("group_p99_ps"),
+)
+
+
+def _groups(flows: pl.LazyFrame, jobs: list[str]) -> pl.LazyFrame:
+    """How long the groups of these jobs took (a coflow, a round), where all of a group's flows finished."""
+    span = (pl.col("end_ps").max() - pl.col("start_ps").min()).alias("span")
+    groups = flows.filter(pl.col("job").is_in(jobs)).group_by("job", "group")
+    return groups.agg(span, _FINISHED.all().alias("whole")).filter("whole")
+
+
+def _job(job: dict[str, Any], flows: dict[str, Any], groups: dict[str, Any], end_ps: int) -> dict[str, Any]:
+    end = job["end_ps"]
+    lasted = (end if end is not None else end_ps) - job["start_ps"]
+    return {
+        "kind": job["kind"],
+        "duration_ps": None if end is None else end - job["start_ps"],
+        "group_mean_ps": _whole(groups.get("group_mean_ps")),
+        "group_p99_ps": _whole(groups.get("group_p99_ps")),
+        "fct_mean_ps": _whole(flows.get("mean")),
+        "fct_p50_ps": _whole(flows.get("p50")),
+        "fct_p99_ps": _whole(flows.get("p99")),
+        "fct_max_ps": flows.get("max"),
+        "goodput_bps": job["bytes"] * 8 * 10**12 // lasted if lasted > 0 else None,
+        "bytes": job["bytes"],
+        "flows": job["flows"],
+        "unfinished": flows.get("unfinished", 0),
+        "retransmits": flows.get("retransmits", 0),
+        "timeouts": flows.get("timeouts", 0),
+    }
+
+
+def _all_flows(flows: pl.LazyFrame, groups: pl.LazyFrame) -> dict[str, Any]:
+    row = flows.select(*_FLOW_FIGURES).collect().row(0, named=True)
+    times = {f"{key}_ps": _whole(row.pop(key)) for key in ("mean", "p50", "p99", "max")}
+    group_mean = groups.select(pl.col("span").mean()).collect().item()
+    return {"group_mean_ps": _whole(group_mean), **times, **row}
+
+
+def _ports(folder: Path) -> dict[str, Any]:
+    ports = scan(folder, "ports").collect()
+    switches = ports.filter(pl.col("kind") == "switch")
+    longest = switches.sort("queue_max_bytes", "port", descending=[True, False]).head(1)
+    return {
+        "drops": int(ports["out_discards"].sum()),
+        "marks": int(ports["marks"].sum()),
+        "lost": int(ports["lost"].sum()) + int(ports["corrupted"].sum()),
+        "queue_max_bytes": int(longest["queue_max_bytes"].sum()),
+        "queue_max_port": longest["port"].cast(pl.String).item() if longest.height else None,
+        "wait_p99_ps": _whole(switches["wait_p99_ps"].max()),
+        "utilisation_max": switches["utilisation"].max(),
+    }
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else round(value)
