@@ -9,7 +9,7 @@ same numbers. Every flow is listed with its start, so nothing is left to either 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 Scenario = dict[str, Any]
@@ -27,8 +27,8 @@ PPP_FRAMING = {"overhead": 2, "min_payload": 0}
 
 
 @dataclass(frozen=True)
-class Tcp:
-    """What the cases vary in TCP; the rest is the same in all of them."""
+class Host:
+    """What the cases vary at a host; the rest is the same in all of them."""
 
     congestion: str = "dctcp"
     mtu: int = 1500
@@ -36,6 +36,7 @@ class Tcp:
     ack_every: int = 1
     sack: bool = True
     hystart: bool = False
+    nic_queue: int = AMPLE
 
 
 @dataclass(frozen=True)
@@ -54,16 +55,6 @@ class Flow:
     source: str
     target: str
     bytes: int
-
-
-@dataclass(frozen=True)
-class Case:
-    """A scenario, and the spine or core that each flow takes where there is a choice."""
-
-    name: str
-    scenario: Scenario
-    seed: int = 1
-    notes: dict[str, str] = field(default_factory=dict)
 
 
 def link(rate: int = 10 * GIGABIT, delay: int = MICROSECOND) -> dict[str, int]:
@@ -126,20 +117,20 @@ def scenario(
     topology: Scenario,
     flows: list[Flow],
     *,
-    tcp: Tcp | None = None,
+    host: Host | None = None,
     port: Port | None = None,
     seed: int = 1,
 ) -> Scenario:
     """A resolved scenario that replays `flows`."""
-    tcp = tcp or Tcp()
+    host = host or Host()
     port = port or Port()
     return {
         "name": name,
         "seed": seed,
         "topology": topology,
         "framing": PPP_FRAMING,
-        "switches": [{"pattern": "*", "config": switch(port)}],
-        "hosts": [{"pattern": "*", "config": host(tcp)}],
+        "switches": [{"pattern": "*", "config": switch_rule(port)}],
+        "hosts": [{"pattern": "*", "config": host_rule(host)}],
         "jobs": [
             {
                 "name": "flows",
@@ -165,7 +156,7 @@ def replay(flow: Flow) -> dict[str, Any]:
     }
 
 
-def switch(port: Port) -> dict[str, Any]:
+def switch_rule(port: Port) -> dict[str, Any]:
     """A switch with one queue a port."""
     queue: dict[str, Any] = {"kind": "tail-drop"}
     if port.threshold is not None:
@@ -178,27 +169,27 @@ def switch(port: Port) -> dict[str, Any]:
     }
 
 
-def host(tcp: Tcp) -> dict[str, Any]:
+def host_rule(host: Host) -> dict[str, Any]:
     """A host without limits of its own: TCP and the network decide alone."""
     return {
-        "mtu": tcp.mtu,
-        "nic_queue": AMPLE,
+        "mtu": host.mtu,
+        "nic_queue": host.nic_queue,
         "cores": 1,
         "disk": 100 * GIGABIT,
         "tcp": {
-            "congestion": tcp.congestion,
-            "ecn": "on" if tcp.congestion == "dctcp" else "off",
-            "sack": tcp.sack,
+            "congestion": host.congestion,
+            "ecn": "on" if host.congestion == "dctcp" else "off",
+            "sack": host.sack,
             "rack": False,
             "tail_loss_probe": False,
             "limited_transmit": True,
-            "timestamps": tcp.timestamps,
+            "timestamps": host.timestamps,
             "initial_window": 10,
-            "hystart": tcp.hystart,
+            "hystart": host.hystart,
             "rto_initial": {"fixed": SECOND},
             "rto_min": {"fixed": 10 * MILLISECOND},
             "rto_max": {"fixed": 60 * SECOND},
-            "ack_every": tcp.ack_every,
+            "ack_every": host.ack_every,
             "delayed_ack": MILLISECOND,
             "receive_buffer": AMPLE,
             "receive_buffer_max": AMPLE,
@@ -213,9 +204,7 @@ def incast(senders: int, bytes_a_sender: int, starts: list[int]) -> list[Flow]:
     return [Flow(starts[i], f"host{i + 1}", "host0", bytes_a_sender) for i in range(senders)]
 
 
-def permutation(
-    hosts: list[str], bytes_a_host: int, starts: list[int], rng: random.Random
-) -> list[Flow]:
+def permutation(hosts: list[str], bytes_a_host: int, starts: list[int], rng: random.Random) -> list[Flow]:
     """Every host sends to one other and receives from one other."""
     targets = hosts[:]
     while any(a == b for a, b in zip(hosts, targets, strict=True)):
@@ -225,11 +214,48 @@ def permutation(
             if targets[i] == name:
                 j = (i + 1) % len(hosts)
                 targets[i], targets[j] = targets[j], targets[i]
-    return [
-        Flow(at, a, b, bytes_a_host) for at, a, b in zip(starts, hosts, targets, strict=True)
-    ]
+    return [Flow(at, a, b, bytes_a_host) for at, a, b in zip(starts, hosts, targets, strict=True)]
 
 
 def jitter(count: int, width: int, rng: random.Random) -> list[int]:
     """Starts in whole nanoseconds, uniform over `width` ps."""
     return [rng.randrange(width // NANOSECOND) * NANOSECOND for _ in range(count)]
+
+
+#: What a sender leaves in its NIC's queue in the benchmarks: as Linux's TSQ, not a whole window.
+BENCH_HOST = Host(timestamps=True, nic_queue=64 << 10)
+JUMBO_HOST = Host(timestamps=True, nic_queue=64 << 10, mtu=9000)
+
+
+def bench_incast(bytes_a_sender: int, host: Host = BENCH_HOST) -> Scenario:
+    """32 hosts answer one at once."""
+    flows = incast(32, bytes_a_sender, [0] * 32)
+    return scenario("incast-32", single_switch(33), flows, host=host)
+
+
+def bench_leaf_spine(hosts: int, bytes_a_host: int) -> Scenario:
+    """A permutation over a leaf–spine without oversubscription: as many spines as hosts a leaf."""
+    a_leaf = 4 if hosts <= 16 else 8
+    topology = leaf_spine(hosts // a_leaf, a_leaf, a_leaf, link())
+    names = host_names(topology)
+    flows = permutation(names, bytes_a_host, [0] * hosts, random.Random(1))
+    return scenario(f"leaf-spine-{hosts}", topology, flows, host=BENCH_HOST)
+
+
+def bench_fan_in(flows: int) -> Scenario:
+    """`flows` hosts send 64 KiB each to one host, begun within 10 ms."""
+    starts = jitter(flows, 10 * MILLISECOND, random.Random(1))
+    return scenario(
+        f"fan-in-{flows}",
+        single_switch(flows + 1),
+        incast(flows, 64 << 10, starts),
+        host=BENCH_HOST,
+    )
+
+
+def bench_fat_tree(k: int, bytes_a_host: int) -> Scenario:
+    """A permutation over a fat tree."""
+    topology = fat_tree(k)
+    names = host_names(topology)
+    flows = permutation(names, bytes_a_host, [0] * len(names), random.Random(1))
+    return scenario(f"fat-tree-{len(names)}", topology, flows, host=BENCH_HOST)

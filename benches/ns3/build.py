@@ -31,7 +31,7 @@ WHEEL = "ns3==3.44.post0"
 MODULES = ("internet", "point-to-point", "traffic-control", "network", "core", "bridge", "stats")
 
 
-class Unavailable(Exception):
+class UnavailableError(Exception):
     """ns-3 can't be had here; the message says why."""
 
 
@@ -49,7 +49,7 @@ def optimised(*, install: bool = True) -> Ns3:
     library = out / "lib" / "libns3.37-monolib.so"
     if not library.exists():
         if not install:
-            raise Unavailable("no optimised ns-3 in .bench-cache: `python -m benches.ns3.build`")
+            raise UnavailableError("no optimised ns-3 in .bench-cache: `python -m benches.ns3.build`")
         build_source(fetch_source(), out)
     flags = ["-std=c++17", "-O3", "-DNDEBUG", f"-I{out}/include"]
     libraries = [f"-L{out}/lib", f"-Wl,-rpath,{out}/lib", "-lns3.37-monolib"]
@@ -64,7 +64,7 @@ def wheel(*, install: bool = True) -> Ns3:
         home = CACHE / "wheel" / "ns3"
         if not (home / "lib64").exists():
             if not install:
-                raise Unavailable(f"ns-3 is not installed: `pip install {WHEEL}`")
+                raise UnavailableError(f"ns-3 is not installed: `pip install {WHEEL}`")
             fetch_wheel(home.parent)
     # The wheel's headers hold asserts and logs, and so must the driver.
     flags = ["-std=c++20", "-O3", "-DNS3_ASSERT_ENABLE", "-DNS3_LOG_ENABLE"]
@@ -78,7 +78,7 @@ def best() -> Ns3:
     """The fastest ns-3 that can be had here."""
     try:
         return optimised()
-    except Unavailable as reason:
+    except UnavailableError as reason:
         print(f"no optimised ns-3: {reason}", file=sys.stderr)
         return wheel()
 
@@ -87,7 +87,7 @@ def compile_driver(kind: str, flags: list[str], libraries: list[str]) -> Path:
     """Compiles the driver unless this text was compiled with these flags before."""
     compiler = os.environ.get("CXX", "g++")
     if shutil.which(compiler) is None:
-        raise Unavailable(f"the driver program needs the C++ compiler {compiler}")
+        raise UnavailableError(f"the driver program needs the C++ compiler {compiler}")
     text = DRIVER.read_bytes() + " ".join([compiler, *flags, *libraries]).encode()
     driver = CACHE / f"driver-{kind}-{hashlib.sha256(text).hexdigest()[:12]}"
     if not driver.exists():
@@ -120,7 +120,7 @@ def fetch_wheel(to: Path) -> None:
 def fetch_source() -> Path:
     """The source tree of the distribution's package, without touching the system's own apt lists."""
     if shutil.which("apt-get") is None:
-        raise Unavailable("the source package needs apt-get")
+        raise UnavailableError("the source package needs apt-get")
     home = CACHE / "optimised"
     if found := list(home.glob("ns-allinone-3.37/ns-3.37")):
         return found[0]
@@ -138,18 +138,17 @@ def fetch_source() -> Path:
 
 def source_lines() -> str:
     """deb-src lines for the places that this machine already takes its packages from."""
-    form = "deb-src [signed-by=$(SIGNED_BY)] $(REPO_URI) $(RELEASE) $(COMPONENT)"
+    form = "deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)"
     targets = run(["apt-get", "indextargets", "--format", form, "Identifier: Packages"])
-    lines = [line.replace("[signed-by=$(SIGNED_BY)] ", "") for line in targets.splitlines()]
-    if not lines:
-        raise Unavailable("apt-get has no package lists: run `apt-get update` once")
-    return "\n".join(dict.fromkeys(lines)) + "\n"
+    if not targets:
+        raise UnavailableError("apt-get names no place that packages come from")
+    return "\n".join(dict.fromkeys(targets.splitlines())) + "\n"
 
 
 def build_source(source: Path, out: Path) -> None:
     """Compiles the modules that the driver needs into one library."""
     if shutil.which("cmake") is None:
-        raise Unavailable("the source package needs cmake")
+        raise UnavailableError("the source package needs cmake")
     off = ("PYTHON_BINDINGS", "VISUALIZER", "GSL", "GTK3", "SQLITE", "EMU", "TAP", "MPI")
     off += ("EXAMPLES", "TESTS", "ASSERT", "LOG", "WARNINGS", "WARNINGS_AS_ERRORS")
     build = out.with_name("build")
@@ -166,7 +165,7 @@ def run(command: list[str], cwd: Path | None = None) -> str:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     if done.returncode != 0:
         end = "\n".join((done.stdout + done.stderr).splitlines()[-15:])
-        raise Unavailable(f"`{' '.join(command[:4])} …` failed:\n{end}")
+        raise UnavailableError(f"`{' '.join(command[:4])} …` failed:\n{end}")
     return done.stdout
 
 

@@ -5,28 +5,43 @@
     link A B RATE DELAY              both ways, bits per second and ps
     flow START BYTES NODE NODE …     the nodes of its path, both hosts included
 
-The settings are those of the scenario. Two of ns-3's own stand beside them: `recovery` (rfc6675 is
-ns-3's TcpClassicRecovery, prr its TcpPrrRecovery) and `clock`, the granularity that RFC 6298 calls G.
+The settings are those of the scenario. Three of ns-3's own stand beside them: `recovery` (rfc6675 is
+ns-3's TcpClassicRecovery, prr its TcpPrrRecovery), `clock`, the granularity that RFC 6298 calls G, and
+`congestion dctcp-rfc8257`, the driver's own DCTCP (see there) in place of ns-3's.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 Scenario = dict[str, Any]
-Spines = dict[tuple[str, str], int]
 
 IPV4_AND_TCP = 40
 TIMESTAMPS = 12
 MILLISECOND = 1_000_000_000
 
 
-def write(scenario: Scenario, *, recovery: str = "rfc6675", count_segments: bool = True) -> str:
+@dataclass(frozen=True)
+class Model:
+    """What ns-3 lets one choose and the scenario doesn't."""
+
+    recovery: str = "rfc6675"
+    dctcp: str = "dctcp-rfc8257"
+    count_segments: bool = True
+
+
+#: ns-3 set to the same rules as ours.
+DIFFERENTIAL = Model()
+#: ns-3 as it comes, for measuring its cost.
+STOCK = Model(recovery="prr", dctcp="dctcp", count_segments=False)
+
+
+def write(scenario: Scenario, model: Model = DIFFERENTIAL) -> str:
     """The text of a case file."""
     hosts, switches, links, path = graph(scenario["topology"])
     number = {name: i for i, name in enumerate(hosts + switches)}
-    lines = [f"set {key} {value}" for key, value in settings(scenario, recovery).items()]
-    lines.append(f"set count_segments {int(count_segments)}")
+    lines = [f"set {key} {value}" for key, value in settings(scenario, model).items()]
     lines.append(f"nodes {len(hosts)} {len(switches)}")
     for a, b, spec in links:
         lines.append(f"link {number[a]} {number[b]} {spec['rate']} {spec['delay']}")
@@ -37,7 +52,7 @@ def write(scenario: Scenario, *, recovery: str = "rfc6675", count_segments: bool
     return "\n".join(lines) + "\n"
 
 
-def settings(scenario: Scenario, recovery: str) -> dict[str, Any]:
+def settings(scenario: Scenario, model: Model) -> dict[str, Any]:
     """TCP's and the queue's settings; one rule for all hosts and one for all switches."""
     (host_rule,) = scenario["hosts"]
     (switch_rule,) = scenario["switches"]
@@ -46,8 +61,9 @@ def settings(scenario: Scenario, recovery: str) -> dict[str, Any]:
     # Both mark a packet that finds more than K waiting; the driver counts from K + 1 on.
     mark = queue["threshold"]["packets"] + 1 if queue["kind"] == "step" else 0
     return {
-        "congestion": tcp["congestion"],
-        "recovery": recovery,
+        "congestion": model.dctcp if tcp["congestion"] == "dctcp" else tcp["congestion"],
+        "recovery": model.recovery,
+        "count_segments": int(model.count_segments),
         "ecn": int(tcp["ecn"] == "on"),
         "segment": host["mtu"] - IPV4_AND_TCP - TIMESTAMPS * tcp["timestamps"],
         "initial_window": tcp["initial_window"],
@@ -81,12 +97,14 @@ def graph(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:
 
 
 def single_switch(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:
+    """Every host on one switch."""
     hosts = [f"host{i}" for i in range(topology["hosts"])]
     links = [(name, "switch0", topology["host_link"]) for name in hosts]
     return hosts, ["switch0"], links, lambda a, b: [a, "switch0", b]
 
 
 def dumbbell(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:
+    """Hosts on either side of a link."""
     left = [f"left{i}" for i in range(topology["left"])]
     right = [f"right{i}" for i in range(topology["right"])]
     links = [(name, "switch0", topology["host_link"]) for name in left]

@@ -255,6 +255,48 @@ class PathRoutingHelper : public Ipv4RoutingHelper
     }
 };
 
+/// DCTCP as RFC 8257 has it where ns-3's differs: a loss halves the window (section 3.4), and no
+/// reduction goes below two segments (RFC 5681, equation 4). Without the second, ns-3's window can fall
+/// below one segment, and the flow stands still until the retransmission timer.
+class TcpDctcpRfc8257 : public TcpDctcp
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId tid = TypeId("TcpDctcpRfc8257")
+                                .SetParent<TcpDctcp>()
+                                .AddConstructor<TcpDctcpRfc8257>();
+        return tid;
+    }
+
+    uint32_t GetSsThresh(Ptr<const TcpSocketState> state, uint32_t inFlight) override
+    {
+        uint32_t threshold = m_loss ? inFlight / 2 : TcpDctcp::GetSsThresh(state, inFlight);
+        m_loss = false;
+        return std::max(threshold, 2 * state->m_segmentSize);
+    }
+
+    // Called before GetSsThresh when fast recovery begins, after it on a timeout.
+    void CongestionStateSet(Ptr<TcpSocketState> state, TcpSocketState::TcpCongState_t next) override
+    {
+        m_loss = next == TcpSocketState::CA_RECOVERY;
+        if (next == TcpSocketState::CA_LOSS && state->m_congState != TcpSocketState::CA_LOSS)
+        {
+            state->m_ssThresh = std::max(state->m_cWnd.Get() / 2, 2 * state->m_segmentSize);
+        }
+    }
+
+    Ptr<TcpCongestionOps> Fork() override
+    {
+        return CopyObject<TcpDctcpRfc8257>(this);
+    }
+
+  private:
+    bool m_loss = false;
+};
+
+NS_OBJECT_ENSURE_REGISTERED(TcpDctcpRfc8257);
+
 /// The case as ns-3 objects, and what is counted while it runs.
 class Run
 {
@@ -328,7 +370,8 @@ class Run
     {
         const std::map<std::string, std::string> types = {{"reno", "ns3::TcpNewReno"},
                                                           {"cubic", "ns3::TcpCubic"},
-                                                          {"dctcp", "ns3::TcpDctcp"}};
+                                                          {"dctcp", "ns3::TcpDctcp"},
+                                                          {"dctcp-rfc8257", "TcpDctcpRfc8257"}};
         const std::map<std::string, std::string> recoveries = {
             {"rfc6675", "ns3::TcpClassicRecovery"},
             {"prr", "ns3::TcpPrrRecovery"}};

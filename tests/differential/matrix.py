@@ -1,8 +1,8 @@
 """The settings in which both simulators are compared.
 
-Four networks, with and without loss, under each congestion control. Starts are drawn at random for each seed, so that the means
-are over many interleavings: with loss, one packet more or less decides whether a flow waits for a
-timeout, and a single run says little.
+Four networks, with and without loss, under each congestion control. Starts are drawn at random for
+each seed, so that the means are over many interleavings: with loss, one packet more or less decides
+whether a flow waits for a timeout, and a single run says little.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benches import cases
-from benches.cases import GIGABIT, MICROSECOND, Flow, Port, Scenario, Tcp
+from benches.cases import GIGABIT, MICROSECOND, Flow, Host, Port, Scenario
 
 #: NewReno's recovery (RFC 6582) is what remains of Reno without SACK.
 CONTROLS = {
-    "newreno": Tcp(congestion="reno", sack=False),
-    "reno": Tcp(congestion="reno"),
-    "cubic": Tcp(congestion="cubic"),
-    "dctcp": Tcp(congestion="dctcp"),
+    "newreno": Host(congestion="reno", sack=False),
+    "reno": Host(congestion="reno"),
+    "cubic": Host(congestion="cubic"),
+    "dctcp": Host(congestion="dctcp"),
 }
 
 
@@ -44,7 +44,7 @@ class Setting:
             f"{self.name}-{control}-{seed}",
             self.topology,
             self.flows(rng),
-            tcp=CONTROLS[control],
+            host=CONTROLS[control],
             port=port,
             seed=seed,
         )
@@ -85,10 +85,6 @@ SETTINGS = (
     Setting("dumbbell-ample", DUMBBELL, across(8, 1_000_000, 200 * MICROSECOND), 20_000, 5),
     Setting("incast-4", cases.single_switch(5), incast(4, 1_000_000, 50 * MICROSECOND), 256, 40),
     Setting("incast-32", cases.single_switch(33), incast(32, 256_000, 50 * MICROSECOND), 256, 40),
-    Setting(
-        "incast-32-ample", cases.single_switch(33), incast(32, 64_000, 50 * MICROSECOND), 20_000, 5
-    ),
-    Setting(
-        "leaf-spine", LEAF_SPINE, permutation(LEAF_SPINE, 1_000_000, 100 * MICROSECOND), 256, 40
-    ),
+    Setting("incast-32-ample", cases.single_switch(33), incast(32, 64_000, 50 * MICROSECOND), 20_000, 5),
+    Setting("leaf-spine", LEAF_SPINE, permutation(LEAF_SPINE, 1_000_000, 100 * MICROSECOND), 256, 40),
 )

@@ -17,7 +17,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import figures
 import matrix
-
 from benches.ns3 import build, case_file, simulate
 
 REFERENCE = Path(__file__).with_name("reference.json")

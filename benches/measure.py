@@ -1,0 +1,55 @@
+"""What one run of a program costs: CPU time, peak memory, instructions."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one process, start-up included."""
+
+    cpu_s: float
+    rss_kib: int
+    output: dict[str, Any]
+
+
+def run(command: list[str]) -> Cost:
+    """Runs a command that prints JSON."""
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen(command, stdout=out)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+        out.seek(0)
+        text = out.read()
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss, json.loads(text))
+
+
+def have_callgrind() -> bool:
+    """Whether instructions can be counted."""
+    return shutil.which("valgrind") is not None
+
+
+def instructions(command: list[str]) -> tuple[int, dict[str, Any]]:
+    """Instructions that a command executes, and what it printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        tool = ["valgrind", "--tool=callgrind", f"--log-file={log}"]
+        tool.append(f"--callgrind-out-file={folder}/out")
+        done = subprocess.run(tool + command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)} under callgrind: {done.stderr.strip()}")
+        collected = re.search(r"Collected\s*:\s*(\d+)", log.read_text())
+    if collected is None:
+        raise RuntimeError("callgrind did not say how many instructions it counted")
+    return int(collected[1]), json.loads(done.stdout)

@@ -1,0 +1,300 @@
+"""The benchmarks: the same work in this simulator and in ns-3, on this machine, in one table.
+
+    python -m benches.run [--name NAME] [--only WORD]
+
+Every row of the table is a line of bench/results.jsonl. With a name, the run is kept in
+bench/NAME.json, from which `python -m benches.report NAME` writes docs/benchmarks.md.
+
+Cost is CPU time and instructions, never wall time: the machine may be busy. Instructions are counted by
+callgrind on two sizes of the same case, and the difference is divided by the difference in
+packet-hops, so that start-up and set-up do not count. A packet-hop is a packet put on a link.
+ns-3 carries less data where a case would take it minutes: what is compared is the cost a hop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benches import cases, measure, ours
+from benches.cases import Scenario
+from benches.ns3 import build, case_file
+
+ROOT = Path(__file__).resolve().parents[1]
+BENCH = ROOT / "bench"
+COMMAND = "make bench"
+MEGABYTE = 1_000_000
+KILOBYTE = 1_000
+
+INSTRUCTIONS_A_HOP = 400.0
+TIMES_NS3 = 100.0
+SCALING = 1.5
+REPETITIONS = 3
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A case in the sizes that each measurement takes."""
+
+    name: str
+    make: Callable[[int], Scenario]
+    #: What is timed, ours and ns-3's.
+    size: int
+    peer_size: int
+    #: The two sizes that callgrind counts, ours and ns-3's.
+    counted: tuple[int, int]
+    peer_counted: tuple[int, int]
+    #: Peak memory of htsim on this work in MB, measured once on a machine of two cores.
+    htsim_mb: float
+
+
+BENCHES = (
+    Bench(
+        "incast-32, 1500 B, 10 MB",
+        cases.bench_incast,
+        *(10 * MEGABYTE, 2 * MEGABYTE),
+        (250 * KILOBYTE, 500 * KILOBYTE),
+        (50 * KILOBYTE, 100 * KILOBYTE),
+        4,
+    ),
+    Bench(
+        "incast-32, 9000 B, 10 MB",
+        lambda size: cases.bench_incast(size, cases.JUMBO_HOST),
+        *(10 * MEGABYTE, 10 * MEGABYTE),
+        (1500 * KILOBYTE, 3 * MEGABYTE),
+        (300 * KILOBYTE, 600 * KILOBYTE),
+        4,
+    ),
+    Bench(
+        "permutation, leaf-spine of 16 hosts, 10 MB",
+        lambda size: cases.bench_leaf_spine(16, size),
+        *(10 * MEGABYTE, 2 * MEGABYTE),
+        (250 * KILOBYTE, 500 * KILOBYTE),
+        (50 * KILOBYTE, 100 * KILOBYTE),
+        4,
+    ),
+    Bench(
+        "permutation, leaf-spine of 128 hosts, 10 MB",
+        lambda size: cases.bench_leaf_spine(128, size),
+        *(10 * MEGABYTE, MEGABYTE // 2),
+        (50 * KILOBYTE, 100 * KILOBYTE),
+        (10 * KILOBYTE, 20 * KILOBYTE),
+        7,
+    ),
+    Bench(
+        "1000 flows of 64 KiB into one host",
+        cases.bench_fan_in,
+        *(1000, 1000),
+        (500, 1000),
+        (50, 100),
+        5,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A fat tree, and the sizes of a flow between which the cost of a hop is taken."""
+
+    k: int
+    timed: tuple[int, int]
+    counted: tuple[int, int]
+
+    @property
+    def hosts(self) -> int:
+        """Al-Fares et al. 2008."""
+        return self.k**3 // 4
+
+    def make(self, size: int) -> Scenario:
+        """The permutation."""
+        return cases.bench_fat_tree(self.k, size)
+
+
+FAT_TREES = (
+    Tree(8, (500 * KILOBYTE, 4 * MEGABYTE), (50 * KILOBYTE, 100 * KILOBYTE)),
+    Tree(16, (250 * KILOBYTE, MEGABYTE), (20 * KILOBYTE, 40 * KILOBYTE)),
+    Tree(32, (50 * KILOBYTE, 200 * KILOBYTE), (5 * KILOBYTE, 10 * KILOBYTE)),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table and of bench/results.jsonl."""
+
+    bench: str
+    case: str
+    metric: str
+    unit: str
+    ours: float
+    peer: float | None = None
+    peer_name: str | None = None
+    ratio: float | None = None
+    target: float | None = None
+    met: bool | None = None
+    command: str = COMMAND
+
+    def text(self) -> str:
+        """For the terminal."""
+        peer = "–" if self.peer is None else number(self.peer)
+        ratio = "–" if self.ratio is None else f"{self.ratio:.2f}"
+        verdict = {None: "", True: "met", False: "MISSED"}[self.met]
+        target = "" if self.target is None else number(self.target)
+        return line(self.case, self.metric, number(self.ours), peer, ratio, target) + f" {verdict}"
+
+
+def line(case: str, metric: str, mine: str, peer: str, ratio: str, target: str) -> str:
+    """One line of the table."""
+    return f"{case:44} {metric:28} {mine:>12} {peer:>12} {ratio:>9} {target:>8}"
+
+
+def megabytes(kib: int) -> float:
+    """Of kibibytes, as the kernel counts them."""
+    return kib * 1024 / 1e6
+
+
+def number(value: float) -> str:
+    """Three significant digits, thousands apart."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+class Programs:
+    """The two programs, and the files that they read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.ours = ours.binary()
+        self.ns3 = build.best()
+        self.folder = folder
+
+    def our_command(self, scenario: Scenario) -> list[str]:
+        """Without a folder for results: the simulation alone."""
+        file = self.folder / "scenario.json"
+        file.write_text(json.dumps(scenario))
+        return [str(self.ours), str(file)]
+
+    def ns3_command(self, scenario: Scenario) -> list[str]:
+        """ns-3 as it comes."""
+        file = self.folder / "case"
+        file.write_text(case_file.write(scenario, case_file.STOCK))
+        return [str(self.ns3.driver), str(file)]
+
+
+Command = Callable[[Scenario], list[str]]
+
+
+def timed(command: list[str]) -> measure.Cost:
+    """The run of median CPU time."""
+    runs = [measure.run(command) for _ in range(REPETITIONS)]
+    return sorted(runs, key=lambda cost: cost.cpu_s)[REPETITIONS // 2]
+
+
+def instructions_a_hop(command: Command, make: Callable[[int], Scenario], sizes: tuple[int, int]) -> float:
+    """The slope between two sizes."""
+    small, large = (measure.instructions(command(make(size))) for size in sizes)
+    return (large[0] - small[0]) / (large[1]["packet_hops"] - small[1]["packet_hops"])
+
+
+def against_ns3(programs: Programs, bench: Bench) -> Iterator[Row]:
+    """The rows of one case."""
+    mine = timed(programs.our_command(bench.make(bench.size)))
+    peer = measure.run(programs.ns3_command(bench.make(bench.peer_size)))
+
+    def row(metric: str, unit: str, value: float, other: float | None, **more: Any) -> Row:
+        ratio = value / other if other else None
+        peer = {"peer": other, "peer_name": programs.ns3.name, "ratio": ratio}
+        return Row("ns-3", bench.name, metric, unit, value, **peer, **more)
+
+    rate = mine.output["packet_hops"] / mine.cpu_s
+    # Only Simulator::Run, without the set-up of the case: to ns-3's advantage.
+    peer_rate = peer.output["packet_hops"] / peer.output["cpu_s"]
+    verdict = {"target": TIMES_NS3, "met": rate >= TIMES_NS3 * peer_rate}
+    yield row("packet-hops per CPU second", "1/s", rate, peer_rate, **verdict)
+    if measure.have_callgrind():
+        slope = instructions_a_hop(programs.our_command, bench.make, bench.counted)
+        peer_slope = instructions_a_hop(programs.ns3_command, bench.make, bench.peer_counted)
+        verdict = {"target": INSTRUCTIONS_A_HOP, "met": slope <= INSTRUCTIONS_A_HOP}
+        yield row("instructions a packet-hop", "1", slope, peer_slope, **verdict)
+    events = mine.output["events"] / mine.output["packet_hops"]
+    yield row("events a packet-hop", "1", events, peer.output["events"] / peer.output["packet_hops"])
+    memory = megabytes(mine.rss_kib)
+    peer_memory = megabytes(peer.output["rss_kib"]) if bench.size == bench.peer_size else None
+    verdict = {"target": bench.htsim_mb, "met": memory <= bench.htsim_mb}
+    yield row("peak memory", "MB", memory, peer_memory, **verdict)
+
+
+def scaling(programs: Programs) -> Iterator[Row]:
+    """Cost a packet-hop of a permutation over larger and larger fat trees; ours alone."""
+    base: dict[str, float] = {}
+    for tree in FAT_TREES:
+        name = f"permutation, fat tree of {tree.hosts} hosts"
+        small, large = (timed(programs.our_command(tree.make(size))) for size in tree.timed)
+        hops = large.output["packet_hops"] - small.output["packet_hops"]
+        costs = {"CPU time a packet-hop": ((large.cpu_s - small.cpu_s) / hops * 1e9, "ns")}
+        if measure.have_callgrind():
+            slope = instructions_a_hop(programs.our_command, tree.make, tree.counted)
+            costs["instructions a packet-hop"] = (slope, "1")
+        for metric, (value, unit) in costs.items():
+            ratio = value / base.setdefault(metric, value)
+            peer = {"peer": base[metric], "peer_name": "128 hosts", "ratio": ratio}
+            verdict = {"target": SCALING, "met": ratio <= SCALING}
+            yield Row("scaling", name, metric, unit, value, **peer, **verdict)
+        yield Row("scaling", name, "peak memory", "MB", megabytes(large.rss_kib))
+
+
+def machine() -> dict[str, str]:
+    """What the figures were measured on."""
+    model = "unknown processor"
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = [text for text in info.read_text().splitlines() if text.startswith("model name")]
+        names = [text.split(":", 1)[1].strip() for text in lines]
+        model = f"{len(names)} × {names[0]}" if names else model
+    return {"processor": model, "system": f"{platform.system()} {platform.release()}"}
+
+
+def keep(rows: list[Row], name: str | None, ns3: str) -> None:
+    """Writes results.jsonl and, for a named run, its file."""
+    BENCH.mkdir(exist_ok=True)
+    with (BENCH / "results.jsonl").open("a") as results:
+        results.writelines(json.dumps(asdict(row)) + "\n" for row in rows)
+    if name:
+        when = datetime.now(UTC).date().isoformat()
+        text = {
+            "name": name,
+            "date": when,
+            "machine": machine(),
+            "ns3": ns3,
+            "rows": [asdict(row) for row in rows],
+        }
+        (BENCH / f"{name}.json").write_text(json.dumps(text, indent=1) + "\n")
+
+
+def main() -> None:
+    """Measures, prints and keeps."""
+    parser = argparse.ArgumentParser(description="Side by side with ns-3.")
+    parser.add_argument("--name", help="keep the run as bench/NAME.json")
+    parser.add_argument("--only", default="", help="only cases whose name holds this word")
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        programs = Programs(Path(folder))
+        print(f"peer: {programs.ns3.name}\n")
+        print(line("case", "metric", "ours", "peer", "ratio", "target"))
+        sources = [against_ns3(programs, bench) for bench in BENCHES if options.only in bench.name]
+        if options.only in "scaling":
+            sources.append(scaling(programs))
+        for source in sources:
+            for row in source:
+                print(row.text(), flush=True)
+                rows.append(row)
+    keep(rows, options.name, programs.ns3.name)
+
+
+if __name__ == "__main__":
+    main()

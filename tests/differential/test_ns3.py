@@ -1,0 +1,93 @@
+"""Ours against ns-3: flow completion times, goodput, drops and marks.
+
+reference.json holds ns-3's figures, with its version and the command that made them, so the comparison
+runs where ns-3 is not installed. Where it is (`pip install ns3==3.44.post0` and a C++ compiler), a few
+settings are run again, to see that the recorded figures are still what ns-3 says.
+
+What is further apart than the tolerance is listed in KNOWN with the section of docs/validation/ns3.md that
+names the difference of the models behind it; a figure of the list that comes within the tolerance fails
+too, so the list can't rot.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import figures
+import matrix
+import pytest
+import record
+from benches import ours
+from benches.ns3 import build, simulate
+
+REFERENCE = json.loads(record.REFERENCE.read_text())
+VALIDATION = Path(__file__).resolve().parents[2] / "docs" / "validation" / "ns3.md"
+PAIRS = [(setting, control) for setting in matrix.SETTINGS for control in matrix.CONTROLS]
+#: A mean of fewer drops or marks a run says nothing as a ratio.
+FEW = 5
+
+#: (setting/control, figure): the heading in docs/validation/ns3.md that explains it.
+KNOWN: dict[tuple[str, str], str] = {}
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    if shutil.which("cargo") is None:
+        pytest.skip("needs cargo to build the simulator")
+    return ours.binary()
+
+
+def key(setting: matrix.Setting, control: str) -> str:
+    return f"{setting.name}/{control}"
+
+
+@pytest.mark.parametrize(("setting", "control"), PAIRS, ids=[key(*pair) for pair in PAIRS])
+def test_ours_is_within_the_tolerance_of_ns3(setting: matrix.Setting, control: str, program: Path) -> None:
+    reference = REFERENCE["settings"][key(setting, control)]
+    assert reference["cases"] == record.digest(setting, control), f"run `{record.COMMAND}` again"
+    runs = [ours.run(program, scenario) for scenario in record.scenarios(setting, control)]
+    apart = differences(figures.of_runs(runs), reference["figures"])
+    explained = {figure for place, figure in KNOWN if place == key(setting, control)}
+    assert set(apart) == explained, "\n".join(apart.values()) or f"no longer apart: {explained}"
+
+
+def differences(mine: dict[str, float], peer: dict[str, float]) -> dict[str, str]:
+    """What is further apart than allowed, said in words."""
+    apart = {}
+    for figure, allowed in figures.TOLERANCE.items():
+        value, other = mine[figure], peer[figure]
+        scale = max(other, FEW) if figure in ("drops", "marks") else other
+        if abs(value - other) > allowed * scale:
+            apart[figure] = f"{figure}: {value:.5g} is {(value - other) / scale:+.1%} from ns-3's {other:.5g}"
+    return apart
+
+
+@pytest.mark.parametrize("heading", sorted(set(KNOWN.values())))
+def test_each_explanation_is_written(heading: str) -> None:
+    assert f"# {heading}\n" in VALIDATION.read_text()
+
+
+@pytest.mark.parametrize("control", matrix.CONTROLS)
+def test_ns3_still_says_what_is_recorded(control: str) -> None:
+    try:
+        ns3 = build.wheel(install=False)
+    except build.UnavailableError as reason:
+        pytest.skip(str(reason))
+    setting = next(s for s in matrix.SETTINGS if s.name == "incast-4")
+    again: dict[str, Any] = record.record(ns3, setting, control)
+    assert again == REFERENCE["settings"][key(setting, control)]
+    assert ns3.name == REFERENCE["simulator"]
+
+
+def test_a_run_without_loss_sends_no_segment_twice() -> None:
+    try:
+        ns3 = build.wheel(install=False)
+    except build.UnavailableError as reason:
+        pytest.skip(str(reason))
+    setting = next(s for s in matrix.SETTINGS if s.name == "incast-32-ample")
+    run = simulate.run(ns3, setting.scenario("reno", 0))
+    assert run["drops"] == 0
+    assert {flow["segments"] for flow in run["flows"]} == {-(-64_000 // 1460)}
