@@ -7,3 +7,9 @@
 //! 3. [`tcp::Connection::poll_transmit`] until `None`, or until the driver's own queue is full:
 //!    asking again later is always allowed;
 //! 4. [`tcp::Connection::poll_timer`] once: when to call `handle_timer` next.
+
+mod cc;
+pub mod tcp;
+
+/// Bytes of an IPv4 and a UDP header: all that UDP needs from here.
+pub const UDP_HEADERS: u32 = 28;

@@ -1,0 +1,170 @@
+//! Congestion control: how the window grows and how far it shrinks.
+//!
+//! Loss detection and retransmission are not here: the connection says what happened (`on_ack`,
+//! `reduce`, `on_timeout`) and reads `cwnd` and `ssthresh`. A rate-based control (BBR) gets what it needs
+//! through [`Ack`] and may set [`Window::pacing`].
+//! Source: RFC 5681 for what is common to all.
+
+mod cubic;
+mod dctcp;
+mod hystart;
+mod reno;
+
+use crate::tcp::{Config, Congestion};
+use cubic::Cubic;
+use dctcp::Dctcp;
+use hystart::HyStart;
+use reno::Reno;
+use units::Time;
+
+/// What every algorithm reads and writes, in bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub cwnd: u64,
+    pub ssthresh: u64,
+    pub mss: u64,
+}
+
+/// An acknowledgement of new data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack {
+    pub now: Time,
+    /// Bytes newly known to be delivered, cumulatively or by SACK.
+    pub delivered: u64,
+    /// Bytes by which the cumulative acknowledgement moved.
+    pub advanced: u64,
+    /// It carried ECE.
+    pub ece: bool,
+    /// First offset not acknowledged, after this one.
+    pub una: u64,
+    /// First offset not sent.
+    pub nxt: u64,
+    /// The round-trip sample it gave; zero for none.
+    pub rtt: Time,
+    /// Smoothed round-trip time.
+    pub srtt: Time,
+}
+
+/// Why the window shrinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Loss found by duplicates, SACK or RACK.
+    Loss,
+    /// ECE, once a window.
+    Ecn,
+    /// The retransmission timer.
+    Timeout,
+}
+
+/// The closed set of algorithms.
+#[derive(Clone, Debug)]
+enum Algorithm {
+    Reno(Reno),
+    Cubic(Cubic),
+    Dctcp(Dctcp),
+}
+
+/// Window, algorithm and slow start of one connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Control {
+    pub window: Window,
+    algorithm: Algorithm,
+    hystart: Option<HyStart>,
+}
+
+impl Control {
+    pub fn new(config: &Config) -> Control {
+        let mss = u64::from(config.mss);
+        let window =
+            Window { cwnd: mss * u64::from(config.initial_window.max(1)), ssthresh: u64::MAX, mss };
+        let algorithm = match config.congestion {
+            Congestion::Reno => Algorithm::Reno(Reno::default()),
+            Congestion::Cubic => Algorithm::Cubic(Cubic::default()),
+            Congestion::Dctcp => Algorithm::Dctcp(Dctcp::new(config.dctcp_shift)),
+        };
+        Control { window, algorithm, hystart: config.hystart.then(HyStart::default) }
+    }
+
+    /// Whether segments must be ECN-capable whatever the host's ECN mode is.
+    pub fn needs_ecn(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Dctcp(_))
+    }
+
+    /// Whether a loss shrinks the window even when ECE has just done so.
+    pub fn loss_counts_beside_ecn(&self) -> bool {
+        self.needs_ecn()
+    }
+
+    /// Takes note of an acknowledgement, before any reaction to it. Cheap for algorithms that only
+    /// count while they grow.
+    #[inline]
+    pub fn observe(&mut self, ack: &Ack) {
+        if let Algorithm::Dctcp(dctcp) = &mut self.algorithm {
+            dctcp.observe(ack);
+        }
+    }
+
+    /// Grows the window: called outside of recovery and only while the window limits the sender.
+    #[inline]
+    pub fn grow(&mut self, ack: &Ack) {
+        let mut delivered = ack.delivered;
+        if self.window.cwnd < self.window.ssthresh {
+            delivered = self.slow_start(ack);
+            if delivered == 0 {
+                return;
+            }
+        }
+        match &mut self.algorithm {
+            Algorithm::Reno(reno) => reno.avoid(&mut self.window, delivered),
+            Algorithm::Dctcp(dctcp) => dctcp.reno.avoid(&mut self.window, delivered),
+            Algorithm::Cubic(cubic) => cubic.avoid(&mut self.window, delivered, ack),
+        }
+    }
+
+    /// Adds what was delivered (RFC 5681 eq. 2, counting bytes; without RFC 3465's limit, as Linux does)
+    /// up to `ssthresh`; returns what is left over.
+    #[inline]
+    fn slow_start(&mut self, ack: &Ack) -> u64 {
+        if let Some(hystart) = &mut self.hystart {
+            return hystart.slow_start(&mut self.window, ack);
+        }
+        let window = &mut self.window;
+        let grown = ack.delivered.min(window.ssthresh - window.cwnd);
+        window.cwnd += grown;
+        ack.delivered - grown
+    }
+
+    /// Sets `ssthresh` (and for ECN the window too) after a signal; `flight` is the data in flight,
+    /// at most the window.
+    pub fn reduce(&mut self, signal: Signal, flight: u64, now: Time) {
+        let window = &mut self.window;
+        let ssthresh = match &mut self.algorithm {
+            Algorithm::Reno(_) => flight / 2,
+            Algorithm::Cubic(cubic) => cubic.reduce(window, signal, flight, now),
+            Algorithm::Dctcp(dctcp) => dctcp.reduce(window, signal, flight),
+        };
+        window.ssthresh = ssthresh.max(2 * window.mss);
+        window.cwnd = match signal {
+            Signal::Timeout => window.mss,
+            Signal::Loss | Signal::Ecn => window.ssthresh,
+        };
+        self.end_round_counting();
+    }
+
+    /// The sender was idle for longer than a timeout (RFC 5681 4.1).
+    pub fn restart_after_idle(&mut self, initial_window: u32) {
+        let window = &mut self.window;
+        window.cwnd = window.cwnd.min(u64::from(initial_window.max(1)) * window.mss);
+        if let Algorithm::Cubic(cubic) = &mut self.algorithm {
+            cubic.restart();
+        }
+    }
+
+    /// HyStart++ is for the first slow start only (RFC 9406 4.3).
+    fn end_round_counting(&mut self) {
+        self.hystart = None;
+    }
+}
+
+#[cfg(test)]
+mod tests;

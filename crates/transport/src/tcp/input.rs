@@ -1,0 +1,251 @@
+//! Segments of an open connection: data in, acknowledgements in.
+//!
+//! The paths of a segment in order and of a clean acknowledgement come first; all else is apart.
+//! Source: RFC 9293 3.10.7.4, RFC 5681, RFC 3168 6.1.2, RFC 7323 4.3 (timestamp to echo).
+
+use super::scoreboard::{RESENT_EVER, Range};
+use super::*;
+use crate::cc::{Ack, Signal};
+
+/// Flags that take a segment off the plain path, and ACK, which must be there.
+const PLAIN: u8 = Flags::SYN.bits() | Flags::RST.bits() | Flags::FIN.bits() | Flags::ACK.bits();
+
+impl Connection {
+    /// A segment arrived; `ce` tells whether the network marked it.
+    #[inline]
+    pub fn handle_segment(&mut self, now: Time, header: &Header, sacks: &[SackBlock], ce: bool) {
+        if self.state == State::Open && header.flags.bits() & PLAIN == Flags::ACK.bits() {
+            self.handle_open(now, header, sacks, ce);
+        } else {
+            self.handle_unusual(now, header, sacks, ce);
+        }
+    }
+
+    #[inline]
+    pub(super) fn handle_open(&mut self, now: Time, header: &Header, sacks: &[SackBlock], ce: bool) {
+        let Some(start) = self.receive_offset(header.seq) else {
+            self.rcv.ack_now = true;
+            return;
+        };
+        let fin = header.flags.contains(Flags::FIN);
+        if (header.len > 0 || fin || start != self.rcv.next) && !self.receive(now, header, start, fin, ce) {
+            return;
+        }
+        self.handle_ack(now, header, sacks);
+    }
+
+    /// The offset of a sequence number near the next one expected.
+    #[inline]
+    pub(super) fn receive_offset(&self, seq: u32) -> Option<u64> {
+        let next = self.rcv.next;
+        let distance = seq.wrapping_sub(self.irs.wrapping_add(next as u32)) as i32;
+        next.checked_add_signed(i64::from(distance))
+    }
+
+    /// Takes the payload. Returns whether the segment is acceptable.
+    #[inline]
+    fn receive(&mut self, now: Time, header: &Header, start: u64, fin: bool, ce: bool) -> bool {
+        self.counters.ce_received += u64::from(ce);
+        let len = u64::from(header.len);
+        if self.ecn.on && self.ecn.receive(header.flags, ce) {
+            self.acknowledge_earlier(ce);
+        }
+        if header.flags.contains(Flags::TIMESTAMPS) && start <= self.rcv.acked {
+            self.ts_recent = header.ts_val;
+        }
+        let had_nothing = self.rcv.readable() == 0 && !self.rcv.ended;
+        if !fin && len > 0 && self.rcv.is_next(start, len) {
+            self.rcv.advance(now, len, self.config.delayed_ack);
+        } else if !self.receive_slow(start, len, fin) {
+            return false;
+        }
+        if had_nothing && (self.rcv.ended || self.rcv.readable() > 0) {
+            self.events.push(Event::Readable);
+        }
+        if now >= self.rcv.sizing.round_end {
+            self.right_size(now);
+        }
+        true
+    }
+
+    #[cold]
+    fn receive_slow(&mut self, start: u64, len: u64, fin: bool) -> bool {
+        if !self.rcv.acceptable(start, len + u64::from(fin)) {
+            self.rcv.refuse(start, len);
+            return false;
+        }
+        if len > 0 || fin {
+            self.rcv.reassemble(start, len, fin);
+            self.finish_if_done();
+        }
+        true
+    }
+
+    /// DCTCP's state changed: what came before is acknowledged with the old state (RFC 8257 3.2).
+    #[cold]
+    fn acknowledge_earlier(&mut self, ce: bool) {
+        if self.rcv.next > self.rcv.acked {
+            self.earlier_ack = (self.rcv.next, !ce);
+            self.urgent |= urgent::EARLIER_ACK;
+        }
+        self.rcv.ack_now = true;
+    }
+
+    /// A round trip of the receive buffer's sizing is over.
+    #[cold]
+    pub(super) fn right_size(&mut self, now: Time) {
+        let rtt = if self.rtt.has_sample() { self.rtt.srtt() } else { self.config.rto_initial };
+        self.rcv.sizing.adjust(now, self.rcv.read, rtt, u64::from(self.mss));
+    }
+
+    /// Takes the acknowledgement field.
+    #[inline]
+    fn handle_ack(&mut self, now: Time, header: &Header, sacks: &[SackBlock]) {
+        let una = self.board.una;
+        let distance = header.ack.wrapping_sub(self.isn.wrapping_add(una as u32)) as i32;
+        if distance < 0 {
+            return;
+        }
+        let ack = una + distance as u64;
+        if ack > self.board.nxt {
+            self.rcv.ack_now = true;
+            return;
+        }
+        let edge = ack + u64::from(header.window);
+        let opened = edge > self.edge;
+        if opened {
+            self.edge = edge;
+            self.max_window = self.max_window.max(u64::from(header.window));
+        }
+        let clean = self.phase <= Phase::Reduced && sacks.is_empty() && self.board.is_clean() && self.dupacks == 0;
+        if clean && ack > una {
+            self.handle_clean_ack(now, header, ack);
+        } else if ack > una || !self.board.is_empty() || self.tlp_end != 0 {
+            let duplicate = ack == una && header.len == 0 && !opened;
+            self.handle_ack_slow(now, header, ack, sacks, duplicate);
+        } else if opened {
+            // The answer to a window probe.
+            self.retransmit_at = Time::MAX;
+        }
+        if ack >= una && self.board.is_empty() {
+            self.attempts = 0;
+        }
+    }
+
+    /// New data is acknowledged and nothing is missing.
+    #[inline]
+    fn handle_clean_ack(&mut self, now: Time, header: &Header, ack: u64) {
+        let advanced = ack - self.board.una;
+        let acked = self.board.acknowledge(ack, |_| ());
+        let rtt = self.sample_rtt(now, header, acked.newest_sent, acked.newest_flags);
+        if self.config.rack {
+            self.rack.deliver_clean(now, acked.newest_sent, ack);
+        }
+        if self.tlp_end != 0 {
+            self.end_tail_loss_probe(now, ack, false, false);
+        }
+        self.react(now, header, advanced, acked.delivered, rtt);
+        self.rearm(now);
+    }
+
+    /// A round-trip sample, unless the segment was sent twice (Karn) and there are no timestamps.
+    #[inline]
+    pub(super) fn sample_rtt(&mut self, now: Time, header: &Header, sent: Time, flags: u8) -> Time {
+        let rtt = if flags & RESENT_EVER == 0 {
+            now.saturating_sub(sent)
+        } else if header.flags.contains(Flags::TIMESTAMPS) && self.timestamps {
+            Time::from_us(u64::from((now.as_us() as u32).wrapping_sub(header.ts_ecr)))
+        } else {
+            return Time::ZERO;
+        };
+        self.rtt.sample(rtt);
+        rtt
+    }
+
+    /// Congestion control, and what the application waits for, after new data was acknowledged.
+    #[inline]
+    pub(super) fn react(&mut self, now: Time, header: &Header, advanced: u64, delivered: u64, rtt: Time) {
+        self.attempts = 0;
+        let ece = self.ecn.on && header.flags.contains(Flags::ECE);
+        let (una, nxt) = (self.board.una, self.board.nxt);
+        let ack = Ack { now, delivered, advanced, ece, una, nxt, rtt, srtt: self.rtt.srtt() };
+        self.control.observe(&ack);
+        if self.phase == Phase::Reduced && una >= self.recover {
+            self.phase = Phase::Open;
+        }
+        if ece {
+            self.counters.ece_acks += 1;
+            if self.phase == Phase::Open {
+                self.reduce_for_ecn(now);
+            }
+        }
+        let grows = match self.phase {
+            Phase::Open => self.is_cwnd_limited(),
+            Phase::Loss => true,
+            Phase::Reduced | Phase::Recovery => false,
+        };
+        if grows {
+            self.control.grow(&ack);
+        }
+        if self.write_blocked || self.closing {
+            self.release(una);
+        }
+    }
+
+    /// Linux's `tcp_is_cwnd_limited`: in slow start the window may be twice what was used.
+    #[inline]
+    fn is_cwnd_limited(&self) -> bool {
+        let window = &self.control.window;
+        self.cwnd_limited || (window.cwnd < window.ssthresh && window.cwnd < 2 * self.max_pipe)
+    }
+
+    /// The sender's reaction to ECE, once a window (RFC 3168 6.1.2).
+    #[cold]
+    fn reduce_for_ecn(&mut self, now: Time) {
+        self.phase = Phase::Reduced;
+        self.recover = self.board.nxt;
+        self.control.reduce(Signal::Ecn, self.board.flight().min(self.control.window.cwnd), now);
+        self.ecn.send_cwr = true;
+    }
+
+    /// Room in the send buffer, or the FIN acknowledged.
+    fn release(&mut self, una: u64) {
+        let free = self.config.send_buffer.saturating_sub(self.written.saturating_sub(una));
+        if self.write_blocked && 3 * free >= self.config.send_buffer {
+            self.write_blocked = false;
+            self.events.push(Event::Writable);
+        }
+        self.finish_if_done();
+    }
+
+    /// The blocks that make sense, as offsets, and whether the first reports a duplicate (RFC 2883 4).
+    pub(super) fn sorted_out(&self, ack: u64, sacks: &[SackBlock], out: &mut [Range; BLOCKS_MAX]) -> (usize, bool) {
+        let (una, nxt) = (self.board.una, self.board.nxt);
+        let base = self.isn.wrapping_add(una as u32);
+        let (mut count, mut dsack) = (0, false);
+        for (index, block) in sacks.iter().take(BLOCKS_MAX).enumerate() {
+            let start = i64::from(block.start.wrapping_sub(base) as i32);
+            let end = i64::from(block.end.wrapping_sub(base) as i32);
+            if end <= start {
+                continue;
+            }
+            if index == 0 {
+                let inside_second = sacks.get(1).is_some_and(|second| {
+                    let second_start = i64::from(second.start.wrapping_sub(base) as i32);
+                    let second_end = i64::from(second.end.wrapping_sub(base) as i32);
+                    second_start <= start && end <= second_end
+                });
+                dsack = una.checked_add_signed(end).is_none_or(|end| end <= ack) || inside_second;
+                if dsack {
+                    continue;
+                }
+            }
+            let (Some(start), Some(end)) = (una.checked_add_signed(start), una.checked_add_signed(end)) else { continue };
+            if start >= ack && end <= nxt {
+                out[count] = Range { start, end };
+                count += 1;
+            }
+        }
+        (count, dsack)
+    }
+}

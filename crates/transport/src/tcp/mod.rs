@@ -1,0 +1,141 @@
+//! A TCP connection as a state machine: segments in, segments out, time as an argument.
+//!
+//! No I/O, no clock, no contents: bytes are counted, the stream itself lives with the driver. Sequence
+//! numbers are offsets of 64 bits from the initial one: 0 is the SYN, 1 the first byte.
+//! Not here: TIME_WAIT, urgent data, MSS negotiation, PAWS, simultaneous open.
+//! Source: RFC 9293; the modules name the RFCs of their parts.
+
+mod api;
+mod config;
+mod ecn;
+mod events;
+mod handshake;
+mod header;
+mod input;
+mod output;
+mod rack;
+mod receiver;
+mod recovery;
+mod rto;
+mod scoreboard;
+mod stats;
+mod timers;
+mod window;
+
+pub use config::{Config, Congestion, EcnMode};
+pub use events::{CloseReason, Event};
+pub use header::{Flags, Header, SackBlock, Transmit};
+pub use stats::Stats;
+
+use crate::cc::Control;
+use ecn::Ecn;
+use events::Events;
+use rack::Rack;
+use receiver::{BLOCKS_MAX, Receiver};
+use rto::RttEstimator;
+use scoreboard::Scoreboard;
+use stats::Counters;
+use units::Time;
+
+/// RFC 9293's states; what the FINs did is told by `fin_sent` and the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Listen,
+    SynSent,
+    SynReceived,
+    /// ESTABLISHED and all states after it until both FINs are acknowledged.
+    Open,
+    Closed,
+}
+
+/// What the sender is doing about congestion, in the order of severity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    Open,
+    /// The window was reduced for ECE and stays until what was in flight is acknowledged.
+    Reduced,
+    /// Fast recovery (RFC 6675, RFC 6582).
+    Recovery,
+    /// After a timeout.
+    Loss,
+}
+
+/// Segments that wait for `poll_transmit` beside data and acknowledgements.
+mod urgent {
+    pub const RST: u8 = 1;
+    pub const SYN: u8 = 2;
+    /// An acknowledgement of what came before DCTCP's state changed.
+    pub const EARLIER_ACK: u8 = 4;
+    pub const TAIL_LOSS_PROBE: u8 = 8;
+    pub const WINDOW_PROBE: u8 = 16;
+    /// The first retransmission of a recovery, whatever the window says (RFC 6675 5, step 4.3).
+    pub const FIRST_RESEND: u8 = 32;
+}
+
+/// One end of a TCP connection. See the crate's documentation for the order of calls.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    state: State,
+    phase: Phase,
+    urgent: u8,
+    events: Events,
+    /// SACK was agreed.
+    sack: bool,
+    /// Timestamps were agreed.
+    timestamps: bool,
+    /// The application will write no more.
+    closing: bool,
+    fin_sent: bool,
+    /// A write was cut short.
+    write_blocked: bool,
+    /// The window, not the application or the NIC, limited the sender lately.
+    cwnd_limited: bool,
+    /// `probe_at` is for a tail loss probe, else for RACK's reordering.
+    probe_is_tlp: bool,
+    tlp_is_retransmission: bool,
+    /// The one rescue retransmission of this recovery was sent.
+    rescued: bool,
+    block_count: u8,
+    isn: u32,
+    irs: u32,
+    mss: u32,
+    ts_recent: u32,
+    dupacks: u32,
+    /// Timeouts, SYNs or window probes in a row without an answer.
+    attempts: u32,
+
+    board: Scoreboard,
+    /// Offset after the last byte written.
+    written: u64,
+    /// Right edge of the peer's window; it never moves back.
+    edge: u64,
+    /// The largest window that the peer has offered.
+    max_window: u64,
+    /// What to add to the pipe: duplicates without SACK, or what limited transmit may not use.
+    pipe_bias: i64,
+    /// Recovery, loss or reduction lasts until this offset is acknowledged.
+    recover: u64,
+    /// RFC 6582's guard: no fast retransmit below it after a timeout.
+    timeout_guard: u64,
+    /// NextSeg rule 3 goes on from here.
+    high_rxt: u64,
+    usage_end: u64,
+    max_pipe: u64,
+    /// Zero for none.
+    tlp_end: u64,
+    retransmit_at: Time,
+    probe_at: Time,
+    last_sent: Time,
+    control: Control,
+    rtt: RttEstimator,
+    rack: Rack,
+
+    rcv: Receiver,
+    ecn: Ecn,
+    /// Offset and echo of an [`urgent::EARLIER_ACK`].
+    earlier_ack: (u64, bool),
+    blocks: [SackBlock; BLOCKS_MAX],
+
+    counters: Counters,
+    config: Config,
+}
