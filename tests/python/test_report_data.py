@@ -4,10 +4,13 @@ import json
 import math
 import random
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+from incast.folder import RESOLVED, SUMMARY
 
 US, MS = 10**6, 10**9
 Link = tuple[str, str, int]
@@ -35,7 +38,9 @@ def leaf_spine(leaves: int, hosts: int, spines: int, parallel: int = 1) -> list[
     """Links of a leaf–spine: hosts at 25, uplinks at 100 Gb/s."""
     up = [
         (f"leaf{leaf}", f"spine{s}", 100_000_000_000)
-        for leaf in range(leaves) for s in range(spines) for _ in range(parallel)
+        for leaf in range(leaves)
+        for s in range(spines)
+        for _ in range(parallel)
     ]
     down = [(f"host{h}", f"leaf{h // hosts}", 25_000_000_000) for h in range(leaves * hosts)]
     return up + down
@@ -74,7 +79,7 @@ def write_run(
     flows: int = 400,
     seed: int = 1,
     name: str = "shuffle",
-    samples: int = 2000,
+    samples: int = 500,
 ) -> Path:
     """Writes a run folder and returns it."""
     rng = random.Random(seed)
@@ -90,18 +95,47 @@ def write_run(
     write_table(folder, "jobs", _jobs(flow_rows, end))
     write_table(folder, "waits", _waits(rng, port_rows))
     write_table(folder, "ports_series", _series(rng, hot, behaviour, end, samples))
-    write_table(folder, "events", [
-        {"time_ps": 3 * MS, "what": "link-down", "where": "leaf0:spine0"},
-        {"time_ps": 5 * MS, "what": "link-up", "where": "leaf0:spine0"},
-    ])
-    write_table(folder, "datagrams", [
-        {"job": "noise", "from": hosts[0], "to": hosts[-1], "sent_packets": 10_000, "sent_bytes": 14_720_000,
-         "received_packets": 9_950, "received_bytes": 14_646_400},
-    ])
-    summary = {"name": name, "seed": seed, "version": "0.1.0", "fingerprint": "9f3c2a17be55d001", "ended": "finished", "end_ps": end}
-    scenario = {"name": name, "seed": seed, "topology": {"kind": "leaf-spine"}, "switches": [{"pattern": "*", "config": {"buffer": {"kind": "shared", "size": behaviour.queue_bytes * 2}}}]}
-    (folder / "summary.json").write_text(json.dumps(summary))
-    (folder / "resolved.json").write_text(json.dumps(scenario))
+    write_table(
+        folder,
+        "events",
+        [
+            {"time_ps": 3 * MS, "what": "link-down", "where": "leaf0:spine0"},
+            {"time_ps": 5 * MS, "what": "link-up", "where": "leaf0:spine0"},
+        ],
+    )
+    write_table(
+        folder,
+        "datagrams",
+        [
+            {
+                "job": "noise",
+                "from": hosts[0],
+                "to": hosts[-1],
+                "sent_packets": 10_000,
+                "sent_bytes": 14_720_000,
+                "received_packets": 9_950,
+                "received_bytes": 14_646_400,
+            },
+        ],
+    )
+    summary = {
+        "name": name,
+        "seed": seed,
+        "version": "0.1.0",
+        "fingerprint": "9f3c2a17be55d001",
+        "ended": "finished",
+        "end_ps": end,
+    }
+    scenario = {
+        "name": name,
+        "seed": seed,
+        "topology": {"kind": "leaf-spine"},
+        "switches": [
+            {"pattern": "*", "config": {"buffer": {"kind": "shared", "size": behaviour.queue_bytes * 2}}}
+        ],
+    }
+    (folder / SUMMARY).write_text(json.dumps(summary))
+    (folder / RESOLVED).write_text(json.dumps(scenario))
     return folder
 
 
@@ -110,7 +144,8 @@ def write_choices(folder: Path, **options: Any) -> Path:
     behaviours = {"deep": DEEP, "shallow": SHALLOW, "shallow-ecn-cubic": CUBIC, "shallow-ecn-dctcp": DCTCP}
     for name, behaviour in behaviours.items():
         write_run(folder / name, behaviour, **options)
-    (folder / "choices.json").write_text(json.dumps({"choices": list(behaviours)}))
+    listed = [{"name": name, "folder": name, "runs": [name]} for name in behaviours]
+    (folder / SUMMARY).write_text(json.dumps({"name": "shuffle", "choices": listed}))
     return folder
 
 
@@ -119,7 +154,9 @@ def write_table(folder: Path, name: str, rows: Rows, part: int = 0) -> None:
     (folder / name).mkdir(parents=True, exist_ok=True)
     frame = pl.DataFrame(rows, infer_schema_length=None)
     text = [c for c in frame.columns if frame[c].dtype == pl.String]
-    frame.with_columns(pl.col(text).cast(pl.Categorical)).write_parquet(folder / name / f"part-{part:05}.parquet")
+    frame.with_columns(pl.col(text).cast(pl.Categorical)).write_parquet(
+        folder / name / f"part-{part:05}.parquet"
+    )
 
 
 def _flows(rng: random.Random, hosts: list[str], count: int, behaviour: Behaviour) -> Rows:
@@ -130,13 +167,29 @@ def _flows(rng: random.Random, hosts: list[str], count: int, behaviour: Behaviou
         late = rng.random() < behaviour.timeout_part
         took = int((30 * US + size * 400 * rng.uniform(1, 3)) * behaviour.slower) + (200 * MS if late else 0)
         start = rng.randrange(5 * MS)
-        rows.append({
-            "flow": number, "job": "shuffle" if number % 4 else "query", "group": number // 20, "from": source,
-            "to": target, "class": 0, "bytes": size, "start_ps": start, "end_ps": start + took,
-            "sent_packets": size // 1448 + 3, "sent_bytes": size, "retransmits": 3 if late else 0,
-            "timeouts": int(late), "fast_recoveries": 0, "tail_loss_probes": 0, "ece_acks": 0,
-            "min_rtt_ps": 8 * US, "srtt_ps": int(8 * US + rng.random() * 60 * US), "outcome": "finished",
-        })
+        rows.append(
+            {
+                "flow": number,
+                "job": "shuffle" if number % 4 else "query",
+                "group": number // 20,
+                "from": source,
+                "to": target,
+                "class": 0,
+                "bytes": size,
+                "start_ps": start,
+                "end_ps": start + took,
+                "sent_packets": size // 1448 + 3,
+                "sent_bytes": size,
+                "retransmits": 3 if late else 0,
+                "timeouts": int(late),
+                "fast_recoveries": 0,
+                "tail_loss_probes": 0,
+                "ece_acks": 0,
+                "min_rtt_ps": 8 * US,
+                "srtt_ps": int(8 * US + rng.random() * 60 * US),
+                "outcome": "finished",
+            }
+        )
     return rows
 
 
@@ -144,12 +197,20 @@ def _jobs(flows: Rows, end: int) -> Rows:
     if not flows:
         return [{"job": "shuffle", "kind": "coflows", "start_ps": 0, "end_ps": end, "flows": 0, "bytes": 0}]
     rows: Rows = [
-        {"job": job, "kind": kind, "start_ps": 0,
-         "end_ps": max((f["end_ps"] for f in flows if f["job"] == job), default=end),
-         "flows": sum(f["job"] == job for f in flows), "bytes": sum(f["bytes"] for f in flows if f["job"] == job)}
+        {
+            "job": job,
+            "kind": kind,
+            "start_ps": 0,
+            "end_ps": max((f["end_ps"] for f in flows if f["job"] == job), default=end),
+            "flows": sum(f["job"] == job for f in flows),
+            "bytes": sum(f["bytes"] for f in flows if f["job"] == job),
+        }
         for job, kind in (("shuffle", "coflows"), ("query", "incast"))
     ]
-    return [*rows, {"job": "noise", "kind": "background", "start_ps": 0, "end_ps": None, "flows": 0, "bytes": 0}]
+    return [
+        *rows,
+        {"job": "noise", "kind": "background", "start_ps": 0, "end_ps": None, "flows": 0, "bytes": 0},
+    ]
 
 
 def _ports(rng: random.Random, links: list[Link], hosts: list[str], behaviour: Behaviour, end: int) -> Rows:
@@ -163,17 +224,37 @@ def _ports(rng: random.Random, links: list[Link], hosts: list[str], behaviour: B
             sent = int(load * end / 1e12 * rate / 8 / 1500)
             queue = int(behaviour.queue_bytes * rng.uniform(0.4, 1)) if hot else int(20_000 * load)
             wait = int(queue * 8e12 / rate)
-            rows.append({
-                "port": f"{node}:{peer}" + (f"#{lane}" if lane > 1 else ""), "node": node, "peer": peer,
-                "kind": "host" if node in hosts else "switch", "rate_bps": rate, "sent_packets": sent,
-                "sent_bytes": sent * 1500, "wire_bytes": sent * 1538, "busy_ps": int(load * end), "utilisation": load,
-                "enqueued_packets": sent, "in_discards": 0, "out_discards": int(sent * behaviour.drop_part) if hot else 0,
-                "drops_tail": 0, "drops_early": 0, "drops_pool": int(sent * behaviour.drop_part) if hot else 0,
-                "drops_mtu": 0, "drops_down": 0, "lost": 0, "corrupted": 0,
-                "marks": int(sent * behaviour.mark_part) if hot else 0, "queue_max_bytes": queue,
-                "queue_max_packets": queue // 1500, "wait_p50_ps": wait // 4, "wait_p99_ps": wait * 9 // 10,
-                "wait_p999_ps": wait, "wait_max_ps": wait,
-            })
+            rows.append(
+                {
+                    "port": f"{node}:{peer}" + (f"#{lane}" if lane > 1 else ""),
+                    "node": node,
+                    "peer": peer,
+                    "kind": "host" if node in hosts else "switch",
+                    "rate_bps": rate,
+                    "sent_packets": sent,
+                    "sent_bytes": sent * 1500,
+                    "wire_bytes": sent * 1538,
+                    "busy_ps": int(load * end),
+                    "utilisation": load,
+                    "enqueued_packets": sent,
+                    "in_discards": 0,
+                    "out_discards": int(sent * behaviour.drop_part) if hot else 0,
+                    "drops_tail": 0,
+                    "drops_early": 0,
+                    "drops_pool": int(sent * behaviour.drop_part) if hot else 0,
+                    "drops_mtu": 0,
+                    "drops_down": 0,
+                    "lost": 0,
+                    "corrupted": 0,
+                    "marks": int(sent * behaviour.mark_part) if hot else 0,
+                    "queue_max_bytes": queue,
+                    "queue_max_packets": queue // 1500,
+                    "wait_p50_ps": wait // 4,
+                    "wait_p99_ps": wait * 9 // 10,
+                    "wait_p999_ps": wait,
+                    "wait_max_ps": wait,
+                }
+            )
     return rows
 
 
@@ -182,10 +263,12 @@ def _waits(rng: random.Random, ports: Rows) -> Rows:
     for port in ports:
         top = max(port["wait_max_ps"], 1000)
         edges = [int(top * (i / 40) ** 2) for i in range(41)]
-        for low, high in zip(edges, edges[1:], strict=False):
+        for low, high in pairwise(edges):
             packets = int(port["sent_packets"] * rng.random() / 25)
             if packets and high > low:
-                rows.append({"port": port["port"], "class": 0, "from_ps": low, "to_ps": high, "packets": packets})
+                rows.append(
+                    {"port": port["port"], "class": 0, "from_ps": low, "to_ps": high, "packets": packets}
+                )
     return rows
 
 
@@ -196,10 +279,16 @@ def _series(rng: random.Random, ports: Rows, behaviour: Behaviour, end: int, sam
             wave = max(0.0, math.sin(i / samples * 9 + number)) * rng.uniform(0.7, 1)
             queue = int(port["queue_max_bytes"] * wave)
             full = wave > 0.97
-            rows.append({
-                "time_ps": i * end // samples, "port": port["port"], "class": None, "queue_bytes": queue,
-                "queue_packets": queue // 1500, "sent_bytes": 40_000,
-                "drops": rng.randrange(4) if full and behaviour.drop_part else 0,
-                "marks": rng.randrange(9) if wave > 0.8 and behaviour.mark_part else 0,
-            })
+            rows.append(
+                {
+                    "time_ps": i * end // samples,
+                    "port": port["port"],
+                    "class": None,
+                    "queue_bytes": queue,
+                    "queue_packets": queue // 1500,
+                    "sent_bytes": 40_000,
+                    "drops": rng.randrange(4) if full and behaviour.drop_part else 0,
+                    "marks": rng.randrange(9) if wave > 0.8 and behaviour.mark_part else 0,
+                }
+            )
     return rows

@@ -1,6 +1,5 @@
 """The report of a run, or of a scenario's choices: one HTML file that opens without a network."""
 
-import os
 from pathlib import Path
 
 from incast.report.load import load
@@ -12,10 +11,10 @@ __all__ = ["write"]
 def write(run_folder: Path) -> Path:
     """Writes `report.html` into a run folder, or into a folder of choices, and returns its path.
 
-    The same tables give the same bytes. Raises `FileNotFoundError` where there is no run.
+    The same tables give the same bytes. Raises `incast.ResultError` where there is no run.
     """
     target = run_folder / "report.html"
     part = run_folder / ".report.html.part"
     part.write_text(render(load(run_folder)), encoding="utf-8")
-    os.replace(part, target)
+    part.replace(target)
     return target

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from incast.compare import interval
 from incast.report import text
 from incast.report.evidence import apart, evidence, name
 from incast.report.load import Run
@@ -51,8 +52,7 @@ def value(measure: Measure, figure: float | None) -> str:
 
 
 def ranked(figures: list[Figures], key: str) -> list[Figures]:
-    """Runs from the lowest to the highest figure; those that left work unfinished, or lack the
-    figure, come last."""
+    """Runs from the lowest to the highest figure; last, those that lack it or left work unfinished."""
 
     def order(index: int) -> tuple[bool, bool, float, int]:
         v = figures[index].values
@@ -72,9 +72,17 @@ def best(figures: list[Figures], measure: Measure) -> set[str]:
         known = [f for f in known if not f.values["unfinished"]] or known
     if not known:
         return set()
-    values = [f.values[measure.key] or 0.0 for f in known]
-    winners = {f.name for f, v in zip(known, values, strict=True) if alike(v, min(values))}
+    first = min(known, key=lambda f: f.values[measure.key] or 0.0)
+    winners = {f.name for f in known if _equal(f, first, measure.key)}
     return winners if len(winners) < len(figures) else set()
+
+
+def _equal(figures: Figures, least: Figures, key: str) -> bool:
+    """Whether a figure is as good as the least: alike or, over several seeds, not surely greater."""
+    if alike(figures.values[key] or 0.0, least.values[key] or 0.0):
+        return True
+    between = interval(least.samples[key], figures.samples[key])
+    return between is not None and between[0] <= 0
 
 
 def alike(a: float, b: float) -> bool:
@@ -94,56 +102,52 @@ def difference(figure: float | None, least: float | None) -> str:
 
 def _of_choices(runs: tuple[Run, ...], figures: list[Figures], measures: list[Measure]) -> Answer:
     first = measures[0] if measures else None
-    if first is None or sum(f.values[first.key] is not None for f in figures) < 2:
-        names = text.listed([f.name for f in figures])
-        return Answer(
-            Markup("The choices cannot be compared: fewer than two finished what is measured."),
-            (Markup("Choices: {}.").format(names),),
-            _reasons(runs, figures, None),
-        )
+    compared = _comparable(figures, first.key) if first else []
+    if first is None or not compared:
+        names = _join([name(f.name) for f in figures])
+        headline = Markup("The choices {} cannot be compared: none finished what is measured.").format(names)
+        return Answer(headline, _cautions(figures), _reasons(runs, figures, None))
     order = ranked(figures, first.key)
     winners = best(figures, first)
-    return Answer(
-        _headline(order, first, winners),
-        (*_differences(runs, order, first, winners), *_also(figures, measures[1:], order[0]), *_cautions(figures)),
-        _reasons(runs, order, first),
+    sentences = (
+        *_differences(runs, order, winners),
+        *_also(figures, measures[1:], order[0]),
+        *_cautions(figures),
     )
+    return Answer(_headline(compared, first, winners), sentences, _reasons(runs, order, first))
+
+
+def _comparable(figures: list[Figures], key: str) -> list[Figures]:
+    """Best first: the runs with the figure; if some of these finished everything, only those."""
+    known = [f for f in ranked(figures, key) if f.values[key] is not None]
+    return [f for f in known if not f.values["unfinished"]] or known
 
 
 def _headline(order: list[Figures], first: Measure, winners: set[str]) -> Markup:
-    top = order[0]
-    known = [f for f in order if f.values[first.key] is not None]
-    least, most = top.values[first.key], known[-1].values[first.key]
-    if not winners:
+    top, last = order[0], order[-1]
+    took = _TOOK.get(first.key, f"{_lower(first.label)} of {{}}").format(value(first, top.values[first.key]))
+    if len(order) == 1:
+        return Markup("Only {} finished: {}.").format(name(top.name), took)
+    if not winners.intersection(f.name for f in order) or len(winners) == len(order):
         return Markup("The choices are equal by {}: {} to {}.").format(
-            _lower(first.label), value(first, least), value(first, most)
+            _lower(first.label), value(first, top.values[first.key]), value(first, last.values[first.key])
         )
-    took = _TOOK.get(first.key, f"{_lower(first.label)} of {{}}").format(value(first, least))
+    who = _join([name(f.name) for f in order if f.name in winners])
     does = _WORDS.get(first.key, f"has the shortest {_lower(first.label)}")
-    equals = [name(f.name) for f in order if f.name in winners]
-    rest = [f for f in known if f.name not in winners and not f.values["unfinished"]]
-    who = _join(equals)
-    if len(equals) > 1:
+    if len(winners) > 1:
         does = f"lead by {_lower(first.label)}"
-    if not rest:
-        return Markup("{} {}: {}. No other choice finished.").format(who, does, took)
-    second, last = rest[0], rest[-1]
-    gap = _less(least, second.values[first.key])
-    versus = Markup("{} less than {} ({})").format(
-        gap, name(second.name), value(first, second.values[first.key])
-    )
-    if last is not second:
-        versus += Markup(" and {} less than {} ({})").format(
-            _less(least, last.values[first.key]),
-            name(last.name),
-            value(first, last.values[first.key]),
-        )
-    return Markup("{} {}: {}, {}.").format(who, does, took, versus)
+    rest = [f for f in order if f.name not in winners]
+    leads = [_lead(top, other, first) for other in rest[:1] + rest[1:][-1:]]
+    return Markup("{} {}: {}, {}.").format(who, does, took, _join(leads))
 
 
-def _differences(
-    runs: tuple[Run, ...], order: list[Figures], first: Measure, winners: set[str]
-) -> Iterable[Markup]:
+def _lead(top: Figures, other: Figures, measure: Measure) -> Markup:
+    least, more = top.values[measure.key] or 0, other.values[measure.key] or 0
+    part = text.percent(1 - least / more) if more else text.percent(0)
+    return Markup("{} less than {} ({})").format(part, name(other.name), value(measure, more))
+
+
+def _differences(runs: tuple[Run, ...], order: list[Figures], winners: set[str]) -> Iterable[Markup]:
     """What sets the next and the last apart from the best."""
     by_name = {run.name: run for run in runs}
     rest = [f for f in order if f.name not in winners] if winners else []
@@ -151,10 +155,6 @@ def _differences(
         said = apart((by_name[order[0].name], order[0]), (by_name[other.name], other))
         if said:
             yield said
-
-
-def _less(least: float | None, other: float | None) -> str:
-    return text.percent(1 - (least or 0) / other) if other else text.percent(0)
 
 
 def _also(figures: list[Figures], others: list[Measure], top: Figures) -> Iterable[Markup]:
@@ -194,33 +194,31 @@ def _cautions(figures: list[Figures]) -> tuple[Markup, ...]:
 
 
 def _of_one(run: Run, figures: Figures, measures: list[Measure]) -> Answer:
-    said = [m for m in measures if figures.values[m.key] is not None and m.kind == "time"]
-    if figures.flows == 0 and not said:
-        headline = Markup("Nothing was measured: the run has no flows.")
-    elif not said:
+    values = figures.values
+    first = next((m for m in measures if m.kind == "time" and values[m.key] is not None), None)
+    if figures.flows and values["fct_p50"] is None:
         headline = Markup("None of the {} finished.").format(text.plural(figures.flows, "flow"))
-    else:
-        first = said[0]
-        took = _TOOK.get(first.key, f"{_lower(first.label)}: {{}}")
-        headline = Markup("{}.").format(
-            _capital(took.format(value(first, figures.values[first.key])))
+    elif values["unfinished"]:
+        headline = Markup("{} of the {} did not finish.").format(
+            text.count(values["unfinished"]), text.plural(figures.flows, "flow")
         )
+    elif first is None:
+        headline = Markup("Nothing was measured: the run has no flows.")
+    else:
+        took = _TOOK.get(first.key, f"{_lower(first.label)}: {{}}")
+        headline = Markup("{}.").format(_capital(took.format(value(first, values[first.key]))))
     sentences = []
-    median, tail = figures.values["fct_p50"], figures.values["fct_p99"]
-    if median is not None:
+    if values["fct_p50"] is not None:
+        which = "those that did" if values["unfinished"] else f"its {text.plural(figures.flows, 'flow')}"
         sentences.append(
-            Markup("Half of its {} completed within {}, 99 % within {}.").format(
-                text.plural(figures.flows, "flow"), text.time(median), text.time(tail)
+            Markup("Half of {} completed within {}, 99 % within {}.").format(
+                which, text.time(values["fct_p50"]), text.time(values["fct_p99"])
             )
         )
-    return Answer(
-        headline, tuple(sentences) + _cautions([figures]), (_join_sentences(evidence(run, figures)),)
-    )
+    return Answer(headline, tuple(sentences), (_join_sentences(evidence(run, figures)),))
 
 
-def _reasons(
-    runs: tuple[Run, ...], order: list[Figures], first: Measure | None
-) -> tuple[Markup, ...]:
+def _reasons(runs: tuple[Run, ...], order: list[Figures], first: Measure | None) -> tuple[Markup, ...]:
     by_name = {run.name: run for run in runs}
     least = order[0].values[first.key] if first else None
     paragraphs = []
@@ -229,7 +227,9 @@ def _reasons(
         shown = value(first, figures.values[first.key]) if first else ""
         lead = Markup("{}: {}{}. ").format(name(figures.name), shown, f" ({gap})" if gap else "")
         said = evidence(by_name[figures.name], figures)
-        paragraphs.append((lead if shown else Markup("{}. ").format(name(figures.name))) + _join_sentences(said))
+        paragraphs.append(
+            (lead if shown else Markup("{}. ").format(name(figures.name))) + _join_sentences(said)
+        )
     return tuple(paragraphs)
 
 

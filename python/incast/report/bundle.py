@@ -19,7 +19,9 @@ def script() -> str:
         return kept.read_text(encoding="utf-8")
     import vl_convert
 
-    bundle = str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")
+    bundle = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace(
+        "</script", "<\\/script"
+    )
     _keep(kept, bundle)
     return bundle
 
@@ -32,10 +34,8 @@ def _keep(file: Path, content: str) -> None:
     """Writes whole or not at all; without a writable cache each process makes its own."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=file.parent, delete=False
-        ) as part:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, delete=False) as part:
             part.write(content)
-        os.replace(part.name, file)
+        Path(part.name).replace(file)
     except OSError:
         return

@@ -1,5 +1,8 @@
-"""Vega-Lite charts, written with Altair. Their data is apart (`Chart.columns`), so that a page
-holds each number once and compactly; colours are CSS variables, so that they follow the theme."""
+"""Vega-Lite charts, written with Altair.
+
+Their data is apart (`Chart.columns`), so that a page holds each number once and compactly; colours are CSS
+variables, so that they follow the theme.
+"""
 
 import math
 from dataclasses import dataclass
@@ -38,14 +41,16 @@ def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str) ->
     low = max(min((_least(points) for _, _, points in known), default=1.0), high / _SPAN_MAX)
     log = high > 20 * low
     scale, unit = (1e6, "") if log else text.time_unit(high)
-    points = pl.concat([
-        frame.select(
-            pl.lit(name).alias("name"),
-            (pl.max_horizontal(pl.col("x"), low if log else 0) / scale).round_sig_figs(4).alias("x"),
-            (pl.col("part") * 100).round(4).alias("part"),
-        )
-        for name, _, frame in known
-    ])
+    points = pl.concat(
+        [
+            frame.select(
+                pl.lit(name).alias("name"),
+                (pl.max_horizontal(pl.col("x"), low if log else 0) / scale).round_sig_figs(4).alias("x"),
+                (pl.col("part") * 100).round(4).alias("part"),
+            )
+            for name, _, frame in known
+        ]
+    )
     names = [name for name, _, _ in known]
     lines = {
         "color": alt.Scale(domain=names, range=[color(i) for _, i, _ in known]),
@@ -53,7 +58,9 @@ def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str) ->
     }
     chart = (
         alt.Chart(alt.NamedData("points"), name="cdf")
-        .transform_calculate(time=_TIME_LABEL.format("datum.x") if log else f"format(datum.x, '~g') + ' {unit}'")
+        .transform_calculate(
+            time=_TIME_LABEL.format("datum.x") if log else f"format(datum.x, '~g') + ' {unit}'"
+        )
         .mark_line(interpolate="step-after", strokeWidth=1.8)
         .encode(
             x=_log_x(title, low / scale, high / scale) if log else _linear_x(f"{title} ({unit})"),
@@ -128,9 +135,11 @@ def queue(
         axis=alt.Axis(tickCount=4, minExtent=40),
     )
     tips = [alt.Tooltip("t:Q", title=f"time ({unit})"), alt.Tooltip("q:Q", title=f"queue ({size_unit})")]
-    area = alt.Chart(alt.NamedData("queue"), name="queue").mark_area(
-        line={"color": color(index), "strokeWidth": 1.2}, color=color(index), fillOpacity=0.18
-    ).encode(x=x, y=y, tooltip=tips)
+    area = (
+        alt.Chart(alt.NamedData("queue"), name="queue")
+        .mark_area(line={"color": color(index), "strokeWidth": 1.2}, color=color(index), fillOpacity=0.18)
+        .encode(x=x, y=y, tooltip=tips)
+    )
     layers = [area, _ticks("marks", x, unit), _ticks("drops", x, unit)]
     chart = alt.layer(*layers).properties(width="container", height=_QUEUE_HEIGHT)
     return Chart(
@@ -141,22 +150,20 @@ def queue(
 
 def _ticks(kind: str, x: alt.X, unit: str) -> alt.Chart:
     """Drops as triangles along the top, marks as strokes under them."""
-    base = alt.Chart(alt.NamedData(kind), name=kind)
-    if kind == "drops":
-        shaped = base.mark_point(
-            shape="triangle-down", filled=True, size=42, color="var(--drop)", opacity=1
-        ).encode(y=alt.value(6))
-    else:
-        shaped = base.mark_tick(
-            orient="vertical", thickness=1.2, size=9, color="var(--mark)", opacity=0.9
-        ).encode(y=alt.value(19))
-    return shaped.encode(
+    base = alt.Chart(alt.NamedData(kind), name=kind).encode(
         x=x,
+        y=alt.value(6 if kind == "drops" else 19),
         tooltip=[
             alt.Tooltip("t:Q", title=f"time ({unit})"),
             alt.Tooltip("n:Q", title=f"{kind} around then"),
         ],
     )
+    shaped: alt.Chart = (
+        base.mark_point(shape="triangle-down", filled=True, size=42, color="var(--drop)", opacity=1)
+        if kind == "drops"
+        else base.mark_tick(orient="vertical", thickness=1.2, size=9, color="var(--mark)", opacity=0.9)
+    )
+    return shaped
 
 
 def _least(points: pl.DataFrame) -> float:
@@ -169,7 +176,7 @@ def _columns(frame: pl.DataFrame) -> dict[str, list[Any]]:
     return {name: frame[name].to_list() for name in frame.columns}
 
 
-def _spec(chart: alt.Chart | alt.LayerChart) -> dict[str, Any]:
+def _spec(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
     spec: dict[str, Any] = chart.to_dict(validate=False)
     spec["config"] = _CONFIG
     return spec

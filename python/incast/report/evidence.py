@@ -26,27 +26,26 @@ BUSY = 0.9
 
 def evidence(run: Run, figures: Figures) -> list[Markup]:
     """Where data waited, what was lost and why, what the loss cost."""
-    found = [
-        _waiting(run), _loss(run, figures), _timeouts(run), _last(run), _marks(run, figures), limit(run)
-    ]
+    found = [_waiting(run), _loss(run, figures), _timeouts(run), _last(run), _marks(run, figures), limit(run)]
     return [sentence for sentence in found if sentence]
 
 
 def _waiting(run: Run) -> Markup | None:
+    """The port whose packets waited longest in all, and how long its queue was."""
     ports = waiting_by_port(run)
     if not ports.height or not ports["waited_ns"][0]:
         return None
     port, share = ports["port"][0], ports["share"][0]
-    waits = switch_waits(run).filter(pl.col("port") == port)
-    row = switch_ports(run).filter(pl.col("port") == port)
-    busy = row["utilisation"][0] if row.height else None
+    known = switch_ports(run).filter(pl.col("port") == port)
+    row = known.row(0, named=True) if known.height else {}
+    tail = row.get("wait_p99_ps") or wait_quantile(switch_waits(run).filter(pl.col("port") == port), 0.99)
     sentence = Markup("Data waited longest at {}: {} of all waiting in switches, 99th percentile {}").format(
-        _code(port), text.percent(share), text.time(wait_quantile(waits, 0.99))
+        _code(port), text.percent(share), text.time(tail)
     )
-    if row.height and row["queue_max_bytes"][0]:
-        sentence += Markup(", queue up to {}").format(text.size(row["queue_max_bytes"][0]))
-    if busy:
-        sentence += Markup(", link busy {} of the time").format(text.percent(busy))
+    if row.get("queue_max_bytes"):
+        sentence += Markup(", queue up to {}").format(text.size(row["queue_max_bytes"]))
+    if row.get("utilisation"):
+        sentence += Markup(", link busy {} of the time").format(text.percent(row["utilisation"]))
     return sentence + "."
 
 
@@ -111,7 +110,7 @@ def _last(run: Run) -> Markup | None:
 
 def _marks(run: Run, figures: Figures) -> Markup | None:
     marks = figures.values["marks"]
-    sent = switch_ports(run)["sent_packets"].sum()
+    sent = int(switch_ports(run)["sent_packets"].sum())
     if not marks or not sent:
         return None
     part = text.percent(marks / sent)
@@ -134,7 +133,9 @@ def limit(run: Run) -> Markup | None:
     ports = run.table("ports").drop_nulls("utilisation")
     if not ports.height:
         return None
-    port, busy = ports.sort("utilisation", "port", descending=[True, False]).select("port", "utilisation").row(0)
+    port, busy = (
+        ports.sort("utilisation", "port", descending=[True, False]).select("port", "utilisation").row(0)
+    )
     if busy < BUSY:
         return None
     return Markup("The busiest link, at {}, was busy {} of the time: near its limit.").format(
@@ -153,8 +154,13 @@ def _apart_by_timeouts(run: Run, figures: Figures, least: Figures) -> Markup | N
     last = ", the last to end among them" if ended["timeouts"][-1] else ""
     those = "flow that waited" if hit.height == 1 else "flows that waited"
     return Markup("{} {} for the retransmission timer (median completion {}, without {}){}; {} {}.").format(
-        text.count(hit.height), those, text.time(with_), text.time(without), last,
-        name(least.name), f"had {text.plural(fewer, 'timeout')}" if fewer else "had no timeout",
+        text.count(hit.height),
+        those,
+        text.time(with_),
+        text.time(without),
+        last,
+        name(least.name),
+        f"had {text.plural(fewer, 'timeout')}" if fewer else "had no timeout",
     )
 
 
@@ -163,9 +169,14 @@ def _apart_by_waits(run: Run, figures: Figures, least: Figures) -> Markup | None
     ports = waiting_by_port(run)
     if not longer or not shorter or longer < LONGER * shorter or not ports.height:
         return None
-    return Markup("data waits longer in its switches (99th percentile {}, {} with {}), {} of it at {}.").format(
-        text.time(longer), text.time(shorter), name(least.name),
-        text.percent(ports["share"][0]), _code(ports["port"][0]),
+    return Markup(
+        "data waits longer in its switches (99th percentile {}, {} with {}), {} of it at {}."
+    ).format(
+        text.time(longer),
+        text.time(shorter),
+        name(least.name),
+        text.percent(ports["share"][0]),
+        _code(ports["port"][0]),
     )
 
 
@@ -179,7 +190,7 @@ def _apart_by_repeats(figures: Figures, least: Figures) -> Markup | None:
 
 
 def _median(flows: pl.DataFrame) -> float | None:
-    middle = flows["fct_ps"].quantile(0.5, interpolation="higher")
+    middle = flows["fct_ps"].quantile(0.5, interpolation="linear")
     return None if middle is None else float(middle)
 
 

@@ -1,8 +1,10 @@
-"""Reads a run folder, or a folder of choices, into tables.
+"""Reads a run folder, or the folder of a scenario's choices and seeds, into tables.
 
 Tolerant on purpose: a run that was interrupted, or that did not measure something, still has a
 report. What could not be read is noted, so that the page can say so. It computes nothing.
 """
+
+from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
@@ -10,18 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import yaml
 
+from incast.errors import ResultError
+from incast.folder import GRAPH, RESOLVED, SUMMARY, WRITTEN
+from incast.folder import TABLES as ALL_TABLES
 from incast.report.text import natural_key
-
-_INTEGER = pl.Int64
-_TEXT = pl.String
-_REAL = pl.Float64
 
 
 def _columns(text: str = "", integer: str = "", real: str = "") -> dict[str, pl.DataType]:
     columns: dict[str, pl.DataType] = {}
-    for names, kind in ((text, _TEXT), (integer, _INTEGER), (real, _REAL)):
-        columns.update({name: kind() for name in names.split()})
+    for names, kind in ((text, pl.String()), (integer, pl.Int64()), (real, pl.Float64())):
+        columns.update(dict.fromkeys(names.split(), kind))
     return columns
 
 
@@ -30,23 +32,17 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     "jobs": _columns("job kind", "start_ps end_ps flows bytes"),
     "flows": _columns(
         "job from to outcome",
-        "flow group class bytes start_ps end_ps sent_packets sent_bytes retransmits timeouts "
-        "fast_recoveries tail_loss_probes ece_acks min_rtt_ps srtt_ps",
+        "flow group bytes start_ps end_ps retransmits timeouts srtt_ps",
     ),
     "ports": _columns(
         "port node peer kind",
-        "rate_bps sent_packets sent_bytes wire_bytes busy_ps enqueued_packets in_discards "
-        "out_discards drops_tail drops_early drops_pool drops_mtu drops_down lost corrupted marks "
-        "queue_max_bytes queue_max_packets wait_p50_ps wait_p99_ps wait_p999_ps wait_max_ps",
+        "rate_bps sent_packets sent_bytes drops_tail drops_early drops_pool drops_mtu drops_down "
+        "lost corrupted marks queue_max_bytes wait_p99_ps wait_max_ps",
         "utilisation",
     ),
-    "waits": _columns("port", "class from_ps to_ps packets"),
-    "ports_series": _columns(
-        "port", "time_ps class queue_bytes queue_packets sent_bytes drops marks"
-    ),
-    "datagrams": _columns(
-        "job from to", "sent_packets sent_bytes received_packets received_bytes"
-    ),
+    "waits": _columns("port", "from_ps to_ps packets"),
+    "ports_series": _columns("port", "time_ps class queue_bytes drops marks"),
+    "datagrams": _columns("job from to", "sent_packets received_packets"),
     "events": _columns("what where", "time_ps"),
 }
 
@@ -59,6 +55,7 @@ class Run:
     """The tables and the facts of one run."""
 
     name: str
+    """The choice's name; the folder's where there are no choices."""
     folder: Path
     tables: dict[str, pl.DataFrame]
     summary: dict[str, Any] = field(default_factory=dict)
@@ -70,125 +67,141 @@ class Run:
         """The table, with every column of `TABLES`; empty where the run has none."""
         return self.tables[name]
 
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        seed = self.summary.get("seed", self.scenario.get("seed"))
+        return seed if isinstance(seed, int) else 0
+
 
 @dataclass(frozen=True)
 class Report:
     """What one report is about: one run, or the runs of a scenario's choices."""
 
     title: str
-    folder: Path
-    runs: tuple[Run, ...]
+    description: str
+    choices: tuple[tuple[Run, ...], ...]
+    """Each choice's runs, by seed."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The run of each choice that is drawn: the one with the first seed."""
+        return tuple(runs[0] for runs in self.choices)
 
 
 def load(folder: Path) -> Report:
-    """Reads `folder`; raises `FileNotFoundError` where it holds no run."""
+    """Reads `folder`; raises `ResultError` where it holds no run."""
     if not folder.is_dir():
-        raise FileNotFoundError(f"{folder} is not a folder")
+        raise ResultError(f"{folder} is not a folder")
     notes: list[str] = []
-    listed = _listed_choices(folder, notes)
-    found = [(sub.name, sub) for sub in _run_folders(folder)]
-    listed_folders = {path for _, path in listed}
-    choices = listed + [item for item in found if item[1] not in listed_folders]
-    if choices:
-        runs = tuple(_load_run(path, name) for name, path in choices)
-    elif _is_run(folder):
-        runs = (_load_run(folder, ""),)
-    else:
-        raise FileNotFoundError(f"{folder} holds no run: no summary.json and no tables")
-    title = next((str(r.scenario["name"]) for r in runs if r.scenario.get("name")), folder.name)
-    return Report(title=title, folder=folder, runs=runs, notes=tuple(notes))
+    overview = _read_object(folder / SUMMARY, notes)
+    listed = _listed(folder, overview, notes) or _found(folder)
+    if not listed and not _is_run(folder):
+        raise ResultError(f"{folder} is not a result: it has no {SUMMARY} and no tables")
+    choices = tuple(
+        tuple(_load_run(place, name) for place in places)
+        for name, places in (listed or {folder.name: [folder]}).items()
+    )
+    first = choices[0][0]
+    title = first.summary.get("name") or first.scenario.get("name") or folder.name
+    return Report(str(title), _description(first.folder), choices, tuple(notes))
 
 
 def _is_run(folder: Path) -> bool:
-    return (folder / "summary.json").is_file() or any((folder / t).is_dir() for t in TABLES)
+    """Whether the folder has a run's tables, or at least a summary that lists no other runs."""
+    if any((folder / table).is_dir() for table in ALL_TABLES):
+        return True
+    return (folder / SUMMARY).is_file() and "choices" not in _read_object(folder / SUMMARY, [])
 
 
-def _run_folders(folder: Path) -> list[Path]:
-    """Sub-folders that are runs, in natural order; a run's own tables are none."""
-    subs = (p for p in folder.iterdir() if p.is_dir() and p.name not in TABLES)
-    return sorted((p for p in subs if _is_run(p)), key=lambda p: natural_key(p.name))
-
-
-def _listed_choices(folder: Path, notes: list[str]) -> list[tuple[str, Path]]:
-    """Choices in the order of `choices.json` (or the folder's summary), with their names."""
-    listed: Any = None
-    for file in ("choices.json", "summary.json"):
-        content = _read_json(folder / file, notes)
-        listed = content.get("choices") if isinstance(content, dict) else content
-        if isinstance(listed, list | dict):
-            break
-    entries = listed.items() if isinstance(listed, dict) else ((None, e) for e in listed or [])
-    choices = []
-    for key, entry in entries:
-        name, sub = _choice(key, entry)
-        path = folder / sub
-        if not sub or not path.resolve().is_relative_to(folder.resolve()):
+def _listed(folder: Path, overview: dict[str, Any], notes: list[str]) -> dict[str, list[Path]]:
+    """The runs of each choice, as the overview lists them."""
+    found: dict[str, list[Path]] = {}
+    entries = overview.get("choices")
+    for entry in entries if isinstance(entries, list) else ():
+        if not isinstance(entry, dict):
             continue
-        if _is_run(path):
-            choices.append((name, path))
+        name = str(entry.get("name") or folder.name)
+        runs = entry.get("runs") or [entry.get("folder")]
+        places = [folder / str(run) for run in (runs if isinstance(runs, list) else ())]
+        inside = [p for p in places if p.resolve().is_relative_to(folder.resolve()) and _is_run(p)]
+        if inside:
+            found[name] = inside
         else:
             notes.append(f"Choice {name} has no results.")
-    return choices
+    return found
 
 
-def _choice(key: str | None, entry: Any) -> tuple[str, str]:
-    """Name and sub-folder of an entry: a name, or an object with `name` and `folder`."""
-    if isinstance(entry, dict):
-        name = str(entry.get("name") or key or entry.get("folder") or "")
-        return name, str(entry.get("folder") or name)
-    name = str(key if key is not None else entry)
-    return name, name
+def _found(folder: Path) -> dict[str, list[Path]]:
+    """Without an overview: the sub-folders that are runs, or hold the runs of several seeds."""
+    found: dict[str, list[Path]] = {}
+    for sub in _folders(folder):
+        seeds = [sub] if _is_run(sub) else [s for s in _folders(sub) if _is_run(s)]
+        if seeds:
+            found[sub.name] = seeds
+    return found
+
+
+def _folders(folder: Path) -> list[Path]:
+    """Sub-folders but a run's own, `host2` before `host10`."""
+    own = {*ALL_TABLES, "captures"}
+    subs = (p for p in folder.iterdir() if p.is_dir() and p.name not in own)
+    return sorted(subs, key=lambda p: natural_key(p.name))
 
 
 def _load_run(folder: Path, name: str) -> Run:
     notes: list[str] = []
     tables = {table: _read_table(folder / table, table, notes) for table in TABLES}
-    absent = [t for t in EXPECTED if not (folder / t).is_dir()]
+    summary, scenario, graph = (_read_object(folder / file, notes) for file in (SUMMARY, RESOLVED, GRAPH))
+    absent = [table for table in EXPECTED if not (folder / table).is_dir()]
     if absent:
-        notes.append("Not recorded: " + ", ".join(absent) + ".")
-    summary, scenario, graph = (
-        _read_object(folder / file, notes)
-        for file in ("summary.json", "resolved.json", "graph.json")
-    )
+        notes.append(f"Not recorded: {', '.join(absent)}.")
     if not summary:
-        notes.append("No summary.json: the run did not come to its end.")
-    nested = scenario.get("scenario")
-    if isinstance(nested, dict):
-        scenario = nested
-    return Run(name or folder.name, folder, tables, summary, scenario, graph, tuple(notes))
+        notes.append(f"There is no {SUMMARY}: the run did not come to its end.")
+    elif summary.get("interrupted"):
+        notes.append("The run was interrupted: what follows is what it had measured by then.")
+    if summary.get("error"):
+        notes.append(f"The run failed: {summary['error']}")
+    return Run(name, folder, tables, summary, scenario, graph, tuple(notes))
 
 
 def _read_table(folder: Path, name: str, notes: list[str]) -> pl.DataFrame:
     """All readable parts of a table, as the columns of `TABLES`."""
-    parts = []
-    for file in sorted(folder.glob("*.parquet")) if folder.is_dir() else []:
+    columns = TABLES[name]
+    parts = [pl.DataFrame(schema=columns)]
+    for file in sorted(folder.glob("*.parquet")) if folder.is_dir() else ():
         try:
-            parts.append(pl.read_parquet(file, memory_map=False))
+            parts.append(_shape(pl.read_parquet(file), columns))
         except (pl.exceptions.PolarsError, OSError):
             notes.append(f"{name}/{file.name} could not be read; its rows are missing here.")
-    columns = TABLES[name]
-    frame = pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
-    return frame.select(
-        (
-            pl.col(column).cast(kind, strict=False)
-            if column in frame.columns
-            else pl.lit(None, dtype=kind).alias(column)
-            for column, kind in columns.items()
-        )
-    ) if parts else pl.DataFrame(schema=columns)
+    return pl.concat(parts)
 
 
-def _read_json(file: Path, notes: list[str]) -> Any:
-    if not file.is_file():
-        return None
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, OSError):
-        notes.append(f"{file.name} could not be read.")
-        return None
+def _shape(part: pl.DataFrame, columns: dict[str, pl.DataType]) -> pl.DataFrame:
+    return part.select(
+        pl.col(column).cast(kind, strict=False)
+        if column in part.columns
+        else pl.lit(None, dtype=kind).alias(column)
+        for column, kind in columns.items()
+    )
 
 
 def _read_object(file: Path, notes: list[str]) -> dict[str, Any]:
-    content = _read_json(file, notes)
+    if not file.is_file():
+        return {}
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        notes.append(f"{file.name} could not be read.")
+        return {}
     return content if isinstance(content, dict) else {}
+
+
+def _description(folder: Path) -> str:
+    """What the scenario says that it is about."""
+    try:
+        written = yaml.safe_load((folder / WRITTEN).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return ""
+    return str(written.get("description") or "") if isinstance(written, dict) else ""

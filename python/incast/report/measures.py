@@ -1,6 +1,7 @@
 """The figures by which runs are compared, computed from the tables. No words, no drawing."""
 
 from dataclasses import dataclass
+from statistics import fmean
 
 import polars as pl
 
@@ -34,38 +35,72 @@ class Measure:
 
 @dataclass(frozen=True)
 class Figures:
-    """One run in figures. Times in picoseconds; `None`: not measured, or not finished."""
+    """A choice in figures. Times in picoseconds; `None`: not measured, or not finished."""
 
     name: str
-    values: dict[str, float | None]
+    samples: dict[str, dict[int, float]]
+    """Each measure's figures by seed; a seed without the figure is left out."""
+    seeds: int
     flows: int
     kinds: frozenset[str]
     group: str
     """What a group of flows is called: `coflow`, `round`, or nothing."""
 
+    @property
+    def values(self) -> dict[str, float | None]:
+        """Each measure's mean over the seeds; a time at which all jobs were done needs all seeds."""
+        return {
+            key: fmean(found.values()) if found and (key != "done" or len(found) == self.seeds) else None
+            for key, found in self.samples.items()
+        }
 
-def figures(run: Run) -> Figures:
-    """Computes all figures of a run."""
+
+def figures(runs: tuple[Run, ...]) -> Figures:
+    """Computes all figures of a choice from its runs, one a seed."""
+    each = [(run.seed, _figures(run)) for run in runs]
+    samples = {
+        key: {seed: value for seed, values in each if (value := values[key]) is not None}
+        for key in each[0][1]
+    }
+    kinds = _kinds(runs[0])
+    return Figures(
+        runs[0].name,
+        samples,
+        len(runs),
+        foreground_flows(runs[0]).height,
+        kinds,
+        _GROUPS.get(_grouped(kinds), ""),
+    )
+
+
+def _kinds(run: Run) -> frozenset[str]:
+    return frozenset(foreground(run)["kind"].drop_nulls().to_list())
+
+
+def _grouped(kinds: frozenset[str]) -> str:
+    """The kind of jobs whose groups of flows count."""
+    return next((kind for kind in _GROUPS if kind in kinds), "")
+
+
+def _figures(run: Run) -> dict[str, float | None]:
     jobs = foreground(run)
     flows = foreground_flows(run)
     ended = flows.filter(pl.col("fct_ps").is_not_null())["fct_ps"]
     ports = run.table("ports")
-    kinds = frozenset(jobs["kind"].drop_nulls().to_list())
-    group = next((word for kind, word in _GROUPS.items() if kind in kinds), "")
-    values: dict[str, float | None] = {
+    grouped = jobs.filter(pl.col("kind") == _grouped(_kinds(run)))["job"]
+    return {
         "done": _done(jobs),
-        "group": _group_mean(flows) if group else None,
+        "group": _group_mean(flows.filter(pl.col("job").is_in(grouped.implode()))),
         "fct_p50": _quantile(ended, 0.5),
         "fct_p99": _quantile(ended, 0.99),
         "wait_p99": wait_quantile(switch_waits(run), 0.99),
         "drops": _total(ports, *DROPS),
         "lost": _total(ports, "lost", "corrupted"),
         "marks": _total(ports, "marks"),
-        "timeouts": _total(run.table("flows"), "timeouts"),
-        "retransmits": _total(run.table("flows"), "retransmits"),
+        "timeouts": _total(flows, "timeouts"),
+        "retransmits": _total(flows, "retransmits"),
         "unfinished": float(flows.height - ended.len()) if flows.height else None,
     }
-    return Figures(run.name, values, flows.height, kinds, group)
 
 
 def measures(runs: list[Figures]) -> list[Measure]:
@@ -86,7 +121,8 @@ def measures(runs: list[Figures]) -> list[Measure]:
     ]
     quiet = {"lost", "unfinished"}
     table = [
-        m for m in table
+        m
+        for m in table
         if any(f.values[m.key] is not None and (f.values[m.key] or m.key not in quiet) for f in runs)
     ]
     first = deciding(runs)
@@ -152,7 +188,7 @@ def wait_quantile(waits: pl.DataFrame, part: float) -> float | None:
     if not total:
         return None
     sums = waits.group_by("to_ps").agg(pl.col("packets").sum()).sort("to_ps")
-    reached = sums.filter(pl.col("packets").cum_sum() >= part * total)
+    reached = sums.filter(pl.col("packets").cum_sum() >= part * float(total))
     return float(reached["to_ps"][0])
 
 
@@ -174,7 +210,8 @@ def _done(jobs: pl.DataFrame) -> float | None:
     if not jobs.height or ended.height < jobs.height:
         return None
     start, end = jobs["start_ps"].min(), jobs["end_ps"].max()
-    assert isinstance(start, int) and isinstance(end, int)
+    assert isinstance(start, int)
+    assert isinstance(end, int)
     return float(end - start)
 
 
@@ -188,15 +225,15 @@ def _group_mean(flows: pl.DataFrame) -> float | None:
         )
         .filter("ended")
     )
-    return float(groups["took"].sum()) / groups.height if groups.height else None
+    return float(int(groups["took"].sum())) / groups.height if groups.height else None
 
 
 def _quantile(values: pl.Series, part: float) -> float | None:
-    value = values.quantile(part, interpolation="higher")
+    value = values.quantile(part, interpolation="linear")
     return None if value is None else float(value)
 
 
 def _total(table: pl.DataFrame, *columns: str) -> float | None:
     if not table.height or all(table[c].null_count() == table.height for c in columns):
         return None
-    return float(sum(table[c].sum() for c in columns))
+    return float(sum(int(table[c].sum()) for c in columns))

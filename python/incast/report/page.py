@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from incast.report import bundle, netload, sections, tables
+from incast.report import bundle, facts, netload, sections, tables
 from incast.report.answer import answer, ranked
 from incast.report.charts import DASHES, Chart
 from incast.report.load import Report
@@ -20,7 +20,7 @@ from incast.report.sections import DRAWN_MAX, Drawn, Figure
 def render(report: Report) -> str:
     """The whole page."""
     runs = report.runs
-    computed = [figures(run) for run in runs]
+    computed = [figures(each) for each in report.choices]
     compared = measures(computed)
     order = [f.name for f in ranked(computed, compared[0].key)] if compared else [r.name for r in runs]
     first = [i for name in order for i, run in enumerate(runs) if run.name == name]
@@ -35,7 +35,7 @@ def render(report: Report) -> str:
         "report": report,
         "answer": answer(runs, computed, compared),
         "choices": tables.choices(computed, compared) if len(runs) > 1 else None,
-        "settings": tables.settings(runs) if len(runs) > 1 else None,
+        "settings": facts.settings(runs) if len(runs) > 1 else None,
         "nets": nets,
         "load_order": [(slot, run.name) for slot, run in load_order],
         "steps": netload.STEPS,
@@ -53,8 +53,11 @@ def render(report: Report) -> str:
             )
             for i in first[:20]
         ],
-        "facts": tables.facts(runs),
+        "thresholds": facts.thresholds(runs),
+        "facts": facts.facts(report),
+        "seeds": max(len(each) for each in report.choices),
         "drawn": len(drawn),
+        "in_all": len(runs),
         "dashes": [" ".join(map(str, d)) for d in DASHES],
     }
     return _template().render(context | _embedded(data | {"charts": book.charts}))

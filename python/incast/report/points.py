@@ -25,9 +25,7 @@ def extremes(series: pl.DataFrame, time: str, value: str, buckets: int = BUCKETS
     return series[kept]
 
 
-def sums(
-    series: pl.DataFrame, time: str, columns: list[str], buckets: int = BUCKETS
-) -> pl.DataFrame:
+def sums(series: pl.DataFrame, time: str, columns: list[str], buckets: int = BUCKETS) -> pl.DataFrame:
     """The sum of each column in each span of time, at the span's first sample with any."""
     series = series.drop_nulls([time]).sort(time)
     if not series.height:
@@ -50,17 +48,12 @@ def cdf(values: pl.Series, total: int, points: int = CDF_POINTS) -> pl.DataFrame
     if not count:
         return pl.DataFrame(schema={"x": values.dtype, "part": pl.Float64})
     ranks = _ranks(count, points)
-    return pl.DataFrame(
-        {"x": ordered.gather(ranks), "part": [round((r + 1) / total, 6) for r in ranks]}
-    )
+    return pl.DataFrame({"x": ordered.gather(ranks), "part": [round((r + 1) / total, 6) for r in ranks]})
 
 
 def weighted_cdf(values: pl.Series, weights: pl.Series) -> pl.DataFrame:
     """(`x`, `part`) of a histogram: `weights` packets in a bin that ends at `values`."""
-    bins = (
-        pl.DataFrame({"x": values, "weight": weights})
-        .group_by("x").agg(pl.col("weight").sum()).sort("x")
-    )
+    bins = pl.DataFrame({"x": values, "weight": weights}).group_by("x").agg(pl.col("weight").sum()).sort("x")
     part = (pl.col("weight").cum_sum() / pl.col("weight").sum()).round(6).alias("part")
     steps = bins.select("x", part)
     if steps.height <= CDF_POINTS:
@@ -79,6 +72,7 @@ def _ranks(count: int, points: int) -> list[int]:
 
 def _bucket(series: pl.DataFrame, time: str, buckets: int) -> pl.Expr:
     start, end = series[time].min(), series[time].max()
-    assert isinstance(start, int) and isinstance(end, int)
+    assert isinstance(start, int)
+    assert isinstance(end, int)
     width = max(1, -(-(end - start + 1) // buckets))
     return (pl.col(time) - start) // width

@@ -93,9 +93,7 @@ def waits(drawn: list[Drawn]) -> list[Figure]:
         ports = waiting_by_port(drawn[0].run)["port"].head(_WAIT_PORTS_MAX).to_list()
         curves = [_binned("all switch ports", 0, only)]
         if len(ports) > 1:
-            curves += [
-                _binned(p, i, only.filter(pl.col("port") == p)) for i, p in enumerate(ports, start=1)
-            ]
+            curves += [_binned(p, i, only.filter(pl.col("port") == p)) for i, p in enumerate(ports, start=1)]
         return _cdfs(title, curves, "port")
     figures = _cdfs(
         f"{title}, all switch ports",
@@ -104,8 +102,7 @@ def waits(drawn: list[Drawn]) -> list[Figure]:
     )
     for port in _hottest([d.run for d in drawn])[:1]:
         curves = [
-            _binned(d.run.name, d.color, histograms[d.run.name].filter(pl.col("port") == port))
-            for d in drawn
+            _binned(d.run.name, d.color, histograms[d.run.name].filter(pl.col("port") == port)) for d in drawn
         ]
         figures += _cdfs(f"{title}, port {port}", curves, "choice")
     return figures
@@ -115,23 +112,27 @@ def _hottest(runs: list[Run]) -> list[str]:
     """Ports by their greatest share of all waiting in any run."""
     shares = pl.concat([waiting_by_port(run).select("port", "share") for run in runs])
     return (
-        shares.group_by("port").agg(pl.col("share").max())
-        .sort("share", "port", descending=[True, False])["port"].to_list()
+        shares.group_by("port")
+        .agg(pl.col("share").max())
+        .sort("share", "port", descending=[True, False])["port"]
+        .to_list()
     )
 
 
 def _watched(drawn: list[Drawn], series: dict[str, pl.DataFrame]) -> list[str]:
     """Sampled ports, the hottest first; without wait figures, those with the longest queue."""
-    peaks = pl.concat([
-        s.group_by("port").agg(pl.col("queue_bytes").max(), pl.col("drops").sum()) for s in series.values()
-    ])
+    peaks = pl.concat(
+        [s.group_by("port").agg(pl.col("queue_bytes").max(), pl.col("drops").sum()) for s in series.values()]
+    )
     if not peaks.height:
         return []
     ranks = {port: rank for rank, port in enumerate(_hottest([d.run for d in drawn]))}
     ordered = (
-        peaks.group_by("port").agg(pl.col("queue_bytes").max(), pl.col("drops").sum())
+        peaks.group_by("port")
+        .agg(pl.col("queue_bytes").max(), pl.col("drops").sum())
         .filter((pl.col("queue_bytes") > 0) | (pl.col("drops") > 0))
-        .sort("queue_bytes", "port", descending=[True, False])["port"].to_list()
+        .sort("queue_bytes", "port", descending=[True, False])["port"]
+        .to_list()
     )
     return sorted(ordered, key=lambda p: ranks.get(p, len(ranks)))[:_PORTS_MAX]
 
@@ -142,9 +143,7 @@ def _all_classes(run: Run) -> pl.DataFrame:
     whole = series.filter(pl.col("class").is_null())
     if whole.height or not series.height:
         return whole.select("port", "time_ps", "queue_bytes", "drops", "marks")
-    return series.group_by("port", "time_ps").agg(
-        pl.col("queue_bytes", "drops", "marks").sum()
-    )
+    return series.group_by("port", "time_ps").agg(pl.col("queue_bytes", "drops", "marks").sum())
 
 
 def _queue(port: str, drawn: list[Drawn], series: dict[str, pl.DataFrame]) -> Figure:
@@ -168,8 +167,8 @@ def _queue(port: str, drawn: list[Drawn], series: dict[str, pl.DataFrame]) -> Fi
         end = float(ends[name] if own_time else late)
         chart = charts.queue(line, counts, d.color, (0.0, end), top)
         said = (
-            f"peak {text.size(peaks[name])}, {text.plural(sampled['drops'].sum(), 'drop')}, "
-            f"{text.plural(sampled['marks'].sum(), 'mark')}"
+            f"peak {text.size(peaks[name])}, {text.plural(int(sampled['drops'].sum()), 'drop')}, "
+            f"{text.plural(int(sampled['marks'].sum()), 'mark')}"
         )
         panels.append((f"{name}: {said}" if len(drawn) > 1 else _first_upper(said), chart))
     differ = text.listed(["queue"] * own + ["time"] * own_time)

@@ -1,8 +1,6 @@
 """The report's tables as text, ready for the page. Computes no new figures."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -18,7 +16,6 @@ from incast.report.measures import (
 )
 
 ROWS_MAX = 10
-FACTS_MAX = 60
 COLUMNS_MAX = 5
 """Up to so many choices stand side by side; more stand below each other."""
 
@@ -53,12 +50,8 @@ def choices(figures: list[Figures], measures: list[Measure]) -> Table:
     for run in order:
         cells = [Cell(run.name)]
         for m in measures:
-            figure, wins = run.values[m.key], run.name in winners[m.key]
-            apart = "" if wins or not m.compared else difference(figure, least[m.key])
-            if m.key == "done" and figure is None:
-                cells.append(Cell("not done"))
-            else:
-                cells.append(Cell(value(m, figure), "best" if wins else apart, wins))
+            wins = run.name in winners[m.key]
+            cells.append(_compared(run, m, wins, least[m.key]))
         rows.append(tuple(cells))
     caption, labels = "Choices, best first", tuple(m.label for m in measures)
     if len(rows) > COLUMNS_MAX:
@@ -66,6 +59,15 @@ def choices(figures: list[Figures], measures: list[Measure]) -> Table:
     heads = (Cell("Measure"), *(Cell(label) for label in labels))
     turned = tuple(zip(heads, *rows, strict=True))
     return Table(caption, tuple(c.text for c in turned[0]), turned[1:])
+
+
+def _compared(run: Figures, measure: Measure, wins: bool, least: float | None) -> Cell:
+    figure, found = run.values[measure.key], run.samples[measure.key].values()
+    if measure.key == "done" and figure is None:
+        return Cell("not done")
+    apart = "best" if wins else difference(figure, least) if measure.compared else ""
+    spread = f"{value(measure, min(found))} to {value(measure, max(found))}" if len(found) > 1 else ""
+    return Cell(value(measure, figure), ", ".join(filter(None, (apart, spread))), wins)
 
 
 def _least(figures: list[Figures], measure: Measure, winners: set[str]) -> float | None:
@@ -83,7 +85,7 @@ def hottest_ports(run: Run) -> Table:
         .sort("share", "dropped", "utilisation", "port", descending=[True, True, True, False])
     )
     rows = tuple(
-        _cells(
+        cells(
             row["port"] or text.NONE,
             text.rate(row["rate_bps"]),
             text.percent(row["utilisation"]),
@@ -98,19 +100,25 @@ def hottest_ports(run: Run) -> Table:
         for row in ports.head(ROWS_MAX).iter_rows(named=True)
     )
     columns = (
-        "Port", "Rate", "Busy", "Share of all waiting", "Wait, 99th percentile", "Longest wait",
-        "Longest queue", "Dropped", "Marked", "Sent",
+        "Port",
+        "Rate",
+        "Busy",
+        "Share of all waiting",
+        "Wait, 99th percentile",
+        "Longest wait",
+        "Longest queue",
+        "Dropped",
+        "Marked",
+        "Sent",
     )
-    return Table("Hottest ports", columns, rows, more=_more(ports.height, "port"))
+    return Table("Hottest ports", columns, rows, more=more_than(ports.height, "port"))
 
 
 def slowest_flows(run: Run) -> Table:
     """Flows that did not finish, then the slowest."""
-    flows = foreground_flows(run).sort(
-        "fct_ps", "flow", descending=[True, False], nulls_last=False
-    )
+    flows = foreground_flows(run).sort("fct_ps", "flow", descending=[True, False], nulls_last=False)
     rows = tuple(
-        _cells(
+        cells(
             text.count(row["flow"]),
             row["job"] or text.NONE,
             f"{row['from']} → {row['to']}",
@@ -126,11 +134,20 @@ def slowest_flows(run: Run) -> Table:
         for row in flows.head(ROWS_MAX).iter_rows(named=True)
     )
     columns = (
-        "Flow", "Job", "From → to", "Size", "Started at", "Took", "Goodput", "Retransmitted",
-        "Timeouts", "Smoothed RTT", "Outcome",
+        "Flow",
+        "Job",
+        "From → to",
+        "Size",
+        "Started at",
+        "Took",
+        "Goodput",
+        "Retransmitted",
+        "Timeouts",
+        "Smoothed RTT",
+        "Outcome",
     )
     left = frozenset({"Job", "From → to", "Outcome"})
-    return Table("Slowest flows", columns, rows, left, _more(flows.height, "flow"))
+    return Table("Slowest flows", columns, rows, left, more_than(flows.height, "flow"))
 
 
 def jobs(run: Run) -> Table:
@@ -141,7 +158,7 @@ def jobs(run: Run) -> Table:
         ended = row["end_ps"] is not None and row["end_ps"] >= (row["start_ps"] or 0)
         took = row["end_ps"] - (row["start_ps"] or 0) if ended else None
         rows.append(
-            _cells(
+            cells(
                 row["job"] or text.NONE,
                 row["kind"] or text.NONE,
                 text.time(row["start_ps"]),
@@ -152,7 +169,7 @@ def jobs(run: Run) -> Table:
             )
         )
     columns = ("Job", "Kind", "Started at", "Took", "Flows", "Delivered", "Goodput")
-    more = _more(table.height, "job", 4 * ROWS_MAX)
+    more = more_than(table.height, "job", 4 * ROWS_MAX)
     return Table("Jobs", columns, tuple(rows), frozenset({"Kind"}), more)
 
 
@@ -164,7 +181,7 @@ def datagrams(run: Run) -> Table:
         .sort("missing", "job", "from", "to", descending=[True, False, False, False])
     )
     rows = tuple(
-        _cells(
+        cells(
             row["job"] or text.NONE,
             f"{row['from']} → {row['to']}",
             text.count(row["sent_packets"]),
@@ -174,7 +191,7 @@ def datagrams(run: Run) -> Table:
         for row in table.head(ROWS_MAX).iter_rows(named=True)
     )
     columns = ("Job", "From → to", "Datagrams sent", "Arrived", "Missing")
-    more = _more(table.height, "pair")
+    more = more_than(table.height, "pair")
     return Table("Datagrams", columns, rows, frozenset({"From → to"}), more)
 
 
@@ -182,95 +199,26 @@ def events(run: Run) -> Table:
     """Faults in the order of time."""
     table = run.table("events").sort("time_ps", maintain_order=True)
     rows = tuple(
-        _cells(text.time(row["time_ps"]), row["what"] or text.NONE, row["where"] or text.NONE)
+        cells(text.time(row["time_ps"]), row["what"] or text.NONE, row["where"] or text.NONE)
         for row in table.head(4 * ROWS_MAX).iter_rows(named=True)
     )
-    more = _more(table.height, "event", 4 * ROWS_MAX)
+    more = more_than(table.height, "event", 4 * ROWS_MAX)
     return Table("Faults", ("At", "What", "Where"), rows, frozenset({"What", "Where"}), more)
-
-
-def facts(runs: tuple[Run, ...]) -> Table:
-    """What was run: the scenario's name and seed, and all of summary.json's single figures."""
-    keyed = [_facts(run) for run in runs]
-    return _side_by_side("Facts of the run", "Fact", runs, keyed, only_different=False)
-
-
-def settings(runs: tuple[Run, ...]) -> Table:
-    """The fields of the scenario in which the choices differ."""
-    keyed = [dict(_flat(run.scenario)) for run in runs]
-    for fields in keyed:
-        fields.pop("name", None)
-    return _side_by_side("What the choices set", "Field", runs, keyed, only_different=True)
-
-
-def _side_by_side(
-    caption: str,
-    head: str,
-    runs: tuple[Run, ...],
-    keyed: list[dict[str, Any]],
-    only_different: bool,
-) -> Table:
-    keys = list(dict.fromkeys(key for fields in keyed for key in fields))
-    rows = []
-    for key in keys:
-        shown = [_shown(key, fields.get(key)) for fields in keyed]
-        if only_different and len(set(shown)) == 1:
-            continue
-        rows.append(_cells(key, *shown))
-    columns = (head, *(r.name if len(runs) > 1 else "Value" for r in runs))
-    more = _more(len(rows), "field", FACTS_MAX)
-    return Table(caption, columns, tuple(rows[:FACTS_MAX]), frozenset(columns[1:]), more)
-
-
-def _facts(run: Run) -> dict[str, Any]:
-    topology = run.scenario.get("topology")
-    kind = topology.get("kind") if isinstance(topology, dict) else None
-    known = {"scenario": run.scenario.get("name"), "seed": run.scenario.get("seed"), "topology": kind}
-    listed = dict(_flat(run.summary))
-    return {**{k: v for k, v in known.items() if v is not None and k not in listed}, **listed}
-
-
-def _flat(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:
-    """Paths and single values of nested data; long lists are told by their length."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and value and len(value) <= 16 and not path.endswith("pairs"):
-        for index, inner in enumerate(value):
-            yield from _flat(inner, f"{path}[{index}]")
-    elif isinstance(value, list):
-        yield path, f"{len(value)} entries" if value else "none"
-    else:
-        yield path, value
-
-
-_TIMES = ("_ps", "delay", "delayed_ack", "rto_initial", "rto_min", "rto_max", "start", "at", "until", "interval", "duration")
-_SIZES = ("bytes", "size", "limit", "reserve", "mtu", "cell", "buffer", "buffer_max", "nic_queue")
-_RATES = ("_bps", "rate", "disk")
-
-
-def _shown(key: str, value: Any) -> str:
-    """A value with its unit, which its name tells."""
-    if value is None:
-        return text.NONE
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if not isinstance(value, int | float):
-        return str(value)
-    name = key.removesuffix(".fixed").rsplit(".", 1)[-1]
-    for endings, form in ((_TIMES, text.time), (_SIZES, text.size), (_RATES, text.rate)):
-        if name.endswith(tuple(e for e in endings if e[0] == "_")) or name in endings:
-            return form(value)
-    return str(value)
 
 
 def _rate(count: int | None, took: int | None) -> float | None:
     return count * 8e12 / took if count is not None and took else None
 
 
-def _cells(*texts: str) -> tuple[Cell, ...]:
+def cells(*texts: str) -> tuple[Cell, ...]:
+    """A row of plain cells."""
     return tuple(Cell(t) for t in texts)
 
 
-def _more(total: int, word: str, shown: int = ROWS_MAX) -> str:
-    return f"{text.plural(total - shown, f'more {word}')} in the tables of the run folder." if total > shown else ""
+def more_than(total: int, word: str, shown: int = ROWS_MAX) -> str:
+    """What to say of the rows that are not shown."""
+    return (
+        f"{text.plural(total - shown, f'more {word}')} in the tables of the run folder."
+        if total > shown
+        else ""
+    )

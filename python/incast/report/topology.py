@@ -1,5 +1,8 @@
-"""Draws a topology as SVG: tiers from top to bottom, each port as the half of its link that starts
-at its node, coloured by load. Colours and hover figures are set by the page from `data-p`."""
+"""Draws a topology as SVG: tiers from top to bottom, links coloured by load.
+
+Each port is the half of its link that starts at its node. Colours and hover figures are set by the page
+from `data-p`.
+"""
 
 import re
 from dataclasses import dataclass
@@ -166,9 +169,7 @@ def _place_tier(
         spots[node.key] = Spot(_MARGIN + room * (index + 0.5), y, box, _BOX)
 
 
-def _line(
-    edge: Edge, place: Layout, tiers: dict[str, int], index: int, stroke: float, load: str
-) -> Markup:
+def _line(edge: Edge, place: Layout, tiers: dict[str, int], index: int, stroke: float, load: str) -> Markup:
     """The half of the link that starts at its sender."""
     a, b = place.spots[edge.source], place.spots[edge.target]
     shift = (edge.lane - (edge.lanes - 1) / 2) * (stroke + 2)
@@ -189,7 +190,9 @@ def _arc(a: Spot, b: Spot, shift: float) -> str:
     """Half of an arch over the tier; a whole loop for links within a group."""
     if a is b:
         x, y = a.x, a.y - a.height / 2
-        return f"M{x - 16:.1f} {y:.1f}C{x - 16:.1f} {y - 44:.1f} {x + 16:.1f} {y - 44:.1f} {x + 16:.1f} {y:.1f}"
+        return (
+            f"M{x - 16:.1f} {y:.1f}C{x - 16:.1f} {y - 44:.1f} {x + 16:.1f} {y - 44:.1f} {x + 16:.1f} {y:.1f}"
+        )
     rise = min(64.0, 36 + abs(a.x - b.x) * 0.06) + shift
     start, end = (a.x, a.y - a.height / 2), (b.x, b.y - b.height / 2)
     peak = ((start[0] + end[0]) / 2, min(start[1], end[1]) - rise)
@@ -213,9 +216,9 @@ def _tile_half(
     part = tile.width / len(near[host])
     x = tile.x - tile.width / 2 + part * near[host].index(other)
     half = tile.height / 2
-    return Markup('<rect class="t {}" data-p="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
-        load, index, x, tile.y - half if sends else tile.y + 0.3, max(part - 0.5, 1), half - 0.3
-    )
+    return Markup(
+        '<rect class="t {}" data-p="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>'
+    ).format(load, index, x, tile.y - half if sends else tile.y + 0.3, max(part - 0.5, 1), half - 0.3)
 
 
 def _node(node: Node, place: Layout) -> Markup:

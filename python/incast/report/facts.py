@@ -1,0 +1,117 @@
+"""What was run, and what the choices differ in: the scenario's fields and the summary's, side by side."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from incast import metrics
+from incast.report import text
+from incast.report.load import Report, Run
+from incast.report.tables import Cell, Table, cells, more_than
+
+ROWS_MAX = 60
+# Of the summary, what the report shows elsewhere, and what depends on the machine.
+_ELSEWHERE = {"jobs", "flows", "ports", "thresholds", "name", "choice", "seed", "wall_s"}
+
+
+def facts(report: Report) -> Table:
+    """Scenario, seeds, version, fingerprint and what else the summary says of the run."""
+    keyed = [_facts(runs) for runs in report.choices]
+    return _side_by_side("Facts of the run", "Fact", report.runs, keyed, only_different=False)
+
+
+def settings(runs: tuple[Run, ...]) -> Table:
+    """The fields of the scenario in which the choices differ."""
+    keyed = [dict(_flat({k: v for k, v in run.scenario.items() if k != "name"})) for run in runs]
+    return _side_by_side("What the choices set", "Field", runs, keyed, only_different=True)
+
+
+def thresholds(runs: tuple[Run, ...]) -> Table:
+    """Whether each threshold held, in each run."""
+    stated = dict.fromkeys(each for run in runs for each in _verdicts(run))
+    rows = [(Cell(each), *(_verdict(each, _verdicts(run).get(each)) for run in runs)) for each in stated]
+    columns = ("Threshold", *(r.name if len(runs) > 1 else "Result" for r in runs))
+    return Table("Thresholds", columns, tuple(rows))
+
+
+def _verdicts(run: Run) -> dict[str, dict[str, Any]]:
+    listed = run.summary.get("thresholds")
+    found = [v for v in listed if isinstance(v, dict)] if isinstance(listed, list) else []
+    return {str(verdict.get("text")): verdict for verdict in found}
+
+
+def _verdict(stated: str, verdict: dict[str, Any] | None) -> Cell:
+    if verdict is None:
+        return Cell(text.NONE)
+    figure = re.match(r"[\w.-]*", stated.strip())
+    found = metrics.find(figure[0]) if figure else None
+    measured = _shown(found[1].key if found else "", verdict.get("value"))
+    return Cell("holds" if verdict.get("holds") else "FAILS", measured)
+
+
+def _facts(runs: tuple[Run, ...]) -> dict[str, Any]:
+    first = runs[0]
+    topology = first.scenario.get("topology")
+    return {
+        "scenario": first.summary.get("name") or first.scenario.get("name"),
+        "seed": ", ".join(str(run.seed) for run in runs) if first.summary or first.scenario else None,
+        "topology": topology.get("kind") if isinstance(topology, dict) else None,
+        **dict(_flat({k: v for k, v in first.summary.items() if k not in _ELSEWHERE})),
+    }
+
+
+def _side_by_side(
+    caption: str,
+    head: str,
+    runs: tuple[Run, ...],
+    keyed: list[dict[str, Any]],
+    only_different: bool,
+) -> Table:
+    keys = list(dict.fromkeys(key for fields in keyed for key in fields))
+    rows = []
+    for key in keys:
+        shown = [_shown(key, fields.get(key)) for fields in keyed]
+        if only_different and len(set(shown)) == 1:
+            continue
+        rows.append(cells(key, *shown))
+    columns = (head, *(r.name if len(runs) > 1 else "Value" for r in runs))
+    more = more_than(len(rows), "field", ROWS_MAX)
+    return Table(caption, columns, tuple(rows[:ROWS_MAX]), frozenset(columns[1:]), more)
+
+
+def _flat(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:
+    """Paths and single values of nested data; long lists are told by their length."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and value and len(value) <= 16 and not path.endswith("pairs"):
+        for index, inner in enumerate(value):
+            yield from _flat(inner, f"{path}[{index}]")
+    elif isinstance(value, list):
+        yield path, f"{len(value)} entries" if value else "none"
+    else:
+        yield path, value
+
+
+# The unit of a figure, by the end of its name.
+_FORMS = (
+    (
+        re.compile(r".*_ps|(.*_)?delay|delayed_ack|rto_(initial|min|max)|start|at|until|interval|duration"),
+        text.time,
+    ),
+    (re.compile(r"(.*_)?bytes|size|reserve|mtu|cell|(receive|send)_buffer(_max)?|nic_queue"), text.size),
+    (re.compile(r".*_bps|rate|disk"), text.rate),
+)
+
+
+def _shown(key: str, value: Any) -> str:
+    """A value with its unit, which its name tells."""
+    if value is None:
+        return text.NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, int | float):
+        return str(value)
+    name = key.removesuffix(".fixed").rsplit(".", 1)[-1]
+    form = next((form for names, form in _FORMS if names.fullmatch(name)), str)
+    return form(value)

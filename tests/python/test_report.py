@@ -1,0 +1,332 @@
+"""The report: what it says, what it survives, that it is the same every time, and that names stay text."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import incast
+from incast.report import write
+from incast.report.load import load
+from incast.report.measures import figures, measures
+from test_report_data import (
+    DCTCP,
+    DEEP,
+    MS,
+    SHALLOW,
+    Behaviour,
+    dumbbell,
+    fat_tree,
+    leaf_spine,
+    ring,
+    write_choices,
+    write_run,
+    write_table,
+)
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'\u2028"
+
+
+def text_of(page: Path) -> str:
+    """What a reader sees of the page, without scripts, styles and tags."""
+    html = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.S)
+    words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+    return re.sub(r" ([.,:;)])", r"\1", words.replace("( ", "("))
+
+
+def data_of(page: Path) -> dict[str, list[dict[str, object]]]:
+    """The data that the page's script draws from."""
+    found = re.search(
+        r'<script type="application/json" id="data">(.*?)</script>', page.read_text("utf-8"), re.S
+    )
+    assert found
+    content: dict[str, list[dict[str, object]]] = json.loads(found[1])
+    return content
+
+
+def edit(folder: Path, name: str, *columns: pl.Expr) -> None:
+    """Changes columns of a table."""
+    file = folder / name / "part-00000.parquet"
+    pl.read_parquet(file).with_columns(*columns).write_parquet(file)
+
+
+def leave_unfinished(folder: Path, count: int) -> None:
+    """Takes the end from so many flows, and from the jobs."""
+    late = pl.col("flow") < count
+    outcome = pl.col("outcome").cast(pl.String)
+    edit(
+        folder,
+        "flows",
+        pl.when(late).then(None).otherwise("end_ps").alias("end_ps"),
+        pl.when(late).then(pl.lit("unfinished")).otherwise(outcome).alias("outcome"),
+    )
+    edit(folder, "jobs", pl.lit(None, pl.Int64).alias("end_ps"))
+
+
+def test_the_best_choice_is_named_with_its_lead_and_the_reason(tmp_path: Path) -> None:
+    page = text_of(write(write_choices(tmp_path)))
+    computed = {runs[0].name: figures(runs).values["done"] or 0 for runs in load(tmp_path).choices}
+    lead = 1 - computed["shallow-ecn-dctcp"] / computed["deep"]
+    assert (
+        f"shallow-ecn-dctcp finishes its jobs first: all jobs done after 14.6 ms, {lead * 100:.0f} % less"
+        in page
+    )
+    assert "What sets shallow apart: 8 flows that waited for the retransmission timer" in page
+    assert "What sets deep apart: data waits longer in its switches" in page
+    assert "Switches marked" in page
+    assert "switches[0].config.buffer.size" in page
+
+
+def test_choices_that_do_not_differ_are_called_equal(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_run(tmp_path / name, DCTCP)
+    page = text_of(write(tmp_path))
+    assert "The choices are equal by all jobs done" in page
+    assert "apart" not in page
+
+
+def test_the_better_choice_by_another_measure_is_named(tmp_path: Path) -> None:
+    write_run(tmp_path / "fast", Behaviour(queue_bytes=30_000_000))
+    write_run(tmp_path / "short", Behaviour(queue_bytes=100_000, slower=1.5))
+    page = text_of(write(tmp_path))
+    assert "fast finishes its jobs first" in page
+    assert re.search(
+        r"Better than it: short by 99th-percentile wait in switch queues \(.* against .*\)", page
+    )
+
+
+def test_a_choice_that_did_not_finish_is_never_best(tmp_path: Path) -> None:
+    write_run(tmp_path / "good", DEEP)
+    bad = write_run(tmp_path / "bad", DCTCP)
+    leave_unfinished(bad, 7)
+    page = text_of(write(tmp_path))
+    assert "Only good finished: all jobs done after 16.7 ms" in page
+    assert "Not everything finished: bad (7 of 400 flows)" in page
+    assert "not done" in page
+    assert "A curve that ends below 100 %" in page
+
+
+def test_finished_choices_are_compared_without_the_unfinished(tmp_path: Path) -> None:
+    for choice, behaviour in (("good", DEEP), ("slow", SHALLOW), ("bad", DCTCP)):
+        write_run(tmp_path / choice, behaviour)
+    leave_unfinished(tmp_path / "bad", 7)
+    page = text_of(write(tmp_path))
+    assert "good finishes its jobs first: all jobs done after 16.7 ms, 92 % less than slow (208 ms)." in page
+
+
+def test_one_run_says_where_data_waited_and_what_was_lost(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, SHALLOW)
+    page = text_of(write(folder))
+    ports = pl.read_parquet(folder / "ports" / "*.parquet")
+    hottest = (
+        ports.filter(pl.col("kind").cast(pl.String) == "switch")
+        .sort("queue_max_bytes")["port"]
+        .to_list()[-3:]
+    )
+    said = re.search(r"Data waited longest at (\S+): ", page)
+    assert said
+    assert said[1] in hottest
+    dropped = f"{ports['out_discards'].sum():,}".replace(",", " ")
+    assert f"{dropped} packets dropped, by a full shared buffer" in page
+    assert "Choices" not in page
+
+
+def test_open_loop_jobs_are_compared_by_their_slow_flows(tmp_path: Path) -> None:
+    for name, behaviour in (("a", DEEP), ("b", DCTCP)):
+        edit(write_run(tmp_path / name, behaviour), "jobs", pl.lit("load").alias("kind"))
+    assert (
+        "b has the shortest 99th-percentile flow completion: 99 % of the flows completed within"
+        in text_of(write(tmp_path))
+    )
+
+
+def test_seeds_are_averaged_and_uncertain_leads_are_no_leads(tmp_path: Path) -> None:
+    listed = []
+    for name, behaviour in (("a", DCTCP), ("b", Behaviour(slower=1.02)), ("c", DEEP)):
+        runs = [write_run(tmp_path / name / f"seed-{s}", behaviour, seed=s) for s in (1, 2, 3)]
+        listed.append({"name": name, "folder": f"{name}/seed-1", "runs": [f"{name}/{r.name}" for r in runs]})
+    for run, extra in zip(("a/seed-1", "a/seed-2", "a/seed-3"), (0, 2 * MS, 0), strict=True):
+        edit(tmp_path / run, "jobs", pl.col("end_ps") + extra)
+    (tmp_path / "summary.json").write_text(json.dumps({"name": "seeds", "choices": listed}))
+    report = load(tmp_path)
+    computed = [figures(runs) for runs in report.choices]
+    assert [f.seeds for f in computed] == [3, 3, 3]
+    done = computed[0].samples["done"]
+    assert computed[0].values["done"] == pytest.approx(sum(done.values()) / 3)
+    page = text_of(write(tmp_path))
+    assert "a and b lead by all jobs done" in page or "b and a lead by all jobs done" in page
+    assert "Means over up to 3 seeds" in page
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        leaf_spine(2, 1, 1),
+        leaf_spine(2, 3, 2, parallel=2),
+        leaf_spine(8, 16, 4),
+        dumbbell(4),
+        fat_tree(8),
+        ring(6, 3),
+    ],
+    ids=["four", "parallel", "leaf-spine", "dumbbell", "fat-tree", "ring"],
+)
+def test_every_link_direction_is_drawn_once_with_its_load(
+    tmp_path: Path, links: list[tuple[str, str, int]]
+) -> None:
+    page = write(write_run(tmp_path, DCTCP, links=links, samples=10))
+    net = data_of(page)["nets"][0]
+    names, loads = net["names"], net["loads"]
+    assert isinstance(names, list)
+    assert isinstance(loads, dict)
+    nodes = {name for a, b, _ in links for name in (a, b)}
+    drawn = sorted(int(n) for n in re.findall(r'data-p="(\d+)"', page.read_text("utf-8")))
+    assert drawn == sorted(2 * list(range(len(names))))  # in the wide and in the narrow picture
+    assert len(loads["0"]) == len(names)
+    if len(nodes) <= 200:
+        assert len(names) == 2 * len(links)
+    else:
+        assert "drawn in groups" in text_of(page)
+
+
+def test_all_measures_agree_with_the_tables(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, SHALLOW)
+    values = figures(load(folder).choices[0]).values
+    flows, ports = (pl.read_parquet(folder / t / "*.parquet") for t in ("flows", "ports"))
+    times = flows["end_ps"] - flows["start_ps"]
+    assert values["fct_p99"] == times.quantile(0.99, "linear")
+    assert values["fct_p50"] == times.median()
+    assert values["drops"] == ports["out_discards"].sum()
+    assert values["timeouts"] == flows["timeouts"].sum()
+    assert values["done"] == flows["end_ps"].max()
+
+
+def test_names_stay_text_wherever_they_come_from(tmp_path: Path) -> None:
+    folder = write_run(
+        tmp_path / "x", SHALLOW, links=[(f"h{i}{EVIL}", f"s{EVIL}", 10**10) for i in range(4)], name=EVIL
+    )
+    edit(folder, "jobs", pl.lit(EVIL).alias("job"))
+    edit(folder, "flows", pl.lit(EVIL).alias("job"))
+    edit(folder, "events", pl.lit(EVIL).alias("what"))
+    (folder / "scenario.yaml").write_text(json.dumps({"description": EVIL}))
+    summary = {
+        "name": EVIL,
+        "error": EVIL,
+        "thresholds": [{"text": EVIL, "value": 1, "holds": False}],
+        "evil": {EVIL: EVIL},
+    }
+    (folder / "summary.json").write_text(json.dumps(summary))
+    page = write(folder)
+    html = page.read_text(encoding="utf-8")
+    assert "<img src=x" not in html
+    assert "alert(1)</script>" not in html
+    assert len(re.findall(r"<script\b", html)) == html.count("</script>") == 3
+    assert EVIL in json.dumps(data_of(page), ensure_ascii=False).replace('\\"', '"')
+
+
+def test_the_same_tables_give_the_same_bytes(tmp_path: Path) -> None:
+    write_choices(tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b" / "a")
+    first = write(tmp_path / "a").read_bytes()
+    assert write(tmp_path / "a").read_bytes() == first
+    assert write(tmp_path / "b" / "a").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    "missing", ["jobs", "flows", "ports", "waits", "ports_series", "events", "datagrams"]
+)
+def test_a_missing_table_is_named_and_the_rest_is_there(tmp_path: Path, missing: str) -> None:
+    folder = write_run(tmp_path, SHALLOW)
+    shutil.rmtree(folder / missing)
+    page = text_of(write(folder))
+    if missing not in ("events", "datagrams"):
+        assert f"Not recorded: {missing}." in page
+    assert "Flow completion" in page
+    assert "9f3c2a17be55d001" in page
+
+
+def test_an_interrupted_run_without_a_summary_has_a_report(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, SHALLOW)
+    (folder / "summary.json").unlink()
+    (folder / "flows" / "part-00001.parquet").write_bytes(b"PAR1 cut off")
+    page = text_of(write(folder))
+    assert "There is no summary.json: the run did not come to its end." in page
+    assert "flows/part-00001.parquet could not be read" in page
+    assert "Half of its 400 flows completed within" in page
+
+
+def test_a_run_without_flows_series_drops_and_marks(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, Behaviour(), flows=0, samples=0)
+    write_table(folder, "flows", [])
+    write_table(folder, "waits", [])
+    page = text_of(write(folder))
+    assert "No queue over time" in page
+    assert "No flow finished." in page
+    assert "No waiting times of switch ports were recorded." in page
+    assert "No packet was dropped." in page
+
+
+def test_a_run_in_which_no_flow_finished(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, DEEP)
+    edit(folder, "flows", pl.lit(None, pl.Int64).alias("end_ps"), pl.lit("unfinished").alias("outcome"))
+    edit(folder, "jobs", pl.lit(None, pl.Int64).alias("end_ps"))
+    page = text_of(write(folder))
+    assert "None of the 400 flows finished." in page
+    assert "No flow finished." in page
+
+
+def test_one_choice_alone_is_reported(tmp_path: Path) -> None:
+    write_run(tmp_path / "only", DEEP)
+    page = text_of(write(tmp_path))
+    assert "All jobs done after" in page
+
+
+def test_many_choices_are_all_in_the_table(tmp_path: Path) -> None:
+    for n in range(9):
+        write_run(tmp_path / f"alpha{n}", Behaviour(slower=1 + n / 10), flows=60, samples=20)
+    page = text_of(write(tmp_path))
+    assert "alpha0 finishes its jobs first" in page
+    assert all(f"alpha{n}" in page for n in range(9))
+    assert "Charts show 6 of 9 choices" in page
+
+
+def test_thresholds_stand_with_what_was_measured(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, DEEP)
+    summary = json.loads((folder / "summary.json").read_text())
+    summary["thresholds"] = [
+        {"text": "jobs.shuffle.duration < 50ms", "value": 16_700_000_000, "holds": True},
+        {"text": "ports.drops == 0", "value": 12, "holds": False},
+    ]
+    (folder / "summary.json").write_text(json.dumps(summary))
+    page = text_of(write(folder))
+    assert "jobs.shuffle.duration &lt; 50ms holds 16.7 ms" in page
+    assert "ports.drops == 0 FAILS 12" in page
+
+
+def test_the_overview_may_not_point_outside_its_folder(tmp_path: Path) -> None:
+    write_run(tmp_path / "elsewhere", DEEP)
+    folder = write_choices(tmp_path / "choices")
+    listed = {"choices": [{"name": "out", "runs": ["../elsewhere"]}, {"name": "deep", "runs": ["deep"]}]}
+    (folder / "summary.json").write_text(json.dumps(listed))
+    report = load(folder)
+    assert [run.name for run in report.runs] == ["deep"]
+    assert report.notes == ("Choice out has no results.",)
+
+
+@pytest.mark.parametrize("empty", [True, False], ids=["empty", "absent"])
+def test_a_folder_without_a_run_is_refused(tmp_path: Path, empty: bool) -> None:
+    with pytest.raises(incast.ResultError):
+        write(tmp_path if empty else tmp_path / "absent")
+
+
+def test_marks_are_no_measure_of_better(tmp_path: Path) -> None:
+    write_choices(tmp_path)
+    computed = [figures(runs) for runs in load(tmp_path).choices]
+    assert [m.key for m in measures(computed) if not m.compared] == ["marks"]
+
+
+def test_a_page_stays_small(tmp_path: Path) -> None:
+    folder = write_choices(tmp_path, links=leaf_spine(8, 16, 4), flows=2000, samples=20_000)
+    assert write(folder).stat().st_size < 2_000_000

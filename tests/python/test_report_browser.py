@@ -1,0 +1,102 @@
+"""The report in a real browser: it draws, offline, without errors, in both themes, down to a phone's width."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from incast.report import write
+from test_report_data import write_choices, write_run
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+NAME = "</script><script>document.title='broken'</script><b>bold</b>"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Debian's Chromium, without a window."""
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of four choices, under a name that tries to be markup."""
+    return write(write_choices(tmp_path_factory.mktemp("choices"), name=NAME))
+
+
+def opened(
+    browser: Any, file: Path, width: int = 1200, scheme: str = "light"
+) -> tuple[Any, list[str], list[str]]:
+    """The page with everything drawn, what it logged, and what it asked for."""
+    page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+    logged: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: logged.append(message.text))
+    page.on("pageerror", lambda error: logged.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_function(
+        "document.querySelectorAll('.chart svg').length === document.querySelectorAll('.chart').length"
+    )
+    return page, logged, asked
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 390, 320])
+def test_it_draws_everything_offline_without_a_sound(
+    browser: Any, page_file: Path, width: int, scheme: str
+) -> None:
+    page, logged, asked = opened(browser, page_file, width, scheme)
+    assert page.locator(".chart svg").count() > 8
+    assert logged == []
+    assert asked == [page_file.as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.title() == f"{NAME}: incast report"
+
+
+def test_charts_follow_the_theme(browser: Any, page_file: Path) -> None:
+    colors = []
+    for scheme in ("light", "dark"):
+        page, _, _ = opened(browser, page_file, scheme=scheme)
+        label = page.locator(".chart svg .role-axis-title text").first
+        colors.append(label.evaluate("(text) => getComputedStyle(text).fill"))
+        assert colors[-1].startswith("rgb")
+    assert colors[0] != colors[1]
+
+
+def test_pointing_at_a_link_tells_its_load(browser: Any, page_file: Path) -> None:
+    page, _, _ = opened(browser, page_file)
+    page.locator(".wide [data-p='0']").hover(force=True)
+    tip = page.locator("#tip")
+    assert "Gb/s:" in tip.inner_text()
+    assert "busy" in tip.inner_text()
+
+
+def test_choosing_a_run_changes_the_links_colours(browser: Any, tmp_path: Path) -> None:
+    for seed, choice in enumerate(("one", "two")):
+        write_run(tmp_path / choice, seed=seed)
+    page, _, _ = opened(browser, write(tmp_path))
+    classes = "[...document.querySelectorAll('.wide [data-p]')].map((each) => each.getAttribute('class'))"
+    before = page.evaluate(classes)
+    page.locator("input[name=load]:not(:checked)").check()
+    assert page.evaluate(classes) != before
+
+
+def test_every_table_and_picture_has_a_name_for_those_who_cannot_see_it(
+    browser: Any, page_file: Path
+) -> None:
+    page, _, _ = opened(browser, page_file)
+    assert page.locator("table:not(:has(caption))").count() == 0
+    assert page.locator("th:not([scope])").count() == 0
+    assert page.locator("[role=img]:not([aria-label])").count() == 0
+    assert page.locator("h1").count() == 1

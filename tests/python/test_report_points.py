@@ -1,0 +1,88 @@
+"""Downsampling keeps what matters: peaks, sums, and the shape of distributions."""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from incast.report import text
+from incast.report.points import cdf, extremes, sums, weighted_cdf
+
+SERIES = st.lists(st.integers(0, 10**9), min_size=1, max_size=400)
+
+
+def series(values: list[int]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"t": [i * 7 for i in range(len(values))], "v": values}, schema={"t": pl.Int64, "v": pl.Int64}
+    )
+
+
+@given(SERIES, st.integers(1, 20))
+def test_extremes_keep_peak_trough_and_ends(values: list[int], buckets: int) -> None:
+    whole = series(values)
+    kept = extremes(whole, "t", "v", buckets)
+    assert kept["v"].max() == max(values)
+    assert kept["v"].min() == min(values)
+    assert kept.row(0) == whole.row(0)
+    assert kept.row(-1) == whole.row(-1)
+    assert kept.height <= 4 * buckets or kept.height == whole.height
+    assert kept["t"].is_sorted()
+
+
+@given(SERIES, st.integers(1, 20))
+def test_sums_lose_nothing(values: list[int], buckets: int) -> None:
+    kept = sums(series(values), "t", ["v"], buckets)
+    assert kept["v"].sum() == sum(values)
+    assert kept.height <= buckets
+
+
+@given(SERIES, st.integers(2, 50))
+def test_a_cdf_rises_from_the_least_to_the_greatest(values: list[int], points: int) -> None:
+    curve = cdf(pl.Series(values), len(values), points)
+    assert curve["x"][0] == min(values)
+    assert curve["x"][-1] == max(values)
+    assert curve["part"][-1] == 1
+    assert curve["x"].is_sorted()
+    assert curve["part"].is_sorted()
+    for x, part in curve.iter_rows():
+        assert sum(v <= x for v in values) / len(values) >= part - 1e-6
+
+
+def test_a_cdf_of_what_did_not_all_finish_ends_below_one() -> None:
+    assert cdf(pl.Series([1, 2, None]), 4)["part"].to_list() == [0.25, 0.5]
+
+
+def test_a_histogram_is_a_cdf_of_its_packets() -> None:
+    curve = weighted_cdf(pl.Series([20, 10, 20]), pl.Series([1, 2, 1]))
+    assert curve.rows() == [(10, 0.5), (20, 1.0)]
+
+
+def test_nothing_gives_nothing() -> None:
+    empty = series([]).clear()
+    assert extremes(empty, "t", "v").height == 0
+    assert sums(empty, "t", ["v"]).height == 0
+    assert cdf(empty["v"], 1).height == 0
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (text.time(0), "0 s"),
+        (text.time(14_600_000_000), "14.6 ms"),
+        (text.time(999_600_000), "1 ms"),
+        (text.time(None), "–"),
+        (text.size(27_400_000), "27.4 MB"),
+        (text.rate(25_000_000_000), "25 Gb/s"),
+        (text.count(1_234_567), "1\u202f234\u202f567"),
+        (text.percent(0.0123), "1.23 %"),
+        (text.percent(0.8712), "87 %"),
+        (text.plural(1, "drop"), "1 drop"),
+        (text.listed(["a", "b", "c"]), "a, b and c"),
+    ],
+)
+def test_figures_are_written_as_people_read_them(shown: str, expected: str) -> None:
+    assert shown == expected
+
+
+def test_names_sort_as_people_count() -> None:
+    assert sorted(["host10", "host2", "leaf1"], key=text.natural_key) == ["host2", "host10", "leaf1"]
