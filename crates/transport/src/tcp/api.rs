@@ -139,7 +139,7 @@ impl Connection {
     /// Ends the stream: a FIN follows the last byte. The peer may still send.
     pub fn close(&mut self) {
         self.closing = true;
-        if matches!(self.state, State::Listen | State::SynSent) {
+        if self.state == State::Listen {
             self.shut(None);
         }
     }
