@@ -1,0 +1,56 @@
+"""The command line, from the functions behind the commands."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Callable
+from types import NoneType
+from typing import Any
+
+from incast.cli import exits
+from incast.cli.app import app
+from typer.models import ArgumentInfo, OptionInfo
+
+from markdown import code, rows
+
+
+def commands() -> dict[str, Callable[..., Any]]:
+    """Every command's function, by name."""
+    found = ((each.name, each.callback) for each in app.registered_commands)
+    return {name or call.__name__: call for name, call in found if call}
+
+
+def command(name: str) -> str:
+    """What a command does, its arguments and options."""
+    call = commands()[name]
+    hints = typing.get_type_hints(call, include_extras=True)
+    hints.pop("return", None)
+    said = [(field, *typing.get_args(hint)[:2]) for field, hint in hints.items()]
+    arguments = [info for _, _, info in said if isinstance(info, ArgumentInfo)]
+    options = [each for each in said if isinstance(each[2], OptionInfo)]
+    usage = ["incast", name, *(info.metavar for info in arguments), *(["[OPTIONS]"] if options else [])]
+    body = [(code(info.metavar), info.help) for info in arguments]
+    body += [(_option(*each), each[2].help.replace("<", "&lt;")) for each in options]
+    table = "\n" + rows(("", ""), body) if body else ""
+    return f"{inspect.cleandoc(call.__doc__ or '')}\n\n```text\n{' '.join(usage)}\n```\n{table}"
+
+
+def _option(field: str, kind: Any, info: OptionInfo) -> str:
+    # In `Annotated[…, Option("--flag")]` typer keeps the first flag where a default would be.
+    said = [each for each in (info.default, *(info.param_decls or ())) if isinstance(each, str)]
+    flags = said or [f"--{field.replace('_', '-')}"]
+    kinds = {each for each in typing.get_args(kind) or (kind,) if each is not NoneType}
+    value = "" if kinds == {bool} else " " + (info.metavar or (_VALUES.get(field, "N")))
+    return ", ".join(code(flag + value) for flag in flags)
+
+
+_VALUES = {"out": "FOLDER", "choice": "NAME"}
+
+
+def exit_codes() -> str:
+    """The exit codes."""
+    found = re.findall(r"(\d+) ([^;.]+)", exits.TEXT)
+    assert [int(number) for number, _ in found] == [each.value for each in exits.Exit]
+    return rows(("code", "meaning"), [(code(number), meaning.strip()) for number, meaning in found])
