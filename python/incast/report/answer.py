@@ -17,17 +17,6 @@ from incast.report.measures import Figures, Measure
 ALIKE = 0.01
 """Two figures this near (as a part of the smaller one) are called equal."""
 
-_WORDS = {
-    "done": "finishes its jobs first",
-    "fct_p50": "has the shortest median flow completion",
-    "fct_p99": "has the shortest 99th-percentile flow completion",
-}
-_TOOK = {
-    "done": "all jobs done after {}",
-    "fct_p50": "half of the flows completed within {}",
-    "fct_p99": "99 % of the flows completed within {}",
-}
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -125,20 +114,28 @@ def _comparable(figures: list[Figures], key: str) -> list[Figures]:
 
 def _headline(order: list[Figures], first: Measure, winners: set[str]) -> Markup:
     top, last = order[0], order[-1]
-    took = _TOOK.get(first.key, f"{_lower(first.label)} of {{}}").format(value(first, top.values[first.key]))
+    least = value(first, top.values[first.key])
     if len(order) == 1:
-        return Markup("Only {} finished: {}.").format(name(top.name), took)
+        return Markup("Only {} finished: {} {}.").format(
+            name(top.name), _lower(first.label), _after(first, least)
+        )
     if not winners.intersection(f.name for f in order) or len(winners) == len(order):
         return Markup("The choices are equal by {}: {} to {}.").format(
-            _lower(first.label), value(first, top.values[first.key]), value(first, last.values[first.key])
+            _lower(first.label), least, value(first, last.values[first.key])
         )
     who = _join([name(f.name) for f in order if f.name in winners])
-    does = _WORDS.get(first.key, f"has the shortest {_lower(first.label)}")
+    does = f"has the shortest {_lower(first.label)}"
     if len(winners) > 1:
         does = f"lead by {_lower(first.label)}"
+    elif first.key == "done":
+        does = "finishes its jobs first"
     rest = [f for f in order if f.name not in winners]
     leads = [_lead(top, other, first) for other in rest[:1] + rest[1:][-1:]]
-    return Markup("{} {}: {}, {}.").format(who, does, took, _join(leads))
+    return Markup("{} {}: {}, {}.").format(who, does, _after(first, least), _join(leads))
+
+
+def _after(measure: Measure, figure: str) -> str:
+    return f"after {figure}" if measure.key == "done" else figure
 
 
 def _lead(top: Figures, other: Figures, measure: Measure) -> Markup:
@@ -175,9 +172,9 @@ def _also(figures: list[Figures], others: list[Measure], top: Figures) -> Iterab
                 )
             )
     if also:
-        yield Markup("It is also best by {}.").format(text.listed(also))
+        yield Markup("{} is also best by {}.").format(name(top.name), text.listed(also))
     if elsewhere:
-        yield Markup("Better than it: {}.").format(_join(elsewhere))
+        yield Markup("Better than {}: {}.").format(name(top.name), _join(elsewhere))
 
 
 def _cautions(figures: list[Figures]) -> tuple[Markup, ...]:
@@ -205,8 +202,8 @@ def _of_one(run: Run, figures: Figures, measures: list[Measure]) -> Answer:
     elif first is None:
         headline = Markup("Nothing was measured: the run has no flows.")
     else:
-        took = _TOOK.get(first.key, f"{_lower(first.label)}: {{}}")
-        headline = Markup("{}.").format(_capital(took.format(value(first, values[first.key]))))
+        shown = _after(first, value(first, values[first.key]))
+        headline = Markup("{}{} {}.").format(first.label, "" if first.key == "done" else ":", shown)
     sentences = []
     if values["fct_p50"] is not None:
         which = "those that did" if values["unfinished"] else f"its {text.plural(figures.flows, 'flow')}"
@@ -245,7 +242,3 @@ def _join_sentences(parts: list[Markup]) -> Markup:
 
 def _lower(label: str) -> str:
     return label if label[:2].isupper() else label[:1].lower() + label[1:]
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]

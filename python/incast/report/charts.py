@@ -88,7 +88,7 @@ _TIME_LABEL = (
 def _log_x(title: str, low: float, high: float) -> alt.X:
     """Times in µs on a logarithmic axis, labelled with their units."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = (1.0,) if len(decades) > 4 else (1.0, 2.0, 5.0) if len(decades) < 4 else (1.0, 3.0)
+    steps = (1.0, 2.0, 5.0) if len(decades) <= 6 else (1.0,)
     ticks = [s * 10.0**d for d in decades for s in steps if low <= s * 10.0**d <= high * 1.15]
     return alt.X(
         "x:Q",
@@ -141,7 +141,7 @@ def queue(
         .encode(x=x, y=y, tooltip=tips)
     )
     layers = [area, _ticks("marks", x, unit), _ticks("drops", x, unit)]
-    chart = alt.layer(*layers).properties(width="container", height=_QUEUE_HEIGHT)
+    chart = alt.layer(*layers, width="container", height=_QUEUE_HEIGHT)
     return Chart(
         _spec(chart),
         {"queue": _columns(line), "drops": _columns(counted[0]), "marks": _columns(counted[1])},

@@ -7,7 +7,7 @@ import polars as pl
 from incast.report import charts, points, text
 from incast.report.charts import Chart
 from incast.report.load import Run
-from incast.report.measures import foreground_flows, switch_waits, waiting_by_port
+from incast.report.measures import foreground_flows, switch_waits, wait_quantile, waiting_by_port
 from incast.report.tables import Cell, Table
 
 DRAWN_MAX = 6
@@ -54,6 +54,8 @@ class _Curve:
     color: int
     points: pl.DataFrame
     total: int
+    percentiles: tuple[float | None, ...]
+    """The times at `_PARTS`; none where so many did not finish."""
 
 
 def queues(drawn: list[Drawn]) -> list[Figure]:
@@ -178,13 +180,22 @@ def _queue(port: str, drawn: list[Drawn], series: dict[str, pl.DataFrame]) -> Fi
 
 
 def _times(name: str, color: int, flows: pl.DataFrame) -> _Curve:
-    total = flows.height
-    return _Curve(name, color, points.cdf(flows["fct_ps"], max(total, 1)), total)
+    ended, total = flows["fct_ps"].drop_nulls(), flows.height
+    whole = ended.len() == total
+    reached = (
+        ended.quantile(part if whole else min(1.0, part * total / ended.len()), "linear")
+        if ended.len() >= part * total and total
+        else None
+        for part, _ in _PARTS
+    )
+    return _Curve(name, color, points.cdf(ended, max(total, 1)), total, tuple(reached))
 
 
 def _binned(name: str, color: int, histogram: pl.DataFrame) -> _Curve:
     total = int(histogram["packets"].sum()) if histogram.height else 0
-    return _Curve(name, color, points.weighted_cdf(histogram["to_ps"], histogram["packets"]), total)
+    curve = points.weighted_cdf(histogram["to_ps"], histogram["packets"])
+    reached = tuple(wait_quantile(histogram, part) for part, _ in _PARTS)
+    return _Curve(name, color, curve, total, reached)
 
 
 def _cdfs(title: str, curves: list[_Curve], legend: str) -> list[Figure]:
@@ -203,11 +214,8 @@ def _percentiles(title: str, curves: list[_Curve], legend: str) -> Table:
     counted = "Flows" if title.startswith("Flow") else "Packets"
     rows = []
     for curve in curves:
-        cells = [Cell(curve.name), Cell(text.count(curve.total))]
-        for part, _ in _PARTS:
-            reached = curve.points.filter(pl.col("part") >= part - 5e-7)
-            cells.append(Cell(text.time(reached["x"][0]) if reached.height else "not reached"))
-        rows.append(tuple(cells))
+        times = (Cell("not reached" if t is None else text.time(t)) for t in curve.percentiles)
+        rows.append((Cell(curve.name), Cell(text.count(curve.total)), *times))
     head = (legend.capitalize(), counted, *(label for _, label in _PARTS))
     return Table(f"{title}: percentiles", head, tuple(rows))
 

@@ -124,12 +124,11 @@ def slowest_flows(run: Run) -> Table:
             f"{row['from']} → {row['to']}",
             text.size(row["bytes"]),
             text.time(row["start_ps"]),
-            text.time(row["fct_ps"]),
+            text.time(row["fct_ps"]) if row["fct_ps"] is not None else row["outcome"] or "unfinished",
             text.rate(_rate(row["bytes"], row["fct_ps"])),
             text.count(row["retransmits"]),
             text.count(row["timeouts"]),
             text.time(row["srtt_ps"]),
-            row["outcome"] or text.NONE,
         )
         for row in flows.head(ROWS_MAX).iter_rows(named=True)
     )
@@ -144,9 +143,8 @@ def slowest_flows(run: Run) -> Table:
         "Retransmitted",
         "Timeouts",
         "Smoothed RTT",
-        "Outcome",
     )
-    left = frozenset({"Job", "From → to", "Outcome"})
+    left = frozenset({"Job", "From → to"})
     return Table("Slowest flows", columns, rows, left, more_than(flows.height, "flow"))
 
 
