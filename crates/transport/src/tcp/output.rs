@@ -3,6 +3,7 @@
 //! Source: RFC 9293 3.8, RFC 1122 4.2.3.4 (silly window, without Nagle), RFC 5681 4.1 (idle restart).
 
 use super::header::Transmit;
+use super::recovery::Resend;
 use super::scoreboard::{self, Range};
 use super::*;
 
@@ -186,9 +187,10 @@ impl Connection {
             return Some(self.transmit_earlier_ack(now));
         }
         if self.phase >= Phase::Recovery
-            && let Some(index) = self.next_resend()
+            && let Some(resend) = self.next_resend()
         {
-            return Some(self.transmit_again(now, index));
+            self.rescued |= resend.rescue;
+            return Some(self.transmit_again(now, resend));
         }
         self.urgent &= !urgent::FIRST_RESEND;
         if self.urgent & urgent::TAIL_LOSS_PROBE != 0 {
@@ -241,13 +243,12 @@ impl Connection {
         transmit
     }
 
-    /// Sends the segment at `index` in the scoreboard again.
-    fn transmit_again(&mut self, now: Time, index: usize) -> Transmit {
+    fn transmit_again(&mut self, now: Time, resend: Resend) -> Transmit {
         self.urgent &= !urgent::FIRST_RESEND;
-        let rescue = self.phase == Phase::Recovery && self.board.get(index).is_some_and(|s| s.end() > self.board.highest_sacked);
-        self.rescued |= rescue && self.board.to_resend == 0;
-        let segment = self.board.resend(now, index);
-        self.high_rxt = self.high_rxt.max(segment.end());
+        let segment = self.board.resend(now, resend.index);
+        if !resend.rescue {
+            self.high_rxt = self.high_rxt.max(segment.end());
+        }
         self.rack.note_resent(segment.start, now);
         self.counters.retransmits += 1;
         if self.retransmit_at == Time::MAX {
@@ -269,8 +270,8 @@ impl Connection {
         let transmit = if fits {
             self.transmit_data(now, unsent as u32)
         } else {
-            let last = self.board.last_unsacked()?;
-            self.transmit_again(now, last)
+            let index = self.board.last_unsacked()?;
+            self.transmit_again(now, Resend { index, rescue: true })
         };
         self.tlp_end = self.board.nxt;
         self.counters.tail_loss_probes += 1;

@@ -7,6 +7,15 @@ use super::scoreboard::{DUP_THRESH, LOST, RESENT, Range, SACKED};
 use super::*;
 use crate::cc::Signal;
 
+/// A segment to send again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resend {
+    /// In the scoreboard.
+    pub index: usize,
+    /// By NextSeg's rule 4.
+    pub rescue: bool,
+}
+
 impl Connection {
     /// An acknowledgement that repeats, carries SACK, or comes while something is missing.
     #[cold]
@@ -190,21 +199,24 @@ impl Connection {
         self.board.pipe.saturating_add_signed(self.pipe_bias)
     }
 
-    /// NextSeg (RFC 6675 4) without rule 2, which is new data: an index in the scoreboard.
-    pub(super) fn next_resend(&self) -> Option<usize> {
+    /// NextSeg (RFC 6675 4) without rule 2, which is new data.
+    pub(super) fn next_resend(&self) -> Option<Resend> {
         let first = self.urgent & urgent::FIRST_RESEND != 0;
         let room = self.control.window.cwnd.saturating_sub(self.pipe());
         if !first && room < u64::from(self.mss) {
             return None;
         }
         if let Some(lost) = self.board.next_lost() {
-            return Some(lost);
+            return Some(Resend { index: lost, rescue: false });
         }
         if self.config.rack || !self.sack || self.phase != Phase::Recovery || self.new_data().is_some() {
             return None;
         }
         // Rule 3, then rule 4: the one rescue retransmission of a recovery.
-        let ahead = self.board.next_unsacked(self.high_rxt.max(self.board.una));
-        ahead.or_else(|| if self.rescued { None } else { self.board.last_unsacked() })
+        match self.board.next_unsacked(self.high_rxt.max(self.board.una)) {
+            Some(index) => Some(Resend { index, rescue: false }),
+            None if self.rescued => None,
+            None => self.board.last_unsacked().map(|index| Resend { index, rescue: true }),
+        }
     }
 }

@@ -67,11 +67,6 @@ impl RttEstimator {
         self.backoff += 1;
     }
 
-    /// The peer answered: the next timeout is not backed off.
-    pub fn end_backoff(&mut self) {
-        self.backoff = 0;
-    }
-
     /// The handshake's timer expired: data starts with at least 3 s (5.7), within the bounds.
     pub fn restart_after_lost_syn(&mut self) {
         self.base = self.base.max(Time::from_secs(3)).min(self.max);
