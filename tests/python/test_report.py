@@ -157,6 +157,15 @@ def test_seeds_are_averaged_and_uncertain_leads_are_no_leads(tmp_path: Path) -> 
     assert "Means over up to 3 seeds" in page
 
 
+def test_one_scenario_with_several_seeds(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / f"seed-{seed}", DEEP, seed=seed).name for seed in (1, 2)]
+    listed = [{"name": "", "folder": runs[0], "runs": runs}]
+    (tmp_path / "summary.json").write_text(json.dumps({"name": "seeds", "choices": listed}))
+    page = text_of(write(tmp_path))
+    assert "These are means over 2 seeds" in page
+    assert "seed 1, 2" in page
+
+
 @pytest.mark.parametrize(
     "links",
     [

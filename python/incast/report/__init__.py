@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from incast.report.load import load
-from incast.report.page import render
+from incast.folder import REPORT, write_text
 
 __all__ = ["write"]
 
@@ -13,8 +12,10 @@ def write(run_folder: Path) -> Path:
 
     The same tables give the same bytes. Raises `incast.ResultError` where there is no run.
     """
-    target = run_folder / "report.html"
-    part = run_folder / ".report.html.part"
-    part.write_text(render(load(run_folder)), encoding="utf-8")
-    part.replace(target)
+    # Here, because these load what draws, and the package is imported by every command.
+    from incast.report.load import load
+    from incast.report.page import render
+
+    target = run_folder / REPORT
+    write_text(target, render(load(run_folder)))
     return target

@@ -81,9 +81,7 @@ def alike(a: float, b: float) -> bool:
 
 def difference(figure: float | None, least: float | None) -> str:
     """How much a figure is above the best: `+18 %`, `× 12`, or nothing to say."""
-    if figure is None or least is None or alike(figure, least):
-        return ""
-    if least <= 0:
+    if figure is None or least is None or least <= 0 or alike(figure, least):
         return ""
     ratio = figure / least
     return f"× {text.digits(ratio)}" if ratio >= 3 else f"+{text.digits((ratio - 1) * 100)} %"
@@ -210,6 +208,12 @@ def _of_one(run: Run, figures: Figures, measures: list[Measure]) -> Answer:
         sentences.append(
             Markup("Half of {} completed within {}, 99 % within {}.").format(
                 which, text.time(values["fct_p50"]), text.time(values["fct_p99"])
+            )
+        )
+    if figures.seeds > 1:
+        sentences.append(
+            Markup("These are means over {} seeds; what follows is the first seed's run.").format(
+                figures.seeds
             )
         )
     return Answer(headline, tuple(sentences), (_join_sentences(evidence(run, figures)),))

@@ -34,8 +34,11 @@ def color(index: int) -> str:
     return f"var(--c{index % SHAPES_MAX})"
 
 
-def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str) -> Chart:
-    """Cumulative distributions of times: (name, colour's position, points `x` in ps and `part`)."""
+def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str, counted: str) -> Chart:
+    """Cumulative distributions of times: (name, colour's position, points `x` in ps and `part`).
+
+    `counted` says what the parts are of: flows or packets.
+    """
     known = [c for c in curves if c[2].height]
     high = max((float(points["x"][-1]) for _, _, points in known), default=1.0)
     low = max(min((_least(points) for _, _, points in known), default=1.0), high / _SPAN_MAX)
@@ -64,13 +67,13 @@ def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str) ->
         .mark_line(interpolate="step-after", strokeWidth=1.8)
         .encode(
             x=_log_x(title, low / scale, high / scale) if log else _linear_x(f"{title} ({unit})"),
-            y=alt.Y("part:Q", title="at most so long (%)", scale=alt.Scale(domain=[0, 100])),
+            y=alt.Y("part:Q", title=f"part of {counted} (%)", scale=alt.Scale(domain=[0, 100])),
             color=alt.Color("name:N", scale=lines["color"], legend=None),
             strokeDash=alt.StrokeDash("name:N", scale=lines["dash"], legend=None),
             tooltip=[
                 alt.Tooltip("name:N", title=legend),
                 alt.Tooltip("time:N", title=title),
-                alt.Tooltip("part:Q", title="at most so long (%)", format="~g"),
+                alt.Tooltip("part:Q", title=f"{counted} up to here (%)", format="~g"),
             ],
         )
         .properties(width="container", height=_CDF_HEIGHT)

@@ -12,9 +12,12 @@ from markupsafe import Markup
 from incast.report import bundle, facts, netload, sections, tables
 from incast.report.answer import answer, ranked
 from incast.report.charts import DASHES, Chart
-from incast.report.load import Report
+from incast.report.load import Report, Run
 from incast.report.measures import figures, measures
 from incast.report.sections import DRAWN_MAX, Drawn, Figure
+from incast.report.tables import Table
+
+_DETAILED_MAX = 20  # choices whose tables are shown; the table of choices has all
 
 
 def render(report: Report) -> str:
@@ -22,45 +25,48 @@ def render(report: Report) -> str:
     runs = report.runs
     computed = [figures(each) for each in report.choices]
     compared = measures(computed)
-    order = [f.name for f in ranked(computed, compared[0].key)] if compared else [r.name for r in runs]
-    first = [i for name in order for i, run in enumerate(runs) if run.name == name]
-    chosen = sorted(first[: DRAWN_MAX - 1] + first[-1:]) if len(runs) > DRAWN_MAX else range(len(runs))
-    drawn = [Drawn(runs[i], slot) for slot, i in enumerate(chosen)]
+    order = [f.name for f in (ranked(computed, compared[0].key) if compared else computed)]
+    best_first = sorted(runs, key=lambda run: order.index(run.name))
+    drawn = _drawn(report, order)
+    by_rank = sorted(drawn, key=lambda d: order.index(d.run.name))
+    nets = netload.drawings([(d.color, d.run) for d in by_rank])
     book = _Book()
-    by_name = {d.run.name: slot for slot, d in enumerate(drawn)}
-    load_order = [(by_name[name], runs[i]) for name, i in zip(order, first, strict=True) if name in by_name]
-    nets = netload.drawings(load_order)
-    data: dict[str, Any] = {"nets": [{"names": n.names, "loads": n.loads} for n in nets]}
     context = {
         "report": report,
+        "seeds": max(len(each) for each in report.choices),
         "answer": answer(runs, computed, compared),
         "choices": tables.choices(computed, compared) if len(runs) > 1 else None,
+        "thresholds": facts.thresholds(runs),
         "settings": facts.settings(runs) if len(runs) > 1 else None,
+        "drawn": drawn,
         "nets": nets,
-        "load_order": [(slot, run.name) for slot, run in load_order],
+        "picks": [d for d in by_rank if any(d.color in net.loads for net in nets)],
         "steps": netload.STEPS,
         "queues": [book.add(f) for f in sections.queues(drawn)],
         "completions": [book.add(f) for f in sections.completions(drawn)],
         "waits": [book.add(f) for f in sections.waits(drawn)],
-        "details": [
-            (
-                runs[i],
-                tables.jobs(runs[i]),
-                tables.hottest_ports(runs[i]),
-                tables.slowest_flows(runs[i]),
-                tables.datagrams(runs[i]),
-                tables.events(runs[i]),
-            )
-            for i in first[:20]
-        ],
-        "thresholds": facts.thresholds(runs),
+        "details": [(run, _details(run)) for run in best_first[:_DETAILED_MAX]],
         "facts": facts.facts(report),
-        "seeds": max(len(each) for each in report.choices),
-        "drawn": len(drawn),
-        "in_all": len(runs),
         "dashes": [" ".join(map(str, d)) for d in DASHES],
     }
-    return _template().render(context | _embedded(data | {"charts": book.charts}))
+    loads = [{"names": net.names, "loads": net.loads} for net in nets]
+    return _template().render(context | _embedded({"nets": loads, "charts": book.charts}))
+
+
+def _drawn(report: Report, order: list[str]) -> list[Drawn]:
+    """The runs in the charts, in the scenario's order: all, or the best and the last."""
+    names = order if len(order) <= DRAWN_MAX else [*order[: DRAWN_MAX - 1], order[-1]]
+    return [Drawn(run, color) for color, run in enumerate(r for r in report.runs if r.name in names)]
+
+
+def _details(run: Run) -> list[Table]:
+    return [
+        tables.hottest_ports(run),
+        tables.slowest_flows(run),
+        tables.jobs(run),
+        tables.datagrams(run),
+        tables.events(run),
+    ]
 
 
 class _Book:

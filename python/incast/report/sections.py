@@ -202,21 +202,20 @@ def _cdfs(title: str, curves: list[_Curve], legend: str) -> list[Figure]:
     known = [c for c in curves if c.points.height]
     if not known:
         return []
-    axis = "time to complete" if title.startswith("Flow") else "wait"
-    chart = charts.cdf([(c.name, c.color, c.points) for c in known], axis, legend)
+    axis, counted = ("time to complete", "flows") if title.startswith("Flow") else ("wait", "packets")
+    chart = charts.cdf([(c.name, c.color, c.points) for c in known], axis, legend, counted)
     keys = tuple(Key(c.name, c.color) for c in known) if len(known) > 1 else ()
     short = [c.name for c in known if c.points["part"][-1] < 1]
     note = f"A curve that ends below 100 %: not all flows finished ({text.listed(short)})." if short else ""
-    return [Figure(title, (("", chart),), keys, note, _percentiles(title, known, legend))]
+    head = (legend.capitalize(), counted.capitalize(), *(label for _, label in _PARTS))
+    return [Figure(title, (("", chart),), keys, note, _percentiles(title, known, head))]
 
 
-def _percentiles(title: str, curves: list[_Curve], legend: str) -> Table:
-    counted = "Flows" if title.startswith("Flow") else "Packets"
+def _percentiles(title: str, curves: list[_Curve], head: tuple[str, ...]) -> Table:
     rows = []
     for curve in curves:
         times = (Cell("not reached" if t is None else text.time(t)) for t in curve.percentiles)
         rows.append((Cell(curve.name), Cell(text.count(curve.total)), *times))
-    head = (legend.capitalize(), counted, *(label for _, label in _PARTS))
     return Table(f"{title}: percentiles", head, tuple(rows))
 
 
