@@ -34,11 +34,12 @@ def published() -> Schema:
     for name in ("SwitchOverride", "HostOverride"):
         defs[name] = _override(defs[name], defs)
     choice = {"$ref": f"#/$defs/{_PARTIAL}Scenario"}
-    schema["properties"]["choices"]["additionalProperties"] = choice
+    names = schema["properties"]["choices"]["patternProperties"]
+    schema["properties"]["choices"]["patternProperties"] = dict.fromkeys(names, choice)
     # Choices may use dotted paths as keys.
     defs[_PARTIAL + "Scenario"] |= {"additionalProperties": False, "patternProperties": {r"\.": {}}}
     defs[_PARTIAL + "Scenario"]["properties"].pop("choices")
-    _any_kind(schema)
+    _tidy(schema)
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "incast scenario"}
     return head | {key: value for key, value in schema.items() if key != "title"}
 
@@ -80,17 +81,19 @@ def _first(schema: Schema) -> Schema:
     return first
 
 
-def _any_kind(schema: Any) -> None:
-    """`kind` has defaults, so that several alternatives may hold."""
+def _tidy(schema: Any) -> None:
+    """`kind` has defaults, so that several alternatives may hold; keys have to match their pattern."""
     if isinstance(schema, dict):
+        if "patternProperties" in schema:
+            schema["additionalProperties"] = False
         if "oneOf" in schema:
             schema["anyOf"] = schema.pop("oneOf")
         schema.pop("discriminator", None)
         for value in schema.values():
-            _any_kind(value)
+            _tidy(value)
     elif isinstance(schema, list):
         for value in schema:
-            _any_kind(value)
+            _tidy(value)
 
 
 def follow(loc: Loc) -> tuple[Loc, Schema]:

@@ -162,6 +162,6 @@ def describe(plans: Sequence[Plan]) -> dict[str, Any]:
         "switches": len(first.cluster.switches),
         "links": len(first.cluster.links),
         "jobs": len(first.spec["jobs"]),
-        "faults": len(first.spec["faults"]),
+        "faults": len(plans[0].scenario.faults),
         "choices": [plan.choice for plan in plans if plan.choice],
     }

@@ -24,7 +24,7 @@ from incast.source import Source, describe
 
 app = typer.Typer(
     name="incast",
-    help="A congestion lab for distributed jobs: how long a job takes on a network, and where its data waits.",
+    help="A congestion lab for distributed jobs: how long a job takes, and where its data waits.",
     epilog=exits.TEXT,
     no_args_is_help=True,
     add_completion=False,

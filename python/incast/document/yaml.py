@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from incast.document.node import Mark, Node, Scalar
+from incast.document.node import Mark, Node, Scalar, Value
 from incast.errors import Problem, ScenarioError
 
 FILE_BYTES_MAX = 8_000_000
@@ -91,18 +91,32 @@ class _Reader:
         self.file = file
         self.line = line
         self.count = 0
+        self.known: dict[int, tuple[Value, int]] = {}
+        """What was read already, for aliases: the value, and how many values it unfolds to."""
 
     def read(self, node: yaml.Node, mark: Mark | None = None, depth: int = 0) -> Node:
         mark = mark or self._mark(node)
-        self.count += 1
-        if self.count > _VALUES_MAX or depth > _DEPTH_MAX:
-            raise self._error(node, f"aliases unfold to more than {_VALUES_MAX} values or into themselves")
+        if id(node) in self.known:
+            value, size = self.known[id(node)]
+            self.count += size
+        else:
+            before = self.count
+            self.count += 1
+            value = self._value(node, depth)
+            self.known[id(node)] = value, self.count - before
+        if self.count > _VALUES_MAX:
+            raise self._error(node, f"unfolds to more than {_VALUES_MAX} values")
+        return Node(value, mark)
+
+    def _value(self, node: yaml.Node, depth: int) -> Value:
+        if depth > _DEPTH_MAX:
+            raise self._error(node, "an alias contains itself")
         if isinstance(node, MappingNode):
-            return Node(self._mapping(node, depth), mark)
+            return self._mapping(node, depth)
         if isinstance(node, SequenceNode):
-            return Node([self.read(item, depth=depth + 1) for item in node.value], mark)
+            return [self.read(item, depth=depth + 1) for item in node.value]
         assert isinstance(node, ScalarNode)
-        return Node(self._scalar(node), mark)
+        return self._scalar(node)
 
     def _mapping(self, node: MappingNode, depth: int) -> dict[str, Node]:
         entries: dict[str, Node] = {}

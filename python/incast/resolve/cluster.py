@@ -102,9 +102,10 @@ def check(cluster: Cluster, findings: Findings) -> None:
     switches = graph.subgraph(cluster.switches)
     island = {name: number for number, part in enumerate(nx.connected_components(switches)) for name in part}
     first, *others = cluster.hosts
-    reached = {island.get(peer, peer) for peer in graph[first]}
+    reached = {island[peer] for peer in graph[first] if peer in island}
     for host in others:
-        if not reached & {island.get(peer, peer) for peer in graph[host]} and host not in graph[first]:
+        near = {island[peer] for peer in graph[host] if peer in island}
+        if not reached & near and host not in graph[first]:
             findings.add(
                 ("topology",), f"{host} is unreachable: no route from {first} to it through switches"
             )

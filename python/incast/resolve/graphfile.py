@@ -25,6 +25,7 @@ from incast.hints import allowed
 from incast.quantity import parse_bytes, parse_rate, parse_time
 from incast.resolve.findings import Findings
 from incast.resolve.select import SelectError, select
+from incast.scenario.base import check_name
 from incast.scenario.topology import FileTopology
 
 _AT = ("topology", "file")
@@ -173,6 +174,10 @@ def _nodes(raw: _Raw, topology: FileTopology, findings: Findings) -> list[dict[s
             findings.add(("topology", "hosts"), str(error))
     nodes = []
     for name, kind in raw.kinds.items():
+        try:
+            check_name(name)
+        except ValueError as error:
+            findings.add(_AT, f"a node of {topology.file}: {error}")
         if kind not in (None, "host", "switch"):
             findings.add(_AT, f"node {name} is of kind {kind!r}. Allowed: host, switch")
         is_host = name in named if named is not None else degree[name] == 1

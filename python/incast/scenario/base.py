@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
@@ -73,26 +72,18 @@ ClassKey = Annotated[int, PlainValidator(_traffic_class), WithJsonSchema({"patte
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 
 
-def _matches(pattern: str, allowed: str) -> Callable[[str], str]:
-    compiled = re.compile(pattern)
-
-    def check(value: str) -> str:
-        if not compiled.fullmatch(value):
-            raise ValueError(f"{value!r} is not a name: allowed are {allowed}")
-        return value
-
-    return check
-
-
-def _name(value: object) -> str:
+def check_name(value: object) -> str:
+    """The name, where it can be part of a port's and of a file's name."""
     if not isinstance(value, str):
         raise ValueError(f"expected a name in quotes, not {value!r}")
-    return _matches(_NAME, "letters, digits, '_', '-' and '.', not first '-' or '.'")(value)
+    if not re.fullmatch(_NAME, value):
+        raise ValueError(f"{value!r} is not a name: allowed are letters, digits, _, - and ., not first - or .")
+    return value
 
 
 Name = Annotated[
     str,
-    PlainValidator(_name),
+    PlainValidator(check_name),
     WithJsonSchema({"type": "string", "pattern": f"^{_NAME}$"}),
 ]
 """A name that can be part of a file's name."""

@@ -1,0 +1,52 @@
+"""Scenarios for tests, and what is said about bad ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from incast.errors import Problem, ScenarioError
+from incast.source import Plan, Source
+
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "topology": {"kind": "single-switch", "hosts": 4, "host_link": {"rate": "10Gbps"}},
+    "jobs": [{"name": "answers", "kind": "incast", "receiver": "host0", "size": "20kB"}],
+}
+
+
+def written(folder: Path, content: Mapping[str, Any] | str, name: str = "scenario.yaml") -> Path:
+    """The scenario as a file."""
+    file = folder / name
+    text = content if isinstance(content, str) else yaml.safe_dump(dict(content), sort_keys=False)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def plans(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> list[Plan]:
+    """What would run."""
+    return Source.from_file(written(folder, content), changes).plans()
+
+
+def spec(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> dict[str, Any]:
+    """What the core would get."""
+    (plan,) = plans(folder, content, *changes)
+    return plan.resolved.spec
+
+
+def refused(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> list[Problem]:
+    """What is said about a bad scenario."""
+    try:
+        plans(folder, content, *changes)
+    except ScenarioError as error:
+        return list(error.problems)
+    raise AssertionError("the scenario was accepted")
+
+
+def only(problems: list[Problem]) -> Problem:
+    """The single problem."""
+    assert len(problems) == 1, [str(each) for each in problems]
+    return problems[0]

@@ -1,0 +1,198 @@
+"""Bad scenarios: each names file, line, field, what is wrong and what is allowed, before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers import SMALL, only, plans, refused, written
+from incast.errors import ScenarioError
+from incast.source import Source
+
+HEAD = """\
+name: small
+topology: {kind: leaf-spine, leaves: [2, 2], spines: 2}
+jobs:
+  - {name: answers, kind: incast, receiver: host0, size: 20kB}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "path", "said"),
+    [
+        ("sede: 1", 5, "sede", "'sede' is not a field here. Did you mean 'seed'? Allowed: name, description,"),
+        ("seed: -1", 5, "seed", "-1 is not allowed: must be greater than or equal to 0"),
+        ("seed: 1.5", 5, "seed", "expected a whole number, not 1.5"),
+        ("seed: true", 5, "seed", "expected a whole number, not true"),
+        ("switch: {buffer: {size: 32}}", 5, "switch.buffer.size", '"32" has no unit'),
+        ("switch: {buffer: {size: 32Mbps}}", 5, "switch.buffer.size", "is not a unit of size: allowed are B, kB"),
+        ("switch:\n  buffer:\n    alpha: 0", 7, "switch.buffer.alpha", "0 is not allowed: must be greater than 0"),
+        ("switch: {buffer: {alpha: .nan}}", 5, "switch.buffer.alpha", "finite"),
+        ("switch: {buffer: {kind: voq}}", 5, "switch.buffer", "'voq' is not a kind. Allowed: static, shared"),
+        ("switch: {buffer: {kind: static}}", 5, "switch.buffer.limit", "is required"),
+        (
+            "switch: {queue: {kind: red, min: 3MB, max: 2MB}}",
+            5,
+            "switch.queue.max",
+            "max is 2MB, below min (3MB): max must be at least min",
+        ),
+        ("switch: {queue: {kind: red, min: 3MB, max: 9 packets}}", 5, "switch.queue.max", "both in packets"),
+        ("switch: {class_queues: {8: {kind: tail-drop}}}", 5, "switch.class_queues.8", "allowed are 0 to 7"),
+        ("switch: {scheduler: {kind: ets, weights: {1: 0}}}", 5, "switch.scheduler.weights.1", "greater than or equal to 1"),
+        ("switch: {scheduler: {kind: ets, strict: [1], weights: {1: 1}}}", 5, "switch.scheduler.weights", "can't be both"),
+        ("switch: {scheduler: {kind: ets, strict: [1, 1]}}", 5, "switch.scheduler.strict", "twice"),
+        ("switch_overrides: [{match: lef*}]", 5, "switch_overrides[0].match", "matches nothing"),
+        ("switch_overrides: [{match: leaf0, bufer: {}}]", 5, "switch_overrides[0].bufer", "Did you mean 'buffer'?"),
+        ("switch_overrides:\n - match: leaf0\n   buffer: {alpha: 0}", 7, "switch_overrides[0].buffer.alpha", "greater than 0"),
+        ("host: {mtu: 9001B}", 5, "host.mtu", "above the MTU of a link (9kB)"),
+        ("host: {mtu: 50B}", 5, "host.mtu", "allowed are 100B to 65535B"),
+        ("host: {tcp: {ecn: perhaps}}", 5, "host.tcp.ecn", "Allowed: auto, off, on, passive"),
+        ("host: {tcp: {congestion: dctcp, ecn: off}}", 5, "host.tcp.ecn", "it needs ecn: on"),
+        ("host: {tcp: {sack: no}}", 5, "host.tcp.sack", "expected true or false, not no: write false"),
+        ("host: {tcp: {sack: false, rack: true}}", 5, "host.tcp.rack", "rack needs sack"),
+        ("host: {tcp: {rto_min: 2s, rto_max: 1s}}", 5, "host.tcp.rto_max", "below rto_min"),
+        ("host: {tcp: {receive_buffer: 9MB}}", 5, "host.tcp.receive_buffer_max", "below receive_buffer"),
+        ("host_overrides: [{match: 'host[3-1]'}]", 5, "host_overrides[0].match", "has to ascend"),
+        ("host_overrides: [{match: host0, mtu: 9001B}]", 5, "host_overrides[0].mtu", "above the MTU of a link"),
+        ("faults: [{at: 1ms}]", 5, "faults[0]", "exactly one change is expected, found none. Allowed: crash,"),
+        ("faults: [{at: 1ms, crash: host0, restart: host1}]", 5, "faults[0]", "found crash and restart"),
+        ("faults: [{at: 1ms, restart: host0, for: 1s}]", 5, "faults[0]", "no meaning with restart"),
+        ("faults: [{at: 1ms, crash: leaf0}]", 5, "faults[0].crash", "'leaf0' is not a host"),
+        ("faults: [{at: 1ms, link_down: [leaf0, leaf1]}]", 5, "faults[0].link_down", "Allowed: host0, host1, spine0, spine1"),
+        ("faults: [{at: 1ms, link_down: [leaf0]}]", 5, "faults[0].link_down", "the two ends of a link"),
+        ("faults: [{at: 1ms, loss: {link: [leaf0, spine9], probability: 0.1}}]", 5, "faults[0].loss.link", "Did you mean 'spine"),
+        ("faults: [{at: 1ms, loss: {link: [leaf0, spine1], probability: 2}}]", 5, "faults[0].loss.probability", "less than or equal to 1"),
+        ("measure: {ports: [leaf7:*]}", 5, "measure.ports[0]", "matches no port"),
+        ("measure: {interval: 0s}", 5, "measure.interval", "above zero"),
+        ("thresholds: [jobs.answers.durations < 3ms]", 5, "thresholds[0]", "Did you mean 'jobs.answers.duration'?"),
+        ("thresholds: [jobs.other.duration < 3ms]", 5, "thresholds[0]", "is not a figure"),
+        ("thresholds: [jobs.answers.duration < 3MB]", 5, "thresholds[0]", "'3MB' is not a time like 50ms"),
+        ("thresholds: [ports.drops]", 5, "thresholds[0]", "is not a threshold: expected figure, one of < <="),
+        ("until: 0s", 5, "until", "above zero"),
+        ("choices: {a/b: {}}", 5, "choices.a/b", "is not a name"),
+        ("choices: {a: {name: b}}", 5, "choices.a.name", "can't change name"),
+        ("choices:\n  a: {}\n  b:\n    switch.buffer.alpha: 0", 8, "switch.buffer.alpha", "(choice b)"),
+    ],
+)  # fmt: skip
+def test_refused(tmp_path: Path, more: str, line: int, path: str, said: str) -> None:
+    problem = only(refused(tmp_path, HEAD + more + "\n"))
+    assert said in problem.message
+    assert (problem.file, problem.line, problem.path) == (str(tmp_path / "scenario.yaml"), line, path)
+
+
+@pytest.mark.parametrize(
+    ("job", "path", "said"),
+    [
+        ("{name: a, kind: blk}", "jobs[0]", "'blk' is not a kind. Did you mean 'bulk'?"),
+        ("{name: a}", "jobs[0]", "kind is required. Allowed:"),
+        ("{kind: permutation, size: 1B}", "jobs[0].name", "is required (unique name)"),
+        ("{name: 'a b', kind: permutation, size: 1B}", "jobs[0].name", "allowed are letters, digits"),
+        ("{name: a, kind: permutation, size: 0B}", "jobs[0].size", "above zero"),
+        ("{name: a, kind: permutation, size: 1B, class: 8}", "jobs[0].class", "allowed are 0 to 7"),
+        ("{name: a, kind: permutation, size: 1B, hosts: host0}", "jobs[0].hosts", "at least 2 hosts"),
+        ("{name: a, kind: permutation, size: 1B, hosts: [host0, hst1]}", "jobs[0].hosts", "Did you mean 'host1'?"),
+        ("{name: a, kind: incast, receiver: spine0, size: 1B}", "jobs[0].receiver", "'spine0' is not a host"),
+        ("{name: a, kind: incast, receiver: host0, senders: [host0], size: 1B}", "jobs[0].senders", "is the receiver"),
+        ("{name: a, kind: bulk, pairs: [[host0, host0]], size: 1B}", "jobs[0].pairs[0]", "sends to itself"),
+        ("{name: a, kind: bulk, pairs: [host0], size: 1B}", "jobs[0].pairs", "expected [from, to]"),
+        ("{name: a, kind: bulk, pairs: all, size: 1B}", "jobs[0].pairs", "Allowed: random"),
+        ("{name: a, kind: load, duration: 1ms, load: 0}", "jobs[0].load", "greater than 0"),
+        ("{name: a, kind: load, duration: 1ms, sizes: web}", "jobs[0].sizes", "Allowed: web-search, data-mining"),
+        ("{name: a, kind: load, duration: 1ms, sizes: [[1kB, 0.5]]}", "jobs[0].sizes", "it must be 1"),
+        ("{name: a, kind: replay}", "jobs[0]", "either flows or trace is required"),
+        ("{name: a, kind: replay, flows: [{from: host0, to: x, size: 1B}]}", "jobs[0].flows[0].to", "'x' is not a host"),
+        ("{name: a, kind: background, rate: -1Gbps}", "jobs[0].rate", "not negative"),
+        ("{name: a, kind: background, rate: 1Gbps}", "until", "would never end"),
+    ],
+)  # fmt: skip
+def test_refused_jobs(tmp_path: Path, job: str, path: str, said: str) -> None:
+    text = f"name: small\ntopology: {{kind: leaf-spine, leaves: [2, 2], spines: 2}}\njobs:\n - {job}\n"
+    problem = only(refused(tmp_path, text))
+    assert said in problem.message
+    assert problem.path == path
+
+
+@pytest.mark.parametrize(
+    ("topology", "path", "said"),
+    [
+        ("{kind: leaf-spin}", "topology", "Did you mean 'leaf-spine'?"),
+        ("{kind: leaf-spine, leaves: [], spines: 1}", "topology.leaves", "at least 1 item"),
+        ("{kind: leaf-spine, leaves: [0], spines: 1}", "topology.leaves[0]", "greater than or equal to 1"),
+        ("{kind: single-switch, hosts: 2, host_link: {rate: -1Gbps}}", "topology.host_link.rate", "not negative"),
+        ("{kind: single-switch, hosts: 2, host_link: {rate: 0Gbps}}", "topology.host_link.rate", "at least 1kbps"),
+        ("{kind: fat-tree, k: 3}", "topology.k", "3 is odd"),
+        ("{kind: fat-tree, k: 128}", "topology", "are too many"),
+        ("{kind: graph, nodes: {a: host, b: host}, links: [{ends: [a, c]}]}", "topology.links[0].ends", "'c' is not one"),
+        ("{kind: graph, nodes: {a: host, b: switch}, links: [{ends: [b, b]}]}", "topology.links[0].ends", "to itself"),
+        ("{kind: graph, nodes: {a: host, b: router}, links: [{ends: [a, b]}]}", "topology.nodes.b", "Allowed: host, switch"),
+        ("{kind: graph, nodes: {a: host, b: host, c: switch}, links: [{ends: [a, c]}]}", "topology", '"b" has no link'),
+        ("{kind: graph, nodes: {a: switch, b: switch}, links: [{ends: [a, b]}]}", "topology", "no host"),
+    ],
+)  # fmt: skip
+def test_refused_topologies(tmp_path: Path, topology: str, path: str, said: str) -> None:
+    text = f"name: small\ntopology: {topology}\njobs:\n - {{name: a, kind: permutation, size: 1B}}\n"
+    problem = only(refused(tmp_path, text))
+    assert said in problem.message
+    assert (problem.path, problem.line) == (path, 2)
+
+
+def test_a_host_does_not_forward(tmp_path: Path) -> None:
+    chain = "{kind: graph, nodes: {a: host, b: host, c: host}, links: [{ends: [a, b]}, {ends: [b, c]}]}"
+    text = f"name: small\ntopology: {chain}\njobs:\n - {{name: x, kind: permutation, size: 1B}}\n"
+    assert "c is unreachable: no route from a" in only(refused(tmp_path, text)).message
+
+
+def test_all_problems_are_said_together(tmp_path: Path) -> None:
+    shape = HEAD + "seed: x\nswitch: {buffer: {alpha: 0}}\nhosst: {}\n"
+    assert [each.path for each in refused(tmp_path, shape)] == ["seed", "switch.buffer.alpha", "hosst"]
+    meaning = HEAD + "thresholds: [x < 1]\nfaults: [{at: 1s, crash: x}]\nmeasure: {capture: [y]}\n"
+    found = refused(tmp_path, meaning)
+    assert {each.path for each in found} == {"thresholds[0]", "faults[0].crash", "measure.capture[0]"}
+
+
+def test_two_jobs_of_one_name(tmp_path: Path) -> None:
+    jobs = [*SMALL["jobs"], *SMALL["jobs"]]
+    problem = only(refused(tmp_path, {**SMALL, "jobs": jobs}))
+    assert (problem.path, problem.message) == ("jobs", "two jobs are named 'answers': names must differ")
+
+
+def test_a_job_after_the_end(tmp_path: Path) -> None:
+    late = {**SMALL["jobs"][0], "start": "2s"}
+    problem = only(refused(tmp_path, {**SMALL, "jobs": [late], "until": "1s"}))
+    assert (problem.path, problem.message) == ("jobs[0].start", "2s is not before the run's end (1s)")
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "said"),
+    [
+        ("switch.buffer.alpha", "", "expected path=value"),
+        ("=4", "", "expected path=value"),
+        ("switch.bufer.alpha=4", "switch.bufer", "Did you mean 'buffer'?"),
+        ("jobs.other.size=1MB", "other", "Allowed: answers"),
+        ("jobs.answers.size=1", "jobs[0].size", "has no unit"),
+        ("seed=[", "", "not YAML"),
+    ],
+)
+def test_refused_changes_name_the_option(tmp_path: Path, change: str, path: str, said: str) -> None:
+    problem = only(refused(tmp_path, SMALL, change))
+    assert said in problem.message
+    assert (problem.file, problem.line if path else None, problem.path) == (f"--set {change}", None, path)
+
+
+def test_unknown_choices(tmp_path: Path) -> None:
+    source = Source.from_file(written(tmp_path, {**SMALL, "choices": {"deep": {}, "shallow": {}}}))
+    with pytest.raises(ScenarioError, match=r"--choice dep: 'dep' is not a choice\. Did you mean 'deep'"):
+        source.plans(["dep"])
+    with pytest.raises(ScenarioError, match="has no choices"):
+        Source.from_file(written(tmp_path, SMALL)).plans(["deep"])
+
+
+def test_a_scenario_is_a_mapping(tmp_path: Path) -> None:
+    for text in ("", "[1]", "name"):
+        assert "expected a mapping" in only(refused(tmp_path, text)).message
+
+
+def test_the_small_scenario_itself_is_fine(tmp_path: Path) -> None:
+    assert len(plans(tmp_path, SMALL)) == 1
+    assert len(plans(tmp_path, HEAD)) == 1

@@ -1,0 +1,99 @@
+"""Figures of a run from its tables, on tables whose figures are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from incast.errors import ResultError
+from incast.summary import figures
+
+MS = 10**9
+
+
+def write(folder: Path, table: str, rows: Sequence[dict[str, Any]]) -> None:
+    (folder / table).mkdir()
+    frame = pl.DataFrame(list(rows), infer_schema_length=None)
+    for number, part in enumerate(frame.iter_slices(2)):
+        part.write_parquet(folder / table / f"part-{number:05}.parquet")
+
+
+def flow(job: str, group: int, start: int, end: int | None, **more: Any) -> dict[str, Any]:
+    outcome = "unfinished" if end is None else "finished"
+    times = {"start_ps": start * MS, "end_ps": None if end is None else end * MS}
+    return {"job": job, "group": group, **times, "outcome": outcome, "retransmits": 1, "timeouts": 2, **more}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    jobs = [
+        {"job": "s", "kind": "coflows", "start_ps": 0, "end_ps": 10 * MS, "flows": 4, "bytes": 10**6},
+        {"job": "bg", "kind": "background", "start_ps": 0, "end_ps": None, "flows": 1, "bytes": 0},
+    ]
+    flows = [
+        flow("s", 1, 0, 2),
+        flow("s", 1, 1, 4),
+        flow("s", 2, 4, 10),
+        flow("s", 3, 4, None),
+        flow("bg", 0, 0, 9),
+    ]
+    port = {"marks": 1, "lost": 1, "corrupted": 0, "wait_p99_ps": None, "utilisation": 0.5}
+    ports = [
+        {"port": "a:s", "kind": "host", "out_discards": 1, "queue_max_bytes": 900, **port},
+        {"port": "s:a", "kind": "switch", "out_discards": 2, "queue_max_bytes": 700, **port},
+        {"port": "s:b", "kind": "switch", "out_discards": 0, "queue_max_bytes": 800, **port, "wait_p99_ps": 5},
+    ]
+    write(tmp_path, "jobs", jobs)
+    write(tmp_path, "flows", flows)
+    write(tmp_path, "ports", ports)
+    return tmp_path
+
+
+def test_figures_of_a_job(folder: Path) -> None:
+    job = figures(folder, 20 * MS)["jobs"]["s"]
+    assert job == {
+        "kind": "coflows",
+        "duration_ps": 10 * MS,
+        "group_mean_ps": 5 * MS,  # (4 + 6) / 2; the third is not complete
+        "group_p99_ps": pytest.approx(5.98 * MS),
+        "fct_mean_ps": pytest.approx(11 / 3 * MS, abs=1),
+        "fct_p50_ps": 3 * MS,
+        "fct_p99_ps": pytest.approx(5.94 * MS),
+        "fct_max_ps": 6 * MS,
+        "goodput_bps": 800_000_000,
+        "bytes": 10**6,
+        "flows": 4,
+        "unfinished": 1,
+        "retransmits": 4,
+        "timeouts": 8,
+    }
+
+
+def test_background_is_left_out_of_the_whole(folder: Path) -> None:
+    found = figures(folder, 20 * MS)
+    assert found["done_ps"] == 10 * MS
+    assert found["flows"]["count"] == 4
+    assert found["flows"]["max_ps"] == 6 * MS
+    assert found["flows"]["unfinished"] == 1
+    assert found["jobs"]["bg"]["duration_ps"] is None
+
+
+def test_figures_of_the_ports(folder: Path) -> None:
+    assert figures(folder, 20 * MS)["ports"] == {
+        "drops": 3,
+        "marks": 3,
+        "lost": 3,
+        "queue_max_bytes": 800,
+        "queue_max_port": "s:b",
+        "wait_p99_ps": 5,
+        "utilisation_max": 0.5,
+    }
+
+
+def test_a_missing_table_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ResultError, match="has no table 'jobs'"):
+        figures(tmp_path, 0)

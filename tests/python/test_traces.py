@@ -1,0 +1,178 @@
+"""Flow lists, coflow traces and size distributions from files, good and hostile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helpers import SMALL, only, refused, spec
+from incast.errors import ScenarioError
+
+ANY_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def replay(trace: str, **more: Any) -> dict[str, Any]:
+    return {**SMALL, "jobs": [{"name": "flows", "kind": "replay", "trace": trace, **more}]}
+
+
+def coflows(trace: str, **more: Any) -> dict[str, Any]:
+    return {**SMALL, "jobs": [{"name": "shuffles", "kind": "coflows", "trace": trace, **more}]}
+
+
+def work(resolved: dict[str, Any]) -> Any:
+    return resolved["jobs"][0]["work"]
+
+
+def flow(at: int, source: str, sink: str, size: int, group: int = 0) -> dict[str, Any]:
+    return {"at": at, "from": source, "to": sink, "bytes": size, "group": group}
+
+
+def test_a_flow_list_with_units(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("at,from,to,size,group\n2us,host0,host1,1kB,7\n1us,host1,host2,1MB,8\n")
+    assert work(spec(tmp_path, replay("f.csv")))["flows"] == [
+        flow(1_000_000, "host1", "host2", 1_000_000, 8),
+        flow(2_000_000, "host0", "host1", 1_000, 7),
+    ]
+
+
+def test_a_flow_list_with_units_in_its_columns(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("at_us,from,to,bytes\n1.5,0,5,1000\n")
+    assert work(spec(tmp_path, replay("f.csv")))["flows"] == [flow(1_500_000, "host0", "host1", 1000)]
+
+
+def test_a_flow_list_in_parquet(tmp_path: Path) -> None:
+    columns = {"at_s": [0.25], "from": [3], "to": ["host1"], "bytes": [7]}
+    pl.DataFrame(columns).write_parquet(tmp_path / "f.parquet")
+    resolved = spec(tmp_path, replay("f.parquet", scale=2.0, time_scale=0.1, place=["host2"]))
+    assert work(resolved)["flows"] == [flow(25_000_000_000, "host2", "host1", 14)]
+
+
+def test_only_the_first_entries(tmp_path: Path) -> None:
+    rows = "".join(f"{n}us,host0,host1,1B\n" for n in range(10))
+    (tmp_path / "f.csv").write_text("at,from,to,size\n" + rows)
+    assert len(work(spec(tmp_path, replay("f.csv", first=3)))["flows"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        ("", None, "the trace is empty"),
+        ("at,from,to,size\n", None, "the trace is empty: at least one flow is needed"),
+        ("at,from,size\n1us,host0,1B\n", 1, "at (or at_ps … at_s), from, to, size (or bytes)"),
+        ("at,from,to,size\n1us,host0,host1,1B\n1,host0,host1,1B\n", 3, 'at: "1" has no unit'),
+        ("at,from,to,size\n1us,host0,host1,-1B\n", 2, "size: "),
+        ("at,from,to,size\n1us,host0,host1,0B\n", 2, "at least 1B"),
+        ("at,from,to,size\n1us,host0,host1\n", None, ""),
+        ("at,from,to,size\n1us,host0,,1B\n", 2, "'' is not a host"),
+        ("at,from,to,size\n1us,host0,hots1,1B\n", 2, "'hots1' is not a host. Did you mean 'host1'?"),
+        ("at_us,from,to,bytes\nnan,host0,host1,1\n", 2, "at_us: "),
+        ("at_us,from,to,bytes\n1,host0,host1,1e999\n", 2, "bytes: "),
+        ("at,from,to,size,group\n1us,host0,host1,1B,x\n", 2, "group: 'x' is not a whole number"),
+        ("\0\0\0\0", None, ""),
+    ],
+)
+def test_refused_flow_lists(tmp_path: Path, content: str, line: int | None, said: str) -> None:
+    (tmp_path / "f.csv").write_text(content)
+    problem = refused(tmp_path, replay("f.csv"))[0]
+    assert said in problem.message
+    assert (problem.file, problem.path) == (str(tmp_path / "f.csv"), "jobs[0].trace")
+    assert line is None or problem.line == line
+
+
+def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("at,from,to,size\n" + "x,host0,host1,1B\n" * 100)
+    found = refused(tmp_path, replay("f.csv"))
+    assert [each.line for each in found] == [2, 3, 4, 5, 6, None]
+    assert found[-1].message == "95 more lines are wrong"
+
+
+@pytest.mark.parametrize("name", ["f.csv", "f.parquet", "f.txt"])
+@ANY_FILE
+@given(content=st.binary(max_size=300))
+def test_any_file_is_a_flow_list_or_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    try:
+        assert work(spec(tmp_path, replay(name)))["flows"]
+    except ScenarioError as error:
+        assert all(each.file for each in error.problems)
+
+
+ROW = st.lists(st.sampled_from(["1us", "host0", "host1", "9", "1kB", "", '"', "é", "-1", "1e5"]), max_size=6)
+
+
+@ANY_FILE
+@given(rows=st.lists(ROW, max_size=6))
+def test_any_rows_are_a_flow_list_or_refused(tmp_path: Path, rows: list[list[str]]) -> None:
+    text = "at,from,to,size\n" + "\n".join(",".join(row) for row in rows)
+    (tmp_path / "f.csv").write_text(text)
+    try:
+        assert work(spec(tmp_path, replay("f.csv")))["flows"]
+    except ScenarioError as error:
+        assert all(each.file for each in error.problems)
+
+
+GOOD = "3 2\n1 10 2 0 2 1 1:3.0\n2 5 1 1 2 0:1.0 2:0.5\n"
+
+
+def test_a_coflow_trace(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text(GOOD)
+    first, second = work(spec(tmp_path, coflows("c.txt", scale=0.5, time_scale=0.1, place="host[0-1]")))["coflows"]
+    assert first == {
+        "id": 2,
+        "at": 500_000_000,
+        "mappers": ["host1"],
+        "reducers": [["host0", 500_000], ["host0", 250_000]],
+    }
+    assert (second["id"], second["mappers"]) == (1, ["host0", "host0"])
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        ("", None, "the trace is empty"),
+        ("3", 1, "coflows: missing"),
+        ("3 2\n1 10 2 0 2 1 1:3.0\n", 3, "2 coflows as line 1 announces, found 1"),
+        ("3 1\n1 10 2 0 7 1 1:3.0\n", 2, "allowed"),
+        ("3 1\n1 10 999999999 0\n", 2, "missing"),
+        ("3 1\n1 10 1 0 1 1:-3\n", 2, "allowed"),
+        ("3 1\n1 10 1 0 1 1:3.0 9\n", 2, "more than"),
+    ],
+)
+def test_refused_coflow_traces(tmp_path: Path, content: str, line: int | None, said: str) -> None:
+    (tmp_path / "c.txt").write_text(content)
+    problem = only(refused(tmp_path, coflows("c.txt")))
+    assert said in problem.message
+    assert (problem.file, problem.line, problem.path) == (str(tmp_path / "c.txt"), line, "jobs[0].trace")
+
+
+@ANY_FILE
+@given(cut=st.integers(0, len(GOOD)), junk=st.text(alphabet="0123456789: .-\nx", max_size=10))
+def test_a_cut_coflow_trace_is_read_or_refused(tmp_path: Path, cut: int, junk: str) -> None:
+    (tmp_path / "c.txt").write_text(GOOD[:cut] + junk)
+    try:
+        assert work(spec(tmp_path, coflows("c.txt")))["coflows"]
+    except ScenarioError as error:
+        assert all(each.path for each in error.problems)
+
+
+def test_sizes_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "sizes.txt").write_text("1000 0.5\n2000 1.0\n")
+    job = {"name": "load", "kind": "load", "duration": "1ms", "sizes": "sizes.txt"}
+    assert work(spec(tmp_path, {**SMALL, "jobs": [job]}))["sizes"] == [(1000, 0.5), (2000, 1.0)]
+    (tmp_path / "sizes.txt").write_text("1000 0.5\n500 1.0\n")
+    assert "line 2" in only(refused(tmp_path, {**SMALL, "jobs": [job]})).message
+
+
+def test_published_sizes_are_distributions(tmp_path: Path) -> None:
+    for name in ("web-search", "data-mining"):
+        job = {"name": "load", "kind": "load", "duration": "1ms", "sizes": name}
+        assert work(spec(tmp_path, {**SMALL, "jobs": [job]}))["sizes"][-1][1] == 1.0
+
+
+def test_a_folder_is_no_trace(tmp_path: Path) -> None:
+    assert "not a file" in only(refused(tmp_path, coflows("."))).message
