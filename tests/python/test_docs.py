@@ -1,0 +1,235 @@
+"""The manual can't rot: its commands are run, its scenarios validated, its links followed.
+
+Blocks of a page are one session in a folder of its own, in which `examples/` is the repository's:
+
+- `console`: lines after `$ ` are run in a shell, the others are what they print; a line `…` is any text
+- `yaml NAME` (or csv, python…): the file of this name in the repository where there is one, otherwise written
+  to the session's folder
+- `yaml` without a name: fields that could be in the scenario shown before, or in `incast example`'s
+- `python`: run; `text output` after it is what it prints
+- `sh`, `text`, `rust`, `json`: shown only
+
+UPDATE_GOLDEN=1 writes what was printed into the pages, where no `…` stands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from incast import _core, schema
+from incast.document import Node, merge, read_file, read_text
+from incast.errors import IncastError
+from incast.folder import TABLES
+from incast.source import Source
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+RUN = [page for page in PAGES if "```" in page.read_text("utf-8") and DOCS / "validation" not in page.parents]
+SHOWN_ONLY = {"sh", "text", "rust", "json"}
+_BLOCK = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+_UPDATE = os.environ.get("UPDATE_GOLDEN") == "1"
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@dataclass
+class Session:
+    """A page's folder, and what its blocks have left there."""
+
+    folder: Path
+    scenario: Path | None = None
+    names: dict[str, Any] = field(default_factory=dict)
+    printed: str = ""
+
+    def __post_init__(self) -> None:
+        shutil.copytree(ROOT / "examples", self.folder / "examples")
+        command = self.folder / "bin" / "incast"
+        command.parent.mkdir()
+        command.write_text(f'#!/bin/sh\nexec {sys.executable} -m incast "$@"\n')
+        command.chmod(0o755)
+
+    def run(self, info: str, body: str) -> str:
+        """The block as it has to be."""
+        language, _, file = info.partition(" ")
+        if language == "console":
+            return self._console(body)
+        if language == "text" and file == "output":
+            return expected(body, self.printed)
+        if language in SHOWN_ONLY:
+            return body
+        if file:
+            self._save(file, body, language)
+        elif language == "yaml":
+            self._fragment(body)
+        elif language == "python":
+            self._python(body)
+        else:
+            raise AssertionError(f"nobody checks blocks of {language!r}")
+        return body
+
+    def _console(self, body: str) -> str:
+        parts = re.split(r"^\$ (.*)\n", body, flags=re.MULTILINE)
+        assert not parts[0], "a console block begins with a command"
+        done = ""
+        for command, output in zip(parts[1::2], parts[2::2], strict=True):
+            done += f"$ {command}\n{expected(output, self._shell(command))}"
+        return done
+
+    def _shell(self, command: str) -> str:
+        env = {
+            **os.environ,
+            "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "COLUMNS": "110",
+            "NO_COLOR": "1",
+            "TERM": "dumb",
+        }
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.folder,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        return done.stdout
+
+    def _save(self, file: str, body: str, language: str) -> None:
+        place = ROOT / file
+        if place.is_file():
+            assert place.read_text("utf-8") == body, f"{file} is not what the page shows"
+            place = self.folder / file
+        else:
+            place = self.folder / file
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(body, "utf-8")
+        if language == "yaml":
+            self.scenario = place
+        elif language == "python":
+            self._python(body)
+
+    def _fragment(self, body: str) -> None:
+        if self.scenario is None:
+            self.scenario = self.folder / "starter.yaml"
+            self.scenario.write_text((ROOT / "python" / "incast" / "starter.yaml").read_text("utf-8"), "utf-8")
+        over = read_text(body, "fragment") if body.strip().replace("#", "").strip() else Node.of({})
+        assert isinstance(over.value, dict) or body.lstrip().startswith("#"), "fields of a scenario"
+        if isinstance(over.value, dict):
+            source = Source.from_file(self.scenario)
+            Source(merge(source.document, over), source.folder, source.text).plans()
+
+    def _python(self, body: str) -> None:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.chdir(self.folder):
+            exec(compile(body, "page", "exec"), self.names)
+        self.printed = out.getvalue()
+
+
+def expected(shown: str, printed: str) -> str:
+    """What a page shows where it is right, otherwise what it has to show."""
+    lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
+    actual = "".join(f"{line}\n" for line in lines)
+    wanted = "".join("(?:.*\n)*" if line == "…" else re.escape(line) + "\n" for line in shown.splitlines())
+    if re.fullmatch(wanted, actual):
+        return shown
+    assert "…" not in shown.splitlines(), f"the page shows\n{shown}\nbut it is\n{actual}"
+    return actual
+
+
+@pytest.mark.parametrize("page", RUN, ids=name)
+def test_what_a_page_shows_is_so(page: Path, tmp_path: Path) -> None:
+    session = Session(tmp_path / "session")
+    text = page.read_text("utf-8")
+    done = _BLOCK.sub(lambda b: f"```{b['info']}\n{session.run(b['info'], b['body'])}```", text)
+    if _UPDATE and done != text:
+        page.write_text(done, "utf-8")
+    elif done != text:
+        assert done.splitlines() == text.splitlines(), "UPDATE_GOLDEN=1 writes the page anew"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in _LINK.findall(_BLOCK.sub("", page.read_text("utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{name(page)} links to {target}"
+        if anchor:
+            assert anchor in anchors(there), f"{name(page)} links to {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, as GitHub makes them."""
+    text = _BLOCK.sub("", page.read_text("utf-8"))
+    headings = re.findall(r"^#+ +(.*)$", text, re.MULTILINE)
+    plain = ("".join(c for c in heading.lower() if c.isalnum() or c in " -_") for heading in headings)
+    return {heading.strip().replace(" ", "-") for heading in plain}
+
+
+def test_generated_parts_are_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, str(DOCS / "generate"), "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_reference_leaves_nothing_out() -> None:
+    pages = {page.stem: page.read_text("utf-8") for page in (DOCS / "reference").glob("*.md")}
+    for table in TABLES:
+        assert f"<!-- generated: table {table} -->" in pages["results"]
+    scenario = pages["scenario"]
+    for model, each in schema.models()["$defs"].items():
+        kind = each["properties"].get("kind", {}).get("const")
+        override = "x-partial" in each
+        assert override or f"generated: model {model} " in scenario or f"`kind: {kind}`" in scenario, model
+
+
+def test_every_command_is_in_the_reference() -> None:
+    from incast.cli.app import app
+
+    text = (DOCS / "reference" / "command-line.md").read_text("utf-8")
+    for command in app.registered_commands:
+        known = command.name or command.callback.__name__  # type: ignore[union-attr]
+        assert f"<!-- generated: command {known} -->" in text
+
+
+def test_units_are_what_the_core_reads() -> None:
+    text = (DOCS / "reference" / "units.md").read_text("utf-8")
+    parse = {"Rate": _core.parse_rate, "Time": _core.parse_time, "Size": _core.parse_bytes}
+    superscripts = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+    for section in text.split("\n## ")[1:]:
+        of = parse.get(section.split("\n", 1)[0])
+        for units, value in re.findall(r"^\| (`.*`) \| ([^|]*) \|$", section, re.MULTILINE):
+            assert of
+            factor = 1
+            for part in value.split(" · "):
+                power = re.fullmatch(r"(10|2)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", part)
+                factor *= int(power[1]) ** int(power[2].translate(superscripts)) if power else int(part)
+            for unit in re.findall(r"`([^`]+)`", units):
+                assert of(f"1{unit}") == factor, unit
+
+
+def test_examples_are_valid() -> None:
+    for file in sorted((ROOT / "examples").glob("*.yaml")):
+        try:
+            Source.from_file(file).plans()
+        except IncastError as error:
+            pytest.fail(str(error))
+        assert read_file(file).child("description"), f"{file.name} says nothing of what it is about"
