@@ -46,7 +46,7 @@ def _verdict(stated: str, verdict: dict[str, Any] | None) -> Cell:
     figure = re.match(r"[\w.-]*", stated.strip())
     found = metrics.find(figure[0]) if figure else None
     measured = _shown(found[1].key if found else "", verdict.get("value"))
-    return Cell("holds" if verdict.get("holds") else "FAILS", measured)
+    return Cell("holds", measured) if verdict.get("holds") else Cell("FAILS", measured, "bad")
 
 
 def _facts(runs: tuple[Run, ...]) -> dict[str, Any]:

@@ -22,11 +22,11 @@ COLUMNS_MAX = 5
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell; `note` stands small below the text."""
+    """A cell; `note` stands small below the text, `mark` is `best`, `bad` or nothing."""
 
     text: str
     note: str = ""
-    best: bool = False
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _compared(run: Figures, measure: Measure, wins: bool, least: float | None) -
         return Cell("not done")
     apart = "best" if wins else difference(figure, least) if measure.compared else ""
     spread = f"{value(measure, min(found))} to {value(measure, max(found))}" if len(found) > 1 else ""
-    return Cell(value(measure, figure), ", ".join(filter(None, (apart, spread))), wins)
+    return Cell(value(measure, figure), ", ".join(filter(None, (apart, spread))), "best" if wins else "")
 
 
 def _least(figures: list[Figures], measure: Measure, winners: set[str]) -> float | None:
