@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import shutil
+import weakref
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from incast.result import Result
 from incast.run import failure, run_all
 from incast.scenario.model import Scenario
-from incast.source import Source
+from incast.source import Plan, Source
 
 
 def run(
@@ -29,12 +30,27 @@ def run(
     """
     source = scenario.source() if isinstance(scenario, Scenario) else Source.from_file(Path(scenario))
     plans = source.plans(seeds=seed_list(source, seeds))
-    keep = None if out is not None else TemporaryDirectory(prefix="incast-")
-    place = Path(out) if out is not None else Path(keep.name if keep else os.curdir) / "run"
-    failed = failure(run_all(source, plans, place, force=force, jobs=jobs))
+    if out is not None:
+        return _run(source, plans, Path(out), force, jobs)
+    place = Path(mkdtemp(prefix="incast-"))
+    try:
+        result = _run(source, plans, place, force, jobs)
+    except BaseException:
+        _remove(place)
+        raise
+    weakref.finalize(result, _remove, place)
+    return result
+
+
+def _run(source: Source, plans: list[Plan], out: Path, force: bool, jobs: int | None) -> Result:
+    failed = failure(run_all(source, plans, out, force=force, jobs=jobs))
     if failed:
         raise failed
-    return Result(place, keep)
+    return Result(out)
+
+
+def _remove(place: Path) -> None:
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def seed_list(source: Source, seeds: int | None) -> list[int]:

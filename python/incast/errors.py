@@ -47,7 +47,7 @@ class OutputExistsError(IncastError):
     def __init__(self, folder: Path, ours: bool) -> None:
         self.folder = folder
         way = (
-            "choose another, or allow it to be overwritten"
+            "choose another, or allow it to be overwritten (--force)"
             if ours
             else "it isn't a result of incast: choose another"
         )

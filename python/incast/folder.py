@@ -19,7 +19,7 @@ WRITTEN = "scenario.yaml"
 RESOLVED = "scenario.json"
 GRAPH = "graph.json"
 REPORT = "report.html"
-_OURS = (MARKER, SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT)
+_OURS = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT)
 FORMAT = 1
 
 TABLES = (
@@ -45,18 +45,19 @@ def check_free(folder: Path, force: bool) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Removes what a result consists of, and nothing else."""
+    """Removes what a result consists of, and nothing else; the marker stays."""
     for name in _OURS:
         (folder / name).unlink(missing_ok=True)
     for name in (*TABLES, "captures"):
         for part in (*folder.glob(f"{name}/part-*.parquet"), *folder.glob(f"{name}/*.pcapng")):
             part.unlink()
         _remove_if_empty(folder / name)
-    for sub in folder.iterdir():
-        if sub.is_dir() and not sub.is_symlink():
-            if (sub / MARKER).is_file():
-                clear(sub)
-            _remove_if_empty(sub)
+    for sub in [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]:
+        if (sub / MARKER).is_file():
+            clear(sub)
+            if [path.name for path in sub.iterdir()] == [MARKER]:
+                (sub / MARKER).unlink()
+        _remove_if_empty(sub)
 
 
 def prepare(folder: Path) -> None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -20,9 +19,8 @@ from incast.summary import scan
 class Result:
     """What was measured. Tables are Polars frames; their columns are in the reference manual."""
 
-    def __init__(self, path: Path, keep: TemporaryDirectory[str] | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._keep = keep
         self.summary: Mapping[str, Any] = _read(path / folder.SUMMARY)
         """The figures; see the reference manual."""
 
@@ -37,11 +35,13 @@ class Result:
         listed = self.summary.get("choices", [])
         return {entry["name"]: Result(self.path / entry["folder"]) for entry in listed if entry["name"]}
 
-    @cached_property
+    @property
     def runs(self) -> list[Result]:
         """Every single run."""
-        if "choices" not in self.summary:
-            return [self]
+        return self._runs if "choices" in self.summary else [self]
+
+    @cached_property
+    def _runs(self) -> list[Result]:
         return [Result(self.path / run) for entry in self.summary["choices"] for run in entry["runs"]]
 
     @property

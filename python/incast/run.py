@@ -12,9 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from polars.exceptions import PolarsError
 
 from incast import _core, folder
 from incast._version import __version__
@@ -49,13 +51,13 @@ def run_all(
 ) -> list[Done]:
     """Runs the plans into `out`: a single one into the folder itself, several into sub-folders."""
     folder.check_free(out, force)
-    if out.exists():
+    if force and out.exists():
         folder.clear(out)
     places = _places(plans, out)
     stop = threading.Event()
     with ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1) as pool:
         running = [
-            pool.submit(_Run(source, plan, place, stop, number, watch).go)
+            pool.submit(_Run(source, plan, place, force, stop, number, watch).go)
             for number, (plan, place) in enumerate(zip(plans, places, strict=True))
         ]
         _wait(running, stop)
@@ -91,22 +93,38 @@ class _Run:
     """One run, in a thread of its own."""
 
     def __init__(
-        self, source: Source, plan: Plan, place: Path, stop: threading.Event, number: int, watch: Watch | None
+        self,
+        source: Source,
+        plan: Plan,
+        place: Path,
+        force: bool,
+        stop: threading.Event,
+        number: int,
+        watch: Watch | None,
     ) -> None:
         self.source = source
         self.plan = plan
         self.place = place
+        self.force = force
         self.stop = stop
         self.number = number
         self.watch = watch
 
     def go(self) -> Done:
+        """Runs; whatever unforeseen goes wrong stops the other runs too."""
+        try:
+            return self._go()
+        except BaseException:
+            self.stop.set()
+            raise
+
+    def _go(self) -> Done:
         spec = json.dumps(self.plan.resolved.spec)
         began = time.monotonic()
         core: dict[str, Any] = {}
         error = ""
         try:
-            core = json.loads(_core.run(spec, str(self.place), False, self._progress))
+            core = json.loads(_core.run(spec, str(self.place), self.force, self._progress))
         except _core.RunError as failed:
             error = str(failed)
         core["wall_s"] = round(time.monotonic() - began, 3)
@@ -134,14 +152,14 @@ class _Run:
             end = core.get("sim_time_ps", 0)
             found = figures(self.place, end)
             verdicts = [threshold.check(found) for threshold in self.plan.resolved.thresholds]
-            summary["thresholds"] = [{"text": v.text, "value": v.value, "holds": v.holds} for v in verdicts]
+            summary["thresholds"] = [asdict(verdict) for verdict in verdicts]
             summary |= found
             cluster = self.plan.resolved.cluster
             nodes = [{"name": name, "kind": kind} for name, kind in cluster.nodes.items()]
             folder.write_json(self.place / folder.GRAPH, {"nodes": nodes, "links": cluster.links})
             folder.write_text(self.place / folder.WRITTEN, self.source.text)
             folder.write_json(self.place / folder.SUMMARY, summary)
-        except (OSError, ResultError) as failed:
+        except (OSError, ResultError, PolarsError) as failed:
             error = error or str(failed)
         return Done(self.place, summary, error)
 

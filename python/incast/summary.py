@@ -31,13 +31,23 @@ def figures(folder: Path, end_ps: int) -> dict[str, Any]:
     flows = scan(folder, "flows").with_columns(pl.col("job").cast(pl.String), fct=_FCT)
     by_job = {row.pop("job"): row for row in _rows(flows.group_by("job").agg(*_FLOW_FIGURES))}
     groups = _groups(flows, jobs.filter(pl.col("kind").is_in(_GROUPED))["job"].to_list())
+    datagrams = scan(folder, "datagrams").with_columns(pl.col("job").cast(pl.String))
+    arrived = {
+        row["job"]: row["received_bytes"]
+        for row in _rows(datagrams.group_by("job").agg(pl.col("received_bytes").sum()))
+    }
     by_group = {row.pop("job"): row for row in _rows(groups.group_by("job").agg(*_GROUP_FIGURES))}
     asked = jobs.filter(pl.col("kind") != "background")
     asked = asked if asked.height else jobs
     return {
         "done_ps": None if asked["end_ps"].has_nulls() else asked["end_ps"].max(),
         "jobs": {
-            job["job"]: _job(job, by_job.get(job["job"], {}), by_group.get(job["job"], {}), end_ps)
+            (name := job["job"]): _job(
+                {**job, "bytes": job["bytes"] + arrived.get(name, 0)},
+                by_job.get(name, {}),
+                by_group.get(name, {}),
+                end_ps,
+            )
             for job in jobs.iter_rows(named=True)
         },
         "flows": _all_flows(flows.filter(pl.col("job").is_in(asked["job"].to_list())), groups),
@@ -79,7 +89,8 @@ def _groups(flows: pl.LazyFrame, jobs: list[str]) -> pl.LazyFrame:
 
 
 def _job(job: dict[str, Any], flows: dict[str, Any], groups: dict[str, Any], end_ps: int) -> dict[str, Any]:
-    end = job["end_ps"]
+    # Background traffic is not what the run waits for: it lasts as long as the run.
+    end = None if job["kind"] == "background" else job["end_ps"]
     lasted = (end if end is not None else end_ps) - job["start_ps"]
     return {
         "kind": job["kind"],

@@ -44,7 +44,7 @@ class Threshold:
         for step in self.way:
             value = value.get(step) if isinstance(value, Mapping) else None
         holds = value is not None and _OPERATORS[self.relation](value, self.limit)
-        return Verdict(self.text, value, holds)
+        return Verdict(self.text, self.metric.key, value, holds)
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ class Verdict:
 
     text: str
     """The threshold as it was written."""
+    figure: str
+    """The figure's name, with its unit."""
     value: float | None
     """What the figure was, in base units."""
     holds: bool

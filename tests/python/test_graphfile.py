@@ -79,7 +79,7 @@ def test_defaults_for_links_and_the_names_of_hosts(tmp_path: Path) -> None:
 
 
 def test_a_directed_graph_has_a_rate_each_way(tmp_path: Path) -> None:
-    directed = nx.DiGraph()
+    directed: nx.DiGraph[str] = nx.DiGraph()
     for a, b, rate in [("h0", "s0", "1Gbps"), ("s0", "h0", "2Gbps"), ("h1", "s0", "3Gbps")]:
         directed.add_edge(a, b, rate=rate)
     (tmp_path / "net.json").write_text(json.dumps(nx.node_link_data(directed, edges="links")))

@@ -63,7 +63,11 @@ def test_refused(change: dict[str, Any]) -> None:
     "change",
     [
         {"switch": {"buffer": {"alpha": 4}}},
-        {"switch_overrides": [{"match": "*", "buffer": {"alpha": 4}, "queue": {"kind": "step", "threshold": "9kB"}}]},
+        {
+            "switch_overrides": [
+                {"match": "*", "buffer": {"alpha": 4}, "queue": {"kind": "step", "threshold": "9kB"}}
+            ]
+        },
         {"host_overrides": [{"match": "*", "tcp": {"rto_min": ["1ms", "2ms"]}}]},
         {"choices": {"a": {"switch": {"queue": {"kind": "step", "threshold": "65 packets"}}}}},
         {"choices": {"a": {"switch.buffer.alpha": 4, "jobs": {"answers": {"size": "1MB"}}}}},

@@ -45,8 +45,16 @@ def folder(tmp_path: Path) -> Path:
     ports = [
         {"port": "a:s", "kind": "host", "out_discards": 1, "queue_max_bytes": 900, **port},
         {"port": "s:a", "kind": "switch", "out_discards": 2, "queue_max_bytes": 700, **port},
-        {"port": "s:b", "kind": "switch", "out_discards": 0, "queue_max_bytes": 800, **port, "wait_p99_ps": 5},
+        {
+            "port": "s:b",
+            "kind": "switch",
+            "out_discards": 0,
+            "queue_max_bytes": 800,
+            **port,
+            "wait_p99_ps": 5,
+        },
     ]
+    write(tmp_path, "datagrams", [{"job": "bg", "received_bytes": 5 * 10**6}] * 2)
     write(tmp_path, "jobs", jobs)
     write(tmp_path, "flows", flows)
     write(tmp_path, "ports", ports)
@@ -80,6 +88,7 @@ def test_background_is_left_out_of_the_whole(folder: Path) -> None:
     assert found["flows"]["max_ps"] == 6 * MS
     assert found["flows"]["unfinished"] == 1
     assert found["jobs"]["bg"]["duration_ps"] is None
+    assert found["jobs"]["bg"]["goodput_bps"] == 4 * 10**9  # 10 MB of datagrams in 20 ms
 
 
 def test_figures_of_the_ports(folder: Path) -> None:

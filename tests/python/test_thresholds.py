@@ -39,7 +39,9 @@ def test_hold_or_not(text: str, holds: bool) -> None:
     assert (verdict.text, verdict.holds) == (text, holds)
 
 
-@pytest.mark.parametrize("text", ["", "ports.drops", "ports.drops = 0", "ports.drops == many", "== 0", "a < b < c"])
+@pytest.mark.parametrize(
+    "text", ["", "ports.drops", "ports.drops = 0", "ports.drops == many", "== 0", "a < b < c"]
+)
 def test_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not a"):
         parse_threshold(text, ["a"])

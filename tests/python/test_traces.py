@@ -121,7 +121,9 @@ GOOD = "3 2\n1 10 2 0 2 1 1:3.0\n2 5 1 1 2 0:1.0 2:0.5\n"
 
 def test_a_coflow_trace(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text(GOOD)
-    first, second = work(spec(tmp_path, coflows("c.txt", scale=0.5, time_scale=0.1, place="host[0-1]")))["coflows"]
+    first, second = work(spec(tmp_path, coflows("c.txt", scale=0.5, time_scale=0.1, place="host[0-1]")))[
+        "coflows"
+    ]
     assert first == {
         "id": 2,
         "at": 500_000_000,

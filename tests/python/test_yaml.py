@@ -54,8 +54,14 @@ def test_values_are_those_of_yaml_1_2(text: str, value: object) -> None:
 
 
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64) | st.text(max_size=20) | st.floats(allow_nan=False),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(min_size=1, max_size=8), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64)
+    | st.text(max_size=20)
+    | st.floats(allow_nan=False),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(min_size=1, max_size=8), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 

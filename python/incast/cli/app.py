@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from incast import __version__, report, schema
+from incast import __version__, _core, report, schema
 from incast.api import seed_list
 from incast.cli import exits, show
 from incast.cli.exits import Exit
@@ -18,8 +19,11 @@ from incast.cli.progress import Bars
 from incast.compare import by_choice, ways
 from incast.compare import compare as compare_results
 from incast.errors import IncastError, RunError
+from incast.report import text
+from incast.resolve import resolve
 from incast.result import Result
 from incast.run import failure, run_all
+from incast.scenario.validate import validate as validate_model
 from incast.source import Source, describe
 
 app = typer.Typer(
@@ -149,7 +153,8 @@ def validate(
     if as_json:
         show.print_json({"ok": True, **found})
         return
-    counted = [f"{found[what]} {what}" for what in ("hosts", "switches", "links", "jobs", "faults")]
+    nouns = {"host": "hosts", "switch": "switches", "link": "links", "job": "jobs", "fault": "faults"}
+    counted = [text.plural(found[many], one, many) for one, many in nouns.items()]
     names = f"; choices: {', '.join(found['choices'])}" if found["choices"] else ""
     show.out.print(f"{scenario} is fine: {', '.join(counted)}{names}", soft_wrap=True, highlight=False)
 
@@ -179,6 +184,44 @@ def write_report(
         show.print_json({"report": str(written)})
     else:
         show.out.print(f"Report: {written}", soft_wrap=True, highlight=False)
+
+
+@app.command("diverge", epilog=exits.TEXT)
+def find_divergence(
+    scenario: ScenarioFile,
+    other: Annotated[
+        Path | None, typer.Argument(metavar="[OTHER]", help="Another scenario; default: the same again.")
+    ] = None,
+    changes: Annotated[
+        list[str],
+        typer.Option("--set", metavar="PATH=VALUE", help="Change a field of the other; may be repeated."),
+    ] = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Run two scenarios event by event and name the first event that differs; code 3 when one does."""
+    with _told(as_json):
+        left, right = (
+            _single(Source.from_file(path, said))
+            for path, said in ((scenario, []), (other or scenario, changes))
+        )
+        found = _core.diverge(json.dumps(left), json.dumps(right), lambda _: True)
+    if as_json:
+        after, first, second = found or (None, None, None)
+        show.print_json({"equal": found is None, "after": after, "first": first, "second": second})
+    elif found is None:
+        show.out.print("All events are equal.")
+    else:
+        after, first, second = found
+        lines = f"After {after} equal events:\n  {first}\n  {second}"
+        show.out.print(lines, soft_wrap=True, highlight=False, markup=False)
+    if found:
+        raise typer.Exit(Exit.THRESHOLD)
+
+
+def _single(source: Source) -> dict[str, Any]:
+    """The scenario without its choices."""
+    document = source.variant("")
+    return resolve(validate_model(document), document, source.folder).spec
 
 
 @app.command("compare", epilog=exits.TEXT)

@@ -15,7 +15,7 @@ from rich.table import Table
 from incast.choose import best, deciding
 from incast.compare import Difference, Samples, Way, change, interval, mean, samples
 from incast.errors import IncastError, ScenarioError
-from incast.metrics import DONE, JOB, PORTS, Metric
+from incast.metrics import JOB, PORTS, Metric
 from incast.report import text
 from incast.result import Result
 
@@ -23,7 +23,7 @@ out = Console()
 err = Console(stderr=True)
 
 _FORMAT = {"_ps": text.time, "_bytes": text.size, "_bps": text.rate}
-_JOB_COLUMNS = (
+_JOB_ROWS = (
     "duration_ps",
     "group_mean_ps",
     "fct_mean_ps",
@@ -61,16 +61,21 @@ def error(problem: IncastError, as_json: bool) -> None:
 
 
 def jobs(run: Result) -> Table:
-    """One row a job."""
+    """One column a job, one row a figure."""
     found: Mapping[str, Any] = run.summary.get("jobs", {})
-    metrics = [
-        m for m in JOB if m.key in _JOB_COLUMNS and any(job.get(m.key) is not None for job in found.values())
-    ]
-    table = Table("job", box=box.SIMPLE_HEAD, title="Jobs", title_justify="left")
-    for metric in metrics:
-        table.add_column(metric.label, justify="right")
-    for name, job in found.items():
-        table.add_row(name, *(value(metric, job.get(metric.key)) for metric in metrics))
+    table = _table("Jobs", "")
+    for name in found:
+        table.add_column(escape(name), justify="right", overflow="fold")
+    for metric in JOB:
+        figures = [job.get(metric.key) for job in found.values()]
+        if metric.key in _JOB_ROWS and any(figure is not None for figure in figures):
+            table.add_row(metric.label, *(value(metric, figure) for figure in figures))
+    return table
+
+
+def _table(title: str, first: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", padding=(0, 1, 0, 0))
+    table.add_column(first, overflow="fold")
     return table
 
 
@@ -86,47 +91,46 @@ def choices(runs: Mapping[str, Sequence[Result]]) -> Table:
     """One column a choice, one row a figure; differences are against the best choice."""
     winner = best(runs)
     way, metric = deciding(runs)
-    table = Table("", box=box.SIMPLE_HEAD, title="Choices", title_justify="left")
+    table = _table("Choices", "")
     if winner is not None:
         table.caption = f"★ best by {_label(way, metric)}; differences are against it"
         table.caption_justify = "left"
     for name in runs:
-        table.add_column(
-            f"[bold green]★ {escape(name)}[/]" if name == winner else escape(name), justify="right"
-        )
-    for row_way, row_metric in _rows(runs):
+        head = f"[bold green]★ {escape(name)}[/]" if name == winner else escape(name)
+        table.add_column(head, justify="right", overflow="fold")
+    for label, row_way, row_metric in _rows(runs):
         figures = {name: samples(each, row_way) for name, each in runs.items()}
         if any(figures.values()):
             cells = [_cell(row_metric, name, figures, winner) for name in runs]
-            bold = "bold" if row_way == way else None
-            table.add_row(_label(row_way, row_metric), *cells, style=bold)
+            table.add_row(label, *cells, style="bold" if row_way == way else None)
     return table
 
 
-def _rows(runs: Mapping[str, Sequence[Result]]) -> list[tuple[Way, Metric]]:
+def _rows(runs: Mapping[str, Sequence[Result]]) -> list[tuple[str, Way, Metric]]:
+    """What is shown: what decides, then each job's figures, then the network's."""
     way, metric = deciding(runs)
     summaries = [run.summary for each in runs.values() for run in each]
     kinds = {job: found["kind"] for summary in summaries for job, found in summary.get("jobs", {}).items()}
-    rows: list[tuple[Way, Metric]] = [(way, metric)]
-    for job, kind in kinds.items():
-        if kind != "background":
-            rows += [(("jobs", job, m.key), m) for m in JOB if m.key in _JOB_COLUMNS]
-    rows += [(("ports", m.key), m) for m in PORTS if m.key in _PORT_ROWS]
-    return rows
+    asked = [job for job, kind in kinds.items() if kind != "background"]
+    rows = [(_label(way, metric), way, metric)]
+    for job in asked:
+        # With a single job, what decides is a figure of that job.
+        shown = [m for m in JOB if m.key in _JOB_ROWS and (len(asked) > 1 or m.key != way[-1])]
+        prefix = f"{escape(job)}: " if len(asked) > 1 else ""
+        rows += [(prefix + m.label, ("jobs", job, m.key), m) for m in shown]
+    return rows + [(m.label, ("ports", m.key), m) for m in PORTS if m.key in _PORT_ROWS]
 
 
 def _label(way: Way, metric: Metric) -> str:
-    if metric is DONE:
-        return metric.label
-    return escape(f"{way[1]}: {metric.label}" if way[0] == "jobs" else f"{way[0]}: {metric.label}")
+    return f"FCT {metric.label}" if way[0] == "flows" and metric.key == "p99_ps" else metric.label
 
 
 def _cell(metric: Metric, name: str, figures: Mapping[str, Samples], winner: str | None) -> str:
     shown = value(metric, mean(figures[name]))
-    if winner is None or name == winner or not figures[winner]:
+    if winner is None or name == winner or not figures[winner] or metric.better == 0:
         return shown
     part = change(mean(figures[winner]), mean(figures[name]))
-    if part is None:
+    if not part:
         return shown
     ends = interval(figures[winner], figures[name])
     unsure = ends is not None and ends[0] <= 0 <= ends[1]
@@ -134,7 +138,7 @@ def _cell(metric: Metric, name: str, figures: Mapping[str, Samples], winner: str
 
 
 def _change(metric: Metric, part: float, unsure: bool = False) -> str:
-    percent = f"{part:+.1%}" if abs(part) < 0.1 else f"{part:+.0%}"
+    percent = f"×{1 + part:.0f}" if part >= 9 else f"{part:+.1%}" if abs(part) < 0.1 else f"{part:+.0%}"
     if unsure:
         return f"[dim]{percent} ±[/]"
     good = part * metric.better
@@ -168,9 +172,16 @@ def _interval(metric: Metric, each: Difference) -> str:
 
 
 def thresholds(runs: Sequence[Result]) -> None:
-    """Whether each threshold held."""
+    """Which thresholds did not hold, and how many did."""
+    held = 0
     for run in runs:
+        where = f" ({run.summary['choice']})" if run.summary.get("choice") else ""
         for each in run.summary.get("thresholds", []):
-            mark = "[green]✓ holds[/]" if each["holds"] else "[bold red]✗ does not hold[/]"
-            where = f"{run.summary['choice']}: " if run.summary.get("choice") else ""
-            out.print(f"{mark} {escape(where + each['text'])}", highlight=False)
+            held += each["holds"]
+            if not each["holds"]:
+                text_ = escape(
+                    f"{each['text']}{where}: it is {value(Metric(each['figure'], ''), each['value'])}"
+                )
+                out.print(f"[bold red]✗ threshold does not hold:[/] {text_}", soft_wrap=True, highlight=False)
+    if held:
+        out.print(f"[green]✓[/] {text.plural(held, 'threshold holds', 'thresholds hold')}", highlight=False)

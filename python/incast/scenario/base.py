@@ -77,7 +77,7 @@ def check_name(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"expected a name in quotes, not {value!r}")
     if not re.fullmatch(_NAME, value):
-        raise ValueError(f"{value!r} is not a name: allowed are letters, digits, _, - and ., not first - or .")
+        raise ValueError(f"{value!r} is not a name: allowed are letters, digits, _, -, . (not first - or .)")
     return value
 
 

@@ -1,0 +1,69 @@
+# What a newcomer needs: make demo (set-up and the main job), make test (set-up and all tests).
+# Needs Rust, Python 3.11 or newer, a C compiler. Every target may be called again; what is done isn't done twice.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+
+# The extension module is built for this interpreter, whatever else is on the path.
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+
+CORE := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+.PHONY: help demo test test-rust test-python lint format bench docs clean
+
+help:
+	@echo "make demo    set everything up and run the main job: four switches under one load"
+	@echo "make test    set everything up and run all tests"
+	@echo "make lint    check formatting, lints and types"
+	@echo "make format  format all code"
+	@echo "make bench   run the benchmarks, side by side with ns-3"
+	@echo "make docs    write the generated parts of the manual anew"
+	@echo "make clean   remove what was built"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=…"; exit 2; }
+	@command -v cargo >/dev/null || { echo "Rust is needed: cargo is not on the path"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+# The package, its core built in release; Python files are used where they are.
+$(VENV)/installed: $(BIN)/python pyproject.toml $(CORE)
+	$(PIP) install -e .
+	@touch $@
+
+$(VENV)/installed-for-tests: $(BIN)/python pyproject.toml $(CORE)
+	$(PIP) install -e '.[test]'
+	@touch $(VENV)/installed $@
+
+demo: $(VENV)/installed
+	$(BIN)/incast run examples/four-switches.yaml --force
+
+test: test-rust test-python
+
+test-rust: $(BIN)/python
+	cargo test --workspace --locked --quiet
+
+test-python: $(VENV)/installed-for-tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed-for-tests
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/installed-for-tests
+	cargo fmt --all
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+bench: $(VENV)/installed-for-tests
+	$(BIN)/python -m benches.run
+
+docs: $(VENV)/installed-for-tests
+	$(BIN)/python docs/generate
+
+clean:
+	rm -rf target $(VENV) results python/incast/*.so

@@ -1,0 +1,199 @@
+"""The command line: what it prints and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from helpers import SMALL, written
+from incast.cli.app import app
+from incast.cli.exits import Exit
+
+CHOICES = {"fast": {}, "slow": {"topology.host_link.rate": "1Gbps"}}
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner(env={"COLUMNS": "100"}).invoke(app, [str(each) for each in arguments])
+
+
+def ran(folder: Path, content: Mapping[str, Any], *arguments: object) -> Result:
+    return call("run", written(folder, content), "--out", folder / "out", "--no-report", *arguments)
+
+
+def test_help_names_the_commands_and_exit_codes() -> None:
+    found = call("--help")
+    assert found.exit_code == Exit.OK
+    for word in ("run", "validate", "schema", "report", "compare", "example", "diverge", "130"):
+        assert word in found.output
+
+
+def test_the_example_is_a_scenario(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(call("example").output)
+    found = call("validate", tmp_path / "mine.yaml")
+    assert found.exit_code == Exit.OK
+    assert "is fine: 16 hosts, 1 switch, 16 links, 1 job, 0 faults; choices: drop, mark" in found.output
+
+
+def test_validate_as_json(tmp_path: Path) -> None:
+    found = call("validate", written(tmp_path, {**SMALL, "choices": CHOICES}), "--json")
+    assert found.exit_code == Exit.OK
+    assert json.loads(found.stdout)["choices"] == ["fast", "slow"]
+
+
+def test_a_bad_scenario_ends_with_2_and_all_problems(tmp_path: Path) -> None:
+    file = written(tmp_path, {**SMALL, "sede": 1, "until": 5})
+    for command in (("validate",), ("run", "--out", tmp_path / "out")):
+        found = call(*command, file)
+        assert found.exit_code == Exit.USAGE
+        assert f"error: {file}:13: until: " in found.stderr
+        assert f"error: {file}:12: sede: 'sede' is not a field here. Did you mean 'seed'?" in found.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_problems_as_json(tmp_path: Path) -> None:
+    file = written(tmp_path, {**SMALL, "sede": 1})
+    found = call("validate", file, "--json", "--set", "until=5")
+    assert found.exit_code == Exit.USAGE
+    first, second = json.loads(found.stdout)["problems"]
+    assert (first["file"], first["line"], first["path"]) == ("--set until=5", None, "until")
+    assert (second["file"], second["line"], second["path"]) == (str(file), 12, "sede")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["run"], ["run", "x.yaml", "--jobs", "0"], ["walk"], ["run", "none.yaml"]]
+)
+def test_wrong_usage_ends_with_2(arguments: list[str]) -> None:
+    assert call(*arguments).exit_code == Exit.USAGE
+
+
+def test_a_run_ends_with_its_tables(tmp_path: Path) -> None:
+    found = ran(tmp_path, SMALL)
+    assert found.exit_code == Exit.OK, found.output
+    for word in (
+        "answers",
+        "duration",
+        "FCT p99",
+        "goodput",
+        "timeouts",
+        "drops",
+        f"Result: {tmp_path / 'out'}",
+    ):
+        assert word in found.output.replace("\n", "")
+
+
+def test_a_run_as_json(tmp_path: Path) -> None:
+    found = ran(tmp_path, SMALL, "--json", "--seed", 5)
+    (run,) = json.loads(found.stdout)["runs"]
+    assert run["seed"] == 5
+    assert run["jobs"]["answers"]["bytes"] == 60_000
+
+
+def test_choices_end_with_a_table_that_marks_the_best(tmp_path: Path) -> None:
+    found = ran(tmp_path, {**SMALL, "choices": CHOICES})
+    assert "★ fast" in found.output
+    assert "★ best by all jobs done" in found.output
+    again = ran(tmp_path, {**SMALL, "choices": CHOICES}, "--force", "--choice", "slow", "--set", "seed=3")
+    assert again.exit_code == Exit.OK
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["choice"] == "slow"
+
+
+def test_the_report_is_written(tmp_path: Path) -> None:
+    found = call("run", written(tmp_path, SMALL), "--out", tmp_path / "out")
+    assert f"Report: {tmp_path / 'out' / 'report.html'}" in found.output
+    (tmp_path / "out" / "report.html").unlink()
+    again = call("report", tmp_path / "out", "--json")
+    assert json.loads(again.stdout) == {"report": str(tmp_path / "out" / "report.html")}
+    assert (tmp_path / "out" / "report.html").stat().st_size > 1000
+
+
+def test_an_existing_folder_ends_with_2(tmp_path: Path) -> None:
+    assert ran(tmp_path, SMALL).exit_code == Exit.OK
+    found = ran(tmp_path, SMALL)
+    assert found.exit_code == Exit.USAGE
+    assert "--force" in found.stderr
+    assert ran(tmp_path, SMALL, "--force").exit_code == Exit.OK
+
+
+def test_a_threshold_that_does_not_hold_ends_with_3(tmp_path: Path) -> None:
+    found = ran(tmp_path, {**SMALL, "thresholds": ["jobs.answers.duration < 1ns", "ports.drops == 0"]})
+    assert found.exit_code == Exit.THRESHOLD
+    assert "✗ threshold does not hold: jobs.answers.duration < 1ns: it is " in found.output
+    assert "✓ 1 threshold holds" in found.output
+
+
+def test_a_run_that_fails_ends_with_4(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    found = call("run", written(tmp_path, SMALL), "--out", tmp_path / "file" / "out")
+    assert found.exit_code == Exit.FAILED
+    assert "error:" in found.stderr
+
+
+def test_no_result_ends_with_2(tmp_path: Path) -> None:
+    for arguments in (["report", tmp_path], ["compare", tmp_path, tmp_path]):
+        found = call(*arguments)
+        assert found.exit_code == Exit.USAGE
+        assert "is not a result" in found.stderr
+
+
+def test_two_results_are_compared(tmp_path: Path) -> None:
+    ran(tmp_path, {**SMALL, "choices": CHOICES}, "--seeds", 3)
+    sides = (tmp_path / "out" / "fast" / "seed-1", tmp_path / "out" / "slow" / "seed-1")
+    found = call("compare", *sides, "--json")
+    differences = {each["figure"]: each for each in json.loads(found.stdout)["differences"]}
+    assert differences["done_ps"]["change"] > 1
+    table = call("compare", *sides)
+    assert table.exit_code == Exit.OK
+    assert "done_ps" in table.output
+    both = call("compare", tmp_path / "out", tmp_path / "out")
+    assert "95 %" in both.output.replace("\n", " ")
+
+
+def test_diverge_names_the_first_event_that_differs(tmp_path: Path) -> None:
+    same = call("diverge", written(tmp_path, SMALL))
+    assert same.exit_code == Exit.OK
+    assert "equal" in same.output
+    other = call("diverge", written(tmp_path, SMALL), "--set", "jobs.answers.size=21kB", "--json")
+    assert other.exit_code == Exit.THRESHOLD
+    found = json.loads(other.stdout)
+    assert found["equal"] is False
+    assert found["first"] != found["second"]
+
+
+def test_ctrl_c_ends_with_130_and_keeps_what_was_measured(tmp_path: Path) -> None:
+    background = {"name": "bg", "kind": "background", "rate": "9Gbps"}
+    file = written(tmp_path, {**SMALL, "jobs": [background], "until": "10min", "choices": {"a": {}, "b": {}}})
+    command = [
+        sys.executable,
+        "-m",
+        "incast",
+        "run",
+        str(file),
+        "--out",
+        str(tmp_path / "out"),
+        "--no-report",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        marker = tmp_path / "out" / "a" / "incast-run.json"
+        for _ in range(600):
+            if marker.exists():
+                break
+            time.sleep(0.1)
+        time.sleep(0.5)
+        os.kill(process.pid, signal.SIGINT)
+        printed, said = process.communicate(timeout=60)
+    assert process.returncode == Exit.INTERRUPTED, said
+    assert "Interrupted" in said
+    assert "Result:" in printed
+    for choice in ("a", "b"):
+        summary = json.loads((tmp_path / "out" / choice / "summary.json").read_text())
+        assert summary["end"] == "interrupted"

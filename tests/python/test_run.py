@@ -1,0 +1,182 @@
+"""Runs: what they leave in the folder, side by side, interrupted, failing."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import incast
+from helpers import SMALL, written
+from incast import _core, folder
+from incast.run import run_all
+from incast.source import Source
+
+LONG = {**SMALL, "jobs": [{"name": "bg", "kind": "background", "rate": "9Gbps"}], "until": "10min"}
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    """All tables."""
+    return {str(part.relative_to(place)): part.read_bytes() for part in sorted(place.rglob("*.parquet"))}
+
+
+def test_a_run_folder(tmp_path: Path) -> None:
+    text = json.dumps(SMALL)
+    result = incast.run(written(tmp_path, text), tmp_path / "out")
+    place = tmp_path / "out"
+    assert (place / folder.WRITTEN).read_text() == text
+    assert json.loads((place / folder.GRAPH).read_text())["nodes"][0] == {"name": "host0", "kind": "host"}
+    assert {path.name for path in place.iterdir() if path.is_dir()} == set(folder.TABLES)
+    summary = result.summary
+    assert (summary["name"], summary["seed"], summary["end"], summary["choice"]) == (
+        "small",
+        1,
+        "finished",
+        None,
+    )
+    assert summary["version"] == incast.__version__
+    assert summary["jobs"]["answers"]["bytes"] == 60_000
+    assert result.flows.height == 3
+    assert set(result.flows["outcome"].cast(pl.String)) == {"finished"}
+    assert result.jobs["end_ps"][0] == summary["done_ps"]
+    assert not result.interrupted
+    assert result.passed
+
+
+def test_the_core_reads_and_writes_the_same_scenario(tmp_path: Path) -> None:
+    source = Source.from_file(written(tmp_path, SMALL))
+    plans = source.plans()
+    (done,) = run_all(source, plans, tmp_path / "out")
+    assert json.loads((done.folder / "scenario.json").read_text()) == plans[0].resolved.spec
+
+
+def test_the_same_seed_gives_the_same_bytes_at_any_number_of_runs_at_a_time(tmp_path: Path) -> None:
+    scenario = written(tmp_path, {**SMALL, "choices": {"a": {}, "b": {}, "c": {}}})
+    one = incast.run(scenario, tmp_path / "one", jobs=1)
+    many = incast.run(scenario, tmp_path / "many", jobs=3)
+    tables = [contents(run.path) for run in (*one.runs, *many.runs)]
+    assert tables[0]
+    assert all(each == tables[0] for each in tables)
+    assert len({run.summary["fingerprint"] for run in (*one.runs, *many.runs)}) == 1
+
+
+def test_choices_and_seeds(tmp_path: Path) -> None:
+    choices = {"fast": {}, "slow": {"topology.host_link.rate": "1Gbps"}}
+    result = incast.run(written(tmp_path, {**SMALL, "choices": choices}), tmp_path / "out", seeds=2)
+    assert list(result.choices) == ["fast", "slow"]
+    assert [run.path.relative_to(tmp_path / "out").as_posix() for run in result.runs] == [
+        "fast/seed-1",
+        "fast/seed-2",
+        "slow/seed-1",
+        "slow/seed-2",
+    ]
+    assert result.flows.select("choice", "seed").unique().height == 4
+    assert result.choices["fast"].summary["done_ps"] < result.choices["slow"].summary["done_ps"]
+    assert {each.choice for each in incast.compare(result, result)} == {"fast", "slow"}
+
+
+def test_without_a_folder_the_result_lives_as_long_as_the_object() -> None:
+    result = incast.run(incast.Scenario.model_validate(SMALL))
+    place = result.path
+    assert result.ports.height == 8
+    del result
+    assert not place.exists()
+
+
+def test_thresholds_are_checked(tmp_path: Path) -> None:
+    thresholds = ["jobs.answers.duration < 1s", "jobs.answers.duration < 1ns"]
+    result = incast.run(incast.Scenario.model_validate({**SMALL, "thresholds": thresholds}), tmp_path / "out")
+    assert [each["holds"] for each in result.summary["thresholds"]] == [True, False]
+    assert not result.passed
+
+
+def test_a_folder_is_never_overwritten_unasked(tmp_path: Path) -> None:
+    scenario = incast.Scenario.model_validate(SMALL)
+    incast.run(scenario, tmp_path / "out")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    before = contents(tmp_path / "out")
+    with pytest.raises(incast.OutputExistsError, match="allow it to be overwritten"):
+        incast.run(scenario, tmp_path / "out")
+    assert contents(tmp_path / "out") == before
+    incast.run(scenario, tmp_path / "out", force=True)
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+
+
+def test_overwriting_removes_the_choices_of_before(tmp_path: Path) -> None:
+    several = {**SMALL, "choices": {"a": {}, "b": {}}}
+    incast.run(incast.Scenario.model_validate(several), tmp_path / "out")
+    (tmp_path / "out" / "a" / "notes.txt").write_text("mine")
+    incast.run(incast.Scenario.model_validate(SMALL), tmp_path / "out", force=True)
+    left = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").glob("[ab]/**/*")}
+    assert left == {"a/notes.txt", "a/incast-run.json"}  # the marker, so that it can be used again
+    assert incast.Result.open(tmp_path / "out").runs[0].summary["choice"] is None
+
+
+def test_a_folder_of_something_else_is_never_overwritten(tmp_path: Path) -> None:
+    place = tmp_path / "home"
+    place.mkdir()
+    (place / "thesis.txt").write_text("mine")
+    with pytest.raises(incast.OutputExistsError, match="isn't a result"):
+        incast.run(incast.Scenario.model_validate(SMALL), place, force=True)
+    assert [path.name for path in place.iterdir()] == ["thesis.txt"]
+
+
+def test_stopping_keeps_what_was_measured(tmp_path: Path) -> None:
+    source = Source.from_file(written(tmp_path, LONG))
+    told: list[Mapping[str, Any]] = []
+
+    def watch(number: int, progress: Mapping[str, Any]) -> None:
+        assert number == 0
+        told.append(progress)
+        signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
+
+    (done,) = run_all(source, source.plans(), tmp_path / "out", watch=watch)
+    assert 0 < told[0]["fraction"] < 1
+    assert told[0]["events"] > 0
+    result = incast.Result.open(done.folder)
+    assert result.interrupted
+    assert 0 < result.summary["sim_time_ps"] < 600 * 10**12
+    assert result.datagrams["received_bytes"].sum() > 0
+
+
+def test_a_run_that_cannot_write_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises((incast.RunError, OSError), match="file"):
+        incast.run(incast.Scenario.model_validate(SMALL), tmp_path / "file" / "out")
+
+
+def test_tables_that_are_missing(tmp_path: Path) -> None:
+    result = incast.run(incast.Scenario.model_validate(SMALL), tmp_path / "out")
+    with pytest.raises(incast.ResultError, match="Did you mean 'flows'"):
+        result.scan("flow")
+    for part in (tmp_path / "out" / "waits").iterdir():
+        part.unlink()
+    with pytest.raises(incast.ResultError, match="no table 'waits'"):
+        assert result.waits.height
+
+
+def test_the_core_refuses_what_is_no_scenario() -> None:
+    with pytest.raises(_core.ScenarioProblem):
+        _core.check("{}")
+    with pytest.raises(_core.ScenarioProblem):
+        _core.expand('{"kind": "ring"}')
+
+
+def test_the_core_names_the_first_event_that_differs(tmp_path: Path) -> None:
+    one, other = (
+        json.dumps(
+            Source.from_file(written(tmp_path, SMALL), [f"jobs.answers.size={size}"]).plans()[0].resolved.spec
+        )
+        for size in ("20kB", "21kB")
+    )
+    assert _core.diverge(one, one, lambda _: True) is None
+    found = _core.diverge(one, other, lambda _: True)
+    assert found
+    after, first, second = found
+    assert after >= 0
+    assert first != second
