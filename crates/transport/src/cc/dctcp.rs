@@ -4,7 +4,7 @@
 //! Source: RFC 8257 3.3 (estimation and reaction), 3.4 (loss), 4.2 (alpha starts at one).
 
 use super::reno::Reno;
-use super::{Ack, Signal, Window};
+use super::{Signal, Window};
 
 /// Alpha of one, in fixed point.
 const ONE: u64 = 1 << 20;
@@ -28,17 +28,18 @@ impl Dctcp {
 
     /// Counts acknowledged and marked bytes and, once a window, updates alpha.
     #[inline]
-    pub fn observe(&mut self, ack: &Ack) {
-        self.bytes_acked += ack.advanced;
-        if ack.ece {
-            self.bytes_marked += ack.advanced;
+    pub fn observe(&mut self, advanced: u64, ece: bool, una: u64, nxt: u64) {
+        self.bytes_acked += advanced;
+        if ece {
+            self.bytes_marked += advanced;
         }
-        if ack.una > self.window_end {
-            self.end_window(ack.nxt);
+        if una > self.window_end {
+            self.end_window(nxt);
         }
     }
 
     /// alpha = (1 - g) alpha + g M.
+    #[cold]
     fn end_window(&mut self, nxt: u64) {
         let marked = ((self.bytes_marked << 20) / self.bytes_acked.max(1)).min(ONE);
         // Rounded up on the way down, so that alpha reaches zero.
@@ -61,13 +62,11 @@ impl Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Time;
 
     fn window(dctcp: &mut Dctcp, marked: u64, total: u64, una: u64) {
-        let ack = Ack { now: Time::ZERO, delivered: 0, advanced: marked, ece: true, una: una - 1, nxt: una, rtt: Time::ZERO, srtt: Time::ZERO };
         dctcp.window_end = una - 1;
-        dctcp.observe(&ack);
-        dctcp.observe(&Ack { advanced: total - marked, ece: false, una, ..ack });
+        dctcp.observe(marked, true, una - 1, una);
+        dctcp.observe(total - marked, false, una, una);
     }
 
     #[test]

@@ -31,10 +31,6 @@ pub(crate) struct Ack {
     pub now: Time,
     /// Bytes newly known to be delivered, cumulatively or by SACK.
     pub delivered: u64,
-    /// Bytes by which the cumulative acknowledgement moved.
-    pub advanced: u64,
-    /// It carried ECE.
-    pub ece: bool,
     /// First offset not acknowledged, after this one.
     pub una: u64,
     /// First offset not sent.
@@ -95,17 +91,16 @@ impl Control {
         self.needs_ecn()
     }
 
-    /// Takes note of an acknowledgement, before any reaction to it. Cheap for algorithms that only
-    /// count while they grow.
+    /// Takes note of an acknowledgement before any reaction to it: by how many bytes it moved, whether
+    /// it carried ECE, and the first offsets not acknowledged and not sent.
     #[inline]
-    pub fn observe(&mut self, ack: &Ack) {
+    pub fn observe(&mut self, advanced: u64, ece: bool, una: u64, nxt: u64) {
         if let Algorithm::Dctcp(dctcp) = &mut self.algorithm {
-            dctcp.observe(ack);
+            dctcp.observe(advanced, ece, una, nxt);
         }
     }
 
     /// Grows the window: called outside of recovery and only while the window limits the sender.
-    #[inline]
     pub fn grow(&mut self, ack: &Ack) {
         let mut delivered = ack.delivered;
         if self.window.cwnd < self.window.ssthresh {

@@ -7,7 +7,7 @@ fn control(congestion: Congestion) -> Control {
 }
 
 fn ack(delivered: u64) -> Ack {
-    Ack { now: Time::ZERO, delivered, advanced: delivered, ece: false, una: 0, nxt: 0, rtt: Time::ZERO, srtt: Time::from_ms(1) }
+    Ack { now: Time::ZERO, delivered, una: 0, nxt: 0, rtt: Time::ZERO, srtt: Time::from_ms(1) }
 }
 
 #[test]

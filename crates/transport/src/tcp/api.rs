@@ -40,11 +40,13 @@ impl Connection {
             cwnd_limited: false,
             probe_is_tlp: false,
             tlp_is_retransmission: false,
+            probes: false,
             rescued: false,
             block_count: 0,
             isn,
             irs: 0,
             mss,
+            header_bytes: 0,
             ts_recent: 0,
             dupacks: 0,
             attempts: 0,
@@ -78,6 +80,12 @@ impl Connection {
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
+    }
+
+    /// Whether [`Connection::poll_event`] would return something.
+    #[inline]
+    pub fn has_event(&self) -> bool {
+        self.events.is_pending()
     }
 
     /// Appends `bytes` to the stream; returns how many the send buffer took.

@@ -54,6 +54,10 @@ impl Events {
         };
     }
     #[inline]
+    pub fn is_pending(&self) -> bool {
+        self.pending != 0
+    }
+    #[inline]
     pub fn pop(&mut self) -> Option<Event> {
         if self.pending == 0 { None } else { self.pop_slow() }
     }

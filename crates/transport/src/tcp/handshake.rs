@@ -45,6 +45,8 @@ impl Connection {
         self.sack &= header.flags.contains(Flags::SACK_PERMITTED);
         self.timestamps &= header.flags.contains(Flags::TIMESTAMPS);
         self.ts_recent = header.ts_val;
+        let stamped = Flags::NONE.with(Flags::TIMESTAMPS, self.timestamps);
+        self.header_bytes = Header { flags: stamped, ..Header::default() }.bytes();
     }
 
     fn handle_in_syn_sent(&mut self, now: Time, header: &Header) {
@@ -92,6 +94,7 @@ impl Connection {
             self.control.restart_after_idle(1);
         }
         self.attempts = 0;
+        self.permit_probes();
         self.events.push(Event::Opened);
     }
 

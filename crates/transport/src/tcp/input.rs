@@ -113,6 +113,11 @@ impl Connection {
         }
         let edge = ack + u64::from(header.window);
         let opened = edge > self.edge;
+        if distance == 0 && self.board.is_empty() && !opened && self.tlp_end == 0 {
+            // Nothing new: the usual case for an end that only receives.
+            self.attempts = 0;
+            return;
+        }
         if opened {
             self.edge = edge;
             self.max_window = self.max_window.max(u64::from(header.window));
@@ -123,12 +128,10 @@ impl Connection {
         } else if ack > una || !self.board.is_empty() || self.tlp_end != 0 {
             let duplicate = ack == una && header.len == 0 && !opened;
             self.handle_ack_slow(now, header, ack, sacks, duplicate);
-        } else if opened {
-            // The answer to a window probe.
-            self.retransmit_at = Time::MAX;
-        }
-        if ack >= una && self.board.is_empty() {
+        } else {
+            // The window opened while nothing was in flight.
             self.attempts = 0;
+            self.retransmit_at = Time::MAX;
         }
     }
 
@@ -136,15 +139,14 @@ impl Connection {
     #[inline]
     fn handle_clean_ack(&mut self, now: Time, header: &Header, ack: u64) {
         let advanced = ack - self.board.una;
-        let acked = self.board.acknowledge(ack, |_| ());
-        let rtt = self.sample_rtt(now, header, acked.newest_sent, acked.newest_flags);
-        if self.config.rack {
-            self.rack.deliver_clean(now, acked.newest_sent, ack);
-        }
+        let (sent, flags) = self.board.acknowledge_clean(ack);
+        let rtt = self.sample_rtt(now, header, sent, flags);
+        self.rack.deliver_clean(now, sent, ack);
         if self.tlp_end != 0 {
             self.end_tail_loss_probe(now, ack, false, false);
+            self.permit_probes();
         }
-        self.react(now, header, advanced, acked.delivered, rtt);
+        self.react(now, header, advanced, advanced, rtt);
         self.rearm(now);
     }
 
@@ -168,8 +170,7 @@ impl Connection {
         self.attempts = 0;
         let ece = self.ecn.on && header.flags.contains(Flags::ECE);
         let (una, nxt) = (self.board.una, self.board.nxt);
-        let ack = Ack { now, delivered, advanced, ece, una, nxt, rtt, srtt: self.rtt.srtt() };
-        self.control.observe(&ack);
+        self.control.observe(advanced, ece, una, nxt);
         if self.phase == Phase::Reduced && una >= self.recover {
             self.phase = Phase::Open;
         }
@@ -185,7 +186,7 @@ impl Connection {
             Phase::Reduced | Phase::Recovery => false,
         };
         if grows {
-            self.control.grow(&ack);
+            self.control.grow(&Ack { now, delivered, una, nxt, rtt, srtt: self.rtt.srtt() });
         }
         if self.write_blocked || self.closing {
             self.release(una);

@@ -93,12 +93,16 @@ pub struct Connection {
     /// `probe_at` is for a tail loss probe, else for RACK's reordering.
     probe_is_tlp: bool,
     tlp_is_retransmission: bool,
+    /// Tail loss probes may be armed now.
+    probes: bool,
     /// The one rescue retransmission of this recovery was sent.
     rescued: bool,
     block_count: u8,
     isn: u32,
     irs: u32,
     mss: u32,
+    /// Headers of a segment without SACK blocks.
+    header_bytes: u32,
     ts_recent: u32,
     dupacks: u32,
     /// Timeouts, SYNs or window probes in a row without an answer.

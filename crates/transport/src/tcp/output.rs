@@ -165,7 +165,7 @@ impl Connection {
         }
         self.block_count = 0;
         self.counters.sent_segments += 1;
-        self.counters.sent_bytes += u64::from(header.bytes());
+        self.counters.sent_bytes += u64::from(self.header_bytes + len);
         Transmit { header, ect: self.ecn.control_ect(), retransmission: false }
     }
 
@@ -274,6 +274,7 @@ impl Connection {
             self.transmit_again(now, Resend { index, rescue: true })
         };
         self.tlp_end = self.board.nxt;
+        self.permit_probes();
         self.counters.tail_loss_probes += 1;
         self.probe_at = Time::MAX;
         self.retransmit_at = now.saturating_add(self.rtt.rto());

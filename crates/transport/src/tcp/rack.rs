@@ -182,14 +182,3 @@ enum Verdict {
 fn truncate_us(time: Time) -> Time {
     Time::from_us(time.as_us())
 }
-
-/// The probe timeout (RFC 8985 7.2): two round trips, and the peer's delayed acknowledgement when a
-/// single segment is in flight; a second before there is a sample.
-#[inline]
-pub(crate) fn probe_timeout(rtt: &RttEstimator, single: bool, max_ack_delay: Time) -> Time {
-    if !rtt.has_sample() {
-        return Time::from_secs(1);
-    }
-    let pto = Time::from_ps(2 * rtt.srtt().as_ps());
-    if single { pto.saturating_add(max_ack_delay) } else { pto }
-}

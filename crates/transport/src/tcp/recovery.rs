@@ -56,10 +56,9 @@ impl Connection {
             self.react(now, header, advanced, acked.delivered + sacked, rtt);
         }
         self.set_pipe_bias();
+        self.permit_probes();
         if advanced > 0 {
             self.rearm(now);
-        } else if self.probe_is_tlp && !self.board.is_clean() {
-            self.probe_at = Time::MAX;
         }
     }
 
@@ -141,10 +140,8 @@ impl Connection {
         self.counters.fast_recoveries += 1;
         self.urgent |= urgent::FIRST_RESEND;
         self.urgent &= !urgent::TAIL_LOSS_PROBE;
-        if self.probe_is_tlp {
-            self.probe_at = Time::MAX;
-        }
         self.tlp_end = 0;
+        self.permit_probes();
     }
 
     fn end_recovery(&mut self) {
@@ -181,6 +178,7 @@ impl Connection {
         self.urgent &= !urgent::TAIL_LOSS_PROBE;
         self.urgent |= urgent::FIRST_RESEND;
         self.set_pipe_bias();
+        self.permit_probes();
     }
 
     /// How the pipe that the window is compared with differs from the scoreboard's.
@@ -196,7 +194,7 @@ impl Connection {
     /// Bytes thought to be in the network.
     #[inline]
     pub(super) fn pipe(&self) -> u64 {
-        self.board.pipe.saturating_add_signed(self.pipe_bias)
+        self.board.pipe.wrapping_add_signed(self.pipe_bias)
     }
 
     /// NextSeg (RFC 6675 4) without rule 2, which is new data.

@@ -11,6 +11,8 @@ pub(crate) struct RttEstimator {
     srtt: Time,
     rttvar: Time,
     min_rtt: Time,
+    /// Two round trips, for RFC 8985's probe.
+    two_srtt: Time,
     /// SRTT + 4 RTTVAR between the bounds, without back-off.
     base: Time,
     backoff: u32,
@@ -20,10 +22,13 @@ pub(crate) struct RttEstimator {
 
 impl RttEstimator {
     pub fn new(initial: Time, min: Time, max: Time) -> RttEstimator {
+        // So that sums with it cannot overflow.
+        let max = max.min(Time::from_secs(86_400));
         RttEstimator {
             srtt: Time::ZERO,
             rttvar: Time::ZERO,
             min_rtt: Time::MAX,
+            two_srtt: Time::from_secs(1),
             base: initial.min(max),
             backoff: 0,
             min: min.min(max),
@@ -57,6 +62,7 @@ impl RttEstimator {
 
     #[inline]
     fn update(&mut self) {
+        self.two_srtt = Time::from_ps(2 * self.srtt.as_ps());
         let rto = Time::from_ps(self.srtt.as_ps() + 4 * self.rttvar.as_ps());
         self.base = rto.max(self.min).min(self.max);
         self.backoff = 0;
@@ -82,6 +88,13 @@ impl RttEstimator {
     #[cold]
     fn backed_off(&self) -> Time {
         self.base.saturating_mul(1 << self.backoff.min(32)).min(self.max)
+    }
+
+    /// The probe timeout without what the peer's delay adds (RFC 8985 7.2): two round trips, or a second
+    /// before there is a sample.
+    #[inline]
+    pub fn two_srtt(&self) -> Time {
+        self.two_srtt
     }
 
     /// Whether there has been a sample.

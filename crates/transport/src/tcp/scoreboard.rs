@@ -181,6 +181,32 @@ impl Scoreboard {
         acked
     }
 
+    /// The same while the board [is clean](Self::is_clean) and `ack` is above `una`: nothing to sort out.
+    /// Returns when the newest segment was sent, and its flags.
+    #[inline]
+    pub fn acknowledge_clean(&mut self, ack: u64) -> (Time, u8) {
+        let mut newest = (Time::ZERO, 0);
+        while let Some(segment) = self.segments.front_mut() {
+            let end = segment.end();
+            newest = (segment.sent, segment.flags);
+            if end > ack {
+                // Only a part of it, if any.
+                if segment.start < ack {
+                    segment.len = (end - ack) as u32;
+                    segment.start = ack;
+                }
+                break;
+            }
+            self.segments.pop_front();
+            if end == ack {
+                break;
+            }
+        }
+        self.una = ack;
+        self.pipe = self.nxt - ack;
+        newest
+    }
+
     /// Takes a segment that leaves the ring out of the sums.
     #[cold]
     fn forget(&mut self, segment: &Segment) {

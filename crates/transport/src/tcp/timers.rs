@@ -3,7 +3,6 @@
 //! Source: RFC 6298 5, RFC 8985 7 (TLP), RFC 9293 3.8.6.1 (persist), RFC 1122 4.2.3.5 (giving up).
 
 use super::handshake::SYN_ATTEMPTS_MAX;
-use super::rack::probe_timeout;
 use super::*;
 use crate::cc::Signal;
 
@@ -77,30 +76,37 @@ impl Connection {
             self.probe_at = Time::MAX;
             return;
         }
-        self.retransmit_at = now.saturating_add(self.rtt.rto());
+        self.retransmit_at = now + self.rtt.rto();
         self.arm_tail_loss_probe(now);
+    }
+
+    /// Tail loss probes are for connections where nothing is missing (RFC 8985 7.2).
+    pub(super) fn permit_probes(&mut self) {
+        let wanted = self.config.tail_loss_probe && self.sack && self.phase <= Phase::Reduced;
+        self.probes = wanted && self.tlp_end == 0 && self.board.is_clean();
+        if !self.probes && self.probe_is_tlp {
+            self.probe_at = Time::MAX;
+        }
     }
 
     /// New data was sent (RFC 6298 5.1; RFC 8985 7.2).
     #[inline]
     pub(super) fn arm_after_send(&mut self, now: Time) {
         if self.retransmit_at == Time::MAX || self.board.len() == 1 {
-            self.retransmit_at = now.saturating_add(self.rtt.rto());
+            self.retransmit_at = now + self.rtt.rto();
         }
         self.arm_tail_loss_probe(now);
     }
 
     #[inline]
     fn arm_tail_loss_probe(&mut self, now: Time) {
-        let wanted = self.config.tail_loss_probe && self.sack && self.phase <= Phase::Reduced;
-        if !wanted || self.tlp_end != 0 || !self.board.is_clean() {
-            if self.probe_is_tlp {
-                self.probe_at = Time::MAX;
-            }
+        if !self.probes {
             return;
         }
-        let pto = probe_timeout(&self.rtt, self.board.len() == 1, self.config.delayed_ack);
-        let at = now.saturating_add(pto);
+        let mut at = now + self.rtt.two_srtt();
+        if self.board.len() == 1 && self.rtt.has_sample() {
+            at = at.saturating_add(self.config.delayed_ack);
+        }
         // No later than the retransmission timeout, which then does the work.
         self.probe_at = if at < self.retransmit_at { at } else { Time::MAX };
         self.probe_is_tlp = true;
