@@ -37,7 +37,8 @@ def fill(text: str) -> str:
 
 def stale() -> list[Path]:
     """Pages whose generated parts are out of date."""
-    return [page for page in sorted(REFERENCE.glob("*.md")) if fill(page.read_text("utf-8")) != page.read_text("utf-8")]
+    texts = {page: page.read_text("utf-8") for page in sorted(REFERENCE.glob("*.md"))}
+    return [page for page, text in texts.items() if fill(text) != text]
 
 
 def main() -> int:

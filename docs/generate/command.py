@@ -9,11 +9,11 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
-from incast.cli import exits
-from incast.cli.app import app
+from page import code, rows
 from typer.models import ArgumentInfo, OptionInfo
 
-from markdown import code, rows
+from incast.cli import exits
+from incast.cli.app import app
 
 
 def commands() -> dict[str, Callable[..., Any]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from page import code, rows
+
 from incast.schema import models
-from markdown import code, rows
 
 Schema: TypeAlias = "dict[str, Any]"
 
@@ -21,7 +22,8 @@ def model(name: str) -> str:
     for field, each in schema["properties"].items():
         if field == "kind" and "const" in each:
             continue
-        body.append((code(field), _about(each), _type(each), _default(each, field in schema.get("required", []))))
+        default = _default(each, field in schema.get("required", []))
+        body.append((code(field), _about(each), _type(each), default))
     if not body:
         return "No fields.\n"
     return rows(("field", "what it is", "allowed", "default"), body)
@@ -44,7 +46,8 @@ def _kinds(schema: Schema) -> dict[str, str]:
     """The kinds of a tagged mapping and their models, in the models' order."""
     order = [each["$ref"] for each in schema["oneOf"]]
     mapping: dict[str, str] = schema["discriminator"]["mapping"]
-    return {kind: mapping[kind].rpartition("/")[2] for kind in sorted(mapping, key=lambda k: order.index(mapping[k]))}
+    kinds = sorted(mapping, key=lambda kind: order.index(mapping[kind]))
+    return {kind: mapping[kind].rpartition("/")[2] for kind in kinds}
 
 
 def _about(schema: Schema) -> str:
@@ -175,8 +178,8 @@ _TITLES = {
     "LinkRate": "fields", "Flap": "fields",
 }  # fmt: skip
 _ANCHORS = {
-    "FasterLink": "links", "Link": "links", "Host": "hosts", "Switch": "switches", "HostOverride": "overrides",
-    "SwitchOverride": "overrides", "Fault": "faults", "GraphLink": "links-of-a-graph",
-    "Back": "links-of-a-graph", "ReplayFlow": "flows-of-a-replay", "Slow": "slow",
-    "LinkProbability": "loss-and-corrupt", "LinkRate": "rate",
+    "FasterLink": "links", "Link": "links", "Host": "hosts", "Switch": "switches",
+    "HostOverride": "overrides", "SwitchOverride": "overrides", "Fault": "faults",
+    "GraphLink": "links-of-a-graph", "Back": "links-of-a-graph", "ReplayFlow": "flows-of-a-replay",
+    "Slow": "slow", "LinkProbability": "loss-and-corrupt", "LinkRate": "rate",
 }  # fmt: skip

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from page import code, rows
+
 from incast import metrics
-from markdown import code, rows
 
 _ROWS = Path(__file__).resolve().parents[2] / "crates" / "record" / "src" / "rows.rs"
-_TABLE = re.compile(r'table! \{\n(?P<doc>(?: +///[^\n]*\n)+) +"(?P<name>\w+)": \w+, \w+ \{\n(?P<body>.*?)\n    \}', re.DOTALL)
+_TABLE = re.compile(
+    r'table! \{\n(?P<doc>(?: +///[^\n]*\n)+) +"(?P<name>\w+)": \w+, \w+ \{\n(?P<body>.*?)\n    \}', re.DOTALL
+)
 _FIELD = re.compile(r"(?P<doc>(?: +///.*\n)+) +(?P<name>\w+): (?P<type>[\w<>]+),")
 _LABEL = re.compile(r"impl Label for (\w+) \{(.*?)\n\}", re.DOTALL)
 _WORDS = re.compile(r'=> "([\w-]+)"')
