@@ -25,7 +25,6 @@ impl Connection {
         let config = Config { mss, ..config.clone() };
         let initial_space = u64::from(config.initial_window.max(1)) * u64::from(mss);
         let sizing = RightSizing::new(config.receive_buffer, config.receive_buffer_max, initial_space);
-        let ack_beyond = u64::from(config.ack_every.max(1) - 1) * u64::from(mss);
         let control = Control::new(&config);
         Connection {
             state,
@@ -52,6 +51,7 @@ impl Connection {
             attempts: 0,
             board: Scoreboard::new(1),
             written: 1,
+            send_limit: 0,
             edge: 1,
             max_window: 0,
             pipe_bias: 0,
@@ -68,7 +68,7 @@ impl Connection {
             control,
             rtt: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
             rack: Rack::default(),
-            rcv: Receiver::new(ack_beyond, sizing),
+            rcv: Receiver::new(config.ack_every, mss, sizing),
             earlier_ack: (0, false),
             blocks: [SackBlock::default(); BLOCKS_MAX],
             counters: Counters::default(),
@@ -97,6 +97,7 @@ impl Connection {
         let taken = bytes.min(self.config.send_buffer.saturating_sub(held));
         self.write_blocked |= taken < bytes;
         self.written += taken;
+        self.update_limit();
         taken
     }
 
@@ -113,7 +114,7 @@ impl Connection {
         if now >= self.rcv.sizing.round_end {
             self.right_size(now);
         }
-        if taken > 0 && self.state == State::Open && self.rcv.window_opened(u64::from(self.mss)) {
+        if taken > 0 && self.state == State::Open && self.rcv.window_opened() {
             self.rcv.ack_now = true;
         }
         taken
@@ -150,6 +151,7 @@ impl Connection {
         if self.state == State::Listen {
             self.shut(None);
         }
+        self.update_limit();
     }
 
     /// Gives the connection up with a reset. No event follows.
@@ -173,6 +175,7 @@ impl Connection {
         self.state = State::Closed;
         self.urgent = 0;
         self.phase = Phase::Open;
+        self.send_limit = 0;
         self.retransmit_at = Time::MAX;
         self.probe_at = Time::MAX;
         self.rcv.ack_deadline = Time::MAX;

@@ -95,6 +95,7 @@ impl Connection {
         }
         self.attempts = 0;
         self.permit_probes();
+        self.update_limit();
         self.events.push(Event::Opened);
     }
 

@@ -23,62 +23,74 @@ impl Connection {
 
     #[inline]
     pub(super) fn handle_open(&mut self, now: Time, header: &Header, sacks: &[SackBlock], ce: bool) {
-        let Some(start) = self.receive_offset(header.seq) else {
-            self.rcv.ack_now = true;
-            return;
-        };
-        let fin = header.flags.contains(Flags::FIN);
-        if (header.len > 0 || fin || start != self.rcv.next) && !self.receive(now, header, start, fin, ce) {
+        let next = self.rcv.next;
+        let len = u64::from(header.len);
+        let in_order = header.seq == self.irs.wrapping_add(next as u32) && !header.flags.contains(Flags::FIN);
+        if in_order && len > 0 && self.rcv.takes_next(len) {
+            self.receive_next(now, header, len, ce);
+        } else if !(in_order && len == 0) && !self.receive_slow(now, header, ce) {
             return;
         }
         self.handle_ack(now, header, sacks);
     }
 
     /// The offset of a sequence number near the next one expected.
-    #[inline]
     pub(super) fn receive_offset(&self, seq: u32) -> Option<u64> {
         let next = self.rcv.next;
         let distance = seq.wrapping_sub(self.irs.wrapping_add(next as u32)) as i32;
         next.checked_add_signed(i64::from(distance))
     }
 
-    /// Takes the payload. Returns whether the segment is acceptable.
+    /// Takes the next payload in order.
     #[inline]
-    fn receive(&mut self, now: Time, header: &Header, start: u64, fin: bool, ce: bool) -> bool {
-        self.counters.ce_received += u64::from(ce);
-        let len = u64::from(header.len);
-        if self.ecn.on && self.ecn.receive(header.flags, ce) {
-            self.acknowledge_earlier(ce);
+    fn receive_next(&mut self, now: Time, header: &Header, len: u64, ce: bool) {
+        self.note_marks(header, ce);
+        if header.flags.contains(Flags::TIMESTAMPS) && self.rcv.next <= self.rcv.acked {
+            self.ts_recent = header.ts_val;
         }
+        if !self.rcv.drained && self.rcv.readable() == 0 {
+            self.events.push(Event::Readable);
+        }
+        self.rcv.advance(now, len, self.config.delayed_ack);
+        if now >= self.rcv.sizing.round_end {
+            self.right_size(now);
+        }
+    }
+
+    /// Takes a segment that is not simply the next one. Returns whether it is acceptable.
+    #[cold]
+    fn receive_slow(&mut self, now: Time, header: &Header, ce: bool) -> bool {
+        let (len, fin) = (u64::from(header.len), header.flags.contains(Flags::FIN));
+        let start = self.receive_offset(header.seq);
+        let Some(start) = start.filter(|&start| self.rcv.acceptable(start, len + u64::from(fin))) else {
+            self.rcv.refuse(start, len);
+            return false;
+        };
+        if len == 0 && !fin {
+            return true;
+        }
+        self.note_marks(header, ce);
         if header.flags.contains(Flags::TIMESTAMPS) && start <= self.rcv.acked {
             self.ts_recent = header.ts_val;
         }
         let had_nothing = self.rcv.readable() == 0 && !self.rcv.ended;
-        if !fin && len > 0 && self.rcv.is_next(start, len) {
-            self.rcv.advance(now, len, self.config.delayed_ack);
-        } else if !self.receive_slow(start, len, fin) {
-            return false;
-        }
+        self.rcv.reassemble(start, len, fin);
         if had_nothing && (self.rcv.ended || self.rcv.readable() > 0) {
             self.events.push(Event::Readable);
         }
         if now >= self.rcv.sizing.round_end {
             self.right_size(now);
         }
+        self.finish_if_done();
         true
     }
 
-    #[cold]
-    fn receive_slow(&mut self, start: u64, len: u64, fin: bool) -> bool {
-        if !self.rcv.acceptable(start, len + u64::from(fin)) {
-            self.rcv.refuse(start, len);
-            return false;
+    #[inline]
+    fn note_marks(&mut self, header: &Header, ce: bool) {
+        self.counters.ce_received += u64::from(ce);
+        if self.ecn.on && self.ecn.receive(header.flags, ce) {
+            self.acknowledge_earlier(ce);
         }
-        if len > 0 || fin {
-            self.rcv.reassemble(start, len, fin);
-            self.finish_if_done();
-        }
-        true
     }
 
     /// DCTCP's state changed: what came before is acknowledged with the old state (RFC 8257 3.2).
@@ -132,6 +144,7 @@ impl Connection {
             // The window opened while nothing was in flight.
             self.attempts = 0;
             self.retransmit_at = Time::MAX;
+            self.update_limit();
         }
     }
 
@@ -141,13 +154,14 @@ impl Connection {
         let advanced = ack - self.board.una;
         let (sent, flags) = self.board.acknowledge_clean(ack);
         let rtt = self.sample_rtt(now, header, sent, flags);
-        self.rack.deliver_clean(now, sent, ack);
+        self.rack.deliver_clean(sent, ack, now - sent);
         if self.tlp_end != 0 {
             self.end_tail_loss_probe(now, ack, false, false);
             self.permit_probes();
         }
         self.react(now, header, advanced, advanced, rtt);
         self.rearm(now);
+        self.update_limit();
     }
 
     /// A round-trip sample, unless the segment was sent twice (Karn) and there are no timestamps.

@@ -70,6 +70,8 @@ mod urgent {
     pub const WINDOW_PROBE: u8 = 16;
     /// The first retransmission of a recovery, whatever the window says (RFC 6675 5, step 4.3).
     pub const FIRST_RESEND: u8 = 32;
+    /// The peer's window is closed and nothing is in flight: no segment, but a timer to set.
+    pub const PERSIST: u8 = 64;
 }
 
 /// One end of a TCP connection. See the crate's documentation for the order of calls.
@@ -111,6 +113,8 @@ pub struct Connection {
     board: Scoreboard,
     /// Offset after the last byte written.
     written: u64,
+    /// New data may go out while `nxt` is below: what window, peer and application allow.
+    send_limit: u64,
     /// Right edge of the peer's window; it never moves back.
     edge: u64,
     /// The largest window that the peer has offered.

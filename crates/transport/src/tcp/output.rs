@@ -11,21 +11,19 @@ impl Connection {
     /// The next segment to send now, if any.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        if self.state != State::Open || self.urgent != 0 || self.phase >= Phase::Recovery {
-            if let Some(transmit) = self.transmit_unusual(now) {
-                return Some(transmit);
-            }
+        if self.wants_to_send(now) { self.transmit(now) } else { None }
+    }
+
+    fn transmit(&mut self, now: Time) -> Option<Transmit> {
+        if (self.urgent != 0 || self.phase >= Phase::Recovery)
+            && let Some(transmit) = self.transmit_unusual(now)
+        {
+            return Some(transmit);
         }
-        if let Some(len) = self.new_data() {
-            return Some(self.transmit_data(now, len));
+        if self.board.nxt < self.send_limit {
+            return Some(self.transmit_data(now));
         }
-        if self.rcv.ack_now {
-            return Some(self.transmit_ack(now));
-        }
-        if self.board.is_empty() && self.written > self.board.nxt {
-            self.persist(now);
-        }
-        None
+        if self.rcv.ack_now { Some(self.transmit_ack(now)) } else { None }
     }
 
     /// A pure acknowledgement that is due now, if any: it may pass a NIC that is full of data.
@@ -37,12 +35,12 @@ impl Connection {
         if self.rcv.ack_now { Some(self.transmit_ack(now)) } else { None }
     }
 
-    /// Whether [`Connection::poll_transmit`] would return a segment.
+    /// Whether [`Connection::poll_transmit`] must be called: it returns a segment, or has a timer to set.
     #[inline]
     pub fn wants_to_send(&self, _now: Time) -> bool {
-        self.rcv.ack_now
+        self.board.nxt < self.send_limit
+            || self.rcv.ack_now
             || self.urgent != 0
-            || self.new_data().is_some()
             || (self.phase >= Phase::Recovery && self.next_resend().is_some())
     }
 
@@ -52,51 +50,67 @@ impl Connection {
         &self.blocks[..usize::from(self.block_count)]
     }
 
-    /// Payload of the next segment of new data that may go out; zero for a FIN alone.
+    /// Works out up to where new data may go out now. To be called when anything that it depends on changes,
+    /// except that new data is sent.
     #[inline]
-    pub(super) fn new_data(&self) -> Option<u32> {
-        if self.state != State::Open {
-            return None;
-        }
+    pub(super) fn update_limit(&mut self) {
         let nxt = self.board.nxt;
-        let unsent = self.written.saturating_sub(nxt);
-        if unsent == 0 {
-            return if self.closing && !self.fin_sent { Some(0) } else { None };
+        let room = self.control.window.cwnd.saturating_sub(self.pipe());
+        let allowed = (nxt + room).min(self.edge);
+        self.send_limit = if self.written <= allowed && self.state == State::Open {
+            // All of it, and the FIN too.
+            self.written + u64::from(self.closing && !self.fin_sent)
+        } else {
+            self.partial_limit(nxt, nxt + room)
+        };
+        if self.send_limit <= nxt && self.written > nxt && self.board.is_empty() && self.state == State::Open {
+            self.urgent |= urgent::PERSIST;
         }
-        let len = unsent.min(u64::from(self.mss));
-        if self.pipe() + len > self.control.window.cwnd {
-            return None;
+    }
+
+    /// Not all may go out: full segments, or from half of the largest window of the peer what fits.
+    fn partial_limit(&self, nxt: u64, window_end: u64) -> u64 {
+        if self.state != State::Open {
+            return 0;
         }
-        if nxt + len <= self.edge {
-            return Some(len as u32);
+        let mss = u64::from(self.mss);
+        if self.edge < window_end && self.edge > nxt && 2 * (self.edge - nxt) >= self.max_window {
+            return self.edge;
         }
-        // The peer's window cuts the segment: worth sending from half of the largest window.
-        let room = self.edge.saturating_sub(nxt);
-        if room > 0 && 2 * room >= self.max_window { Some(room as u32) } else { None }
+        let full = window_end.min(self.edge).saturating_sub(mss - 1);
+        // A FIN alone needs no window.
+        if full <= nxt && nxt == self.written && self.closing && !self.fin_sent { nxt + 1 } else { full }
     }
 
     #[inline]
-    fn transmit_data(&mut self, now: Time, len: u32) -> Transmit {
+    fn transmit_data(&mut self, now: Time) -> Transmit {
         if self.board.is_empty() {
             self.restart_if_idle(now);
         }
         let start = self.board.nxt;
+        let unsent = self.written - start;
+        let len = unsent.min(u64::from(self.mss)).min(self.edge.saturating_sub(start)) as u32;
+        self.transmit_new(now, start, len)
+    }
+
+    #[inline]
+    fn transmit_new(&mut self, now: Time, start: u64, len: u32) -> Transmit {
         let end = start + u64::from(len);
         let last = end == self.written;
         let fin = last && self.closing;
         let flags = Flags::ACK.with(Flags::PSH, last && len > 0).with(Flags::FIN, fin);
+        let flags = flags.with(Flags::CWR, self.ecn.send_cwr && len > 0);
+        self.ecn.send_cwr &= len == 0;
         self.fin_sent |= fin;
         self.board.push(now, len + u32::from(fin), scoreboard::FIN * u8::from(fin));
-        let mut transmit = self.segment(now, start, flags, len);
-        transmit.ect = self.ecn.on && (len > 0 || self.ecn.control_ect());
-        if self.ecn.send_cwr && self.ecn.on && len > 0 {
-            transmit.header.flags = transmit.header.flags | Flags::CWR;
-            self.ecn.send_cwr = false;
-        }
         self.last_sent = now;
         self.validate_window();
         self.arm_after_send(now);
-        transmit
+        if !self.rcv.has_blocks() {
+            self.rcv.acknowledge();
+        }
+        let ect = if len > 0 { self.ecn.on } else { self.ecn.control_ect() };
+        Transmit { header: self.header(now, start, flags, len, 0), ect, retransmission: false }
     }
 
     /// Linux's `tcp_cwnd_validate`: keeps the strongest sign within a window that cwnd limits the sender.
@@ -114,21 +128,20 @@ impl Connection {
     fn restart_if_idle(&mut self, now: Time) {
         if now.saturating_sub(self.last_sent) > self.rtt.rto() && self.board.nxt > 1 {
             self.control.restart_after_idle(self.config.initial_window);
+            self.update_limit();
         }
     }
 
     #[inline]
     fn transmit_ack(&mut self, now: Time) -> Transmit {
-        let mut transmit = self.segment(now, self.board.nxt, Flags::ACK, 0);
-        if self.sack && self.rcv.has_blocks() {
-            self.attach_blocks(&mut transmit);
-        }
+        let blocks = if self.rcv.has_blocks() && self.sack { self.fill_blocks() } else { 0 };
         self.rcv.acknowledge();
-        transmit
+        let header = self.header(now, self.board.nxt, Flags::ACK, 0, blocks);
+        Transmit { header, ect: self.ecn.control_ect(), retransmission: false }
     }
 
     #[cold]
-    fn attach_blocks(&mut self, transmit: &mut Transmit) {
+    fn fill_blocks(&mut self) -> u8 {
         let mut ranges = [Range::default(); BLOCKS_MAX];
         let most = if self.timestamps { BLOCKS_MAX - 1 } else { BLOCKS_MAX };
         let count = self.rcv.blocks(&mut ranges[..most]);
@@ -136,37 +149,29 @@ impl Connection {
             let wire = |offset: u64| self.irs.wrapping_add(offset as u32);
             *block = SackBlock { start: wire(range.start), end: wire(range.end) };
         }
-        self.block_count = count as u8;
-        transmit.header.sack_count = count as u8;
         self.counters.sent_bytes += if count > 0 { 4 + 8 * count as u64 } else { 0 };
+        count as u8
     }
 
-    /// A segment with the fields that all have. A data segment acknowledges too, but where blocks are
-    /// to be reported it leaves that to a pure acknowledgement, for it may be full.
+    /// The fields that all segments but a SYN have. A data segment acknowledges too, but where blocks are
+    /// to be reported that is left to a pure acknowledgement, for the segment may be full.
     #[inline]
-    fn segment(&mut self, now: Time, start: u64, flags: Flags, len: u32) -> Transmit {
-        let window = self.rcv.advertise(u64::from(self.mss)).min(u64::from(u32::MAX)) as u32;
-        let flags = flags.with(Flags::ECE, self.ecn.on && self.ecn.echo);
-        let mut header = Header {
+    fn header(&mut self, now: Time, start: u64, flags: Flags, len: u32, blocks: u8) -> Header {
+        self.block_count = blocks;
+        self.counters.sent_segments += 1;
+        self.counters.sent_bytes += u64::from(self.header_bytes + len);
+        let window = self.rcv.advertise();
+        let (ts_val, ts_ecr) = if self.timestamps { (now.as_us() as u32, self.ts_recent) } else { (0, 0) };
+        Header {
             seq: self.isn.wrapping_add(start as u32),
             ack: self.irs.wrapping_add(self.rcv.next as u32),
             window,
+            ts_val,
+            ts_ecr,
             len: len as u16,
-            flags,
-            ..Header::default()
-        };
-        if self.timestamps {
-            header.flags = header.flags | Flags::TIMESTAMPS;
-            header.ts_val = now.as_us() as u32;
-            header.ts_ecr = self.ts_recent;
+            flags: flags.with(Flags::ECE, self.ecn.echo).with(Flags::TIMESTAMPS, self.timestamps),
+            sack_count: blocks,
         }
-        if !self.rcv.has_blocks() {
-            self.rcv.acknowledge();
-        }
-        self.block_count = 0;
-        self.counters.sent_segments += 1;
-        self.counters.sent_bytes += u64::from(self.header_bytes + len);
-        Transmit { header, ect: self.ecn.control_ect(), retransmission: false }
     }
 
     /// Everything but new data and plain acknowledgements.
@@ -174,7 +179,8 @@ impl Connection {
     fn transmit_unusual(&mut self, now: Time) -> Option<Transmit> {
         if self.urgent & urgent::RST != 0 {
             self.urgent &= !urgent::RST;
-            return Some(self.segment(now, self.board.nxt, Flags::RST | Flags::ACK, 0));
+            let header = self.header(now, self.board.nxt, Flags::RST | Flags::ACK, 0, 0);
+            return Some(Transmit { header, ect: self.ecn.control_ect(), retransmission: false });
         }
         if self.urgent & urgent::SYN != 0 {
             self.urgent &= !urgent::SYN;
@@ -182,6 +188,10 @@ impl Connection {
         }
         if self.state != State::Open {
             return None;
+        }
+        if self.urgent & urgent::PERSIST != 0 {
+            self.urgent &= !urgent::PERSIST;
+            self.persist(now);
         }
         if self.urgent & urgent::EARLIER_ACK != 0 {
             return Some(self.transmit_earlier_ack(now));
@@ -233,14 +243,12 @@ impl Connection {
     fn transmit_earlier_ack(&mut self, now: Time) -> Transmit {
         self.urgent &= !urgent::EARLIER_ACK;
         let (next, echo) = self.earlier_ack;
-        let due = self.rcv.ack_now;
-        let mut transmit = self.segment(now, self.board.nxt, Flags::ACK, 0);
-        let bits = transmit.header.flags.bits() & !Flags::ECE.bits();
-        transmit.header.flags = Flags::from_bits(bits).with(Flags::ECE, echo);
-        transmit.header.ack = self.irs.wrapping_add(next as u32);
-        transmit.header.window = transmit.header.window.saturating_add((self.rcv.next - next) as u32);
-        self.rcv.ack_now = due;
-        transmit
+        let mut header = self.header(now, self.board.nxt, Flags::ACK, 0, 0);
+        let bits = header.flags.bits() & !Flags::ECE.bits();
+        header.flags = Flags::from_bits(bits).with(Flags::ECE, echo);
+        header.ack = self.irs.wrapping_add(next as u32);
+        header.window = header.window.saturating_add((self.rcv.next - next) as u32);
+        Transmit { header, ect: self.ecn.control_ect(), retransmission: false }
     }
 
     fn transmit_again(&mut self, now: Time, resend: Resend) -> Transmit {
@@ -256,10 +264,10 @@ impl Connection {
         }
         self.last_sent = now;
         let fin = segment.is(scoreboard::FIN);
-        let mut transmit =
-            self.segment(now, segment.start, Flags::ACK.with(Flags::FIN, fin), segment.len - u32::from(fin));
-        transmit.retransmission = true;
-        transmit
+        let flags = Flags::ACK.with(Flags::FIN, fin);
+        let header = self.header(now, segment.start, flags, segment.len - u32::from(fin), 0);
+        self.update_limit();
+        Transmit { header, ect: self.ecn.control_ect(), retransmission: true }
     }
 
     /// RFC 8985 7.3: new data when there is some, else the last segment again.
@@ -268,7 +276,7 @@ impl Connection {
         let fits = unsent > 0 && self.board.nxt + unsent <= self.edge;
         self.tlp_is_retransmission = !fits;
         let transmit = if fits {
-            self.transmit_data(now, unsent as u32)
+            self.transmit_new(now, self.board.nxt, unsent as u32)
         } else {
             let index = self.board.last_unsacked()?;
             self.transmit_again(now, Resend { index, rescue: true })
@@ -289,8 +297,9 @@ impl Connection {
         let room = self.edge.saturating_sub(self.board.nxt);
         let len = (self.written - self.board.nxt).min(room).min(u64::from(self.mss));
         if len > 0 {
-            return Some(self.transmit_data(now, len as u32));
+            return Some(self.transmit_new(now, self.board.nxt, len as u32));
         }
-        Some(self.segment(now, self.board.una - 1, Flags::ACK, 0))
+        let header = self.header(now, self.board.una - 1, Flags::ACK, 0, 0);
+        Some(Transmit { header, ect: self.ecn.control_ect(), retransmission: false })
     }
 }

@@ -67,11 +67,11 @@ impl Rack {
 
     /// Steps 2 and 3 when segments were acknowledged in order, the newest of them up to `end`.
     #[inline]
-    pub fn deliver_clean(&mut self, now: Time, sent: Time, end: u64) {
+    pub fn deliver_clean(&mut self, sent: Time, end: u64, rtt: Time) {
         self.fack = end;
         self.xmit_ts = sent;
         self.end_seq = end;
-        self.rtt = now.saturating_sub(sent);
+        self.rtt = rtt;
     }
 
     /// A segment was sent again.

@@ -36,6 +36,8 @@ pub(crate) struct Receiver {
     pub ack_deadline: Time,
     /// More unacknowledged bytes than this are acknowledged at once.
     ack_beyond: u64,
+    /// The advertised edge moves on by at least so much.
+    edge_step: u64,
     pub sizing: RightSizing,
     ranges: VecDeque<Range>,
     /// Starts of the ranges that were reported last, most recent first.
@@ -45,7 +47,9 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(ack_beyond: u64, sizing: RightSizing) -> Receiver {
+    /// Acknowledges at once beyond `ack_every - 1` segments of `mss` bytes.
+    pub fn new(ack_every: u32, mss: u32, sizing: RightSizing) -> Receiver {
+        let mss = u64::from(mss);
         Receiver {
             next: 0,
             acked: 0,
@@ -56,7 +60,8 @@ impl Receiver {
             drained: false,
             ack_now: false,
             ack_deadline: Time::MAX,
-            ack_beyond,
+            ack_beyond: u64::from(ack_every.max(1) - 1) * mss,
+            edge_step: mss.min(sizing.buffer() / 2),
             sizing,
             ranges: VecDeque::new(),
             recent: [0; BLOCKS_MAX],
@@ -70,10 +75,10 @@ impl Receiver {
         (self.next - u64::from(self.ended)).saturating_sub(self.read)
     }
 
-    /// Whether a segment of `len` bytes at `start` is the next one with nothing out of order.
+    /// Whether the next `len` bytes may be taken in order: nothing is out of order and they fit.
     #[inline]
-    pub fn is_next(&self, start: u64, len: u64) -> bool {
-        start == self.next && start + len <= self.edge && self.ranges.is_empty() && self.fin == u64::MAX
+    pub fn takes_next(&self, len: u64) -> bool {
+        self.next + len <= self.edge && self.ranges.is_empty() && self.fin == u64::MAX
     }
 
     /// Takes the next segment in order.
@@ -130,9 +135,12 @@ impl Receiver {
 
     /// A segment outside of the window is answered at once, and a repeat reported.
     #[cold]
-    pub fn refuse(&mut self, start: u64, len: u64) {
+    pub fn refuse(&mut self, start: Option<u64>, len: u64) {
         self.ack_now = true;
-        if len > 0 && start + len <= self.next {
+        if let Some(start) = start
+            && len > 0
+            && start + len <= self.next
+        {
             self.duplicate = Some(Range { start, end: start + len });
         }
     }
@@ -215,13 +223,12 @@ impl Receiver {
     /// The window to advertise: its right edge never moves back, and moves on only by a worthwhile
     /// step (RFC 9293 3.8.6.2.2).
     #[inline]
-    pub fn advertise(&mut self, mss: u64) -> u64 {
-        let buffer = self.sizing.buffer();
-        let edge = self.read + buffer;
-        if edge >= self.edge + mss.min(buffer / 2) {
+    pub fn advertise(&mut self) -> u32 {
+        let edge = self.read + self.sizing.buffer();
+        if edge >= self.edge + self.edge_step {
             self.edge = edge;
         }
-        self.edge.saturating_sub(self.next)
+        self.edge.saturating_sub(self.next) as u32
     }
 
     /// An acknowledgement of all that has arrived goes out.
@@ -234,10 +241,9 @@ impl Receiver {
 
     /// After a read: whether the window grew so much that the peer should hear of it (as Linux: at
     /// least doubled).
-    pub fn window_opened(&self, mss: u64) -> bool {
+    pub fn window_opened(&self) -> bool {
         let offered = self.edge.saturating_sub(self.next);
-        let buffer = self.sizing.buffer();
-        let free = (self.read + buffer).saturating_sub(self.next);
-        free >= 2 * offered && free >= offered + mss.min(buffer / 2) && !self.ended
+        let free = (self.read + self.sizing.buffer()).saturating_sub(self.next);
+        free >= 2 * offered && free >= offered + self.edge_step && !self.ended
     }
 }

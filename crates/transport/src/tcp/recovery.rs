@@ -60,6 +60,7 @@ impl Connection {
         if advanced > 0 {
             self.rearm(now);
         }
+        self.update_limit();
     }
 
     /// The time that the peer echoed, to the microsecond; zero without timestamps.
@@ -207,7 +208,7 @@ impl Connection {
         if let Some(lost) = self.board.next_lost() {
             return Some(Resend { index: lost, rescue: false });
         }
-        if self.config.rack || !self.sack || self.phase != Phase::Recovery || self.new_data().is_some() {
+        if self.config.rack || !self.sack || self.phase != Phase::Recovery || self.board.nxt < self.send_limit {
             return None;
         }
         // Rule 3, then rule 4: the one rescue retransmission of a recovery.

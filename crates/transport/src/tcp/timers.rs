@@ -33,6 +33,7 @@ impl Connection {
         if self.retransmit_at <= now {
             self.retransmission_expired(now);
         }
+        self.update_limit();
     }
 
     fn reordering_expired(&mut self, now: Time) {
@@ -61,10 +62,10 @@ impl Connection {
     }
 
     /// The peer's window is closed and nothing is in flight: probe it from time to time.
-    #[cold]
     pub(super) fn persist(&mut self, now: Time) {
-        if self.retransmit_at == Time::MAX {
-            self.retransmit_at = now.saturating_add(self.rtt.rto());
+        let blocked = self.board.is_empty() && self.written > self.board.nxt && self.send_limit <= self.board.nxt;
+        if blocked && self.retransmit_at == Time::MAX {
+            self.retransmit_at = now + self.rtt.rto();
         }
     }
 

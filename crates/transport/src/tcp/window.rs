@@ -18,12 +18,15 @@ pub(crate) struct RightSizing {
     mark: u64,
 }
 
+/// The largest window that can be offered (RFC 7323 2.3), in bytes.
+const WINDOW_MAX: u64 = 1 << 30;
 /// Segments of slack that Linux adds.
 const SLACK_SEGMENTS: u64 = 16;
 
 impl RightSizing {
     pub fn new(buffer: u64, max: u64, initial_space: u64) -> RightSizing {
-        let max = max.max(buffer);
+        let buffer = buffer.min(WINDOW_MAX);
+        let max = max.clamp(buffer, WINDOW_MAX);
         let round_end = if buffer < max { Time::ZERO } else { Time::MAX };
         RightSizing { buffer, max, round_end, space: initial_space, mark: 1 }
     }
