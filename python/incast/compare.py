@@ -95,6 +95,14 @@ def mean(values: Samples) -> float | None:
     return fmean(values.values()) if values else None
 
 
+def spread(values: Samples) -> float | None:
+    """Half the interval of the mean, as a part of it; nothing with fewer than two runs."""
+    middle = mean(values)
+    if len(values) < 2 or not middle:
+        return None
+    return _quantile(len(values) - 1) * math.sqrt(variance(values.values()) / len(values)) / abs(middle)
+
+
 def change(a: float | None, b: float | None) -> float | None:
     """(b − a) / a."""
     return (b - a) / a if a and b is not None else 0.0 if a == b == 0 else None

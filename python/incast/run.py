@@ -21,13 +21,14 @@ from polars.exceptions import PolarsError
 from incast import _core, folder
 from incast._version import __version__
 from incast.errors import ResultError, RunError
+from incast.progress import Share
 from incast.source import Plan, Source
 from incast.summary import figures
 
 _POLL_S = 0.1
 
 Watch: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
-"""Is told a plan's number and how far its run has come."""
+"""Is told a plan's number and how far its run has come; `fraction` is the part that is done, if known."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class _Run:
         self.stop = stop
         self.number = number
         self.watch = watch
+        self.share = Share(plan.resolved.spec)
 
     def go(self) -> Done:
         """Runs; whatever unforeseen goes wrong stops the other runs too."""
@@ -132,53 +134,61 @@ class _Run:
 
     def _progress(self, progress: Mapping[str, Any]) -> bool:
         if self.watch:
-            self.watch(self.number, progress)
+            self.watch(self.number, {**progress, "fraction": self.share.of(progress)})
         return not self.stop.is_set()
 
     def _write(self, core: dict[str, Any], error: str) -> Done:
-        """Adds to the tables what the package knows."""
+        """Adds to the tables what the package knows; of a run that failed, what can be had."""
+        summary = self._summary(core)
+        try:
+            found = figures(self.place, core.get("sim_time_ps", 0))
+            summary["thresholds"] = [asdict(each.check(found)) for each in self.plan.resolved.thresholds]
+            summary |= found
+        except (ResultError, PolarsError) as failed:
+            error = error or str(failed)
+        if error:
+            summary["error"] = error
+        try:
+            folder.write_json(self.place / folder.GRAPH, self.plan.resolved.cluster.graph())
+            folder.write_text(self.place / folder.WRITTEN, self.source.text)
+            folder.write_json(self.place / folder.SUMMARY, summary)
+        except OSError as failed:
+            error = error or str(failed)
+        return Done(self.place, summary, error)
+
+    def _summary(self, core: dict[str, Any]) -> dict[str, Any]:
         scenario = self.plan.scenario
-        summary = {
+        return {
             "version": __version__,
             "name": scenario.name,
+            "description": scenario.description,
             "choice": self.plan.choice or None,
             "seed": scenario.seed,
             "set": list(self.source.changes),
             **core,
         }
-        if error:
-            summary["error"] = error
-        try:
-            end = core.get("sim_time_ps", 0)
-            found = figures(self.place, end)
-            verdicts = [threshold.check(found) for threshold in self.plan.resolved.thresholds]
-            summary["thresholds"] = [asdict(verdict) for verdict in verdicts]
-            summary |= found
-            cluster = self.plan.resolved.cluster
-            nodes = [{"name": name, "kind": kind} for name, kind in cluster.nodes.items()]
-            folder.write_json(self.place / folder.GRAPH, {"nodes": nodes, "links": cluster.links})
-            folder.write_text(self.place / folder.WRITTEN, self.source.text)
-            folder.write_json(self.place / folder.SUMMARY, summary)
-        except (OSError, ResultError, PolarsError) as failed:
-            error = error or str(failed)
-        return Done(self.place, summary, error)
 
 
 def _write_overview(plans: Sequence[Plan], done: Sequence[Done], out: Path) -> None:
-    """The summary of a folder of runs: where each choice is. Figures are in the runs' own summaries."""
-    folder.prepare(out)
+    """The summaries of folders of runs: where each choice is. Figures are in the runs' own summaries."""
     runs: dict[str, list[Path]] = {}
     for plan, each in zip(plans, done, strict=True):
-        runs.setdefault(plan.choice, []).append(each.folder.relative_to(out))
-    overview = {
-        "version": __version__,
-        "name": plans[0].scenario.name,
-        "choices": [
-            {"name": choice, "folder": str(places[0]), "runs": [str(place) for place in places]}
-            for choice, places in runs.items()
-        ],
-    }
-    folder.write_json(out / folder.SUMMARY, overview)
+        runs.setdefault(plan.choice, []).append(each.folder)
+    name = plans[0].scenario.name
+    _overview(out, name, runs)
+    for choice, places in runs.items():
+        if choice and len(places) > 1:
+            _overview(out / choice, name, {choice: places})
+
+
+def _overview(place: Path, name: str, runs: Mapping[str, Sequence[Path]]) -> None:
+    """A choice's folder is its first run's."""
+    folder.prepare(place)
+    choices = []
+    for choice, places in runs.items():
+        where = [str(each.relative_to(place)) for each in places]
+        choices.append({"name": choice, "folder": where[0], "runs": where})
+    folder.write_json(place / folder.SUMMARY, {"version": __version__, "name": name, "choices": choices})
 
 
 def failure(done: Sequence[Done]) -> RunError | None:

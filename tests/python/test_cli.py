@@ -154,7 +154,7 @@ def test_two_results_are_compared(tmp_path: Path) -> None:
     table = call("compare", *sides)
     assert table.exit_code == Exit.OK
     assert "done_ps" in table.output
-    both = call("compare", tmp_path / "out", tmp_path / "out")
+    both = call("compare", tmp_path / "out" / "fast", tmp_path / "out" / "slow")
     assert "95 %" in both.output.replace("\n", " ")
 
 

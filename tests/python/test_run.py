@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,17 @@ import incast
 from helpers import SMALL, written
 from incast import _core, folder
 from incast.run import run_all
+from incast.scenario import (
+    Host,
+    Incast,
+    LeafSpine,
+    Link,
+    Scenario,
+    StaticBuffer,
+    Step,
+    Switch,
+    Tcp,
+)
 from incast.source import Source
 
 LONG = {**SMALL, "jobs": [{"name": "bg", "kind": "background", "rate": "9Gbps"}], "until": "10min"}
@@ -78,6 +91,13 @@ def test_choices_and_seeds(tmp_path: Path) -> None:
     assert result.flows.select("choice", "seed").unique().height == 4
     assert result.choices["fast"].summary["done_ps"] < result.choices["slow"].summary["done_ps"]
     assert {each.choice for each in incast.compare(result, result)} == {"fast", "slow"}
+    fast = incast.Result.open(tmp_path / "out" / "fast")
+    assert len(fast.runs) == 2
+    done = {
+        each.figure: each for each in incast.compare(fast, incast.Result.open(tmp_path / "out" / "slow"))
+    }["done_ps"]
+    assert done.low is not None
+    assert done.low > 0
 
 
 def test_without_a_folder_the_result_lives_as_long_as_the_object() -> None:
@@ -86,6 +106,39 @@ def test_without_a_folder_the_result_lives_as_long_as_the_object() -> None:
     assert result.ports.height == 8
     del result
     assert not place.exists()
+
+
+def test_a_scenario_of_parts() -> None:
+    scenario = Scenario(
+        name="parts",
+        topology=LeafSpine(leaves=[2, 2], spines=1, host_link=Link(rate="10Gbps")),
+        switch=Switch(buffer=StaticBuffer(limit="100 packets"), queue=Step(threshold="30kB")),
+        host=Host(tcp=Tcp(congestion="dctcp")),
+        jobs=[Incast(name="answers", receiver="host0", size="20kB", class_=3)],
+    )
+    result = incast.run(scenario)
+    assert set(result.flows["class"]) == {3}
+    assert result.summary["jobs"]["answers"]["unfinished"] == 0
+
+
+def test_a_full_disk_leaves_what_was_written_and_a_clear_error(tmp_path: Path) -> None:
+    # No file may grow beyond this: writing fails as on a full disk.
+    limited = (
+        "import resource, sys; from incast.cli import main;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000)); main()"
+    )
+    jobs = [{"name": "load", "kind": "load", "duration": "5ms", "sizes": [["1kB", 1.0]]}]
+    file = written(tmp_path, {**SMALL, "jobs": jobs, "until": "1s"})
+    command = [sys.executable, "-c", limited, "run", str(file), "--out", str(tmp_path / "out"), "--no-report"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert found.returncode == 4, found.stderr
+    assert "could not be written" in found.stderr
+    assert str(tmp_path / "out") in found.stderr
+    parts = list((tmp_path / "out").rglob("*.parquet"))
+    assert parts
+    for part in parts:
+        assert pl.read_parquet(part).width > 0
+    assert "could not be written" in incast.Result.open(tmp_path / "out").summary["error"]
 
 
 def test_thresholds_are_checked(tmp_path: Path) -> None:

@@ -126,12 +126,8 @@ def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
         show.print_json(content)
         return
     choices = by_choice(result)
-    if len(choices) > 1:
+    if len(result.runs) > 1:
         show.out.print(show.choices(choices))
-    elif len(result.runs) > 1:
-        show.out.print(
-            f"{len(result.runs)} seeds; their figures: incast compare {result.path} OTHER", highlight=False
-        )
     else:
         show.out.print(show.jobs(result))
         show.out.print(show.network(result), highlight=False)

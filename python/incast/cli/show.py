@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from incast.choose import best, deciding
-from incast.compare import Difference, Samples, Way, change, interval, mean, samples
+from incast.compare import Difference, Samples, Way, change, interval, mean, samples, spread
 from incast.errors import IncastError, ScenarioError
 from incast.metrics import JOB, PORTS, Metric
 from incast.report import text
@@ -88,16 +88,21 @@ def network(run: Result) -> str:
 
 
 def choices(runs: Mapping[str, Sequence[Result]]) -> Table:
-    """One column a choice, one row a figure; differences are against the best choice."""
-    winner = best(runs)
+    """One column a choice, one row a figure, means of all seeds; differences are against the best choice."""
+    winner = best(runs) if len(runs) > 1 else None
     way, metric = deciding(runs)
-    table = _table("Choices", "")
-    if winner is not None:
-        table.caption = f"★ best by {_label(way, metric)}; differences are against it"
-        table.caption_justify = "left"
+    seeds = max(len(each) for each in runs.values())
+    table = _table("Choices" if len(runs) > 1 else "", "")
+    table.caption = "; ".join(
+        [
+            *([f"★ best by {_label(way, metric)}; differences are against it"] if winner is not None else []),
+            *([f"means of {seeds} seeds, ± half of their 95 % intervals"] if seeds > 1 else []),
+        ]
+    )
+    table.caption_justify = "left"
     for name in runs:
         head = f"[bold green]★ {escape(name)}[/]" if name == winner else escape(name)
-        table.add_column(head, justify="right", overflow="fold")
+        table.add_column(head or "mean", justify="right", overflow="fold")
     for label, row_way, row_metric in _rows(runs):
         figures = {name: samples(each, row_way) for name, each in runs.items()}
         if any(figures.values()):
@@ -127,10 +132,12 @@ def _label(way: Way, metric: Metric) -> str:
 
 def _cell(metric: Metric, name: str, figures: Mapping[str, Samples], winner: str | None) -> str:
     shown = value(metric, mean(figures[name]))
+    if half := spread(figures[name]):
+        shown += f" [dim]±{half:.1%}[/]"
     if winner is None or name == winner or not figures[winner] or metric.better == 0:
         return shown
     part = change(mean(figures[winner]), mean(figures[name]))
-    if not part:
+    if part is None or abs(part) < 0.0005:  # 0.0 %
         return shown
     ends = interval(figures[winner], figures[name])
     unsure = ends is not None and ends[0] <= 0 <= ends[1]
@@ -139,8 +146,8 @@ def _cell(metric: Metric, name: str, figures: Mapping[str, Samples], winner: str
 
 def _change(metric: Metric, part: float, unsure: bool = False) -> str:
     percent = f"×{1 + part:.0f}" if part >= 9 else f"{part:+.1%}" if abs(part) < 0.1 else f"{part:+.0%}"
-    if unsure:
-        return f"[dim]{percent} ±[/]"
+    if unsure:  # the interval holds zero
+        return f"[dim]({percent})[/]"
     good = part * metric.better
     return f"[{'green' if good > 0 else 'red' if good < 0 else 'dim'}]{percent}[/]"
 

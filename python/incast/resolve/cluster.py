@@ -25,6 +25,11 @@ class Cluster:
     links: list[dict[str, Any]]
     """`a`, `b`, and the properties both ways: `ab`, `ba`."""
 
+    def graph(self) -> dict[str, Any]:
+        """Nodes and links as plain data."""
+        nodes = [{"name": name, "kind": kind} for name, kind in self.nodes.items()]
+        return {"nodes": nodes, "links": self.links}
+
     @cached_property
     def hosts(self) -> dict[str, None]:
         """Names of the hosts, in order."""

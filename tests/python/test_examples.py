@@ -1,0 +1,43 @@
+"""The examples run, their thresholds hold, and each shows what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import incast
+from incast.run import run_all
+from incast.source import Source
+
+FOLDER = Path(__file__).parents[2] / "examples"
+EXAMPLES = sorted(FOLDER.glob("*.yaml"))
+# What takes longer than a test may, made shorter.
+SHORTER = {"four-switches": ["jobs.shuffle.first=6"]}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_it_runs(path: Path, tmp_path: Path) -> None:
+    source = Source.from_file(path, SHORTER.get(path.stem, []))
+    done = run_all(source, source.plans(), tmp_path / "out")
+    assert [each.error for each in done] == [""] * len(done)
+    result = incast.Result.open(tmp_path / "out")
+    assert result.passed
+    assert {run.summary["end"] for run in result.runs} <= {"finished", "until"}
+    assert source.scenario().name == path.stem
+    assert source.scenario().description
+
+
+def test_a_strict_class_passes_a_backup(tmp_path: Path) -> None:
+    choices = incast.run(FOLDER / "classes.yaml", tmp_path / "out").choices
+    strict, one = (
+        choices[name].summary["jobs"]["requests"]["fct_p99_ps"] for name in ("strict", "one-queue")
+    )
+    assert strict * 2 < one
+
+
+def test_captures_are_written(tmp_path: Path) -> None:
+    incast.run(FOLDER / "replay.yaml", tmp_path / "out")
+    (capture,) = (tmp_path / "out" / "captures").iterdir()
+    assert capture.suffix == ".pcapng"
+    assert capture.stat().st_size > 10_000
