@@ -30,9 +30,9 @@ def command(name: str) -> str:
     said = [(field, *typing.get_args(hint)[:2]) for field, hint in hints.items()]
     arguments = [info for _, _, info in said if isinstance(info, ArgumentInfo)]
     options = [each for each in said if isinstance(each[2], OptionInfo)]
-    usage = ["incast", name, *(info.metavar for info in arguments), *(["[OPTIONS]"] if options else [])]
-    body = [(code(info.metavar), info.help) for info in arguments]
-    body += [(_option(*each), each[2].help.replace("<", "&lt;")) for each in options]
+    usage = ["incast", name, *(info.metavar or "" for info in arguments), *(["[OPTIONS]"] if options else [])]
+    body = [(code(info.metavar), info.help or "") for info in arguments]
+    body += [(_option(*each), (each[2].help or "").replace("<", "&lt;")) for each in options]
     table = "\n" + rows(("", ""), body) if body else ""
     return f"{inspect.cleandoc(call.__doc__ or '')}\n\n```text\n{' '.join(usage)}\n```\n{table}"
 

@@ -14,9 +14,3 @@ def rows(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
 def code(text: object) -> str:
     """Text as code, fit for a table's cell."""
     return "`" + str(text).replace("|", "\\|") + "`"
-
-
-def anchor(heading: str) -> str:
-    """The anchor that GitHub gives a heading."""
-    kept = "".join(c for c in heading.lower() if c.isalnum() or c in " -_")
-    return kept.replace(" ", "-")

@@ -7,7 +7,7 @@ Blocks of a page are one session in a folder of its own, in which `examples/` is
 - `yaml NAME` (or csv, python…): the file of this name in the repository where there is one, otherwise written
   to the session's folder
 - `yaml` without a name: fields that could be in the scenario shown before, or in `incast example`'s
-- `python`: run; `text output` after it is what it prints
+- `python`: run; `text output` after it is what it prints. `python optional` is left out where a module lacks
 - `console slow`: only with UPDATE_GOLDEN=1
 - `sh`, `text`, `rust`, `json`: shown only
 
@@ -48,7 +48,7 @@ REPORTS = {DOCS / "benchmarks.md", *(DOCS / "validation").rglob("*.md")}
 RUN = [page for page in PAGES if "```" in page.read_text("utf-8") and page not in REPORTS]
 SHOWN_ONLY = {"sh", "text", "rust", "json"}
 _BLOCK = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
-_LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _INCAST = re.compile(r"incast (?P<arguments>[^|;&]*?)(?P<rest>[|>][^;&]*)?")
 _UPDATE = os.environ.get("UPDATE_GOLDEN") == "1"
 
@@ -64,7 +64,7 @@ class Session:
     folder: Path
     scenario: Path | None = None
     names: dict[str, Any] = field(default_factory=dict)
-    printed: str = ""
+    printed: str | None = ""
 
     code: int = 0
 
@@ -77,15 +77,16 @@ class Session:
         if language == "console":
             return body if file == "slow" and not _UPDATE else self._console(body)
         if language == "text" and file == "output":
-            return expected(body, self.printed)
+            return body if self.printed is None else expected(body, self.printed)
         if language in SHOWN_ONLY:
+            return body
+        if language == "python" and file in ("", "optional"):
+            self._python(body, optional=bool(file))
             return body
         if file:
             return self._file(file, body, language)
         if language == "yaml":
             self._fragment(body)
-        elif language == "python":
-            self._python(body)
         else:
             raise AssertionError(f"nobody checks blocks of {language!r}")
         return body
@@ -149,12 +150,18 @@ class Session:
             source = Source.from_file(self.scenario)
             Source(merge(source.document, over), source.folder, source.text).plans()
 
-    def _python(self, body: str) -> None:
+    def _python(self, body: str, optional: bool = False) -> None:
         out = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.chdir(self.folder), warnings.catch_warnings():
             # A result without a folder of its own lives as long as its variable; the folder goes with it.
             warnings.simplefilter("ignore", ResourceWarning)
-            exec(compile(body, "page", "exec"), self.names)
+            try:
+                exec(compile(body, "page", "exec"), self.names)
+            except ModuleNotFoundError:
+                if not optional:
+                    raise
+                self.printed = None
+                return
         self.printed = out.getvalue()
 
 
