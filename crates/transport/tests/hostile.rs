@@ -129,7 +129,8 @@ proptest! {
 #[test]
 fn a_reset_outside_of_the_window_is_ignored_and_one_inside_is_challenged() {
     let config = Config::default();
-    let mut bench = Bench::new(&config, &config, [App { closes: false, ..App::sending(1000) }, App::sending(0)]);
+    let mut bench =
+        Bench::new(&config, &config, [App { closes: false, ..App::sending(1000) }, App::sending(0)]);
     bench.run(Time::from_ms(1));
     let end = &mut bench.ends[1];
     let now = Time::from_ms(2);

@@ -61,7 +61,7 @@ impl Cubic {
             self.k = 0;
         } else {
             // K = cbrt((W_max - cwnd_epoch) / C), windows in segments (4.2).
-            let cube = (u128::from(self.w_max - window.cwnd) * 5 << 60) / u128::from(2 * window.mss);
+            let cube = ((u128::from(self.w_max - window.cwnd) * 5) << 60) / u128::from(2 * window.mss);
             self.k = cube_root(cube) as i64;
         }
         self.w_est = window.cwnd << W_EST_FRACTION;
@@ -88,7 +88,7 @@ impl Cubic {
     }
 
     /// Multiplicative decrease (4.6) and fast convergence (4.7). Returns ssthresh.
-    pub fn reduce(&mut self, window: &Window, signal: Signal, flight: u64, _now: Time) -> u64 {
+    pub fn reduce(&mut self, window: &Window, signal: Signal, flight: u64) -> u64 {
         let cwnd = window.cwnd;
         self.w_max = if cwnd < self.w_max { cwnd * (BETA.0 + BETA.1) / (2 * BETA.1) } else { cwnd };
         self.cwnd_prior = cwnd;
@@ -132,7 +132,7 @@ mod tests {
     fn reduced(segments: u64) -> (Cubic, Window) {
         let mut cubic = Cubic::default();
         let mut window = Window { cwnd: segments * MSS, ssthresh: u64::MAX, mss: MSS };
-        window.ssthresh = cubic.reduce(&window, Signal::Loss, window.cwnd, Time::ZERO);
+        window.ssthresh = cubic.reduce(&window, Signal::Loss, window.cwnd);
         window.cwnd = window.ssthresh;
         cubic.start_epoch(&window, Time::ZERO);
         (cubic, window)
@@ -156,7 +156,7 @@ mod tests {
     fn fast_convergence_remembers_less_when_the_maximum_falls() {
         let mut cubic = Cubic { w_max: 100 * MSS, ..Cubic::default() };
         let window = Window { cwnd: 80 * MSS, ssthresh: 0, mss: MSS };
-        cubic.reduce(&window, Signal::Loss, window.cwnd, Time::ZERO);
+        cubic.reduce(&window, Signal::Loss, window.cwnd);
         // cwnd * (1 + beta) / 2
         assert_eq!(cubic.w_max, 68 * MSS);
     }
@@ -168,7 +168,8 @@ mod tests {
         for round in 1..=10u64 {
             let now = Time::from_ms(round);
             for _ in 0..window.cwnd / MSS {
-                let ack = Ack { now, delivered: MSS, una: 0, nxt: 0, rtt: Time::ZERO, srtt: Time::from_ms(1) };
+                let ack =
+                    Ack { now, delivered: MSS, una: 0, nxt: 0, rtt: Time::ZERO, srtt: Time::from_ms(1) };
                 cubic.avoid(&mut window, MSS, &ack);
             }
         }

@@ -23,7 +23,14 @@ pub(crate) struct Dctcp {
 
 impl Dctcp {
     pub fn new(shift: u32) -> Dctcp {
-        Dctcp { reno: Reno::default(), alpha: ONE, shift: shift.min(20), window_end: 0, bytes_acked: 0, bytes_marked: 0 }
+        Dctcp {
+            reno: Reno::default(),
+            alpha: ONE,
+            shift: shift.min(20),
+            window_end: 0,
+            bytes_acked: 0,
+            bytes_marked: 0,
+        }
     }
 
     /// Counts acknowledged and marked bytes and, once a window, updates alpha.

@@ -96,7 +96,14 @@ mod tests {
 
     fn round(h: &mut HyStart, w: &mut Window, number: u64, rtt: Time) {
         for i in 0..8 {
-            let ack = Ack { now: Time::ZERO, delivered: 1000, una: number * 100 + 1 + i, nxt: number * 100 + 100, rtt, srtt: rtt };
+            let ack = Ack {
+                now: Time::ZERO,
+                delivered: 1000,
+                una: number * 100 + 1 + i,
+                nxt: number * 100 + 100,
+                rtt,
+                srtt: rtt,
+            };
             h.slow_start(w, &ack);
         }
     }

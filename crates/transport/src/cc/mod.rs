@@ -71,8 +71,7 @@ pub(crate) struct Control {
 impl Control {
     pub fn new(config: &Config) -> Control {
         let mss = u64::from(config.mss);
-        let window =
-            Window { cwnd: mss * u64::from(config.initial_window.max(1)), ssthresh: u64::MAX, mss };
+        let window = Window { cwnd: mss * u64::from(config.initial_window.max(1)), ssthresh: u64::MAX, mss };
         let algorithm = match config.congestion {
             Congestion::Reno => Algorithm::Reno(Reno::default()),
             Congestion::Cubic => Algorithm::Cubic(Cubic::default()),
@@ -131,11 +130,11 @@ impl Control {
 
     /// Sets `ssthresh` (and for ECN the window too) after a signal; `flight` is the data in flight,
     /// at most the window.
-    pub fn reduce(&mut self, signal: Signal, flight: u64, now: Time) {
+    pub fn reduce(&mut self, signal: Signal, flight: u64) {
         let window = &mut self.window;
         let ssthresh = match &mut self.algorithm {
             Algorithm::Reno(_) => flight / 2,
-            Algorithm::Cubic(cubic) => cubic.reduce(window, signal, flight, now),
+            Algorithm::Cubic(cubic) => cubic.reduce(window, signal, flight),
             Algorithm::Dctcp(dctcp) => dctcp.reduce(window, signal, flight),
         };
         window.ssthresh = ssthresh.max(2 * window.mss);

@@ -28,9 +28,9 @@ fn slow_start_doubles_and_avoidance_adds_a_segment_a_window() {
 #[test]
 fn ssthresh_is_half_the_flight_and_at_least_two_segments() {
     let mut c = control(Congestion::Reno);
-    c.reduce(Signal::Loss, 10_000, Time::ZERO);
+    c.reduce(Signal::Loss, 10_000);
     assert_eq!((c.window.cwnd, c.window.ssthresh), (5_000, 5_000));
-    c.reduce(Signal::Timeout, 3_000, Time::ZERO);
+    c.reduce(Signal::Timeout, 3_000);
     assert_eq!((c.window.cwnd, c.window.ssthresh), (1_000, 2_000));
 }
 

@@ -26,12 +26,17 @@ impl Connection {
         let next = self.rcv.next;
         let len = u64::from(header.len);
         let in_order = header.seq == self.irs.wrapping_add(next as u32) && !header.flags.contains(Flags::FIN);
-        if in_order && len > 0 && self.rcv.takes_next(len) {
+        let acceptable = if in_order && len == 0 {
+            true
+        } else if in_order && self.rcv.takes_next(len) {
             self.receive_next(now, header, len, ce);
-        } else if !(in_order && len == 0) && !self.receive_slow(now, header, ce) {
-            return;
+            true
+        } else {
+            self.receive_slow(now, header, ce)
+        };
+        if acceptable {
+            self.handle_ack(now, header, sacks);
         }
-        self.handle_ack(now, header, sacks);
     }
 
     /// The offset of a sequence number near the next one expected.
@@ -134,7 +139,8 @@ impl Connection {
             self.edge = edge;
             self.max_window = self.max_window.max(u64::from(header.window));
         }
-        let clean = self.phase <= Phase::Reduced && sacks.is_empty() && self.board.is_clean() && self.dupacks == 0;
+        let clean =
+            self.phase <= Phase::Reduced && sacks.is_empty() && self.board.is_clean() && self.dupacks == 0;
         if clean && ack > una {
             self.handle_clean_ack(now, header, ack);
         } else if ack > una || !self.board.is_empty() || self.tlp_end != 0 {
@@ -185,7 +191,8 @@ impl Connection {
         let ece = self.ecn.on && header.flags.contains(Flags::ECE);
         let (una, nxt) = (self.board.una, self.board.nxt);
         self.control.observe(advanced, ece, una, nxt);
-        if self.phase == Phase::Reduced && una >= self.recover {
+        // Above it, for the segment with CWR is the first after it.
+        if self.phase == Phase::Reduced && una > self.recover {
             self.phase = Phase::Open;
         }
         if ece {
@@ -219,7 +226,7 @@ impl Connection {
     fn reduce_for_ecn(&mut self, now: Time) {
         self.phase = Phase::Reduced;
         self.recover = self.board.nxt;
-        self.control.reduce(Signal::Ecn, self.board.flight().min(self.control.window.cwnd), now);
+        self.control.reduce(Signal::Ecn, self.board.flight().min(self.control.window.cwnd));
         self.ecn.send_cwr = true;
     }
 
@@ -234,7 +241,12 @@ impl Connection {
     }
 
     /// The blocks that make sense, as offsets, and whether the first reports a duplicate (RFC 2883 4).
-    pub(super) fn sorted_out(&self, ack: u64, sacks: &[SackBlock], out: &mut [Range; BLOCKS_MAX]) -> (usize, bool) {
+    pub(super) fn sorted_out(
+        &self,
+        ack: u64,
+        sacks: &[SackBlock],
+        out: &mut [Range; BLOCKS_MAX],
+    ) -> (usize, bool) {
         let (una, nxt) = (self.board.una, self.board.nxt);
         let base = self.isn.wrapping_add(una as u32);
         let (mut count, mut dsack) = (0, false);
@@ -255,7 +267,10 @@ impl Connection {
                     continue;
                 }
             }
-            let (Some(start), Some(end)) = (una.checked_add_signed(start), una.checked_add_signed(end)) else { continue };
+            let (Some(start), Some(end)) = (una.checked_add_signed(start), una.checked_add_signed(end))
+            else {
+                continue;
+            };
             if start >= ack && end <= nxt {
                 out[count] = Range { start, end };
                 count += 1;

@@ -63,7 +63,8 @@ impl Connection {
         } else {
             self.partial_limit(nxt, nxt + room)
         };
-        if self.send_limit <= nxt && self.written > nxt && self.board.is_empty() && self.state == State::Open {
+        if self.send_limit <= nxt && self.written > nxt && self.board.is_empty() && self.state == State::Open
+        {
             self.urgent |= urgent::PERSIST;
         }
     }
@@ -236,7 +237,11 @@ impl Connection {
         self.counters.sent_segments += 1;
         self.counters.sent_bytes += u64::from(header.bytes());
         self.counters.retransmits += u64::from(self.attempts > 0);
-        Transmit { header, ect: self.ecn.syn_ect() && (self.state == State::SynSent || self.ecn.on), retransmission: self.attempts > 0 }
+        Transmit {
+            header,
+            ect: self.ecn.syn_ect() && (self.state == State::SynSent || self.ecn.on),
+            retransmission: self.attempts > 0,
+        }
     }
 
     #[cold]

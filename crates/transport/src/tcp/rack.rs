@@ -51,7 +51,9 @@ impl Rack {
     pub fn deliver(&mut self, now: Time, segment: Delivered, min_rtt: Time, echo: Time) {
         if segment.resent {
             // It may be the first transmission that is acknowledged.
-            if echo != Time::ZERO && echo < truncate_us(segment.sent) || now.saturating_sub(segment.sent) < min_rtt {
+            if echo != Time::ZERO && echo < truncate_us(segment.sent)
+                || now.saturating_sub(segment.sent) < min_rtt
+            {
                 return;
             }
         } else if segment.end < self.fack {
@@ -182,3 +184,6 @@ enum Verdict {
 fn truncate_us(time: Time) -> Time {
     Time::from_us(time.as_us())
 }
+
+#[cfg(test)]
+mod tests;

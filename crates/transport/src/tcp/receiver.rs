@@ -118,7 +118,8 @@ impl Receiver {
         if end <= self.next && len > 0 {
             self.duplicate = Some(Range { start, end: start + len });
         } else if start > self.next {
-            self.hold(Range { start, end });
+            // A FIN beyond a gap is held, and reported, with its sequence number.
+            self.hold(Range { start, end: end + u64::from(fin && end == self.fin) });
         } else {
             self.next = self.next.max(end);
             self.join();

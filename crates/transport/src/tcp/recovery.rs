@@ -113,9 +113,7 @@ impl Connection {
     /// first segment is lost.
     fn detect_by_duplicates(&mut self, advanced: bool) -> bool {
         let lost = match self.phase {
-            Phase::Open | Phase::Reduced => {
-                self.dupacks >= DUP_THRESH && self.board.una > self.timeout_guard
-            }
+            Phase::Open | Phase::Reduced => self.dupacks >= DUP_THRESH && self.board.una > self.timeout_guard,
             Phase::Recovery => advanced,
             Phase::Loss => false,
         };
@@ -131,7 +129,7 @@ impl Connection {
         // Once a window (RFC 3168 6.1.2), but DCTCP halves for loss whatever the marks did.
         if self.phase != Phase::Reduced || self.control.loss_counts_beside_ecn() {
             let flight = self.board.flight().min(self.control.window.cwnd);
-            self.control.reduce(Signal::Loss, flight, now);
+            self.control.reduce(Signal::Loss, flight);
         }
         self.phase = Phase::Recovery;
         self.recover = self.board.nxt;
@@ -162,7 +160,7 @@ impl Connection {
         self.counters.timeouts += 1;
         if self.attempts == 1 {
             let flight = self.board.flight().min(self.control.window.cwnd);
-            self.control.reduce(Signal::Timeout, flight, now);
+            self.control.reduce(Signal::Timeout, flight);
             self.ecn.send_cwr = self.ecn.on;
         } else {
             self.control.window.cwnd = u64::from(self.mss);
@@ -208,7 +206,8 @@ impl Connection {
         if let Some(lost) = self.board.next_lost() {
             return Some(Resend { index: lost, rescue: false });
         }
-        if self.config.rack || !self.sack || self.phase != Phase::Recovery || self.board.nxt < self.send_limit {
+        if self.config.rack || !self.sack || self.phase != Phase::Recovery || self.board.nxt < self.send_limit
+        {
             return None;
         }
         // Rule 3, then rule 4: the one rescue retransmission of a recovery.

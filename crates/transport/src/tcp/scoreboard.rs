@@ -268,7 +268,11 @@ impl Scoreboard {
     pub fn sack(&mut self, blocks: &[Range], mut seen: impl FnMut(Delivered)) -> u64 {
         let mut delivered = 0;
         for &block in blocks {
-            let old = self.known.iter().copied().find(|k| block.start <= k.start && k.end <= block.end && k.start < k.end);
+            let old = self
+                .known
+                .iter()
+                .copied()
+                .find(|k| block.start <= k.start && k.end <= block.end && k.start < k.end);
             match old {
                 Some(old) => {
                     delivered += self.sack_part(block, block.start, old.start, &mut seen);
@@ -400,3 +404,6 @@ impl Scoreboard {
             .find(|&index| self.segments[index].flags & (SACKED | RESENT) == 0)
     }
 }
+
+#[cfg(test)]
+mod tests;

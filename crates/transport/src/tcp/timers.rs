@@ -63,7 +63,8 @@ impl Connection {
 
     /// The peer's window is closed and nothing is in flight: probe it from time to time.
     pub(super) fn persist(&mut self, now: Time) {
-        let blocked = self.board.is_empty() && self.written > self.board.nxt && self.send_limit <= self.board.nxt;
+        let blocked =
+            self.board.is_empty() && self.written > self.board.nxt && self.send_limit <= self.board.nxt;
         if blocked && self.retransmit_at == Time::MAX {
             self.retransmit_at = now + self.rtt.rto();
         }
@@ -128,7 +129,7 @@ impl Connection {
                 self.phase = Phase::Reduced;
                 self.recover = self.board.nxt;
                 let flight = self.board.flight().min(self.control.window.cwnd);
-                self.control.reduce(Signal::Loss, flight, now);
+                self.control.reduce(Signal::Loss, flight);
             }
         } else if duplicate {
             self.tlp_end = 0;

@@ -74,7 +74,17 @@ pub struct App {
 
 impl App {
     pub fn sending(total: u64) -> App {
-        App { total, written: 0, read_chunk: u64::MAX, read_every: Time::ZERO, closes: true, read: 0, opened: false, readable_events: 0, closed: None }
+        App {
+            total,
+            written: 0,
+            read_chunk: u64::MAX,
+            read_every: Time::ZERO,
+            closes: true,
+            read: 0,
+            opened: false,
+            readable_events: 0,
+            closed: None,
+        }
     }
 }
 
@@ -186,7 +196,11 @@ impl Bench {
             Step::Arrive { to, header, sacks, ce } => {
                 self.account(to, &header);
                 self.ends[to].handle_segment(self.now, &header, &sacks, ce);
-                assert_eq!(self.ends[to].received(), self.arrived[to].prefix, "delivered exactly once, in order");
+                assert_eq!(
+                    self.ends[to].received(),
+                    self.arrived[to].prefix,
+                    "delivered exactly once, in order"
+                );
                 to
             }
             Step::Timer(side) => {
@@ -307,6 +321,8 @@ impl Bench {
 
     /// Acknowledgements without data that the server sent after the handshake.
     pub fn acks(&self) -> impl Iterator<Item = &Packet> {
-        self.log.iter().filter(|p| p.from == 1 && !p.is_data() && !p.transmit.header.flags.contains(Flags::SYN))
+        self.log
+            .iter()
+            .filter(|p| p.from == 1 && !p.is_data() && !p.transmit.header.flags.contains(Flags::SYN))
     }
 }
