@@ -191,15 +191,15 @@ table! {
         utilisation: F64,
         /// Packets that were let into the queue.
         enqueued_packets: U64,
-        /// Packets that arrived from the peer and were discarded before a queue (no route, bad checksum).
+        /// Packets that arrived from the peer and were discarded before a queue: no route, bad checksum, `drops_pool`.
         in_discards: U64,
-        /// Packets discarded on the way out, all `drops_` together.
+        /// Packets discarded on the way out: all `drops_` but `drops_pool`.
         out_discards: U64,
         /// No room in the port's or the queue's share.
         drops_tail: U64,
         /// RED or step marking of packets that are not ECN-capable, and RED above its thresholds.
         drops_early: U64,
-        /// No room in the shared pool.
+        /// No room in the shared pool for a packet that came in here.
         drops_pool: U64,
         /// Larger than the link's MTU.
         drops_mtu: U64,
