@@ -57,6 +57,20 @@ class Flow:
     bytes: int
 
 
+@dataclass(frozen=True)
+class Loss:
+    """A link that loses packets at random, both ways, from a time (ps) on."""
+
+    at: int
+    a: str
+    b: str
+    probability: float
+
+    def change(self) -> dict[str, Any]:
+        """In the scenario's form."""
+        return {"kind": "loss", "a": self.a, "b": self.b, "probability": self.probability}
+
+
 def link(rate: int = 10 * GIGABIT, delay: int = MICROSECOND) -> dict[str, int]:
     """A link that carries any packet of these cases."""
     return {"rate": rate, "delay": delay, "mtu": 9216}
@@ -120,6 +134,7 @@ def scenario(
     host: Host | None = None,
     port: Port | None = None,
     seed: int = 1,
+    losses: tuple[Loss, ...] = (),
 ) -> Scenario:
     """A resolved scenario that replays `flows`."""
     host = host or Host()
@@ -139,7 +154,7 @@ def scenario(
                 "work": {"kind": "replay", "flows": [replay(f) for f in flows]},
             }
         ],
-        "faults": [],
+        "faults": [{"at": loss.at, "change": loss.change()} for loss in losses],
         "measure": {"interval": None, "ports": [], "flows": False, "capture": []},
         "until": 100 * SECOND,
     }

@@ -34,8 +34,8 @@ def run(program: Path, scenario: dict[str, Any]) -> Run:
         if done.returncode != 0:
             raise RuntimeError(f"{scenario['name']}: {done.stderr.strip()}")
         outcome: Run = json.loads(done.stdout)
-        flows = pl.read_parquet(out / "flows.parquet")
-        ports = pl.read_parquet(out / "ports.parquet")
+        flows = pl.read_parquet(out / "flows" / "*.parquet")
+        ports = pl.read_parquet(out / "ports" / "*.parquet")
     unfinished = flows.filter(pl.col("outcome") != "finished").height
     if outcome["end"] != "finished" or unfinished:
         raise RuntimeError(f"{scenario['name']}: ended {outcome['end']}, {unfinished} flows open")

@@ -125,8 +125,19 @@ FAT_TREES = (
 
 
 @dataclass(frozen=True)
+class Target:
+    """What is to be reached: a figure or a ratio, as the metric says."""
+
+    value: float | None = None
+    met: bool | None = None
+
+
+NONE = Target()
+
+
+@dataclass(frozen=True)
 class Row:
-    """A line of the table and of bench/results.jsonl."""
+    """A line of the table."""
 
     bench: str
     case: str
@@ -135,18 +146,25 @@ class Row:
     ours: float
     peer: float | None = None
     peer_name: str | None = None
-    ratio: float | None = None
-    target: float | None = None
-    met: bool | None = None
-    command: str = COMMAND
+    target: Target = NONE
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over the peer's."""
+        return self.ours / self.peer if self.peer else None
+
+    def record(self) -> dict[str, Any]:
+        """As a line of bench/results.jsonl."""
+        flat = asdict(self) | {"target": self.target.value, "met": self.target.met}
+        return flat | {"ratio": self.ratio, "command": COMMAND}
 
     def text(self) -> str:
         """For the terminal."""
         peer = "–" if self.peer is None else number(self.peer)
-        ratio = "–" if self.ratio is None else f"{self.ratio:.2f}"
-        verdict = {None: "", True: "met", False: "MISSED"}[self.met]
-        target = "" if self.target is None else number(self.target)
-        return line(self.case, self.metric, number(self.ours), peer, ratio, target) + f" {verdict}"
+        ratio = "–" if self.ratio is None else number(self.ratio)
+        target = "" if self.target.value is None else number(self.target.value)
+        verdict = {None: "", True: "met", False: "MISSED"}[self.target.met]
+        return f"{line(self.case, self.metric, number(self.ours), peer, ratio, target)} {verdict}"
 
 
 def line(case: str, metric: str, mine: str, peer: str, ratio: str, target: str) -> str:
@@ -197,7 +215,8 @@ def timed(command: list[str]) -> measure.Cost:
 def instructions_a_hop(command: Command, make: Callable[[int], Scenario], sizes: tuple[int, int]) -> float:
     """The slope between two sizes."""
     small, large = (measure.instructions(command(make(size))) for size in sizes)
-    return (large[0] - small[0]) / (large[1]["packet_hops"] - small[1]["packet_hops"])
+    hops: int = large[1]["packet_hops"] - small[1]["packet_hops"]
+    return (large[0] - small[0]) / hops
 
 
 def against_ns3(programs: Programs, bench: Bench) -> Iterator[Row]:
@@ -205,27 +224,25 @@ def against_ns3(programs: Programs, bench: Bench) -> Iterator[Row]:
     mine = timed(programs.our_command(bench.make(bench.size)))
     peer = measure.run(programs.ns3_command(bench.make(bench.peer_size)))
 
-    def row(metric: str, unit: str, value: float, other: float | None, **more: Any) -> Row:
-        ratio = value / other if other else None
-        peer = {"peer": other, "peer_name": programs.ns3.name, "ratio": ratio}
-        return Row("ns-3", bench.name, metric, unit, value, **peer, **more)
+    def row(metric: str, unit: str, value: float, peer: float | None, target: Target = NONE) -> Row:
+        return Row("ns-3", bench.name, metric, unit, value, peer, programs.ns3.name, target)
 
     rate = mine.output["packet_hops"] / mine.cpu_s
     # Only Simulator::Run, without the set-up of the case: to ns-3's advantage.
     peer_rate = peer.output["packet_hops"] / peer.output["cpu_s"]
-    verdict = {"target": TIMES_NS3, "met": rate >= TIMES_NS3 * peer_rate}
-    yield row("packet-hops per CPU second", "1/s", rate, peer_rate, **verdict)
+    target = Target(TIMES_NS3, met=rate >= TIMES_NS3 * peer_rate)
+    yield row("packet-hops per CPU second", "1/s", rate, peer_rate, target)
     if measure.have_callgrind():
         slope = instructions_a_hop(programs.our_command, bench.make, bench.counted)
         peer_slope = instructions_a_hop(programs.ns3_command, bench.make, bench.peer_counted)
-        verdict = {"target": INSTRUCTIONS_A_HOP, "met": slope <= INSTRUCTIONS_A_HOP}
-        yield row("instructions a packet-hop", "1", slope, peer_slope, **verdict)
+        target = Target(INSTRUCTIONS_A_HOP, met=slope <= INSTRUCTIONS_A_HOP)
+        yield row("instructions a packet-hop", "1", slope, peer_slope, target)
     events = mine.output["events"] / mine.output["packet_hops"]
     yield row("events a packet-hop", "1", events, peer.output["events"] / peer.output["packet_hops"])
     memory = megabytes(mine.rss_kib)
     peer_memory = megabytes(peer.output["rss_kib"]) if bench.size == bench.peer_size else None
-    verdict = {"target": bench.htsim_mb, "met": memory <= bench.htsim_mb}
-    yield row("peak memory", "MB", memory, peer_memory, **verdict)
+    target = Target(bench.htsim_mb, met=memory <= bench.htsim_mb)
+    yield row("peak memory", "MB", memory, peer_memory, target)
 
 
 def scaling(programs: Programs) -> Iterator[Row]:
@@ -240,10 +257,9 @@ def scaling(programs: Programs) -> Iterator[Row]:
             slope = instructions_a_hop(programs.our_command, tree.make, tree.counted)
             costs["instructions a packet-hop"] = (slope, "1")
         for metric, (value, unit) in costs.items():
-            ratio = value / base.setdefault(metric, value)
-            peer = {"peer": base[metric], "peer_name": "128 hosts", "ratio": ratio}
-            verdict = {"target": SCALING, "met": ratio <= SCALING}
-            yield Row("scaling", name, metric, unit, value, **peer, **verdict)
+            first = base.setdefault(metric, value)
+            target = Target(SCALING, met=value <= SCALING * first)
+            yield Row("scaling", name, metric, unit, value, first, "128 hosts", target)
         yield Row("scaling", name, "peak memory", "MB", megabytes(large.rss_kib))
 
 
@@ -262,7 +278,7 @@ def keep(rows: list[Row], name: str | None, ns3: str) -> None:
     """Writes results.jsonl and, for a named run, its file."""
     BENCH.mkdir(exist_ok=True)
     with (BENCH / "results.jsonl").open("a") as results:
-        results.writelines(json.dumps(asdict(row)) + "\n" for row in rows)
+        results.writelines(json.dumps(row.record()) + "\n" for row in rows)
     if name:
         when = datetime.now(UTC).date().isoformat()
         text = {
@@ -270,7 +286,7 @@ def keep(rows: list[Row], name: str | None, ns3: str) -> None:
             "date": when,
             "machine": machine(),
             "ns3": ns3,
-            "rows": [asdict(row) for row in rows],
+            "rows": [row.record() for row in rows],
         }
         (BENCH / f"{name}.json").write_text(json.dumps(text, indent=1) + "\n")
 

@@ -149,8 +149,8 @@ def build_source(source: Path, out: Path) -> None:
     """Compiles the modules that the driver needs into one library."""
     if shutil.which("cmake") is None:
         raise UnavailableError("the source package needs cmake")
-    off = ("PYTHON_BINDINGS", "VISUALIZER", "GSL", "GTK3", "SQLITE", "EMU", "TAP", "MPI")
-    off += ("EXAMPLES", "TESTS", "ASSERT", "LOG", "WARNINGS", "WARNINGS_AS_ERRORS")
+    off = ["PYTHON_BINDINGS", "VISUALIZER", "GSL", "GTK3", "SQLITE", "EMU", "TAP", "MPI"]
+    off += ["EXAMPLES", "TESTS", "ASSERT", "LOG", "WARNINGS", "WARNINGS_AS_ERRORS"]
     build = out.with_name("build")
     command = ["cmake", "-S", str(source), "-B", str(build), "-DCMAKE_BUILD_TYPE=Release"]
     command += ["-DCMAKE_CXX_FLAGS_RELEASE=-O3 -DNDEBUG", f"-DNS3_OUTPUT_DIRECTORY={out}"]

@@ -3,11 +3,13 @@
     set KEY VALUE                    a setting; times in ps, sizes in bytes, flags 0 or 1
     nodes HOSTS SWITCHES             hosts are nodes 0 … HOSTS-1, switches follow
     link A B RATE DELAY              both ways, bits per second and ps
+    loss START A B PROBABILITY       packets on the link vanish at random, both ways
     flow START BYTES NODE NODE …     the nodes of its path, both hosts included
 
 The settings are those of the scenario. Three of ns-3's own stand beside them: `recovery` (rfc6675 is
 ns-3's TcpClassicRecovery, prr its TcpPrrRecovery), `clock`, the granularity that RFC 6298 calls G, and
-`congestion dctcp-rfc8257`, the driver's own DCTCP (see there) in place of ns-3's.
+`congestion` with `-rfc` behind the name, where the driver puts right what ns-3's reduction of the window
+does otherwise than the RFC (see there).
 """
 
 from __future__ import annotations
@@ -27,14 +29,14 @@ class Model:
     """What ns-3 lets one choose and the scenario doesn't."""
 
     recovery: str = "rfc6675"
-    dctcp: str = "dctcp-rfc8257"
+    reductions: str = "-rfc"
     count_segments: bool = True
 
 
 #: ns-3 set to the same rules as ours.
 DIFFERENTIAL = Model()
 #: ns-3 as it comes, for measuring its cost.
-STOCK = Model(recovery="prr", dctcp="dctcp", count_segments=False)
+STOCK = Model(recovery="prr", reductions="", count_segments=False)
 
 
 def write(scenario: Scenario, model: Model = DIFFERENTIAL) -> str:
@@ -45,11 +47,21 @@ def write(scenario: Scenario, model: Model = DIFFERENTIAL) -> str:
     lines.append(f"nodes {len(hosts)} {len(switches)}")
     for a, b, spec in links:
         lines.append(f"link {number[a]} {number[b]} {spec['rate']} {spec['delay']}")
+    for fault in scenario["faults"]:
+        lines.append(loss(fault, number))
     (job,) = scenario["jobs"]
     for flow in job["work"]["flows"]:
         nodes = " ".join(str(number[name]) for name in path(flow["from"], flow["to"]))
         lines.append(f"flow {job['start'] + flow['at']} {flow['bytes']} {nodes}")
     return "\n".join(lines) + "\n"
+
+
+def loss(fault: dict[str, Any], number: dict[str, int]) -> str:
+    """The only fault that a case may have."""
+    change = fault["change"]
+    if change["kind"] != "loss":
+        raise ValueError(f"ns-3 runs no {change['kind']} here")
+    return f"loss {fault['at']} {number[change['a']]} {number[change['b']]} {change['probability']}"
 
 
 def settings(scenario: Scenario, model: Model) -> dict[str, Any]:
@@ -61,7 +73,7 @@ def settings(scenario: Scenario, model: Model) -> dict[str, Any]:
     # Both mark a packet that finds more than K waiting; the driver counts from K + 1 on.
     mark = queue["threshold"]["packets"] + 1 if queue["kind"] == "step" else 0
     return {
-        "congestion": model.dctcp if tcp["congestion"] == "dctcp" else tcp["congestion"],
+        "congestion": tcp["congestion"] + model.reductions,
         "recovery": model.recovery,
         "count_segments": int(model.count_segments),
         "ecn": int(tcp["ecn"] == "on"),
@@ -80,6 +92,7 @@ def settings(scenario: Scenario, model: Model) -> dict[str, Any]:
         "queue": switch["buffer"]["limit"]["packets"],
         "mark": mark,
         "until": scenario["until"],
+        "seed": scenario["seed"] + 1,  # ns-3 has no run 0
     }
 
 

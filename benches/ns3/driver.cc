@@ -41,6 +41,14 @@ struct Link
     int64_t delay;
 };
 
+struct Loss
+{
+    int64_t start;
+    uint32_t a;
+    uint32_t b;
+    double probability;
+};
+
 struct Flow
 {
     int64_t start;
@@ -58,6 +66,7 @@ struct Case
     uint32_t hosts = 0;    // nodes 0 .. hosts-1
     uint32_t switches = 0; // the nodes after them
     std::vector<Link> links;
+    std::vector<Loss> losses;
     std::vector<Flow> flows;
 
     std::string Text(const std::string& key) const
@@ -106,6 +115,12 @@ ReadCase(const char* name)
             Link l;
             words >> l.a >> l.b >> l.rate >> l.delay;
             c.links.push_back(l);
+        }
+        else if (kind == "loss")
+        {
+            Loss l;
+            words >> l.start >> l.a >> l.b >> l.probability;
+            c.losses.push_back(l);
         }
         else if (kind == "flow")
         {
@@ -255,25 +270,84 @@ class PathRoutingHelper : public Ipv4RoutingHelper
     }
 };
 
-/// DCTCP as RFC 8257 has it where ns-3's differs: a loss halves the window (section 3.4), and no
-/// reduction goes below two segments (RFC 5681, equation 4). Without the second, ns-3's window can fall
-/// below one segment, and the flow stands still until the retransmission timer.
-class TcpDctcpRfc8257 : public TcpDctcp
+/// Data sent and not cumulatively acknowledged, at most the window: what RFC 5681 (equation 4), RFC 6675
+/// (step 4.2) and RFC 9438 (section 4.6) take for the reduction after loss. ns-3 takes what is left of it
+/// without the segments thought lost or known to have arrived (Reno), or the window (CUBIC).
+uint32_t
+FlightSize(Ptr<const TcpSocketState> state)
+{
+    uint32_t flight = state->m_highTxMark.Get() - state->m_lastAckedSeq;
+    return std::min(flight, state->m_cWnd.Get());
+}
+
+uint32_t
+AtLeastTwoSegments(Ptr<const TcpSocketState> state, uint32_t window)
+{
+    return std::max(window, 2 * state->m_segmentSize);
+}
+
+class TcpRenoRfc5681 : public TcpNewReno
 {
   public:
     static TypeId GetTypeId()
     {
-        static TypeId tid = TypeId("TcpDctcpRfc8257")
-                                .SetParent<TcpDctcp>()
-                                .AddConstructor<TcpDctcpRfc8257>();
+        static TypeId tid =
+            TypeId("TcpRenoRfc5681").SetParent<TcpNewReno>().AddConstructor<TcpRenoRfc5681>();
+        return tid;
+    }
+
+    uint32_t GetSsThresh(Ptr<const TcpSocketState> state, uint32_t) override
+    {
+        return AtLeastTwoSegments(state, FlightSize(state) / 2);
+    }
+
+    Ptr<TcpCongestionOps> Fork() override
+    {
+        return CopyObject<TcpRenoRfc5681>(this);
+    }
+};
+
+class TcpCubicRfc9438 : public TcpCubic
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId tid =
+            TypeId("TcpCubicRfc9438").SetParent<TcpCubic>().AddConstructor<TcpCubicRfc9438>();
         return tid;
     }
 
     uint32_t GetSsThresh(Ptr<const TcpSocketState> state, uint32_t inFlight) override
     {
-        uint32_t threshold = m_loss ? inFlight / 2 : TcpDctcp::GetSsThresh(state, inFlight);
+        TcpCubic::GetSsThresh(state, inFlight); // remembers the window and ends the epoch
+        return AtLeastTwoSegments(state, FlightSize(state) / 10 * 7);
+    }
+
+    Ptr<TcpCongestionOps> Fork() override
+    {
+        return CopyObject<TcpCubicRfc9438>(this);
+    }
+};
+
+/// A loss halves the window (RFC 8257, section 3.4), and no reduction goes below two segments. Without the
+/// second, ns-3's window can fall below one segment, and the flow stands still until the retransmission
+/// timer.
+class TcpDctcpRfc8257 : public TcpDctcp
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId tid =
+            TypeId("TcpDctcpRfc8257").SetParent<TcpDctcp>().AddConstructor<TcpDctcpRfc8257>();
+        return tid;
+    }
+
+    uint32_t GetSsThresh(Ptr<const TcpSocketState> state, uint32_t inFlight) override
+    {
+        uint32_t marked = TcpDctcp::GetSsThresh(state, inFlight);
+        uint32_t threshold = m_loss ? FlightSize(state) / 2 : marked;
         m_loss = false;
-        return std::max(threshold, 2 * state->m_segmentSize);
+        return AtLeastTwoSegments(state, threshold);
     }
 
     // Called before GetSsThresh when fast recovery begins, after it on a timeout.
@@ -282,7 +356,7 @@ class TcpDctcpRfc8257 : public TcpDctcp
         m_loss = next == TcpSocketState::CA_RECOVERY;
         if (next == TcpSocketState::CA_LOSS && state->m_congState != TcpSocketState::CA_LOSS)
         {
-            state->m_ssThresh = std::max(state->m_cWnd.Get() / 2, 2 * state->m_segmentSize);
+            state->m_ssThresh = AtLeastTwoSegments(state, FlightSize(state) / 2);
         }
     }
 
@@ -295,6 +369,8 @@ class TcpDctcpRfc8257 : public TcpDctcp
     bool m_loss = false;
 };
 
+NS_OBJECT_ENSURE_REGISTERED(TcpRenoRfc5681);
+NS_OBJECT_ENSURE_REGISTERED(TcpCubicRfc9438);
 NS_OBJECT_ENSURE_REGISTERED(TcpDctcpRfc8257);
 
 /// The case as ns-3 objects, and what is counted while it runs.
@@ -309,6 +385,11 @@ class Run
         for (const auto& link : m_case.links)
         {
             BuildLink(link);
+        }
+        for (const auto& loss : m_case.losses)
+        {
+            BuildLoss(loss, m_ports.at({loss.a, loss.b}));
+            BuildLoss(loss, m_ports.at({loss.b, loss.a}));
         }
         for (const auto& flow : m_case.flows)
         {
@@ -344,7 +425,7 @@ class Run
         }
         std::cout << "{\"packet_hops\": " << m_hops << ", \"events\": " << Simulator::GetEventCount()
                   << ", \"sim_ps\": " << Simulator::Now().GetPicoSeconds() << ", \"drops\": " << drops
-                  << ", \"marks\": " << marks << ", \"cpu_s\": " << m_cpu
+                  << ", \"losses\": " << m_losses << ", \"marks\": " << marks << ", \"cpu_s\": " << m_cpu
                   << ", \"rss_kib\": " << m_rss << ", \"flows\": [";
         const char* separator = "";
         for (const auto& flow : m_case.flows)
@@ -371,7 +452,9 @@ class Run
         const std::map<std::string, std::string> types = {{"reno", "ns3::TcpNewReno"},
                                                           {"cubic", "ns3::TcpCubic"},
                                                           {"dctcp", "ns3::TcpDctcp"},
-                                                          {"dctcp-rfc8257", "TcpDctcpRfc8257"}};
+                                                          {"reno-rfc", "TcpRenoRfc5681"},
+                                                          {"cubic-rfc", "TcpCubicRfc9438"},
+                                                          {"dctcp-rfc", "TcpDctcpRfc8257"}};
         const std::map<std::string, std::string> recoveries = {
             {"rfc6675", "ns3::TcpClassicRecovery"},
             {"prr", "ns3::TcpPrrRecovery"}};
@@ -461,6 +544,17 @@ class Run
         uint32_t index = ipv4->AddInterface(device);
         ipv4->AddAddress(index, Ipv4InterfaceAddress(AddressOf(node), Ipv4Mask::GetOnes()));
         ipv4->SetUp(index);
+    }
+
+    void BuildLoss(const Loss& loss, Ptr<NetDevice> device)
+    {
+        auto model = CreateObject<RateErrorModel>();
+        model->SetUnit(RateErrorModel::ERROR_UNIT_PACKET);
+        model->SetRate(loss.probability);
+        model->Disable();
+        Simulator::Schedule(PicoSeconds(loss.start), &ErrorModel::Enable, model);
+        DynamicCast<PointToPointNetDevice>(device)->SetReceiveErrorModel(model);
+        device->TraceConnectWithoutContext("PhyRxDrop", MakeCallback(&Run::CountLoss, this));
     }
 
     /// RED without averaging and with equal thresholds is a step. A packet that arrives while `mark`
@@ -582,6 +676,11 @@ class Run
         m_deviceDrops++;
     }
 
+    void CountLoss(Ptr<const Packet>)
+    {
+        m_losses++;
+    }
+
     void CountSegment(Ptr<const Packet> packet, const TcpHeader&, Ptr<const TcpSocketBase> socket)
     {
         if (packet->GetSize() > 0)
@@ -602,6 +701,7 @@ class Run
     std::unordered_map<Socket*, uint32_t> m_flowOfSocket;
     uint64_t m_hops = 0;
     uint64_t m_deviceDrops = 0;
+    uint64_t m_losses = 0;
     size_t m_done = 0;
     double m_cpu = 0;
     int64_t m_rss = 0;
@@ -614,7 +714,9 @@ main(int argc, char** argv)
 {
     NS_ABORT_MSG_IF(argc != 2, "usage: driver CASE-FILE");
     Time::SetResolution(Time::PS);
-    Run run(ReadCase(argv[1]));
+    Case c = ReadCase(argv[1]);
+    RngSeedManager::SetRun(c.Number("seed"));
+    Run run(std::move(c));
     run.Go();
     run.Print();
     // The process ends here: Simulator::Destroy would only spend time on taking the model apart.

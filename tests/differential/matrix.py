@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benches import cases
-from benches.cases import GIGABIT, MICROSECOND, Flow, Host, Port, Scenario
+from benches.cases import GIGABIT, MICROSECOND, Flow, Host, Loss, Port, Scenario
 
 #: NewReno's recovery (RFC 6582) is what remains of Reno without SACK.
 CONTROLS = {
@@ -33,6 +33,7 @@ class Setting:
     #: Room of a port. DCTCP has at least 256 packets, and K = 65.
     packets: int
     seeds: int
+    losses: tuple[Loss, ...] = ()
 
     def scenario(self, control: str, seed: int) -> Scenario:
         """The scenario of one run."""
@@ -47,6 +48,7 @@ class Setting:
             host=CONTROLS[control],
             port=port,
             seed=seed,
+            losses=self.losses,
         )
 
 
@@ -80,11 +82,29 @@ DUMBBELL = cases.dumbbell(8, cases.link(delay=36 * MICROSECOND))
 #: One spine, so that every path is the only one; two senders share an uplink's rate on average.
 LEAF_SPINE = cases.leaf_spine(4, 4, 1, cases.link(rate=20 * GIGABIT))
 
+
+def lossy(probability: float) -> tuple[Loss, ...]:
+    """From when all connections are open: a lost SYN would cost a second and hide all else."""
+    return (Loss(500 * MICROSECOND, "switch0", "switch1", probability),)
+
+
 SETTINGS = (
-    Setting("dumbbell", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 128, 40),
     Setting("dumbbell-ample", DUMBBELL, across(8, 1_000_000, 200 * MICROSECOND), 20_000, 5),
+    Setting(
+        *("dumbbell-loss-0.1%", DUMBBELL, across(8, 4_000_000, 200 * MICROSECOND), 20_000, 30),
+        losses=lossy(0.001),
+    ),
+    Setting(
+        *("dumbbell-loss-0.5%", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 20_000, 30),
+        losses=lossy(0.005),
+    ),
+    Setting("dumbbell", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 128, 30),
+    Setting("incast-4-ample", cases.single_switch(5), incast(4, 1_000_000, 50 * MICROSECOND), 20_000, 5),
     Setting("incast-4", cases.single_switch(5), incast(4, 1_000_000, 50 * MICROSECOND), 256, 40),
-    Setting("incast-32", cases.single_switch(33), incast(32, 256_000, 50 * MICROSECOND), 256, 40),
     Setting("incast-32-ample", cases.single_switch(33), incast(32, 64_000, 50 * MICROSECOND), 20_000, 5),
-    Setting("leaf-spine", LEAF_SPINE, permutation(LEAF_SPINE, 1_000_000, 100 * MICROSECOND), 256, 40),
+    Setting("incast-32", cases.single_switch(33), incast(32, 256_000, 50 * MICROSECOND), 256, 30),
+    Setting(
+        *("leaf-spine-ample", LEAF_SPINE, permutation(LEAF_SPINE, 500_000, 100 * MICROSECOND)), 20_000, 10
+    ),
+    Setting("leaf-spine", LEAF_SPINE, permutation(LEAF_SPINE, 500_000, 100 * MICROSECOND), 256, 30),
 )

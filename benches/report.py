@@ -1,0 +1,74 @@
+"""Writes docs/benchmarks.md from a named run: `python -m benches.report NAME`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benches.run import BENCH, number
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+
+HEAD = """# Benchmarks
+
+<!-- Written by `python -m benches.report {name}`; the next run overwrites it. -->
+
+`make bench` runs the same work here and in ns-3 and prints this table. The figures below are of the run
+`{name}` of {date}, on {processor}, {system}.
+
+- **Peer**: {ns3}. Its driver program is ours: `benches/ns3/driver.cc`.
+- **Work**: DCTCP, 10 Gb/s links of 1 µs, marking above 65 packets, 256 packets a port, initial window 10, an
+  acknowledgement a packet, retransmission timeout of at least 10 ms, timestamps.
+- **Packet-hop**: a packet put on a link. **CPU time**: the median of three runs for ours, start-up
+  included; ns-3's is that of its event loop alone. **Instructions**: counted by callgrind on two sizes of
+  the case; the difference over the difference in packet-hops, so start-up does not count.
+- ns-3 carries less data in some cases (`peer_size` in `benches/run.py`): it is the cost a packet-hop that is
+  compared. Its memory is given only where the sizes are equal.
+- **Ratio** is ours over the peer's. The target for packet-hops per CPU second is that ratio; for
+  instructions a packet-hop the number itself; for memory what htsim took on this work in MB; in the second
+  table it is the cost over that of 128 hosts.
+"""
+
+TITLES = {"ns-3": "Beside ns-3", "scaling": "From 128 to 8192 hosts"}
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """A Markdown table."""
+    lines = ["| case | metric | ours | peer | ratio | target |", "|---|---|--:|--:|--:|---|"]
+    for row in rows:
+        target = (
+            ""
+            if row["target"] is None
+            else f"{number(row['target'])}: {'met' if row['met'] else '**missed**'}"
+        )
+        unit = "" if row["unit"] in ("1", "1/s") else f" {row['unit']}"
+        cells = [
+            row["case"],
+            row["metric"],
+            number(row["ours"]) + unit,
+            optional(row["peer"]),
+            optional(row["ratio"]),
+        ]
+        lines.append(f"| {' | '.join([*cells, target])} |")
+    return "\n".join(lines)
+
+
+def optional(value: float | None) -> str:
+    """A figure that may be missing."""
+    return "–" if value is None else number(value)
+
+
+def main() -> None:
+    """Reads bench/NAME.json."""
+    run = json.loads((BENCH / f"{sys.argv[1]}.json").read_text())
+    parts = [HEAD.format(**run, **run["machine"])]
+    for bench, rows in itertools.groupby(run["rows"], key=lambda row: str(row["bench"])):
+        parts.append(f"## {TITLES[bench]}\n\n{table(list(rows))}\n")
+    DOCUMENT.write_text("\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()
