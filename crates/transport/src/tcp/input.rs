@@ -162,7 +162,7 @@ impl Connection {
         let rtt = self.sample_rtt(now, header, sent, flags);
         self.rack.deliver_clean(sent, ack, now - sent);
         if self.tlp_end != 0 {
-            self.end_tail_loss_probe(now, ack, false, false);
+            self.end_tail_loss_probe(ack, false, false);
             self.permit_probes();
         }
         self.react(now, header, advanced, advanced, rtt);
@@ -191,17 +191,16 @@ impl Connection {
         let ece = self.ecn.on && header.flags.contains(Flags::ECE);
         let (una, nxt) = (self.board.una, self.board.nxt);
         self.control.observe(advanced, ece, una, nxt);
+        self.counters.ece_acks += u64::from(ece);
         // Above it, for the segment with CWR is the first after it.
         if self.phase == Phase::Reduced && una > self.recover {
             self.phase = Phase::Open;
         }
-        if ece {
-            self.counters.ece_acks += 1;
-            if self.phase == Phase::Open {
-                self.reduce_for_ecn(now);
-            }
-        }
         let grows = match self.phase {
+            Phase::Open if ece => {
+                self.reduce_for_ecn();
+                false
+            }
             Phase::Open => self.is_cwnd_limited(),
             Phase::Loss => true,
             Phase::Reduced | Phase::Recovery => false,
@@ -223,7 +222,7 @@ impl Connection {
 
     /// The sender's reaction to ECE, once a window (RFC 3168 6.1.2).
     #[cold]
-    fn reduce_for_ecn(&mut self, now: Time) {
+    fn reduce_for_ecn(&mut self) {
         self.phase = Phase::Reduced;
         self.recover = self.board.nxt;
         self.control.reduce(Signal::Ecn, self.board.flight().min(self.control.window.cwnd));

@@ -70,6 +70,7 @@ impl Connection {
     }
 
     /// Not all may go out: full segments, or from half of the largest window of the peer what fits.
+    #[inline]
     fn partial_limit(&self, nxt: u64, window_end: u64) -> u64 {
         if self.state != State::Open {
             return 0;
@@ -89,20 +90,32 @@ impl Connection {
             self.restart_if_idle(now);
         }
         let start = self.board.nxt;
-        let unsent = self.written - start;
-        let len = unsent.min(u64::from(self.mss)).min(self.edge.saturating_sub(start)) as u32;
-        self.transmit_new(now, start, len)
+        let mss = u64::from(self.mss);
+        if start + mss < self.written.min(self.edge) && !self.ecn.send_cwr {
+            // A full segment that more will follow.
+            return self.emit(now, Flags::ACK, self.mss, false, self.ecn.on);
+        }
+        let room = self.edge.saturating_sub(start);
+        self.transmit_last(now, (self.written - start).min(mss).min(room) as u32)
     }
 
-    #[inline]
-    fn transmit_new(&mut self, now: Time, start: u64, len: u32) -> Transmit {
-        let end = start + u64::from(len);
-        let last = end == self.written;
+    /// New data that may be the last, or a FIN alone.
+    fn transmit_last(&mut self, now: Time, len: u32) -> Transmit {
+        let last = self.board.nxt + u64::from(len) == self.written;
         let fin = last && self.closing;
-        let flags = Flags::ACK.with(Flags::PSH, last && len > 0).with(Flags::FIN, fin);
-        let flags = flags.with(Flags::CWR, self.ecn.send_cwr && len > 0);
-        self.ecn.send_cwr &= len == 0;
+        let cwr = self.ecn.send_cwr && len > 0;
+        let flags = Flags::ACK.with(Flags::PSH, last && len > 0).with(Flags::FIN, fin).with(Flags::CWR, cwr);
+        self.ecn.send_cwr &= !cwr;
         self.fin_sent |= fin;
+        let ect = if len > 0 { self.ecn.on } else { self.ecn.control_ect() };
+        self.emit(now, flags, len, fin, ect)
+    }
+
+    /// Sends new data. It acknowledges too, but where blocks are to be reported that is left to a pure
+    /// acknowledgement, for the segment may be full.
+    #[inline(always)]
+    fn emit(&mut self, now: Time, flags: Flags, len: u32, fin: bool, ect: bool) -> Transmit {
+        let start = self.board.nxt;
         self.board.push(now, len + u32::from(fin), scoreboard::FIN * u8::from(fin));
         self.last_sent = now;
         self.validate_window();
@@ -110,7 +123,6 @@ impl Connection {
         if !self.rcv.has_blocks() {
             self.rcv.acknowledge();
         }
-        let ect = if len > 0 { self.ecn.on } else { self.ecn.control_ect() };
         Transmit { header: self.header(now, start, flags, len, 0), ect, retransmission: false }
     }
 
@@ -126,6 +138,7 @@ impl Connection {
         }
     }
 
+    #[cold]
     fn restart_if_idle(&mut self, now: Time) {
         if now.saturating_sub(self.last_sent) > self.rtt.rto() && self.board.nxt > 1 {
             self.control.restart_after_idle(self.config.initial_window);
@@ -154,8 +167,7 @@ impl Connection {
         count as u8
     }
 
-    /// The fields that all segments but a SYN have. A data segment acknowledges too, but where blocks are
-    /// to be reported that is left to a pure acknowledgement, for the segment may be full.
+    /// The fields that all segments but a SYN have.
     #[inline]
     fn header(&mut self, now: Time, start: u64, flags: Flags, len: u32, blocks: u8) -> Header {
         self.block_count = blocks;
@@ -276,12 +288,13 @@ impl Connection {
     }
 
     /// RFC 8985 7.3: new data when there is some, else the last segment again.
+    #[cold]
     fn transmit_tail_loss_probe(&mut self, now: Time) -> Option<Transmit> {
         let unsent = self.written.saturating_sub(self.board.nxt).min(u64::from(self.mss));
         let fits = unsent > 0 && self.board.nxt + unsent <= self.edge;
         self.tlp_is_retransmission = !fits;
         let transmit = if fits {
-            self.transmit_new(now, self.board.nxt, unsent as u32)
+            self.transmit_last(now, unsent as u32)
         } else {
             let index = self.board.last_unsacked()?;
             self.transmit_again(now, Resend { index, rescue: true })
@@ -295,6 +308,7 @@ impl Connection {
     }
 
     /// A probe of a closed window: what fits, or else a segment that the peer must answer (RFC 9293 3.8.6.1).
+    #[cold]
     fn transmit_window_probe(&mut self, now: Time) -> Option<Transmit> {
         if !self.board.is_empty() || self.written <= self.board.nxt {
             return None;
@@ -302,7 +316,7 @@ impl Connection {
         let room = self.edge.saturating_sub(self.board.nxt);
         let len = (self.written - self.board.nxt).min(room).min(u64::from(self.mss));
         if len > 0 {
-            return Some(self.transmit_new(now, self.board.nxt, len as u32));
+            return Some(self.transmit_last(now, len as u32));
         }
         let header = self.header(now, self.board.una - 1, Flags::ACK, 0, 0);
         Some(Transmit { header, ect: self.ecn.control_ect(), retransmission: false })

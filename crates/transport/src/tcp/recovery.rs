@@ -42,7 +42,7 @@ impl Connection {
             self.count_duplicates(advanced, duplicate);
         }
         if self.tlp_end != 0 {
-            self.end_tail_loss_probe(now, ack, dsack, duplicate && sacks.is_empty());
+            self.end_tail_loss_probe(ack, dsack, duplicate && sacks.is_empty());
         }
         let ended = self.phase >= Phase::Recovery && ack >= self.recover;
         self.rack.adapt(&self.board, dsack, ended);
@@ -50,7 +50,7 @@ impl Connection {
             self.end_recovery();
         }
         if self.detect_losses(now, sacked > 0 || advanced > 0, advanced > 0) && self.phase < Phase::Recovery {
-            self.enter_recovery(now);
+            self.enter_recovery();
         }
         if advanced > 0 || sacked > 0 {
             self.react(now, header, advanced, acked.delivered + sacked, rtt);
@@ -125,7 +125,7 @@ impl Connection {
         lost && first_in_flight
     }
 
-    pub(super) fn enter_recovery(&mut self, now: Time) {
+    pub(super) fn enter_recovery(&mut self) {
         // Once a window (RFC 3168 6.1.2), but DCTCP halves for loss whatever the marks did.
         if self.phase != Phase::Reduced || self.control.loss_counts_beside_ecn() {
             let flight = self.board.flight().min(self.control.window.cwnd);
@@ -156,7 +156,7 @@ impl Connection {
     }
 
     /// The retransmission timer expired (RFC 6298 5.4 to 5.6, RFC 5681 eq. 4, RFC 6675 5.1).
-    pub(super) fn enter_loss(&mut self, now: Time) {
+    pub(super) fn enter_loss(&mut self) {
         self.counters.timeouts += 1;
         if self.attempts == 1 {
             let flight = self.board.flight().min(self.control.window.cwnd);

@@ -38,7 +38,7 @@ impl Connection {
 
     fn reordering_expired(&mut self, now: Time) {
         if self.detect_losses(now, true, false) && self.phase < Phase::Recovery {
-            self.enter_recovery(now);
+            self.enter_recovery();
         }
     }
 
@@ -57,7 +57,7 @@ impl Connection {
         } else if self.board.is_empty() {
             self.urgent |= urgent::WINDOW_PROBE;
         } else {
-            self.enter_loss(now);
+            self.enter_loss();
         }
     }
 
@@ -116,7 +116,7 @@ impl Connection {
 
     /// An acknowledgement while a probe is out (RFC 8985 7.4.2).
     #[cold]
-    pub(super) fn end_tail_loss_probe(&mut self, now: Time, ack: u64, dsack: bool, duplicate: bool) {
+    pub(super) fn end_tail_loss_probe(&mut self, ack: u64, dsack: bool, duplicate: bool) {
         if ack < self.tlp_end {
             return;
         }
