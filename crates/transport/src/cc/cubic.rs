@@ -32,7 +32,6 @@ pub(crate) struct Cubic {
 
 impl Cubic {
     /// Congestion avoidance (4.2 to 4.5).
-    #[inline]
     pub fn avoid(&mut self, window: &mut Window, delivered: u64, ack: &Ack) {
         let epoch = match self.epoch {
             Some(epoch) => epoch,

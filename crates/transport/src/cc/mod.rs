@@ -100,18 +100,22 @@ impl Control {
     }
 
     /// Grows the window: called outside of recovery and only while the window limits the sender.
+    #[inline]
     pub fn grow(&mut self, ack: &Ack) {
-        let mut delivered = ack.delivered;
-        if self.window.cwnd < self.window.ssthresh {
-            delivered = self.slow_start(ack);
-            if delivered == 0 {
-                return;
-            }
-        }
+        let avoids = self.window.cwnd >= self.window.ssthresh;
         match &mut self.algorithm {
-            Algorithm::Reno(reno) => reno.avoid(&mut self.window, delivered),
-            Algorithm::Dctcp(dctcp) => dctcp.reno.avoid(&mut self.window, delivered),
-            Algorithm::Cubic(cubic) => cubic.avoid(&mut self.window, delivered, ack),
+            Algorithm::Reno(reno) if avoids => reno.avoid(&mut self.window, ack.delivered),
+            Algorithm::Dctcp(dctcp) if avoids => dctcp.reno.avoid(&mut self.window, ack.delivered),
+            Algorithm::Cubic(cubic) if avoids => cubic.avoid(&mut self.window, ack.delivered, ack),
+            _ => self.grow_from_slow_start(ack),
+        }
+    }
+
+    /// Slow start, and congestion avoidance with what one acknowledgement leaves over.
+    fn grow_from_slow_start(&mut self, ack: &Ack) {
+        let left = self.slow_start(ack);
+        if left > 0 {
+            self.grow(&Ack { delivered: left, ..*ack });
         }
     }
 
