@@ -62,11 +62,12 @@ impl<B: Copy + Default> Fabric<B> {
             configure(&config, &mut ports[range], framing, seed ^ ((node as u64) << 32), &mut pools);
         }
         let peers = ports.iter().map(|port| port.cold.peer).collect();
+        let reverse = ports.iter().map(|port| port.cold.reverse).collect();
         Fabric {
             queues: (0..ports.len()).map(|_| Vec::new()).collect(),
             ports,
             pools,
-            routing: Routing::new(graph, first, peers, seed),
+            routing: Routing::new(graph, first, peers, reverse, seed),
             framing,
             hosts: graph.hosts() as u32,
         }

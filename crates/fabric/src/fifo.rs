@@ -13,7 +13,7 @@ use units::Time;
 
 impl<B: Copy + Default> Fabric<B> {
     /// A packet enters `id`'s queue at `now`; it came in by `ingress` ([`PortId::NONE`]: from the host itself).
-    #[inline]
+    #[inline(always)]
     pub fn enqueue<D: Driver<B>>(
         &mut self,
         now: Time,

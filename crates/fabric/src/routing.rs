@@ -22,6 +22,7 @@ pub(crate) struct Routing {
     /// Ports of node n are `first[n]..first[n + 1]`, a host's loopback last.
     first: Vec<u32>,
     peer: Vec<NodeId>,
+    reverse: Vec<PortId>,
     up: Vec<bool>,
     /// By root node: hops from each switch.
     distances: Vec<Option<Box<[u16]>>>,
@@ -30,13 +31,20 @@ pub(crate) struct Routing {
 }
 
 impl Routing {
-    pub(crate) fn new(graph: &Graph, first: Vec<u32>, peer: Vec<NodeId>, seed: u64) -> Routing {
+    pub(crate) fn new(
+        graph: &Graph,
+        first: Vec<u32>,
+        peer: Vec<NodeId>,
+        reverse: Vec<PortId>,
+        seed: u64,
+    ) -> Routing {
         Routing {
             hosts: graph.hosts() as u32,
             seed,
             up: vec![true; peer.len()],
             first,
             peer,
+            reverse,
             distances: vec![None; graph.nodes()],
             arena: Vec::new(),
             known: IndexMap::new(),
@@ -87,32 +95,44 @@ impl Routing {
     fn walk(&mut self, from: NodeId, to: NodeId, hash: u16, ports: &mut Vec<PortId>) -> Option<()> {
         let root = self.root(to);
         self.measure(root);
+        let mut equal = Vec::new();
         let mut node = from;
         while node != to {
-            let best = self.candidates(node, to, root).map(|(_, distance)| distance).min()?;
-            let equal = || self.candidates(node, to, root).filter(|(_, distance)| *distance == best);
-            let chosen = choose(hash, node, self.seed, equal().count());
-            let (port, _) = equal().nth(chosen).expect("chosen among the candidates");
+            equal.clear();
+            if node == root {
+                // The switch that the host hangs on by one link: no need to search its ports.
+                let down = self.reverse[self.first[to.0 as usize] as usize];
+                equal.extend(self.up[down.index()].then_some(down));
+            } else {
+                self.candidates(node, to, root, &mut equal);
+            }
+            let port = *equal.get(choose(hash, node, self.seed, equal.len()))?;
             ports.push(port);
             node = self.peer[port.index()];
         }
         Some(())
     }
 
-    /// Ports of `node` that lead on to `to`, with the hops left behind them.
-    fn candidates(&self, node: NodeId, to: NodeId, root: NodeId) -> impl Iterator<Item = (PortId, u16)> {
-        let here = if node.0 < self.hosts { FAR } else { self.distance(root, node) };
-        self.ports(node).filter_map(move |port| {
+    /// Collects the ports of `node` with the fewest hops left to `to`.
+    fn candidates(&self, node: NodeId, to: NodeId, root: NodeId, equal: &mut Vec<PortId>) {
+        let mut best = if node.0 < self.hosts { FAR } else { self.distance(root, node) };
+        for port in self.ports(node).filter(|port| self.up[port.index()]) {
             let peer = self.peer[port.index()];
             let left = if peer == to {
                 0
             } else if peer.0 >= self.hosts {
-                self.distance(root, peer).checked_add(1).filter(|left| *left != FAR && *left <= here)?
+                self.distance(root, peer).saturating_add(1)
             } else {
-                return None;
+                continue;
             };
-            self.up[port.index()].then_some((port, left))
-        })
+            if left < best {
+                best = left;
+                equal.clear();
+            }
+            if left == best && left != FAR {
+                equal.push(port);
+            }
+        }
     }
 
     /// Ports of `node`, a host's loopback last.

@@ -50,7 +50,12 @@ pub(crate) struct Classes {
 
 impl Classes {
     /// One queue for all classes, or eight.
-    pub(crate) fn new(disciplines: Vec<Discipline>, strict: u8, weights: [u32; 8], pool: Option<u32>) -> Classes {
+    pub(crate) fn new(
+        disciplines: Vec<Discipline>,
+        strict: u8,
+        weights: [u32; 8],
+        pool: Option<u32>,
+    ) -> Classes {
         let queue = |discipline| ClassQueue { discipline, held: 0, bytes: 0, packets: 0, deficit: 0 };
         Classes {
             queues: disciplines.into_iter().map(queue).collect(),

@@ -46,7 +46,6 @@ impl Waits {
         self.buckets.resize(bucket + 1, 0);
         self.buckets[bucket] = 1;
     }
-
 }
 
 impl WaitTimes<'_> {

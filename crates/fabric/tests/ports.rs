@@ -42,7 +42,8 @@ fn a_full_port_drops_the_tail() {
     let graph = single_switch(3, LINK).unwrap();
     let mut lab = lab(&graph, &packets(4));
     // Two hosts at full rate into one: the queue grows by a packet every two.
-    let loads: Vec<Load> = (0..40).flat_map(|i| [load(i * 1231, 0, 2, 1500), load(i * 1231, 1, 2, 1500)]).collect();
+    let loads: Vec<Load> =
+        (0..40).flat_map(|i| [load(i * 1231, 0, 2, 1500), load(i * 1231, 1, 2, 1500)]).collect();
     lab.play(&loads);
     let out = port(&graph, &lab.fabric, "switch0", "host2");
     let counters = lab.fabric.counters(lab.now, out);

@@ -25,13 +25,15 @@ pub fn build(scenario: &Scenario) -> Result<Sim, Problem> {
     let names = Names::new(&graph);
     let hosts = hosts(scenario, &graph)?;
     let until = scenario.until.unwrap_or(Time::MAX);
-    let only_background =
-        scenario.jobs.iter().all(|job| matches!(job.work, spec::Work::Background { .. }));
+    let only_background = scenario.jobs.iter().all(|job| matches!(job.work, spec::Work::Background { .. }));
     if scenario.jobs.is_empty() {
         return Err(Problem::new("jobs", "there is no job: at least one is needed"));
     }
     if only_background && scenario.until.is_none() {
-        return Err(Problem::new("until", "background traffic alone never ends: set a time at which the run ends"));
+        return Err(Problem::new(
+            "until",
+            "background traffic alone never ends: set a time at which the run ends",
+        ));
     }
     let jobs = jobs(scenario, &graph, &names, &hosts)?;
     let faults = faults(scenario, &names)?;
@@ -111,9 +113,10 @@ fn tcp(config: &spec::Tcp, host: &str, seed: u64, path: &str) -> Result<tcp::Con
         spec::Span::Uniform(from, to) if from <= to => {
             Ok(Time::from_ps(draw.random_range(from.as_ps()..=to.as_ps())))
         }
-        spec::Span::Uniform(from, to) => {
-            Err(Problem::new(format!("{path}.{field}"), format!("from {from} to {to}: the first is the smaller")))
-        }
+        spec::Span::Uniform(from, to) => Err(Problem::new(
+            format!("{path}.{field}"),
+            format!("from {from} to {to}: the first is the smaller"),
+        )),
     };
     let (rto_initial, rto_min, rto_max) = (
         span(config.rto_initial, "rto_initial")?,
@@ -191,9 +194,10 @@ fn jobs(
         }
         let work = jobs::work(&job.work, names, &path)?;
         let mut draws = rng::stream(scenario.seed, &format!("plan of job {}", job.name));
-        let port = BASE_PORT.checked_add(index as u16).filter(|_| index < 40_000).ok_or_else(|| {
-            Problem::new("jobs", "more than 40000 jobs")
-        })?;
+        let port = BASE_PORT
+            .checked_add(index as u16)
+            .filter(|_| index < 40_000)
+            .ok_or_else(|| Problem::new("jobs", "more than 40000 jobs"))?;
         let processes = traffic::build(&work, &infos, &mut draws, port)
             .map_err(|error| Problem::new(format!("{path}.work"), error))?;
         setups.push(JobSetup {

@@ -9,8 +9,8 @@ mod names;
 mod problem;
 mod run;
 pub mod spec;
-mod topology;
 mod tables;
+mod topology;
 
 pub use build::build;
 pub use problem::Problem;

@@ -83,12 +83,19 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_any_text() {
-        for (pattern, name) in
-            [("*", ""), ("*", "leaf0"), ("leaf*", "leaf0"), ("*:host*", "leaf0:host3"), ("l*f*0", "leaf0"), ("a", "a")]
-        {
+        for (pattern, name) in [
+            ("*", ""),
+            ("*", "leaf0"),
+            ("leaf*", "leaf0"),
+            ("*:host*", "leaf0:host3"),
+            ("l*f*0", "leaf0"),
+            ("a", "a"),
+        ] {
             assert!(matches(pattern, name), "{pattern} {name}");
         }
-        for (pattern, name) in [("leaf", "leaf0"), ("leaf*x", "leaf0"), ("*a*a", "a"), ("", "a"), ("ab*ba", "aba")] {
+        for (pattern, name) in
+            [("leaf", "leaf0"), ("leaf*x", "leaf0"), ("*a*a", "a"), ("", "a"), ("ab*ba", "aba")]
+        {
             assert!(!matches(pattern, name), "{pattern} {name}");
         }
     }

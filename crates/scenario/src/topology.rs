@@ -84,10 +84,17 @@ fn any_graph(nodes: &[crate::spec::NodeSpec], links: &[crate::spec::GraphLink]) 
     let (hosts, switches): (Vec<_>, Vec<_>) =
         (names(NodeKind::Host).collect(), names(NodeKind::Switch).collect());
     if hosts.is_empty() {
-        return Err(Problem::new("topology.nodes", "there is no host: at least one node of kind host is needed"));
+        return Err(Problem::new(
+            "topology.nodes",
+            "there is no host: at least one node of kind host is needed",
+        ));
     }
-    let ids: BTreeMap<&str, NodeId> =
-        hosts.iter().chain(&switches).enumerate().map(|(i, name)| (name.as_str(), NodeId(i as u32))).collect();
+    let ids: BTreeMap<&str, NodeId> = hosts
+        .iter()
+        .chain(&switches)
+        .enumerate()
+        .map(|(i, name)| (name.as_str(), NodeId(i as u32)))
+        .collect();
     let mut resolved = Vec::with_capacity(links.len());
     for (index, link) in links.iter().enumerate() {
         let find = |name: &String| {
@@ -96,7 +103,12 @@ fn any_graph(nodes: &[crate::spec::NodeSpec], links: &[crate::spec::GraphLink]) 
                 Problem::new(format!("topology.links[{index}]"), error)
             })
         };
-        resolved.push(Link { a: find(&link.a)?, b: find(&link.b)?, ab: props(&link.ab)?, ba: props(&link.ba)? });
+        resolved.push(Link {
+            a: find(&link.a)?,
+            b: find(&link.b)?,
+            ab: props(&link.ab)?,
+            ba: props(&link.ba)?,
+        });
     }
     Graph::new(hosts, switches, resolved).map_err(|error| Problem::new("topology", error))
 }

@@ -9,8 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use units::{Bytes, Rate, Time};
 
-const LINK: LinkSpec =
-    LinkSpec { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: Bytes::new(9000) };
+const LINK: LinkSpec = LinkSpec { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: Bytes::new(9000) };
 
 fn tcp(congestion: Congestion) -> Tcp {
     Tcp {
@@ -108,8 +107,7 @@ fn line(scenario: &Scenario) -> String {
     )
 }
 
-const HEAD: &str =
-    " flows    mean us     p99 us     all us  goodput  drops  marks resent   rtos queue";
+const HEAD: &str = " flows    mean us     p99 us     all us  goodput  drops  marks resent   rtos queue";
 
 #[test]
 fn standard_scenarios() {
@@ -130,7 +128,11 @@ fn standard_scenarios() {
     let permutation = |n, bytes| Work::Permutation { hosts: hosts("host", 0..n), bytes: Bytes::new(bytes) };
     let shuffle = Work::AllToAll { hosts: hosts("host", 0..8), bytes: Bytes::new(500_000), parallel: 4 };
     let cases: Vec<(&str, Topology, Work)> = vec![
-        ("lone flow", single(2), Work::Bulk { pairs: vec![("host0".into(), "host1".into())], bytes: Bytes::new(10_000_000) }),
+        (
+            "lone flow",
+            single(2),
+            Work::Bulk { pairs: vec![("host0".into(), "host1".into())], bytes: Bytes::new(10_000_000) },
+        ),
         ("incast 4, 1 MB", single(5), incast(4, 1_000_000, 3)),
         ("incast 32, 1 MB", single(33), incast(32, 1_000_000, 1)),
         ("incast 32, 20 kB, 5 rounds", single(33), incast(32, 20_000, 5)),

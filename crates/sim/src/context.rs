@@ -20,7 +20,7 @@ impl View<'_> {
 
 impl Context for View<'_> {
     fn now(&self) -> Time {
-        self.sim.now
+        self.sim.net.now
     }
 
     fn host(&self) -> HostId {
@@ -33,7 +33,7 @@ impl Context for View<'_> {
 
     fn bind(&mut self, port: u16) {
         let host = self.host_index();
-        self.sim.hosts[host].bound.push((port, self.process));
+        self.sim.net.hosts[host].bound.push((port, self.process));
     }
 
     fn send(&mut self, port: u16, to: Addr, data: Payload) {
@@ -42,7 +42,7 @@ impl Context for View<'_> {
 
     fn listen(&mut self, port: u16) {
         let host = self.host_index();
-        self.sim.hosts[host].listening.push((port, self.process));
+        self.sim.net.hosts[host].listening.push((port, self.process));
     }
 
     fn open(&mut self, to: Addr, group: u64) -> StreamId {

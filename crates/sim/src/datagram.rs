@@ -33,9 +33,9 @@ impl Sim {
         totals.sent_bytes += bytes;
         let (from_node, to_node) = (NodeId(host), NodeId(to.host.0));
         let hash = flow_hash(from_node, to_node, port, to.port, UDP, self.seed);
-        let Some((out, route)) = self.fabric.route(from_node, to_node, hash) else { return };
+        let Some((out, route)) = self.net.fabric.route(from_node, to_node, hash) else { return };
         let from = Addr { host: HostId(host), port };
-        let extra = self.extras.insert(Extra::Datagram { from, to, data, pair }) + 1;
+        let extra = self.net.extras.insert(Extra::Datagram { from, to, data, pair }) + 1;
         let packet = Packet {
             route,
             bytes: bytes.min(u64::from(u16::MAX)) as u16,
@@ -44,11 +44,11 @@ impl Sim {
             ecn: Ecn::NotEct,
             body: Body { header: Header::default(), to: DATAGRAM, extra },
         };
-        if bytes > u64::from(self.hosts[host as usize].config.mtu) {
+        if bytes > u64::from(self.net.hosts[host as usize].config.mtu) {
             // As a socket with "don't fragment": it does not leave the host.
-            return self.outside.discard(self.now, out, &packet, Discard::Mtu);
+            return self.net.outside.discard(self.net.now, out, &packet, Discard::Mtu);
         }
-        self.fabric.enqueue(self.now, PortId::NONE, out, packet, &mut self.outside);
+        self.net.fabric.enqueue(self.net.now, PortId::NONE, out, packet, &mut self.net.outside);
     }
 
     fn pair(&mut self, job: u32, from: u32, to: u32) -> u32 {
@@ -61,11 +61,12 @@ impl Sim {
     }
 
     /// A datagram has come to its host.
-    pub(crate) fn on_datagram(&mut self, packet: Packet<Body>) {
-        let Some(Extra::Datagram { from, to, data, pair }) = self.extras.remove(packet.body.extra - 1) else {
+    pub(crate) fn on_datagram(&mut self, packet: &Packet<Body>) {
+        let Some(Extra::Datagram { from, to, data, pair }) = self.net.extras.remove(packet.body.extra - 1)
+        else {
             unreachable!("a datagram carries its content")
         };
-        let host = &self.hosts[to.host.0 as usize];
+        let host = &self.net.hosts[to.host.0 as usize];
         let Some(process) = host.process_bound(to.port).filter(|_| host.up) else { return };
         let totals = &mut self.pairs[pair as usize];
         totals.received_packets += 1;

@@ -32,6 +32,8 @@ pub(crate) struct Endpoint {
     /// Where its packets enter the network, and their route; `None` while there is no route.
     pub way: Option<(PortId, Route)>,
     pub host: u32,
+    /// It may send while less than this waits at its NIC.
+    pub nic_limit: Time,
     /// The process that is told of events; on the accepting side known when accepted.
     pub process: u32,
     pub stage: Stage,
@@ -47,11 +49,12 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(tcp: Connection, host: u32, process: u32, stage: Stage) -> Endpoint {
+    pub(crate) fn new(tcp: Connection, host: u32, nic_limit: Time, process: u32, stage: Stage) -> Endpoint {
         Endpoint {
             tcp,
             way: None,
             host,
+            nic_limit,
             process,
             stage,
             ready: false,
@@ -91,12 +94,11 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use process::HostId;
 
     #[test]
     fn what_is_written_is_what_is_taken() {
         let config = crate::setup::tests::tcp();
-        let mut end = Endpoint::new(Connection::client(&config, 0), HostId(0).0, 0, Stage::Open);
+        let mut end = Endpoint::new(Connection::client(&config, 0), 0, Time::ZERO, 0, Stage::Open);
         end.store(Payload::Zeros(5));
         end.store(Payload::Zeros(5));
         end.store(Payload::from(vec![1, 2, 3]));

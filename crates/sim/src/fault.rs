@@ -57,17 +57,17 @@ impl Sim {
             Change::Crash(host) | Change::Restart(host) | Change::Slow(host, _) => self.name(NodeId(host)),
             Change::Link(a, b, _) => format!("{}–{}", self.name(a), self.name(b)),
         };
-        self.records.events.push((self.now, change.name(), place));
+        self.records.events.push((self.net.now, change.name(), place));
         match change {
             Change::Crash(host) => self.crash(host),
             Change::Restart(host) => self.restart(host),
-            Change::Slow(host, speed) => self.hosts[host as usize].speed = speed.max(1),
+            Change::Slow(host, speed) => self.net.hosts[host as usize].speed = speed.max(1),
             Change::Link(a, b, change) => self.change_link(a, b, change),
         }
     }
 
     fn crash(&mut self, host: u32) {
-        let state = &mut self.hosts[host as usize];
+        let state = &mut self.net.hosts[host as usize];
         if !state.up {
             return;
         }
@@ -104,29 +104,32 @@ impl Sim {
     }
 
     fn restart(&mut self, host: u32) {
-        if self.hosts[host as usize].up {
+        if self.net.hosts[host as usize].up {
             return;
         }
-        self.hosts[host as usize].up = true;
+        self.net.hosts[host as usize].up = true;
         for process in 0..self.processes.len() as u32 {
             let slot = &self.processes[process as usize];
-            if slot.host == host && self.jobs[slot.job as usize].start <= self.now {
+            if slot.host == host && self.jobs[slot.job as usize].start <= self.net.now {
                 self.tell(process, Event::Start);
             }
         }
     }
 
     fn change_link(&mut self, a: NodeId, b: NodeId, change: LinkChange) {
-        let ends = |id: &PortId| matches!(self.fabric.ends(*id), (x, y) if (x, y) == (a, b) || (x, y) == (b, a));
-        let ports: Vec<PortId> = self.fabric.ports().filter(ends).collect();
+        let ends =
+            |id: &PortId| matches!(self.net.fabric.ends(*id), (x, y) if (x, y) == (a, b) || (x, y) == (b, a));
+        let ports: Vec<PortId> = self.net.fabric.ports().filter(ends).collect();
         let seed = rng::split(self.seed, "link faults");
         for port in ports {
             match change {
-                LinkChange::Down => self.fabric.take_down(self.now, port, &mut self.outside),
-                LinkChange::Up => self.fabric.bring_up(port),
-                LinkChange::Loss(p) => self.fabric.set_loss(port, p, seed),
-                LinkChange::Corrupt(p) => self.fabric.set_corrupt(port, p, seed),
-                LinkChange::Rate(rate) => self.fabric.set_rate(self.now, port, rate, &mut self.outside),
+                LinkChange::Down => self.net.fabric.take_down(self.net.now, port, &mut self.net.outside),
+                LinkChange::Up => self.net.fabric.bring_up(port),
+                LinkChange::Loss(p) => self.net.fabric.set_loss(port, p, seed),
+                LinkChange::Corrupt(p) => self.net.fabric.set_corrupt(port, p, seed),
+                LinkChange::Rate(rate) => {
+                    self.net.fabric.set_rate(self.net.now, port, rate, &mut self.net.outside)
+                }
             }
         }
         if matches!(change, LinkChange::Down | LinkChange::Up) {

@@ -2,13 +2,12 @@
 
 use crate::body::Body;
 use crate::endpoint::{Endpoint, Stage, endpoint};
-use crate::key::Kind;
 use crate::records::{FlowRecord, Outcome};
 use crate::run::Sim;
-use fabric::{NodeId, Packet, flow_hash};
+use fabric::{Ecn, NodeId, Packet, flow_hash};
 use process::{Addr, CloseReason, Event, Read, StreamId};
 use rand::Rng;
-use transport::tcp::{self, Connection, Flags, Header, Transmit};
+use transport::tcp::{self, Connection, Flags, Header, SackBlock, Transmit};
 use units::Time;
 
 /// IP protocol number of TCP.
@@ -79,18 +78,19 @@ impl Sim {
         let isn = [slot.rng.next_u32(), slot.rng.next_u32()];
         let class = self.jobs[job as usize].class;
         self.jobs[job as usize].flows += 1;
-        let from_port = self.hosts[host as usize].dynamic_port();
+        let from_port = self.net.hosts[host as usize].dynamic_port();
         let addresses = [Addr { host: process::HostId(host), port: from_port }, to];
         let nodes = [NodeId(host), NodeId(to.host.0)];
         let hash = flow_hash(nodes[0], nodes[1], from_port, to.port, TCP, self.seed);
-        let client = Connection::client(&self.hosts[host as usize].config.tcp, isn[0]);
-        let server = Connection::server(&self.hosts[to.host.0 as usize].config.tcp, isn[1]);
+        let [from_host, to_host] = [host, to.host.0].map(|host| &self.net.hosts[host as usize]);
+        let client = Connection::client(&from_host.config.tcp, isn[0]);
+        let server = Connection::server(&to_host.config.tcp, isn[1]);
         let number = self.next_flow;
         self.next_flow += 1;
         let flow = Flow {
             ends: [
-                Endpoint::new(client, host, process, Stage::Open),
-                Endpoint::new(server, to.host.0, u32::MAX, Stage::Listening),
+                Endpoint::new(client, host, from_host.nic_limit, process, Stage::Open),
+                Endpoint::new(server, to.host.0, to_host.nic_limit, u32::MAX, Stage::Listening),
             ],
             in_flight: 0,
             hash,
@@ -98,7 +98,7 @@ impl Sim {
             number,
             job,
             group,
-            opened: self.now,
+            opened: self.net.now,
             addresses,
             outcome: Outcome::Unfinished,
         };
@@ -113,7 +113,7 @@ impl Sim {
         let Some(flow) = self.flows.get_mut(slot) else { return };
         for side in 0..2 {
             let nodes = [flow.ends[side].host, flow.ends[1 - side].host].map(NodeId);
-            flow.ends[side].way = self.fabric.route(nodes[0], nodes[1], flow.hash);
+            flow.ends[side].way = self.net.fabric.route(nodes[0], nodes[1], flow.hash);
         }
     }
 
@@ -125,7 +125,7 @@ impl Sim {
     }
 
     pub(crate) fn read(&mut self, stream: StreamId, max: u64) -> Read {
-        let now = self.now;
+        let now = self.net.now;
         let Some((id, flow)) = self.endpoint_of(stream) else { return Read::default() };
         let side = (id & 1) as usize;
         let n = flow.ends[side].tcp.read(now, max);
@@ -137,35 +137,43 @@ impl Sim {
 
     /// A segment has come to its host.
     #[inline]
-    pub(crate) fn on_segment(&mut self, packet: Packet<Body>) {
-        let Body { header, to: id, extra } = packet.body;
-        let sacks = if extra != 0 { self.take_sacks(extra) } else { Vec::new() };
+    pub(crate) fn on_segment(&mut self, packet: &Packet<Body>) {
+        let id = packet.body.to;
         let Some(flow) = self.flows.get_mut(id >> 1) else { return };
         flow.in_flight -= 1;
         let end = &mut flow.ends[(id & 1) as usize];
-        if end.stage != Stage::Open && !self.admit(id, &header) {
-            return self.release(id >> 1);
+        if end.stage != Stage::Open || packet.body.extra != 0 {
+            return self.on_rare_segment(packet);
         }
-        let now = self.now;
-        let flow = self.flows.get_mut(id >> 1).expect("still there");
-        let end = &mut flow.ends[(id & 1) as usize];
-        end.tcp.handle_segment(now, &header, &sacks, packet.ecn == fabric::Ecn::Ce);
-        if header.len > 0 {
-            let received = end.tcp.received();
-            if received > end.received {
-                (end.received, end.received_at) = (received, now);
+        if take(end, self.net.now, packet, &[]) {
+            self.pass_on(id);
+        } else {
+            self.net.pump(id, flow);
+        }
+    }
+
+    /// A segment with SACK blocks, or for an endpoint that isn't open.
+    #[cold]
+    fn on_rare_segment(&mut self, packet: &Packet<Body>) {
+        let Body { header, to: id, extra } = packet.body;
+        let sacks = if extra != 0 { self.net.take_sacks(extra) } else { Vec::new() };
+        if self.admit(id, &header) {
+            let flow = self.flows.get_mut(id >> 1).expect("it was admitted");
+            if take(&mut flow.ends[(id & 1) as usize], self.net.now, packet, &sacks) {
+                self.pass_on(id);
+            } else {
+                self.net.pump(id, flow);
             }
         }
-        self.after_tcp(id);
+        self.release(id >> 1);
     }
 
     /// A segment for an endpoint that isn't open: whether its transport gets it.
-    #[cold]
     fn admit(&mut self, id: u32, header: &Header) -> bool {
         let flow = self.flows.get_mut(id >> 1).expect("the caller has looked");
         let port = flow.addresses[1].port;
         let end = &mut flow.ends[(id & 1) as usize];
-        let host = &self.hosts[end.host as usize];
+        let host = &self.net.hosts[end.host as usize];
         if !host.up {
             return false;
         }
@@ -200,27 +208,26 @@ impl Sim {
             flags: Flags::RST | Flags::ACK,
             ..Header::default()
         };
-        self.launch(id, Transmit { header: reset, ect: false, retransmission: false });
+        let flow = self.flows.get_mut(id >> 1).expect("the caller has looked");
+        self.net.launch(id, flow, &Transmit { header: reset, ect: false, retransmission: false });
     }
 
-    /// Passes on what the transport reports, then lets it send.
-    #[inline]
+    /// After an application call or a timer: passes on what the transport reports, or lets it send.
     pub(crate) fn after_tcp(&mut self, id: u32) {
         let Some(flow) = self.flows.get_mut(id >> 1) else { return };
-        let end = &mut flow.ends[(id & 1) as usize];
-        match end.tcp.poll_event() {
-            None => self.pump(id),
-            Some(event) => self.pass_on(id, event),
+        if flow.ends[(id & 1) as usize].tcp.has_event() {
+            return self.pass_on(id);
         }
+        self.net.pump(id, flow);
+        self.release(id >> 1);
     }
 
     #[cold]
-    fn pass_on(&mut self, id: u32, event: tcp::Event) {
-        let mut next = Some(event);
-        while let Some(event) = next {
+    fn pass_on(&mut self, id: u32) {
+        while let Some(flow) = self.flows.get_mut(id >> 1)
+            && let Some(event) = flow.ends[(id & 1) as usize].tcp.poll_event()
+        {
             self.report(id, event);
-            let flow = self.flows.get_mut(id >> 1).expect("freed only when settled");
-            next = flow.ends[(id & 1) as usize].tcp.poll_event();
         }
         // The process answers first, so that its data can travel with the acknowledgement.
         self.dirty.push(id);
@@ -277,7 +284,7 @@ impl Sim {
     pub(crate) fn close_books(&mut self, flow: &Flow) {
         for end in &flow.ends {
             let stats = end.tcp.stats();
-            let past = &mut self.hosts[end.host as usize].past;
+            let past = &mut self.net.hosts[end.host as usize].past;
             past.retransmits += stats.retransmits;
             past.timeouts += stats.timeouts;
         }
@@ -293,32 +300,33 @@ impl Sim {
 
     /// The timer of an endpoint.
     pub(crate) fn on_endpoint(&mut self, id: u32) {
-        let now = self.now;
+        let now = self.net.now;
         let Some(flow) = self.flows.get_mut(id >> 1) else { return };
         let end = &mut flow.ends[(id & 1) as usize];
         if end.timer_at != now || matches!(end.stage, Stage::Dead) {
             return; // Moved since; its own event is under way.
         }
         end.timer_at = Time::MAX;
-        if end.tcp.poll_timer() <= now {
-            end.tcp.handle_timer(now);
-            return self.after_tcp(id);
+        if end.tcp.poll_timer() > now {
+            return self.net.arm(id, end);
         }
-        self.arm(id);
+        end.tcp.handle_timer(now);
+        self.after_tcp(id);
     }
+}
 
-    /// Sees to it that an event comes no later than the transport's deadline. An earlier one is left
-    /// to come and look again: deadlines mostly move away with each acknowledgement.
-    #[inline]
-    pub(crate) fn arm(&mut self, id: u32) {
-        let Some(flow) = self.flows.get_mut(id >> 1) else { return };
-        let end = &mut flow.ends[(id & 1) as usize];
-        let due = end.tcp.poll_timer();
-        if due < end.timer_at {
-            end.timer_at = due;
-            self.outside.at(due, Kind::Endpoint, id);
+/// Gives a segment to its transport; whether that has something to report.
+#[inline]
+fn take(end: &mut Endpoint, now: Time, packet: &Packet<Body>, sacks: &[SackBlock]) -> bool {
+    let header = &packet.body.header;
+    end.tcp.handle_segment(now, header, sacks, packet.ecn == Ecn::Ce);
+    if header.len > 0 {
+        let received = end.tcp.received();
+        if received > end.received {
+            (end.received, end.received_at) = (received, now);
         }
     }
+    end.tcp.has_event()
 }
 
 fn stream_id(number: u32, slot: u32, side: u32) -> StreamId {

@@ -115,4 +115,3 @@ impl Host {
 fn find(ports: &[(u16, u32)], port: u16) -> Option<u32> {
     ports.iter().rev().find(|(p, _)| *p == port).map(|(_, process)| *process)
 }
-

@@ -20,8 +20,6 @@ pub(crate) enum Kind {
     Work,
 }
 
-const KINDS: [Kind; 7] =
-    [Kind::Control, Kind::Transmit, Kind::Arrive, Kind::Nic, Kind::Endpoint, Kind::Timer, Kind::Work];
 const INDEX_BITS: u32 = 28;
 
 #[inline]
@@ -32,5 +30,14 @@ pub(crate) fn key(kind: Kind, index: u32) -> u32 {
 
 #[inline]
 pub(crate) fn split(key: u32) -> (Kind, u32) {
-    (KINDS[(key >> INDEX_BITS) as usize], key & ((1 << INDEX_BITS) - 1))
+    let kind = match key >> INDEX_BITS {
+        0 => Kind::Control,
+        1 => Kind::Transmit,
+        2 => Kind::Arrive,
+        3 => Kind::Nic,
+        4 => Kind::Endpoint,
+        5 => Kind::Timer,
+        _ => Kind::Work,
+    };
+    (kind, key & ((1 << INDEX_BITS) - 1))
 }

@@ -16,6 +16,7 @@ mod flow;
 mod host;
 mod job;
 mod key;
+mod net;
 mod outside;
 mod pump;
 mod records;

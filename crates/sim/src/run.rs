@@ -1,14 +1,13 @@
 //! The loop: the next event, what it does, what that makes processes say.
 
-use crate::body::{DATAGRAM, Extra};
+use crate::body::DATAGRAM;
 use crate::context::View;
 use crate::datagram::Pair;
 use crate::fault::Change;
 use crate::flow::Flow;
-use crate::host::Host;
 use crate::job::{Job, Slot};
 use crate::key::{Kind, split};
-use crate::outside::Outside;
+use crate::net::Net;
 use crate::records::{DatagramRecord, JobRecord, Records};
 use crate::sample::Sampler;
 use crate::slab::Slab;
@@ -21,15 +20,11 @@ use units::Time;
 
 /// A simulation.
 pub struct Sim {
-    pub(crate) now: Time,
+    pub(crate) net: Net,
     pub(crate) until: Time,
     pub(crate) seed: u64,
     pub(crate) graph: Graph,
-    pub(crate) fabric: Fabric<crate::body::Body>,
-    pub(crate) outside: Outside,
-    pub(crate) hosts: Vec<Host>,
     pub(crate) flows: Slab<Flow>,
-    pub(crate) extras: Slab<Extra>,
     pub(crate) pairs: Vec<Pair>,
     pub(crate) pair_of: BTreeMap<(u32, u32, u32), u32>,
     pub(crate) processes: Vec<Slot>,
@@ -104,22 +99,22 @@ impl Sim {
         Pause::Running
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self) -> Option<Pause> {
-        let entry = self.outside.wheel.pop()?;
+        let entry = self.net.outside.wheel.pop()?;
         if entry.time > self.until {
             // Kept, so that asking again gives the same answer.
-            self.outside.wheel.push(entry.time, entry.key);
-            self.now = self.until;
+            self.net.outside.wheel.push(entry.time, entry.key());
+            self.net.now = self.until;
             return Some(Pause::Until);
         }
-        self.now = entry.time;
+        self.net.now = entry.time;
         self.events += 1;
-        self.fingerprint = fold(self.fingerprint, entry.time, entry.key);
-        let (kind, index) = split(entry.key);
+        self.fingerprint = fold(self.fingerprint, entry.time, entry.key());
+        let (kind, index) = split(entry.key());
         match kind {
             Kind::Arrive => self.on_arrive(PortId(index)),
-            Kind::Transmit => self.fabric.transmit(entry.time, PortId(index), &mut self.outside),
+            Kind::Transmit => self.net.fabric.transmit(entry.time, PortId(index), &mut self.net.outside),
             Kind::Endpoint => self.on_endpoint(index),
             Kind::Nic => self.on_nic(index),
             Kind::Timer => self.on_timer(index),
@@ -129,7 +124,7 @@ impl Sim {
         if !(self.inbox.is_empty() && self.dirty.is_empty()) {
             self.converse();
         }
-        if !self.outside.gone.is_empty() || !self.outside.seen.is_empty() {
+        if !self.net.outside.gone.is_empty() || !self.net.outside.seen.is_empty() {
             self.settle();
         }
         Some(if self.jobs_left == 0 && !self.jobs.is_empty() { self.finished() } else { Pause::Running })
@@ -143,11 +138,11 @@ impl Sim {
     #[inline]
     fn on_arrive(&mut self, port: PortId) {
         self.hops += 1;
-        if let Some(packet) = self.fabric.arrive(self.now, port, &mut self.outside) {
+        if let Some(packet) = self.net.fabric.arrive(self.net.now, port, &mut self.net.outside) {
             if packet.body.to == DATAGRAM {
-                self.on_datagram(packet);
+                self.on_datagram(&packet);
             } else {
-                self.on_segment(packet);
+                self.on_segment(&packet);
             }
         }
     }
@@ -162,9 +157,9 @@ impl Sim {
             Control::Change(change) => self.apply(change),
             Control::Sample => {
                 self.take_samples();
-                if !self.outside.wheel.is_empty() {
-                    let at = self.now + self.sampler.interval.expect("sampling has an interval");
-                    self.outside.at(at, Kind::Control, index);
+                if !self.net.outside.wheel.is_empty() {
+                    let at = self.net.now + self.sampler.interval.expect("sampling has an interval");
+                    self.net.outside.at(at, Kind::Control, index);
                 }
             }
         }
@@ -177,7 +172,7 @@ impl Sim {
 
     /// Queues an event for a process; lost when its host is down.
     pub(crate) fn tell(&mut self, process: u32, event: Event) {
-        if self.hosts[self.processes[process as usize].host as usize].up {
+        if self.net.hosts[self.processes[process as usize].host as usize].up {
             self.inbox.push_back((process, event));
         }
     }
@@ -210,7 +205,7 @@ impl Sim {
         let job = &mut self.jobs[slot.job as usize];
         job.unfinished -= 1;
         if job.unfinished == 0 {
-            job.end = Some(self.now);
+            job.end = Some(self.net.now);
             self.jobs_left -= usize::from(!job.background);
         }
     }
@@ -237,7 +232,7 @@ impl Sim {
     /// How far the simulation is.
     pub fn progress(&self) -> Progress {
         Progress {
-            now: self.now,
+            now: self.net.now,
             events: self.events,
             packet_hops: self.hops,
             flows_done: self.flows_done,
@@ -276,7 +271,7 @@ impl Sim {
 
     /// The network, for its counters.
     pub fn network(&mut self) -> &mut Fabric<impl Copy + Default + use<>> {
-        &mut self.fabric
+        &mut self.net.fabric
     }
 
     /// The topology.
@@ -287,7 +282,7 @@ impl Sim {
     pub(crate) fn describe(&self, time: Time, key: u32) -> String {
         let (kind, index) = split(key);
         let port = |id: u32| {
-            let (a, b) = self.fabric.ends(PortId(id));
+            let (a, b) = self.net.fabric.ends(PortId(id));
             format!("{} to {}", self.graph.name(a), self.graph.name(b))
         };
         let what = match kind {
@@ -307,7 +302,7 @@ impl Sim {
 
     /// Runs one event; returns its time and key.
     pub(crate) fn trace_step(&mut self) -> (Option<Pause>, Option<(Time, u32)>) {
-        let next = self.outside.wheel.peek().map(|entry| (entry.time, entry.key));
+        let next = self.net.outside.wheel.peek().map(|entry| (entry.time, entry.key()));
         (self.step(), next)
     }
 }

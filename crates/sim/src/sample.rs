@@ -25,7 +25,7 @@ impl Sim {
         self.sampler = Sampler {
             interval: Some(interval),
             ports: ports.into_iter().map(|port| (port, Sample::default())).collect(),
-            hosts: vec![HostSample::default(); self.hosts.len()],
+            hosts: vec![HostSample::default(); self.net.hosts.len()],
             flows,
         };
         self.schedule_sample();
@@ -33,20 +33,20 @@ impl Sim {
 
     /// Captures the packets that leave by `port`, and those discarded there. To be called before the run.
     pub fn capture(&mut self, port: PortId) {
-        self.fabric.capture(port);
-        self.outside.captured.push(port);
+        self.net.fabric.capture(port);
+        self.net.outside.captured.push(port);
     }
 
     /// Ports that are captured.
     pub fn captured(&self) -> &[PortId] {
-        &self.outside.captured
+        &self.net.outside.captured
     }
 
     pub(crate) fn take_samples(&mut self) {
-        let now = self.now;
+        let now = self.net.now;
         let mut sampler = std::mem::take(&mut self.sampler);
         for (port, last) in &mut sampler.ports {
-            let sample = self.fabric.sample(now, *port);
+            let sample = self.net.fabric.sample(now, *port);
             let delta = Sample {
                 sent_bytes: sample.sent_bytes - last.sent_bytes,
                 discards: sample.discards - last.discards,
@@ -86,23 +86,23 @@ impl Sim {
                     srtt: stats.srtt,
                     acked: sender.tcp.acked(),
                 };
-                self.records.flow_samples.push((self.now, sample));
+                self.records.flow_samples.push((self.net.now, sample));
             }
         }
     }
 
     fn host_sample(&mut self, host: u32) -> HostSample {
-        let now = self.now;
-        let ports: Vec<PortId> = self.fabric.ports_of(NodeId(host)).collect();
+        let now = self.net.now;
+        let ports: Vec<PortId> = self.net.fabric.ports_of(NodeId(host)).collect();
         let mut sample = HostSample {
-            core_busy: self.hosts[host as usize].core_busy,
-            disk_busy: self.hosts[host as usize].disk_busy,
+            core_busy: self.net.hosts[host as usize].core_busy,
+            disk_busy: self.net.hosts[host as usize].disk_busy,
             ..HostSample::default()
         };
         for port in ports {
-            sample.sent_bytes += self.fabric.sample(now, port).sent_bytes;
-            let inbound = self.fabric.reverse(port);
-            sample.received_bytes += self.fabric.sample(now, inbound).sent_bytes;
+            sample.sent_bytes += self.net.fabric.sample(now, port).sent_bytes;
+            let inbound = self.net.fabric.reverse(port);
+            sample.received_bytes += self.net.fabric.sample(now, inbound).sent_bytes;
         }
         sample
     }
@@ -110,7 +110,7 @@ impl Sim {
     /// Totals of a host.
     pub fn host_record(&mut self, host: u32) -> HostRecord {
         let totals = self.host_sample(host);
-        let state = &self.hosts[host as usize];
+        let state = &self.net.hosts[host as usize];
         HostRecord {
             totals,
             retransmits: state.past.retransmits,
@@ -122,7 +122,7 @@ impl Sim {
     /// Records a packet that was seen at a captured port.
     pub(crate) fn show(&mut self, seen: &Seen) {
         let Body { header, to, extra } = seen.packet.body;
-        let known = extra.checked_sub(1).and_then(|slot| self.extras.get(slot));
+        let known = extra.checked_sub(1).and_then(|slot| self.net.extras.get(slot));
         let (from, to, transport) = if to == DATAGRAM {
             let Some(Extra::Datagram { from, to, data, .. }) = known else { return };
             (*from, *to, Transport::Udp { len: data.len() })
@@ -133,10 +133,10 @@ impl Sim {
                 Some(Extra::Sack(blocks)) => blocks.clone(),
                 _ => Vec::new(),
             };
-            let mss = self.hosts[flow.ends[1 - side].host as usize].config.tcp.mss;
+            let mss = self.net.hosts[flow.ends[1 - side].host as usize].config.tcp.mss;
             (flow.addresses[1 - side], flow.addresses[side], Transport::Tcp { header, sacks, mss })
         };
-        let queue = self.fabric.sample(self.now, seen.port).queue_bytes;
+        let queue = self.net.fabric.sample(self.net.now, seen.port).queue_bytes;
         self.records.packets.push(PacketSeen {
             time: seen.time,
             port: seen.port,

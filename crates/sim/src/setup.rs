@@ -3,6 +3,7 @@
 use crate::host::{Host, HostConfig};
 use crate::job::{Job, JobSetup, Slot};
 use crate::key::Kind;
+use crate::net::Net;
 use crate::outside::Outside;
 use crate::rng;
 use crate::run::{Control, Sim};
@@ -55,15 +56,11 @@ impl Sim {
             states.push(Host::new(config.with_mss(), limit));
         }
         let mut sim = Sim {
-            now: Time::ZERO,
+            net: Net { now: Time::ZERO, fabric, outside, hosts: states, extras: Default::default() },
             until,
             seed,
             graph,
-            fabric,
-            outside,
-            hosts: states,
             flows: Default::default(),
-            extras: Default::default(),
             pairs: Vec::new(),
             pair_of: BTreeMap::new(),
             processes: Vec::new(),
@@ -123,7 +120,7 @@ impl Sim {
     }
 
     pub(crate) fn schedule_control(&mut self, time: Time, control: Control) {
-        self.outside.at(time, Kind::Control, self.controls.len() as u32);
+        self.net.outside.at(time, Kind::Control, self.controls.len() as u32);
         self.controls.push(control);
     }
 }

@@ -72,9 +72,9 @@ impl Timers {
 
 impl Sim {
     pub(crate) fn set_timer(&mut self, process: u32, token: u64, delay: Time) {
-        let at = self.now.saturating_add(delay);
+        let at = self.net.now.saturating_add(delay);
         let slot = self.timers.set(process, token, at);
-        self.outside.at(at, Kind::Timer, slot);
+        self.net.outside.at(at, Kind::Timer, slot);
     }
 
     pub(crate) fn cancel_timer(&mut self, process: u32, token: u64) {
@@ -82,7 +82,7 @@ impl Sim {
     }
 
     pub(crate) fn on_timer(&mut self, slot: u32) {
-        if let Some((process, token)) = self.timers.expire(slot, self.now) {
+        if let Some((process, token)) = self.timers.expire(slot, self.net.now) {
             self.tell(process, Event::Timer { token });
         }
     }

@@ -4,7 +4,7 @@
 //! order is the same whoever computes it. Nothing is removed: who schedules anew ignores the old
 //! event when it comes.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use units::Time;
 
@@ -12,11 +12,55 @@ const BUCKETS: u64 = 4096;
 const MASK: u64 = BUCKETS - 1;
 
 /// An event: when, and the key of what is to happen. Compares by time, then key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub time: Time,
-    pub key: u32,
+    key: u64,
 }
+
+impl Entry {
+    #[inline]
+    fn new(time: Time, key: u32) -> Entry {
+        Entry { time, key: u64::from(key) }
+    }
+
+    /// What is to happen.
+    #[inline]
+    pub(crate) fn key(self) -> u32 {
+        self.key as u32
+    }
+
+    /// Its place in the order, as one number: two instructions to compare.
+    #[inline]
+    fn order(self) -> u128 {
+        (u128::from(self.time.as_ps()) << 64) | u128::from(self.key)
+    }
+}
+
+impl Ord for Entry {
+    #[inline]
+    fn cmp(&self, other: &Entry) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for Entry {
+    #[inline]
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Up to so many events a bucket's first is found by looking at all; beyond, the bucket is sorted.
+const SHORT: usize = 8;
+/// Turns after which the width of buckets is looked at.
+const LOOK: u32 = 1024;
+/// Events a bucket for which the width is right.
+const FEW: u32 = 2;
+const MANY: u32 = 12;
+/// Least and greatest width of a bucket, as powers of two in picoseconds: 1 ns to 2 µs.
+const NARROWEST: u32 = 10;
+const WIDEST: u32 = 21;
 
 /// Events to come.
 #[derive(Debug)]
@@ -25,33 +69,40 @@ pub(crate) struct Wheel {
     shift: u32,
     /// The bucket that is being emptied, counted from time zero.
     now: u64,
-    /// Its events, latest first.
+    /// Its events; latest first when `sorted`.
     current: Vec<Entry>,
+    sorted: bool,
     buckets: Vec<Vec<Entry>>,
     /// A bit for each bucket that holds something.
     occupied: [u64; (BUCKETS / 64) as usize],
     /// Events more than a turn of the wheel ahead.
     far: BinaryHeap<Reverse<Entry>>,
+    /// Buckets opened since the width was looked at, and the events in them.
+    opened: u32,
+    found: u32,
 }
 
 impl Wheel {
     /// A wheel whose buckets hold a few events each when `spacing` lies between two events.
     pub(crate) fn new(spacing: Time) -> Wheel {
-        let width = spacing.as_ps().saturating_mul(4).clamp(1 << 10, 1 << 20);
+        let width = spacing.as_ps().saturating_mul(u64::from(FEW)).max(1);
         Wheel {
-            shift: width.ilog2(),
+            shift: width.ilog2().clamp(NARROWEST, WIDEST),
             now: 0,
             current: Vec::new(),
+            sorted: false,
             buckets: vec![Vec::new(); BUCKETS as usize],
             occupied: [0; (BUCKETS / 64) as usize],
             far: BinaryHeap::new(),
+            opened: 0,
+            found: 0,
         }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, time: Time, key: u32) {
         let bucket = time.as_ps() >> self.shift;
-        let entry = Entry { time, key };
+        let entry = Entry::new(time, key);
         if bucket.wrapping_sub(self.now + 1) < MASK {
             self.put(bucket, entry);
         } else {
@@ -66,24 +117,41 @@ impl Wheel {
         self.occupied[(slot / 64) as usize] |= 1 << (slot % 64);
     }
 
-    #[cold]
     fn push_rare(&mut self, bucket: u64, entry: Entry) {
         if bucket > self.now {
             self.far.push(Reverse(entry));
-        } else {
-            // Into the bucket that is being emptied: events that follow at once.
+        } else if self.sorted {
             let at = self.current.partition_point(|other| *other > entry);
             self.current.insert(at, entry);
+        } else {
+            self.current.push(entry);
+            if self.current.len() > 4 * SHORT {
+                self.sort();
+            }
         }
+    }
+
+    fn sort(&mut self) {
+        self.sorted = true;
+        self.current.sort_unstable_by(|a, b| b.cmp(a));
     }
 
     /// The earliest event.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Entry> {
-        if self.current.is_empty() && !self.turn() {
-            return None;
+        if self.current.len() <= 1 {
+            if self.current.is_empty() && !self.turn() {
+                return None;
+            }
+            if self.current.len() == 1 {
+                return self.current.pop();
+            }
         }
-        self.current.pop()
+        if self.sorted {
+            return self.current.pop();
+        }
+        let first = first(&self.current);
+        Some(self.current.swap_remove(first))
     }
 
     /// The earliest event, left where it is.
@@ -91,7 +159,11 @@ impl Wheel {
         if self.current.is_empty() && !self.turn() {
             return None;
         }
-        self.current.last().copied()
+        if self.sorted {
+            self.current.last().copied()
+        } else {
+            self.current.get(first(&self.current)).copied()
+        }
     }
 
     /// Whether no event is to come.
@@ -101,23 +173,58 @@ impl Wheel {
 
     /// Turns to the next bucket that holds something.
     fn turn(&mut self) -> bool {
+        if self.opened >= LOOK {
+            self.adapt();
+        }
         let Some(bucket) = self.next_occupied().or_else(|| self.first_far()) else { return false };
         self.now = bucket;
         let slot = bucket & MASK;
         std::mem::swap(&mut self.current, &mut self.buckets[slot as usize]);
         self.occupied[(slot / 64) as usize] &= !(1 << (slot % 64));
+        if self.first_far().is_some_and(|far| far < self.now + BUCKETS) {
+            self.fetch_far();
+        }
+        self.opened += 1;
+        self.found += self.current.len() as u32;
+        self.sorted = false;
+        if self.current.len() > SHORT {
+            self.sort();
+        }
+        true
+    }
+
+    /// Takes over what has come within a turn of the wheel.
+    #[cold]
+    fn fetch_far(&mut self) {
         while let Some(&Reverse(entry)) = self.far.peek() {
             let bucket = entry.time.as_ps() >> self.shift;
-            if bucket > self.now && bucket - self.now >= BUCKETS {
+            if bucket >= self.now + BUCKETS {
                 break;
             }
             self.far.pop();
-            if bucket == self.now { self.current.push(entry) } else { self.put(bucket, entry) }
+            if bucket <= self.now { self.current.push(entry) } else { self.put(bucket, entry) }
         }
-        if self.current.len() > 1 {
-            self.current.sort_unstable_by(|a, b| b.cmp(a));
+    }
+
+    /// Widens buckets that are mostly empty and narrows those that are crowded. The order of events
+    /// does not depend on it.
+    #[cold]
+    fn adapt(&mut self) {
+        let (opened, found) = (std::mem::take(&mut self.opened), std::mem::take(&mut self.found));
+        let shift = match found / opened {
+            0..FEW if self.shift < WIDEST => self.shift + 1,
+            MANY.. if self.shift > NARROWEST => self.shift - 1,
+            _ => return,
+        };
+        // The bucket at hand is empty: everything else lies after it.
+        let entries: Vec<Entry> = self.buckets.iter_mut().flat_map(std::mem::take).collect();
+        self.occupied.fill(0);
+        let begin = (self.now + 1) << self.shift;
+        self.shift = shift;
+        self.now = (begin >> shift).saturating_sub(1);
+        for entry in entries {
+            self.push(entry.time, entry.key());
         }
-        true
     }
 
     fn first_far(&self) -> Option<u64> {
@@ -147,6 +254,19 @@ impl Wheel {
     }
 }
 
+/// Index of the earliest of a few events.
+#[inline]
+fn first(entries: &[Entry]) -> usize {
+    let (mut first, mut least) = (0, u128::MAX);
+    for (index, entry) in entries.iter().enumerate() {
+        let order = entry.order();
+        if order < least {
+            (first, least) = (index, order);
+        }
+    }
+    first
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,14 +291,14 @@ mod tests {
                 if fraction % 3 == 0 {
                     let entry = wheel.pop().unwrap();
                     let mut first = model.first_entry().unwrap();
-                    prop_assert_eq!((entry.time, entry.key), *first.key());
+                    prop_assert_eq!((entry.time, entry.key()), *first.key());
                     now = entry.time;
                     *first.get_mut() -= 1;
                     if *first.get() == 0 { first.remove(); }
                 }
             }
             let mut rest = Vec::new();
-            while let Some(entry) = wheel.pop() { rest.push((entry.time, entry.key)); }
+            while let Some(entry) = wheel.pop() { rest.push((entry.time, entry.key())); }
             let expected: Vec<_> = model.into_iter().flat_map(|(k, n)| std::iter::repeat_n(k, n as usize)).collect();
             prop_assert_eq!(rest, expected);
         }

@@ -18,10 +18,10 @@ pub(crate) struct Work {
 impl Sim {
     /// Occupies the core that is free first.
     pub(crate) fn compute(&mut self, process: u32, token: u64, time: Time) {
-        let host = &mut self.hosts[self.processes[process as usize].host as usize];
+        let host = &mut self.net.hosts[self.processes[process as usize].host as usize];
         let time = time.mul_div(NORMAL, host.speed);
         let core = host.cores.iter_mut().min().expect("a host has a core");
-        let end = self.now.max(*core).saturating_add(time);
+        let end = self.net.now.max(*core).saturating_add(time);
         *core = end;
         host.core_busy += time;
         let work = Work { process, token, life: host.life, disk: false };
@@ -30,9 +30,9 @@ impl Sim {
 
     /// Queues for the disk, first come first served.
     pub(crate) fn disk(&mut self, process: u32, token: u64, bytes: u64) {
-        let host = &mut self.hosts[self.processes[process as usize].host as usize];
+        let host = &mut self.net.hosts[self.processes[process as usize].host as usize];
         let time = host.config.disk.time_for(Bytes::new(bytes)).mul_div(NORMAL, host.speed);
-        let end = self.now.max(host.disk_free).saturating_add(time);
+        let end = self.net.now.max(host.disk_free).saturating_add(time);
         host.disk_free = end;
         host.disk_busy += time;
         let work = Work { process, token, life: host.life, disk: true };
@@ -41,13 +41,13 @@ impl Sim {
 
     fn finish_work_at(&mut self, end: Time, work: Work) {
         let slot = self.works.insert(work);
-        self.outside.at(end, Kind::Work, slot);
+        self.net.outside.at(end, Kind::Work, slot);
     }
 
     pub(crate) fn on_work(&mut self, slot: u32) {
         let Some(work) = self.works.remove(slot) else { return };
         let host = self.processes[work.process as usize].host;
-        if self.hosts[host as usize].life != work.life {
+        if self.net.hosts[host as usize].life != work.life {
             return; // The host has crashed since.
         }
         let Work { process, token, .. } = work;

@@ -2,8 +2,8 @@
 
 mod support;
 
-use fabric::topology::{dumbbell, leaf_spine, single_switch};
 use fabric::NodeId;
+use fabric::topology::{dumbbell, leaf_spine, single_switch};
 use process::{Addr, Context, Event, HostId, Payload, Process};
 use proptest::prelude::*;
 use sim::{Change, LinkChange, Outcome, Pause};
@@ -172,8 +172,7 @@ fn a_partition_ends_in_time_outs_and_not_in_a_hang() {
 #[test]
 fn a_crashed_host_resets_when_it_is_back() {
     let mut cluster = Cluster::new(dumbbell(1, 1, LINK, LINK).unwrap());
-    cluster.faults =
-        vec![(Time::from_ms(2), Change::Crash(1)), (Time::from_ms(300), Change::Restart(1))];
+    cluster.faults = vec![(Time::from_ms(2), Change::Crash(1)), (Time::from_ms(300), Change::Restart(1))];
     let mut sim = cluster.job(&bulk(&[(0, 1)], 20_000_000));
     let (pause, records) = run(&mut sim);
     assert_eq!(pause, Pause::Finished);

@@ -99,8 +99,10 @@ pub fn leaf_spine(
     check(spines > 0 && parallel > 0, "spines and uplinks_per_spine are at least 1")?;
     check_size(hosts + leaves.len() as u64 + u64::from(spines))?;
     let leaf_count = leaves.len() as u32;
-    let mut b =
-        Builder::new(numbered("host", hosts as u32), numbered("leaf", leaf_count).chain(numbered("spine", spines)));
+    let mut b = Builder::new(
+        numbered("host", hosts as u32),
+        numbered("leaf", leaf_count).chain(numbered("spine", spines)),
+    );
     let mut host = 0;
     for (leaf, &size) in leaves.iter().enumerate() {
         for _ in 0..size {
@@ -124,7 +126,10 @@ pub fn leaf_spine(
 /// # Errors
 /// An odd `k`, or one under 2 or too large.
 pub fn fat_tree(k: u32, host_link: LinkProps, fabric_link: LinkProps) -> Result<Graph, TopologyError> {
-    check(k >= 2 && k.is_multiple_of(2), format!("k is {k}: a fat tree needs an even number of ports, at least 2"))?;
+    check(
+        k >= 2 && k.is_multiple_of(2),
+        format!("k is {k}: a fat tree needs an even number of ports, at least 2"),
+    )?;
     check(k <= 128, format!("k is {k}: at most 128"))?;
     let half = k / 2;
     let (hosts, edges, cores) = (k * half * half, k * half, half * half);

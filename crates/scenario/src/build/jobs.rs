@@ -52,11 +52,9 @@ pub(super) fn work(work: &Work, names: &Names<'_>, path: &str) -> Result<Job, Pr
         Work::Permutation { hosts, bytes } => {
             Job::Permutation { hosts: look.hosts(hosts, "hosts")?, bytes: bytes.get() }
         }
-        Work::AllToAll { hosts, bytes, parallel } => Job::AllToAll {
-            hosts: look.hosts(hosts, "hosts")?,
-            bytes: bytes.get(),
-            parallel: *parallel,
-        },
+        Work::AllToAll { hosts, bytes, parallel } => {
+            Job::AllToAll { hosts: look.hosts(hosts, "hosts")?, bytes: bytes.get(), parallel: *parallel }
+        }
         Work::Load { hosts, sizes, load, duration } => Job::Load {
             hosts: look.hosts(hosts, "hosts")?,
             sizes: Cdf::new(sizes).map_err(|error| Problem::new(format!("{path}.sizes"), error))?,

@@ -44,7 +44,10 @@ fn buffer(buffer: &spec::Buffer, queues: u64, path: &str) -> Result<Buffer, Prob
         spec::Buffer::Static { limit } => Ok(Buffer::Static(depth(*limit))),
         spec::Buffer::Shared { size, alpha, reserve, cell } => {
             if !(*alpha > 0.0 && alpha.is_finite()) {
-                return Err(Problem::new(format!("{path}.alpha"), format!("{alpha}: a number above 0 is needed")));
+                return Err(Problem::new(
+                    format!("{path}.alpha"),
+                    format!("{alpha}: a number above 0 is needed"),
+                ));
             }
             if cell.get() == 0 {
                 return Err(Problem::new(format!("{path}.cell"), "0B: at least 1B"));
@@ -107,7 +110,10 @@ fn scheduler(scheduler: &spec::Scheduler, path: &str) -> Result<Scheduler, Probl
             return Err(Problem::new(path, format!("weight {weight}: 1 to 10000 are allowed")));
         }
         if bits.get(usize::from(*class)) == Some(&true) {
-            return Err(Problem::new(path, format!("class {class} is strict and has a weight: only one can be")));
+            return Err(Problem::new(
+                path,
+                format!("class {class} is strict and has a weight: only one can be"),
+            ));
         }
         *class_mut(&mut shares, *class, &path)? = *weight;
     }

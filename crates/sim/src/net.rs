@@ -1,0 +1,123 @@
+//! What segments pass through between a transport and the network: the clock, the NICs, the fabric.
+//!
+//! Kept apart from the flows, so that a flow in hand can send without being looked up again.
+
+use crate::body::{Body, Extra};
+use crate::endpoint::{Endpoint, Stage};
+use crate::flow::Flow;
+use crate::host::Host;
+use crate::key::Kind;
+use crate::outside::Outside;
+use crate::slab::Slab;
+use fabric::{Ecn, Fabric, Packet, PortId};
+use transport::tcp::{SackBlock, Transmit};
+use units::Time;
+
+/// The clock and everything that packets touch.
+pub(crate) struct Net {
+    pub now: Time,
+    pub fabric: Fabric<Body>,
+    pub outside: Outside,
+    pub hosts: Vec<Host>,
+    pub extras: Slab<Extra>,
+}
+
+impl Net {
+    /// Lets an endpoint send as much as its windows and the NIC allow. While much waits at the NIC, it
+    /// takes its turn round robin with others, as Linux's byte queue limits, small queues and fair
+    /// queueing have it.
+    #[inline]
+    pub(crate) fn pump(&mut self, id: u32, flow: &mut Flow) {
+        let side = (id & 1) as usize;
+        if flow.ends[side].stage == Stage::Dead {
+            return;
+        }
+        loop {
+            let end = &mut flow.ends[side];
+            if self.is_full(end) {
+                self.pump_full(id, flow);
+                break;
+            }
+            let Some(transmit) = end.tcp.poll_transmit(self.now) else { break };
+            self.launch(id, flow, &transmit);
+        }
+        self.arm(id, &mut flow.ends[side]);
+    }
+
+    #[inline]
+    pub(crate) fn is_full(&self, end: &Endpoint) -> bool {
+        end.way.is_some_and(|(port, _)| self.fabric.backlog(self.now, port) > end.nic_limit)
+    }
+
+    /// The NIC is full: acknowledgements don't wait behind data, all else takes its turn.
+    #[cold]
+    fn pump_full(&mut self, id: u32, flow: &mut Flow) {
+        let side = (id & 1) as usize;
+        while let Some(transmit) = flow.ends[side].tcp.poll_ack(self.now) {
+            self.launch(id, flow, &transmit);
+        }
+        let end = &mut flow.ends[side];
+        if end.ready || !end.tcp.wants_to_send(self.now) {
+            return;
+        }
+        end.ready = true;
+        let (host, port) = (end.host, end.way.expect("a full NIC is a way").0);
+        self.hosts[host as usize].ready.push_back(id);
+        self.await_nic(host, port);
+    }
+
+    /// Asks to be called when half of the NIC's queue is gone.
+    pub(crate) fn await_nic(&mut self, host: u32, port: PortId) {
+        let nic = &mut self.hosts[host as usize];
+        if nic.nic_pending {
+            return;
+        }
+        nic.nic_pending = true;
+        let half = Time::from_ps(nic.nic_limit.as_ps() / 2);
+        let at = self.now + self.fabric.backlog(self.now, port).saturating_sub(half);
+        self.outside.at(at, Kind::Nic, host);
+    }
+
+    /// Puts a segment of endpoint `id` on its way.
+    #[inline]
+    pub(crate) fn launch(&mut self, id: u32, flow: &mut Flow, transmit: &Transmit) {
+        let end = &flow.ends[(id & 1) as usize];
+        let Some((port, route)) = end.way else { return }; // No route: lost, as in a network without one.
+        let header = transmit.header;
+        let extra = if header.sack_count == 0 { 0 } else { self.keep_sacks(end.tcp.sack_blocks()) };
+        let packet = Packet {
+            route,
+            bytes: header.bytes() as u16,
+            hash: flow.hash,
+            class: flow.class,
+            ecn: if transmit.ect { Ecn::Ect0 } else { Ecn::NotEct },
+            body: Body { header, to: id ^ 1, extra },
+        };
+        flow.in_flight += 1;
+        self.fabric.enqueue(self.now, PortId::NONE, port, packet, &mut self.outside);
+    }
+
+    /// Sees to it that an event comes no later than the transport's deadline. An earlier one is left
+    /// to come and look again: deadlines mostly move away with each acknowledgement.
+    #[inline]
+    pub(crate) fn arm(&mut self, id: u32, end: &mut Endpoint) {
+        let due = end.tcp.poll_timer();
+        if due < end.timer_at {
+            end.timer_at = due;
+            self.outside.at(due, Kind::Endpoint, id);
+        }
+    }
+
+    #[cold]
+    fn keep_sacks(&mut self, blocks: &[SackBlock]) -> u32 {
+        self.extras.insert(Extra::Sack(blocks.to_vec())) + 1
+    }
+
+    #[cold]
+    pub(crate) fn take_sacks(&mut self, extra: u32) -> Vec<SackBlock> {
+        match self.extras.remove(extra - 1) {
+            Some(Extra::Sack(blocks)) => blocks,
+            other => unreachable!("a segment carries SACK blocks, not {other:?}"),
+        }
+    }
+}
