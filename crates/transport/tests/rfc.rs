@@ -383,3 +383,13 @@ fn readable_and_writable_come_once_for_each_time_there_was_nothing() {
     end.handle_segment(now, &ack(1001), &[], false);
     assert_eq!(end.poll_event(), Some(Event::Writable));
 }
+
+#[test]
+fn what_is_written_and_closed_before_the_handshake_is_sent_after_it() {
+    let mut bench = Bench::new(&config(), &config(), [App { closes: false, ..App::sending(0) }, draining()]);
+    assert_eq!(bench.ends[0].write(2500), 2500);
+    bench.ends[0].close();
+    assert!(bench.run(Time::from_secs(1)));
+    assert_eq!(bench.ends[1].received(), 2500);
+    assert_eq!(bench.apps[0].closed, Some(CloseReason::Finished));
+}

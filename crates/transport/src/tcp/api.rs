@@ -145,7 +145,8 @@ impl Connection {
         self.board.una.min(self.written) - 1
     }
 
-    /// Ends the stream: a FIN follows the last byte. The peer may still send.
+    /// Ends the stream: a FIN follows the last byte, also when the connection is still opening. The peer
+    /// may still send.
     pub fn close(&mut self) {
         self.closing = true;
         if self.state == State::Listen {
