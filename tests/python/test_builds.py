@@ -1,0 +1,31 @@
+"""Debug and release builds give the same results, byte for byte."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from incast import _core
+
+ROOT = Path(__file__).parents[2]
+SCENARIO = ROOT / "crates/scenario/tests/determinism.json"
+
+
+def debug_build() -> Path:
+    """The debug build of the program that runs a resolved scenario."""
+    subprocess.run(["cargo", "build", "-q", "--locked", "-p", "incast-scenario", "--example", "run"], cwd=ROOT, check=True)
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/examples/run"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All that a run wrote, by path."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_debug_and_release_write_the_same_bytes(tmp_path: Path) -> None:
+    _core.run(SCENARIO.read_text(), str(tmp_path / "release"), False, lambda _: True)
+    subprocess.run([debug_build(), SCENARIO, tmp_path / "debug"], check=True, capture_output=True)
+    release, debug = files(tmp_path / "release"), files(tmp_path / "debug")
+    assert release.keys() == debug.keys()
+    assert [name for name in release if release[name] != debug[name]] == []
