@@ -244,14 +244,14 @@ fn push(capture: &mut Capture, seen: &PacketSeen, dropped: Option<&str>) {
             let is = |flag| header.flags.contains(flag);
             let syn = SynOptions {
                 mss: (*mss).min(u32::from(u16::MAX)) as u16,
-                sack_permitted: true,
+                sack_permitted: is(Flags::SACK_PERMITTED),
                 window_shift: Some(WINDOW_SHIFT),
             };
             let tcp = capture::Tcp {
                 syn: is(Flags::SYN).then_some(syn),
                 fin: is(Flags::FIN),
                 rst: is(Flags::RST),
-                psh: is(Flags::PSH),
+                psh: is(Flags::PSH) && !is(Flags::SYN),
                 ack: is(Flags::ACK).then_some(header.ack),
                 ece: is(Flags::ECE),
                 cwr: is(Flags::CWR),
@@ -259,7 +259,7 @@ fn push(capture: &mut Capture, seen: &PacketSeen, dropped: Option<&str>) {
                 window_bytes: header.window,
                 window_shift: WINDOW_SHIFT,
                 sack: &sack,
-                timestamps: (header.ts_val != 0).then_some((header.ts_val, header.ts_ecr)),
+                timestamps: is(Flags::TIMESTAMPS).then_some((header.ts_val, header.ts_ecr)),
             };
             (u32::from(header.len), capture::Transport::Tcp(tcp))
         }
