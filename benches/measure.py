@@ -8,9 +8,13 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+#: Seconds between two looks at a program's memory.
+LOOK = 0.002
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,29 @@ def run(command: list[str]) -> Cost:
     """Runs a command that prints JSON."""
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(command, stdout=out)
-        _, status, usage = os.wait4(process.pid, 0)
+        peak = 0
+        while True:
+            peak = max(peak, peak_memory(process.pid))
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            time.sleep(LOOK)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
         out.seek(0)
         text = out.read()
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss, json.loads(text))
+    return Cost(usage.ru_utime + usage.ru_stime, peak, json.loads(text))
+
+
+def peak_memory(pid: int) -> int:
+    """Peak resident memory so far in KiB. `ru_maxrss` would count what this interpreter held at the fork."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    found = re.search(r"VmHWM:\s*(\d+) kB", text)
+    return int(found[1]) if found else 0
 
 
 def have_callgrind() -> bool:

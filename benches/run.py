@@ -240,7 +240,7 @@ def against_ns3(programs: Programs, bench: Bench) -> Iterator[Row]:
     events = mine.output["events"] / mine.output["packet_hops"]
     yield row("events a packet-hop", "1", events, peer.output["events"] / peer.output["packet_hops"])
     memory = megabytes(mine.rss_kib)
-    peer_memory = megabytes(peer.output["rss_kib"]) if bench.size == bench.peer_size else None
+    peer_memory = megabytes(peer.rss_kib) if bench.size == bench.peer_size else None
     target = Target(bench.htsim_mb, met=memory <= bench.htsim_mb)
     yield row("peak memory", "MB", memory, peer_memory, target)
 

@@ -88,7 +88,8 @@ def compile_driver(kind: str, flags: list[str], libraries: list[str]) -> Path:
     compiler = os.environ.get("CXX", "g++")
     if shutil.which(compiler) is None:
         raise UnavailableError(f"the driver program needs the C++ compiler {compiler}")
-    text = DRIVER.read_bytes() + " ".join([compiler, *flags, *libraries]).encode()
+    sources = sorted([DRIVER, *DRIVER.parent.glob("*.h")])
+    text = b"".join(source.read_bytes() for source in sources) + " ".join([compiler, *flags, *libraries]).encode()
     driver = CACHE / f"driver-{kind}-{hashlib.sha256(text).hexdigest()[:12]}"
     if not driver.exists():
         CACHE.mkdir(parents=True, exist_ok=True)

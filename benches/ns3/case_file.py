@@ -47,8 +47,7 @@ def write(scenario: Scenario, model: Model = DIFFERENTIAL) -> str:
     lines.append(f"nodes {len(hosts)} {len(switches)}")
     for a, b, spec in links:
         lines.append(f"link {number[a]} {number[b]} {spec['rate']} {spec['delay']}")
-    for fault in scenario["faults"]:
-        lines.append(loss(fault, number))
+    lines += [loss(fault, number) for fault in scenario["faults"]]
     (job,) = scenario["jobs"]
     for flow in job["work"]["flows"]:
         nodes = " ".join(str(number[name]) for name in path(flow["from"], flow["to"]))

@@ -8,6 +8,10 @@
 // Usage: driver CASE-FILE. The format of the file is documented in case_file.py, which writes it.
 // Times are picoseconds, sizes bytes, rates bits per second.
 
+#include "case.h"
+#include "path_routing.h"
+#include "rfc_controls.h"
+
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"
@@ -17,361 +21,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <iostream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-using namespace ns3;
 
 namespace
 {
 
 constexpr uint16_t PORT = 5000;
-constexpr uint32_t FIRST_ADDRESS = 0x0a000001; // 10.0.0.1, the address of node 0
-
-struct Link
-{
-    uint32_t a;
-    uint32_t b;
-    uint64_t rate;
-    int64_t delay;
-};
-
-struct Loss
-{
-    int64_t start;
-    uint32_t a;
-    uint32_t b;
-    double probability;
-};
-
-struct Flow
-{
-    int64_t start;
-    uint64_t bytes;
-    std::vector<uint32_t> path; // nodes, both hosts included
-    int64_t connected = -1;
-    int64_t finished = -1;
-    uint64_t received = 0;
-    uint64_t segments = 0; // data segments sent, retransmissions included
-};
-
-struct Case
-{
-    std::map<std::string, std::string> settings;
-    uint32_t hosts = 0;    // nodes 0 .. hosts-1
-    uint32_t switches = 0; // the nodes after them
-    std::vector<Link> links;
-    std::vector<Loss> losses;
-    std::vector<Flow> flows;
-
-    std::string Text(const std::string& key) const
-    {
-        auto it = settings.find(key);
-        NS_ABORT_MSG_IF(it == settings.end(), "the case does not set " << key);
-        return it->second;
-    }
-
-    int64_t Number(const std::string& key) const
-    {
-        return std::stoll(Text(key));
-    }
-
-    bool Flag(const std::string& key) const
-    {
-        return Number(key) != 0;
-    }
-};
-
-Case
-ReadCase(const char* name)
-{
-    std::ifstream file(name);
-    NS_ABORT_MSG_IF(!file, "cannot read " << name);
-    Case c;
-    std::string line;
-    while (std::getline(file, line))
-    {
-        std::istringstream words(line);
-        std::string kind;
-        words >> kind;
-        if (kind == "set")
-        {
-            std::string key;
-            std::string value;
-            words >> key >> value;
-            c.settings[key] = value;
-        }
-        else if (kind == "nodes")
-        {
-            words >> c.hosts >> c.switches;
-        }
-        else if (kind == "link")
-        {
-            Link l;
-            words >> l.a >> l.b >> l.rate >> l.delay;
-            c.links.push_back(l);
-        }
-        else if (kind == "loss")
-        {
-            Loss l;
-            words >> l.start >> l.a >> l.b >> l.probability;
-            c.losses.push_back(l);
-        }
-        else if (kind == "flow")
-        {
-            Flow f;
-            words >> f.start >> f.bytes;
-            uint32_t node;
-            while (words >> node)
-            {
-                f.path.push_back(node);
-            }
-            NS_ABORT_MSG_IF(f.path.size() < 2, "a flow without a path");
-            c.flows.push_back(f);
-        }
-    }
-    return c;
-}
-
-Ipv4Address
-AddressOf(uint32_t node)
-{
-    return Ipv4Address(FIRST_ADDRESS + node);
-}
-
-uint32_t
-NodeOf(Ipv4Address address)
-{
-    return address.Get() - FIRST_ADDRESS;
-}
-
-/// Routes by (source host, destination host), one look-up a packet: ns-3's own routing has neither
-/// a path a flow nor a table that stays fast with a thousand hosts.
-class PathRouting : public Ipv4RoutingProtocol
-{
-  public:
-    static TypeId GetTypeId()
-    {
-        static TypeId tid =
-            TypeId("PathRouting").SetParent<Ipv4RoutingProtocol>().AddConstructor<PathRouting>();
-        return tid;
-    }
-
-    void SetSelf(uint32_t node)
-    {
-        m_self = node;
-    }
-
-    void Add(uint32_t from, uint32_t to, Ptr<NetDevice> device)
-    {
-        auto route = Create<Ipv4Route>();
-        route->SetSource(AddressOf(from));
-        route->SetDestination(AddressOf(to));
-        route->SetGateway(AddressOf(to)); // a point-to-point device resolves no address
-        route->SetOutputDevice(device);
-        m_routes[Key(from, to)] = route;
-    }
-
-    Ptr<Ipv4Route> RouteOutput(Ptr<Packet>,
-                               const Ipv4Header& header,
-                               Ptr<NetDevice>,
-                               Socket::SocketErrno& error) override
-    {
-        auto it = m_routes.find(Key(m_self, NodeOf(header.GetDestination())));
-        NS_ABORT_MSG_IF(it == m_routes.end(), "no route out of node " << m_self);
-        error = Socket::ERROR_NOTERROR;
-        return it->second;
-    }
-
-#ifdef NS3_CALLBACKS_BY_REFERENCE
-    bool RouteInput(Ptr<const Packet> packet,
-                    const Ipv4Header& header,
-                    Ptr<const NetDevice> device,
-                    const UnicastForwardCallback& forward,
-                    const MulticastForwardCallback&,
-                    const LocalDeliverCallback& deliver,
-                    const ErrorCallback&) override
-#else
-    bool RouteInput(Ptr<const Packet> packet,
-                    const Ipv4Header& header,
-                    Ptr<const NetDevice> device,
-                    UnicastForwardCallback forward,
-                    MulticastForwardCallback,
-                    LocalDeliverCallback deliver,
-                    ErrorCallback) override
-#endif
-    {
-        uint32_t to = NodeOf(header.GetDestination());
-        if (to == m_self)
-        {
-            deliver(packet, header, m_ipv4->GetInterfaceForDevice(device));
-            return true;
-        }
-        auto it = m_routes.find(Key(NodeOf(header.GetSource()), to));
-        NS_ABORT_MSG_IF(it == m_routes.end(), "no route through node " << m_self);
-        forward(it->second, packet, header);
-        return true;
-    }
-
-    void NotifyInterfaceUp(uint32_t) override
-    {
-    }
-
-    void NotifyInterfaceDown(uint32_t) override
-    {
-    }
-
-    void NotifyAddAddress(uint32_t, Ipv4InterfaceAddress) override
-    {
-    }
-
-    void NotifyRemoveAddress(uint32_t, Ipv4InterfaceAddress) override
-    {
-    }
-
-    void SetIpv4(Ptr<Ipv4> ipv4) override
-    {
-        m_ipv4 = ipv4;
-    }
-
-    void PrintRoutingTable(Ptr<OutputStreamWrapper>, Time::Unit) const override
-    {
-    }
-
-  private:
-    static uint64_t Key(uint32_t from, uint32_t to)
-    {
-        return (uint64_t(from) << 32) | to;
-    }
-
-    uint32_t m_self = 0;
-    Ptr<Ipv4> m_ipv4;
-    std::unordered_map<uint64_t, Ptr<Ipv4Route>> m_routes;
-};
-
-class PathRoutingHelper : public Ipv4RoutingHelper
-{
-  public:
-    PathRoutingHelper* Copy() const override
-    {
-        return new PathRoutingHelper(*this);
-    }
-
-    Ptr<Ipv4RoutingProtocol> Create(Ptr<Node> node) const override
-    {
-        auto routing = CreateObject<PathRouting>();
-        routing->SetSelf(node->GetId());
-        return routing;
-    }
-};
-
-/// Data sent and not cumulatively acknowledged, at most the window: what RFC 5681 (equation 4), RFC 6675
-/// (step 4.2) and RFC 9438 (section 4.6) take for the reduction after loss. ns-3 takes what is left of it
-/// without the segments thought lost or known to have arrived (Reno), or the window (CUBIC).
-uint32_t
-FlightSize(Ptr<const TcpSocketState> state)
-{
-    uint32_t flight = state->m_highTxMark.Get() - state->m_lastAckedSeq;
-    return std::min(flight, state->m_cWnd.Get());
-}
-
-uint32_t
-AtLeastTwoSegments(Ptr<const TcpSocketState> state, uint32_t window)
-{
-    return std::max(window, 2 * state->m_segmentSize);
-}
-
-class TcpRenoRfc5681 : public TcpNewReno
-{
-  public:
-    static TypeId GetTypeId()
-    {
-        static TypeId tid =
-            TypeId("TcpRenoRfc5681").SetParent<TcpNewReno>().AddConstructor<TcpRenoRfc5681>();
-        return tid;
-    }
-
-    uint32_t GetSsThresh(Ptr<const TcpSocketState> state, uint32_t) override
-    {
-        return AtLeastTwoSegments(state, FlightSize(state) / 2);
-    }
-
-    Ptr<TcpCongestionOps> Fork() override
-    {
-        return CopyObject<TcpRenoRfc5681>(this);
-    }
-};
-
-class TcpCubicRfc9438 : public TcpCubic
-{
-  public:
-    static TypeId GetTypeId()
-    {
-        static TypeId tid =
-            TypeId("TcpCubicRfc9438").SetParent<TcpCubic>().AddConstructor<TcpCubicRfc9438>();
-        return tid;
-    }
-
-    uint32_t GetSsThresh(Ptr<const TcpSocketState> state, uint32_t inFlight) override
-    {
-        TcpCubic::GetSsThresh(state, inFlight); // remembers the window and ends the epoch
-        return AtLeastTwoSegments(state, FlightSize(state) / 10 * 7);
-    }
-
-    Ptr<TcpCongestionOps> Fork() override
-    {
-        return CopyObject<TcpCubicRfc9438>(this);
-    }
-};
-
-/// A loss halves the window (RFC 8257, section 3.4), and no reduction goes below two segments. Without the
-/// second, ns-3's window can fall below one segment, and the flow stands still until the retransmission
-/// timer.
-class TcpDctcpRfc8257 : public TcpDctcp
-{
-  public:
-    static TypeId GetTypeId()
-    {
-        static TypeId tid =
-            TypeId("TcpDctcpRfc8257").SetParent<TcpDctcp>().AddConstructor<TcpDctcpRfc8257>();
-        return tid;
-    }
-
-    uint32_t GetSsThresh(Ptr<const TcpSocketState> state, uint32_t inFlight) override
-    {
-        uint32_t marked = TcpDctcp::GetSsThresh(state, inFlight);
-        uint32_t threshold = m_loss ? FlightSize(state) / 2 : marked;
-        m_loss = false;
-        return AtLeastTwoSegments(state, threshold);
-    }
-
-    // Called before GetSsThresh when fast recovery begins, after it on a timeout.
-    void CongestionStateSet(Ptr<TcpSocketState> state, TcpSocketState::TcpCongState_t next) override
-    {
-        m_loss = next == TcpSocketState::CA_RECOVERY;
-        if (next == TcpSocketState::CA_LOSS && state->m_congState != TcpSocketState::CA_LOSS)
-        {
-            state->m_ssThresh = AtLeastTwoSegments(state, FlightSize(state) / 2);
-        }
-    }
-
-    Ptr<TcpCongestionOps> Fork() override
-    {
-        return CopyObject<TcpDctcpRfc8257>(this);
-    }
-
-  private:
-    bool m_loss = false;
-};
-
-NS_OBJECT_ENSURE_REGISTERED(TcpRenoRfc5681);
-NS_OBJECT_ENSURE_REGISTERED(TcpCubicRfc9438);
-NS_OBJECT_ENSURE_REGISTERED(TcpDctcpRfc8257);
 
 /// The case as ns-3 objects, and what is counted while it runs.
 class Run
@@ -410,7 +69,6 @@ class Run
         Simulator::Run();
         getrusage(RUSAGE_SELF, &after);
         m_cpu = Seconds(after) - Seconds(before);
-        m_rss = after.ru_maxrss;
     }
 
     void Print() const
@@ -426,7 +84,7 @@ class Run
         std::cout << "{\"packet_hops\": " << m_hops << ", \"events\": " << Simulator::GetEventCount()
                   << ", \"sim_ps\": " << Simulator::Now().GetPicoSeconds() << ", \"drops\": " << drops
                   << ", \"losses\": " << m_losses << ", \"marks\": " << marks << ", \"cpu_s\": " << m_cpu
-                  << ", \"rss_kib\": " << m_rss << ", \"flows\": [";
+                  << ", \"flows\": [";
         const char* separator = "";
         for (const auto& flow : m_case.flows)
         {
@@ -704,7 +362,6 @@ class Run
     uint64_t m_losses = 0;
     size_t m_done = 0;
     double m_cpu = 0;
-    int64_t m_rss = 0;
 };
 
 } // namespace
