@@ -90,8 +90,7 @@ pub fn run(
     let mut sim = build(scenario)?;
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
-    let captured = sim.captured().to_vec();
-    let mut writer = Writer::new(&mut sim, &folder, &captured)?;
+    let mut writer = Writer::new(&mut sim, &folder)?;
     let total = sim.progress().jobs_left;
     let mut failed = None;
     let end = drive(&mut sim, scenario.until, total, progress, |sim| {

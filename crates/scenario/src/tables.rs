@@ -13,23 +13,28 @@ use units::Time;
 /// The tables of a run that is under way.
 pub(crate) struct Writer {
     tables: Tables,
+    /// By the port that was named.
     captures: BTreeMap<PortId, Capture>,
+    /// The port of the other direction, for each of them.
+    reverse: BTreeMap<PortId, PortId>,
     hosts: Vec<String>,
     jobs: Vec<String>,
     ports: BTreeMap<PortId, String>,
 }
 
 impl Writer {
-    pub(crate) fn new(sim: &mut Sim, folder: &RunFolder, capture: &[PortId]) -> Result<Writer, Error> {
+    pub(crate) fn new(sim: &mut Sim, folder: &RunFolder) -> Result<Writer, Error> {
         let graph = sim.graph().clone();
         let ports: BTreeMap<PortId, String> = names::ports(&graph, sim.network()).into_iter().collect();
-        let mut captures = BTreeMap::new();
-        for port in capture {
-            captures.insert(*port, folder.capture(&ports[port])?);
+        let (mut captures, mut reverse) = (BTreeMap::new(), BTreeMap::new());
+        for port in sim.captures().to_vec() {
+            captures.insert(port, folder.capture(&ports[&port])?);
+            reverse.insert(sim.network().reverse(port), port);
         }
         Ok(Writer {
             tables: folder.tables(),
             captures,
+            reverse,
             hosts: graph.names().take(graph.hosts()).map(str::to_owned).collect(),
             jobs: sim.job_records().into_iter().map(|job| job.name).collect(),
             ports,
@@ -111,11 +116,16 @@ impl Writer {
 
     fn packets(&mut self, now: Time, packets: &[PacketSeen]) -> Result<(), Error> {
         for seen in packets {
-            let Some(capture) = self.captures.get_mut(&seen.port) else { continue };
             let name = &self.ports[&seen.port];
             let dropped =
                 seen.discard.map(|(reason, queue)| format!("{} at {name}, queue {queue} B", reason.name()));
-            push(capture, seen, dropped.as_deref());
+            if let Some(capture) = self.captures.get_mut(&seen.port) {
+                push(capture, seen, Direction::Out, dropped.as_deref());
+            }
+            if let Some(named) = self.reverse.get(&seen.port) {
+                let capture = self.captures.get_mut(named).expect("a capture for each named port");
+                push(capture, seen, Direction::In, dropped.as_deref());
+            }
         }
         // A packet is shown when it enters the queue, with the time at which it will leave: what
         // comes later can still leave a port before it, but never before now.
@@ -232,7 +242,7 @@ fn present(time: Time) -> Option<u64> {
 /// Scale of the windows that captures show (RFC 7323): what the lab's TCP would have to offer for its largest.
 const WINDOW_SHIFT: u8 = 14;
 
-fn push(capture: &mut Capture, seen: &PacketSeen, dropped: Option<&str>) {
+fn push(capture: &mut Capture, seen: &PacketSeen, direction: Direction, dropped: Option<&str>) {
     let endpoint = |addr: process::Addr| Endpoint { host: addr.host.0, port: addr.port };
     let sack: Vec<(u32, u32)> = match &seen.transport {
         Transport::Tcp { sacks, .. } => sacks.iter().map(|block| (block.start, block.end)).collect(),
@@ -266,7 +276,7 @@ fn push(capture: &mut Capture, seen: &PacketSeen, dropped: Option<&str>) {
     };
     capture.push(&capture::Packet {
         time: seen.time,
-        direction: Direction::Out,
+        direction,
         from: endpoint(seen.from),
         to: endpoint(seen.to),
         class: seen.class,

@@ -37,6 +37,7 @@ pub struct Sim {
     pub(crate) dirty: Vec<u32>,
     pub(crate) controls: Vec<Control>,
     pub(crate) sampler: Sampler,
+    pub(crate) captures: Vec<PortId>,
     pub(crate) records: Records,
     pub(crate) next_flow: u32,
     pub(crate) flows_done: u64,

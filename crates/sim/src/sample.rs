@@ -31,15 +31,21 @@ impl Sim {
         self.schedule_sample();
     }
 
-    /// Captures the packets that leave by `port`, and those discarded there. To be called before the run.
+    /// Captures the packets that cross the link of `port`, both ways, and those discarded at its two ports.
+    /// To be called before the run.
     pub fn capture(&mut self, port: PortId) {
-        self.net.fabric.capture(port);
-        self.net.outside.captured.push(port);
+        for port in [port, self.net.fabric.reverse(port)] {
+            if !self.net.outside.captured.contains(&port) {
+                self.net.fabric.capture(port);
+                self.net.outside.captured.push(port);
+            }
+        }
+        self.captures.push(port);
     }
 
-    /// Ports that are captured.
-    pub fn captured(&self) -> &[PortId] {
-        &self.net.outside.captured
+    /// Ports whose links are captured.
+    pub fn captures(&self) -> &[PortId] {
+        &self.captures
     }
 
     pub(crate) fn take_samples(&mut self) {

@@ -71,6 +71,7 @@ impl Sim {
             dirty: Vec::new(),
             controls: Vec::new(),
             sampler: Default::default(),
+            captures: Vec::new(),
             records: Records::default(),
             next_flow: 0,
             flows_done: 0,
