@@ -67,7 +67,7 @@ class Source:
     def from_model(scenario: Scenario, folder: Path) -> Source:
         """A scenario made in Python."""
         data = scenario.model_dump(by_alias=True, exclude_none=True)
-        text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+        text = yaml.safe_dump(data, sort_keys=False)
         return Source(Node.of(data), folder, text)
 
     def choices(self) -> list[str]:

@@ -68,9 +68,7 @@ PLAIN = st.recursive(
 
 @given(PLAIN)
 def test_what_is_written_reads_back(value: object) -> None:
-    text = yaml.safe_dump(value, allow_unicode=True)
-    # PyYAML writes 1e+20 without a point only as text in quotes; both sides agree on everything it writes.
-    assert read_text(text).plain() == value
+    assert read_text(yaml.safe_dump(value)).plain() == value
 
 
 @given(st.text(max_size=200))
