@@ -17,7 +17,10 @@ def merged(base: Any, over: Any) -> object:
 
 
 def test_mappings_merge_and_the_rest_replaces() -> None:
-    assert merged({"a": {"b": 1, "c": [1, 2]}, "d": 4}, {"a": {"c": [3]}}) == {"a": {"b": 1, "c": [3]}, "d": 4}
+    assert merged({"a": {"b": 1, "c": [1, 2]}, "d": 4}, {"a": {"c": [3]}}) == {
+        "a": {"b": 1, "c": [3]},
+        "d": 4,
+    }
 
 
 def test_another_kind_replaces_the_whole() -> None:

@@ -214,9 +214,9 @@ def test_tables_that_are_missing(tmp_path: Path) -> None:
 
 
 def test_the_core_refuses_what_is_no_scenario() -> None:
-    with pytest.raises(_core.ScenarioProblem):
+    with pytest.raises(_core.SpecError):
         _core.check("{}")
-    with pytest.raises(_core.ScenarioProblem):
+    with pytest.raises(_core.SpecError):
         _core.expand('{"kind": "ring"}')
 
 

@@ -52,6 +52,6 @@ fn format_rate(bps: u64) -> String {
 
 /// Bytes to text, exactly.
 #[pyfunction]
-fn format_bytes(bytes: u64) -> String {
-    Bytes::new(bytes).to_string()
+fn format_bytes(size: u64) -> String {
+    Bytes::new(size).to_string()
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 create_exception!(_core, RunError, PyException, "A run that began and failed.");
-create_exception!(_core, ScenarioProblem, PyValueError, "A scenario that can't run: path, message.");
+create_exception!(_core, SpecError, PyValueError, "A scenario that can't run: path, message.");
 
 /// Time between two calls into Python.
 const TELL_EVERY: Duration = Duration::from_millis(100);
@@ -20,7 +20,7 @@ const TELL_EVERY: Duration = Duration::from_millis(100);
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", module.py().get_type::<RunError>())?;
-    module.add("ScenarioProblem", module.py().get_type::<ScenarioProblem>())?;
+    module.add("SpecError", module.py().get_type::<SpecError>())?;
     module.add_function(wrap_pyfunction!(expand, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
@@ -28,7 +28,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 fn refused(problem: Problem) -> PyErr {
-    ScenarioProblem::new_err((problem.path, problem.message))
+    SpecError::new_err((problem.path, problem.message))
 }
 
 fn json(value: &impl serde::Serialize) -> PyResult<String> {

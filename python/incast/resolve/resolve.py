@@ -80,7 +80,7 @@ def _topology(scenario: Scenario, folder: Path, findings: Findings) -> tuple[dic
         try:
             cluster = expand(topology)
             check(cluster, own)
-        except _core.ScenarioProblem as problem:
+        except _core.SpecError as problem:
             own.add(("topology",), problem.args[1])
     findings.extend(own.problems)
     if own.problems:
@@ -151,7 +151,7 @@ def _check_by_core(spec: dict[str, Any], findings: Findings) -> None:
     """The core's own rules; what it refuses is said where the field is, as near as names allow."""
     try:
         _core.check(json.dumps(spec))
-    except _core.ScenarioProblem as problem:
+    except _core.SpecError as problem:
         path, message = problem.args
         findings.add(_loc(path), message)
         findings.stop_if_any()
