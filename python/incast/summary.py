@@ -121,8 +121,10 @@ def _ports(folder: Path) -> dict[str, Any]:
     ports = scan(folder, "ports").collect()
     switches = ports.filter(pl.col("kind") == "switch")
     longest = switches.sort("queue_max_bytes", "port", descending=[True, False]).head(1)
+    # Damaged packets are counted on the way in too, but the link lost them, not a switch.
+    inbound = int(ports["in_discards"].sum()) - int(ports["corrupted"].sum())
     return {
-        "drops": int(ports["out_discards"].sum()),
+        "drops": int(ports["out_discards"].sum()) + inbound,
         "marks": int(ports["marks"].sum()),
         "lost": int(ports["lost"].sum()) + int(ports["corrupted"].sum()),
         "queue_max_bytes": int(longest["queue_max_bytes"].sum()),
