@@ -1,19 +1,19 @@
 //! The loop: the next event, what it does, what that makes processes say.
 
-use crate::body::DATAGRAM;
+use crate::body::{Body, DATAGRAM};
 use crate::context::View;
 use crate::datagram::Pair;
 use crate::fault::Change;
 use crate::flow::Flow;
 use crate::job::{Job, Slot};
-use crate::key::{Kind, split};
+use crate::key::{Kind, index_of, split};
 use crate::net::Net;
 use crate::records::{DatagramRecord, JobRecord, Records};
 use crate::sample::Sampler;
 use crate::slab::Slab;
 use crate::timer::Timers;
 use crate::work::Work;
-use fabric::{Fabric, Graph, NodeId, PortId};
+use fabric::{Fabric, Graph, NodeId, Packet, PortId};
 use process::Event;
 use std::collections::{BTreeMap, VecDeque};
 use units::Time;
@@ -35,6 +35,8 @@ pub struct Sim {
     pub(crate) inbox: VecDeque<(u32, Event)>,
     /// Endpoints that a process has touched and that may have something to send.
     pub(crate) dirty: Vec<u32>,
+    /// Takes turns with `dirty`.
+    pub(crate) spare: Vec<u32>,
     pub(crate) controls: Vec<Control>,
     pub(crate) sampler: Sampler,
     pub(crate) captures: Vec<PortId>,
@@ -112,15 +114,9 @@ impl Sim {
         self.net.now = entry.time;
         self.events += 1;
         self.fingerprint = fold(self.fingerprint, entry.time, entry.key());
-        let (kind, index) = split(entry.key());
-        match kind {
-            Kind::Arrive => self.on_arrive(PortId(index)),
-            Kind::Transmit => self.net.fabric.transmit(entry.time, PortId(index), &mut self.net.outside),
-            Kind::Endpoint => self.on_endpoint(index),
-            Kind::Nic => self.on_nic(index),
-            Kind::Timer => self.on_timer(index),
-            Kind::Work => self.on_work(index),
-            Kind::Control => self.on_control(index),
+        match index_of(entry.key(), Kind::Arrive) {
+            Some(port) => self.on_arrive(PortId(port)),
+            None => self.on_other(entry.key()),
         }
         if !(self.inbox.is_empty() && self.dirty.is_empty()) {
             self.converse();
@@ -136,15 +132,36 @@ impl Sim {
         if only_background { Pause::Running } else { Pause::Finished }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_arrive(&mut self, port: PortId) {
         self.hops += 1;
         if let Some(packet) = self.net.fabric.arrive(self.net.now, port, &mut self.net.outside) {
-            if packet.body.to == DATAGRAM {
-                self.on_datagram(&packet);
-            } else {
-                self.on_segment(&packet);
-            }
+            self.on_packet(packet);
+        }
+    }
+
+    /// A packet has come to its host.
+    #[inline(never)]
+    fn on_packet(&mut self, packet: Packet<Body>) {
+        if packet.body.to == DATAGRAM {
+            self.on_datagram(&packet);
+        } else {
+            self.on_segment(&packet);
+        }
+    }
+
+    /// Apart, so that the loop over arrivals stays small.
+    #[inline(never)]
+    fn on_other(&mut self, key: u32) {
+        let (kind, index) = split(key);
+        match kind {
+            Kind::Arrive => unreachable!("the loop sees to arrivals"),
+            Kind::Transmit => self.net.fabric.transmit(self.net.now, PortId(index), &mut self.net.outside),
+            Kind::Endpoint => self.on_endpoint(index),
+            Kind::Nic => self.on_nic(index),
+            Kind::Timer => self.on_timer(index),
+            Kind::Work => self.on_work(index),
+            Kind::Control => self.on_control(index),
         }
     }
 
@@ -181,7 +198,7 @@ impl Sim {
     /// Lets processes handle their events, and their streams send, until nobody has anything left to say.
     #[cold]
     fn converse(&mut self) {
-        let mut dirty = Vec::new();
+        let mut dirty = std::mem::take(&mut self.spare);
         loop {
             while let Some((process, event)) = self.inbox.pop_front() {
                 let Some(mut state) = self.processes[process as usize].process.take() else { continue };
@@ -189,6 +206,7 @@ impl Sim {
                 self.processes[process as usize].process = Some(state);
             }
             if self.dirty.is_empty() {
+                self.spare = dirty;
                 return;
             }
             std::mem::swap(&mut dirty, &mut self.dirty);
@@ -206,7 +224,7 @@ impl Sim {
         let job = &mut self.jobs[slot.job as usize];
         job.unfinished -= 1;
         if job.unfinished == 0 {
-            job.end = Some(self.net.now);
+            job.end = (!job.background).then_some(self.net.now);
             self.jobs_left -= usize::from(!job.background);
         }
     }
