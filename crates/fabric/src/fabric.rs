@@ -74,24 +74,26 @@ impl<B: Copy + Default> Fabric<B> {
     }
 
     /// A packet reaches the far end of `id` at `now`: it goes on to its next queue, or is returned at its host.
-    #[inline]
+    #[inline(always)]
     pub fn arrive<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) -> Option<Packet<B>> {
         let port = &mut self.ports[id.index()];
-        if port.wire.front().is_none_or(|front| front.arrive != now) {
-            return None; // The link has changed since this was scheduled.
-        }
+        let mut packet = match port.wire.front() {
+            Some(front) if front.arrive == now => front.packet,
+            _ => return None, // The link has changed since this was scheduled.
+        };
         if port.waiting == port.wire.head() {
             port.start_due(now);
         }
-        let mut packet = port.wire.pop()?.packet;
+        port.wire.advance();
         if let Some(next) = port.wire.front() {
             driver.schedule(next.arrive, PortEvent::Arrive(id));
         }
-        if port.is(flag::FAULTY | flag::TO_HOST) {
-            if port.is(flag::FAULTY) && self.hit_by_fault(now, id, &packet, driver) {
+        let flags = port.flags;
+        if flags & (flag::FAULTY | flag::TO_HOST) != 0 {
+            if flags & flag::FAULTY != 0 && self.hit_by_fault(now, id, packet, driver) {
                 return None;
             }
-            if self.ports[id.index()].is(flag::TO_HOST) {
+            if flags & flag::TO_HOST != 0 {
                 return Some(packet);
             }
         }
@@ -118,12 +120,12 @@ impl<B: Copy + Default> Fabric<B> {
         &mut self,
         now: Time,
         id: PortId,
-        packet: &Packet<B>,
+        packet: Packet<B>,
         reason: Discard,
         driver: &mut D,
     ) {
         self.ports[id.index()].discard(reason);
-        driver.discard(now, id, packet, reason);
+        driver.discard(now, id, &packet, reason);
     }
 
     /// All ports of the topology's links; a host's loopback is not among them.

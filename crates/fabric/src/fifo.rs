@@ -44,11 +44,11 @@ impl<B: Copy + Default> Fabric<B> {
         port.start_due(now);
         let packets = port.waiting_packets();
         if port.waiting_bytes + bytes > port.limit_bytes || packets >= port.limit_packets {
-            return self.discard(now, id, &packet, Discard::Tail, driver);
+            return self.discard(now, id, packet, Discard::Tail, driver);
         }
         if port.waiting_bytes > port.mark_bytes || packets > port.mark_packets {
             if packet.ecn == Ecn::NotEct {
-                return self.discard(now, id, &packet, Discard::Early, driver);
+                return self.discard(now, id, packet, Discard::Early, driver);
             }
             packet.ecn = Ecn::Ce;
             port.cold.marks += 1;
@@ -80,7 +80,7 @@ impl<B: Copy + Default> Fabric<B> {
             return self.go_around(now, ingress, id, packet, driver);
         }
         if u32::from(packet.bytes) > port.cold.mtu {
-            return self.discard(now, id, &packet, Discard::Mtu, driver);
+            return self.discard(now, id, packet, Discard::Mtu, driver);
         }
         if port.is(flag::SCHEDULED) {
             return self.enqueue_scheduled(now, ingress, id, packet, driver);
@@ -97,7 +97,7 @@ impl<B: Copy + Default> Fabric<B> {
                     packet.ecn = Ecn::Ce;
                     port.cold.marks += 1;
                 }
-                Verdict::Drop => return self.discard(now, id, &packet, Discard::Early, driver),
+                Verdict::Drop => return self.discard(now, id, packet, Discard::Early, driver),
             }
         }
         let port = &mut self.ports[id.index()];
@@ -126,7 +126,7 @@ impl<B: Copy + Default> Fabric<B> {
         let to = if self.is_host(peer) { peer } else { self.routing.destination(packet.route) };
         let Some(route) = self.routing.route(owner, to, packet.hash) else {
             let port = if ingress == PortId::NONE { id } else { self.reverse(ingress) };
-            return self.discard(now, port, &packet, Discard::NoRoute, driver);
+            return self.discard(now, port, packet, Discard::NoRoute, driver);
         };
         let (next, route) = self.routing.next(route);
         packet.route = route;

@@ -72,12 +72,16 @@ impl<T: Copy + Default> Ring<T> {
 
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<T> {
-        if self.is_empty() {
-            return None;
-        }
-        let entry = self.slots[self.slot(self.head)];
-        self.head = self.head.wrapping_add(1);
+        let entry = *self.front()?;
+        self.advance();
         Some(entry)
+    }
+
+    /// Takes the first entry off, which must be there.
+    #[inline]
+    pub(crate) fn advance(&mut self) {
+        debug_assert!(!self.is_empty());
+        self.head = self.head.wrapping_add(1);
     }
 
     #[cold]

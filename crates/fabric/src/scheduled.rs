@@ -125,14 +125,14 @@ impl<B: Copy + Default> Fabric<B> {
         let queue = &mut classes.queues[index];
         let bytes = u64::from(packet.bytes);
         if busy && (all_bytes + bytes > limit_bytes || all_packets >= limit_packets) {
-            return self.discard(now, id, &packet, Discard::Tail, driver);
+            return self.discard(now, id, packet, Discard::Tail, driver);
         }
         if queue.packets == 0 {
             queue.discipline.idle(now);
         }
         let verdict = queue.discipline.admit(now, queue.bytes, queue.packets, packet.ecn != Ecn::NotEct);
         if verdict == Verdict::Drop {
-            return self.discard(now, id, &packet, Discard::Early, driver);
+            return self.discard(now, id, packet, Discard::Early, driver);
         }
         if let Some(pool) = classes.pool {
             let pool = &mut self.pools[pool as usize];
@@ -140,7 +140,7 @@ impl<B: Copy + Default> Fabric<B> {
             if let Err(reason) = pool.take(queue.held, cells) {
                 let blamed = reason == Discard::Pool && ingress != PortId::NONE;
                 let port = if blamed { self.reverse(ingress) } else { id };
-                return self.discard(now, port, &packet, reason, driver);
+                return self.discard(now, port, packet, reason, driver);
             }
             queue.held += cells;
         }

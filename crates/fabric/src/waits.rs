@@ -38,7 +38,9 @@ impl Waits {
             Some(count) => *count = count.saturating_add(1),
             None => self.extend(bucket),
         }
-        self.longest = self.longest.max(wait);
+        if wait > self.longest {
+            self.longest = wait;
+        }
     }
 
     #[cold]

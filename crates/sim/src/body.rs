@@ -16,11 +16,30 @@ pub(crate) struct Body {
 /// The `to` of a datagram: all about it is in its [`Extra`].
 pub(crate) const DATAGRAM: u32 = u32::MAX;
 
+/// The SACK blocks that fit a segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sacks {
+    blocks: [SackBlock; 4],
+    count: u8,
+}
+
+impl Sacks {
+    pub(crate) fn new(blocks: &[SackBlock]) -> Sacks {
+        let mut kept = [SackBlock::default(); 4];
+        kept[..blocks.len()].copy_from_slice(blocks);
+        Sacks { blocks: kept, count: blocks.len() as u8 }
+    }
+
+    pub(crate) fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
 /// What few packets carry.
 #[derive(Clone, Debug)]
 pub(crate) enum Extra {
     /// SACK blocks of a segment.
-    Sack(Vec<SackBlock>),
+    Sack(Sacks),
     /// A datagram.
     Datagram { from: Addr, to: Addr, data: Payload, pair: u32 },
 }

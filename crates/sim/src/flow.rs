@@ -1,6 +1,6 @@
 //! Streams as the simulator keeps them: two endpoints, who opened them, what is on its way.
 
-use crate::body::Body;
+use crate::body::{Body, Sacks};
 use crate::endpoint::{Endpoint, Stage, endpoint};
 use crate::records::{FlowRecord, Outcome};
 use crate::run::Sim;
@@ -136,7 +136,7 @@ impl Sim {
     }
 
     /// A segment has come to its host.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_segment(&mut self, packet: &Packet<Body>) {
         let id = packet.body.to;
         let Some(flow) = self.flows.get_mut(id >> 1) else { return };
@@ -156,10 +156,10 @@ impl Sim {
     #[cold]
     fn on_rare_segment(&mut self, packet: &Packet<Body>) {
         let Body { header, to: id, extra } = packet.body;
-        let sacks = if extra != 0 { self.net.take_sacks(extra) } else { Vec::new() };
+        let sacks = if extra != 0 { self.net.take_sacks(extra) } else { Sacks::default() };
         if self.admit(id, &header) {
             let flow = self.flows.get_mut(id >> 1).expect("it was admitted");
-            if take(&mut flow.ends[(id & 1) as usize], self.net.now, packet, &sacks) {
+            if take(&mut flow.ends[(id & 1) as usize], self.net.now, packet, sacks.as_slice()) {
                 self.pass_on(id);
             } else {
                 self.net.pump(id, flow);
@@ -209,7 +209,7 @@ impl Sim {
             ..Header::default()
         };
         let flow = self.flows.get_mut(id >> 1).expect("the caller has looked");
-        self.net.launch(id, flow, &Transmit { header: reset, ect: false, retransmission: false });
+        self.net.launch(id, flow, Transmit { header: reset, ect: false, retransmission: false });
     }
 
     /// After an application call or a timer: passes on what the transport reports, or lets it send.
@@ -316,7 +316,7 @@ impl Sim {
 }
 
 /// Gives a segment to its transport; whether that has something to report.
-#[inline]
+#[inline(always)]
 fn take(end: &mut Endpoint, now: Time, packet: &Packet<Body>, sacks: &[SackBlock]) -> bool {
     let header = &packet.body.header;
     end.tcp.handle_segment(now, header, sacks, packet.ecn == Ecn::Ce);

@@ -28,6 +28,13 @@ pub(crate) fn key(kind: Kind, index: u32) -> u32 {
     ((kind as u32) << INDEX_BITS) | index
 }
 
+/// What `key` is about, if it is of this kind.
+#[inline]
+pub(crate) fn index_of(key: u32, kind: Kind) -> Option<u32> {
+    let index = key.wrapping_sub((kind as u32) << INDEX_BITS);
+    (index < 1 << INDEX_BITS).then_some(index)
+}
+
 #[inline]
 pub(crate) fn split(key: u32) -> (Kind, u32) {
     let kind = match key >> INDEX_BITS {

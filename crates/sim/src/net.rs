@@ -2,7 +2,7 @@
 //!
 //! Kept apart from the flows, so that a flow in hand can send without being looked up again.
 
-use crate::body::{Body, Extra};
+use crate::body::{Body, Extra, Sacks};
 use crate::endpoint::{Endpoint, Stage};
 use crate::flow::Flow;
 use crate::host::Host;
@@ -26,20 +26,19 @@ impl Net {
     /// Lets an endpoint send as much as its windows and the NIC allow. While much waits at the NIC, it
     /// takes its turn round robin with others, as Linux's byte queue limits, small queues and fair
     /// queueing have it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pump(&mut self, id: u32, flow: &mut Flow) {
         let side = (id & 1) as usize;
         if flow.ends[side].stage == Stage::Dead {
             return;
         }
-        loop {
-            let end = &mut flow.ends[side];
-            if self.is_full(end) {
+        while flow.ends[side].tcp.wants_to_send(self.now) {
+            if self.is_full(&flow.ends[side]) {
                 self.pump_full(id, flow);
                 break;
             }
-            let Some(transmit) = end.tcp.poll_transmit(self.now) else { break };
-            self.launch(id, flow, &transmit);
+            let Some(transmit) = flow.ends[side].tcp.poll_transmit(self.now) else { break };
+            self.launch(id, flow, transmit);
         }
         self.arm(id, &mut flow.ends[side]);
     }
@@ -54,7 +53,7 @@ impl Net {
     fn pump_full(&mut self, id: u32, flow: &mut Flow) {
         let side = (id & 1) as usize;
         while let Some(transmit) = flow.ends[side].tcp.poll_ack(self.now) {
-            self.launch(id, flow, &transmit);
+            self.launch(id, flow, transmit);
         }
         let end = &mut flow.ends[side];
         if end.ready || !end.tcp.wants_to_send(self.now) {
@@ -79,8 +78,8 @@ impl Net {
     }
 
     /// Puts a segment of endpoint `id` on its way.
-    #[inline]
-    pub(crate) fn launch(&mut self, id: u32, flow: &mut Flow, transmit: &Transmit) {
+    #[inline(always)]
+    pub(crate) fn launch(&mut self, id: u32, flow: &mut Flow, transmit: Transmit) {
         let end = &flow.ends[(id & 1) as usize];
         let Some((port, route)) = end.way else { return }; // No route: lost, as in a network without one.
         let header = transmit.header;
@@ -110,13 +109,13 @@ impl Net {
 
     #[cold]
     fn keep_sacks(&mut self, blocks: &[SackBlock]) -> u32 {
-        self.extras.insert(Extra::Sack(blocks.to_vec())) + 1
+        self.extras.insert(Extra::Sack(Sacks::new(blocks))) + 1
     }
 
     #[cold]
-    pub(crate) fn take_sacks(&mut self, extra: u32) -> Vec<SackBlock> {
+    pub(crate) fn take_sacks(&mut self, extra: u32) -> Sacks {
         match self.extras.remove(extra - 1) {
-            Some(Extra::Sack(blocks)) => blocks,
+            Some(Extra::Sack(sacks)) => sacks,
             other => unreachable!("a segment carries SACK blocks, not {other:?}"),
         }
     }

@@ -32,14 +32,14 @@ impl Outside {
         Outside { wheel, gone: Vec::new(), seen: Vec::new(), captured: Vec::new(), discards: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn at(&mut self, time: Time, kind: Kind, index: u32) {
         self.wheel.push(time, key(kind, index));
     }
 }
 
 impl Driver<Body> for Outside {
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, at: Time, event: PortEvent) {
         match event {
             PortEvent::Transmit(port) => self.at(at, Kind::Transmit, port.0),

@@ -19,7 +19,7 @@ impl Sim {
             }
             match end.tcp.poll_transmit(net.now) {
                 Some(transmit) => {
-                    net.launch(id, flow, &transmit);
+                    net.launch(id, flow, transmit);
                     net.hosts[host as usize].ready.push_back(id);
                 }
                 None => end.ready = false,
@@ -34,7 +34,9 @@ impl Sim {
         for seen in std::mem::take(&mut self.net.outside.seen) {
             self.show(&seen);
         }
-        for packet in std::mem::take(&mut self.net.outside.gone) {
+        // Nothing that settles discards.
+        let mut gone = std::mem::take(&mut self.net.outside.gone);
+        for packet in gone.drain(..) {
             let body = packet.body;
             if body.extra != 0 {
                 self.net.extras.remove(body.extra - 1);
@@ -46,5 +48,6 @@ impl Sim {
                 self.release(body.to >> 1);
             }
         }
+        self.net.outside.gone = gone;
     }
 }

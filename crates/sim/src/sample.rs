@@ -136,7 +136,7 @@ impl Sim {
             let Some(flow) = self.flows.get(to >> 1) else { return };
             let side = (to & 1) as usize;
             let sacks = match known {
-                Some(Extra::Sack(blocks)) => blocks.clone(),
+                Some(Extra::Sack(sacks)) => sacks.as_slice().to_vec(),
                 _ => Vec::new(),
             };
             let mss = self.net.hosts[flow.ends[1 - side].host as usize].config.tcp.mss;

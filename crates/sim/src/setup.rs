@@ -69,6 +69,7 @@ impl Sim {
             works: Default::default(),
             inbox: VecDeque::new(),
             dirty: Vec::new(),
+            spare: Vec::new(),
             controls: Vec::new(),
             sampler: Default::default(),
             captures: Vec::new(),

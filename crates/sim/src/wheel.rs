@@ -4,7 +4,7 @@
 //! order is the same whoever computes it. Nothing is removed: who schedules anew ignores the old
 //! event when it comes.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::Time;
 
@@ -12,52 +12,40 @@ const BUCKETS: u64 = 4096;
 const MASK: u64 = BUCKETS - 1;
 
 /// An event: when, and the key of what is to happen. Compares by time, then key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub time: Time,
-    key: u64,
+    key: u32,
 }
 
 impl Entry {
-    #[inline]
-    fn new(time: Time, key: u32) -> Entry {
-        Entry { time, key: u64::from(key) }
-    }
-
     /// What is to happen.
     #[inline]
     pub(crate) fn key(self) -> u32 {
-        self.key as u32
-    }
-
-    /// Its place in the order, as one number: two instructions to compare.
-    #[inline]
-    fn order(self) -> u128 {
-        (u128::from(self.time.as_ps()) << 64) | u128::from(self.key)
+        self.key
     }
 }
 
-impl Ord for Entry {
-    #[inline]
-    fn cmp(&self, other: &Entry) -> Ordering {
-        self.order().cmp(&other.order())
-    }
+/// An event within its bucket: the lower half of its time above its key, so that a comparison of
+/// integers is that of events. The upper half is the bucket's.
+type Short = u64;
+
+#[inline]
+fn shorten(time: Time, key: u32) -> Short {
+    (time.as_ps() << 32) | u64::from(key)
 }
 
-impl PartialOrd for Entry {
-    #[inline]
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
+/// The event that was [shortened](shorten); `upper` is its time but for the lower half.
+#[inline]
+fn restore(upper: u64, short: Short) -> Entry {
+    Entry { time: Time::from_ps(upper | (short >> 32)), key: short as u32 }
 }
 
-/// Up to so many events a bucket's first is found by looking at all; beyond, the bucket is sorted.
-const SHORT: usize = 8;
 /// Turns after which the width of buckets is looked at.
 const LOOK: u32 = 1024;
 /// Events a bucket for which the width is right.
-const FEW: u32 = 2;
-const MANY: u32 = 12;
+const FEW: u32 = 4;
+const MANY: u32 = 20;
 /// Least and greatest width of a bucket, as powers of two in picoseconds: 1 ns to 2 µs.
 const NARROWEST: u32 = 10;
 const WIDEST: u32 = 21;
@@ -69,14 +57,17 @@ pub(crate) struct Wheel {
     shift: u32,
     /// The bucket that is being emptied, counted from time zero.
     now: u64,
-    /// Its events; latest first when `sorted`.
-    current: Vec<Entry>,
-    sorted: bool,
-    buckets: Vec<Vec<Entry>>,
+    /// Where it begins, but for the lower half.
+    upper: u64,
+    /// Its events, latest first.
+    current: Vec<Short>,
+    buckets: Box<[Vec<Short>; BUCKETS as usize]>,
     /// A bit for each bucket that holds something.
     occupied: [u64; (BUCKETS / 64) as usize],
     /// Events more than a turn of the wheel ahead.
     far: BinaryHeap<Reverse<Entry>>,
+    /// From this bucket on, the first of them is within a turn.
+    far_due: u64,
     /// Buckets opened since the width was looked at, and the events in them.
     opened: u32,
     found: u32,
@@ -89,69 +80,61 @@ impl Wheel {
         Wheel {
             shift: width.ilog2().clamp(NARROWEST, WIDEST),
             now: 0,
+            upper: 0,
             current: Vec::new(),
-            sorted: false,
-            buckets: vec![Vec::new(); BUCKETS as usize],
+            buckets: Box::new(std::array::from_fn(|_| Vec::new())),
             occupied: [0; (BUCKETS / 64) as usize],
             far: BinaryHeap::new(),
+            far_due: u64::MAX,
             opened: 0,
             found: 0,
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, time: Time, key: u32) {
         let bucket = time.as_ps() >> self.shift;
-        let entry = Entry::new(time, key);
         if bucket.wrapping_sub(self.now + 1) < MASK {
-            self.put(bucket, entry);
+            self.put(bucket, shorten(time, key));
         } else {
-            self.push_rare(bucket, entry);
+            self.push_rare(bucket, Entry { time, key });
         }
     }
 
-    #[inline]
-    fn put(&mut self, bucket: u64, entry: Entry) {
+    #[inline(always)]
+    fn put(&mut self, bucket: u64, short: Short) {
         let slot = bucket & MASK;
-        self.buckets[slot as usize].push(entry);
+        self.buckets[slot as usize].push(short);
         self.occupied[(slot / 64) as usize] |= 1 << (slot % 64);
     }
 
+    #[cold]
     fn push_rare(&mut self, bucket: u64, entry: Entry) {
         if bucket > self.now {
             self.far.push(Reverse(entry));
-        } else if self.sorted {
-            let at = self.current.partition_point(|other| *other > entry);
-            self.current.insert(at, entry);
-        } else {
-            self.current.push(entry);
-            if self.current.len() > 4 * SHORT {
-                self.sort();
-            }
+            self.far_due = self.far_due.min(bucket - MASK);
+            return;
         }
-    }
-
-    fn sort(&mut self) {
-        self.sorted = true;
-        self.current.sort_unstable_by(|a, b| b.cmp(a));
+        if bucket < self.now {
+            // The wheel was turned on by a look at what comes next.
+            self.rebuild(self.shift, bucket);
+        }
+        let short = shorten(entry.time, entry.key);
+        let at = self.current.partition_point(|&other| other > short);
+        self.current.insert(at, short);
     }
 
     /// The earliest event.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Entry> {
-        if self.current.len() <= 1 {
-            if self.current.is_empty() && !self.turn() {
+        loop {
+            if let Some(short) = self.current.pop() {
+                return Some(restore(self.upper, short));
+            }
+            if !self.turn() {
                 return None;
             }
-            if self.current.len() == 1 {
-                return self.current.pop();
-            }
         }
-        if self.sorted {
-            return self.current.pop();
-        }
-        let first = first(&self.current);
-        Some(self.current.swap_remove(first))
     }
 
     /// The earliest event, left where it is.
@@ -159,11 +142,7 @@ impl Wheel {
         if self.current.is_empty() && !self.turn() {
             return None;
         }
-        if self.sorted {
-            self.current.last().copied()
-        } else {
-            self.current.get(first(&self.current)).copied()
-        }
+        self.current.last().map(|&short| restore(self.upper, short))
     }
 
     /// Whether no event is to come.
@@ -177,33 +156,54 @@ impl Wheel {
             self.adapt();
         }
         let Some(bucket) = self.next_occupied().or_else(|| self.first_far()) else { return false };
-        self.now = bucket;
+        self.open(bucket);
         let slot = bucket & MASK;
         std::mem::swap(&mut self.current, &mut self.buckets[slot as usize]);
         self.occupied[(slot / 64) as usize] &= !(1 << (slot % 64));
-        if self.first_far().is_some_and(|far| far < self.now + BUCKETS) {
+        if bucket >= self.far_due {
             self.fetch_far();
         }
         self.opened += 1;
         self.found += self.current.len() as u32;
-        self.sorted = false;
-        if self.current.len() > SHORT {
-            self.sort();
+        if self.current.len() > 1 {
+            self.current.sort_unstable_by(|a, b| b.cmp(a));
         }
         true
+    }
+
+    #[inline]
+    fn open(&mut self, bucket: u64) {
+        self.now = bucket;
+        self.upper = self.upper_of(bucket);
+    }
+
+    /// What the times of all events in a bucket have in common.
+    #[inline]
+    fn upper_of(&self, bucket: u64) -> u64 {
+        (bucket << self.shift) & !u64::from(u32::MAX)
     }
 
     /// Takes over what has come within a turn of the wheel.
     #[cold]
     fn fetch_far(&mut self) {
-        while let Some(&Reverse(entry)) = self.far.peek() {
-            let bucket = entry.time.as_ps() >> self.shift;
+        while let Some(&Reverse(Entry { time, key })) = self.far.peek() {
+            let bucket = time.as_ps() >> self.shift;
             if bucket >= self.now + BUCKETS {
                 break;
             }
             self.far.pop();
-            if bucket <= self.now { self.current.push(entry) } else { self.put(bucket, entry) }
+            if bucket == self.now {
+                self.current.push(shorten(time, key));
+            } else {
+                self.put(bucket, shorten(time, key));
+            }
         }
+        self.look_far();
+    }
+
+    /// Works out when the first far event is within a turn.
+    fn look_far(&mut self) {
+        self.far_due = self.first_far().map_or(u64::MAX, |bucket| bucket.saturating_sub(MASK));
     }
 
     /// Widens buckets that are mostly empty and narrows those that are crowded. The order of events
@@ -217,13 +217,27 @@ impl Wheel {
             _ => return,
         };
         // The bucket at hand is empty: everything else lies after it.
-        let entries: Vec<Entry> = self.buckets.iter_mut().flat_map(std::mem::take).collect();
-        self.occupied.fill(0);
         let begin = (self.now + 1) << self.shift;
+        self.rebuild(shift, (begin >> shift).saturating_sub(1));
+    }
+
+    /// Lays the wheel out anew with buckets of `2^shift` ps, at the bucket `now`, which is not later than
+    /// any event.
+    fn rebuild(&mut self, shift: u32, now: u64) {
+        let mut entries: Vec<Entry> =
+            self.current.drain(..).map(|short| restore(self.upper, short)).collect();
+        for ahead in 1..BUCKETS {
+            let bucket = self.now + ahead;
+            let upper = self.upper_of(bucket);
+            let shorts = self.buckets[(bucket & MASK) as usize].drain(..);
+            entries.extend(shorts.map(|short| restore(upper, short)));
+        }
+        self.occupied.fill(0);
         self.shift = shift;
-        self.now = (begin >> shift).saturating_sub(1);
+        self.open(now);
+        self.look_far();
         for entry in entries {
-            self.push(entry.time, entry.key());
+            self.push(entry.time, entry.key);
         }
     }
 
@@ -232,39 +246,26 @@ impl Wheel {
     }
 
     /// The first bucket after `now`, within a turn, that holds something.
+    #[inline]
     fn next_occupied(&self) -> Option<u64> {
-        let words = self.occupied.len();
-        let start = (self.now + 1) & MASK;
-        let (first, bit) = ((start / 64) as usize, start % 64);
-        let mut word = self.occupied[first] & (!0 << bit);
-        for step in 0..=words {
-            let index = (first + step) % words;
-            if step > 0 {
-                word = self.occupied[index];
-            }
-            if step == words {
-                word &= !(!0 << bit);
-            }
+        let next = self.now + 1;
+        let start = next & MASK;
+        let near = self.occupied[(start / 64) as usize] >> (start % 64);
+        if near != 0 {
+            return Some(next + u64::from(near.trailing_zeros()));
+        }
+        // Word by word, up to the part of the first that lies before `start`.
+        let words = self.occupied.len() as u64;
+        for step in 1..=words {
+            let index = (start / 64 + step) % words;
+            let word = self.occupied[index as usize];
             if word != 0 {
-                let slot = index as u64 * 64 + u64::from(word.trailing_zeros());
-                return Some(self.now + 1 + (slot.wrapping_sub(start) & MASK));
+                let slot = index * 64 + u64::from(word.trailing_zeros());
+                return Some(next + (slot.wrapping_sub(start) & MASK));
             }
         }
         None
     }
-}
-
-/// Index of the earliest of a few events.
-#[inline]
-fn first(entries: &[Entry]) -> usize {
-    let (mut first, mut least) = (0, u128::MAX);
-    for (index, entry) in entries.iter().enumerate() {
-        let order = entry.order();
-        if order < least {
-            (first, least) = (index, order);
-        }
-    }
-    first
 }
 
 #[cfg(test)]
@@ -272,6 +273,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn what_comes_before_the_event_that_was_looked_at_comes_first() {
+        let mut wheel = Wheel::new(Time::from_ns(1));
+        let times = [40, 50, 9_000_000_000].map(Time::from_ns);
+        for time in times {
+            wheel.push(time, 1);
+        }
+        assert_eq!(wheel.peek().map(|entry| entry.time), Some(times[0]));
+        wheel.push(Time::ZERO, 2);
+        let order: Vec<Time> = std::iter::from_fn(|| wheel.pop()).map(|entry| entry.time).collect();
+        assert_eq!(order, [Time::ZERO, times[0], times[1], times[2]]);
+    }
 
     proptest! {
         /// Against an ordered map, with pushes between pops as a simulation makes them.

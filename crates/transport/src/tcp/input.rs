@@ -12,7 +12,7 @@ const PLAIN: u8 = Flags::SYN.bits() | Flags::RST.bits() | Flags::FIN.bits() | Fl
 
 impl Connection {
     /// A segment arrived; `ce` tells whether the network marked it.
-    #[inline]
+    #[inline(always)]
     pub fn handle_segment(&mut self, now: Time, header: &Header, sacks: &[SackBlock], ce: bool) {
         if self.state == State::Open && header.flags.bits() & PLAIN == Flags::ACK.bits() {
             self.handle_open(now, header, sacks, ce);
@@ -21,7 +21,7 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn handle_open(&mut self, now: Time, header: &Header, sacks: &[SackBlock], ce: bool) {
         let next = self.rcv.next;
         let len = u64::from(header.len);
@@ -47,7 +47,7 @@ impl Connection {
     }
 
     /// Takes the next payload in order.
-    #[inline]
+    #[inline(always)]
     fn receive_next(&mut self, now: Time, header: &Header, len: u64, ce: bool) {
         self.note_marks(header, ce);
         if header.flags.contains(Flags::TIMESTAMPS) && self.rcv.next <= self.rcv.acked {
@@ -116,7 +116,7 @@ impl Connection {
     }
 
     /// Takes the acknowledgement field.
-    #[inline]
+    #[inline(always)]
     fn handle_ack(&mut self, now: Time, header: &Header, sacks: &[SackBlock]) {
         let una = self.board.una;
         let distance = header.ack.wrapping_sub(self.isn.wrapping_add(una as u32)) as i32;
@@ -130,8 +130,8 @@ impl Connection {
         }
         let edge = ack + u64::from(header.window);
         let opened = edge > self.edge;
-        if distance == 0 && self.board.is_empty() && !opened && self.tlp_end == 0 {
-            // Nothing new: the usual case for an end that only receives.
+        // Nothing new: the usual case for an end that only receives.
+        if (ack ^ self.board.nxt) | (ack ^ una) | self.tlp_end == 0 && !opened {
             self.attempts = 0;
             return;
         }
@@ -141,7 +141,7 @@ impl Connection {
         }
         let clean =
             self.phase <= Phase::Reduced && sacks.is_empty() && self.board.is_clean() && self.dupacks == 0;
-        if clean && ack > una {
+        if ack > una && clean {
             self.handle_clean_ack(now, header, ack);
         } else if ack > una || !self.board.is_empty() || self.tlp_end != 0 {
             let duplicate = ack == una && header.len == 0 && !opened;
@@ -155,7 +155,7 @@ impl Connection {
     }
 
     /// New data is acknowledged and nothing is missing.
-    #[inline]
+    #[inline(always)]
     fn handle_clean_ack(&mut self, now: Time, header: &Header, ack: u64) {
         let advanced = ack - self.board.una;
         let (sent, flags) = self.board.acknowledge_clean(ack);
@@ -171,7 +171,7 @@ impl Connection {
     }
 
     /// A round-trip sample, unless the segment was sent twice (Karn) and there are no timestamps.
-    #[inline]
+    #[inline(always)]
     pub(super) fn sample_rtt(&mut self, now: Time, header: &Header, sent: Time, flags: u8) -> Time {
         let rtt = if flags & RESENT_EVER == 0 {
             now.saturating_sub(sent)
@@ -185,7 +185,7 @@ impl Connection {
     }
 
     /// Congestion control, and what the application waits for, after new data was acknowledged.
-    #[inline]
+    #[inline(always)]
     pub(super) fn react(&mut self, now: Time, header: &Header, advanced: u64, delivered: u64, rtt: Time) {
         self.attempts = 0;
         let ece = self.ecn.on && header.flags.contains(Flags::ECE);

@@ -9,12 +9,8 @@ use super::*;
 
 impl Connection {
     /// The next segment to send now, if any.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        if self.wants_to_send(now) { self.transmit(now) } else { None }
-    }
-
-    fn transmit(&mut self, now: Time) -> Option<Transmit> {
         if (self.urgent != 0 || self.phase >= Phase::Recovery)
             && let Some(transmit) = self.transmit_unusual(now)
         {
@@ -84,7 +80,7 @@ impl Connection {
         if full <= nxt && nxt == self.written && self.closing && !self.fin_sent { nxt + 1 } else { full }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit_data(&mut self, now: Time) -> Transmit {
         if self.board.is_empty() {
             self.restart_if_idle(now);
@@ -100,6 +96,7 @@ impl Connection {
     }
 
     /// New data that may be the last, or a FIN alone.
+    #[inline(never)]
     fn transmit_last(&mut self, now: Time, len: u32) -> Transmit {
         let last = self.board.nxt + u64::from(len) == self.written;
         let fin = last && self.closing;
@@ -146,7 +143,7 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit_ack(&mut self, now: Time) -> Transmit {
         let blocks = if self.rcv.has_blocks() && self.sack { self.fill_blocks() } else { 0 };
         self.rcv.acknowledge();
@@ -168,7 +165,7 @@ impl Connection {
     }
 
     /// The fields that all segments but a SYN have.
-    #[inline]
+    #[inline(always)]
     fn header(&mut self, now: Time, start: u64, flags: Flags, len: u32, blocks: u8) -> Header {
         self.block_count = blocks;
         self.counters.sent_segments += 1;

@@ -146,9 +146,18 @@ impl Scoreboard {
     /// New data of `len` sequence numbers goes out.
     #[inline]
     pub fn push(&mut self, now: Time, len: u32, flags: u8) {
+        if self.segments.len() == self.segments.capacity() {
+            self.make_room();
+        }
         self.segments.push_back(Segment { start: self.nxt, sent: now, len, flags });
         self.nxt += u64::from(len);
         self.pipe += u64::from(len);
+    }
+
+    /// Begins with room for an initial window, and doubles it.
+    #[cold]
+    fn make_room(&mut self) {
+        self.segments.reserve_exact(self.segments.len().max(16));
     }
 
     /// Takes off all up to `ack`, which lies within `una..=nxt`. `seen` is called for each segment
@@ -183,7 +192,7 @@ impl Scoreboard {
 
     /// The same while the board [is clean](Self::is_clean) and `ack` is above `una`: nothing to sort out.
     /// Returns when the newest segment was sent, and its flags.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge_clean(&mut self, ack: u64) -> (Time, u8) {
         let mut newest = (Time::ZERO, 0);
         while let Some(segment) = self.segments.front_mut() {

@@ -53,6 +53,7 @@ impl Connection {
         self.retransmit_at = now.saturating_add(self.rtt.rto());
         self.probe_at = Time::MAX;
         if opening {
+            self.counters.timeouts += 1;
             self.urgent |= urgent::SYN;
         } else if self.board.is_empty() {
             self.urgent |= urgent::WINDOW_PROBE;
@@ -71,7 +72,7 @@ impl Connection {
     }
 
     /// New data was acknowledged (RFC 6298 5.2, 5.3; RFC 8985 7.2).
-    #[inline]
+    #[inline(always)]
     pub(super) fn rearm(&mut self, now: Time) {
         if self.board.is_empty() {
             self.retransmit_at = Time::MAX;
