@@ -12,6 +12,8 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
+from benches.ns3 import case_file
+
 Scenario = dict[str, Any]
 
 NANOSECOND = 1_000
@@ -107,6 +109,22 @@ def leaf_spine(leaves: int, hosts_a_leaf: int, spines: int, uplink: dict[str, in
 def fat_tree(k: int) -> Scenario:
     """Three tiers of switches with `k` ports, `k³/4` hosts."""
     return {"kind": "fat-tree", "k": k, "host_link": link(), "fabric_link": link()}
+
+
+def spread(topology: Scenario, rng: random.Random) -> Scenario:
+    """The same network as a graph whose host links are longer by up to a packet's time, each its own.
+
+    Where all links are alike, packets of different hosts arrive in the same picosecond again and again, and
+    the order that a simulator gives to such a tie decides whose packet is dropped.
+    """
+    hosts, switches, links, _ = case_file.graph(topology)
+    nodes = [{"name": name, "kind": "host"} for name in hosts]
+    nodes += [{"name": name, "kind": "switch"} for name in switches]
+    ends = []
+    for a, b, spec in links:
+        longer = spec if a in switches else spec | {"delay": spec["delay"] + rng.randrange(1_200_000)}
+        ends.append({"a": a, "b": b, "ab": longer, "ba": longer})
+    return {"kind": "graph", "nodes": nodes, "links": ends}
 
 
 def host_names(topology: Scenario) -> list[str]:

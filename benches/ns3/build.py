@@ -89,7 +89,10 @@ def compile_driver(kind: str, flags: list[str], libraries: list[str]) -> Path:
     if shutil.which(compiler) is None:
         raise UnavailableError(f"the driver program needs the C++ compiler {compiler}")
     sources = sorted([DRIVER, *DRIVER.parent.glob("*.h")])
-    text = b"".join(source.read_bytes() for source in sources) + " ".join([compiler, *flags, *libraries]).encode()
+    text = (
+        b"".join(source.read_bytes() for source in sources)
+        + " ".join([compiler, *flags, *libraries]).encode()
+    )
     driver = CACHE / f"driver-{kind}-{hashlib.sha256(text).hexdigest()[:12]}"
     if not driver.exists():
         CACHE.mkdir(parents=True, exist_ok=True)

@@ -104,8 +104,32 @@ def graph(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:
             return dumbbell(topology)
         case "leaf-spine":
             return leaf_spine(topology)
+        case "graph":
+            return any_graph(topology)
         case kind:
             raise ValueError(f"ns-3 runs no {kind} here")
+
+
+def any_graph(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:
+    """Links alike both ways; the shortest path, which must be the only one of its length."""
+    hosts = [node["name"] for node in topology["nodes"] if node["kind"] == "host"]
+    switches = [node["name"] for node in topology["nodes"] if node["kind"] == "switch"]
+    links = [(link["a"], link["b"], link["ab"]) for link in topology["links"]]
+    peers: dict[str, list[str]] = {name: [] for name in hosts + switches}
+    for a, b, _ in links:
+        peers[a].append(b)
+        peers[b].append(a)
+
+    def path(a: str, b: str) -> list[str]:
+        found = {a: [a]}
+        for node in (queue := [a]):
+            for peer in peers[node]:
+                if peer not in found:
+                    found[peer] = [*found[node], peer]
+                    queue.append(peer)
+        return found[b]
+
+    return hosts, switches, links, path
 
 
 def single_switch(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:

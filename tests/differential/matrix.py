@@ -43,7 +43,7 @@ class Setting:
             port = Port(max(self.packets, 256))
         return cases.scenario(
             f"{self.name}-{control}-{seed}",
-            self.topology,
+            cases.spread(self.topology, rng),
             self.flows(rng),
             host=CONTROLS[control],
             port=port,
@@ -91,20 +91,20 @@ def lossy(probability: float) -> tuple[Loss, ...]:
 SETTINGS = (
     Setting("dumbbell-ample", DUMBBELL, across(8, 1_000_000, 200 * MICROSECOND), 20_000, 5),
     Setting(
-        *("dumbbell-loss-0.1%", DUMBBELL, across(8, 4_000_000, 200 * MICROSECOND), 20_000, 30),
+        *("dumbbell-loss-0.1%", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 20_000, 12),
         losses=lossy(0.001),
     ),
     Setting(
-        *("dumbbell-loss-0.5%", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 20_000, 30),
+        *("dumbbell-loss-0.5%", DUMBBELL, across(8, 1_000_000, 200 * MICROSECOND), 20_000, 12),
         losses=lossy(0.005),
     ),
-    Setting("dumbbell", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 128, 30),
+    Setting("dumbbell", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 128, 12),
     Setting("incast-4-ample", cases.single_switch(5), incast(4, 1_000_000, 50 * MICROSECOND), 20_000, 5),
-    Setting("incast-4", cases.single_switch(5), incast(4, 1_000_000, 50 * MICROSECOND), 256, 40),
+    Setting("incast-4", cases.single_switch(5), incast(4, 1_000_000, 50 * MICROSECOND), 256, 20),
     Setting("incast-32-ample", cases.single_switch(33), incast(32, 64_000, 50 * MICROSECOND), 20_000, 5),
-    Setting("incast-32", cases.single_switch(33), incast(32, 256_000, 50 * MICROSECOND), 256, 30),
+    Setting("incast-32", cases.single_switch(33), incast(32, 256_000, 50 * MICROSECOND), 256, 12),
     Setting(
-        *("leaf-spine-ample", LEAF_SPINE, permutation(LEAF_SPINE, 500_000, 100 * MICROSECOND)), 20_000, 10
+        *("leaf-spine-ample", LEAF_SPINE, permutation(LEAF_SPINE, 500_000, 100 * MICROSECOND)), 20_000, 5
     ),
-    Setting("leaf-spine", LEAF_SPINE, permutation(LEAF_SPINE, 500_000, 100 * MICROSECOND), 256, 30),
+    Setting("leaf-spine", LEAF_SPINE, permutation(LEAF_SPINE, 500_000, 100 * MICROSECOND), 256, 12),
 )
