@@ -28,6 +28,8 @@ pub(crate) struct Routing {
     distances: Vec<Option<Box<[u16]>>>,
     arena: Vec<PortId>,
     known: IndexMap<Box<[PortId]>, Route>,
+    /// The last route, for its memory.
+    walked: Vec<PortId>,
 }
 
 impl Routing {
@@ -48,6 +50,7 @@ impl Routing {
             distances: vec![None; graph.nodes()],
             arena: Vec::new(),
             known: IndexMap::new(),
+            walked: Vec::new(),
         }
     }
 
@@ -65,18 +68,25 @@ impl Routing {
 
     /// The route from `from` (a host, or a switch in mid-way) to the host `to`.
     pub(crate) fn route(&mut self, from: NodeId, to: NodeId, hash: u16) -> Option<Route> {
-        let mut ports = Vec::with_capacity(8);
+        let mut ports = std::mem::take(&mut self.walked);
+        ports.clear();
+        let route = self.find(from, to, hash, &mut ports);
+        self.walked = ports;
+        route
+    }
+
+    fn find(&mut self, from: NodeId, to: NodeId, hash: u16, ports: &mut Vec<PortId>) -> Option<Route> {
         if from == to {
             ports.push(PortId(self.first[from.0 as usize + 1] - 1));
         } else {
-            self.walk(from, to, hash, &mut ports)?;
+            self.walk(from, to, hash, ports)?;
         }
         if let Some(&route) = self.known.get(ports.as_slice()) {
             return Some(route);
         }
         let route = Route(self.arena.len() as u32);
-        self.arena.extend_from_slice(&ports);
-        self.known.insert(ports.into_boxed_slice(), route);
+        self.arena.extend_from_slice(ports);
+        self.known.insert(ports.as_slice().into(), route);
         Some(route)
     }
 

@@ -32,13 +32,16 @@ impl Net {
         if flow.ends[side].stage == Stage::Dead {
             return;
         }
+        let mut transmit = Transmit::default();
         while flow.ends[side].tcp.wants_to_send(self.now) {
             if self.is_full(&flow.ends[side]) {
                 self.pump_full(id, flow);
                 break;
             }
-            let Some(transmit) = flow.ends[side].tcp.poll_transmit(self.now) else { break };
-            self.launch(id, flow, transmit);
+            if !flow.ends[side].tcp.transmit_into(self.now, &mut transmit) {
+                break;
+            }
+            self.launch(id, flow, &transmit);
         }
         self.arm(id, &mut flow.ends[side]);
     }
@@ -53,7 +56,7 @@ impl Net {
     fn pump_full(&mut self, id: u32, flow: &mut Flow) {
         let side = (id & 1) as usize;
         while let Some(transmit) = flow.ends[side].tcp.poll_ack(self.now) {
-            self.launch(id, flow, transmit);
+            self.launch(id, flow, &transmit);
         }
         let end = &mut flow.ends[side];
         if end.ready || !end.tcp.wants_to_send(self.now) {
@@ -79,10 +82,10 @@ impl Net {
 
     /// Puts a segment of endpoint `id` on its way.
     #[inline(always)]
-    pub(crate) fn launch(&mut self, id: u32, flow: &mut Flow, transmit: Transmit) {
+    pub(crate) fn launch(&mut self, id: u32, flow: &mut Flow, transmit: &Transmit) {
         let end = &flow.ends[(id & 1) as usize];
         let Some((port, route)) = end.way else { return }; // No route: lost, as in a network without one.
-        let header = transmit.header;
+        let header = &transmit.header;
         let extra = if header.sack_count == 0 { 0 } else { self.keep_sacks(end.tcp.sack_blocks()) };
         let packet = Packet {
             route,
@@ -90,7 +93,7 @@ impl Net {
             hash: flow.hash,
             class: flow.class,
             ecn: if transmit.ect { Ecn::Ect0 } else { Ecn::NotEct },
-            body: Body { header, to: id ^ 1, extra },
+            body: Body { header: *header, to: id ^ 1, extra },
         };
         flow.in_flight += 1;
         self.fabric.enqueue(self.now, PortId::NONE, port, packet, &mut self.outside);
@@ -98,13 +101,18 @@ impl Net {
 
     /// Sees to it that an event comes no later than the transport's deadline. An earlier one is left
     /// to come and look again: deadlines mostly move away with each acknowledgement.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arm(&mut self, id: u32, end: &mut Endpoint) {
         let due = end.tcp.poll_timer();
         if due < end.timer_at {
             end.timer_at = due;
-            self.outside.at(due, Kind::Endpoint, id);
+            self.call_endpoint(due, id);
         }
+    }
+
+    #[cold]
+    fn call_endpoint(&mut self, at: Time, id: u32) {
+        self.outside.at(at, Kind::Endpoint, id);
     }
 
     #[cold]

@@ -19,7 +19,7 @@ impl Sim {
             }
             match end.tcp.poll_transmit(net.now) {
                 Some(transmit) => {
-                    net.launch(id, flow, transmit);
+                    net.launch(id, flow, &transmit);
                     net.hosts[host as usize].ready.push_back(id);
                 }
                 None => end.ready = false,

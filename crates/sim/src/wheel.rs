@@ -44,8 +44,8 @@ fn restore(upper: u64, short: Short) -> Entry {
 /// Turns after which the width of buckets is looked at.
 const LOOK: u32 = 1024;
 /// Events a bucket for which the width is right.
-const FEW: u32 = 4;
-const MANY: u32 = 20;
+const FEW: u32 = 3;
+const MANY: u32 = 16;
 /// Least and greatest width of a bucket, as powers of two in picoseconds: 1 ns to 2 µs.
 const NARROWEST: u32 = 10;
 const WIDEST: u32 = 21;
@@ -59,8 +59,9 @@ pub(crate) struct Wheel {
     now: u64,
     /// Where it begins, but for the lower half.
     upper: u64,
-    /// Its events, latest first.
+    /// Its events in order; those before `next` have been.
     current: Vec<Short>,
+    next: usize,
     buckets: Box<[Vec<Short>; BUCKETS as usize]>,
     /// A bit for each bucket that holds something.
     occupied: [u64; (BUCKETS / 64) as usize],
@@ -82,6 +83,7 @@ impl Wheel {
             now: 0,
             upper: 0,
             current: Vec::new(),
+            next: 0,
             buckets: Box::new(std::array::from_fn(|_| Vec::new())),
             occupied: [0; (BUCKETS / 64) as usize],
             far: BinaryHeap::new(),
@@ -96,6 +98,8 @@ impl Wheel {
         let bucket = time.as_ps() >> self.shift;
         if bucket.wrapping_sub(self.now + 1) < MASK {
             self.put(bucket, shorten(time, key));
+        } else if bucket == self.now {
+            self.insert(shorten(time, key));
         } else {
             self.push_rare(bucket, Entry { time, key });
         }
@@ -115,20 +119,28 @@ impl Wheel {
             self.far_due = self.far_due.min(bucket - MASK);
             return;
         }
-        if bucket < self.now {
-            // The wheel was turned on by a look at what comes next.
-            self.rebuild(self.shift, bucket);
+        // The wheel was turned on by a look at what comes next.
+        self.rebuild(self.shift, bucket);
+        self.insert(shorten(entry.time, entry.key));
+    }
+
+    /// Puts an event into the bucket that is being emptied.
+    fn insert(&mut self, short: Short) {
+        let mut at = self.current.len();
+        self.current.push(short);
+        while at > self.next && self.current[at - 1] > short {
+            self.current[at] = self.current[at - 1];
+            at -= 1;
         }
-        let short = shorten(entry.time, entry.key);
-        let at = self.current.partition_point(|&other| other > short);
-        self.current.insert(at, short);
+        self.current[at] = short;
     }
 
     /// The earliest event.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Entry> {
         loop {
-            if let Some(short) = self.current.pop() {
+            if let Some(&short) = self.current.get(self.next) {
+                self.next += 1;
                 return Some(restore(self.upper, short));
             }
             if !self.turn() {
@@ -139,15 +151,15 @@ impl Wheel {
 
     /// The earliest event, left where it is.
     pub(crate) fn peek(&mut self) -> Option<Entry> {
-        if self.current.is_empty() && !self.turn() {
+        if self.next == self.current.len() && !self.turn() {
             return None;
         }
-        self.current.last().map(|&short| restore(self.upper, short))
+        self.current.get(self.next).map(|&short| restore(self.upper, short))
     }
 
     /// Whether no event is to come.
     pub(crate) fn is_empty(&self) -> bool {
-        self.current.is_empty() && self.far.is_empty() && self.occupied.iter().all(|word| *word == 0)
+        self.next == self.current.len() && self.far.is_empty() && self.occupied.iter().all(|word| *word == 0)
     }
 
     /// Turns to the next bucket that holds something.
@@ -158,6 +170,8 @@ impl Wheel {
         let Some(bucket) = self.next_occupied().or_else(|| self.first_far()) else { return false };
         self.open(bucket);
         let slot = bucket & MASK;
+        self.current.clear();
+        self.next = 0;
         std::mem::swap(&mut self.current, &mut self.buckets[slot as usize]);
         self.occupied[(slot / 64) as usize] &= !(1 << (slot % 64));
         if bucket >= self.far_due {
@@ -166,7 +180,7 @@ impl Wheel {
         self.opened += 1;
         self.found += self.current.len() as u32;
         if self.current.len() > 1 {
-            self.current.sort_unstable_by(|a, b| b.cmp(a));
+            self.current.sort_unstable();
         }
         true
     }
@@ -225,13 +239,14 @@ impl Wheel {
     /// any event.
     fn rebuild(&mut self, shift: u32, now: u64) {
         let mut entries: Vec<Entry> =
-            self.current.drain(..).map(|short| restore(self.upper, short)).collect();
+            self.current.drain(..).skip(self.next).map(|short| restore(self.upper, short)).collect();
         for ahead in 1..BUCKETS {
             let bucket = self.now + ahead;
             let upper = self.upper_of(bucket);
             let shorts = self.buckets[(bucket & MASK) as usize].drain(..);
             entries.extend(shorts.map(|short| restore(upper, short)));
         }
+        self.next = 0;
         self.occupied.fill(0);
         self.shift = shift;
         self.open(now);

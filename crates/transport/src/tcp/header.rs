@@ -109,8 +109,9 @@ impl Header {
         if self.flags.contains(Flags::SYN) {
             return PLAIN_BYTES + syn_options(timestamps, self.flags.contains(Flags::SACK_PERMITTED));
         }
-        let sacks = if self.sack_count > 0 { 4 + 8 * u32::from(self.sack_count) } else { 0 };
-        PLAIN_BYTES + u32::from(self.len) + sacks + if timestamps { TIMESTAMPS_BYTES } else { 0 }
+        let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let bytes = PLAIN_BYTES + u32::from(self.len) + options;
+        if self.sack_count == 0 { bytes } else { bytes + 4 + 8 * u32::from(self.sack_count) }
     }
 
     /// Sequence numbers that the segment takes: payload, SYN and FIN.
@@ -159,7 +160,7 @@ pub struct SackBlock {
 }
 
 /// A segment to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transmit {
     /// Its header.
     pub header: Header,

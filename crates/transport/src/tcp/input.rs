@@ -208,7 +208,7 @@ impl Connection {
         if grows {
             self.control.grow(&Ack { now, delivered, una, nxt, rtt, srtt: self.rtt.srtt() });
         }
-        if self.write_blocked || self.closing {
+        if self.write_blocked || (self.fin_sent && una == nxt) {
             self.release(una);
         }
     }

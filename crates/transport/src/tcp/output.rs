@@ -9,17 +9,27 @@ use super::*;
 
 impl Connection {
     /// The next segment to send now, if any.
-    #[inline(always)]
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        if (self.urgent != 0 || self.phase >= Phase::Recovery)
-            && let Some(transmit) = self.transmit_unusual(now)
-        {
-            return Some(transmit);
+        let mut transmit = Transmit::default();
+        self.transmit_into(now, &mut transmit).then_some(transmit)
+    }
+
+    /// The same as [`Connection::poll_transmit`], written to where the caller wants it: whether there is a segment.
+    #[inline(always)]
+    pub fn transmit_into(&mut self, now: Time, out: &mut Transmit) -> bool {
+        if (self.urgent != 0 || self.phase >= Phase::Recovery) && self.transmit_unusual_into(now, out) {
+            return true;
         }
         if self.board.nxt < self.send_limit {
-            return Some(self.transmit_data(now));
+            self.transmit_data(now, out);
+            return true;
         }
-        if self.rcv.ack_now { Some(self.transmit_ack(now)) } else { None }
+        if self.rcv.ack_now {
+            *out = self.transmit_ack(now);
+            return true;
+        }
+        false
     }
 
     /// A pure acknowledgement that is due now, if any: it may pass a NIC that is full of data.
@@ -48,7 +58,7 @@ impl Connection {
 
     /// Works out up to where new data may go out now. To be called when anything that it depends on changes,
     /// except that new data is sent.
-    #[inline]
+    #[inline(always)]
     pub(super) fn update_limit(&mut self) {
         let nxt = self.board.nxt;
         let room = self.control.window.cwnd.saturating_sub(self.pipe());
@@ -81,7 +91,7 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn transmit_data(&mut self, now: Time) -> Transmit {
+    fn transmit_data(&mut self, now: Time, out: &mut Transmit) {
         if self.board.is_empty() {
             self.restart_if_idle(now);
         }
@@ -89,14 +99,20 @@ impl Connection {
         let mss = u64::from(self.mss);
         if start + mss < self.written.min(self.edge) && !self.ecn.send_cwr {
             // A full segment that more will follow.
-            return self.emit(now, Flags::ACK, self.mss, false, self.ecn.on);
+            *out = self.emit(now, Flags::ACK, self.mss, false, self.ecn.on);
+            return;
         }
         let room = self.edge.saturating_sub(start);
-        self.transmit_last(now, (self.written - start).min(mss).min(room) as u32)
+        self.transmit_last_into(now, (self.written - start).min(mss).min(room) as u32, out);
+    }
+
+    #[inline(never)]
+    fn transmit_last_into(&mut self, now: Time, len: u32, out: &mut Transmit) {
+        *out = self.transmit_last(now, len);
     }
 
     /// New data that may be the last, or a FIN alone.
-    #[inline(never)]
+    #[inline]
     fn transmit_last(&mut self, now: Time, len: u32) -> Transmit {
         let last = self.board.nxt + u64::from(len) == self.written;
         let fin = last && self.closing;
@@ -184,8 +200,12 @@ impl Connection {
         }
     }
 
-    /// Everything but new data and plain acknowledgements.
     #[cold]
+    fn transmit_unusual_into(&mut self, now: Time, out: &mut Transmit) -> bool {
+        self.transmit_unusual(now).map(|transmit| *out = transmit).is_some()
+    }
+
+    /// Everything but new data and plain acknowledgements.
     fn transmit_unusual(&mut self, now: Time) -> Option<Transmit> {
         if self.urgent & urgent::RST != 0 {
             self.urgent &= !urgent::RST;

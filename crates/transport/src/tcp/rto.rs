@@ -37,7 +37,7 @@ impl RttEstimator {
     }
 
     /// Takes a round-trip sample (RFC 6298 2.2, 2.3) and ends the back-off (5.7).
-    #[inline]
+    #[inline(always)]
     pub fn sample(&mut self, rtt: Time) {
         self.min_rtt = self.min_rtt.min(rtt);
         let r = rtt.as_ps() as i64;
