@@ -10,6 +10,15 @@ from typing import Any
 TOLERANCE = {"fct_mean_us": 0.05, "fct_p99_us": 0.05, "goodput_gbps": 0.02, "drops": 0.1, "marks": 0.1}
 
 
+#: A mean of fewer drops or marks a run says nothing as a ratio.
+FEW = 5.0
+
+
+def distance(figure: str, mine: float, peer: float) -> float:
+    """How far ours is from ns-3's, as a part of ns-3's."""
+    return (mine - peer) / (max(peer, FEW) if figure in ("drops", "marks") else peer)
+
+
 def quantile(values: Sequence[float], part: float) -> float:
     """The smallest value that so large a part of the values does not exceed."""
     return sorted(values)[max(0, math.ceil(part * len(values)) - 1)]

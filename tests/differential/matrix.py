@@ -91,14 +91,14 @@ def lossy(probability: float) -> tuple[Loss, ...]:
 SETTINGS = (
     Setting("dumbbell-ample", DUMBBELL, across(8, 1_000_000, 200 * MICROSECOND), 20_000, 5),
     Setting(
-        *("dumbbell-loss-0.1%", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 20_000, 12),
+        *("dumbbell-loss-0.1%", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 20_000, 50),
         losses=lossy(0.001),
     ),
     Setting(
-        *("dumbbell-loss-0.5%", DUMBBELL, across(8, 1_000_000, 200 * MICROSECOND), 20_000, 12),
+        *("dumbbell-loss-0.5%", DUMBBELL, across(8, 1_000_000, 200 * MICROSECOND), 20_000, 50),
         losses=lossy(0.005),
     ),
-    Setting("dumbbell", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 128, 12),
+    Setting("dumbbell", DUMBBELL, across(8, 2_000_000, 200 * MICROSECOND), 128, 40),
     Setting("incast-4-ample", cases.single_switch(5), incast(4, 1_000_000, 50 * MICROSECOND), 20_000, 5),
     Setting("incast-4", cases.single_switch(5), incast(4, 1_000_000, 50 * MICROSECOND), 256, 20),
     Setting("incast-32-ample", cases.single_switch(33), incast(32, 64_000, 50 * MICROSECOND), 20_000, 5),

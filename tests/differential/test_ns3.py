@@ -26,9 +26,6 @@ from benches.ns3 import build, simulate
 REFERENCE = json.loads(record.REFERENCE.read_text())
 VALIDATION = Path(__file__).resolve().parents[2] / "docs" / "validation" / "ns3.md"
 PAIRS = [(setting, control) for setting in matrix.SETTINGS for control in matrix.CONTROLS]
-#: A mean of fewer drops or marks a run says nothing as a ratio.
-FEW = 5
-
 #: (setting/control, figure): the heading in docs/validation/ns3.md that explains it.
 KNOWN: dict[tuple[str, str], str] = {}
 
@@ -59,9 +56,9 @@ def differences(mine: dict[str, float], peer: dict[str, float]) -> dict[str, str
     apart = {}
     for figure, allowed in figures.TOLERANCE.items():
         value, other = mine[figure], peer[figure]
-        scale = max(other, FEW) if figure in ("drops", "marks") else other
-        if abs(value - other) > allowed * scale:
-            apart[figure] = f"{figure}: {value:.5g} is {(value - other) / scale:+.1%} from ns-3's {other:.5g}"
+        far = figures.distance(figure, value, other)
+        if abs(far) > allowed:
+            apart[figure] = f"{figure}: {value:.5g} is {far:+.1%} from ns-3's {other:.5g}"
     return apart
 
 
