@@ -14,7 +14,11 @@ SCENARIO = ROOT / "crates/scenario/tests/determinism.json"
 
 def debug_build() -> Path:
     """The debug build of the program that runs a resolved scenario."""
-    subprocess.run(["cargo", "build", "-q", "--locked", "-p", "incast-scenario", "--example", "run"], cwd=ROOT, check=True)
+    subprocess.run(
+        ["cargo", "build", "-q", "--locked", "-p", "incast-scenario", "--example", "run"],
+        cwd=ROOT,
+        check=True,
+    )
     return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/examples/run"
 
 
