@@ -103,6 +103,29 @@ impl<B: Copy + Default> Fabric<B> {
         None
     }
 
+    /// Whether nothing is on the wire or in the queue of `id` (first-in first-out ports).
+    #[inline]
+    pub fn is_idle(&self, id: PortId) -> bool {
+        self.ports[id.index()].wire.is_empty()
+    }
+
+    /// The packet that arrives next by `id`.
+    #[inline]
+    pub fn front(&self, id: PortId) -> Option<&Packet<B>> {
+        self.ports[id.index()].wire.front().map(|entry| &entry.packet)
+    }
+
+    /// Reads the port that `packet` goes on to from the far end of `id`, so that it is in the cache beforehand;
+    /// none when that is its host.
+    #[inline]
+    pub fn look_beyond(&self, id: PortId, packet: &Packet<B>) -> Option<(Time, u64)> {
+        if self.ports[id.index()].is(flag::TO_HOST) {
+            return None;
+        }
+        let next = &self.ports[self.routing.next(packet.route).0.index()];
+        Some((next.free_at, next.enqueued_bytes))
+    }
+
     /// The route of a flow, if there is one: the port that its packets enter first, and what they carry.
     pub fn route(&mut self, from: NodeId, to: NodeId, hash: u16) -> Option<(PortId, Route)> {
         let route = self.routing.route(from, to, hash)?;

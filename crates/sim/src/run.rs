@@ -16,6 +16,7 @@ use crate::work::Work;
 use fabric::{Fabric, Graph, NodeId, Packet, PortId};
 use process::Event;
 use std::collections::{BTreeMap, VecDeque};
+use std::hint::black_box;
 use units::Time;
 
 /// A simulation.
@@ -114,6 +115,9 @@ impl Sim {
         self.net.now = entry.time;
         self.events += 1;
         self.fingerprint = fold(self.fingerprint, entry.time, entry.key());
+        if let Some(keys) = self.net.outside.wheel.crowd() {
+            look_ahead(&self.net.fabric, &self.flows, keys.filter_map(|key| index_of(key, Kind::Arrive)));
+        }
         match index_of(entry.key(), Kind::Arrive) {
             Some(port) => self.on_arrive(PortId(port)),
             None => self.on_other(entry.key()),
@@ -323,6 +327,25 @@ impl Sim {
     pub(crate) fn trace_step(&mut self) -> (Option<Pause>, Option<(Time, u32)>) {
         let next = self.net.outside.wheel.peek().map(|entry| (entry.time, entry.key()));
         (self.step(), next)
+    }
+}
+
+/// Reads what the packets that arrive next will need. In a large network hardly any of it is in a cache, and
+/// reads that don't wait for each other overlap.
+#[inline(never)]
+fn look_ahead(fabric: &Fabric<Body>, flows: &Slab<Flow>, ports: impl Iterator<Item = u32> + Clone) {
+    for port in ports.clone() {
+        black_box(fabric.is_idle(PortId(port)));
+    }
+    for port in ports.clone() {
+        black_box(fabric.front(PortId(port)).map(|packet| packet.bytes));
+    }
+    for port in ports {
+        let Some(packet) = fabric.front(PortId(port)) else { continue };
+        if black_box(fabric.look_beyond(PortId(port), packet)).is_none() {
+            let to = packet.body.to;
+            black_box(flows.get(to >> 1).map(|flow| flow.look(to & 1)));
+        }
     }
 }
 

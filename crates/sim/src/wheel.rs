@@ -46,6 +46,8 @@ const LOOK: u32 = 1024;
 /// Events a bucket for which the width is right.
 const FEW: u32 = 3;
 const MANY: u32 = 16;
+/// Events that are looked at together beforehand.
+const AHEAD: usize = 16;
 /// Least and greatest width of a bucket, as powers of two in picoseconds: 1 ns to 2 µs.
 const NARROWEST: u32 = 10;
 const WIDEST: u32 = 21;
@@ -147,6 +149,16 @@ impl Wheel {
                 return None;
             }
         }
+    }
+
+    /// Keys of the next events, once every [`AHEAD`] of them where buckets are crowded: one that looks at what
+    /// they need beforehand waits for memory once, not for each.
+    #[inline(always)]
+    pub(crate) fn crowd(&self) -> Option<impl Iterator<Item = u32> + Clone> {
+        if self.current.len() < self.next + AHEAD / 2 || self.next % AHEAD != 1 {
+            return None;
+        }
+        Some(self.current[self.next..].iter().take(AHEAD).map(|&short| short as u32))
     }
 
     /// The earliest event, left where it is.
