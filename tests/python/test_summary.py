@@ -41,7 +41,14 @@ def folder(tmp_path: Path) -> Path:
         flow("s", 3, 4, None),
         flow("bg", 0, 0, 9),
     ]
-    port = {"marks": 1, "lost": 1, "corrupted": 0, "wait_p99_ps": None, "utilisation": 0.5}
+    port = {
+        "in_discards": 1,
+        "marks": 1,
+        "lost": 1,
+        "corrupted": 1,
+        "wait_p99_ps": None,
+        "utilisation": 0.5,
+    }
     ports = [
         {"port": "a:s", "kind": "host", "out_discards": 1, "queue_max_bytes": 900, **port},
         {"port": "s:a", "kind": "switch", "out_discards": 2, "queue_max_bytes": 700, **port},
@@ -51,6 +58,7 @@ def folder(tmp_path: Path) -> Path:
             "out_discards": 0,
             "queue_max_bytes": 800,
             **port,
+            "in_discards": 5,
             "wait_p99_ps": 5,
         },
     ]
@@ -93,9 +101,9 @@ def test_background_is_left_out_of_the_whole(folder: Path) -> None:
 
 def test_figures_of_the_ports(folder: Path) -> None:
     assert figures(folder, 20 * MS)["ports"] == {
-        "drops": 3,
+        "drops": 7,
         "marks": 3,
-        "lost": 3,
+        "lost": 6,
         "queue_max_bytes": 800,
         "queue_max_port": "s:b",
         "wait_p99_ps": 5,
