@@ -133,34 +133,3 @@ fn spacing(graph: &Graph) -> Time {
     let bits: u64 = graph.links().iter().map(|link| link.ab.rate.as_bps() + link.ba.rate.as_bps()).sum();
     Time::from_ps(2_000_000_000_000u64.saturating_mul(PACKET_BITS) / bits.max(1))
 }
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use transport::tcp::{Config, Congestion, EcnMode};
-    use units::Time;
-
-    /// TCP as most tests want it.
-    pub(crate) fn tcp() -> Config {
-        Config {
-            congestion: Congestion::Reno,
-            ecn: EcnMode::Off,
-            sack: true,
-            rack: true,
-            tail_loss_probe: true,
-            limited_transmit: true,
-            timestamps: false,
-            mss: 1460,
-            initial_window: 10,
-            hystart: false,
-            rto_initial: Time::from_secs(1),
-            rto_min: Time::from_ms(200),
-            rto_max: Time::from_secs(120),
-            ack_every: 2,
-            delayed_ack: Time::from_ms(40),
-            receive_buffer: 6 << 20,
-            receive_buffer_max: 6 << 20,
-            send_buffer: 4 << 20,
-            dctcp_shift: 4,
-        }
-    }
-}

@@ -12,31 +12,6 @@ use units::{Bytes, Rate, Time};
 /// 10 Gb/s, 1 µs.
 pub const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 9000 };
 
-/// TCP as Linux has it by default, with CUBIC.
-pub fn tcp() -> tcp::Config {
-    tcp::Config {
-        congestion: Congestion::Cubic,
-        ecn: EcnMode::Off,
-        sack: true,
-        rack: true,
-        tail_loss_probe: true,
-        limited_transmit: true,
-        timestamps: false,
-        mss: 0,
-        initial_window: 10,
-        hystart: false,
-        rto_initial: Time::from_secs(1),
-        rto_min: Time::from_ms(200),
-        rto_max: Time::from_secs(120),
-        ack_every: 2,
-        delayed_ack: Time::from_ms(40),
-        receive_buffer: 6 << 20,
-        receive_buffer_max: 6 << 20,
-        send_buffer: 4 << 20,
-        dctcp_shift: 4,
-    }
-}
-
 /// A cluster under construction.
 pub struct Cluster {
     pub graph: Graph,
@@ -51,7 +26,7 @@ impl Cluster {
     /// Hosts with default TCP, ports of 256 packets.
     pub fn new(graph: Graph) -> Cluster {
         let switch = SwitchConfig { buffer: Buffer::Static(Depth::Packets(256)), ..SwitchConfig::default() };
-        Cluster { graph, seed: 1, tcp: tcp(), switch, faults: Vec::new(), until: Time::from_secs(1000) }
+        Cluster { graph, seed: 1, tcp: tcp::Config::default(), switch, faults: Vec::new(), until: Time::from_secs(1000) }
     }
 
     /// DCTCP with K = 65 packets.
