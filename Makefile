@@ -60,7 +60,8 @@ format: $(VENV)/installed-for-tests
 	$(BIN)/ruff format
 
 bench: $(VENV)/installed-for-tests
-	$(BIN)/python -m benches.run
+	$(BIN)/python -m benches.run --name latest
+	$(BIN)/python -m benches.report latest
 
 docs: $(VENV)/installed-for-tests
 	$(BIN)/python docs/generate

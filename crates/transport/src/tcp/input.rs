@@ -201,8 +201,8 @@ impl Connection {
                 self.reduce_for_ecn();
                 false
             }
-            Phase::Open => self.is_cwnd_limited(),
-            Phase::Loss => true,
+            Phase::Open => advanced > 0 && self.is_cwnd_limited(),
+            Phase::Loss => advanced > 0,
             Phase::Reduced | Phase::Recovery => false,
         };
         if grows {

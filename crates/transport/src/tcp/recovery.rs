@@ -121,6 +121,9 @@ impl Connection {
             self.board.first().is_some_and(|first| first.flags & (SACKED | LOST | RESENT) == 0);
         if lost && first_in_flight {
             self.board.change(0, LOST, 0);
+            if self.phase == Phase::Recovery {
+                self.urgent |= urgent::FIRST_RESEND;
+            }
         }
         lost && first_in_flight
     }
