@@ -26,7 +26,14 @@ impl Cluster {
     /// Hosts with default TCP, ports of 256 packets.
     pub fn new(graph: Graph) -> Cluster {
         let switch = SwitchConfig { buffer: Buffer::Static(Depth::Packets(256)), ..SwitchConfig::default() };
-        Cluster { graph, seed: 1, tcp: tcp::Config::default(), switch, faults: Vec::new(), until: Time::from_secs(1000) }
+        Cluster {
+            graph,
+            seed: 1,
+            tcp: tcp::Config::default(),
+            switch,
+            faults: Vec::new(),
+            until: Time::from_secs(1000),
+        }
     }
 
     /// DCTCP with K = 65 packets.
