@@ -53,7 +53,7 @@ impl Pool {
         self.used -= before - after;
     }
 
-    #[cfg(test)]
+    /// Shared memory in use, reserves not counted.
     pub(crate) fn used(&self) -> u64 {
         self.used
     }

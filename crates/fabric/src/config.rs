@@ -1,6 +1,6 @@
 //! What can be set at a switch.
 
-use units::Bytes;
+use units::{Bytes, Time};
 
 /// A queue length, in bytes or packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +51,22 @@ pub enum Buffer {
         /// Memory is given in multiples of it.
         cell: Bytes,
     },
+    /// Virtual output queues: one for each port that packets come in by, port that they leave by, and class.
+    Voq {
+        /// Memory for all of them, what is guaranteed included.
+        size: Bytes,
+        /// Threshold factor on what is not guaranteed (Choudhury & Hahne 1998).
+        alpha: f64,
+        /// Guaranteed to each virtual output queue.
+        reserve: Bytes,
+        /// Most that one virtual output queue may hold.
+        cap: Bytes,
+        /// Memory is given in multiples of it.
+        cell: Bytes,
+    },
 }
 
-/// What happens to a packet on entering a queue.
+/// What happens to a packet on entering a queue, or (CoDel) on leaving it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Queue {
     /// Accept while there is room.
@@ -62,6 +75,19 @@ pub enum Queue {
     Step(Depth),
     /// Random early detection.
     Red(RedConfig),
+    /// Controlled delay: decides when a packet leaves.
+    Codel(CodelConfig),
+}
+
+/// Controlled delay (RFC 8289).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodelConfig {
+    /// `TARGET`: a standing wait up to this is accepted.
+    pub target: Time,
+    /// `INTERVAL`: waits above the target for so long are a standing queue.
+    pub interval: Time,
+    /// Marks ECN-capable packets instead of dropping them.
+    pub ecn: bool,
 }
 
 /// Random early detection (Floyd & Jacobson 1993).

@@ -24,6 +24,8 @@ pub struct Counters {
     pub queue_max_bytes: u64,
     /// Highest queue length in packets.
     pub queue_max_packets: u32,
+    /// Highest length of a single virtual output queue in bytes; none without them.
+    pub voq_max_bytes: Option<u64>,
 }
 
 /// Discards of a port, by reason.

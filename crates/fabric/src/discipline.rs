@@ -1,5 +1,6 @@
-//! What happens to a packet on entering a queue: tail drop, step marking or RED.
+//! What happens to a packet on entering a queue (tail drop, step marking, RED) or on leaving it (CoDel).
 
+use crate::codel::Codel;
 use crate::config::Queue;
 use crate::red::Red;
 use units::Time;
@@ -18,29 +19,50 @@ pub(crate) enum Discipline {
     Tail,
     Step { bytes: u64, packets: u32 },
     Red(Box<Red>),
+    Codel(Box<Codel>),
+}
+
+/// What a new discipline depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// How long a typical packet takes to send.
+    pub typical: Time,
+    /// The link's largest IP packet in bytes.
+    pub mtu: u32,
+    pub seed: u64,
 }
 
 impl Discipline {
-    pub(crate) fn new(queue: Queue, typical: Time, seed: u64) -> Discipline {
+    pub(crate) fn new(queue: Queue, place: Place) -> Discipline {
         match queue {
             Queue::TailDrop => Discipline::Tail,
             Queue::Step(threshold) => {
                 let (bytes, packets) = threshold.limits();
                 Discipline::Step { bytes, packets }
             }
-            Queue::Red(config) => Discipline::Red(Box::new(Red::new(config, typical, seed))),
+            Queue::Red(config) => Discipline::Red(Box::new(Red::new(config, place.typical, place.seed))),
+            Queue::Codel(config) => Discipline::Codel(Box::new(Codel::new(config, place.mtu))),
         }
     }
 
     /// Decides on a packet that finds `bytes` in `packets` waiting.
     pub(crate) fn admit(&mut self, now: Time, bytes: u64, packets: u32, capable: bool) -> Verdict {
         match self {
-            Discipline::Tail => Verdict::Accept,
+            Discipline::Tail | Discipline::Codel(_) => Verdict::Accept,
             Discipline::Step { bytes: k, packets: n } if bytes <= *k && packets <= *n => Verdict::Accept,
             // RFC 8257, section 3.1, marks; who can't be marked is dropped (RFC 3168, section 5).
             Discipline::Step { .. } if capable => Verdict::Mark,
             Discipline::Step { .. } => Verdict::Drop,
             Discipline::Red(red) => red.admit(now, bytes, packets, capable),
+        }
+    }
+
+    /// Decides on a packet that leaves after a wait of `sojourn`, with `left` bytes behind it.
+    #[inline]
+    pub(crate) fn leave(&mut self, now: Time, sojourn: Time, left: u64, capable: bool) -> Verdict {
+        match self {
+            Discipline::Codel(codel) => codel.leave(now, sojourn, left, capable),
+            _ => Verdict::Accept,
         }
     }
 

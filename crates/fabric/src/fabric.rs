@@ -3,13 +3,14 @@
 use crate::buffer::Pool;
 use crate::config::{Buffer, Depth, Framing, Queue, Scheduler, SwitchConfig};
 use crate::counters::{Counters, Sample};
-use crate::discipline::Discipline;
+use crate::discipline::{Discipline, Place};
 use crate::packet::{Discard, Packet};
 use crate::port::{Port, PortId, flag};
 use crate::ring::Ring;
 use crate::routing::{Route, Routing};
 use crate::scheduled::{Classes, Waiting};
 use crate::topology::{Graph, LinkProps, NodeId};
+use crate::voq::Voqs;
 use crate::waits::WaitTimes;
 use units::{Bytes, Rate, Time};
 
@@ -59,7 +60,14 @@ impl<B: Copy + Default> Fabric<B> {
         for node in graph.hosts()..graph.nodes() {
             let range = first[node] as usize..first[node + 1] as usize;
             let config = switch(NodeId(node as u32));
-            configure(&config, &mut ports[range], framing, seed ^ ((node as u64) << 32), &mut pools);
+            configure(
+                &config,
+                &mut ports[range],
+                framing,
+                seed ^ ((node as u64) << 32),
+                &mut pools,
+                first[node],
+            );
         }
         let peers = ports.iter().map(|port| port.cold.peer).collect();
         let reverse = ports.iter().map(|port| port.cold.reverse).collect();
@@ -200,6 +208,16 @@ impl<B: Copy + Default> Fabric<B> {
         u64::from(port.wire.len()) + u64::from(port.scheduled_packets)
     }
 
+    /// Memory that the packets waiting for `id` take in a buffer that ports share, in whole cells.
+    pub fn memory_held(&self, id: PortId) -> u64 {
+        self.ports[id.index()].cold.classes.as_ref().map_or(0, Classes::held)
+    }
+
+    /// Memory in use beyond the reserves in all shared buffers of the network.
+    pub fn shared_memory_used(&self) -> u64 {
+        self.pools.iter().map(Pool::used).sum()
+    }
+
     /// Shows the driver every packet that leaves by `id` from now on.
     pub fn capture(&mut self, id: PortId) {
         self.ports[id.index()].flags |= flag::CAPTURE;
@@ -276,6 +294,7 @@ fn configure<B: Copy + Default>(
     framing: Framing,
     seed: u64,
     pools: &mut Vec<Pool>,
+    first: u32,
 ) {
     let (strict, weights, count) = match config.scheduler {
         Scheduler::Fifo => (0, [1; 8], 1),
@@ -287,23 +306,34 @@ fn configure<B: Copy + Default>(
             pools.push(Pool::new(size, alpha, reserve, cell, (ports.len() * count) as u64));
             Some(pools.len() as u32 - 1)
         }
+        Buffer::Voq { size, alpha, reserve, cell, .. } => {
+            pools.push(Pool::new(size, alpha, reserve, cell, (ports.len() * ports.len() * count) as u64));
+            Some(pools.len() as u32 - 1)
+        }
     };
+    let delays = config.queues[..count].iter().any(|queue| matches!(queue, Queue::Codel(_)));
     for (index, port) in ports.iter_mut().enumerate() {
         if let Buffer::Static(limit) = config.buffer {
             (port.limit_bytes, port.limit_packets) = limit.limits();
         }
         let typical = port.cold.rate.time_for(Bytes::new(u64::from(framing.wire_bytes(1500))));
+        let seed = seed ^ ((index as u64) << 8);
+        let place = Place { typical, mtu: port.cold.mtu, seed };
         let discipline = |class: usize| {
-            Discipline::new(config.queues[class], typical, seed ^ ((index as u64) << 8) ^ class as u64)
+            Discipline::new(config.queues[class], Place { seed: seed ^ class as u64, ..place })
         };
-        if pool.is_some() || count > 1 {
+        if pool.is_some() || count > 1 || delays {
             port.flags |= flag::SCHEDULED;
-            port.cold.classes =
-                Some(Classes::new((0..count).map(discipline).collect(), strict, weights, pool));
+            let mut classes = Classes::new((0..count).map(discipline).collect(), strict, weights, pool);
+            if let Buffer::Voq { cap, .. } = config.buffer {
+                port.flags |= flag::VOQ;
+                classes.voqs = Some(Box::new(Voqs::new(first, cap, config.queues, place)));
+            }
+            port.cold.classes = Some(classes);
             continue;
         }
         match config.queues[0] {
-            Queue::TailDrop => {}
+            Queue::TailDrop | Queue::Codel(_) => {}
             Queue::Step(threshold) => (port.mark_bytes, port.mark_packets) = threshold.limits(),
             Queue::Red(_) => {
                 port.flags |= flag::RED;

@@ -9,6 +9,7 @@
 //! emulation a handle to real bytes.
 
 mod buffer;
+mod codel;
 mod config;
 mod counters;
 mod discipline;
@@ -22,9 +23,10 @@ mod ring;
 mod routing;
 mod scheduled;
 pub mod topology;
+mod voq;
 mod waits;
 
-pub use config::{Buffer, Depth, Framing, Queue, RedConfig, Scheduler, SwitchConfig};
+pub use config::{Buffer, CodelConfig, Depth, Framing, Queue, RedConfig, Scheduler, SwitchConfig};
 pub use counters::{Counters, Sample};
 pub use fabric::{Driver, Fabric, PortEvent};
 pub use packet::{Discard, Ecn, Packet};

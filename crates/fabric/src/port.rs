@@ -55,6 +55,8 @@ pub(crate) mod flag {
     pub const NARROW: u32 = 1 << 5;
     /// The driver wants to see each packet.
     pub const CAPTURE: u32 = 1 << 6;
+    /// Virtual output queues (a kind of scheduled port).
+    pub const VOQ: u32 = 1 << 10;
     /// Any of these: the long way into the queue.
     pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE;
 }
@@ -194,6 +196,12 @@ impl<B: Copy + Default> Port<B> {
         self.enqueued_bytes += bytes;
     }
 
+    /// Takes back the count of a packet that the queue has dropped after it was let in.
+    pub(crate) fn uncount_entry(&mut self, bytes: u64) {
+        self.enqueued_packets -= 1;
+        self.enqueued_bytes -= bytes;
+    }
+
     #[inline]
     pub(crate) fn note_length(&mut self) {
         let (bytes, packets) = (self.waiting_bytes, self.waiting_packets());
@@ -234,6 +242,7 @@ impl<B: Copy + Default> Port<B> {
             discards: self.cold.discards,
             queue_max_bytes: self.cold.max_bytes,
             queue_max_packets: self.cold.max_packets,
+            voq_max_bytes: self.cold.classes.as_ref().and_then(|classes| classes.longest_voq()),
         }
     }
 

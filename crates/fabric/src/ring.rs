@@ -1,7 +1,10 @@
-//! A FIFO of copies in a power-of-two ring that grows and never shrinks.
+//! A FIFO of copies in a power-of-two ring that grows, and shrinks only when it is told to.
 //!
 //! Entries are addressed by a running number, so that a position inside the queue (the first packet
 //! that has not begun to be sent) stays valid while the head moves.
+
+/// Entries for which an empty ring may keep its memory.
+const KEPT: usize = 1024;
 
 /// A growing ring of `T`.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +61,13 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub(crate) fn front(&self) -> Option<&T> {
         if self.is_empty() { None } else { Some(&self.slots[self.slot(self.head)]) }
+    }
+
+    /// Gives the memory of an empty ring back if it has grown large.
+    pub(crate) fn release(&mut self) {
+        if self.is_empty() && self.slots.len() > KEPT {
+            *self = Ring::default();
+        }
     }
 
     #[inline]

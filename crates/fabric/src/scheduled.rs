@@ -1,15 +1,18 @@
 //! Ports whose next packet can't be known in advance: eight traffic classes under enhanced
 //! transmission selection (802.1Qaz: strict priority, and deficit round robin of Shreedhar &
-//! Varghese 1996 for the rest), or memory shared with other ports.
+//! Varghese 1996 for the rest), memory shared with other ports, virtual output queues (`voq.rs`), or a
+//! discipline that decides when a packet leaves (CoDel).
 //!
 //! Packets wait in a queue a class; [`Fabric::transmit`] picks the next when the transmitter is
 //! free, and only then is its memory given back. It costs a second event for a packet that waits.
 
+use crate::buffer::Pool;
 use crate::discipline::{Discipline, Verdict};
 use crate::fabric::{Driver, Fabric, PortEvent};
 use crate::packet::{Discard, Ecn, Packet};
 use crate::port::{PortId, flag};
 use crate::ring::Ring;
+use crate::voq::Voqs;
 use units::Time;
 
 /// Bytes that a weight of 1 may send a round: a full Ethernet payload, so that a turn sends a packet.
@@ -30,13 +33,31 @@ pub(crate) struct ClassQueue {
     pub held: u64,
     pub bytes: u64,
     pub packets: u32,
-    deficit: u64,
+    pub deficit: u64,
+}
+
+impl ClassQueue {
+    pub(crate) fn new(discipline: Discipline) -> ClassQueue {
+        ClassQueue { discipline, held: 0, bytes: 0, packets: 0, deficit: 0 }
+    }
+
+    fn add(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        self.packets += 1;
+    }
+
+    fn remove(&mut self, bytes: u64) {
+        self.bytes -= bytes;
+        self.packets -= 1;
+    }
 }
 
 /// The classes of a port.
 #[derive(Debug)]
 pub(crate) struct Classes {
     pub queues: Vec<ClassQueue>,
+    /// What the packets of a class wait in, if not in the queue of the class: that only counts them then.
+    pub voqs: Option<Box<Voqs>>,
     /// Index of the switch's pool, if it shares memory.
     pub pool: Option<u32>,
     strict: u8,
@@ -56,9 +77,9 @@ impl Classes {
         weights: [u32; 8],
         pool: Option<u32>,
     ) -> Classes {
-        let queue = |discipline| ClassQueue { discipline, held: 0, bytes: 0, packets: 0, deficit: 0 };
         Classes {
-            queues: disciplines.into_iter().map(queue).collect(),
+            queues: disciplines.into_iter().map(ClassQueue::new).collect(),
+            voqs: None,
             pool,
             strict,
             weights,
@@ -72,7 +93,71 @@ impl Classes {
         usize::from(class) % self.queues.len()
     }
 
-    /// The class to serve next; `head` tells the length of a queue's first packet.
+    /// Where a packet of class `index` that came in by port number `entry` waits.
+    #[inline]
+    fn slot(&mut self, index: usize, entry: u32) -> usize {
+        self.voqs.as_mut().map_or(index, |voqs| voqs.slot(index, entry))
+    }
+
+    /// Where the next packet of class `index` is, which has some.
+    #[inline]
+    fn next_slot(&self, index: usize) -> usize {
+        self.voqs.as_ref().map_or(index, |voqs| voqs.next(index))
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: usize) -> &mut ClassQueue {
+        match &mut self.voqs {
+            Some(voqs) => &mut voqs.queues[slot],
+            None => &mut self.queues[slot],
+        }
+    }
+
+    /// Takes memory for `bytes` in `slot`.
+    fn take(&mut self, slot: usize, bytes: u16, pools: &mut [Pool]) -> Result<(), Discard> {
+        let Some(pool) = self.pool else { return Ok(()) };
+        let pool = &mut pools[pool as usize];
+        let cells = pool.cells(bytes);
+        let cap = self.voqs.as_ref().map_or(u64::MAX, |voqs| voqs.cap);
+        let queue = self.queue(slot);
+        if queue.held + cells > cap {
+            return Err(Discard::Tail);
+        }
+        pool.take(queue.held, cells)?;
+        queue.held += cells;
+        Ok(())
+    }
+
+    /// Gives the memory of `bytes` in `slot` back.
+    fn give(&mut self, slot: usize, bytes: u16, pools: &mut [Pool]) {
+        let Some(pool) = self.pool else { return };
+        let pool = &mut pools[pool as usize];
+        let cells = pool.cells(bytes);
+        let queue = self.queue(slot);
+        pool.give(queue.held, cells);
+        queue.held -= cells;
+    }
+
+    /// Memory held by all queues, in whole cells.
+    pub(crate) fn held(&self) -> u64 {
+        let voqs = self.voqs.iter().flat_map(|voqs| &voqs.queues);
+        self.queues.iter().chain(voqs).map(|queue| queue.held).sum()
+    }
+
+    /// Notes the length of a virtual output queue in which packets wait.
+    #[inline]
+    fn note_length(&mut self, slot: usize) {
+        if let Some(voqs) = &mut self.voqs {
+            voqs.note_length(slot);
+        }
+    }
+
+    /// The longest that a virtual output queue has been, in bytes; none without them.
+    pub(crate) fn longest_voq(&self) -> Option<u64> {
+        self.voqs.as_ref().map(|voqs| voqs.max_bytes)
+    }
+
+    /// The class to serve next; `head` tells the length of the first packet in a slot.
     fn select(&mut self, head: impl Fn(usize) -> u64) -> Option<usize> {
         if self.queues.iter().all(|queue| queue.packets == 0) {
             return None;
@@ -87,6 +172,7 @@ impl Classes {
     fn round_robin(&mut self, head: impl Fn(usize) -> u64) -> usize {
         loop {
             let class = self.turn;
+            let bytes = if self.queues[class].packets > 0 { head(self.next_slot(class)) } else { 0 };
             let queue = &mut self.queues[class];
             if queue.packets == 0 || self.strict & (1 << class) != 0 {
                 queue.deficit = 0;
@@ -95,7 +181,6 @@ impl Classes {
                     queue.deficit += u64::from(self.weights[class].max(1)) * QUANTUM;
                     self.credited = true;
                 }
-                let bytes = head(class);
                 if queue.deficit >= bytes {
                     queue.deficit -= bytes;
                     return class;
@@ -117,16 +202,19 @@ impl<B: Copy + Default> Fabric<B> {
         driver: &mut D,
     ) {
         let port = &mut self.ports[id.index()];
+        let entry = if port.is(flag::VOQ) && ingress != PortId::NONE { self.reverse(ingress) } else { id };
+        let port = &mut self.ports[id.index()];
         let (limit_bytes, limit_packets) = (port.limit_bytes, port.limit_packets);
         let (all_bytes, all_packets) = (port.waiting_bytes, port.scheduled_packets);
         let busy = port.free_at > now;
         let classes = port.cold.classes.as_mut().expect("a scheduled port has classes");
         let index = classes.index(packet.class);
-        let queue = &mut classes.queues[index];
         let bytes = u64::from(packet.bytes);
         if busy && (all_bytes + bytes > limit_bytes || all_packets >= limit_packets) {
             return self.discard(now, id, packet, Discard::Tail, driver);
         }
+        let slot = classes.slot(index, entry.0);
+        let queue = classes.queue(slot);
         if queue.packets == 0 {
             queue.discipline.idle(now);
         }
@@ -134,35 +222,36 @@ impl<B: Copy + Default> Fabric<B> {
         if verdict == Verdict::Drop {
             return self.discard(now, id, packet, Discard::Early, driver);
         }
-        if let Some(pool) = classes.pool {
-            let pool = &mut self.pools[pool as usize];
-            let cells = pool.cells(packet.bytes);
-            if let Err(reason) = pool.take(queue.held, cells) {
-                let blamed = reason == Discard::Pool && ingress != PortId::NONE;
-                let port = if blamed { self.reverse(ingress) } else { id };
-                return self.discard(now, port, packet, reason, driver);
-            }
-            queue.held += cells;
+        if let Err(reason) = classes.take(slot, packet.bytes, &mut self.pools) {
+            let blamed = reason == Discard::Pool && ingress != PortId::NONE;
+            let port = if blamed { self.reverse(ingress) } else { id };
+            return self.discard(now, port, packet, reason, driver);
         }
-        queue.bytes += bytes;
-        queue.packets += 1;
         if verdict == Verdict::Mark {
             packet.ecn = Ecn::Ce;
             port.cold.marks += 1;
         }
+        let rings = &mut self.queues[id.index()];
+        if rings.len() <= slot {
+            rings.resize_with(slot + 1, Ring::default);
+        }
+        rings[slot].push(Waiting { since: now, packet });
+        classes.queues[index].add(bytes);
+        if let Some(voqs) = &mut classes.voqs {
+            voqs.queues[slot].add(bytes);
+            voqs.entered(index, slot, |_| bytes);
+        }
         let pending = classes.pending;
+        if pending || busy {
+            classes.note_length(slot);
+        }
         port.waiting_bytes += bytes;
         port.scheduled_packets += 1;
         port.count_entry(bytes);
-        let queues = &mut self.queues[id.index()];
-        if queues.len() <= index {
-            queues.resize_with(index + 1, Ring::default);
-        }
-        queues[index].push(Waiting { since: now, packet });
         if pending {
-            self.ports[id.index()].note_length();
+            port.note_length();
         } else if busy {
-            self.ports[id.index()].note_length();
+            port.note_length();
             self.ask_to_transmit(id, driver);
         } else {
             self.transmit_next(now, id, driver);
@@ -188,27 +277,25 @@ impl<B: Copy + Default> Fabric<B> {
     }
 
     fn transmit_next<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
-        let queues = &mut self.queues[id.index()];
+        let queues = &self.queues[id.index()];
         let port = &mut self.ports[id.index()];
         let classes = port.cold.classes.as_mut().expect("a scheduled port");
-        let head = |class: usize| u64::from(queues[class].front().map_or(0, |waiting| waiting.packet.bytes));
-        let Some(index) = classes.select(head) else { return };
-        let Waiting { since, packet } = queues[index].pop().expect("a selected class has a packet");
-        let queue = &mut classes.queues[index];
-        let bytes = u64::from(packet.bytes);
-        queue.bytes -= bytes;
-        queue.packets -= 1;
-        if queue.packets == 0 {
-            queue.discipline.idle(now);
+        let Some(index) = classes.select(|slot| length_of_first(queues, slot)) else { return };
+        let slot = classes.next_slot(index);
+        let (mut waiting, mut verdict) = self.take_first(now, id, index, slot);
+        if verdict == Verdict::Drop {
+            (waiting, verdict) = self.drop_from_front(now, id, index, slot, waiting, driver);
         }
-        if let Some(pool) = classes.pool {
-            let pool = &mut self.pools[pool as usize];
-            let cells = pool.cells(packet.bytes);
-            pool.give(queue.held, cells);
-            queue.held -= cells;
+        let Waiting { since, mut packet } = waiting;
+        let queues = &self.queues[id.index()];
+        let port = &mut self.ports[id.index()];
+        if verdict == Verdict::Mark {
+            packet.ecn = Ecn::Ce;
+            port.cold.marks += 1;
         }
-        port.waiting_bytes -= bytes;
-        port.scheduled_packets -= 1;
+        if let Some(voqs) = port.cold.classes.as_mut().and_then(|classes| classes.voqs.as_mut()) {
+            voqs.served(index, slot, u64::from(packet.bytes), |slot| length_of_first(queues, slot));
+        }
         if since != now {
             port.cold.waits.add(now - since);
         }
@@ -227,23 +314,79 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
+    /// Takes the first packet out of `slot`, and gives its memory back; what the discipline says to it.
+    #[inline]
+    fn take_first(&mut self, now: Time, id: PortId, index: usize, slot: usize) -> (Waiting<B>, Verdict) {
+        let port = &mut self.ports[id.index()];
+        let classes = port.cold.classes.as_mut().expect("a scheduled port");
+        let ring = &mut self.queues[id.index()][slot];
+        let waiting = ring.pop().expect("a selected queue has a packet");
+        let packet = &waiting.packet;
+        let bytes = u64::from(packet.bytes);
+        classes.give(slot, packet.bytes, &mut self.pools);
+        classes.queues[index].remove(bytes);
+        if let Some(voqs) = &mut classes.voqs {
+            voqs.queues[slot].remove(bytes);
+            ring.release();
+        }
+        let queue = classes.queue(slot);
+        if queue.packets == 0 {
+            queue.discipline.idle(now);
+        }
+        let capable = packet.ecn != Ecn::NotEct;
+        let verdict = queue.discipline.leave(now, now - waiting.since, queue.bytes, capable);
+        port.waiting_bytes -= bytes;
+        port.scheduled_packets -= 1;
+        (waiting, verdict)
+    }
+
+    /// The discipline drops `first`, the packet that would have left, and maybe more: the one that leaves instead.
+    #[cold]
+    fn drop_from_front<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        id: PortId,
+        index: usize,
+        slot: usize,
+        first: Waiting<B>,
+        driver: &mut D,
+    ) -> (Waiting<B>, Verdict) {
+        let paid = u64::from(first.packet.bytes);
+        let (mut waiting, mut verdict) = (first, Verdict::Drop);
+        while verdict == Verdict::Drop {
+            self.ports[id.index()].uncount_entry(u64::from(waiting.packet.bytes));
+            self.discard(now, id, waiting.packet, Discard::Early, driver);
+            (waiting, verdict) = self.take_first(now, id, index, slot);
+        }
+        // The class pays for what it sends, not for what it drops.
+        let classes = self.ports[id.index()].cold.classes.as_mut().expect("a scheduled port");
+        let class = &mut classes.queues[index];
+        class.deficit = (class.deficit + paid).saturating_sub(u64::from(waiting.packet.bytes));
+        (waiting, verdict)
+    }
+
     /// Empties the queues of a port whose link went down.
     pub(crate) fn drain_classes(&mut self, id: PortId) -> Vec<Packet<B>> {
         let Some(classes) = self.ports[id.index()].cold.classes.as_mut() else { return Vec::new() };
         let mut lost = Vec::new();
-        for (queue, ring) in classes.queues.iter_mut().zip(&mut self.queues[id.index()]) {
+        for (slot, ring) in self.queues[id.index()].iter_mut().enumerate() {
             while let Some(waiting) = ring.pop() {
-                if let Some(pool) = classes.pool {
-                    let pool = &mut self.pools[pool as usize];
-                    let cells = pool.cells(waiting.packet.bytes);
-                    pool.give(queue.held, cells);
-                    queue.held -= cells;
-                }
+                classes.give(slot, waiting.packet.bytes, &mut self.pools);
                 lost.push(waiting.packet);
             }
+        }
+        for queue in &mut classes.queues {
             (queue.bytes, queue.packets, queue.deficit) = (0, 0, 0);
+        }
+        if let Some(voqs) = &mut classes.voqs {
+            voqs.clear();
         }
         classes.pending = false;
         lost
     }
+}
+
+#[inline]
+fn length_of_first<B: Copy + Default>(rings: &[Ring<Waiting<B>>], slot: usize) -> u64 {
+    rings.get(slot).and_then(Ring::front).map_or(0, |waiting| u64::from(waiting.packet.bytes))
 }

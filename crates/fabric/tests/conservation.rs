@@ -4,8 +4,8 @@ mod support;
 
 use fabric::topology::{dumbbell, fat_tree, leaf_spine, single_switch};
 use fabric::{
-    Buffer, Depth, Discard, Ecn, Fabric, Framing, Graph, LinkProps, PortId, Queue, RedConfig, Scheduler,
-    SwitchConfig,
+    Buffer, CodelConfig, Depth, Discard, Ecn, Fabric, Framing, Graph, LinkProps, PortId, Queue, RedConfig,
+    Scheduler, SwitchConfig,
 };
 use proptest::prelude::*;
 use support::{Lab, Load};
@@ -41,6 +41,15 @@ fn switch() -> impl Strategy<Value = SwitchConfig> {
             reserve: Bytes::new(reserve * 100),
             cell: Bytes::new(256),
         }),
+        (20_000u64..400_000, 0.1f64..8.0, 0u64..10, 5_000u64..50_000).prop_map(
+            |(size, alpha, reserve, cap)| Buffer::Voq {
+                size: Bytes::new(size),
+                alpha,
+                reserve: Bytes::new(reserve),
+                cap: Bytes::new(cap),
+                cell: Bytes::new(256),
+            }
+        ),
     ];
     let red = RedConfig {
         min: Depth::Packets(2),
@@ -54,6 +63,13 @@ fn switch() -> impl Strategy<Value = SwitchConfig> {
         Just(Queue::TailDrop),
         (0u64..8).prop_map(|k| Queue::Step(Depth::Packets(k))),
         Just(Queue::Red(red)),
+        (0u64..5, 5u64..100, any::<bool>()).prop_map(|(target, interval, ecn)| {
+            Queue::Codel(CodelConfig {
+                target: Time::from_us(target),
+                interval: Time::from_us(interval),
+                ecn,
+            })
+        }),
     ];
     let scheduler = prop_oneof![
         Just(Scheduler::Fifo),
@@ -124,7 +140,9 @@ proptest! {
         for &port in &ports {
             prop_assert_eq!(lab.fabric.in_transit(port), 0);
             prop_assert_eq!(lab.fabric.sample(lab.now, port).queue_bytes, 0);
+            prop_assert_eq!(lab.fabric.memory_held(port), 0);
         }
+        prop_assert_eq!(lab.fabric.shared_memory_used(), 0);
         let total: u64 = ports.iter().map(|port| lab.fabric.counters(lab.now, *port).discards.total()).sum();
         prop_assert_eq!(total, lab.log.discarded.len() as u64);
         let mtu = lab.log.discarded.iter().filter(|(.., reason)| *reason == Discard::Mtu);

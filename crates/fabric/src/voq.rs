@@ -1,0 +1,139 @@
+//! Virtual output queues: packets wait at the port they came in by, in a queue for each port that they
+//! leave by and each class, so that none stands behind a packet that can't go on yet (McKeown, Mekkittikul,
+//! Anantharam & Walrand, "Achieving 100% Throughput in an Input-Queued Switch", IEEE Trans. Comm. 47(8), 1999).
+//!
+//! The port that they leave by grants: its scheduler picks a class as it does without them, and within
+//! the class the ports of entry take turns by deficit round robin (Shreedhar & Varghese 1996), in
+//! bytes. The fabric between the ports is not a bottleneck: there is no matching to find, as in
+//! switches with a speed-up or with cells spread over a fabric.
+//!
+//! A queue comes into being when the first packet enters it.
+
+use crate::config::Queue;
+use crate::discipline::{Discipline, Place};
+use crate::scheduled::ClassQueue;
+use std::collections::VecDeque;
+use units::Bytes;
+
+/// Bytes that a virtual output queue may send a turn: a full Ethernet payload.
+const CREDIT: u64 = 1500;
+/// No queue of this port of entry and class yet.
+const NONE: u32 = u32::MAX;
+
+/// The virtual output queues of the packets that leave by one port.
+#[derive(Debug)]
+pub(crate) struct Voqs {
+    /// In order of first use: the rings of the port are in this order too.
+    pub queues: Vec<ClassQueue>,
+    /// Most memory that one of them may hold.
+    pub cap: u64,
+    /// The longest that one of them has been, in bytes.
+    pub max_bytes: u64,
+    /// Disciplines of the classes, for queues to come.
+    kinds: [Queue; 8],
+    place: Place,
+    /// The switch's first port.
+    first: u32,
+    /// By class and port of entry: which of `queues`.
+    slots: [Vec<u32>; 8],
+    /// By class: those that hold packets. The one in front has the credit for its first packet.
+    turns: [VecDeque<u32>; 8],
+}
+
+impl Voqs {
+    /// None yet, at a switch whose ports begin with number `first`.
+    pub(crate) fn new(first: u32, cap: Bytes, kinds: [Queue; 8], place: Place) -> Voqs {
+        Voqs {
+            queues: Vec::new(),
+            cap: cap.get(),
+            max_bytes: 0,
+            kinds,
+            place,
+            first,
+            slots: Default::default(),
+            turns: Default::default(),
+        }
+    }
+
+    /// The queue of `class` for packets that came in by port number `entry`.
+    #[inline]
+    pub(crate) fn slot(&mut self, class: usize, entry: u32) -> usize {
+        let entry = entry.saturating_sub(self.first) as usize;
+        match self.slots[class].get(entry) {
+            Some(&slot) if slot != NONE => slot as usize,
+            _ => self.create(class, entry),
+        }
+    }
+
+    #[cold]
+    fn create(&mut self, class: usize, entry: usize) -> usize {
+        let slots = &mut self.slots[class];
+        if slots.len() <= entry {
+            slots.resize(entry + 1, NONE);
+        }
+        slots[entry] = self.queues.len() as u32;
+        let seed = self.place.seed ^ class as u64 ^ ((entry as u64 + 1) << 44);
+        let discipline = Discipline::new(self.kinds[class], Place { seed, ..self.place });
+        self.queues.push(ClassQueue::new(discipline));
+        self.queues.len() - 1
+    }
+
+    /// The queue of `class` to serve next; the class holds packets.
+    #[inline]
+    pub(crate) fn next(&self, class: usize) -> usize {
+        *self.turns[class].front().expect("a class with packets has a queue with packets") as usize
+    }
+
+    /// A packet has entered queue `slot`; `head` tells the length of a queue's first packet.
+    #[inline]
+    pub(crate) fn entered(&mut self, class: usize, slot: usize, head: impl Fn(usize) -> u64) {
+        if self.queues[slot].packets == 1 {
+            self.turns[class].push_back(slot as u32);
+            if self.turns[class].len() == 1 {
+                self.grant(class, head);
+            }
+        }
+    }
+
+    /// Queue `slot`, whose turn it was, has sent `bytes`.
+    #[inline]
+    pub(crate) fn served(&mut self, class: usize, slot: usize, bytes: u64, head: impl Fn(usize) -> u64) {
+        let queue = &mut self.queues[slot];
+        queue.deficit = queue.deficit.saturating_sub(bytes);
+        if queue.packets == 0 {
+            queue.deficit = 0;
+            self.turns[class].pop_front();
+            if let Some(&next) = self.turns[class].front() {
+                self.queues[next as usize].deficit += CREDIT;
+            }
+        }
+        self.grant(class, head);
+    }
+
+    /// Passes the turn on until a queue has the credit for its first packet.
+    fn grant(&mut self, class: usize, head: impl Fn(usize) -> u64) {
+        let turns = &mut self.turns[class];
+        while let Some(&slot) = turns.front() {
+            if self.queues[slot as usize].deficit >= head(slot as usize) {
+                return;
+            }
+            turns.rotate_left(1);
+            let next = turns.front().copied().unwrap_or(slot);
+            self.queues[next as usize].deficit += CREDIT;
+        }
+    }
+
+    /// Notes the length of queue `slot`.
+    #[inline]
+    pub(crate) fn note_length(&mut self, slot: usize) {
+        self.max_bytes = self.max_bytes.max(self.queues[slot].bytes);
+    }
+
+    /// All packets are gone.
+    pub(crate) fn clear(&mut self) {
+        for queue in &mut self.queues {
+            (queue.bytes, queue.packets, queue.deficit) = (0, 0, 0);
+        }
+        self.turns.iter_mut().for_each(VecDeque::clear);
+    }
+}
