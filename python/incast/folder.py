@@ -24,6 +24,7 @@ FORMAT = 1
 
 TABLES = (
     "jobs",
+    "tasks",
     "flows",
     "datagrams",
     "ports",

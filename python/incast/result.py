@@ -74,6 +74,11 @@ class Result:
         return self.scan("jobs").collect()
 
     @cached_property
+    def tasks(self) -> pl.DataFrame:
+        """One row a task on a job's timeline."""
+        return self.scan("tasks").collect()
+
+    @cached_property
     def flows(self) -> pl.DataFrame:
         """One row a flow."""
         return self.scan("flows").collect()

@@ -12,6 +12,9 @@ import polars as pl
 
 from incast.errors import ResultError
 
+UNFINISHED_LISTED = 20
+"""So many unfinished tasks are in the summary."""
+
 _GROUPED = ("coflows", "incast")
 _FINISHED = (pl.col("outcome") == "finished") & pl.col("end_ps").is_not_null()
 _FCT = pl.when(_FINISHED).then(pl.col("end_ps") - pl.col("start_ps"))
@@ -52,7 +55,21 @@ def figures(folder: Path, end_ps: int) -> dict[str, Any]:
         },
         "flows": _all_flows(flows.filter(pl.col("job").is_in(asked["job"].to_list())), groups),
         "ports": _ports(folder),
+        **_unfinished(folder),
     }
+
+
+def _unfinished(folder: Path) -> dict[str, Any]:
+    """The tasks that the end of the run found under way, those that began first at the front."""
+    tasks = scan(folder, "tasks").filter(pl.col("end_ps").is_null())
+    count = tasks.select(pl.len()).collect().item()
+    if not count:
+        return {}
+    first = tasks.select(
+        pl.col("job", "kind").cast(pl.String), "number", pl.col("host").cast(pl.String), "start_ps", "task"
+    )
+    listed = first.sort("start_ps", "task").drop("task").head(UNFINISHED_LISTED)
+    return {"unfinished_tasks": {"count": count, "first": _rows(listed)}}
 
 
 def _rows(frame: pl.LazyFrame) -> list[dict[str, Any]]:

@@ -62,11 +62,24 @@ def folder(tmp_path: Path) -> Path:
             "wait_p99_ps": 5,
         },
     ]
+    place = {"job": "s", "kind": "map", "host": "a"}
+    tasks = [
+        {"task": n, **place, "number": n, "start_ps": (50 - n) * MS, "end_ps": 60 * MS if n % 2 else None}
+        for n in range(50)
+    ]
+    write(tmp_path, "tasks", tasks)
     write(tmp_path, "datagrams", [{"job": "bg", "received_bytes": 5 * 10**6}] * 2)
     write(tmp_path, "jobs", jobs)
     write(tmp_path, "flows", flows)
     write(tmp_path, "ports", ports)
     return tmp_path
+
+
+def test_unfinished_tasks_are_counted_and_the_first_listed(folder: Path) -> None:
+    found = figures(folder, 20 * MS)["unfinished_tasks"]
+    assert found["count"] == 25
+    assert len(found["first"]) == 20
+    assert found["first"][0] == {"job": "s", "kind": "map", "number": 48, "host": "a", "start_ps": 2 * MS}
 
 
 def test_figures_of_a_job(folder: Path) -> None:

@@ -1,6 +1,6 @@
 //! What a process may ask of the driver that runs it.
 
-use crate::{Addr, HostId, Payload, StreamId};
+use crate::{Addr, HostId, Payload, StreamId, TaskId};
 use rand::Rng;
 use units::Time;
 
@@ -69,6 +69,14 @@ pub trait Context {
     fn disk_read(&mut self, token: u64, bytes: u64);
     /// Writes to the host's disk; [`crate::Event::DiskDone`] follows.
     fn disk_write(&mut self, token: u64, bytes: u64);
+
+    /// Begins a task on the job's timeline: `kind` (`map`, `reduce`…) and its number among those of its kind.
+    /// Tasks may overlap and lie within one another. It is one row of the `tasks` table.
+    fn begin_task(&mut self, kind: &'static str, number: u64) -> TaskId;
+    /// Ends a task that this process began, and says how many bytes it has dealt with. A task that never
+    /// ends is shown as unfinished: that is how a job that hangs says where. A crash of the host ends all
+    /// of its tasks.
+    fn end_task(&mut self, task: TaskId, bytes: u64);
 
     /// This process has done its share of the job. A job ends when all of its processes have.
     fn finish(&mut self);

@@ -13,7 +13,7 @@ mod event;
 mod payload;
 
 pub use context::{Context, Read};
-pub use event::{Addr, CloseReason, Event, HostId, StreamId};
+pub use event::{Addr, CloseReason, Event, HostId, StreamId, TaskId};
 pub use payload::Payload;
 
 /// A participant of a job: handles one event at a time.

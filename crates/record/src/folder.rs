@@ -7,7 +7,7 @@
 use crate::capture::Capture;
 use crate::error::{Error, Kept};
 use crate::rows::{
-    DatagramTotals, Events, Flows, FlowsSeries, Hosts, HostsSeries, Jobs, Ports, PortsSeries, Waits,
+    DatagramTotals, Events, Flows, FlowsSeries, Hosts, HostsSeries, Jobs, Ports, PortsSeries, Tasks, Waits,
 };
 use crate::table::{Columns, PART_ROWS, Table};
 use serde::Serialize;
@@ -231,6 +231,8 @@ tables! {
     events: Events,
     /// Datagrams.
     datagrams: DatagramTotals,
+    /// Tasks.
+    tasks: Tasks,
     /// Waiting times.
     waits: Waits,
     /// Flows.

@@ -33,6 +33,27 @@ impl Label for Outcome {
     }
 }
 
+/// How a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskOutcome {
+    /// It did what it was to do.
+    Finished,
+    /// Its host crashed.
+    Lost,
+    /// The run ended first.
+    Unfinished,
+}
+
+impl Label for TaskOutcome {
+    fn word(&self) -> &'static str {
+        match self {
+            TaskOutcome::Finished => "finished",
+            TaskOutcome::Lost => "lost",
+            TaskOutcome::Unfinished => "unfinished",
+        }
+    }
+}
+
 /// Whose port it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortKind {
@@ -99,6 +120,30 @@ table! {
         flows: U64,
         /// Bytes that its receivers read.
         bytes: U64,
+    }
+}
+
+table! {
+    /// A task on a job's timeline, as the job reports it. Tasks may overlap and lie within one another.
+    "tasks": Task, Tasks {
+        /// Its number in the run, from 1; the `group` of the flows that it opened or had opened.
+        task: U64,
+        /// The job.
+        job: Text,
+        /// Where it ran.
+        host: Text,
+        /// What it did: `map`, `shuffle`, `reduce`…
+        kind: Text,
+        /// Its number among the tasks of its kind.
+        number: U64,
+        /// When it began.
+        start_ps: U64,
+        /// When it ended, or its host crashed; missing when the run found it under way.
+        end_ps: Nullable<U64>,
+        /// Bytes that it dealt with.
+        bytes: U64,
+        /// How it ended.
+        outcome: Labels<TaskOutcome>,
     }
 }
 

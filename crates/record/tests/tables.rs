@@ -70,6 +70,7 @@ fn a_table_without_rows_still_has_its_schema() {
     run(folder.path()).tables().finish().unwrap();
     let tables = [
         "jobs",
+        "tasks",
         "flows",
         "datagrams",
         "ports",

@@ -5,7 +5,7 @@ use fabric::{Discard, NodeId, PortId};
 use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
 use record::rows::{self, PortKind};
 use record::{Error, RunFolder, Tables};
-use sim::{FlowRecord, Outcome, PacketSeen, Records, Sim, Transport};
+use sim::{FlowRecord, Outcome, PacketSeen, Records, Sim, TaskOutcome, TaskRecord, Transport};
 use std::collections::BTreeMap;
 use transport::tcp::Flags;
 use units::Time;
@@ -45,6 +45,9 @@ impl Writer {
     pub(crate) fn write(&mut self, now: Time, records: &Records) -> Result<(), Error> {
         for flow in &records.flows {
             self.flow(flow)?;
+        }
+        for task in &records.tasks {
+            self.task(task)?;
         }
         for (time, port, sample) in &records.ports {
             self.tables.ports_series.push(rows::PortSample {
@@ -110,6 +113,24 @@ impl Writer {
                 Outcome::Reset => rows::Outcome::Reset,
                 Outcome::TimedOut => rows::Outcome::TimedOut,
                 Outcome::Unfinished => rows::Outcome::Unfinished,
+            },
+        })
+    }
+
+    fn task(&mut self, task: &TaskRecord) -> Result<(), Error> {
+        self.tables.tasks.push(rows::Task {
+            task: task.task,
+            job: &self.jobs[task.job as usize],
+            host: &self.hosts[task.host as usize],
+            kind: task.kind,
+            number: task.number,
+            start_ps: task.start.as_ps(),
+            end_ps: task.end.map(Time::as_ps),
+            bytes: task.bytes,
+            outcome: match task.outcome {
+                TaskOutcome::Finished => rows::TaskOutcome::Finished,
+                TaskOutcome::Lost => rows::TaskOutcome::Lost,
+                TaskOutcome::Unfinished => rows::TaskOutcome::Unfinished,
             },
         })
     }

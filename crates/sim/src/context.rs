@@ -2,7 +2,7 @@
 
 use crate::endpoint::Stage;
 use crate::run::Sim;
-use process::{Addr, Context, HostId, Payload, Read, StreamId};
+use process::{Addr, Context, HostId, Payload, Read, StreamId, TaskId};
 use rand::Rng;
 use units::Time;
 
@@ -104,6 +104,14 @@ impl Context for View<'_> {
 
     fn disk_write(&mut self, token: u64, bytes: u64) {
         self.sim.disk(self.process, token, bytes);
+    }
+
+    fn begin_task(&mut self, kind: &'static str, number: u64) -> TaskId {
+        self.sim.begin_task(self.process, kind, number)
+    }
+
+    fn end_task(&mut self, task: TaskId, bytes: u64) {
+        self.sim.end_task(self.process, task, bytes);
     }
 
     fn finish(&mut self) {

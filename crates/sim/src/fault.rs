@@ -85,6 +85,7 @@ impl Sim {
                 self.timers.cancel_all(process);
             }
         }
+        self.lose_tasks(host);
         let mut touched = Vec::new();
         for (slot, flow) in self.flows.iter_mut() {
             for end in flow.ends.iter_mut().filter(|end| end.host == host && end.stage != Stage::Closed) {

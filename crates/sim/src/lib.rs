@@ -25,6 +25,7 @@ mod run;
 mod sample;
 mod setup;
 mod slab;
+mod task;
 mod timer;
 mod wheel;
 mod work;
@@ -35,7 +36,7 @@ pub use host::HostConfig;
 pub use job::JobSetup;
 pub use records::{
     DatagramRecord, FlowRecord, FlowSample, HostRecord, HostSample, JobRecord, Outcome, PacketSeen, Records,
-    Transport,
+    TaskOutcome, TaskRecord, Transport,
 };
 pub use run::{Pause, Progress, Sim};
 pub use setup::Setup;

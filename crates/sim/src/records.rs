@@ -63,6 +63,40 @@ pub struct FlowRecord {
     pub outcome: Outcome,
 }
 
+/// How a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskOutcome {
+    /// Its process said so.
+    Finished,
+    /// Its host crashed.
+    Lost,
+    /// The run ended first.
+    Unfinished,
+}
+
+/// A task on a job's timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskRecord {
+    /// Running number, from 1.
+    pub task: u64,
+    /// Index of its job.
+    pub job: u32,
+    /// Where it ran.
+    pub host: u32,
+    /// What it did.
+    pub kind: &'static str,
+    /// Its number among those of its kind.
+    pub number: u64,
+    /// When it began.
+    pub start: Time,
+    /// When it ended, or its host crashed; `None` while it is under way.
+    pub end: Option<Time>,
+    /// Bytes that it says it has dealt with.
+    pub bytes: u64,
+    /// How it ended.
+    pub outcome: TaskOutcome,
+}
+
 /// A flow at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSample {
@@ -185,6 +219,8 @@ pub struct PacketSeen {
 pub struct Records {
     /// Flows that ended.
     pub flows: Vec<FlowRecord>,
+    /// Tasks that ended.
+    pub tasks: Vec<TaskRecord>,
     /// Samples of ports; `sent_bytes`, `discards` and `marks` since the sample before.
     pub ports: Vec<(Time, PortId, Sample)>,
     /// Samples of flows.

@@ -11,6 +11,7 @@ use crate::net::Net;
 use crate::records::{DatagramRecord, JobRecord, Records};
 use crate::sample::Sampler;
 use crate::slab::Slab;
+use crate::task::Tasks;
 use crate::timer::Timers;
 use crate::work::Work;
 use fabric::{Fabric, Graph, NodeId, Packet, PortId};
@@ -31,6 +32,7 @@ pub struct Sim {
     pub(crate) processes: Vec<Slot>,
     pub(crate) jobs: Vec<Job>,
     pub(crate) timers: Timers,
+    pub(crate) tasks: Tasks,
     pub(crate) works: Slab<Work>,
     /// Events for processes, in order.
     pub(crate) inbox: VecDeque<(u32, Event)>,
@@ -242,8 +244,9 @@ impl Sim {
         std::mem::take(&mut self.records)
     }
 
-    /// Closes the books of flows that are still open. To be called once, at the end.
+    /// Closes the books of flows and tasks that are still open. To be called once, at the end.
     pub fn close(&mut self) {
+        self.close_tasks();
         let slots: Vec<u32> = self.flows.iter().map(|(slot, _)| slot).collect();
         for slot in slots {
             let flow = self.flows.remove(slot).expect("just listed");

@@ -66,6 +66,7 @@ impl Sim {
             processes: Vec::new(),
             jobs: Vec::new(),
             timers: Default::default(),
+            tasks: Default::default(),
             works: Default::default(),
             inbox: VecDeque::new(),
             dirty: Vec::new(),

@@ -4,7 +4,7 @@ mod support;
 
 use fabric::topology::{leaf_spine, single_switch};
 use process::{Addr, Context, Event, HostId, Payload, Process};
-use sim::{Change, Pause};
+use sim::{Change, Pause, TaskOutcome};
 use std::sync::{Arc, Mutex};
 use support::{Cluster, LINK, bulk, run};
 use units::Time;
@@ -135,5 +135,38 @@ fn flows_of_a_host_share_its_nic_evenly() {
     assert!(
         records.flows.iter().all(|flow| flow.retransmits == 0),
         "the NIC holds flows back, it does not drop"
+    );
+}
+
+#[test]
+fn tasks_say_what_was_done_what_was_lost_and_what_hangs() {
+    let mut cluster = Cluster::new(single_switch(2, LINK).unwrap());
+    cluster.faults = vec![(Time::from_ms(5), Change::Crash(1))];
+    let busy = |number| {
+        let (process, _) = scripted(move |cx| {
+            let quick = cx.begin_task("quick", number);
+            cx.begin_task("slow", number);
+            cx.end_task(quick, 7);
+            cx.end_task(quick, 8);
+            cx.set_timer(0, Time::from_ms(20));
+        });
+        process
+    };
+    let mut sim = cluster.processes(vec![(HostId(0), busy(0)), (HostId(1), busy(1))]);
+    let (pause, records) = run(&mut sim);
+    assert_eq!(pause, Pause::Idle);
+    let told: Vec<_> = records
+        .tasks
+        .iter()
+        .map(|t| (t.task, t.host, t.kind, t.number, t.end.map(|t| t.as_us() / 1000), t.bytes, t.outcome))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, 0, "quick", 0, Some(0), 7, TaskOutcome::Finished),
+            (3, 1, "quick", 1, Some(0), 7, TaskOutcome::Finished),
+            (4, 1, "slow", 1, Some(5), 0, TaskOutcome::Lost),
+            (2, 0, "slow", 0, None, 0, TaskOutcome::Unfinished),
+        ]
     );
 }

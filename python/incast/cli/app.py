@@ -131,6 +131,7 @@ def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
     else:
         show.out.print(show.jobs(result))
         show.out.print(show.network(result), highlight=False)
+    show.unfinished(result.runs)
     show.thresholds(result.runs)
     show.out.print(f"Result: {result.path}", soft_wrap=True, highlight=False)
     if written:

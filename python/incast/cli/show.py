@@ -87,6 +87,24 @@ def network(run: Result) -> str:
     return "Network: " + ", ".join(parts) + place
 
 
+def unfinished(runs: Sequence[Result]) -> None:
+    """What each run was still at when it ended: what is stuck where."""
+    for run in runs:
+        found: Mapping[str, Any] = run.summary.get("unfinished_tasks", {})
+        which = ", ".join(
+            str(part) for part in (run.summary.get("choice"), f"seed {run.summary['seed']}") if part
+        )
+        where = f" ({which})" if len(runs) > 1 else ""
+        listed = found.get("first", [])
+        for each in listed:
+            what = f"{each['kind']} {each['number']} on {each['host']} since {text.time(each['start_ps'])}"
+            out.print(f"[bold red]stuck:[/] {escape(what + where)}", soft_wrap=True, highlight=False)
+        if (more := found.get("count", 0) - len(listed)) > 0:
+            out.print(
+                f"[bold red]stuck:[/] {more} more tasks{escape(where)}", soft_wrap=True, highlight=False
+            )
+
+
 def choices(runs: Mapping[str, Sequence[Result]]) -> Table:
     """One column a choice, one row a figure, means of all seeds; differences are against the best choice."""
     winner = best(runs) if len(runs) > 1 else None

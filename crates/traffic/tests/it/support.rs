@@ -1,7 +1,7 @@
 //! A tiny deterministic driver: processes, streams with bounded buffers, datagrams and timers in one
 //! queue of events, every message delayed alike. No loss, no rates, no packets.
 
-use process::{Addr, CloseReason, Context, Event, HostId, Payload, Process, Read, StreamId};
+use process::{Addr, CloseReason, Context, Event, HostId, Payload, Process, Read, StreamId, TaskId};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -490,6 +490,14 @@ impl Context for Cx<'_> {
 
     fn disk_write(&mut self, _: u64, _: u64) {
         unreachable!("no job of this crate writes to a disk");
+    }
+
+    fn begin_task(&mut self, _: &'static str, _: u64) -> TaskId {
+        unreachable!("no job of this crate has tasks");
+    }
+
+    fn end_task(&mut self, _: TaskId, _: u64) {
+        unreachable!("no job of this crate has tasks");
     }
 
     fn finish(&mut self) {
