@@ -6,6 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
+# The report's tests open it in Chromium: the system's, or one that playwright downloads.
+CHROMIUM := command -v chromium || command -v chromium-browser || command -v google-chrome || \
+	$(BIN)/playwright install --only-shell chromium
+
 # The extension module is built for this interpreter, whatever else is on the path.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
@@ -34,6 +38,7 @@ $(VENV)/installed: $(BIN)/python pyproject.toml $(CORE)
 
 $(VENV)/installed-for-tests: $(BIN)/python pyproject.toml $(CORE)
 	$(PIP) install -e '.[test]'
+	@{ $(CHROMIUM); } >/dev/null 2>&1 || echo "No Chromium, and none could be downloaded: the report's browser tests will be skipped"
 	@touch $(VENV)/installed $@
 
 demo: $(VENV)/installed

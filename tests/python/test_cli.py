@@ -163,7 +163,7 @@ def test_diverge_names_the_first_event_that_differs(tmp_path: Path) -> None:
     assert same.exit_code == Exit.OK
     assert "equal" in same.output
     other = call("diverge", written(tmp_path, SMALL), "--set", "jobs.answers.size=21kB", "--json")
-    assert other.exit_code == Exit.THRESHOLD
+    assert other.exit_code == Exit.DIFFERENT
     found = json.loads(other.stdout)
     assert found["equal"] is False
     assert found["first"] != found["second"]

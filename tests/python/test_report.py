@@ -33,7 +33,7 @@ EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'\u2028
 def text_of(page: Path) -> str:
     """What a reader sees of the page, without scripts, styles and tags."""
     html = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.S)
-    words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+    words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html.replace("<wbr>", "")))
     return re.sub(r" ([.,:;)])", r"\1", words.replace("( ", "("))
 
 
@@ -335,3 +335,44 @@ def test_marks_are_no_measure_of_better(tmp_path: Path) -> None:
 def test_a_page_stays_small(tmp_path: Path) -> None:
     folder = write_choices(tmp_path, links=leaf_spine(8, 16, 4), flows=2000, samples=20_000)
     assert write(folder).stat().st_size < 2_000_000
+
+
+def charts_of(page: Path, name: str) -> list[dict[str, dict[str, list[object]]]]:
+    """The data of the charts that have a data set or a mark of this name."""
+    found = []
+    for chart in data_of(page)["charts"]:
+        spec, columns = chart["spec"], chart["columns"]
+        assert isinstance(spec, dict)
+        assert isinstance(columns, dict)
+        if spec.get("name") == name or name in columns:
+            found.append(columns)
+    return found
+
+
+def test_flows_and_hosts_over_time_are_drawn_where_they_were_sampled(tmp_path: Path) -> None:
+    page = write(write_run(tmp_path))
+    assert "Congestion window and round-trip time" in text_of(page)
+    assert "The 5 slowest of 6 sampled flows." in text_of(page)
+    windows, rtts, received, sent = charts_of(page, "lines")
+    assert len(set(windows["points"]["name"])) == 5
+    assert max(map(float, rtts["points"]["y"])) == pytest.approx(90)  # type: ignore[arg-type]
+    assert set(received["points"]["y"]) == {2.4}
+    assert set(sent["points"]["y"]) == {1.6}
+
+
+def test_what_was_not_sampled_has_no_section(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    for name in ("flows_series", "hosts_series"):
+        shutil.rmtree(folder / name)
+    assert "Flows and hosts over time" not in text_of(write(folder))
+
+
+def test_several_seeds_are_drawn_as_a_range(tmp_path: Path) -> None:
+    for seed in (1, 2, 3):
+        write_run(tmp_path / "only" / f"seed-{seed}", seed=seed)
+    page = write(tmp_path)
+    assert "Of the first seed." in text_of(page)
+    assert "bands the range over 3 seeds" in text_of(page)
+    flows = charts_of(page, "band")[0]["band"]
+    assert all(low <= high for low, high in zip(flows["low"], flows["high"], strict=True))  # type: ignore[operator]
+    assert any(low < high for low, high in zip(flows["low"], flows["high"], strict=True))  # type: ignore[operator]

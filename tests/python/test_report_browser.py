@@ -11,17 +11,22 @@ from incast.report import write
 from test_report_data import write_choices, write_run
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SYSTEM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NAME = "</script><script>document.title='broken'</script><b>bold</b>" + "n" * 200
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Debian's Chromium, without a window."""
+    """The system's Chromium, or the one that playwright has downloaded, without a window."""
     with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        try:
+            running = playwright.chromium.launch(executable_path=SYSTEM, args=["--no-sandbox"])
+        except sync_api.Error as error:
+            if SYSTEM:
+                raise
+            pytest.skip(
+                f"no Chromium: install it, or run `playwright install chromium` ({str(error).splitlines()[0]})"
+            )
         yield running
         running.close()
 

@@ -95,6 +95,8 @@ def write_run(
     write_table(folder, "jobs", _jobs(flow_rows, end))
     write_table(folder, "waits", _waits(rng, port_rows))
     write_table(folder, "ports_series", _series(rng, hot, behaviour, end, samples))
+    write_table(folder, "flows_series", _windows(flow_rows[:6], end))
+    write_table(folder, "hosts_series", _traffic(hosts, end, samples))
     write_table(
         folder,
         "events",
@@ -191,6 +193,37 @@ def _flows(rng: random.Random, hosts: list[str], count: int, behaviour: Behaviou
             }
         )
     return rows
+
+
+def _windows(flows: Rows, end: int) -> Rows:
+    return [
+        {
+            "time_ps": i * end // 50,
+            "flow": flow["flow"],
+            "cwnd_bytes": 14_480 * (1 + i % 10),
+            "in_flight_bytes": 14_480,
+            "srtt_ps": (10 + 8 * (i % 11)) * US if i else None,
+            "acked_bytes": 14_480 * i,
+        }
+        for flow in flows
+        for i in range(50)
+    ]
+
+
+def _traffic(hosts: list[str], end: int, samples: int) -> Rows:
+    step = end // max(samples, 1)
+    return [
+        {
+            "time_ps": (i + 1) * step,
+            "host": host,
+            "sent_bytes": step * 200 // 10**6,
+            "received_bytes": step * 300 // 10**6,
+            "core_busy_ps": 0,
+            "disk_busy_ps": 0,
+        }
+        for i in range(samples)
+        for host in hosts
+    ]
 
 
 def _jobs(flows: Rows, end: int) -> Rows:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incast.report import text
-from incast.report.points import cdf, extremes, sums, weighted_cdf
+from incast.report.points import band, cdf, extremes, rates, sums, weighted_cdf
 
 SERIES = st.lists(st.integers(0, 10**9), min_size=1, max_size=400)
 
@@ -57,6 +57,18 @@ def test_a_histogram_is_a_cdf_of_its_packets() -> None:
     assert curve.rows() == [(10, 0.5), (20, 1.0)]
 
 
+def test_a_band_is_the_range_of_its_curves_and_ends_where_one_does() -> None:
+    whole, short = cdf(pl.Series([1, 2, 3, 4]), 4), cdf(pl.Series([2, 3]), 4)
+    rows = {round(part, 3): (low, high) for part, low, high in band([whole, short], 4).rows()}
+    assert rows == {0.25: (1, 2), 0.5: (2, 3)}
+
+
+def test_rates_are_counts_by_the_time_since_the_sample_before() -> None:
+    counted = pl.DataFrame({"t": [10, 20, 40, 50], "n": [1, 1, 1, 1]})
+    assert rates(counted, "t", ["n"], 50).rows() == [(10, 1e11), (20, 1e11), (40, 5e10), (50, 1e11)]
+    assert rates(counted, "t", ["n"], 59, buckets=2).rows() == [(20, 1e11), (50, 2e12 / 30)]
+
+
 def test_nothing_gives_nothing() -> None:
     empty = series([]).clear()
     assert extremes(empty, "t", "v").height == 0
@@ -76,6 +88,9 @@ def test_nothing_gives_nothing() -> None:
         (text.count(1_234_567), "1\u202f234\u202f567"),
         (text.percent(0.0123), "1.23 %"),
         (text.percent(0.8712), "87 %"),
+        (text.percent(2e-7), "< 0.01 %"),
+        (text.span(1e9, 2e9, text.time), "1 ms to 2 ms"),
+        (text.span(1e9, 1.001e9, text.time), ""),
         (text.plural(1, "drop"), "1 drop"),
         (text.listed(["a", "b", "c"]), "a, b and c"),
     ],

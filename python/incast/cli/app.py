@@ -212,7 +212,7 @@ def find_divergence(
         lines = f"After {after} equal events:\n  {first}\n  {second}"
         show.out.print(lines, soft_wrap=True, highlight=False, markup=False)
     if found:
-        raise typer.Exit(Exit.THRESHOLD)
+        raise typer.Exit(Exit.DIFFERENT)
 
 
 def _single(source: Source) -> dict[str, Any]:

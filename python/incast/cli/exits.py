@@ -1,4 +1,7 @@
-"""Exit codes: one for each way to end, so that scripts can tell them apart."""
+"""Exit codes: one for each way to end, so that scripts can tell them apart.
+
+3 is for what was asked about and is not so: a threshold of `run`, equal runs of `diverge`.
+"""
 
 from enum import IntEnum
 
@@ -9,11 +12,13 @@ class Exit(IntEnum):
     OK = 0
     USAGE = 2
     THRESHOLD = 3
+    DIFFERENT = 3
     FAILED = 4
     INTERRUPTED = 130
 
 
 TEXT = (
     "Exit codes: 0 all is well; 2 the command line or the scenario is wrong, or the folder is in use; "
-    "3 a threshold of the scenario did not hold; 4 a run failed; 130 interrupted (what was measured is kept)."
+    "3 a threshold of the scenario did not hold, or two runs that diverge compares differ; "
+    "4 a run failed; 130 interrupted (what was measured is kept)."
 )

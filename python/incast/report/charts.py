@@ -15,9 +15,11 @@ from incast.report import text
 
 SHAPES_MAX = 8
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+_UNITS = {"size": text.size_unit, "rate": text.rate_unit, "time": text.time_unit}
 _QUEUE_HEIGHT = 120
 _HEADROOM = 1.3  # drops and marks stand above the queue
 _CDF_HEIGHT = 260
+_LINES_HEIGHT = 150
 _SPAN_MAX = 1e5  # a logarithmic axis shows at most so much; below, times stand at its left edge
 
 
@@ -34,13 +36,21 @@ def color(index: int) -> str:
     return f"var(--c{index % SHAPES_MAX})"
 
 
-def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str, counted: str) -> Chart:
+def cdf(
+    curves: list[tuple[str, int, pl.DataFrame]],
+    title: str,
+    legend: str,
+    counted: str,
+    bands: list[tuple[str, int, pl.DataFrame]],
+) -> Chart:
     """Cumulative distributions of times: (name, colour's position, points `x` in ps and `part`).
 
-    `counted` says what the parts are of: flows or packets.
+    `counted` says what the parts are of: flows or packets. `bands` are the ranges over several seeds, with
+    `part`, `low` and `high`.
     """
     known = [c for c in curves if c[2].height]
     high = max((float(points["x"][-1]) for _, _, points in known), default=1.0)
+    high = max([high, *(float(points["high"].max() or 0) for _, _, points in bands)])  # type: ignore[arg-type]
     low = max(min((_least(points) for _, _, points in known), default=1.0), high / _SPAN_MAX)
     log = high > 20 * low
     scale, unit = (1e6, "") if log else text.time_unit(high)
@@ -59,6 +69,7 @@ def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str, co
         "color": alt.Scale(domain=names, range=[color(i) for _, i, _ in known]),
         "dash": alt.Scale(domain=names, range=[DASHES[i % SHAPES_MAX] for _, i, _ in known]),
     }
+    x = _log_x(title, low / scale, high / scale) if log else _linear_x(f"{title} ({unit})")
     chart = (
         alt.Chart(alt.NamedData("points"), name="cdf")
         .transform_calculate(
@@ -66,7 +77,7 @@ def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str, co
         )
         .mark_line(interpolate="step-after", strokeWidth=1.8)
         .encode(
-            x=_log_x(title, low / scale, high / scale) if log else _linear_x(f"{title} ({unit})"),
+            x=x,
             y=alt.Y("part:Q", title=f"part of {counted} (%)", scale=alt.Scale(domain=[0, 100])),
             color=alt.Color("name:N", scale=lines["color"], legend=None),
             strokeDash=alt.StrokeDash("name:N", scale=lines["dash"], legend=None),
@@ -76,7 +87,91 @@ def cdf(curves: list[tuple[str, int, pl.DataFrame]], title: str, legend: str, co
                 alt.Tooltip("part:Q", title=f"{counted} up to here (%)", format="~g"),
             ],
         )
-        .properties(width="container", height=_CDF_HEIGHT)
+    )
+    ranges = _ranges(bands, low if log else 0, scale)
+    layers = [_band(lines["color"]), chart] if ranges.height else [chart]
+    drawn = alt.layer(*layers, width="container", height=_CDF_HEIGHT)
+    return Chart(
+        _spec(drawn), {"points": _columns(points)} | ({"band": _columns(ranges)} if ranges.height else {})
+    )
+
+
+def _ranges(bands: list[tuple[str, int, pl.DataFrame]], low: float, scale: float) -> pl.DataFrame:
+    at = [
+        (pl.max_horizontal(pl.col(side), low) / scale).round_sig_figs(4).alias(side)
+        for side in ("low", "high")
+    ]
+    frames = [
+        points.select(pl.lit(name).alias("name"), (pl.col("part") * 100).round(4).alias("part"), *at)
+        for name, _, points in bands
+    ]
+    return pl.concat(frames) if frames else pl.DataFrame()
+
+
+def _band(colors: alt.Scale) -> alt.Chart:
+    """The range over seeds, behind the lines."""
+    chart: alt.Chart = (
+        alt.Chart(alt.NamedData("band"), name="band")
+        .mark_area(orient="horizontal", opacity=0.18, interpolate="step-after")
+        .encode(
+            x=alt.X("low:Q"),
+            x2=alt.X2("high:Q"),
+            y=alt.Y("part:Q"),
+            color=alt.Color("name:N", scale=colors, legend=None),
+        )
+    )
+    return chart
+
+
+def lines(
+    curves: list[tuple[str, int, pl.DataFrame]],
+    figure: tuple[str, str],
+    legend: str,
+    end: float,
+    steps: bool = False,
+) -> Chart:
+    """Several lines over time: (name, colour's position, points `time_ps` and `y`) up to `end` ps.
+
+    `figure` is what y is, and its kind: `size` in bytes, `rate` in bit/s, `time` in ps, or else a unit as it
+    is. With `steps` a figure holds from the point before to its own.
+    """
+    scale, unit = text.time_unit(end)
+    top = max(float(frame["y"].max() or 0) for _, _, frame in curves)  # type: ignore[arg-type]
+    high, of = _UNITS[figure[1]](top) if figure[1] in _UNITS else (1.0, figure[1])
+    title = f"{figure[0]} ({of})" if of else figure[0]
+    points = pl.concat(
+        [
+            frame.select(
+                pl.lit(name).alias("name"),
+                (pl.col("time_ps") / scale).round_sig_figs(6).alias("t"),
+                (pl.col("y").cast(pl.Float64) / high).round_sig_figs(4),
+            )
+            for name, _, frame in curves
+        ]
+    )
+    names = [name for name, _, _ in curves]
+    colors = alt.Scale(domain=names, range=[color(i) for _, i, _ in curves])
+    dashes = alt.Scale(domain=names, range=[DASHES[i % SHAPES_MAX] for _, i, _ in curves])
+    chart = (
+        alt.Chart(alt.NamedData("points"), name="lines")
+        .mark_line(strokeWidth=1.4, interpolate="step-before" if steps else "linear")
+        .encode(
+            x=alt.X(
+                "t:Q",
+                title=f"time ({unit})",
+                scale=alt.Scale(domain=[0, end / scale], nice=False),
+                axis=alt.Axis(tickCount=6, labelOverlap=True),
+            ),
+            y=alt.Y("y:Q", title=title, axis=alt.Axis(tickCount=4, minExtent=40)),
+            color=alt.Color("name:N", scale=colors, legend=None),
+            strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=None),
+            tooltip=[
+                alt.Tooltip("name:N", title=legend),
+                alt.Tooltip("t:Q", title=f"time ({unit})"),
+                alt.Tooltip("y:Q", title=title),
+            ],
+        )
+        .properties(width="container", height=_LINES_HEIGHT)
     )
     return Chart(_spec(chart), {"points": _columns(points)})
 

@@ -11,7 +11,7 @@ from incast.report.tables import Cell, Table, cells, more_than
 
 ROWS_MAX = 60
 # Of the summary, what the report shows elsewhere, and what depends on the machine.
-_ELSEWHERE = {"jobs", "flows", "ports", "thresholds", "name", "choice", "seed", "wall_s"}
+_ELSEWHERE = {"jobs", "flows", "ports", "thresholds", "name", "description", "choice", "seed", "wall_s"}
 
 
 def facts(report: Report) -> Table:

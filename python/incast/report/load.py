@@ -42,9 +42,14 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     ),
     "waits": _columns("port", "from_ps to_ps packets"),
     "ports_series": _columns("port", "time_ps class queue_bytes drops marks"),
+    "flows_series": _columns("", "time_ps flow cwnd_bytes in_flight_bytes srtt_ps"),
+    "hosts_series": _columns("host", "time_ps sent_bytes received_bytes core_busy_ps disk_busy_ps"),
     "datagrams": _columns("job from to", "sent_packets received_packets"),
     "events": _columns("what where", "time_ps"),
 }
+
+# Tables of which only the drawn seed is read: they are long, and no figure is computed from them.
+_DRAWN_ONLY = {"ports_series", "flows_series", "hosts_series"}
 
 # Tables without which a section of the report is empty.
 EXPECTED = ("jobs", "flows", "ports", "waits", "ports_series")
@@ -100,7 +105,7 @@ def load(folder: Path) -> Report:
     if not listed and not _is_run(folder):
         raise ResultError(f"{folder} is not a result: it has no {SUMMARY} and no tables")
     choices = tuple(
-        tuple(_load_run(place, name) for place in places)
+        tuple(_load_run(place, name, drawn=place == places[0]) for place in places)
         for name, places in (listed or {folder.name: [folder]}).items()
     )
     first = choices[0][0]
@@ -150,9 +155,14 @@ def _folders(folder: Path) -> list[Path]:
     return sorted(subs, key=lambda p: natural_key(p.name))
 
 
-def _load_run(folder: Path, name: str) -> Run:
+def _load_run(folder: Path, name: str, drawn: bool) -> Run:
     notes: list[str] = []
-    tables = {table: _read_table(folder / table, table, notes) for table in TABLES}
+    tables = {
+        table: _read_table(folder / table, table, notes)
+        if drawn or table not in _DRAWN_ONLY
+        else pl.DataFrame(schema=columns)
+        for table, columns in TABLES.items()
+    }
     summary, scenario, graph = (_read_object(folder / file, notes) for file in (SUMMARY, RESOLVED, GRAPH))
     absent = [table for table in EXPECTED if not (folder / table).is_dir()]
     if absent:

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from incast.report import bundle, facts, netload, sections, tables
+from incast.report import bundle, facts, netload, sections, series, tables
 from incast.report.answer import answer, ranked
 from incast.report.charts import DASHES, Chart
 from incast.report.load import Report, Run
@@ -45,6 +45,7 @@ def render(report: Report) -> str:
         "queues": [book.add(f) for f in sections.queues(drawn)],
         "completions": [book.add(f) for f in sections.completions(drawn)],
         "waits": [book.add(f) for f in sections.waits(drawn)],
+        "series": [book.add(f) for f in (*series.flows(drawn), *series.hosts(drawn))],
         "details": [(run, _details(run)) for run in best_first[:_DETAILED_MAX]],
         "facts": facts.facts(report),
         "dashes": [" ".join(map(str, d)) for d in DASHES],
@@ -56,7 +57,8 @@ def render(report: Report) -> str:
 def _drawn(report: Report, order: list[str]) -> list[Drawn]:
     """The runs in the charts, in the scenario's order: all, or the best and the last."""
     names = order if len(order) <= DRAWN_MAX else [*order[: DRAWN_MAX - 1], order[-1]]
-    return [Drawn(run, color) for color, run in enumerate(r for r in report.runs if r.name in names)]
+    drawn = (each for each in report.choices if each[0].name in names)
+    return [Drawn(runs[0], color, runs[1:]) for color, runs in enumerate(drawn)]
 
 
 def _details(run: Run) -> list[Table]:
@@ -108,7 +110,13 @@ def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["breakable"] = _breakable
     return environment.from_string(_resource("page.html.j2"))
+
+
+def _breakable(name: str) -> Markup:
+    """A dotted name that breaks between its parts on narrow screens."""
+    return Markup(".<wbr>").join(name.split("."))
 
 
 def _resource(name: str) -> str:

@@ -61,6 +61,48 @@ def weighted_cdf(values: pl.Series, weights: pl.Series) -> pl.DataFrame:
     return steps[_ranks(steps.height, CDF_POINTS)]
 
 
+def band(curves: list[pl.DataFrame], steps: int = 120) -> pl.DataFrame:
+    """(`part`, `low`, `high`) of several CDFs: the least and the greatest `x` at each part.
+
+    It ends where a curve does: what one of them never reached has no greatest `x`.
+    """
+    grid = pl.Series("part", [(i + 1) / steps for i in range(steps - 1)] + [0.995, 0.999, 1.0]).sort()
+    at = [
+        curve["x"].gather(curve["part"].search_sorted(grid.filter(grid <= curve["part"][-1])))
+        for curve in curves
+        if curve.height
+    ]
+    reached = min((len(each) for each in at), default=0)
+    if len(at) < len(curves) or not reached:
+        return pl.DataFrame(schema={"part": pl.Float64, "low": pl.Float64, "high": pl.Float64})
+    sides = pl.DataFrame([each.head(reached).alias(str(i)) for i, each in enumerate(at)])
+    return sides.select(
+        grid.head(reached).round(6),
+        pl.min_horizontal(pl.all()).cast(pl.Float64).alias("low"),
+        pl.max_horizontal(pl.all()).cast(pl.Float64).alias("high"),
+    )
+
+
+def rates(
+    series: pl.DataFrame, time: str, columns: list[str], end: int, buckets: int = BUCKETS
+) -> pl.DataFrame:
+    """What is counted since the sample before, as counts a second; at most `buckets` rows up to `end`.
+
+    A row's figure holds from the row before to its own time.
+    """
+    series = series.drop_nulls([time]).sort(time)
+    width = max(1, -(-(end + 1) // buckets))
+    since = pl.col(time) - pl.col(time).shift(fill_value=0)
+    return (
+        series.group_by(pl.col(time) // width, maintain_order=True)
+        .agg(pl.col(time).last().alias("last"), *(pl.col(c).sum() for c in columns))
+        .select(pl.col("last").alias(time), *columns)
+        .with_columns(took=since)
+        .filter(pl.col("took") > 0)
+        .select(time, *(pl.col(c) * 1e12 / pl.col("took") for c in columns))
+    )
+
+
 def _ranks(count: int, points: int) -> list[int]:
     """Positions in `count` sorted values: evenly spread, then ever denser towards the end."""
     if count <= points:

@@ -1,6 +1,7 @@
 """The report's figures: which runs, ports and jobs are drawn, and the words under the pictures."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -26,6 +27,8 @@ class Drawn:
 
     run: Run
     color: int
+    seeds: tuple[Run, ...] = ()
+    """The choice's other runs, one a seed."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class _Curve:
     total: int
     percentiles: tuple[float | None, ...]
     """The times at `_PARTS`; none where so many did not finish."""
+    others: tuple["_Curve", ...] = ()
+    """The same of the other seeds."""
 
 
 def queues(drawn: list[Drawn]) -> list[Figure]:
@@ -66,48 +71,53 @@ def queues(drawn: list[Drawn]) -> list[Figure]:
 
 def completions(drawn: list[Drawn]) -> list[Figure]:
     """Flow completion: one run by job; several runs for all flows, then job by job."""
-    flows = {d.run.name: foreground_flows(d.run) for d in drawn}
-    names = list(dict.fromkeys(n for f in flows.values() for n in f["job"].unique(maintain_order=True)))
+    flows = {run.folder: foreground_flows(run) for d in drawn for run in (d.run, *d.seeds)}
+    first = [flows[d.run.folder] for d in drawn]
+    names = list(dict.fromkeys(n for f in first for n in f["job"].unique(maintain_order=True)))
     title = "Flow completion time"
+
+    def curve(d: Drawn, name: str, color: int, kept: pl.Expr) -> _Curve:
+        return _over_seeds(d, lambda run: _times(name, color, flows[run.folder].filter(kept)))
+
+    def of_job(job: str | None) -> pl.Expr:
+        return pl.col("job").eq_missing(pl.lit(job))
+
     if len(drawn) == 1:
-        only = flows[drawn[0].run.name]
-        curves = [
-            _times(str(job), i, only.filter(pl.col("job").eq_missing(job)))
-            for i, job in enumerate(names[: charts.SHAPES_MAX])
-        ]
-        return _cdfs(title, curves, "job")
-    figures = _cdfs(title, [_times(d.run.name, d.color, flows[d.run.name]) for d in drawn], "choice")
+        shown = names[: charts.SHAPES_MAX]
+        return _cdfs(title, [curve(drawn[0], str(job), i, of_job(job)) for i, job in enumerate(shown)], "job")
+    figures = _cdfs(title, [curve(d, d.run.name, d.color, pl.lit(True)) for d in drawn], "choice")
     for job in names[:_JOBS_MAX] if len(names) > 1 else ():
-        of_job = [
-            _times(d.run.name, d.color, flows[d.run.name].filter(pl.col("job").eq_missing(job)))
-            for d in drawn
-        ]
-        figures += _cdfs(f"{title}, job {job}", of_job, "choice")
+        curves = [curve(d, d.run.name, d.color, of_job(job)) for d in drawn]
+        figures += _cdfs(f"{title}, job {job}", curves, "choice")
     return figures
 
 
 def waits(drawn: list[Drawn]) -> list[Figure]:
     """Time in queues: one run by port; several runs over all switch ports, then at the hottest."""
-    histograms = {d.run.name: switch_waits(d.run) for d in drawn}
+    histograms = {run.folder: switch_waits(run) for d in drawn for run in (d.run, *d.seeds)}
     title = "Wait in switch queues"
+
+    def curve(d: Drawn, name: str, color: int, port: str | None = None) -> _Curve:
+        kept = pl.lit(True) if port is None else pl.col("port") == port
+        return _over_seeds(d, lambda run: _binned(name, color, histograms[run.folder].filter(kept)))
+
     if len(drawn) == 1:
-        only = histograms[drawn[0].run.name]
         ports = waiting_by_port(drawn[0].run)["port"].head(_WAIT_PORTS_MAX).to_list()
-        curves = [_binned("all switch ports", 0, only)]
+        curves = [curve(drawn[0], "all switch ports", 0)]
         if len(ports) > 1:
-            curves += [_binned(p, i, only.filter(pl.col("port") == p)) for i, p in enumerate(ports, start=1)]
+            curves += [curve(drawn[0], p, i, p) for i, p in enumerate(ports, start=1)]
         return _cdfs(title, curves, "port")
-    figures = _cdfs(
-        f"{title}, all switch ports",
-        [_binned(d.run.name, d.color, histograms[d.run.name]) for d in drawn],
-        "choice",
-    )
+    whole = [curve(d, d.run.name, d.color) for d in drawn]
+    figures = _cdfs(f"{title}, all switch ports", whole, "choice")
     for port in _hottest([d.run for d in drawn])[:1]:
-        curves = [
-            _binned(d.run.name, d.color, histograms[d.run.name].filter(pl.col("port") == port)) for d in drawn
-        ]
+        curves = [curve(d, d.run.name, d.color, port) for d in drawn]
         figures += _cdfs(f"{title}, port {port}", curves, "choice")
     return figures
+
+
+def _over_seeds(d: Drawn, curve: Callable[[Run], _Curve]) -> _Curve:
+    """The curve of the drawn run, with those of the other seeds."""
+    return replace(curve(d.run), others=tuple(curve(run) for run in d.seeds))
 
 
 def _hottest(runs: list[Run]) -> list[str]:
@@ -203,20 +213,40 @@ def _cdfs(title: str, curves: list[_Curve], legend: str) -> list[Figure]:
     if not known:
         return []
     axis, counted = ("time to complete", "flows") if title.startswith("Flow") else ("wait", "packets")
-    chart = charts.cdf([(c.name, c.color, c.points) for c in known], axis, legend, counted)
+    bands = [
+        (c.name, c.color, points.band([c.points, *(o.points for o in c.others)])) for c in known if c.others
+    ]
+    shown = [(c.name, c.color, c.points) for c in known]
+    chart = charts.cdf(shown, axis, legend, counted, [each for each in bands if each[2].height])
     keys = tuple(Key(c.name, c.color) for c in known) if len(known) > 1 else ()
     short = [c.name for c in known if c.points["part"][-1] < 1]
-    note = f"A curve that ends below 100 %: not all flows finished ({text.listed(short)})." if short else ""
+    notes = (
+        [f"A curve that ends below 100 %: not all flows finished ({text.listed(short)})."] if short else []
+    )
+    seeds = 1 + max(len(c.others) for c in known)
+    notes += [f"Lines are the first seed, bands the range over {seeds} seeds."] if bands else []
     head = (legend.capitalize(), counted.capitalize(), *(label for _, label in _PARTS))
-    return [Figure(title, (("", chart),), keys, note, _percentiles(title, known, head))]
+    return [Figure(title, (("", chart),), keys, " ".join(notes), _percentiles(title, known, head))]
 
 
 def _percentiles(title: str, curves: list[_Curve], head: tuple[str, ...]) -> Table:
     rows = []
     for curve in curves:
-        times = (Cell("not reached" if t is None else text.time(t)) for t in curve.percentiles)
+        times = [_reached(curve, position) for position in range(len(_PARTS))]
         rows.append((Cell(curve.name), Cell(text.count(curve.total)), *times))
     return Table(f"{title}: percentiles", head, tuple(rows))
+
+
+def _reached(curve: _Curve, position: int) -> Cell:
+    """The time of a percentile, and its range over the seeds."""
+    time = curve.percentiles[position]
+    shown = "not reached" if time is None else text.time(time)
+    seeds = [each.percentiles[position] for each in (curve, *curve.others)]
+    known = [each for each in seeds if each is not None]
+    if len(seeds) == 1 or not known:
+        return Cell(shown)
+    short = f"{len(seeds) - len(known)} not" if len(known) < len(seeds) else ""
+    return Cell(shown, ", ".join(filter(None, (text.span(min(known), max(known), text.time), short))))
 
 
 def _last(frame: pl.DataFrame, column: str) -> int:

@@ -66,7 +66,7 @@ def _compared(run: Figures, measure: Measure, wins: bool, least: float | None) -
     if measure.key == "done" and figure is None:
         return Cell("not done")
     apart = "best" if wins else difference(figure, least) if measure.compared else ""
-    spread = f"{value(measure, min(found))} to {value(measure, max(found))}" if len(found) > 1 else ""
+    spread = text.span(min(found), max(found), lambda end: value(measure, end)) if found else ""
     return Cell(value(measure, figure), ", ".join(filter(None, (apart, spread))), "best" if wins else "")
 
 

@@ -1,6 +1,7 @@
 """Numbers as people read them: three significant digits and a unit. No HTML."""
 
 import re
+from collections.abc import Callable
 
 _TIMES = ((1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns"), (1.0, "ps"))
 _SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
@@ -49,6 +50,8 @@ def percent(part: float | None) -> str:
     if part is None:
         return NONE
     value = part * 100
+    if 0 < value < 0.01:
+        return "< 0.01 %"
     return f"{value:.0f} %" if value >= 10 or value == 0 else f"{digits(value)} %"
 
 
@@ -76,3 +79,14 @@ def time_unit(ps_max: float) -> tuple[float, str]:
 def size_unit(bytes_max: float) -> tuple[float, str]:
     """The unit for an axis that reaches `bytes_max`: (bytes in it, its name)."""
     return next((u for u in _SIZES if bytes_max >= u[0]), _SIZES[-1])
+
+
+def rate_unit(bps_max: float) -> tuple[float, str]:
+    """The unit for an axis that reaches `bps_max`: (bits a second in it, its name)."""
+    return next((u for u in _RATES if bps_max >= u[0]), _RATES[-1])
+
+
+def span(low: float, high: float, say: Callable[[float], str]) -> str:
+    """`1 ms to 2 ms`; nothing where both ends read the same."""
+    ends = (say(low), say(high))
+    return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ""
