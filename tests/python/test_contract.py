@@ -21,8 +21,9 @@ switch: {buffer: {kind: shared, size: 1MB, reserve: 1kB, cell: 256B}, queue: {ki
 switch_overrides:
   - {match: leaf0, buffer: {kind: static, limit: 1MB}, queue: {kind: red, min: 10kB, max: 30kB}}
   - match: leaf1
-    class_queues: {1: {kind: tail-drop}}
+    class_queues: {1: {kind: tail-drop}, 2: {kind: codel}}
     scheduler: {kind: ets, strict: [7], weights: {1: 3}}
+  - {match: spine0, buffer: {kind: voq}}
 host: {tcp: {rto_min: [1ms, 2ms]}}
 host_overrides:
   - {match: "host[0-1]", tcp: {congestion: dctcp}}

@@ -36,6 +36,14 @@ def test_a_strict_class_passes_a_backup(tmp_path: Path) -> None:
     assert strict * 2 < one
 
 
+def test_small_requests_wait_behind_deep_buffers(tmp_path: Path) -> None:
+    choices = incast.run(FOLDER / "buffers.yaml", tmp_path / "out").choices
+    deep, codel, shallow = (
+        choices[name].summary["jobs"]["requests"]["fct_p99_ps"] for name in ("deep", "deep-codel", "shallow")
+    )
+    assert deep > 2 * codel > 4 * shallow
+
+
 def test_captures_are_written(tmp_path: Path) -> None:
     incast.run(FOLDER / "replay.yaml", tmp_path / "out")
     (capture,) = (tmp_path / "out" / "captures").iterdir()

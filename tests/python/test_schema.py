@@ -44,7 +44,7 @@ def test_there_are_examples() -> None:
         {"sede": 1},
         {"until": 5},
         {"until": "5Gbps"},
-        {"switch": {"buffer": {"kind": "voq"}}},
+        {"switch": {"buffer": {"kind": "deep"}}},
         {"switch": {"buffer": {"alpha": 0}}},
         {"switch": {"class_queues": {"8": {"kind": "tail-drop"}}}},
         {"switch_overrides": [{"match": "*", "bufer": {}}]},

@@ -242,7 +242,7 @@ table! {
         out_discards: U64,
         /// No room in the port's or the queue's share.
         drops_tail: U64,
-        /// RED or step marking of packets that are not ECN-capable, and RED above its thresholds.
+        /// RED, CoDel or step marking of packets that are not ECN-capable, and RED above its thresholds.
         drops_early: U64,
         /// No room in the shared pool for a packet that came in here.
         drops_pool: U64,
@@ -260,6 +260,8 @@ table! {
         queue_max_bytes: U64,
         /// Longest queue in packets.
         queue_max_packets: U64,
+        /// Longest that a single virtual output queue was, in IP bytes; missing without them.
+        voq_max_bytes: Nullable<U64>,
         /// Median of the time waited in the queue; missing when nothing was sent.
         wait_p50_ps: Nullable<U64>,
         /// 99th percentile of the time waited.

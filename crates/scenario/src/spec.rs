@@ -158,7 +158,7 @@ pub struct SwitchRule {
 pub struct Switch {
     /// Where packets wait.
     pub buffer: Buffer,
-    /// What happens on entering a queue.
+    /// What happens on entering or leaving a queue.
     pub queue: Queue,
     /// Queues of single classes where they differ from `queue`: (class 0–7, queue).
     pub class_queues: Vec<(u8, Queue)>,
@@ -187,6 +187,22 @@ pub enum Buffer {
         /// Memory is given in multiples of it (1: exact bytes).
         cell: Bytes,
     },
+    /// Virtual output queues: one for each port of entry, port of exit and class. A queue may hold its even
+    /// share of the reserved part, and beyond it up to `alpha × (free dynamic memory)`, in all up to `cap`.
+    Voq {
+        /// The memory.
+        size: Bytes,
+        /// Part of it that is shared out evenly as a guaranteed minimum, 0 to 1.
+        reserved: f64,
+        /// Part of it that is kept for multicast, which unicast can't use, 0 to 1.
+        multicast: f64,
+        /// Most that one queue may hold.
+        cap: Bytes,
+        /// Threshold factor on the dynamic part, above zero.
+        alpha: f64,
+        /// Memory is given in multiples of it (1: exact bytes).
+        cell: Bytes,
+    },
 }
 
 /// A queue length, in the unit that the operator thinks in.
@@ -199,7 +215,7 @@ pub enum Depth {
     Packets(u64),
 }
 
-/// What happens on entering a queue.
+/// What happens on entering a queue, or on leaving it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Queue {
@@ -223,6 +239,15 @@ pub enum Queue {
         /// Rise from `max_p` to 1 between `max` and twice `max`.
         gentle: bool,
         /// Mark ECN-capable packets instead of dropping them (between the thresholds; above, they are dropped).
+        ecn: bool,
+    },
+    /// Controlled delay (RFC 8289): drops on leaving.
+    Codel {
+        /// A standing wait up to this is accepted.
+        target: Time,
+        /// Waits above the target for so long are a standing queue; at least `target`.
+        interval: Time,
+        /// Mark ECN-capable packets instead of dropping them.
         ecn: bool,
     },
 }

@@ -19,7 +19,19 @@ from incast.resolve.findings import Findings
 from incast.resolve.select import SelectError, select
 from incast.scenario.base import Model, Override
 from incast.scenario.host import Host, Tcp
-from incast.scenario.switch import Buffer, Ets, Fifo, Queue, Red, Scheduler, SharedBuffer, Step, Switch
+from incast.scenario.switch import (
+    Buffer,
+    Codel,
+    Ets,
+    Fifo,
+    Queue,
+    Red,
+    Scheduler,
+    SharedBuffer,
+    Step,
+    Switch,
+    VoqBuffer,
+)
 from incast.scenario.validate import problems
 
 _M = TypeVar("_M", bound=Model)
@@ -97,6 +109,16 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
             "reserve": parse_bytes(buffer.reserve),
             "cell": parse_bytes(buffer.cell),
         }
+    if isinstance(buffer, VoqBuffer):
+        return {
+            "kind": "voq",
+            "size": parse_bytes(buffer.size),
+            "reserved": float(buffer.reserved),
+            "multicast": float(buffer.multicast),
+            "cap": parse_bytes(buffer.cap),
+            "alpha": float(buffer.alpha),
+            "cell": parse_bytes(buffer.cell),
+        }
     return {"kind": "static", "limit": parse_depth(buffer.limit)}
 
 
@@ -111,6 +133,13 @@ def _queue(queue: Queue) -> dict[str, Any]:
             "max_p": float(queue.max_p),
             "weight": float(queue.weight),
             "gentle": queue.gentle,
+            "ecn": queue.ecn,
+        }
+    if isinstance(queue, Codel):
+        return {
+            "kind": "codel",
+            "target": parse_time(queue.target),
+            "interval": parse_time(queue.interval),
             "ecn": queue.ecn,
         }
     return {"kind": "tail-drop"}

@@ -15,6 +15,7 @@ from incast.scenario.jobs import (
 )
 from incast.scenario.model import Measure, Scenario
 from incast.scenario.switch import (
+    Codel,
     Ets,
     Fifo,
     Red,
@@ -24,6 +25,7 @@ from incast.scenario.switch import (
     Switch,
     SwitchOverride,
     TailDrop,
+    VoqBuffer,
 )
 from incast.scenario.topology import (
     Back,
@@ -44,6 +46,7 @@ __all__ = [
     "Back",
     "Background",
     "Bulk",
+    "Codel",
     "Coflows",
     "Dumbbell",
     "Ets",
@@ -79,4 +82,5 @@ __all__ = [
     "SwitchOverride",
     "TailDrop",
     "Tcp",
+    "VoqBuffer",
 ]

@@ -6,7 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from incast.quantity import Depth, PositiveSize, Size, parse_depth
+from incast.quantity import (
+    Depth,
+    PositiveSize,
+    PositiveTime,
+    Size,
+    parse_bytes,
+    parse_depth,
+    parse_time,
+)
 from incast.scenario.base import ClassKey, Model, Override, TrafficClass, default_kind
 
 
@@ -32,7 +40,47 @@ class SharedBuffer(Model):
     """Memory is given in multiples of it; 1B counts exact bytes."""
 
 
-Buffer = Annotated[StaticBuffer | SharedBuffer, Field(discriminator="kind"), default_kind("shared")]
+_Part = Annotated[float, Field(ge=0, lt=1)]
+
+
+class VoqBuffer(Model):
+    """Deep memory with virtual output queues: one for each port of entry, port of exit and class."""
+
+    kind: Literal["voq"] = "voq"
+    size: PositiveSize = "8GB"
+    """The memory."""
+    reserved: _Part = 0.3
+    """Part of it that is shared out evenly, as the guaranteed minimum of each queue."""
+    multicast: _Part = 0.15
+    """Part of it that is kept for multicast, and not used here."""
+    cap: PositiveSize = "125MB"
+    """Most that one queue may hold."""
+    alpha: Annotated[float, Field(gt=0, le=1e6)] = 1.0
+    """Threshold factor: what part of the free memory one queue may take beyond its minimum."""
+    cell: PositiveSize = "1B"
+    """Memory is given in multiples of it; 1B counts exact bytes."""
+
+    @field_validator("multicast")
+    @classmethod
+    def _leaves_some(cls, multicast: float, info: ValidationInfo) -> float:
+        reserved: float = info.data.get("reserved", 0.0)
+        if reserved + multicast >= 1:
+            raise ValueError(
+                f"{multicast} and reserved {reserved} leave nothing to share: less than 1 in all"
+            )
+        return multicast
+
+    @field_validator("cap")
+    @classmethod
+    def _within_memory(cls, cap: str, info: ValidationInfo) -> str:
+        if "size" in info.data and parse_bytes(cap) > parse_bytes(info.data["size"]):
+            raise ValueError(f"a queue of {cap} does not fit into a memory of {info.data['size']}")
+        return cap
+
+
+Buffer = Annotated[
+    StaticBuffer | SharedBuffer | VoqBuffer, Field(discriminator="kind"), default_kind("shared")
+]
 
 
 class TailDrop(Model):
@@ -80,7 +128,27 @@ class Red(Model):
         return text
 
 
-Queue = Annotated[TailDrop | Step | Red, Field(discriminator="kind"), default_kind("tail-drop")]
+class Codel(Model):
+    """Controlled delay (RFC 8289): drops on leaving while packets keep waiting longer than a target."""
+
+    kind: Literal["codel"] = "codel"
+    target: PositiveTime = "5ms"
+    """A standing wait up to this is accepted."""
+    interval: PositiveTime = "100ms"
+    """Waits above the target for so long are a standing queue; about the longest round trip."""
+    ecn: bool = True
+    """Mark ECN-capable packets instead of dropping them."""
+
+    @field_validator("interval")
+    @classmethod
+    def _above_target(cls, interval: str, info: ValidationInfo) -> str:
+        if "target" in info.data and parse_time(interval) < parse_time(info.data["target"]):
+            least = info.data["target"]
+            raise ValueError(f"{interval} is below target ({least}): interval must be at least target")
+        return interval
+
+
+Queue = Annotated[TailDrop | Step | Red | Codel, Field(discriminator="kind"), default_kind("tail-drop")]
 
 
 class Fifo(Model):
@@ -124,7 +192,7 @@ class Switch(Model):
     buffer: Buffer = SharedBuffer()
     """Where packets wait."""
     queue: Queue = TailDrop()
-    """What happens on entering a queue."""
+    """What happens on entering or leaving a queue."""
     class_queues: dict[ClassKey, Queue] = {}
     """Queues of single classes (0–7) where they differ from `queue`."""
     scheduler: Scheduler = Fifo()

@@ -3,7 +3,8 @@
 use super::last_match;
 use crate::problem::Problem;
 use crate::spec::{self, Scenario};
-use fabric::{Buffer, Depth, Graph, Queue, RedConfig, Scheduler, SwitchConfig};
+use fabric::{Buffer, CodelConfig, Depth, Graph, Queue, RedConfig, Scheduler, SwitchConfig};
+use units::{Bytes, Time};
 
 /// The settings of every switch, in the graph's order.
 pub(super) fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<SwitchConfig>, Problem> {
@@ -28,8 +29,8 @@ fn switch(config: &spec::Switch, ports: u64, path: &str) -> Result<SwitchConfig,
         *class_mut(&mut queues, *class, &path)? = queue(own, &path)?;
     }
     let scheduler = scheduler(&config.scheduler, &format!("{path}.scheduler"))?;
-    let queue_count = if scheduler == Scheduler::Fifo { ports } else { ports * 8 };
-    let buffer = buffer(&config.buffer, queue_count, &format!("{path}.buffer"))?;
+    let classes = if scheduler == Scheduler::Fifo { 1 } else { 8 };
+    let buffer = buffer(&config.buffer, ports, classes, &format!("{path}.buffer"))?;
     Ok(SwitchConfig { buffer, queues, scheduler })
 }
 
@@ -39,19 +40,12 @@ fn class_mut<'a, T>(classes: &'a mut [T; 8], class: u8, path: &str) -> Result<&'
         .ok_or_else(|| Problem::new(path, format!("class {class}: 0 to 7 are allowed")))
 }
 
-fn buffer(buffer: &spec::Buffer, queues: u64, path: &str) -> Result<Buffer, Problem> {
+fn buffer(buffer: &spec::Buffer, ports: u64, classes: u64, path: &str) -> Result<Buffer, Problem> {
     match buffer {
         spec::Buffer::Static { limit } => Ok(Buffer::Static(depth(*limit))),
         spec::Buffer::Shared { size, alpha, reserve, cell } => {
-            if !(*alpha > 0.0 && alpha.is_finite()) {
-                return Err(Problem::new(
-                    format!("{path}.alpha"),
-                    format!("{alpha}: a number above 0 is needed"),
-                ));
-            }
-            if cell.get() == 0 {
-                return Err(Problem::new(format!("{path}.cell"), "0B: at least 1B"));
-            }
+            thresholds(*alpha, *cell, path)?;
+            let queues = ports * classes;
             let reserved = reserve.get().saturating_mul(queues);
             if reserved > size.get() || size.get() == 0 {
                 let message =
@@ -60,7 +54,60 @@ fn buffer(buffer: &spec::Buffer, queues: u64, path: &str) -> Result<Buffer, Prob
             }
             Ok(Buffer::Shared { size: *size, alpha: *alpha, reserve: *reserve, cell: *cell })
         }
+        spec::Buffer::Voq { size, reserved, multicast, cap, alpha, cell } => {
+            thresholds(*alpha, *cell, path)?;
+            for (field, part) in [("reserved", reserved), ("multicast", multicast)] {
+                if !(0.0..1.0).contains(part) {
+                    return Err(Problem::new(
+                        format!("{path}.{field}"),
+                        format!("{part}: 0 up to less than 1 is allowed"),
+                    ));
+                }
+            }
+            if reserved + multicast >= 1.0 {
+                let message = format!("{reserved} and {multicast} for multicast leave nothing to share");
+                return Err(Problem::new(format!("{path}.reserved"), message));
+            }
+            if cap.get() == 0 || cap > size {
+                let message = format!("{cap}: above 0B and up to the memory ({size}) is allowed");
+                return Err(Problem::new(format!("{path}.cap"), message));
+            }
+            Ok(virtual_output_queues(
+                *size,
+                *reserved,
+                *multicast,
+                *cap,
+                ports * ports * classes,
+                *alpha,
+                *cell,
+            ))
+        }
     }
+}
+
+fn thresholds(alpha: f64, cell: Bytes, path: &str) -> Result<(), Problem> {
+    if !(alpha > 0.0 && alpha.is_finite()) {
+        return Err(Problem::new(format!("{path}.alpha"), format!("{alpha}: a number above 0 is needed")));
+    }
+    if cell.get() == 0 {
+        return Err(Problem::new(format!("{path}.cell"), "0B: at least 1B"));
+    }
+    Ok(())
+}
+
+/// The memory that unicast has, and what each of `queues` is guaranteed of it.
+fn virtual_output_queues(
+    size: Bytes,
+    reserved: f64,
+    multicast: f64,
+    cap: Bytes,
+    queues: u64,
+    alpha: f64,
+    cell: Bytes,
+) -> Buffer {
+    let part = |part: f64| (size.get() as f64 * part) as u64;
+    let reserve = Bytes::new((part(reserved) / queues).min(cap.get()));
+    Buffer::Voq { size: Bytes::new(size.get() - part(multicast)), alpha, reserve, cap, cell }
 }
 
 fn depth(depth: spec::Depth) -> Depth {
@@ -74,6 +121,7 @@ fn queue(queue: &spec::Queue, path: &str) -> Result<Queue, Problem> {
     match queue {
         spec::Queue::TailDrop {} => Ok(Queue::TailDrop),
         spec::Queue::Step { threshold } => Ok(Queue::Step(depth(*threshold))),
+        spec::Queue::Codel { target, interval, ecn } => codel(*target, *interval, *ecn, path),
         spec::Queue::Red { min, max, max_p, weight, gentle, ecn } => {
             let problem = |field: &str, message: &str| Problem::new(format!("{path}.{field}"), message);
             match (min, max) {
@@ -96,6 +144,18 @@ fn queue(queue: &spec::Queue, path: &str) -> Result<Queue, Problem> {
             Ok(Queue::Red(RedConfig { min, max, max_p: *max_p, weight: *weight, gentle: *gentle, ecn: *ecn }))
         }
     }
+}
+
+fn codel(target: Time, interval: Time, ecn: bool, path: &str) -> Result<Queue, Problem> {
+    if target == Time::ZERO || interval == Time::ZERO {
+        let field = if target == Time::ZERO { "target" } else { "interval" };
+        return Err(Problem::new(format!("{path}.{field}"), "0s: a time above zero is needed"));
+    }
+    if target > interval {
+        let message = format!("{target}: up to the interval ({interval}) is allowed");
+        return Err(Problem::new(format!("{path}.target"), message));
+    }
+    Ok(Queue::Codel(CodelConfig { target, interval, ecn }))
 }
 
 fn scheduler(scheduler: &spec::Scheduler, path: &str) -> Result<Scheduler, Problem> {
