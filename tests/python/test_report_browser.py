@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from incast.report import write
-from test_report_data import write_choices, write_run
+from test_report_data import write_choices, write_run, write_tasks
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 SYSTEM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -106,3 +106,19 @@ def test_every_table_and_picture_has_a_name_for_those_who_cannot_see_it(
     assert page.locator("th:not([scope])").count() == 0
     assert page.locator("[role=img]:not([aria-label])").count() == 0
     assert page.locator("h1").count() == 1
+
+
+def test_pointing_at_a_task_tells_its_flows(browser: Any, tmp_path: Path) -> None:
+    write_run(tmp_path)
+    write_tasks(tmp_path, stuck=1)
+    page, logged, _ = opened(browser, write(tmp_path), 390, "dark")
+    timeline = page.locator("section[aria-labelledby=timeline]")
+    assert timeline.locator(".chart svg .role-axis-label text").first.text_content()
+    timeline.locator(".chart svg .mark-rect.tasks_marks path").first.hover(
+        force=True
+    )
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    tip = page.locator("#vg-tooltip-element").inner_text()
+    assert "on compute" in tip
+    assert "longest" in tip
+    assert logged == []

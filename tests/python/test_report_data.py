@@ -141,6 +141,93 @@ def write_run(
     return folder
 
 
+def write_tasks(
+    folder: Path,
+    compute: int = 4,
+    slots: int = 4,
+    maps: int = 40,
+    reduces: int = 8,
+    stuck: int = 0,
+    seed: int = 1,
+    slower: float = 1.0,
+) -> int:
+    """Adds the tasks of a made-up TeraSort to a run, and its flows; returns when it ended.
+
+    Maps on slots, reduces that fetch from all maps' hosts; the last `stuck` reduces do not end.
+    """
+    rng = random.Random(seed)
+    hosts = [f"compute{i}" for i in range(compute)]
+    free = {(host, slot): 0 for host in hosts for slot in range(slots)}
+    tasks: Rows = []
+    flows: Rows = []
+
+    def add(kind: str, number: int, host: str, start: int, took: int, sources: list[str], size: int) -> int:
+        task = len(tasks) + 1
+        tasks.append(
+            {
+                "task": task,
+                "job": "terasort",
+                "host": host,
+                "kind": kind,
+                "number": number,
+                "start_ps": start,
+                "end_ps": start + took,
+                "bytes": size,
+                "outcome": "finished",
+            }
+        )
+        for source in sources:
+            at = start + rng.randrange(max(took // 2, 1))
+            flows.append(
+                _task_flow(rng, len(flows), task, (source, host), at, start + took, size // len(sources))
+            )
+        return start + took
+
+    for number in range(maps):
+        host, slot = min(free, key=lambda place: (free[place], place))
+        took = int(800 * MS * rng.uniform(0.8, 1.4) * slower)
+        free[host, slot] = add("map", number, host, free[host, slot], took, [f"data{number % 3}"], 64_000_000)
+    half = sorted(free.values())[0] * 6 // 10
+    for number in range(reduces):
+        host, slot = min(free, key=lambda place: (free[place], place))
+        start = max(half, free[host, slot])
+        fetched = add("shuffle", number, host, start, int(900 * MS * slower), hosts, 128_000_000)
+        ended = add("sort", number, host, fetched, int(150 * MS), [], 128_000_000)
+        free[host, slot] = add(
+            "reduce", number, host, ended, int(500 * MS * rng.uniform(0.8, 1.2)), [], 10**6
+        )
+        if number >= reduces - stuck:
+            del tasks[-2:]
+            tasks[-1] |= {"end_ps": None, "outcome": "unfinished"}
+            flows[-1] |= {"end_ps": None, "outcome": "unfinished"}
+    end = max(task["end_ps"] or 0 for task in tasks)
+    write_table(folder, "tasks", tasks)
+    write_table(folder, "flows", flows)
+    job = {"job": "terasort", "kind": "shuffle", "start_ps": 0, "flows": len(flows), "bytes": 0}
+    write_table(folder, "jobs", [job | {"end_ps": None if stuck else end}])
+    return end
+
+
+def _task_flow(
+    rng: random.Random, flow: int, task: int, ends: tuple[str, str], start: int, end: int, size: int
+) -> dict[str, Any]:
+    return {
+        "flow": flow,
+        "job": "terasort",
+        "group": task,
+        "from": ends[0],
+        "to": ends[1],
+        "class": 0,
+        "bytes": size,
+        "start_ps": start,
+        "end_ps": rng.randrange(start, end),
+        "retransmits": int(rng.random() < 0.1),
+        "timeouts": 0,
+        "srtt_ps": 30 * US,
+        "outcome": "finished",
+    }
+
+
 def write_choices(folder: Path, **options: Any) -> Path:
     """The main job's four switch choices."""
     behaviours = {"deep": DEEP, "shallow": SHALLOW, "shallow-ecn-cubic": CUBIC, "shallow-ecn-dctcp": DCTCP}

@@ -92,7 +92,8 @@ def cdf(
     layers = [_band(lines["color"]), chart] if ranges.height else [chart]
     drawn = alt.layer(*layers, width="container", height=_CDF_HEIGHT)
     return Chart(
-        _spec(drawn), {"points": _columns(points)} | ({"band": _columns(ranges)} if ranges.height else {})
+        as_spec(drawn),
+        {"points": as_columns(points)} | ({"band": as_columns(ranges)} if ranges.height else {}),
     )
 
 
@@ -173,7 +174,7 @@ def lines(
         )
         .properties(width="container", height=_LINES_HEIGHT)
     )
-    return Chart(_spec(chart), {"points": _columns(points)})
+    return Chart(as_spec(chart), {"points": as_columns(points)})
 
 
 # A time in µs as text, with its unit: a Vega expression.
@@ -241,8 +242,8 @@ def queue(
     layers = [area, _ticks("marks", x, unit), _ticks("drops", x, unit)]
     chart = alt.layer(*layers, width="container", height=_QUEUE_HEIGHT)
     return Chart(
-        _spec(chart),
-        {"queue": _columns(line), "drops": _columns(counted[0]), "marks": _columns(counted[1])},
+        as_spec(chart),
+        {"queue": as_columns(line), "drops": as_columns(counted[0]), "marks": as_columns(counted[1])},
     )
 
 
@@ -270,11 +271,13 @@ def _least(points: pl.DataFrame) -> float:
     return float(above[0]) if above.len() else 1.0
 
 
-def _columns(frame: pl.DataFrame) -> dict[str, list[Any]]:
+def as_columns(frame: pl.DataFrame) -> dict[str, list[Any]]:
+    """A data set as the page holds it."""
     return {name: frame[name].to_list() for name in frame.columns}
 
 
-def _spec(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
+def as_spec(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
+    """The chart's specification, in the page's style."""
     spec: dict[str, Any] = chart.to_dict(validate=False)
     spec["config"] = _CONFIG
     return spec

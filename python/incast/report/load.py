@@ -30,6 +30,7 @@ def _columns(text: str = "", integer: str = "", real: str = "") -> dict[str, pl.
 # What the report reads of each table. Columns beyond these are ignored, absent ones become null.
 TABLES: dict[str, dict[str, pl.DataType]] = {
     "jobs": _columns("job kind", "start_ps end_ps flows bytes"),
+    "tasks": _columns("job host kind outcome", "task number start_ps end_ps bytes"),
     "flows": _columns(
         "job from to outcome",
         "flow group bytes start_ps end_ps retransmits timeouts srtt_ps",
@@ -49,7 +50,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
 }
 
 # Tables of which only the drawn seed is read: they are long, and no figure is computed from them.
-_DRAWN_ONLY = {"ports_series", "flows_series", "hosts_series"}
+_DRAWN_ONLY = {"tasks", "ports_series", "flows_series", "hosts_series"}
 
 # Tables without which a section of the report is empty.
 EXPECTED = ("jobs", "flows", "ports", "waits", "ports_series")

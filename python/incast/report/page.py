@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from incast.report import bundle, facts, netload, sections, series, tables
+from incast.report import bundle, facts, netload, sections, series, tables, timeline
 from incast.report.answer import answer, ranked
 from incast.report.charts import DASHES, Chart
 from incast.report.load import Report, Run
@@ -42,6 +42,7 @@ def render(report: Report) -> str:
         "nets": nets,
         "picks": [d for d in by_rank if any(d.color in net.loads for net in nets)],
         "steps": netload.STEPS,
+        "timelines": [book.add(f) for f in timeline.timelines(drawn)],
         "queues": [book.add(f) for f in sections.queues(drawn)],
         "completions": [book.add(f) for f in sections.completions(drawn)],
         "waits": [book.add(f) for f in sections.waits(drawn)],

@@ -37,6 +37,8 @@ class Key:
 
     name: str
     color: int
+    block: bool = False
+    """Drawn as an area, not as a line."""
 
 
 @dataclass(frozen=True)
