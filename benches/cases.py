@@ -212,6 +212,7 @@ def host_rule(host: Host) -> dict[str, Any]:
         "tcp": {
             "congestion": host.congestion,
             "ecn": "on" if host.congestion == "dctcp" else "off",
+            "ecn_fallback": True,
             "sack": host.sack,
             "rack": False,
             "tail_loss_probe": False,
@@ -228,6 +229,7 @@ def host_rule(host: Host) -> dict[str, Any]:
             "receive_buffer_max": AMPLE,
             "send_buffer": AMPLE,
             "dctcp_shift": 4,
+            "htcp_rtt_scaling": False,
         },
     }
 

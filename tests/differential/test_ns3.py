@@ -27,7 +27,7 @@ REFERENCE = json.loads(record.REFERENCE.read_text())
 VALIDATION = Path(__file__).resolve().parents[2] / "docs" / "validation" / "ns3.md"
 PAIRS = [(setting, control) for setting in matrix.SETTINGS for control in matrix.CONTROLS]
 HEAD_AGAIN = "Retransmission of the head on each partial acknowledgement"
-IMPATIENT = "Impatient NewReno"
+SECOND = "NewReno's second timeouts"
 HANDSHAKE = "The third segment of the handshake"
 ECHO = "ECN echo during recovery"
 DRAWS = "Two independent draws"
@@ -39,23 +39,24 @@ KNOWN = {
     ("dumbbell-loss-0.1%/reno", "fct_p99_us"): DRAWS,
     ("dumbbell-loss-0.1%/reno", "goodput_gbps"): DRAWS,
     ("dumbbell-loss-0.1%/dctcp", "marks"): ECHO,
+    ("dumbbell-loss-0.5%/newreno", "fct_mean_us"): DRAWS,
     ("dumbbell-loss-0.5%/newreno", "goodput_gbps"): DRAWS,
     ("dumbbell-loss-0.5%/reno", "goodput_gbps"): DRAWS,
     ("dumbbell-loss-0.5%/dctcp", "fct_p99_us"): DRAWS,
     ("dumbbell-loss-0.5%/dctcp", "marks"): ECHO,
-    ("dumbbell/newreno", "fct_mean_us"): IMPATIENT,
-    ("dumbbell/newreno", "fct_p99_us"): IMPATIENT,
-    ("dumbbell/newreno", "goodput_gbps"): IMPATIENT,
-    ("dumbbell/newreno", "drops"): IMPATIENT,
+    ("dumbbell/newreno", "fct_mean_us"): SECOND,
+    ("dumbbell/newreno", "fct_p99_us"): SECOND,
+    ("dumbbell/newreno", "goodput_gbps"): SECOND,
+    ("dumbbell/newreno", "drops"): SECOND,
     ("dumbbell/cubic", "fct_p99_us"): HEAD_AGAIN,
     ("dumbbell/cubic", "goodput_gbps"): HEAD_AGAIN,
-    ("incast-4/newreno", "fct_p99_us"): IMPATIENT,
-    ("incast-4/newreno", "goodput_gbps"): IMPATIENT,
-    ("incast-32/newreno", "goodput_gbps"): IMPATIENT,
+    ("incast-4/newreno", "fct_p99_us"): SECOND,
+    ("incast-4/newreno", "goodput_gbps"): SECOND,
+    ("incast-32/newreno", "goodput_gbps"): SECOND,
     ("incast-32/dctcp", "goodput_gbps"): HANDSHAKE,
     ("incast-32/dctcp", "drops"): HANDSHAKE,
     ("incast-32/dctcp", "marks"): HANDSHAKE,
-    ("leaf-spine/newreno", "goodput_gbps"): IMPATIENT,
+    ("leaf-spine/newreno", "goodput_gbps"): SECOND,
     ("leaf-spine/cubic", "goodput_gbps"): HEAD_AGAIN,
     ("leaf-spine/dctcp", "fct_mean_us"): ECHO,
     ("leaf-spine/dctcp", "fct_p99_us"): ECHO,

@@ -28,6 +28,7 @@ host: {tcp: {rto_min: [1ms, 2ms]}}
 host_overrides:
   - {match: "host[0-1]", tcp: {congestion: dctcp}}
   - {match: host2, tcp: {congestion: reno, ecn: off, sack: false}}
+  - {match: host3, tcp: {congestion: htcp}}
 jobs:
   - {name: a, kind: bulk, pairs: [[host0, host1]], size: 1kB}
   - {name: b, kind: incast, receiver: host0, size: 1kB, class: 7}

@@ -150,12 +150,14 @@ fn tcp(config: &spec::Tcp, host: &str, seed: u64, path: &str) -> Result<tcp::Con
             spec::Congestion::Reno => tcp::Congestion::Reno,
             spec::Congestion::Cubic => tcp::Congestion::Cubic,
             spec::Congestion::Dctcp => tcp::Congestion::Dctcp,
+            spec::Congestion::Htcp => tcp::Congestion::Htcp,
         },
         ecn: match config.ecn {
             spec::Ecn::Off => tcp::EcnMode::Off,
             spec::Ecn::On => tcp::EcnMode::On,
             spec::Ecn::Passive => tcp::EcnMode::Passive,
         },
+        ecn_fallback: config.ecn_fallback,
         sack: config.sack,
         rack: config.rack && config.sack,
         tail_loss_probe: config.tail_loss_probe && config.rack && config.sack,
@@ -173,6 +175,7 @@ fn tcp(config: &spec::Tcp, host: &str, seed: u64, path: &str) -> Result<tcp::Con
         receive_buffer_max: config.receive_buffer_max.get(),
         send_buffer: config.send_buffer.get(),
         dctcp_shift: config.dctcp_shift,
+        htcp_rtt_scaling: config.htcp_rtt_scaling,
     })
 }
 

@@ -301,6 +301,8 @@ pub struct Tcp {
     pub congestion: Congestion,
     /// As Linux's `tcp_ecn`.
     pub ecn: Ecn,
+    /// A SYN that was lost is sent again without asking for ECN, as Linux's `tcp_ecn_fallback`.
+    pub ecn_fallback: bool,
     /// Selective acknowledgements.
     pub sack: bool,
     /// RACK loss detection (RFC 8985); needs SACK.
@@ -333,6 +335,8 @@ pub struct Tcp {
     pub send_buffer: Bytes,
     /// DCTCP's estimation gain g as a shift: 4 is 1/16 (RFC 8257).
     pub dctcp_shift: u32,
+    /// H-TCP's increase is scaled by the round-trip time.
+    pub htcp_rtt_scaling: bool,
 }
 
 /// Congestion control.
@@ -345,6 +349,8 @@ pub enum Congestion {
     Cubic,
     /// RFC 8257.
     Dctcp,
+    /// draft-leith-tcp-htcp-06.
+    Htcp,
 }
 
 /// As Linux's `tcp_ecn`: 0, 1, 2.

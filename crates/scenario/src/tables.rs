@@ -7,7 +7,7 @@ use record::rows::{self, PortKind};
 use record::{Error, RunFolder, Tables};
 use sim::{FlowRecord, Outcome, PacketSeen, Records, Sim, TaskOutcome, TaskRecord, Transport};
 use std::collections::BTreeMap;
-use transport::tcp::Flags;
+use transport::tcp::{Flags, Notes};
 use units::Time;
 
 /// The tables of a run that is under way.
@@ -309,7 +309,7 @@ fn push(capture: &mut Capture, seen: &PacketSeen, direction: Direction, dropped:
         },
         payload_bytes,
         transport,
-        retransmission: false,
+        retransmission: matches!(&seen.transport, Transport::Tcp { header, .. } if header.notes.contains(Notes::RETRANSMISSION)),
         dropped,
     });
 }

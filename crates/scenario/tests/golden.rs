@@ -15,6 +15,7 @@ fn tcp(congestion: Congestion) -> Tcp {
     Tcp {
         congestion,
         ecn: if congestion == Congestion::Dctcp { Ecn::On } else { Ecn::Off },
+        ecn_fallback: true,
         sack: true,
         rack: true,
         tail_loss_probe: true,
@@ -31,6 +32,7 @@ fn tcp(congestion: Congestion) -> Tcp {
         receive_buffer_max: Bytes::new(6 << 20),
         send_buffer: Bytes::new(4 << 20),
         dctcp_shift: 4,
+        htcp_rtt_scaling: true,
     }
 }
 
@@ -140,7 +142,7 @@ fn standard_scenarios() {
         ("shuffle 8, 2:1", leaf_spine(vec![4; 2], 2), shuffle),
     ];
     let mut text = String::new();
-    for congestion in [Congestion::Reno, Congestion::Cubic, Congestion::Dctcp] {
+    for congestion in [Congestion::Reno, Congestion::Cubic, Congestion::Dctcp, Congestion::Htcp] {
         writeln!(text, "{congestion:<28?}{HEAD}").unwrap();
         for (name, topology, work) in &cases {
             let line = line(&scenario(topology.clone(), congestion, work.clone()));

@@ -215,7 +215,7 @@ impl Sim {
             ..Header::default()
         };
         let flow = self.flows.get_mut(id >> 1).expect("the caller has looked");
-        self.net.launch(id, flow, &Transmit { header: reset, ect: false, retransmission: false });
+        self.net.launch(id, flow, &Transmit { header: reset, ect: false });
     }
 
     /// After an application call or a timer: passes on what the transport reports, or lets it send.

@@ -10,7 +10,7 @@ use crate::key::Kind;
 use crate::outside::Outside;
 use crate::slab::Slab;
 use fabric::{Ecn, Fabric, Packet, PortId};
-use transport::tcp::{SackBlock, Transmit};
+use transport::tcp::{Notes, SackBlock, Transmit};
 use units::Time;
 
 /// The clock and everything that packets touch.
@@ -86,7 +86,7 @@ impl Net {
         let end = &flow.ends[(id & 1) as usize];
         let Some((port, route)) = end.way else { return }; // No route: lost, as in a network without one.
         let header = &transmit.header;
-        let extra = if header.sack_count == 0 { 0 } else { self.keep_sacks(end.tcp.sack_blocks()) };
+        let extra = if header.notes == Notes::NONE { 0 } else { self.keep_sacks(end.tcp.sack_blocks()) };
         let packet = Packet {
             route,
             bytes: header.bytes() as u16,
@@ -117,6 +117,9 @@ impl Net {
 
     #[cold]
     fn keep_sacks(&mut self, blocks: &[SackBlock]) -> u32 {
+        if blocks.is_empty() {
+            return 0;
+        }
         self.extras.insert(Extra::Sack(Sacks::new(blocks))) + 1
     }
 

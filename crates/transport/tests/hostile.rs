@@ -5,7 +5,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::{App, Bench};
-use transport::tcp::{Config, Congestion, Connection, EcnMode, Flags, Header, SackBlock};
+use transport::tcp::{Config, Congestion, Connection, EcnMode, Flags, Header, Notes, SackBlock};
 use units::Time;
 
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ prop_compose! {
         len in prop_oneof![Just(0u16), 1u16..3000, any::<u16>()],
         flags in prop_oneof![6 => Just(0x10u8), 2 => any::<u8>(), 1 => Just(0x11u8)],
     ) -> Header {
-        Header { seq, ack, window, ts_val, ts_ecr, len, flags: Flags::from_bits(flags), sack_count: 0 }
+        Header { seq, ack, window, ts_val, ts_ecr, len, flags: Flags::from_bits(flags), notes: Notes::NONE }
     }
 }
 
@@ -60,7 +60,7 @@ fn poll(connection: &mut Connection, now: Time) {
     for _ in 0..10_000 {
         let Some(transmit) = connection.poll_transmit(now) else { break };
         assert!(transmit.header.bytes() <= 40 + 12 + 36 + 1000);
-        assert_eq!(connection.sack_blocks().len(), usize::from(transmit.header.sack_count));
+        assert_eq!(connection.sack_blocks().len(), usize::from(transmit.header.notes.sack_count()));
     }
     assert!(connection.poll_transmit(now).is_none(), "it sends without end");
     while connection.poll_event().is_some() {}

@@ -8,7 +8,12 @@ use transport::tcp::{CloseReason, Config, Congestion, EcnMode};
 use units::{Rate, Time};
 
 fn congestion() -> impl Strategy<Value = Congestion> {
-    prop_oneof![Just(Congestion::Reno), Just(Congestion::Cubic), Just(Congestion::Dctcp)]
+    prop_oneof![
+        Just(Congestion::Reno),
+        Just(Congestion::Cubic),
+        Just(Congestion::Dctcp),
+        Just(Congestion::Htcp)
+    ]
 }
 
 fn ecn() -> impl Strategy<Value = EcnMode> {
@@ -19,7 +24,7 @@ prop_compose! {
     fn config()(
         congestion in congestion(),
         ecn in ecn(),
-        switches in any::<[bool; 6]>(),
+        switches in any::<[bool; 8]>(),
         mss in 100u32..9000,
         initial_window in 1u32..12,
         ack_every in 1u32..4,
@@ -27,12 +32,13 @@ prop_compose! {
         grows in 1u64..20,
         send_buffer in 1_000u64..1_000_000,
     ) -> Config {
-        let [sack, rack, tail_loss_probe, limited_transmit, timestamps, hystart] = switches;
+        let [sack, rack, tail_loss_probe, limited_transmit, timestamps, hystart, ecn_fallback, htcp_rtt_scaling] =
+            switches;
         Config {
             congestion, ecn, sack, rack, tail_loss_probe, limited_transmit, timestamps, hystart, mss,
             initial_window, ack_every, receive_buffer, receive_buffer_max: receive_buffer * grows, send_buffer,
             rto_min: Time::from_ms(2), rto_max: Time::from_ms(100), rto_initial: Time::from_ms(10),
-            delayed_ack: Time::from_us(500), dctcp_shift: 4,
+            delayed_ack: Time::from_us(500), dctcp_shift: 4, ecn_fallback, htcp_rtt_scaling,
         }
     }
 }
@@ -118,6 +124,8 @@ fn each_congestion_control_fills_a_bottleneck() {
         (Congestion::Reno, EcnMode::On),
         (Congestion::Cubic, EcnMode::On),
         (Congestion::Dctcp, EcnMode::Off),
+        (Congestion::Htcp, EcnMode::Off),
+        (Congestion::Htcp, EcnMode::On),
     ] {
         for (sack, rack) in [(true, true), (true, false), (false, false)] {
             let config = Config { congestion, ecn, sack, rack, tail_loss_probe: rack, ..Config::default() };

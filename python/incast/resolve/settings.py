@@ -172,6 +172,7 @@ def _tcp(tcp: Tcp) -> dict[str, Any]:
     return {
         "congestion": tcp.congestion,
         "ecn": ecn,
+        "ecn_fallback": tcp.ecn_fallback,
         "sack": tcp.sack,
         "rack": rack,
         "tail_loss_probe": probe,
@@ -188,4 +189,5 @@ def _tcp(tcp: Tcp) -> dict[str, Any]:
         "receive_buffer_max": parse_bytes(tcp.receive_buffer_max),
         "send_buffer": parse_bytes(tcp.send_buffer),
         "dctcp_shift": tcp.dctcp_shift,
+        "htcp_rtt_scaling": tcp.htcp_rtt_scaling,
     }

@@ -21,10 +21,12 @@ from incast.scenario.base import Model, Override
 class Tcp(Model):
     """TCP settings of a host; the defaults are Linux's."""
 
-    congestion: Literal["reno", "cubic", "dctcp"] = "cubic"
-    """Congestion control: RFC 5681, RFC 9438, RFC 8257."""
+    congestion: Literal["reno", "cubic", "dctcp", "htcp"] = "cubic"
+    """Congestion control: RFC 5681, RFC 9438, RFC 8257, draft-leith-tcp-htcp-06."""
     ecn: Literal["auto", "off", "on", "passive"] = "auto"
     """As Linux's tcp_ecn: off 0, on 1 (asks), passive 2 (agrees); auto: on with dctcp, else passive."""
+    ecn_fallback: bool = True
+    """A SYN that was lost is sent again without asking for ECN, as with Linux's tcp_ecn_fallback."""
     sack: bool = True
     """Selective acknowledgements (RFC 2018)."""
     rack: bool | None = None
@@ -57,6 +59,8 @@ class Tcp(Model):
     """Send buffer."""
     dctcp_shift: Annotated[int, Field(ge=0, le=10)] = 4
     """DCTCP's estimation gain g as a shift: 4 is 1/16."""
+    htcp_rtt_scaling: bool = True
+    """H-TCP's increase is scaled by the round-trip time over 100 ms, between a tenth and twice."""
 
     @field_validator("ecn")
     @classmethod

@@ -7,12 +7,14 @@
 
 mod cubic;
 mod dctcp;
+mod htcp;
 mod hystart;
 mod reno;
 
 use crate::tcp::{Config, Congestion};
 use cubic::Cubic;
 use dctcp::Dctcp;
+use htcp::Htcp;
 use hystart::HyStart;
 use reno::Reno;
 use units::Time;
@@ -52,12 +54,13 @@ pub(crate) enum Signal {
     Timeout,
 }
 
-/// The closed set of algorithms.
+/// The closed set of algorithms; those with much state lie elsewhere, so that a connection stays small.
 #[derive(Clone, Debug)]
 enum Algorithm {
     Reno(Reno),
     Cubic(Cubic),
     Dctcp(Dctcp),
+    Htcp(Box<Htcp>),
 }
 
 /// Window, algorithm and slow start of one connection.
@@ -76,6 +79,7 @@ impl Control {
             Congestion::Reno => Algorithm::Reno(Reno::default()),
             Congestion::Cubic => Algorithm::Cubic(Cubic::default()),
             Congestion::Dctcp => Algorithm::Dctcp(Dctcp::new(config.dctcp_shift)),
+            Congestion::Htcp => Algorithm::Htcp(Box::new(Htcp::new(config.htcp_rtt_scaling))),
         };
         Control { window, algorithm, hystart: config.hystart.then(HyStart::default) }
     }
@@ -91,11 +95,13 @@ impl Control {
     }
 
     /// Takes note of an acknowledgement before any reaction to it: by how many bytes it moved, whether
-    /// it carried ECE, and the first offsets not acknowledged and not sent.
+    /// it carried ECE, and whether the sender is neither in recovery nor has just reduced its window.
     #[inline]
-    pub fn observe(&mut self, advanced: u64, ece: bool, una: u64, nxt: u64) {
-        if let Algorithm::Dctcp(dctcp) = &mut self.algorithm {
-            dctcp.observe(advanced, ece, una, nxt);
+    pub fn observe(&mut self, ack: &Ack, advanced: u64, ece: bool, open: bool) {
+        match &mut self.algorithm {
+            Algorithm::Dctcp(dctcp) => dctcp.observe(advanced, ece, ack.una, ack.nxt),
+            Algorithm::Htcp(htcp) => htcp.observe(&self.window, ack, open),
+            _ => {}
         }
     }
 
@@ -107,6 +113,7 @@ impl Control {
             Algorithm::Reno(reno) if avoids => reno.avoid(&mut self.window, ack.delivered),
             Algorithm::Dctcp(dctcp) if avoids => dctcp.reno.avoid(&mut self.window, ack.delivered),
             Algorithm::Cubic(cubic) if avoids => cubic.avoid(&mut self.window, ack.delivered, ack),
+            Algorithm::Htcp(htcp) if avoids => htcp.avoid(&mut self.window, ack.delivered, ack.now),
             _ => self.grow_from_slow_start(ack),
         }
     }
@@ -140,6 +147,7 @@ impl Control {
             Algorithm::Reno(_) => flight / 2,
             Algorithm::Cubic(cubic) => cubic.reduce(window, signal, flight),
             Algorithm::Dctcp(dctcp) => dctcp.reduce(window, signal, flight),
+            Algorithm::Htcp(htcp) => htcp.reduce(window, signal, flight),
         };
         window.ssthresh = ssthresh.max(2 * window.mss);
         window.cwnd = match signal {

@@ -13,6 +13,8 @@ pub enum Congestion {
     Cubic,
     /// RFC 8257.
     Dctcp,
+    /// draft-leith-tcp-htcp-06.
+    Htcp,
 }
 
 /// When ECN is used (RFC 3168 6.1.1), as Linux's `tcp_ecn`.
@@ -33,6 +35,9 @@ pub struct Config {
     pub congestion: Congestion,
     /// ECN negotiation; DCTCP always asks and agrees.
     pub ecn: EcnMode,
+    /// A SYN that was lost is sent again without asking for ECN (RFC 3168 6.1.1.1), as Linux's
+    /// `tcp_ecn_fallback`.
+    pub ecn_fallback: bool,
     /// Selective acknowledgements (RFC 2018).
     pub sack: bool,
     /// RACK loss detection (RFC 8985); has effect with SACK only.
@@ -68,6 +73,8 @@ pub struct Config {
     pub send_buffer: u64,
     /// DCTCP's estimation gain g as a shift: 4 is 1/16.
     pub dctcp_shift: u32,
+    /// H-TCP's increase is scaled by the round-trip time.
+    pub htcp_rtt_scaling: bool,
 }
 
 impl Default for Config {
@@ -76,6 +83,7 @@ impl Default for Config {
         Config {
             congestion: Congestion::Cubic,
             ecn: EcnMode::Passive,
+            ecn_fallback: true,
             sack: true,
             rack: true,
             tail_loss_probe: true,
@@ -93,6 +101,7 @@ impl Default for Config {
             receive_buffer_max: 6 << 20,
             send_buffer: 4 << 20,
             dctcp_shift: 4,
+            htcp_rtt_scaling: true,
         }
     }
 }

@@ -31,7 +31,7 @@ impl Connection {
     fn accept(&mut self, header: &Header) {
         self.state = State::SynReceived;
         self.learn_from_syn(header);
-        self.ecn.handle_syn(header.flags);
+        self.ecn.handle_syn(header.flags, header.notes.contains(Notes::ECT));
         self.urgent |= urgent::SYN;
     }
 

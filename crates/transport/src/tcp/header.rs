@@ -77,6 +77,42 @@ impl BitOr for Flags {
     }
 }
 
+/// What is known of a segment and not in its other fields: how many SACK blocks come with it, whether it
+/// repeats data, and for a SYN how it left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Notes(u8);
+
+impl Notes {
+    /// An ordinary segment.
+    pub const NONE: Notes = Notes(0);
+    /// It repeats what was sent before. The two ends don't look at it; captures tell it.
+    pub const RETRANSMISSION: Notes = Notes(0x80);
+    /// On a SYN only: it left as ECN-capable, which its IP header says.
+    pub const ECT: Notes = Notes(0x40);
+    /// The bits that count SACK blocks.
+    const SACK_COUNT: u8 = 0x07;
+
+    /// So many SACK blocks, at most four.
+    #[inline]
+    pub const fn sack(count: u8) -> Notes {
+        Notes(count & Notes::SACK_COUNT)
+    }
+    /// SACK blocks that come with the segment.
+    #[inline]
+    pub const fn sack_count(self) -> u8 {
+        self.0 & Notes::SACK_COUNT
+    }
+    /// Whether `other`, one of the constants, is noted.
+    #[inline]
+    pub const fn contains(self, other: Notes) -> bool {
+        self.0 & other.0 != 0
+    }
+    /// `self` or `other`, when `condition` holds.
+    pub(crate) const fn with(self, other: Notes, condition: bool) -> Notes {
+        Notes(self.0 | (other.0 * condition as u8))
+    }
+}
+
 /// The fields of a segment that the two ends act on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
@@ -94,8 +130,8 @@ pub struct Header {
     pub len: u16,
     /// Control bits.
     pub flags: Flags,
-    /// SACK blocks that come with the segment.
-    pub sack_count: u8,
+    /// What else there is to know of the segment.
+    pub notes: Notes,
 }
 
 impl Header {
@@ -111,7 +147,10 @@ impl Header {
         }
         let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
         let bytes = PLAIN_BYTES + u32::from(self.len) + options;
-        if self.sack_count == 0 { bytes } else { bytes + 4 + 8 * u32::from(self.sack_count) }
+        match self.notes.sack_count() {
+            0 => bytes,
+            count => bytes + 4 + 8 * u32::from(count),
+        }
     }
 
     /// Sequence numbers that the segment takes: payload, SYN and FIN.
@@ -166,8 +205,13 @@ pub struct Transmit {
     pub header: Header,
     /// Send it as ECN-capable, ECT(0).
     pub ect: bool,
-    /// It repeats data that was sent before.
-    pub retransmission: bool,
+}
+
+impl Transmit {
+    /// Whether it repeats what was sent before.
+    pub fn is_retransmission(&self) -> bool {
+        self.header.notes.contains(Notes::RETRANSMISSION)
+    }
 }
 
 #[cfg(test)]
@@ -185,7 +229,8 @@ mod tests {
         assert_eq!(data.bytes(), 1500);
         let stamped = Header { len: 1448, flags: Flags::ACK | Flags::TIMESTAMPS, ..Header::default() };
         assert_eq!(stamped.bytes(), 1500);
-        let sacked = Header { flags: Flags::ACK | Flags::TIMESTAMPS, sack_count: 3, ..Header::default() };
+        let sacked =
+            Header { flags: Flags::ACK | Flags::TIMESTAMPS, notes: Notes::sack(3), ..Header::default() };
         assert_eq!(sacked.bytes(), 40 + 12 + 28);
         let syn = Header { flags: Flags::SYN, ..Header::default() };
         assert_eq!(syn.bytes(), 48);

@@ -190,7 +190,8 @@ impl Connection {
         self.attempts = 0;
         let ece = self.ecn.on && header.flags.contains(Flags::ECE);
         let (una, nxt) = (self.board.una, self.board.nxt);
-        self.control.observe(advanced, ece, una, nxt);
+        let ack = Ack { now, delivered, una, nxt, rtt, srtt: self.rtt.srtt() };
+        self.control.observe(&ack, advanced, ece, self.phase == Phase::Open);
         self.counters.ece_acks += u64::from(ece);
         // Above it, for the segment with CWR is the first after it.
         if self.phase == Phase::Reduced && una > self.recover {
@@ -206,7 +207,7 @@ impl Connection {
             Phase::Reduced | Phase::Recovery => false,
         };
         if grows {
-            self.control.grow(&Ack { now, delivered, una, nxt, rtt, srtt: self.rtt.srtt() });
+            self.control.grow(&ack);
         }
         if self.write_blocked || (self.fin_sent && una == nxt) {
             self.release(una);

@@ -24,7 +24,7 @@ mod window;
 
 pub use config::{Config, Congestion, EcnMode};
 pub use events::{CloseReason, Event};
-pub use header::{Flags, Header, SackBlock, Transmit};
+pub use header::{Flags, Header, Notes, SackBlock, Transmit};
 pub use stats::Stats;
 
 use crate::cc::Control;
@@ -99,6 +99,8 @@ pub struct Connection {
     probes: bool,
     /// The one rescue retransmission of this recovery was sent.
     rescued: bool,
+    /// Without SACK: this recovery has had a partial acknowledgement.
+    partial_seen: bool,
     block_count: u8,
     isn: u32,
     irs: u32,

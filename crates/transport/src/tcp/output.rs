@@ -136,7 +136,7 @@ impl Connection {
         if !self.rcv.has_blocks() {
             self.rcv.acknowledge();
         }
-        Transmit { header: self.header(now, start, flags, len, 0), ect, retransmission: false }
+        Transmit { header: self.header(now, start, flags, len, 0), ect }
     }
 
     /// Linux's `tcp_cwnd_validate`: keeps the strongest sign within a window that cwnd limits the sender.
@@ -164,7 +164,7 @@ impl Connection {
         let blocks = if self.rcv.has_blocks() && self.sack { self.fill_blocks() } else { 0 };
         self.rcv.acknowledge();
         let header = self.header(now, self.board.nxt, Flags::ACK, 0, blocks);
-        Transmit { header, ect: self.ecn.control_ect(), retransmission: false }
+        Transmit { header, ect: self.ecn.control_ect() }
     }
 
     #[cold]
@@ -196,7 +196,7 @@ impl Connection {
             ts_ecr,
             len: len as u16,
             flags: flags.with(Flags::ECE, self.ecn.echo).with(Flags::TIMESTAMPS, self.timestamps),
-            sack_count: blocks,
+            notes: Notes::sack(blocks),
         }
     }
 
@@ -210,7 +210,7 @@ impl Connection {
         if self.urgent & urgent::RST != 0 {
             self.urgent &= !urgent::RST;
             let header = self.header(now, self.board.nxt, Flags::RST | Flags::ACK, 0, 0);
-            return Some(Transmit { header, ect: self.ecn.control_ect(), retransmission: false });
+            return Some(Transmit { header, ect: self.ecn.control_ect() });
         }
         if self.urgent & urgent::SYN != 0 {
             self.urgent &= !urgent::SYN;
@@ -246,10 +246,11 @@ impl Connection {
 
     fn transmit_syn(&mut self, now: Time) -> Transmit {
         let (flags, ack) = if self.state == State::SynSent {
-            (Flags::SYN | self.ecn.syn_flags(), 0)
+            (Flags::SYN | self.ecn.syn_flags(self.attempts > 0), 0)
         } else {
             (Flags::SYN | Flags::ACK | self.ecn.syn_ack_flags(), self.irs.wrapping_add(1))
         };
+        let ect = self.ecn.syn_ect();
         let header = Header {
             seq: self.isn,
             ack,
@@ -258,7 +259,7 @@ impl Connection {
             ts_ecr: self.ts_recent,
             len: 0,
             flags: flags.with(Flags::SACK_PERMITTED, self.sack).with(Flags::TIMESTAMPS, self.timestamps),
-            sack_count: 0,
+            notes: Notes::NONE.with(Notes::RETRANSMISSION, self.attempts > 0).with(Notes::ECT, ect),
         };
         self.block_count = 0;
         self.last_sent = now;
@@ -266,11 +267,7 @@ impl Connection {
         self.counters.sent_segments += 1;
         self.counters.sent_bytes += u64::from(header.bytes());
         self.counters.retransmits += u64::from(self.attempts > 0);
-        Transmit {
-            header,
-            ect: self.ecn.syn_ect() && (self.state == State::SynSent || self.ecn.on),
-            retransmission: self.attempts > 0,
-        }
+        Transmit { header, ect }
     }
 
     #[cold]
@@ -282,7 +279,7 @@ impl Connection {
         header.flags = Flags::from_bits(bits).with(Flags::ECE, echo);
         header.ack = self.irs.wrapping_add(next as u32);
         header.window = header.window.saturating_add((self.rcv.next - next) as u32);
-        Transmit { header, ect: self.ecn.control_ect(), retransmission: false }
+        Transmit { header, ect: self.ecn.control_ect() }
     }
 
     fn transmit_again(&mut self, now: Time, resend: Resend) -> Transmit {
@@ -299,9 +296,10 @@ impl Connection {
         self.last_sent = now;
         let fin = segment.is(scoreboard::FIN);
         let flags = Flags::ACK.with(Flags::FIN, fin);
-        let header = self.header(now, segment.start, flags, segment.len - u32::from(fin), 0);
+        let mut header = self.header(now, segment.start, flags, segment.len - u32::from(fin), 0);
+        header.notes = Notes::RETRANSMISSION;
         self.update_limit();
-        Transmit { header, ect: self.ecn.control_ect(), retransmission: true }
+        Transmit { header, ect: self.ecn.control_ect() }
     }
 
     /// RFC 8985 7.3: new data when there is some, else the last segment again.
@@ -336,6 +334,6 @@ impl Connection {
             return Some(self.transmit_last(now, len as u32));
         }
         let header = self.header(now, self.board.una - 1, Flags::ACK, 0, 0);
-        Some(Transmit { header, ect: self.ecn.control_ect(), retransmission: false })
+        Some(Transmit { header, ect: self.ecn.control_ect() })
     }
 }

@@ -1,7 +1,8 @@
 //! Loss recovery: what acknowledgements with gaps mean, and when recovery begins and ends.
 //!
 //! With SACK by RFC 6675, or by RACK (RFC 8985) when it is on; without by RFC 6582 (NewReno), where each
-//! duplicate stands for a segment that left the network.
+//! duplicate stands for a segment that left the network and only the first partial acknowledgement restarts
+//! the retransmission timer (section 3.2, step 3; section 4 calls it the Impatient variant).
 
 use super::scoreboard::{DUP_THRESH, LOST, RESENT, Range, SACKED};
 use super::*;
@@ -57,8 +58,9 @@ impl Connection {
         }
         self.set_pipe_bias();
         self.permit_probes();
-        if advanced > 0 {
+        if advanced > 0 && !(self.partial_seen && self.phase == Phase::Recovery) {
             self.rearm(now);
+            self.partial_seen = !self.sack && self.phase == Phase::Recovery;
         }
         self.update_limit();
     }
@@ -138,6 +140,7 @@ impl Connection {
         self.recover = self.board.nxt;
         self.high_rxt = self.board.una;
         self.rescued = false;
+        self.partial_seen = false;
         self.ecn.send_cwr = self.ecn.on;
         self.counters.fast_recoveries += 1;
         self.urgent |= urgent::FIRST_RESEND;

@@ -252,7 +252,7 @@ impl Bench {
             }
             let Some(transmit) = transmit else { break };
             let sacks = self.ends[side].sack_blocks().to_vec();
-            assert_eq!(sacks.len(), usize::from(transmit.header.sack_count));
+            assert_eq!(sacks.len(), usize::from(transmit.header.notes.sack_count()));
             self.send(side, transmit, sacks);
             assert!(self.log.len() < 1_000_000, "it sends without end: {transmit:?}");
         }
