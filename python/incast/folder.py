@@ -19,7 +19,8 @@ WRITTEN = "scenario.yaml"
 RESOLVED = "scenario.json"
 GRAPH = "graph.json"
 REPORT = "report.html"
-_OURS = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT)
+TRACE = "trace.pftrace"
+_OURS = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE)
 FORMAT = 1
 
 TABLES = (

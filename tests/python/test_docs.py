@@ -9,7 +9,7 @@ Blocks of a page are one session in a folder of its own, in which `examples/` is
 - `yaml` without a name: fields that could be in the scenario shown before, or in `incast example`'s
 - `python`: run; `text output` after it is what it prints. `python optional` is left out where a module lacks
 - `console slow`: only with UPDATE_GOLDEN=1
-- `sh`, `text`, `rust`, `json`: shown only
+- `sh`, `text`, `rust`, `json`, `sql`: shown only
 
 UPDATE_GOLDEN=1 writes what was printed into the pages, where no `…` stands.
 """
@@ -45,7 +45,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 REPORTS = {DOCS / "benchmarks.md", *(DOCS / "validation").rglob("*.md")}
 RUN = [page for page in PAGES if "```" in page.read_text("utf-8") and page not in REPORTS]
-SHOWN_ONLY = {"sh", "text", "rust", "json"}
+SHOWN_ONLY = {"sh", "text", "rust", "json", "sql"}
 _BLOCK = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _INCAST = re.compile(r"incast (?P<arguments>[^|;&]*?)(?P<rest>[|>][^;&]*)?")

@@ -114,9 +114,7 @@ def test_pointing_at_a_task_tells_its_flows(browser: Any, tmp_path: Path) -> Non
     page, logged, _ = opened(browser, write(tmp_path), 390, "dark")
     timeline = page.locator("section[aria-labelledby=timeline]")
     assert timeline.locator(".chart svg .role-axis-label text").first.text_content()
-    timeline.locator(".chart svg .mark-rect.tasks_marks path").first.hover(
-        force=True
-    )
+    timeline.locator(".chart svg .mark-rect.tasks_marks path").first.hover(force=True)
     page.wait_for_selector("#vg-tooltip-element.visible")
     tip = page.locator("#vg-tooltip-element").inner_text()
     assert "on compute" in tip

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incast import __version__, _core, report, schema
+from incast import __version__, _core, report, schema, trace
 from incast.api import seed_list
 from incast.cli import exits, show
 from incast.cli.exits import Exit
@@ -19,6 +19,7 @@ from incast.cli.progress import Bars
 from incast.compare import by_choice, ways
 from incast.compare import compare as compare_results
 from incast.errors import IncastError, RunError
+from incast.folder import TRACE
 from incast.report import text
 from incast.resolve import resolve
 from incast.result import Result
@@ -181,6 +182,25 @@ def write_report(
         show.print_json({"report": str(written)})
     else:
         show.out.print(f"Report: {written}", soft_wrap=True, highlight=False)
+
+
+@app.command("trace", epilog=exits.TEXT)
+def write_trace(
+    run: RunFolder,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="The trace; default: trace.pftrace in the result."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a run as a Perfetto trace: tasks, flows and queues on one time axis, for ui.perfetto.dev."""
+    with _told(as_json):
+        result = Result.open(run)
+        written = trace.write(result, out or result.path / TRACE)
+    if as_json:
+        show.print_json({"trace": str(written)})
+    else:
+        show.out.print(f"Trace: {written}", soft_wrap=True, highlight=False)
 
 
 @app.command("diverge", epilog=exits.TEXT)
