@@ -15,7 +15,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 CORE := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help demo test test-rust test-python lint format bench docs clean
+.PHONY: help demo test test-rust test-python lint format bench studies docs clean
 
 help:
 	@echo "make demo    set everything up and run the main job: four switches under one load"
@@ -23,6 +23,7 @@ help:
 	@echo "make lint    check formatting, lints and types"
 	@echo "make format  format all code"
 	@echo "make bench   run the benchmarks, side by side with ns-3"
+	@echo "make studies run what is missing of all studies, and print every claim: takes days"
 	@echo "make docs    write the generated parts of the manual anew"
 	@echo "make clean   remove what was built"
 
@@ -63,6 +64,9 @@ format: $(VENV)/installed-for-tests
 	cargo fmt --all
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
+
+studies: $(VENV)/installed
+	$(BIN)/incast reproduce --run
 
 bench: $(VENV)/installed-for-tests
 	$(BIN)/python -m benches.run --name latest

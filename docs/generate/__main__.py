@@ -16,6 +16,7 @@ from pathlib import Path
 
 import command
 import scenario
+import study
 import tables
 
 REFERENCE = Path(__file__).resolve().parent.parent / "reference"
@@ -23,6 +24,8 @@ _PART = re.compile(r"(<!-- generated: (\S+) ?(\S*) -->\n).*?(<!-- end -->)", re.
 _MAKERS: dict[str, Callable[[str], str]] = {
     "model": scenario.model,
     "variants": scenario.variants,
+    "study": study.study,
+    "claims": study.claims,
     "table": tables.table,
     "figures": tables.figures,
     "command": command.command,

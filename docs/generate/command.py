@@ -17,9 +17,15 @@ from incast.cli.app import app
 
 
 def commands() -> dict[str, Callable[..., Any]]:
-    """Every command's function, by name."""
-    found = ((each.name, each.callback) for each in app.registered_commands)
-    return {name or call.__name__: call for name, call in found if call}
+    """Every command's function, by name; `study-run` is `incast study run`."""
+    groups = [("", app)] + [(f"{each.name}-", each.typer_instance) for each in app.registered_groups]
+    found = (
+        (prefix, each.name, each.callback)
+        for prefix, group in groups
+        if group
+        for each in group.registered_commands
+    )
+    return {prefix + (name or call.__name__): call for prefix, name, call in found if call}
 
 
 def command(name: str) -> str:
@@ -30,7 +36,12 @@ def command(name: str) -> str:
     said = [(field, *typing.get_args(hint)[:2]) for field, hint in hints.items()]
     arguments = [info for _, _, info in said if isinstance(info, ArgumentInfo)]
     options = [each for each in said if isinstance(each[2], OptionInfo)]
-    usage = ["incast", name, *(info.metavar or "" for info in arguments), *(["[OPTIONS]"] if options else [])]
+    usage = [
+        "incast",
+        *name.split("-"),
+        *(info.metavar or "" for info in arguments),
+        *(["[OPTIONS]"] if options else []),
+    ]
     body = [(code(info.metavar), info.help or "") for info in arguments]
     body += [(_option(*each), (each[2].help or "").replace("<", "&lt;")) for each in options]
     table = "\n" + rows(("", ""), body) if body else ""

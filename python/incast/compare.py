@@ -16,12 +16,6 @@ from incast.errors import ResultError
 from incast.metrics import DONE, SECTIONS, Metric
 from incast.result import Result
 
-# Quantiles 0.975 of Student's t for 1, 2, … degrees of freedom.
-_T = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-
 Way: TypeAlias = "tuple[str, ...]"
 Samples: TypeAlias = "dict[int, float]"
 """A figure of runs, by seed."""
@@ -97,10 +91,15 @@ def mean(values: Samples) -> float | None:
 
 def spread(values: Samples) -> float | None:
     """Half the interval of the mean, as a part of it; nothing with fewer than two runs."""
-    middle = mean(values)
-    if len(values) < 2 or not middle:
+    middle, half = mean(values), half_interval(values)
+    return half / abs(middle) if middle and half is not None else None
+
+
+def half_interval(values: Samples) -> float | None:
+    """Half the interval of the mean; nothing with fewer than two runs."""
+    if len(values) < 2:
         return None
-    return _quantile(len(values) - 1) * math.sqrt(variance(values.values()) / len(values)) / abs(middle)
+    return _quantile(len(values) - 1) * math.sqrt(variance(values.values()) / len(values))
 
 
 def change(a: float | None, b: float | None) -> float | None:
@@ -135,16 +134,19 @@ def interval(a: Samples, b: Samples) -> tuple[float, float] | None:
     middle = fmean(b.values()) - fmean(a.values())
     if a.keys() == b.keys():
         differences = [b[seed] - a[seed] for seed in a]
-        half = _quantile(len(a) - 1) * math.sqrt(variance(differences) / len(a))
+        half = half_interval(dict(enumerate(differences))) or 0.0
         return middle - half, middle + half
     parts = [(variance(side.values()) / len(side), len(side)) for side in (a, b)]
     error = sum(part for part, _ in parts)
     if error == 0:
         return middle, middle
     freedom = error**2 / sum(part**2 / (size - 1) for part, size in parts)
-    half = _quantile(math.floor(freedom)) * math.sqrt(error)
+    half = _quantile(freedom) * math.sqrt(error)
     return middle - half, middle + half
 
 
-def _quantile(freedom: int) -> float:
-    return _T[freedom - 1] if freedom <= len(_T) else 1.96 + 2.4 / freedom
+def _quantile(freedom: float) -> float:
+    """Student's t below which 97.5 % lie."""
+    from scipy.special import stdtrit  # takes a while to load, and most commands need no interval
+
+    return float(stdtrit(freedom, 0.975))

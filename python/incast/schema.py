@@ -10,6 +10,8 @@ import copy
 from functools import cache
 from typing import Any, TypeAlias
 
+from pydantic import BaseModel
+
 from incast.document import Loc
 from incast.scenario.model import Scenario
 
@@ -19,9 +21,9 @@ _PARTIAL = "Partial"
 
 
 @cache
-def models() -> Schema:
+def models(of: type[BaseModel] = Scenario) -> Schema:
     """The schema as the models give it."""
-    return Scenario.model_json_schema()
+    return of.model_json_schema()
 
 
 def published() -> Schema:
@@ -96,24 +98,24 @@ def _tidy(schema: Any) -> None:
             _tidy(value)
 
 
-def follow(loc: Loc) -> tuple[Loc, Schema]:
+def follow(loc: Loc, of: type[BaseModel] = Scenario) -> tuple[Loc, Schema]:
     """A place in pydantic's terms as a place in the document, and the schema that holds there.
 
     Pydantic puts the kind of a tagged mapping into the place, and `[key]` behind a bad key.
     """
-    schema: Schema = models()
+    schema: Schema = models(of)
     place: list[str | int] = []
     for step in loc:
-        schema = _without_null(_resolved(schema))
+        schema = _without_null(_resolved(schema, of), of)
         if step == "[key]":
             break
         if tagged := schema.get("discriminator"):
-            schema = _resolved({"$ref": tagged["mapping"].get(step, "#")})
+            schema = _resolved({"$ref": tagged["mapping"].get(step, "#")}, of)
             if step in tagged["mapping"]:
                 continue
         place.append(step)
         schema = schema.get("items", {}) if isinstance(step, int) else _entry(schema, step)
-    return tuple(place), _without_null(_resolved(schema))
+    return tuple(place), _without_null(_resolved(schema, of), of)
 
 
 def _entry(schema: Schema, name: str) -> Schema:
@@ -124,16 +126,16 @@ def _entry(schema: Schema, name: str) -> Schema:
     return next((each for each in others if isinstance(each, dict)), {})
 
 
-def _resolved(schema: Schema) -> Schema:
+def _resolved(schema: Schema, of: type[BaseModel]) -> Schema:
     while "$ref" in schema:
         *_, name = schema["$ref"].split("/")
-        schema = models() if name == "#" else models()["$defs"][name]
+        schema = models(of) if name == "#" else models(of)["$defs"][name]
     return schema
 
 
-def _without_null(schema: Schema) -> Schema:
+def _without_null(schema: Schema, of: type[BaseModel]) -> Schema:
     """The value's own schema where it may also be left out."""
     options = [each for each in schema.get("anyOf", []) if each.get("type") != "null"]
     if len(options) == 1 and len(options) < len(schema["anyOf"]):
-        return _resolved(options[0])
+        return _resolved(options[0], of)
     return schema

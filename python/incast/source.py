@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from incast.document import Mark, Node, assign, merge, read_file, read_text
+from incast.document import Mark, Node, assign, lay_over, read_file, read_text
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
 from incast.resolve import Resolved, resolve
@@ -89,8 +89,7 @@ class Source:
                 raise ScenarioError(
                     [Problem(f"a choice can't change {key}", where, value.mark.file, value.mark.line)]
                 )
-            base = assign(base, key, value) if "." in key else merge(base, Node({key: value}, value.mark))
-        return base
+        return lay_over(base, over.value)
 
     def scenario(self) -> Scenario:
         """The scenario without any choice laid over it."""

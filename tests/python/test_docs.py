@@ -230,9 +230,12 @@ def test_the_reference_leaves_nothing_out() -> None:
 
 def test_every_command_is_in_the_reference() -> None:
     text = (DOCS / "reference" / "command-line.md").read_text("utf-8")
-    for command in app.registered_commands:
-        known = command.name or command.callback.__name__  # type: ignore[union-attr]
-        assert f"<!-- generated: command {known} -->" in text
+    groups = [("", app), *((f"{each.name}-", each.typer_instance) for each in app.registered_groups)]
+    for prefix, group in groups:
+        assert group
+        for command in group.registered_commands:
+            known = command.name or command.callback.__name__  # type: ignore[union-attr]
+            assert f"<!-- generated: command {prefix}{known} -->" in text
 
 
 def test_units_are_what_the_core_reads() -> None:

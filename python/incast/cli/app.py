@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,12 +11,12 @@ import typer
 
 from incast import __version__, _core, report, schema, trace
 from incast.api import seed_list
-from incast.cli import exits, show
+from incast.cli import exits, show, study
+from incast.cli.common import Json, told
 from incast.cli.exits import Exit
 from incast.cli.progress import Bars
 from incast.compare import by_choice, ways
 from incast.compare import compare as compare_results
-from incast.errors import IncastError, RunError
 from incast.folder import TRACE
 from incast.report import text
 from incast.resolve import resolve
@@ -44,17 +42,6 @@ Changes = Annotated[
         "--set", metavar="PATH=VALUE", help="Change a field, like switch.buffer.alpha=4; may be repeated."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-
-
-@contextmanager
-def _told(as_json: bool) -> Iterator[None]:
-    """Turns the package's errors into messages and exit codes."""
-    try:
-        yield
-    except IncastError as error:
-        show.error(error, as_json)
-        raise typer.Exit(Exit.FAILED if isinstance(error, RunError) else Exit.USAGE) from None
 
 
 def _version(asked: bool) -> None:
@@ -90,7 +77,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Simulate a scenario: all its choices side by side."""
-    with _told(as_json):
+    with told(as_json):
         source = Source.from_file(scenario, [*changes, *([f"seed={seed}"] if seed is not None else [])])
         plans = source.plans(choice, seed_list(source, seeds))
         place = out or Path("results") / plans[0].scenario.name
@@ -146,7 +133,7 @@ def validate(
     as_json: Json = False,
 ) -> None:
     """Check a scenario, all its choices and the files that it names, without running it."""
-    with _told(as_json):
+    with told(as_json):
         found = describe(Source.from_file(scenario, changes).plans())
     if as_json:
         show.print_json({"ok": True, **found})
@@ -175,7 +162,7 @@ def write_report(
     as_json: Json = False,
 ) -> None:
     """Write report.html of a result anew."""
-    with _told(as_json):
+    with told(as_json):
         result = Result.open(run)
         written = report.write(result.path)
     if as_json:
@@ -194,7 +181,7 @@ def write_trace(
     as_json: Json = False,
 ) -> None:
     """Write a run as a Perfetto trace: tasks, flows and queues on one time axis, for ui.perfetto.dev."""
-    with _told(as_json):
+    with told(as_json):
         result = Result.open(run)
         written = trace.write(result, out or result.path / TRACE)
     if as_json:
@@ -216,7 +203,7 @@ def find_divergence(
     as_json: Json = False,
 ) -> None:
     """Run two scenarios event by event and name the first event that differs; code 3 when one does."""
-    with _told(as_json):
+    with told(as_json):
         left, right = (
             _single(Source.from_file(path, said))
             for path, said in ((scenario, []), (other or scenario, changes))
@@ -248,7 +235,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Show what differs between two results; with several seeds, with intervals of 95 %."""
-    with _told(as_json):
+    with told(as_json):
         left, right = Result.open(a), Result.open(b)
         found = compare_results(left, right)
     if as_json:
@@ -257,3 +244,8 @@ def compare(
     known = {".".join(way): metric for way, metric in ways(run.summary for run in (*left.runs, *right.runs))}
     names = (a.name, b.name) if a.name != b.name else (str(a), str(b))
     show.out.print(show.differences(found, known, names))
+
+
+app.add_typer(study.study_app, name="study")
+app.command(epilog=exits.TEXT)(study.calibrate)
+app.command(epilog=exits.TEXT)(study.reproduce)

@@ -1,7 +1,7 @@
 """A scenario as a person wrote it: YAML with the line of every value, merged before it is checked."""
 
-from incast.document.merge import assign, merge
+from incast.document.merge import assign, lay_over, merge
 from incast.document.node import Loc, Mark, Node, dotted
 from incast.document.yaml import read_file, read_text
 
-__all__ = ["Loc", "Mark", "Node", "assign", "dotted", "merge", "read_file", "read_text"]
+__all__ = ["Loc", "Mark", "Node", "assign", "dotted", "lay_over", "merge", "read_file", "read_text"]

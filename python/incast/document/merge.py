@@ -36,6 +36,13 @@ def assign(base: Node, path: str, value: Node) -> Node:
     return merge(base, value)
 
 
+def lay_over(base: Node, fields: dict[str, Node]) -> Node:
+    """`base` with fields laid on it whose names may be dotted paths."""
+    for key, value in fields.items():
+        base = assign(base, key, value) if "." in key else merge(base, Node({key: value}, value.mark))
+    return base
+
+
 def _other_kind(base: dict[str, Node], over: dict[str, Node]) -> bool:
     return "kind" in over and "kind" in base and over["kind"].value != base["kind"].value
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from incast.document import Loc, Node, dotted
@@ -37,30 +37,34 @@ def validate(document: Node) -> Scenario:
 
 
 def problems(
-    error: ValidationError, document: Node, schema_at: Loc = (), place_at: Loc = ()
+    error: ValidationError,
+    document: Node,
+    schema_at: Loc = (),
+    place_at: Loc = (),
+    of: type[BaseModel] = Scenario,
 ) -> list[Problem]:
-    """What pydantic found, with the places in the document.
+    """What pydantic found in a document of `of`, with the places in it.
 
     Where only a part was checked, its model is found at `schema_at` and its text at `place_at`.
     """
     found = []
     for detail in error.errors(include_url=False):
-        where, schema = follow((*schema_at, *detail["loc"]))
+        where, schema = follow((*schema_at, *detail["loc"]), of)
         place = (*place_at, *where[len(schema_at) :])
         mark = document.locate(place)
-        message = _message(detail, (*schema_at, *detail["loc"]), schema)
+        message = _message(detail, (*schema_at, *detail["loc"]), schema, of)
         found.append(Problem(message, dotted(place), mark.file, mark.line))
     return found
 
 
-def _message(detail: ErrorDetails, loc: Loc, schema: dict[str, Any]) -> str:
+def _message(detail: ErrorDetails, loc: Loc, schema: dict[str, Any], of: type[BaseModel]) -> str:
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "value_error":
         return str(context["error"])
     if kind == "missing":
         return f"is required{_about(schema)}"
     if kind == "extra_forbidden":
-        _, around = follow(loc[:-1])
+        _, around = follow(loc[:-1], of)
         return unknown("a field here", str(loc[-1]), around.get("properties", {}))
     if kind == "union_tag_invalid":
         return unknown("a kind", str(context["tag"]), _listed(str(context["expected_tags"])))

@@ -1,0 +1,25 @@
+"""What commands share: how errors end them, and options that several have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from incast.cli import show
+from incast.cli.exits import Exit
+from incast.errors import IncastError, RunError
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@contextmanager
+def told(as_json: bool) -> Iterator[None]:
+    """Turns the package's errors into messages and exit codes."""
+    try:
+        yield
+    except IncastError as error:
+        show.error(error, as_json)
+        raise typer.Exit(Exit.FAILED if isinstance(error, RunError) else Exit.USAGE) from None

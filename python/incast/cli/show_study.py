@@ -1,0 +1,182 @@
+"""Studies as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from incast.cli.show import value
+from incast.compare import mean, spread
+from incast.errors import Problem, ScenarioError
+from incast.hints import unknown
+from incast.report import text
+from incast.study import tables
+from incast.study.calibrate import Trial, Values
+from incast.study.load import FILE, Study
+from incast.study.outcome import Outcome
+from incast.study.tables import Row
+from incast.study.verdict import Comparison, Finding, Verdict
+
+_COLOURS = {
+    Verdict.HOLDS: "green",
+    Verdict.FAILS: "red",
+    Verdict.UNDECIDED: "yellow",
+    Verdict.UNTESTED: "dim",
+}
+
+
+def listed(studies: Path, name: str | None) -> list[Path]:
+    """The folders of all studies, or of the one that is named."""
+    names = sorted(each.parent.name for each in studies.glob(f"*/{FILE}"))
+    if name is not None and name not in names:
+        raise ScenarioError([Problem(unknown("a study", name, names), file=str(studies))])
+    if not names:
+        raise ScenarioError([Problem("holds no study", file=str(studies))])
+    return [studies / each for each in ([name] if name else names)]
+
+
+def as_json(outcome: Outcome, rows: Sequence[Row], place: Path) -> dict[str, Any]:
+    """A run of a study as plain data."""
+    return {
+        "study": outcome.study.name,
+        "folder": str(place),
+        "cells": tables.as_json(outcome.study, rows),
+        "claims": [{"id": each.claim.id, "verdict": each.verdict} for each in outcome.findings],
+    }
+
+
+def cells(study: Study, rows: Sequence[Row]) -> Table:
+    """One row a cell: our figures, the published one, what it took."""
+    judged = study.judged_by
+    table = _table(escape(study.name), "cell")
+    for name in study.figures:
+        table.add_column(escape(name), justify="right")
+    for head in (*(["published", "difference"] if judged else []), "seeds", "CPU", "packet-hops", "memory"):
+        table.add_column(head, justify="right")
+    for row in rows:
+        shown = [_measured(study, row, name) for name in study.figures]
+        if judged:
+            shown += [value(judged.metric, row.published) if row.published else text.NONE, _difference(row)]
+        shown += [str(row.seeds), text.time(row.cpu_s * 1e12)]
+        shown += [text.count(mean(row.packet_hops)), text.size(row.memory_max_bytes)]
+        table.add_row(escape(row.cell.name), *shown)
+    notes = ["means of the seeds, ± half of their 95 % intervals"]
+    if any(row.fitted for row in rows):
+        notes.append("c: calibrated on this row, every other is a prediction")
+    table.caption, table.caption_justify = "; ".join(notes), "left"
+    return table
+
+
+def _table(title: str, first: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", padding=(0, 1, 0, 0))
+    table.add_column(first, overflow="fold")
+    return table
+
+
+def _measured(study: Study, row: Row, name: str) -> str:
+    values = row.figures[name]
+    shown = value(study.figures[name].metric, mean(values))
+    half = spread(values)
+    return f"{shown} [dim]±{half:.1%}[/]" if half else shown
+
+
+def _difference(row: Row) -> str:
+    if row.difference is None:
+        return text.NONE
+    return f"{row.difference:+.1%}{' c' if row.fitted else ''}"
+
+
+def parameters(study: Study, values: Values) -> Table:
+    """What the calibration found."""
+    table = _table("Parameters", "field")
+    for head in ("cells", "from", "to", "start", "found"):
+        table.add_column(head, justify="right")
+    for fitted, found in zip(study.parameters, values, strict=True):
+        each = fitted.parameter
+        texts = (each.cells or "all", each.low, each.high, each.start, found)
+        table.add_row(escape(each.field), *(escape(str(one)) for one in texts))
+    return table
+
+
+def residuals(study: Study, best: Trial) -> Table:
+    """How far each calibration row is off."""
+    judged = study.judged_by
+    assert judged
+    table = _table("Residuals", "cell")
+    for head in ("published", "ours", "difference"):
+        table.add_column(head, justify="right")
+    for each in best.residuals:
+        shown = [value(judged.metric, figure) for figure in (each.published, each.ours)]
+        table.add_row(escape(each.cell), *shown, f"{each.part:+.1%}")
+    table.caption, table.caption_justify = f"root mean square {text.percent(best.rms)}", "left"
+    return table
+
+
+def claims(outcome: Outcome) -> Table:
+    """One row a claim."""
+    table = _table(escape(outcome.study.name), "claim")
+    for head in ("place", "what the document says", "published", "ours", "verdict"):
+        table.add_column(head, overflow="fold")
+    for finding in outcome.findings:
+        claim = finding.claim
+        colour = _COLOURS[finding.verdict]
+        table.add_row(
+            escape(claim.id),
+            escape(claim.place),
+            escape(claim.text),
+            escape(claim.figure or _figures(outcome.study, finding, "published")),
+            escape(_figures(outcome.study, finding, "ours") or _reason(finding)),
+            f"[{colour}]{finding.verdict}[/]{_coverage(finding)}",
+        )
+    return table
+
+
+def _coverage(finding: Finding) -> str:
+    asked = len(finding.comparisons)
+    return f" ({finding.tested} of {asked})" if asked > 1 else ""
+
+
+def _reason(finding: Finding) -> str:
+    return finding.claim.reason or ", ".join(finding.claim.checked_by)
+
+
+def _figures(study: Study, finding: Finding, which: str) -> str:
+    """The figures of the comparisons that decided, at most three."""
+    deciding = [each for each in finding.comparisons if each.verdict == finding.verdict]
+    texts = [said for each in deciding if (said := _compared(study, each, which))]
+    more = f"; … {len(texts) - 3} more" if len(texts) > 3 else ""
+    return "; ".join(texts[:3]) + more
+
+
+def _compared(study: Study, each: Comparison, which: str) -> str:
+    metric = next((f.metric for f in study.figures.values() if f.metric.key == each.metric), None)
+    figures = each.published if which == "published" else each.ours
+    if all(figure is None for figure in figures):
+        return ""
+    shown = [value(metric, f) if metric else text.NONE if f is None else text.digits(f) for f in figures]
+    return f"{each.cells[0]}: {' / '.join(shown)}"
+
+
+def tally(findings: Sequence[Finding]) -> str:
+    """How many claims came out how."""
+    counted = Counter(each.verdict for each in findings)
+    parts = [
+        f"[{_COLOURS[v]}]{counted[v]} {_PLURAL[v] if counted[v] != 1 else v}[/]"
+        for v in Verdict
+        if counted[v]
+    ]
+    return f"Claims: {', '.join(parts) or 'none'}"
+
+
+_PLURAL = {
+    Verdict.HOLDS: "hold",
+    Verdict.FAILS: "do not hold",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.UNTESTED: "not tested",
+}

@@ -1,0 +1,169 @@
+"""The commands on studies: run one, check it, calibrate it, and reproduce all that was published."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from incast.cli import exits, show, show_study
+from incast.cli.common import Json, told
+from incast.cli.progress import StudyBars
+from incast.report import text
+from incast.study import calibrate as calibration
+from incast.study import load
+from incast.study.cells import plan
+from incast.study.load import FILE, Study
+from incast.study.outcome import collect, write
+from incast.study.run import Watcher, run_study, seeds_of
+
+study_app = typer.Typer(
+    help="Studies: a scenario over all its axes, beside what was published.", no_args_is_help=True
+)
+
+StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder, like studies/NAME.")]
+Cells = Annotated[
+    list[str],
+    typer.Option(
+        "--cells",
+        metavar="VALUES",
+        help="Only cells with these values, like deep|shallow/10GB; may be repeated.",
+    ),
+]
+Seeds = Annotated[int | None, typer.Option(min=1, max=10_000, help="Seeds a cell; default: the study's.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")]
+Out = Annotated[Path | None, typer.Option(help="Result folder; default: results/<name>.")]
+Studies = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the studies are.")]
+Results = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the results of studies are.")]
+
+
+@study_app.command("run", epilog=exits.TEXT)
+def run(
+    study: StudyFolder,
+    cells: Cells = [],  # noqa: B006 - typer's way
+    seeds: Seeds = None,
+    jobs: Jobs = None,
+    out: Out = None,
+    force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a study's cells with several seeds, and show our figures beside the published ones.
+
+    What was run before and would be the same is not run again: after Ctrl-C, the same command goes on.
+    """
+    with told(as_json):
+        found = load(study)
+        chosen = found.select(cells, "--cells")
+        place = out or Path("results") / found.name
+        run_study(
+            found,
+            place,
+            cells=chosen,
+            seeds=seeds_of(found, seeds),
+            jobs=jobs or os.cpu_count() or 1,
+            force=force,
+            watcher=StudyBars(found.name, show.err),
+        )
+        outcome = collect(found, place)
+        write(outcome, place)
+        rows = [row for row in outcome.rows if row.cell in chosen]
+    if as_json:
+        show.print_json(show_study.as_json(outcome, rows, place))
+        return
+    show.out.print(show_study.cells(found, rows))
+    if outcome.findings:
+        show.out.print(show_study.tally(outcome.findings), highlight=False)
+    show.out.print(f"Result: {place}", soft_wrap=True, highlight=False)
+
+
+@study_app.command("check", epilog=exits.TEXT)
+def check(study: StudyFolder, as_json: Json = False) -> None:
+    """Check a study, its cells, published figures and claims, without running it."""
+    with told(as_json):
+        found = load(study)
+        plan(found, found.cells, [1])
+    counted = {
+        "cells": len(found.cells),
+        "published": len(found.published),
+        "fitted": len(found.fitted_cells),
+        "claims": len(found.claims),
+        "seeds": found.model.seeds,
+    }
+    if as_json:
+        show.print_json(
+            {"ok": True, "name": found.name, **counted, "names": [cell.name for cell in found.cells]}
+        )
+        return
+    parts = [
+        text.plural(counted["cells"], "cell"),
+        f"{text.count(counted['published'])} with a published figure",
+        *([f"{text.count(counted['fitted'])} of them to calibrate on"] if counted["fitted"] else []),
+        text.plural(counted["claims"], "claim"),
+        text.plural(counted["seeds"], "seed"),
+    ]
+    show.out.print(f"{study / FILE} is fine: {', '.join(parts)}", soft_wrap=True, highlight=False)
+
+
+def calibrate(study: StudyFolder, jobs: Jobs = None, out: Out = None, as_json: Json = False) -> None:
+    """Fit a study's parameters to its calibration cells, and freeze them in its folder."""
+    with told(as_json):
+        found = load(study)
+        place = out or Path("results") / found.name
+        best = calibration.calibrate(found, place, jobs or os.cpu_count() or 1, _watch_trials)
+    if as_json:
+        parameters = [
+            {"field": each.parameter.field, "cells": each.parameter.cells, "value": value}
+            for each, value in zip(found.parameters, best.values, strict=True)
+        ]
+        rows = [asdict(each) for each in best.residuals]
+        show.print_json({"parameters": parameters, "rms": best.rms, "residuals": rows})
+        return
+    show.out.print(show_study.parameters(found, best.values))
+    show.out.print(show_study.residuals(found, best))
+    assert found.model.calibration
+    frozen = found.folder / found.model.calibration.file
+    show.out.print(f"Calibrated: {frozen}", soft_wrap=True, highlight=False)
+
+
+def _watch_trials(number: int, best: calibration.Trial | None) -> Watcher:
+    reached = f", best {text.percent(best.rms)} off" if best else ""
+    return StudyBars(f"trial {number + 1}{reached}", show.err)
+
+
+def reproduce(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A study; default: all.")] = None,
+    run_missing: Annotated[bool, typer.Option("--run", help="Run what is missing.")] = False,
+    seeds: Seeds = None,
+    jobs: Jobs = None,
+    studies: Studies = Path("studies"),
+    results: Results = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Show every claim of the documents: what it says, our figures, whether it holds."""
+    listed: list[dict[str, Any]] = []
+    with told(as_json):
+        for each in show_study.listed(studies, name):
+            found: Study = load(each)
+            place = results / found.name
+            if run_missing:
+                run_study(
+                    found,
+                    place,
+                    cells=found.cells,
+                    seeds=seeds_of(found, seeds),
+                    jobs=jobs or os.cpu_count() or 1,
+                    watcher=StudyBars(found.name, show.err),
+                )
+            outcome = collect(found, place)
+            write(outcome, place)
+            if as_json:
+                claims = [finding.json() for finding in outcome.findings]
+                listed.append({"study": found.name, "claims": claims})
+                continue
+            show.out.print(show_study.claims(outcome))
+            show.out.print(show_study.tally(outcome.findings), highlight=False)
+    if as_json:
+        show.print_json(listed)

@@ -1,0 +1,78 @@
+"""Axes, the cells that they span, and selections of cells.
+
+A selection names values: `deep|shallow/tez` is every cell that has one of the first two and `tez`. A value's
+name is there once among all axes, so it says its axis too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from incast.hints import unknown
+
+Axes: TypeAlias = "Mapping[str, Sequence[str]]"
+"""The values of each axis."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of each axis."""
+
+    values: tuple[str, ...]
+    """In the order of the axes."""
+
+    @property
+    def name(self) -> str:
+        """The values, joined: also the cell's folder."""
+        return "/".join(self.values)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which values are allowed; an axis that is not there allows all of its values."""
+
+    allowed: Mapping[int, frozenset[str]]
+    """By the axis's position."""
+
+    def __contains__(self, cell: Cell) -> bool:
+        return all(cell.values[axis] in values for axis, values in self.allowed.items())
+
+    def single(self) -> dict[int, str] | None:
+        """The value of each axis that is named; nothing where one has alternatives."""
+        if any(len(values) > 1 for values in self.allowed.values()):
+            return None
+        return {axis: value for axis, (value,) in self.allowed.items()}
+
+
+def ambiguous(axes: Axes) -> list[str]:
+    """Values that two axes have."""
+    listed = [value for values in axes.values() for value in values]
+    return sorted({value for value in listed if listed.count(value) > 1})
+
+
+def select(text: str, axes: Axes) -> Selection:
+    """The selection that `text` names; empty selects all."""
+    known = {value: number for number, values in enumerate(axes.values()) for value in values}
+    allowed: dict[int, frozenset[str]] = {}
+    for part in filter(None, text.strip().split("/")):
+        values = [value.strip() for value in part.split("|")]
+        for value in values:
+            if value not in known:
+                raise ValueError(unknown("a value of an axis", value, known))
+        (first, *others) = [known[value] for value in values]
+        if any(other != first for other in others):
+            raise ValueError(f"{part!r} mixes values of different axes: join them with / instead of |")
+        if first in allowed:
+            raise ValueError(f"{text!r} names axis {list(axes)[first]} twice: alternatives are joined with |")
+        allowed[first] = frozenset(values)
+    return Selection(allowed)
+
+
+def expand(axes: Axes, selections: Iterable[Selection] = ()) -> list[Cell]:
+    """All cells, or those in any of the selections; the last axis changes fastest."""
+    cells = [Cell(values) for values in product(*axes.values())]
+    chosen = list(selections)
+    return [cell for cell in cells if any(cell in each for each in chosen)] if chosen else cells

@@ -1,0 +1,80 @@
+"""The figures of a run that a study names: from its summary, or computed from a table of its folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from incast import metrics
+from incast.compare import Way, lookup
+from incast.errors import ResultError
+from incast.hints import unknown
+from incast.metrics import Metric
+from incast.result import Result
+from incast.study.model import TableFigure
+from incast.summary import scan
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure under the study's name for it."""
+
+    name: str
+    metric: Metric
+    """Its unit; its key is the name with the unit's suffix."""
+    source: Way | TableFigure
+
+    def of(self, folder: Path) -> float | None:
+        """What it is in a run; nothing where it was not measured."""
+        if isinstance(self.source, TableFigure):
+            return _computed(folder, self.source)
+        return lookup(Result.open(folder).summary, self.source)
+
+
+def named(listed: Mapping[str, str | TableFigure]) -> dict[str, Figure]:
+    """The figures by name; `ValueError` names the one that no summary has."""
+    found = {}
+    for name, source in listed.items():
+        if isinstance(source, TableFigure):
+            unit = "" if source.of == "count" else Metric(source.column, "").unit
+            found[name] = Figure(name, Metric(f"{name}{unit}", name), source)
+            continue
+        known = metrics.find(source)
+        if not known:
+            raise ValueError(f"{name}: {unknown('a figure', source, metrics.names(['<job>']))}")
+        way, metric = known
+        found[name] = Figure(name, Metric(f"{name}{metric.unit}", name, metric.better), way)
+    return found
+
+
+def _computed(folder: Path, figure: TableFigure) -> float | None:
+    table = scan(folder, figure.table)
+    columns = table.collect_schema().names()
+    for column in (figure.column, *figure.where):
+        if column not in columns:
+            raise ResultError(f"{folder}: {unknown(f'a column of {figure.table}', column, columns)}")
+    rows = table
+    for column, said in figure.where.items():
+        patterns = [said] if isinstance(said, str) else said
+        rule = "|".join(".*".join(map(re.escape, each.split("*"))) for each in patterns)
+        rows = rows.filter(pl.col(column).cast(pl.String).str.contains(f"^(?:{rule})$"))
+    value = rows.select(_aggregate(pl.col(figure.column), figure.of)).collect().item()
+    return None if value is None else float(value)
+
+
+def _aggregate(column: pl.Expr, how: str) -> pl.Expr:
+    match how:
+        case "sum":
+            return column.sum()
+        case "max":
+            return column.max()
+        case "min":
+            return column.min()
+        case "mean":
+            return column.mean()
+        case _:
+            return (column != 0).sum()

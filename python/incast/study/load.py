@@ -1,0 +1,213 @@
+"""A study as it is on disk, all of its files read and checked against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from incast.document import Loc, Node, read_file
+from incast.errors import Problem, ScenarioError
+from incast.hints import allowed, unknown
+from incast.resolve.findings import Findings
+from incast.scenario.validate import problems
+from incast.study import claims, figures, parameters, published
+from incast.study.axes import Axes, Cell, Selection, ambiguous, expand, select
+from incast.study.claims import Claim
+from incast.study.figures import Figure
+from incast.study.model import StudyFile
+from incast.study.parameters import Fitted
+
+FILE = "study.yaml"
+CLAIMS = "claims.toml"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study, ready to be expanded."""
+
+    folder: Path
+    document: Node
+    """study.yaml with the places of its values."""
+    model: StudyFile
+    base: Node
+    """The base scenario."""
+    cells: list[Cell]
+    figures: dict[str, Figure]
+    published: dict[str, float]
+    """The published figure of each cell that has one, in base units."""
+    parameters: list[Fitted]
+    values: list[Node]
+    """The parameters' values: calibrated, or where the search begins."""
+    claims: list[Claim]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.model.name
+
+    @cached_property
+    def axes(self) -> Axes:
+        """The values of each axis."""
+        return axes_of(self.model)
+
+    @property
+    def judged_by(self) -> Figure | None:
+        """The figure that the published ones answer to."""
+        return self.figures[self.model.published.metric] if self.model.published else None
+
+    def select(self, texts: Sequence[str], said_by: str) -> list[Cell]:
+        """The study's cells in any of the selections; `said_by` names the option in messages."""
+        try:
+            chosen = [select(text, self.axes) for text in texts]
+        except ValueError as error:
+            raise ScenarioError([Problem(str(error), file=said_by)]) from None
+        found = [cell for cell in self.cells if not chosen or any(cell in each for each in chosen)]
+        if not found:
+            raise ScenarioError([Problem("no cell of the study is selected", file=said_by)])
+        return found
+
+    @cached_property
+    def fitted_cells(self) -> list[Cell]:
+        """The cells that the calibration is fitted to."""
+        calibration = self.model.calibration
+        return [] if not calibration else self.select(calibration.cells, FILE)
+
+    def with_values(self, values: Sequence[object]) -> Study:
+        """The same with other values of the parameters."""
+        return replace(self, values=[Node.of(value) for value in values])
+
+
+def axes_of(model: StudyFile) -> Axes:
+    """The values of each axis."""
+    return {axis: list(values) for axis, values in model.axes.items()}
+
+
+def load(folder: Path) -> Study:
+    """The study in a folder; `ScenarioError` names all problems of a file together."""
+    file = folder / FILE
+    if not file.is_file():
+        raise ScenarioError([Problem(f"is not a study: it has no {FILE}", file=str(folder))])
+    document = read_file(file)
+    try:
+        model = StudyFile.model_validate(document.plain())
+    except ValidationError as error:
+        raise ScenarioError(problems(error, document, of=StudyFile)) from None
+    findings = Findings(document)
+    cells = _cells(model, findings)
+    named = _figures(model, findings)
+    fitted = _parameters(model, findings)
+    findings.stop_if_any()
+    base = _base(model, document, folder)
+    calibration = model.calibration
+    study = Study(
+        folder, document, model, base, cells, named, {}, fitted,
+        parameters.read(folder / calibration.file, calibration) if calibration else [], [],
+    )  # fmt: skip
+    study = replace(study, published=_published(study))
+    _check_calibration(study)
+    return replace(study, claims=_claims(study))
+
+
+def _cells(model: StudyFile, findings: Findings) -> list[Cell]:
+    axes = axes_of(model)
+    for value in ambiguous(axes):
+        findings.add(("axes",), f"two axes have a value {value!r}: a selection could not tell which is meant")
+    for axis, values in axes.items():
+        if not values:
+            findings.add(("axes", axis), "has no values: at least one is needed")
+    selections = _selections(model.cells, axes, ("cells",), findings)
+    if model.calibration:
+        _selections(model.calibration.cells, axes, ("calibration", "cells"), findings)
+    return expand(axes, selections)
+
+
+def _selections(texts: Sequence[str], axes: Axes, loc: Loc, findings: Findings) -> list[Selection]:
+    found = []
+    for number, text in enumerate(texts):
+        try:
+            found.append(select(text, axes))
+        except ValueError as error:
+            findings.add((*loc, number), str(error))
+    return found
+
+
+def _figures(model: StudyFile, findings: Findings) -> dict[str, Figure]:
+    named: dict[str, Figure] = {}
+    for name, source in model.metrics.items():
+        try:
+            named |= figures.named({name: source})
+        except ValueError as error:
+            findings.add(("metrics", name), str(error))
+    if model.published and model.published.metric not in model.metrics:
+        message = unknown("one of metrics", model.published.metric, model.metrics)
+        findings.add(("published", "metric"), message)
+    return named
+
+
+def _parameters(model: StudyFile, findings: Findings) -> list[Fitted]:
+    found = []
+    for number, each in enumerate(model.calibration.parameters if model.calibration else []):
+        place = ("calibration", "parameters", number)
+        _selections([each.cells], axes_of(model), (*place, "cells"), findings)
+        try:
+            found.append(parameters.fitted(each))
+        except ValueError as error:
+            findings.add(place, str(error))
+    return found
+
+
+def _base(model: StudyFile, document: Node, folder: Path) -> Node:
+    """The base scenario."""
+    written = document.child("base")
+    assert written
+    base = read_file(folder / model.base) if isinstance(model.base, str) else written
+    if not isinstance(base.value, dict):
+        raise ScenarioError([Problem("expected a mapping of fields", file=base.mark.file)])
+    if choices := base.child("choices"):
+        message = "a study's base has no choices: write them as the values of an axis"
+        raise ScenarioError([Problem(message, "choices", choices.mark.file, choices.mark.line)])
+    return base
+
+
+def _published(study: Study) -> dict[str, float]:
+    if not study.model.published or not study.judged_by:
+        return {}
+    table = published.read(study.folder / study.model.published.file)
+    return published.figures(study.model, table, study.cells, study.judged_by.metric)
+
+
+def _check_calibration(study: Study) -> None:
+    """Refuses a fit without published rows, or with more unknowns than rows."""
+    calibration = study.model.calibration
+    if not calibration:
+        return
+    findings = Findings(study.document)
+    if missing := [cell.name for cell in study.fitted_cells if cell.name not in study.published]:
+        findings.add(("calibration", "cells"), f"no published row answers to {allowed(missing)}")
+    unknowns, rows = len(calibration.parameters), len(study.fitted_cells)
+    if unknowns > rows:
+        message = f"{unknowns} parameters can't be fitted to {rows} published rows: at most one a row"
+        findings.add(("calibration", "parameters"), message)
+    findings.stop_if_any()
+
+
+def _claims(study: Study) -> list[Claim]:
+    file = study.folder / CLAIMS
+    if not file.exists():
+        return []
+    from incast.study.verdict import check
+
+    found, document = claims.read(file)
+    findings = Findings(document)
+    for number, claim in enumerate(found.claim):
+        for position, test in enumerate(claim.tests):
+            try:
+                check(test, study)
+            except ValueError as error:
+                findings.add(("claim", number, "tests", position), f"claim {claim.id}: {error}")
+    findings.stop_if_any()
+    return found.claim

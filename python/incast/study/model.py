@@ -1,0 +1,119 @@
+"""study.yaml as people write it.
+
+What has to fit together (selections, published rows, calibrated values) is checked by `incast.study.load`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from incast.folder import TABLES
+from incast.hints import unknown
+from incast.scenario.base import Model, Name, Selector
+
+Fields = dict[str, Any]
+"""Fields of a scenario; a key may be a dotted path."""
+SeedCount = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class Value(Model):
+    """One value of an axis: what is different in the cells that have it."""
+
+    about: str = ""
+    """What it stands for."""
+    set: Fields = {}
+    """Fields laid over the base; a key may be a dotted path, as in `choices`."""
+    published: dict[str, str | int | float] = {}
+    """Columns of the published table and what they hold in this value's rows."""
+
+
+class TableFigure(Model):
+    """A figure computed from a table of the run folder."""
+
+    table: str
+    """The table, like `ports`."""
+    column: str
+    """Its column, like `out_discards`."""
+    where: dict[str, Selector] = {}
+    """Only rows whose text columns hold one of these: a name, a pattern with `*`, or a list of them."""
+    of: Literal["sum", "max", "min", "mean", "count"] = "sum"
+    """How rows become one number; `count` counts the rows in which the column is not zero."""
+
+    @field_validator("table")
+    @classmethod
+    def _known(cls, table: str) -> str:
+        if table not in TABLES:
+            raise ValueError(unknown("a table", table, TABLES))
+        return table
+
+
+class Published(Model):
+    """What was published: a table with a row a cell."""
+
+    file: str = "published.csv"
+    """CSV with a header, beside study.yaml; lines that begin with # are notes."""
+    column: str
+    """The column that holds the figure."""
+    unit: str = ""
+    """The figure's unit, like s; empty for a plain number."""
+    metric: str
+    """Our figure that answers to it, one of `metrics`."""
+    source: str = ""
+    """Where it is from."""
+
+
+class Parameter(Model):
+    """A value that the calibration finds."""
+
+    field: str
+    """The field's dotted path."""
+    start: str | int | float
+    """Where the search begins; also used while nothing is calibrated."""
+    low: str | int | float
+    """Lowest value allowed."""
+    high: str | int | float
+    """Highest value allowed."""
+    cells: str = ""
+    """The cells in which the field is set; without a value, all."""
+    about: str = ""
+    """What it stands for."""
+
+
+class Calibration(Model):
+    """Which parameters are fitted on which cells."""
+
+    cells: Annotated[list[str], Field(min_length=1)]
+    """Selections of the cells whose published figures the parameters are fitted to."""
+    parameters: Annotated[list[Parameter], Field(min_length=1)]
+    """What is fitted: at most as many as there are cells."""
+    seeds: SeedCount = 1
+    """Seeds of each cell in each evaluation."""
+    evaluations: Annotated[int, Field(ge=1, le=10_000)] = 60
+    """At most so many sets of values are tried."""
+    file: str = "calibrated.yaml"
+    """Where the values found are kept, beside study.yaml."""
+
+
+class StudyFile(Model):
+    """A study: what study.yaml says."""
+
+    name: Name
+    """Shown in results; the default name of the result folder."""
+    description: str = ""
+    """What it is about."""
+    base: str | Fields
+    """The scenario that axes change: a file beside study.yaml, or its fields."""
+    axes: Annotated[dict[Name, dict[Name, Value]], Field(min_length=1)]
+    """What varies: axis → value → what is different. A value's name is there once in the whole study."""
+    cells: list[str] = []
+    """Selections of the combinations that are part of the study; without a value, all of them."""
+    seeds: SeedCount = 10
+    """Seeds of each cell: 1, 2, …"""
+    metrics: Annotated[dict[Name, str | TableFigure], Field(min_length=1)]
+    """The figures of a run, by name: a figure of its summary, like `ports.drops`, or one of a table."""
+    published: Published | None = None
+    """What was published."""
+    calibration: Calibration | None = None
+    """What is fitted to published figures."""

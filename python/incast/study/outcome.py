@@ -1,0 +1,53 @@
+"""What a study's result folder holds: every run that is there and up to date, as tables and as verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from incast import folder
+from incast.study import tables
+from incast.study.axes import Cell
+from incast.study.cells import plan
+from incast.study.load import Study
+from incast.study.run import MARKER, RUNS, Done, found
+from incast.study.tables import Row
+from incast.study.verdict import Finding, judge
+
+CLAIMS = "claims.json"
+_SEED = re.compile(r"seed-([0-9]+)")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The cells that were run, and how the claims came out."""
+
+    study: Study
+    done: list[Done]
+    rows: list[Row]
+    findings: list[Finding]
+
+
+def collect(study: Study, out: Path) -> Outcome:
+    """All that the folder holds of the study as it is now; nothing where there is no such folder."""
+    done = [each for cell in study.cells for each in _of_cell(study, cell, out)]
+    rows = tables.rows(study, done)
+    findings = judge(study, {row.cell: row.figures for row in rows})
+    return Outcome(study, done, rows, findings)
+
+
+def _of_cell(study: Study, cell: Cell, out: Path) -> Sequence[Done]:
+    place = out / RUNS / cell.name
+    names = [each.name for each in place.iterdir()] if place.is_dir() else []
+    seeds = sorted(int(match[1]) for name in names if (match := _SEED.fullmatch(name)))
+    return found(out, plan(study, [cell], seeds)) if seeds else []
+
+
+def write(outcome: Outcome, out: Path) -> None:
+    """The tables and claims.json, in a folder that is the study's."""
+    if not (out / MARKER).is_file():
+        return
+    tables.write(outcome.study, outcome.rows, outcome.done, out)
+    folder.write_json(out / CLAIMS, [each.json() for each in outcome.findings])

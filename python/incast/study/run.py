@@ -1,0 +1,127 @@
+"""Runs a study: what is missing or out of date, seed by seed, and then the tables of all.
+
+A run whose end is noted beside it and that would be the same again is not run again; so a study that was
+stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from incast import folder
+from incast._version import __version__
+from incast.errors import OutputExistsError, RunError
+from incast.study import processes
+from incast.study.axes import Cell
+from incast.study.cells import CellRun, plan
+from incast.study.load import Study
+from incast.study.processes import Cost, Ended
+
+MARKER = "incast-study.json"
+RUNS = "runs"
+_ENDED = "study-run.json"
+_FORMAT = 1
+
+
+class Watcher:
+    """Is told how runs go; this one shows nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The runs have ended, or were stopped."""
+
+    def begin(self, missing: Sequence[CellRun], total: int) -> None:
+        """So many of the study's runs are missing."""
+
+    def progress(self, number: int, progress: Mapping[str, Any]) -> None:
+        """How far a run is; `fraction` is the part that is done, if known."""
+
+    def ended(self, number: int) -> None:
+        """A run has ended."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run that has ended."""
+
+    run: CellRun
+    folder: Path
+    cost: Cost
+
+
+def seeds_of(study: Study, seeds: int | None) -> list[int]:
+    """The seeds of each cell."""
+    return list(range(1, (seeds or study.model.seeds) + 1))
+
+
+def run_study(
+    study: Study,
+    out: Path,
+    *,
+    cells: Sequence[Cell],
+    seeds: Sequence[int],
+    jobs: int,
+    force: bool = False,
+    watcher: Watcher | None = None,
+) -> list[Done]:
+    """Runs what is missing of these cells and seeds. A run that fails doesn't stop the others."""
+    runs = plan(study, cells, seeds)
+    _claim(out, study)
+    missing = [each for each in runs if force or not ended(each, out)]
+    failed = []
+    for each in missing:
+        _forget(each, out)
+    with watcher or Watcher() as watched:
+        watched.begin(missing, len(runs))
+        with closing(processes.run(missing, out / RUNS, jobs, watched.progress)) as ending:
+            for end in ending:
+                failed += _note(missing[end.number], end, out)
+                watched.ended(end.number)
+    if failed:
+        raise RunError("\n".join(failed))
+    return found(out, runs)
+
+
+def found(out: Path, runs: Sequence[CellRun]) -> list[Done]:
+    """Those of the runs that have ended, in order."""
+    return [Done(each, out / RUNS / each.place, cost) for each in runs if (cost := ended(each, out))]
+
+
+def ended(run: CellRun, out: Path) -> Cost | None:
+    """What the run took, if it has ended and would be the same again."""
+    try:
+        noted = json.loads((out / RUNS / run.place / _ENDED).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return Cost(**noted["cost"]) if noted.get("digest") == run.digest else None
+
+
+def _claim(out: Path, study: Study) -> None:
+    """Makes the folder the study's; refuses one that holds anything else."""
+    marker = out / MARKER
+    if out.exists() and not marker.is_file() and (not out.is_dir() or any(out.iterdir())):
+        raise OutputExistsError(out, ours=False)
+    out.mkdir(parents=True, exist_ok=True)
+    folder.write_json(marker, {"format": _FORMAT, "study": study.name, "written_by": f"incast {__version__}"})
+
+
+def _forget(run: CellRun, out: Path) -> None:
+    noted = out / RUNS / run.place / _ENDED
+    if noted.is_file():
+        noted.unlink()
+
+
+def _note(run: CellRun, end: Ended, out: Path) -> list[str]:
+    """Notes that the run has ended; what went wrong where it failed."""
+    if end.error or end.cost is None:
+        return [f"{run.place}: {end.error}"]
+    place = out / RUNS / run.place
+    folder.write_json(place / _ENDED, {"digest": run.digest, "cost": asdict(end.cost)})
+    return []

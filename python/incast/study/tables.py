@@ -1,0 +1,136 @@
+"""A study's results: a row a run, a row a cell, what the runs took.
+
+`runs` and `results` hold nothing that differs from time to time: the same study gives the same bytes. What it
+took is in `costs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from incast import folder
+from incast.compare import Samples, change, half_interval, mean
+from incast.result import Result
+from incast.study.axes import Cell
+from incast.study.load import Study
+from incast.study.run import Done
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was found of a cell."""
+
+    cell: Cell
+    figures: Mapping[str, Samples]
+    """Every figure of the study by name, and its values by seed."""
+    packet_hops: Samples
+    published: float | None
+    difference: float | None
+    """(ours − published) / published."""
+    fitted: bool
+    """Whether the calibration was fitted to it; every other row is a prediction."""
+    cpu_s: float
+    """Mean of its runs."""
+    memory_max_bytes: int
+    """Greatest of its runs."""
+
+    @property
+    def seeds(self) -> int:
+        """How many runs it has."""
+        return len(self.packet_hops)
+
+
+def rows(study: Study, done: Sequence[Done]) -> list[Row]:
+    """A row for each cell that was run, in the study's order."""
+    by_cell: dict[Cell, list[Done]] = {}
+    for each in done:
+        by_cell.setdefault(each.run.cell, []).append(each)
+    return [_row(study, cell, runs) for cell, runs in by_cell.items()]
+
+
+def _row(study: Study, cell: Cell, runs: Sequence[Done]) -> Row:
+    figures = {}
+    for name, figure in study.figures.items():
+        values = {each.run.seed: figure.of(each.folder) for each in runs}
+        figures[name] = {seed: value for seed, value in values.items() if value is not None}
+    published = study.published.get(cell.name)
+    judged = study.judged_by
+    ours = mean(figures[judged.name]) if judged else None
+    return Row(
+        cell=cell,
+        figures=figures,
+        packet_hops={each.run.seed: Result.open(each.folder).summary["packet_hops"] for each in runs},
+        published=published,
+        difference=change(published, ours) if published is not None else None,
+        fitted=cell in study.fitted_cells,
+        cpu_s=sum(each.cost.cpu_s for each in runs) / len(runs),
+        memory_max_bytes=max(each.cost.memory_max_bytes for each in runs),
+    )
+
+
+def as_json(study: Study, found: Sequence[Row], costs: bool = True) -> list[dict[str, Any]]:
+    """The rows as plain data."""
+    return [_plain(study, row, costs) for row in found]
+
+
+def _plain(study: Study, row: Row, costs: bool) -> dict[str, Any]:
+    figures = {}
+    for name, figure in study.figures.items():
+        values = row.figures[name]
+        middle, half = mean(values), half_interval(values)
+        low = high = None
+        if middle is not None and half is not None:
+            low, high = middle - half, middle + half
+        figures[figure.metric.key] = {"mean": middle, "low": low, "high": high}
+    plain = {
+        "cell": row.cell.name,
+        **dict(zip(study.axes, row.cell.values, strict=True)),
+        "seeds": row.seeds,
+        "figures": figures,
+        "published": row.published,
+        "difference": row.difference,
+        "fitted": row.fitted,
+        "packet_hops": mean(row.packet_hops),
+    }
+    return plain | ({"cpu_s": row.cpu_s, "memory_max_bytes": row.memory_max_bytes} if costs else {})
+
+
+def write(study: Study, found: Sequence[Row], done: Sequence[Done], out: Path) -> None:
+    """The tables as Parquet, the cells' also as JSON."""
+    folder.write_json(out / "results.json", as_json(study, found, costs=False))
+    _parquet(out / "results.parquet", [_flat(study, row) for row in found])
+    _parquet(out / "runs.parquet", [_of_run(study, row, seed) for row in found for seed in row.packet_hops])
+    costs = [{**_key(study, each.run.cell), "seed": each.run.seed, **asdict(each.cost)} for each in done]
+    _parquet(out / "costs.parquet", costs)
+
+
+def _key(study: Study, cell: Cell) -> dict[str, Any]:
+    return {"cell": cell.name, **dict(zip(study.axes, cell.values, strict=True))}
+
+
+def _flat(study: Study, row: Row) -> dict[str, Any]:
+    plain = _plain(study, row, costs=False)
+    figures = plain.pop("figures")
+    columns = {
+        f"{figure.name}_{part}{figure.metric.unit}": figures[figure.metric.key][part]
+        for figure in study.figures.values()
+        for part in ("mean", "low", "high")
+    }
+    return plain | columns
+
+
+def _of_run(study: Study, row: Row, seed: int) -> dict[str, Any]:
+    figures = {figure.metric.key: row.figures[name].get(seed) for name, figure in study.figures.items()}
+    return {**_key(study, row.cell), "seed": seed, **figures, "packet_hops": row.packet_hops[seed]}
+
+
+def _parquet(file: Path, listed: Sequence[dict[str, Any]]) -> None:
+    """Written whole or not at all."""
+    part = file.with_name(f".{file.name}.tmp")
+    pl.DataFrame(listed, infer_schema_length=None).write_parquet(part)
+    part.replace(file)

@@ -1,0 +1,136 @@
+"""Studies from the command line."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from incast.cli.app import app
+from incast.cli.exits import Exit
+from studies import CALIBRATION, NO_TESTS, SMALL, written
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(each) for each in arguments])
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a study that was run and its results."""
+    folder = tmp_path_factory.mktemp("cli")
+    written(folder / "studies" / "small")
+    found = call("study", "run", folder / "studies" / "small", "--out", folder / "results" / "small")
+    assert found.exit_code == Exit.OK, found.output
+    for word in (
+        "deep/one",
+        "published",
+        "packet-hops",
+        "CPU",
+        "memory",
+        "1 holds, 1 does not hold, 1 not tested",
+    ):
+        assert word in found.output
+    return folder
+
+
+def test_run_as_json(place: Path) -> None:
+    found = call(
+        "study",
+        "run",
+        place / "studies/small",
+        "--out",
+        place / "results/small",
+        "--cells",
+        "deep|shallow/one",
+        "--json",
+    )
+    assert found.exit_code == Exit.OK
+    content = json.loads(found.stdout)
+    assert [each["cell"] for each in content["cells"]] == ["deep/one", "shallow/one"]
+    figures = content["cells"][0]["figures"]["time_ps"]
+    assert figures["low"] <= figures["mean"] <= figures["high"]
+    assert content["cells"][0]["cpu_s"] > 0
+    assert {each["id"]: each["verdict"] for each in content["claims"]}["S1"] == "holds"
+
+
+def test_reproduce_shows_every_claim(place: Path) -> None:
+    where = ("--studies", place / "studies", "--results", place / "results")
+    found = call("reproduce", *where)
+    assert found.exit_code == Exit.OK, found.output
+    for word in ("S1", "S2", "S3", "page 2", "Deep buffers drop less.", "holds (2 of 2)", "nobody knows"):
+        assert word in found.output
+    listed = json.loads(call("reproduce", "small", *where, "--json").stdout)
+    assert listed[0]["study"] == "small"
+    assert [each["verdict"] for each in listed[0]["claims"]] == ["holds", "does not hold", "not tested"]
+
+
+def test_reproduce_before_anything_was_run(tmp_path: Path) -> None:
+    written(tmp_path / "studies" / "small")
+    found = call("reproduce", "--studies", tmp_path / "studies", "--results", tmp_path / "results")
+    assert found.exit_code == Exit.OK
+    assert "3 not tested" in found.output
+    assert not (tmp_path / "results").exists()
+
+
+def test_reproduce_runs_what_is_missing(tmp_path: Path) -> None:
+    content = {**deepcopy(SMALL), "cells": ["deep/one"], "metrics": {"time": "jobs.answers.duration"}}
+    written(tmp_path / "studies" / "small", content, NO_TESTS)
+    where = ("--studies", tmp_path / "studies", "--results", tmp_path / "results")
+    assert call("reproduce", "--run", "--seeds", 1, *where).exit_code == Exit.OK
+    assert (tmp_path / "results/small/claims.json").is_file()
+    assert (tmp_path / "results/small/runs/deep/one/seed-1/summary.json").is_file()
+
+
+def test_reproduce_a_study_that_is_not_there(place: Path) -> None:
+    found = call("reproduce", "smal", "--studies", place / "studies")
+    assert found.exit_code == Exit.USAGE
+    assert "Did you mean 'small'?" in found.stderr
+    assert "holds no study" in call("reproduce", "--studies", place).stderr
+
+
+def test_check(place: Path) -> None:
+    found = call("study", "check", place / "studies/small")
+    assert found.exit_code == Exit.OK
+    assert "is fine: 4 cells, 4 with a published figure, 3 claims, 2 seeds" in found.output
+    assert (
+        json.loads(call("study", "check", place / "studies/small", "--json").stdout)["names"][0] == "deep/one"
+    )
+
+
+def test_a_bad_study_ends_with_2(tmp_path: Path) -> None:
+    written(tmp_path, {**SMALL, "sed": 3})
+    for command in (("study", "run"), ("study", "check"), ("calibrate",)):
+        found = call(*command, tmp_path)
+        assert found.exit_code == Exit.USAGE
+        assert "'sed' is not a field here" in found.stderr
+    (problem,) = json.loads(call("study", "check", tmp_path, "--json").stdout)["problems"]
+    assert (problem["path"], problem["file"]) == ("sed", str(tmp_path / "study.yaml"))
+
+
+def test_no_such_cells(place: Path) -> None:
+    found = call("study", "run", place / "studies/small", "--cells", "dep")
+    assert found.exit_code == Exit.USAGE
+    assert "error: --cells: 'dep' is not a value of an axis. Did you mean 'deep'?" in found.stderr
+
+
+def test_calibrate(tmp_path: Path) -> None:
+    content: dict[str, Any] = {**deepcopy(SMALL), "calibration": {**CALIBRATION, "evaluations": 2}}
+    written(tmp_path / "study", content)
+    found = call("calibrate", tmp_path / "study", "--out", tmp_path / "out")
+    assert found.exit_code == Exit.OK, found.output
+    for word in ("topology.host_link.rate", "Residuals", "deep/two", "root mean square"):
+        assert word in found.output
+    assert (tmp_path / "study" / "calibrated.yaml").is_file()
+    again = json.loads(call("calibrate", tmp_path / "study", "--out", tmp_path / "out", "--json").stdout)
+    assert {each["cell"] for each in again["residuals"]} == {"deep/one", "deep/two"}
+
+
+def test_no_calibration_ends_with_2(place: Path) -> None:
+    found = call("calibrate", place / "studies/small", "--out", place / "c")
+    assert found.exit_code == Exit.USAGE
+    assert "has no calibration" in found.stderr

@@ -1,0 +1,198 @@
+"""A study from its files to its tables, in processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from incast.errors import OutputExistsError, ResultError, RunError
+from incast.run import run_all
+from incast.study import Study
+from incast.study.cells import CellRun
+from incast.study.outcome import collect, write
+from incast.study.run import Watcher, run_study
+from studies import NO_TESTS, SMALL, study
+
+DETERMINISTIC = ("results.json", "results.parquet", "runs.parquet", "claims.json")
+
+
+class Seen(Watcher):
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.missing: list[CellRun] = []
+        self.done: list[int] = []
+
+    def begin(self, missing: Any, total: int) -> None:
+        self.missing = list(missing)
+        assert len(self.missing) <= total
+
+    def ended(self, number: int) -> None:
+        self.done.append(number)
+
+
+def ran(found: Study, out: Path, jobs: int = 2, force: bool = False) -> Seen:
+    seen = Seen()
+    run_study(found, out, cells=found.cells, seeds=[1, 2], jobs=jobs, force=force, watcher=seen)
+    write(collect(found, out), out)
+    return seen
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path]:
+    folder = tmp_path_factory.mktemp("whole")
+    found = study(folder / "study")
+    assert sorted(ran(found, folder / "out").done) == list(range(8))
+    return found, folder / "out"
+
+
+def content(out: Path) -> Mapping[str, bytes]:
+    return {name: (out / name).read_bytes() for name in DETERMINISTIC}
+
+
+def test_results_are_the_same_bytes_for_any_number_of_workers(
+    whole: tuple[Study, Path], tmp_path: Path
+) -> None:
+    found, out = whole
+    ran(found, tmp_path / "out", jobs=3)
+    assert content(tmp_path / "out") == content(out)
+
+
+def test_a_cell_is_what_a_run_of_its_scenario_is(whole: tuple[Study, Path], tmp_path: Path) -> None:
+    from incast.source import Source
+
+    _, out = whole
+    run = out / "runs" / "shallow" / "two" / "seed-2"
+    source = Source.from_file(run / "scenario.yaml", ["seed=2"])
+    (done,) = run_all(source, source.plans(), tmp_path / "alone")
+    kept = json.loads((run / "summary.json").read_text())
+    assert done.summary["fingerprint"] == kept["fingerprint"]
+
+
+def test_figures_stand_beside_the_published_ones(whole: tuple[Study, Path]) -> None:
+    _, out = whole
+    frame = pl.read_parquet(out / "results.parquet")
+    assert frame["cell"].to_list() == ["deep/one", "deep/two", "shallow/one", "shallow/two"]
+    row = frame.row(0, named=True)
+    summaries = [json.loads((out / f"runs/deep/one/seed-{s}/summary.json").read_text()) for s in (1, 2)]
+    times = [each["jobs"]["answers"]["duration_ps"] for each in summaries]
+    assert row["time_mean_ps"] == sum(times) / 2
+    assert row["time_low_ps"] <= row["time_mean_ps"] <= row["time_high_ps"]
+    assert row["published"] == 300_000_000
+    assert row["difference"] == pytest.approx(row["time_mean_ps"] / 300_000_000 - 1)
+    assert (row["seeds"], row["fitted"], row["drops_mean"]) == (2, False, 0)
+    shallow = frame.row(2, named=True)
+    assert shallow["drops_mean"] == shallow["discards_mean"] > 0
+    costs = pl.read_parquet(out / "costs.parquet")
+    assert costs.height == 8
+    assert costs["cpu_s"].min() > 0  # type: ignore[operator]
+    assert costs["memory_max_bytes"].min() > 10_000_000  # type: ignore[operator]
+
+
+def test_claims_are_judged(whole: tuple[Study, Path]) -> None:
+    _, out = whole
+    claims = {each["id"]: each for each in json.loads((out / "claims.json").read_text())}
+    assert [claims[name]["verdict"] for name in ("S1", "S2", "S3")] == [
+        "holds",
+        "does not hold",
+        "not tested",
+    ]
+    first = claims["S1"]["comparisons"][0]
+    assert (first["cells"], first["ours"][0]) == (["deep/one", "shallow/one"], 0)
+
+
+def test_what_was_run_is_not_run_again(whole: tuple[Study, Path], tmp_path: Path) -> None:
+    found, out = whole
+    shutil.copytree(out, tmp_path / "out")
+    assert ran(found, tmp_path / "out").missing == []
+    # A changed cell, and one whose end was not noted.
+    axes = deepcopy(SMALL["axes"])
+    axes["buffer"]["shallow"]["set"]["switch.buffer"]["size"] = "120kB"
+    other = study(tmp_path / "study", {**SMALL, "axes": axes})
+    assert {row.cell.name for row in collect(other, tmp_path / "out").rows} == {"deep/one", "deep/two"}
+    (tmp_path / "out/runs/deep/one/seed-2/study-run.json").unlink()
+    places = [str(each.place) for each in ran(other, tmp_path / "out").missing]
+    assert places == ["deep/one/seed-2", *(f"shallow/{r}/seed-{s}" for r in ("one", "two") for s in (1, 2))]
+
+
+def test_other_seeds_and_cells_add_to_what_is_there(whole: tuple[Study, Path], tmp_path: Path) -> None:
+    found, out = whole
+    shutil.copytree(out, tmp_path / "out")
+    seen = Seen()
+    cells = found.select(["deep/one"], "x")
+    run_study(found, tmp_path / "out", cells=cells, seeds=[1, 2, 3], jobs=1, watcher=seen)
+    assert [str(each.place) for each in seen.missing] == ["deep/one/seed-3"]
+    assert [row.seeds for row in collect(found, tmp_path / "out").rows] == [3, 2, 2, 2]
+
+
+def test_a_column_that_no_table_has(whole: tuple[Study, Path], tmp_path: Path) -> None:
+    _, out = whole
+    figure = {"table": "ports", "column": "paused"}
+    other = study(tmp_path, {**SMALL, "metrics": {**SMALL["metrics"], "paused": figure}})
+    with pytest.raises(ResultError, match="'paused' is not a column of ports"):
+        collect(other, out)
+
+
+def test_a_folder_of_something_else(tmp_path: Path) -> None:
+    found = study(tmp_path / "study")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").touch()
+    with pytest.raises(OutputExistsError):
+        ran(found, tmp_path / "out")
+    assert collect(found, tmp_path / "nothing").rows == []
+
+
+def test_a_run_that_fails_stops_no_other(tmp_path: Path) -> None:
+    found = study(tmp_path / "study", {**SMALL, "cells": ["one"]}, NO_TESTS)
+    place = tmp_path / "out" / "runs" / "deep" / "one"
+    place.mkdir(parents=True)
+    (tmp_path / "out" / "incast-study.json").write_text("{}")
+    (place / "seed-1").write_text("in the way")
+    with pytest.raises(RunError, match="deep/one/seed-1: "):
+        ran(found, tmp_path / "out")
+    assert [row.seeds for row in collect(found, tmp_path / "out").rows] == [1, 2]
+
+
+def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
+    content = deepcopy(SMALL)
+    slow = {"name": "slow", "kind": "background", "rate": "9Gbps"}
+    content["axes"]["rounds"]["two"]["set"] = {"jobs": [slow], "until": "10min"}
+    content["metrics"] = {"drops": "ports.drops"}
+    content["published"] = None
+    study(tmp_path / "study", content, NO_TESTS)
+    command = [
+        sys.executable,
+        "-m",
+        "incast",
+        "study",
+        "run",
+        "study",
+        "--seeds",
+        "1",
+        "--jobs",
+        "1",
+        "--out",
+        "out",
+    ]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True) as process:
+        for _ in range(600):
+            if (tmp_path / "out/runs/deep/two/seed-1/incast-run.json").exists():
+                break
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    ended = sorted(str(each.parent.relative_to(tmp_path)) for each in tmp_path.rglob("study-run.json"))
+    assert ended == ["out/runs/deep/one/seed-1"]
