@@ -96,11 +96,15 @@ class _Trace:
             track.track_descriptor.thread.tid = next(self._threads)
             track.track_descriptor.thread.thread_name = f"slot {number}"
             self._write(track)
+            around: list[dict[str, Any]] = []
             for row in lane.iter_rows(named=True):
+                self._end(track.track_descriptor.uuid, around, row["depth"])
+                around.append(row)
                 facts = {"job": row["job"], "bytes": row["bytes"], "outcome": row["outcome"]}
                 arrows = [flow + 1 for flow in opened.get(row["task"], ())]
                 name = f"{row['kind']} {row['number']}"
-                self._slice(track.track_descriptor.uuid, row, name, row["kind"], facts, arrows)
+                self._begin(track.track_descriptor.uuid, row, name, row["kind"], facts, arrows)
+            self._end(track.track_descriptor.uuid, around)
 
     def _flows(self, flows: pl.DataFrame, tasks: set[int]) -> None:
         """Flows that overlap are on tracks of the same name, which the viewer shows as one."""
@@ -114,7 +118,8 @@ class _Trace:
                 }
                 arrows = [row["flow"] + 1] if row["group"] in tasks else []
                 name = f"{row['from']} → {row['host']}"
-                self._slice(track.track_descriptor.uuid, row, name, "flow", facts, arrows)
+                self._begin(track.track_descriptor.uuid, row, name, "flow", facts, arrows)
+                self._end(track.track_descriptor.uuid, [row])
 
     def _ports(self, run: Result) -> None:
         """Each figure of each sampled port that was ever above zero; repeated values are left out."""
@@ -169,7 +174,7 @@ class _Trace:
             packet.track_descriptor.name = name
         return packet
 
-    def _slice(
+    def _begin(
         self,
         track: int,
         row: dict[str, Any],
@@ -178,7 +183,6 @@ class _Trace:
         facts: dict[str, str | int | None],
         arrows: Iterable[int],
     ) -> None:
-        """From `start_ps` to `end_ps`; what did not end has no end."""
         packet = self._packet(row["start_ps"], track, self._event.TYPE_SLICE_BEGIN)
         packet.track_event.name = name
         packet.track_event.categories.append(category)
@@ -191,8 +195,13 @@ class _Trace:
             else:
                 note.uint_value = value or 0
         self._write(packet)
-        if row["end_ps"] is not None:
-            self._write(self._packet(row["stop_ps"], track, self._event.TYPE_SLICE_END))
+
+    def _end(self, track: int, around: list[dict[str, Any]], depth: int = 0) -> None:
+        """Ends the slices that lie at this depth or deeper; what did not end has no end."""
+        while len(around) > depth:
+            row = around.pop()
+            if row["end_ps"] is not None:
+                self._write(self._packet(row["stop_ps"], track, self._event.TYPE_SLICE_END))
 
     def _packet(self, time_ps: int, track: int, kind: Any) -> TracePacket:
         packet = self._builder.create_packet()

@@ -191,14 +191,15 @@ def write_tasks(
     for number in range(reduces):
         host, slot = min(free, key=lambda place: (free[place], place))
         start = max(half, free[host, slot])
-        fetched = add("shuffle", number, host, start, int(900 * MS * slower), hosts, 128_000_000)
-        ended = add("sort", number, host, fetched, int(150 * MS), [], 128_000_000)
-        free[host, slot] = add(
-            "reduce", number, host, ended, int(500 * MS * rng.uniform(0.8, 1.2)), [], 10**6
-        )
+        fetch, sort = int(900 * MS * slower), int(150 * MS)
+        whole = fetch + sort + int(500 * MS * rng.uniform(0.8, 1.2))
+        free[host, slot] = add("reduce", number, host, start, whole, [], 10**6)
+        fetched = add("shuffle", number, host, start, fetch, hosts, 128_000_000)
+        add("sort", number, host, fetched, sort, [], 128_000_000)
         if number >= reduces - stuck:
-            del tasks[-2:]
-            tasks[-1] |= {"end_ps": None, "outcome": "unfinished"}
+            del tasks[-1]
+            for task in tasks[-2:]:
+                task |= {"end_ps": None, "outcome": "unfinished"}
             flows[-1] |= {"end_ps": None, "outcome": "unfinished"}
     end = max(task["end_ps"] or 0 for task in tasks)
     write_table(folder, "tasks", tasks)

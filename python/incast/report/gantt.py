@@ -12,6 +12,9 @@ _HEIGHT_MAX = 620
 _ROW_MAX, _ROW_MIN = 13, 3.5
 _STRIP = 0.9  # a phase's row on top, by a lane's
 _GAP = 0.6  # between hosts, in rows
+_INSET = 0.27  # a task within another leaves so much of it free, in rows
+_THINNEST = 700  # the least width, as a part of the time shown
+_ALWAYS = 0.85  # a kind that covers more of the time than this is no phase
 
 
 def gantt(
@@ -50,8 +53,12 @@ def gantt(
         spec,
         {
             "phases": as_columns(strip),
-            "shades": as_columns(strip.with_columns(top=pl.lit(0.0), low=pl.lit(bottom))),
-            "bars": as_columns(_bar_rows(bars, tops, scale)),
+            "shades": as_columns(
+                strip.filter(pl.col("b") - pl.col("a") < _ALWAYS * (span[1] - span[0]) / scale).with_columns(
+                    top=pl.lit(0.0), low=pl.lit(bottom)
+                )
+            ),
+            "bars": as_columns(_bar_rows(bars, tops, scale, span)),
         },
     )
 
@@ -86,14 +93,19 @@ def _phase_rows(phases: pl.DataFrame, scale: float, head: float) -> pl.DataFrame
     )
 
 
-def _bar_rows(bars: pl.DataFrame, tops: dict[int, float], scale: float) -> pl.DataFrame:
-    top = pl.col("place").replace_strict(tops, return_dtype=pl.Float64) + pl.col("lane")
+def _bar_rows(
+    bars: pl.DataFrame, tops: dict[int, float], scale: float, span: tuple[int, int]
+) -> pl.DataFrame:
+    bars = bars.sort("depth", maintain_order=True)
+    row = pl.col("place").replace_strict(tops, return_dtype=pl.Float64) + pl.col("lane")
+    top = row + _INSET * pl.min_horizontal("depth", 2)
+    least = (span[1] - span[0]) // _THINNEST
     drawn = bars.select(
         "kind",
         (pl.col("start_ps") / scale).round_sig_figs(6).alias("a"),
-        (pl.col("stop_ps") / scale).round_sig_figs(6).alias("b"),
+        (pl.max_horizontal("stop_ps", pl.col("start_ps") + least) / scale).round_sig_figs(6).alias("b"),
         top.round(3).alias("top"),
-        (top + 0.85).round(3).alias("low"),
+        (row + 0.86).round(3).alias("low"),
         pl.when(pl.col("end_ps").is_null())
         .then(2)
         .when(pl.col("outcome") == "lost")

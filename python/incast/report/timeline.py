@@ -38,11 +38,15 @@ def timelines(drawn: list[Drawn]) -> list[Figure]:
     figures = []
     for job in dict.fromkeys(each.job for each in found):
         runs = [each for each in found if each.job == job]
+        kinds = list(
+            dict.fromkeys(kind for each in runs for kind in each.tasks["kind"].unique(maintain_order=True))
+        )
         begin, end = min(each.begin for each in runs), max(each.end for each in runs)
         shared = end - begin <= _OWN_TIME * min(each.end - each.begin for each in runs)
         for each in runs:
             name = f"Job {job}, {each.d.run.name}" if len(drawn) > 1 else f"Job {job}"
-            figures.append(_figure(name, each, (begin, end) if shared else (each.begin, each.end)))
+            span = (begin, end) if shared else (each.begin, each.end)
+            figures.append(_figure(name, each, kinds, span))
     return figures
 
 
@@ -66,8 +70,7 @@ def _ends(tasks: pl.DataFrame) -> tuple[int, int]:
     return first, max(last, first + 1)
 
 
-def _figure(title: str, of: _Job, span: tuple[int, int]) -> Figure:
-    kinds = of.tasks["kind"].unique(maintain_order=True).to_list()
+def _figure(title: str, of: _Job, kinds: list[str], span: tuple[int, int]) -> Figure:
     placed = lanes(_with_flows(of), of.end)
     shown, said = _hosts(placed)
     bars, merged = _bars(shown, span)
@@ -137,9 +140,11 @@ def _bars(shown: pl.DataFrame, span: tuple[int, int]) -> tuple[pl.DataFrame, str
 
 def _merged(shown: pl.DataFrame, step: int) -> pl.DataFrame:
     place = ["place", "lane"]
+    shown = shown.sort("place", "lane", "depth", "start_ps", "stop_ps", "task")
     short = (pl.col("stop_ps") - pl.col("start_ps") < step) & pl.col("end_ps").is_not_null()
     alike = (
         (pl.col("kind") == pl.col("kind").shift())
+        & (pl.col("depth") == pl.col("depth").shift())
         & short
         & short.shift()
         & (pl.col("start_ps") - pl.col("stop_ps").shift() < step)
@@ -151,7 +156,7 @@ def _merged(shown: pl.DataFrame, step: int) -> pl.DataFrame:
         .group_by("run", maintain_order=True)
         .agg(
             pl.len().cast(pl.Int64).alias("tasks"),
-            pl.col("place", "lane", "host", "kind", "number", "start_ps", "outcome").first(),
+            pl.col("place", "lane", "depth", "host", "kind", "number", "start_ps", "outcome").first(),
             pl.col("stop_ps").max(),
             pl.col("end_ps").last(),
             pl.col("bytes", "flows", "again", "open").sum(),
@@ -173,7 +178,7 @@ def _phases(of: _Job, kinds: list[str]) -> pl.DataFrame:
     phases = of.tasks.group_by("kind").agg(
         pl.col("start_ps").min(), until.alias("stop_ps"), pl.len().cast(pl.Int64).alias("tasks")
     )
-    return pl.DataFrame({"kind": kinds}).join(phases, on="kind", how="left", maintain_order="left")
+    return pl.DataFrame({"kind": kinds}).join(phases, on="kind", maintain_order="left")
 
 
 def _stuck(of: _Job) -> Table:
