@@ -81,16 +81,25 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// A packet reaches the far end of `id` at `now`: it goes on to its next queue, or is returned at its host.
+    /// A packet reaches the far end of `id` at `now`. It goes on to its next queue; or, when that is its host, it is
+    /// in `packet` and the answer is true.
     #[inline(always)]
-    pub fn arrive<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) -> Option<Packet<B>> {
+    pub fn arrive<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        id: PortId,
+        packet: &mut Packet<B>,
+        driver: &mut D,
+    ) -> bool {
         let port = &mut self.ports[id.index()];
-        let mut packet = match port.wire.front() {
-            Some(front) if front.arrive == now => front.packet,
-            _ => return None, // The link has changed since this was scheduled.
-        };
+        match port.wire.front() {
+            Some(front) if front.arrive == now => *packet = front.packet,
+            _ => return false, // The link has changed since this was scheduled.
+        }
         if port.waiting == port.wire.head() {
-            port.start_due(now);
+            // Nobody has looked since its sending began.
+            port.waiting_bytes -= u64::from(packet.bytes);
+            port.waiting = port.waiting.wrapping_add(1);
         }
         port.wire.advance();
         if let Some(next) = port.wire.front() {
@@ -99,16 +108,16 @@ impl<B: Copy + Default> Fabric<B> {
         let flags = port.flags;
         if flags & (flag::FAULTY | flag::TO_HOST) != 0 {
             if flags & flag::FAULTY != 0 && self.hit_by_fault(now, id, packet, driver) {
-                return None;
+                return false;
             }
             if flags & flag::TO_HOST != 0 {
-                return Some(packet);
+                return true;
             }
         }
         let (next, route) = self.routing.next(packet.route);
         packet.route = route;
         self.enqueue(now, id, next, packet, driver);
-        None
+        false
     }
 
     /// Whether nothing is on the wire or in the queue of `id` (first-in first-out ports).
@@ -151,12 +160,12 @@ impl<B: Copy + Default> Fabric<B> {
         &mut self,
         now: Time,
         id: PortId,
-        packet: Packet<B>,
+        packet: &Packet<B>,
         reason: Discard,
         driver: &mut D,
     ) {
         self.ports[id.index()].discard(reason);
-        driver.discard(now, id, &packet, reason);
+        driver.discard(now, id, packet, reason);
     }
 
     /// All ports of the topology's links; a host's loopback is not among them.

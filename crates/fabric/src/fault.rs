@@ -27,7 +27,7 @@ impl<B: Copy + Default> Fabric<B> {
         port.scheduled_packets = 0;
         port.free_at = now;
         for packet in lost {
-            self.discard(now, id, packet, Discard::Down, driver);
+            self.discard(now, id, &packet, Discard::Down, driver);
         }
     }
 
@@ -93,7 +93,7 @@ impl<B: Copy + Default> Fabric<B> {
         &mut self,
         now: Time,
         id: PortId,
-        packet: Packet<B>,
+        packet: &Packet<B>,
         driver: &mut D,
     ) -> bool {
         let faults = &mut self.ports[id.index()].cold.faults;

@@ -19,13 +19,13 @@ impl<B: Copy + Default> Fabric<B> {
         now: Time,
         ingress: PortId,
         id: PortId,
-        mut packet: Packet<B>,
+        packet: &mut Packet<B>,
         driver: &mut D,
     ) {
         let framing = self.framing;
         let port = &mut self.ports[id.index()];
         if port.is(flag::ENTRY) {
-            return self.enqueue_long(now, ingress, id, packet, driver);
+            return self.enqueue_long(now, ingress, id, *packet, driver);
         }
         let was_empty = port.wire.is_empty();
         let bytes = u64::from(packet.bytes);
@@ -80,7 +80,7 @@ impl<B: Copy + Default> Fabric<B> {
             return self.go_around(now, ingress, id, packet, driver);
         }
         if u32::from(packet.bytes) > port.cold.mtu {
-            return self.discard(now, id, packet, Discard::Mtu, driver);
+            return self.discard(now, id, &packet, Discard::Mtu, driver);
         }
         if port.is(flag::SCHEDULED) {
             return self.enqueue_scheduled(now, ingress, id, packet, driver);
@@ -97,14 +97,14 @@ impl<B: Copy + Default> Fabric<B> {
                     packet.ecn = Ecn::Ce;
                     port.cold.marks += 1;
                 }
-                Verdict::Drop => return self.discard(now, id, packet, Discard::Early, driver),
+                Verdict::Drop => return self.discard(now, id, &packet, Discard::Early, driver),
             }
         }
         let port = &mut self.ports[id.index()];
         let (flags, before) = (port.flags, port.enqueued_packets);
         port.flags &= !flag::ENTRY;
         let start = port.free_at.max(now);
-        self.enqueue(now, ingress, id, packet, driver);
+        self.enqueue(now, ingress, id, &mut packet, driver);
         let port = &mut self.ports[id.index()];
         port.flags = flags;
         if flags & flag::CAPTURE != 0 && port.enqueued_packets > before {
@@ -126,10 +126,10 @@ impl<B: Copy + Default> Fabric<B> {
         let to = if self.is_host(peer) { peer } else { self.routing.destination(packet.route) };
         let Some(route) = self.routing.route(owner, to, packet.hash) else {
             let port = if ingress == PortId::NONE { id } else { self.reverse(ingress) };
-            return self.discard(now, port, packet, Discard::NoRoute, driver);
+            return self.discard(now, port, &packet, Discard::NoRoute, driver);
         };
         let (next, route) = self.routing.next(route);
         packet.route = route;
-        self.enqueue(now, ingress, next, packet, driver);
+        self.enqueue(now, ingress, next, &mut packet, driver);
     }
 }

@@ -179,13 +179,16 @@ impl<B: Copy + Default> Port<B> {
     }
 
     /// Puts a packet on the wire from `start` on; returns when its last bit arrives.
-    #[inline]
-    pub(crate) fn launch(&mut self, start: Time, wire_bytes: u32, packet: Packet<B>) -> Time {
+    #[inline(always)]
+    pub(crate) fn launch(&mut self, start: Time, wire_bytes: u32, packet: &Packet<B>) -> Time {
         let end = start + self.serializer.time_for(wire_bytes);
         let arrive = end + self.delay;
         self.free_at = end;
         self.wire_bytes += u64::from(wire_bytes);
-        self.wire.push(Wire { start, arrive, packet });
+        let entry = self.wire.append();
+        entry.start = start;
+        entry.arrive = arrive;
+        entry.packet = *packet;
         arrive
     }
 

@@ -72,12 +72,18 @@ impl<T: Copy + Default> Ring<T> {
 
     #[inline]
     pub(crate) fn push(&mut self, entry: T) {
+        *self.append() = entry;
+    }
+
+    /// Appends an entry that the caller fills in where it lies.
+    #[inline(always)]
+    pub(crate) fn append(&mut self) -> &mut T {
         if self.len() as usize == self.slots.len() {
             self.grow();
         }
         let slot = self.slot(self.tail);
-        self.slots[slot] = entry;
         self.tail = self.tail.wrapping_add(1);
+        &mut self.slots[slot]
     }
 
     #[inline]

@@ -211,7 +211,7 @@ impl<B: Copy + Default> Fabric<B> {
         let index = classes.index(packet.class);
         let bytes = u64::from(packet.bytes);
         if busy && (all_bytes + bytes > limit_bytes || all_packets >= limit_packets) {
-            return self.discard(now, id, packet, Discard::Tail, driver);
+            return self.discard(now, id, &packet, Discard::Tail, driver);
         }
         let slot = classes.slot(index, entry.0);
         let queue = classes.queue(slot);
@@ -220,12 +220,12 @@ impl<B: Copy + Default> Fabric<B> {
         }
         let verdict = queue.discipline.admit(now, queue.bytes, queue.packets, packet.ecn != Ecn::NotEct);
         if verdict == Verdict::Drop {
-            return self.discard(now, id, packet, Discard::Early, driver);
+            return self.discard(now, id, &packet, Discard::Early, driver);
         }
         if let Err(reason) = classes.take(slot, packet.bytes, &mut self.pools) {
             let blamed = reason == Discard::Pool && ingress != PortId::NONE;
             let port = if blamed { self.reverse(ingress) } else { id };
-            return self.discard(now, port, packet, reason, driver);
+            return self.discard(now, port, &packet, reason, driver);
         }
         if verdict == Verdict::Mark {
             packet.ecn = Ecn::Ce;
@@ -301,7 +301,7 @@ impl<B: Copy + Default> Fabric<B> {
         }
         let was_empty = port.wire.is_empty();
         let more = port.scheduled_packets > 0;
-        let arrive = port.launch(now, self.framing.wire_bytes(packet.bytes), packet);
+        let arrive = port.launch(now, self.framing.wire_bytes(packet.bytes), &packet);
         port.waiting = port.wire.tail();
         if was_empty {
             driver.schedule(arrive, PortEvent::Arrive(id));
@@ -355,7 +355,7 @@ impl<B: Copy + Default> Fabric<B> {
         let (mut waiting, mut verdict) = (first, Verdict::Drop);
         while verdict == Verdict::Drop {
             self.ports[id.index()].uncount_entry(u64::from(waiting.packet.bytes));
-            self.discard(now, id, waiting.packet, Discard::Early, driver);
+            self.discard(now, id, &waiting.packet, Discard::Early, driver);
             (waiting, verdict) = self.take_first(now, id, index, slot);
         }
         // The class pays for what it sends, not for what it drops.

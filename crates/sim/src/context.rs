@@ -54,7 +54,7 @@ impl Context for View<'_> {
         let end = &mut flow.ends[(id & 1) as usize];
         let taken = end.tcp.write(data.len());
         end.store(data.split_to(taken));
-        self.sim.dirty.push(id);
+        self.sim.touch(id);
         taken
     }
 
@@ -71,7 +71,7 @@ impl Context for View<'_> {
     fn close(&mut self, stream: StreamId) {
         if let Some((id, flow)) = self.sim.endpoint_of(stream) {
             flow.ends[(id & 1) as usize].tcp.close();
-            self.sim.dirty.push(id);
+            self.sim.touch(id);
         }
     }
 
@@ -82,7 +82,7 @@ impl Context for View<'_> {
             // Who aborts is not told.
             end.stage = Stage::Closed;
             flow.outcome = crate::Outcome::Reset;
-            self.sim.dirty.push(id);
+            self.sim.touch(id);
         }
     }
 

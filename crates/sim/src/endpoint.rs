@@ -41,9 +41,6 @@ pub(crate) struct Endpoint {
     pub ready: bool,
     /// The earliest event under way for its timer.
     pub timer_at: Time,
-    /// In-order bytes at the last look, and when they grew.
-    pub received: u64,
-    pub received_at: Time,
     /// Written by this end, not yet read by the other.
     pub written: VecDeque<Payload>,
 }
@@ -59,8 +56,6 @@ impl Endpoint {
             stage,
             ready: false,
             timer_at: Time::MAX,
-            received: 0,
-            received_at: Time::ZERO,
             written: VecDeque::new(),
         }
     }

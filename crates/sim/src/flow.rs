@@ -34,7 +34,7 @@ pub(crate) struct Flow {
 impl Flow {
     /// When the last byte was there, if the stream came to its end.
     fn end(&self) -> Option<Time> {
-        let last = self.ends[0].received_at.max(self.ends[1].received_at);
+        let last = self.ends[0].tcp.received_at().max(self.ends[1].tcp.received_at());
         (self.outcome == Outcome::Finished).then_some(last.max(self.opened))
     }
 
@@ -48,7 +48,7 @@ impl Flow {
     pub(crate) fn record(&self) -> FlowRecord {
         let [a, b] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];
         // Who sent more is the sender: an aggregator opens a stream to be sent something.
-        let backwards = self.ends[0].received > self.ends[1].received;
+        let backwards = self.ends[0].tcp.received() > self.ends[1].tcp.received();
         let sender = if backwards { b } else { a };
         let [opener, acceptor] = self.addresses;
         let (from, to) = if backwards { (acceptor, opener) } else { (opener, acceptor) };
@@ -59,7 +59,7 @@ impl Flow {
             from,
             to,
             class: self.class,
-            bytes: self.ends[0].received + self.ends[1].received,
+            bytes: self.ends[0].tcp.received() + self.ends[1].tcp.received(),
             start: self.opened,
             end: self.end(),
             sent_packets: a.sent_segments + b.sent_segments,
@@ -110,7 +110,7 @@ impl Sim {
         };
         let slot = self.flows.insert(flow);
         self.find_ways(slot);
-        self.dirty.push(endpoint(slot, 0));
+        self.touch(endpoint(slot, 0));
         stream_id(number, slot, 0)
     }
 
@@ -137,7 +137,7 @@ impl Sim {
         let n = flow.ends[side].tcp.read(now, max);
         let end = flow.ends[side].tcp.at_end();
         let data = flow.ends[1 - side].take(n);
-        self.dirty.push(id);
+        self.touch(id);
         Read { data, end }
     }
 
@@ -215,7 +215,7 @@ impl Sim {
             ..Header::default()
         };
         let flow = self.flows.get_mut(id >> 1).expect("the caller has looked");
-        self.net.launch(id, flow, &Transmit { header: reset, ect: false });
+        self.net.launch(id, flow, &Transmit::new(reset, false));
     }
 
     /// After an application call or a timer: passes on what the transport reports, or lets it send.
@@ -236,7 +236,7 @@ impl Sim {
             self.report(id, event);
         }
         // The process answers first, so that its data can travel with the acknowledgement.
-        self.dirty.push(id);
+        self.touch(id);
     }
 
     fn report(&mut self, id: u32, event: tcp::Event) {
@@ -253,11 +253,7 @@ impl Sim {
             tcp::Event::Opened => {
                 Event::Accepted { stream, from: flow.addresses[0], port: flow.addresses[1].port }
             }
-            tcp::Event::Readable => {
-                let end = end.tcp.received();
-                flow.ends[side].received = end;
-                Event::Readable { stream }
-            }
+            tcp::Event::Readable => Event::Readable { stream },
             tcp::Event::Writable => Event::Writable { stream },
             tcp::Event::Closed(reason) => {
                 end.stage = Stage::Closed;
@@ -324,14 +320,7 @@ impl Sim {
 /// Gives a segment to its transport; whether that has something to report.
 #[inline(always)]
 fn take(end: &mut Endpoint, now: Time, packet: &Packet<Body>, sacks: &[SackBlock]) -> bool {
-    let header = &packet.body.header;
-    end.tcp.handle_segment(now, header, sacks, packet.ecn == Ecn::Ce);
-    if header.len > 0 {
-        let received = end.tcp.received();
-        if received > end.received {
-            (end.received, end.received_at) = (received, now);
-        }
-    }
+    end.tcp.handle_segment(now, &packet.body.header, sacks, packet.ecn == Ecn::Ce);
     end.tcp.has_event()
 }
 

@@ -32,15 +32,35 @@ impl Net {
         if flow.ends[side].stage == Stage::Dead {
             return;
         }
-        let mut transmit = Transmit::default();
-        while flow.ends[side].tcp.wants_to_send(self.now) {
+        if !flow.ends[side].tcp.is_plain() {
+            return self.pump_unusual(id, flow);
+        }
+        while flow.ends[side].tcp.has_data() {
             if self.is_full(&flow.ends[side]) {
-                self.pump_full(id, flow);
-                break;
+                return self.pump_full(id, flow);
             }
-            if !flow.ends[side].tcp.transmit_into(self.now, &mut transmit) {
-                break;
+            let Some(transmit) = flow.ends[side].tcp.poll_full_segment(self.now) else {
+                return self.pump_unusual(id, flow);
+            };
+            self.launch(id, flow, &transmit);
+        }
+        if let Some(transmit) = flow.ends[side].tcp.poll_plain_ack(self.now) {
+            self.launch(id, flow, &transmit);
+        } else if flow.ends[side].tcp.wants_to_send() {
+            return self.pump_unusual(id, flow);
+        }
+        self.arm(id, &mut flow.ends[side]);
+    }
+
+    /// The same for whatever an endpoint has to send.
+    #[inline(never)]
+    fn pump_unusual(&mut self, id: u32, flow: &mut Flow) {
+        let side = (id & 1) as usize;
+        while flow.ends[side].tcp.wants_to_send() {
+            if self.is_full(&flow.ends[side]) {
+                return self.pump_full(id, flow);
             }
+            let Some(transmit) = flow.ends[side].tcp.poll_transmit(self.now) else { break };
             self.launch(id, flow, &transmit);
         }
         self.arm(id, &mut flow.ends[side]);
@@ -58,8 +78,9 @@ impl Net {
         while let Some(transmit) = flow.ends[side].tcp.poll_ack(self.now) {
             self.launch(id, flow, &transmit);
         }
+        self.arm(id, &mut flow.ends[side]);
         let end = &mut flow.ends[side];
-        if end.ready || !end.tcp.wants_to_send(self.now) {
+        if end.ready || !end.tcp.wants_to_send() {
             return;
         }
         end.ready = true;
@@ -87,16 +108,16 @@ impl Net {
         let Some((port, route)) = end.way else { return }; // No route: lost, as in a network without one.
         let header = &transmit.header;
         let extra = if header.notes == Notes::NONE { 0 } else { self.keep_sacks(end.tcp.sack_blocks()) };
-        let packet = Packet {
+        let mut packet = Packet {
             route,
-            bytes: header.bytes() as u16,
+            bytes: transmit.bytes,
             hash: flow.hash,
             class: flow.class,
             ecn: if transmit.ect { Ecn::Ect0 } else { Ecn::NotEct },
             body: Body { header: *header, to: id ^ 1, extra },
         };
         flow.in_flight += 1;
-        self.fabric.enqueue(self.now, PortId::NONE, port, packet, &mut self.outside);
+        self.fabric.enqueue(self.now, PortId::NONE, port, &mut packet, &mut self.outside);
     }
 
     /// Sees to it that an event comes no later than the transport's deadline. An earlier one is left

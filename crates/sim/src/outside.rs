@@ -25,11 +25,13 @@ pub(crate) struct Outside {
     pub captured: Vec<PortId>,
     /// Packets discarded in all.
     pub discards: u64,
+    /// The event at hand has left something to do: for processes, endpoints, or with discarded packets.
+    pub news: bool,
 }
 
 impl Outside {
     pub(crate) fn new(wheel: Wheel) -> Outside {
-        Outside { wheel, gone: Vec::new(), seen: Vec::new(), captured: Vec::new(), discards: 0 }
+        Outside { wheel, gone: Vec::new(), seen: Vec::new(), captured: Vec::new(), discards: 0, news: true }
     }
 
     #[inline(always)]
@@ -53,9 +55,11 @@ impl Driver<Body> for Outside {
             self.seen.push(Seen { time: now, port, packet: *packet, discard: Some(reason) });
         }
         self.gone.push(*packet);
+        self.news = true;
     }
 
     fn sent(&mut self, start: Time, port: PortId, packet: &Packet<Body>) {
         self.seen.push(Seen { time: start, port, packet: *packet, discard: None });
+        self.news = true;
     }
 }

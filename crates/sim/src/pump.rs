@@ -29,7 +29,6 @@ impl Sim {
     }
 
     /// Settles accounts of the packets that the event at hand discarded or showed.
-    #[cold]
     pub(crate) fn settle(&mut self) {
         for seen in std::mem::take(&mut self.net.outside.seen) {
             self.show(&seen);

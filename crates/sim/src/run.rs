@@ -124,35 +124,35 @@ impl Sim {
             Some(port) => self.on_arrive(PortId(port)),
             None => self.on_other(entry.key()),
         }
-        if !(self.inbox.is_empty() && self.dirty.is_empty()) {
-            self.converse();
-        }
-        if !self.net.outside.gone.is_empty() || !self.net.outside.seen.is_empty() {
-            self.settle();
-        }
-        Some(if self.jobs_left == 0 && !self.jobs.is_empty() { self.finished() } else { Pause::Running })
+        Some(if self.net.outside.news { self.follow_up() } else { Pause::Running })
     }
 
-    fn finished(&self) -> Pause {
-        let only_background = self.jobs.iter().all(|job| job.background);
-        if only_background { Pause::Running } else { Pause::Finished }
+    /// What the event has set off: processes have something to handle, endpoints to send, packets are gone.
+    #[cold]
+    fn follow_up(&mut self) -> Pause {
+        self.converse();
+        self.settle();
+        self.net.outside.news = false;
+        let all_background = self.jobs.iter().all(|job| job.background);
+        if self.jobs_left == 0 && !all_background { Pause::Finished } else { Pause::Running }
     }
 
     #[inline(always)]
     fn on_arrive(&mut self, port: PortId) {
         self.hops += 1;
-        if let Some(packet) = self.net.fabric.arrive(self.net.now, port, &mut self.net.outside) {
-            self.on_packet(packet);
+        let mut packet = Packet::default();
+        if self.net.fabric.arrive(self.net.now, port, &mut packet, &mut self.net.outside) {
+            self.on_packet(&packet);
         }
     }
 
     /// A packet has come to its host.
     #[inline(never)]
-    fn on_packet(&mut self, packet: Packet<Body>) {
+    fn on_packet(&mut self, packet: &Packet<Body>) {
         if packet.body.to == DATAGRAM {
-            self.on_datagram(&packet);
+            self.on_datagram(packet);
         } else {
-            self.on_segment(&packet);
+            self.on_segment(packet);
         }
     }
 
@@ -198,11 +198,17 @@ impl Sim {
     pub(crate) fn tell(&mut self, process: u32, event: Event) {
         if self.net.hosts[self.processes[process as usize].host as usize].up {
             self.inbox.push_back((process, event));
+            self.net.outside.news = true;
         }
     }
 
+    /// Endpoint `id` may have something to send once the event at hand is handled.
+    pub(crate) fn touch(&mut self, id: u32) {
+        self.dirty.push(id);
+        self.net.outside.news = true;
+    }
+
     /// Lets processes handle their events, and their streams send, until nobody has anything left to say.
-    #[cold]
     fn converse(&mut self) {
         let mut dirty = std::mem::take(&mut self.spare);
         loop {

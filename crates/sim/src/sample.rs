@@ -82,7 +82,7 @@ impl Sim {
     fn sample_flows(&mut self) {
         for (_, flow) in self.flows.iter() {
             let [a, b] = &flow.ends;
-            let sender = if a.received > b.received { b } else { a };
+            let sender = if a.tcp.received() > b.tcp.received() { b } else { a };
             if sender.stage == Stage::Open {
                 let stats = sender.tcp.stats();
                 let sample = FlowSample {

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::Time;
 
-const BUCKETS: u64 = 4096;
+const BUCKETS: u64 = 1024;
 const MASK: u64 = BUCKETS - 1;
 
 /// An event: when, and the key of what is to happen. Compares by time, then key.
@@ -44,8 +44,8 @@ fn restore(upper: u64, short: Short) -> Entry {
 /// Turns after which the width of buckets is looked at.
 const LOOK: u32 = 1024;
 /// Events a bucket for which the width is right.
-const FEW: u32 = 3;
-const MANY: u32 = 16;
+const FEW: u32 = 6;
+const MANY: u32 = 32;
 /// Events that are looked at together beforehand.
 const AHEAD: usize = 16;
 /// Least and greatest width of a bucket, as powers of two in picoseconds: 1 ns to 2 µs.
@@ -64,6 +64,9 @@ pub(crate) struct Wheel {
     /// Its events in order; those before `next` have been.
     current: Vec<Short>,
     next: usize,
+    /// Whether anybody wants to look ahead, and where `next` is when it is time to.
+    looks: bool,
+    look_at: usize,
     buckets: Box<[Vec<Short>; BUCKETS as usize]>,
     /// A bit for each bucket that holds something.
     occupied: [u64; (BUCKETS / 64) as usize],
@@ -77,8 +80,9 @@ pub(crate) struct Wheel {
 }
 
 impl Wheel {
-    /// A wheel whose buckets hold a few events each when `spacing` lies between two events.
-    pub(crate) fn new(spacing: Time) -> Wheel {
+    /// A wheel whose buckets hold a few events each when `spacing` lies between two events; whether
+    /// [`Wheel::crowd`] is of use.
+    pub(crate) fn new(spacing: Time, looks: bool) -> Wheel {
         let width = spacing.as_ps().saturating_mul(u64::from(FEW)).max(1);
         Wheel {
             shift: width.ilog2().clamp(NARROWEST, WIDEST),
@@ -86,7 +90,10 @@ impl Wheel {
             upper: 0,
             current: Vec::new(),
             next: 0,
-            buckets: Box::new(std::array::from_fn(|_| Vec::new())),
+            looks,
+            look_at: usize::MAX,
+            // A few each from the start, so that they don't grow one by one.
+            buckets: Box::new(std::array::from_fn(|_| Vec::with_capacity(2 * FEW as usize))),
             occupied: [0; (BUCKETS / 64) as usize],
             far: BinaryHeap::new(),
             far_due: u64::MAX,
@@ -110,8 +117,11 @@ impl Wheel {
     #[inline(always)]
     fn put(&mut self, bucket: u64, short: Short) {
         let slot = bucket & MASK;
-        self.buckets[slot as usize].push(short);
-        self.occupied[(slot / 64) as usize] |= 1 << (slot % 64);
+        let events = &mut self.buckets[slot as usize];
+        if events.is_empty() {
+            self.occupied[(slot / 64) as usize] |= 1 << (slot % 64);
+        }
+        events.push(short);
     }
 
     #[cold]
@@ -154,11 +164,14 @@ impl Wheel {
     /// Keys of the next events, once every [`AHEAD`] of them where buckets are crowded: one that looks at what
     /// they need beforehand waits for memory once, not for each.
     #[inline(always)]
-    pub(crate) fn crowd(&self) -> Option<impl Iterator<Item = u32> + Clone> {
-        if self.current.len() < self.next + AHEAD / 2 || self.next % AHEAD != 1 {
-            return None;
-        }
-        Some(self.current[self.next..].iter().take(AHEAD).map(|&short| short as u32))
+    pub(crate) fn crowd(&mut self) -> Option<impl Iterator<Item = u32> + Clone> {
+        (self.next == self.look_at).then(|| self.look_ahead())
+    }
+
+    #[cold]
+    fn look_ahead(&mut self) -> impl Iterator<Item = u32> + Clone {
+        self.look_at += AHEAD;
+        self.current[self.next..].iter().take(AHEAD).map(|&short| short as u32)
     }
 
     /// The earliest event, left where it is.
@@ -194,6 +207,7 @@ impl Wheel {
         if self.current.len() > 1 {
             self.current.sort_unstable();
         }
+        self.look_at = if self.looks && self.current.len() > AHEAD / 2 { 1 } else { usize::MAX };
         true
     }
 
@@ -303,7 +317,7 @@ mod tests {
 
     #[test]
     fn what_comes_before_the_event_that_was_looked_at_comes_first() {
-        let mut wheel = Wheel::new(Time::from_ns(1));
+        let mut wheel = Wheel::new(Time::from_ns(1), true);
         let times = [40, 50, 9_000_000_000].map(Time::from_ns);
         for time in times {
             wheel.push(time, 1);
@@ -321,7 +335,7 @@ mod tests {
             shift in 10u64..20,
             delays in proptest::collection::vec((0u64..40, 0u64..1 << 20, 0u32..4), 1..400),
         ) {
-            let mut wheel = Wheel::new(Time::from_ps(1 << (shift - 2)));
+            let mut wheel = Wheel::new(Time::from_ps(1 << (shift - 2)), true);
             let mut model: BTreeMap<(Time, u32), u32> = BTreeMap::new();
             let mut now = Time::ZERO;
             for (exponent, fraction, key) in delays {

@@ -63,7 +63,7 @@ impl Lab {
         let Some((port, route)) = self.fabric.route(from, to, hash) else { return false };
         let Load { bytes, class, ecn, .. } = load;
         let packet = Packet { route, bytes, hash, class, ecn, body: number };
-        self.fabric.enqueue(self.now, PortId::NONE, port, packet, &mut self.log);
+        self.fabric.enqueue(self.now, PortId::NONE, port, &mut { packet }, &mut self.log);
         true
     }
 
@@ -77,7 +77,10 @@ impl Lab {
             self.now = at;
             if kind == 0 {
                 self.fabric.transmit(at, PortId(port), &mut self.log);
-            } else if let Some(packet) = self.fabric.arrive(at, PortId(port), &mut self.log) {
+                continue;
+            }
+            let mut packet = Packet::default();
+            if self.fabric.arrive(at, PortId(port), &mut packet, &mut self.log) {
                 self.delivered.push((at, packet.body, packet.ecn));
             }
         }

@@ -54,6 +54,7 @@ impl Connection {
             written: 1,
             send_limit: 0,
             edge: 1,
+            heard: (0, 0),
             max_window: 0,
             pipe_bias: 0,
             recover: 0,
@@ -138,6 +139,12 @@ impl Connection {
     #[inline]
     pub fn received(&self) -> u64 {
         self.rcv.next.saturating_sub(1 + u64::from(self.rcv.ended))
+    }
+
+    /// When they last grew.
+    #[inline]
+    pub fn received_at(&self) -> Time {
+        self.rcv.advanced_at
     }
 
     /// Payload bytes that the peer has acknowledged.

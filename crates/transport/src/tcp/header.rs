@@ -203,11 +203,18 @@ pub struct SackBlock {
 pub struct Transmit {
     /// Its header.
     pub header: Header,
+    /// Length of the IP packet.
+    pub bytes: u16,
     /// Send it as ECN-capable, ECT(0).
     pub ect: bool,
 }
 
 impl Transmit {
+    /// The segment with this header.
+    pub fn new(header: Header, ect: bool) -> Transmit {
+        Transmit { header, bytes: header.bytes() as u16, ect }
+    }
+
     /// Whether it repeats what was sent before.
     pub fn is_retransmission(&self) -> bool {
         self.header.notes.contains(Notes::RETRANSMISSION)

@@ -79,7 +79,7 @@ impl Connection {
             self.ts_recent = header.ts_val;
         }
         let had_nothing = self.rcv.readable() == 0 && !self.rcv.ended;
-        self.rcv.reassemble(start, len, fin);
+        self.rcv.reassemble(now, start, len, fin);
         if had_nothing && (self.rcv.ended || self.rcv.readable() > 0) {
             self.events.push(Event::Readable);
         }
@@ -118,6 +118,13 @@ impl Connection {
     /// Takes the acknowledgement field.
     #[inline(always)]
     fn handle_ack(&mut self, now: Time, header: &Header, sacks: &[SackBlock]) {
+        // Nothing new: the usual case for an end that only receives.
+        let heard = (header.ack, header.window);
+        if heard == self.heard && self.board.is_empty() && sacks.is_empty() {
+            self.attempts = 0;
+            return;
+        }
+        self.heard = heard;
         let una = self.board.una;
         let distance = header.ack.wrapping_sub(self.isn.wrapping_add(una as u32)) as i32;
         if distance < 0 {
@@ -130,11 +137,6 @@ impl Connection {
         }
         let edge = ack + u64::from(header.window);
         let opened = edge > self.edge;
-        // Nothing new: the usual case for an end that only receives.
-        if (ack ^ self.board.nxt) | (ack ^ una) | self.tlp_end == 0 && !opened {
-            self.attempts = 0;
-            return;
-        }
         if opened {
             self.edge = edge;
             self.max_window = self.max_window.max(u64::from(header.window));
@@ -147,10 +149,12 @@ impl Connection {
             let duplicate = ack == una && header.len == 0 && !opened;
             self.handle_ack_slow(now, header, ack, sacks, duplicate);
         } else {
-            // The window opened while nothing was in flight.
             self.attempts = 0;
-            self.retransmit_at = Time::MAX;
-            self.update_limit();
+            if opened {
+                // While nothing was in flight.
+                self.retransmit_at = Time::MAX;
+                self.update_limit();
+            }
         }
     }
 

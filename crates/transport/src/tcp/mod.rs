@@ -119,6 +119,8 @@ pub struct Connection {
     send_limit: u64,
     /// Right edge of the peer's window; it never moves back.
     edge: u64,
+    /// Acknowledgement and window of the last segment.
+    heard: (u32, u32),
     /// The largest window that the peer has offered.
     max_window: u64,
     /// What to add to the pipe: duplicates without SACK, or what limited transmit may not use.

@@ -11,25 +11,50 @@ impl Connection {
     /// The next segment to send now, if any.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        let mut transmit = Transmit::default();
-        self.transmit_into(now, &mut transmit).then_some(transmit)
+        if !self.is_plain()
+            && let Some(transmit) = self.transmit_unusual(now)
+        {
+            return Some(transmit);
+        }
+        if let Some(transmit) = self.poll_full_segment(now) {
+            return Some(transmit);
+        }
+        if self.has_data() { Some(self.transmit_data(now)) } else { self.poll_ack(now) }
     }
 
-    /// The same as [`Connection::poll_transmit`], written to where the caller wants it: whether there is a segment.
+    /// Whether nothing can be due but new data and an acknowledgement: the usual case, in which a driver in a hurry
+    /// asks for [full segments](Connection::poll_full_segment) and [plain acknowledgements](Connection::poll_plain_ack) first.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.urgent == 0 && self.phase < Phase::Recovery
+    }
+
+    /// Whether new data may go out.
+    #[inline]
+    pub fn has_data(&self) -> bool {
+        self.board.nxt < self.send_limit
+    }
+
+    /// New data that fills a segment and that more will follow, if it may go out. Nothing unusual may be due.
     #[inline(always)]
-    pub fn transmit_into(&mut self, now: Time, out: &mut Transmit) -> bool {
-        if (self.urgent != 0 || self.phase >= Phase::Recovery) && self.transmit_unusual_into(now, out) {
-            return true;
+    pub fn poll_full_segment(&mut self, now: Time) -> Option<Transmit> {
+        let start = self.board.nxt;
+        let more = start + u64::from(self.mss) < self.written.min(self.edge);
+        if !self.has_data() || !more || self.board.is_empty() {
+            return None;
         }
-        if self.board.nxt < self.send_limit {
-            self.transmit_data(now, out);
-            return true;
+        let flags = Flags::ACK.with(Flags::CWR, std::mem::take(&mut self.ecn.send_cwr));
+        Some(self.emit(now, flags, self.mss, false, self.ecn.on))
+    }
+
+    /// An acknowledgement that is due, if it has nothing to say of gaps. Nothing unusual may be due.
+    #[inline(always)]
+    pub fn poll_plain_ack(&mut self, now: Time) -> Option<Transmit> {
+        if !self.rcv.ack_now || self.rcv.has_blocks() {
+            return None;
         }
-        if self.rcv.ack_now {
-            *out = self.transmit_ack(now);
-            return true;
-        }
-        false
+        self.rcv.acknowledge();
+        Some(self.segment(now, self.board.nxt, Flags::ACK, 0, 0, self.ecn.control_ect()))
     }
 
     /// A pure acknowledgement that is due now, if any: it may pass a NIC that is full of data.
@@ -43,8 +68,8 @@ impl Connection {
 
     /// Whether [`Connection::poll_transmit`] must be called: it returns a segment, or has a timer to set.
     #[inline]
-    pub fn wants_to_send(&self, _now: Time) -> bool {
-        self.board.nxt < self.send_limit
+    pub fn wants_to_send(&self) -> bool {
+        self.has_data()
             || self.rcv.ack_now
             || self.urgent != 0
             || (self.phase >= Phase::Recovery && self.next_resend().is_some())
@@ -69,14 +94,14 @@ impl Connection {
         } else {
             self.partial_limit(nxt, nxt + room)
         };
-        if self.send_limit <= nxt && self.written > nxt && self.board.is_empty() && self.state == State::Open
+        if self.board.is_empty() && self.send_limit <= nxt && self.written > nxt && self.state == State::Open
         {
             self.urgent |= urgent::PERSIST;
         }
     }
 
     /// Not all may go out: full segments, or from half of the largest window of the peer what fits.
-    #[inline]
+    #[inline(always)]
     fn partial_limit(&self, nxt: u64, window_end: u64) -> u64 {
         if self.state != State::Open {
             return 0;
@@ -90,29 +115,17 @@ impl Connection {
         if full <= nxt && nxt == self.written && self.closing && !self.fin_sent { nxt + 1 } else { full }
     }
 
-    #[inline(always)]
-    fn transmit_data(&mut self, now: Time, out: &mut Transmit) {
+    /// New data, while [it may go out](Connection::has_data).
+    fn transmit_data(&mut self, now: Time) -> Transmit {
         if self.board.is_empty() {
             self.restart_if_idle(now);
         }
         let start = self.board.nxt;
-        let mss = u64::from(self.mss);
-        if start + mss < self.written.min(self.edge) && !self.ecn.send_cwr {
-            // A full segment that more will follow.
-            *out = self.emit(now, Flags::ACK, self.mss, false, self.ecn.on);
-            return;
-        }
         let room = self.edge.saturating_sub(start);
-        self.transmit_last_into(now, (self.written - start).min(mss).min(room) as u32, out);
-    }
-
-    #[inline(never)]
-    fn transmit_last_into(&mut self, now: Time, len: u32, out: &mut Transmit) {
-        *out = self.transmit_last(now, len);
+        self.transmit_last(now, (self.written - start).min(u64::from(self.mss)).min(room) as u32)
     }
 
     /// New data that may be the last, or a FIN alone.
-    #[inline]
     fn transmit_last(&mut self, now: Time, len: u32) -> Transmit {
         let last = self.board.nxt + u64::from(len) == self.written;
         let fin = last && self.closing;
@@ -136,7 +149,7 @@ impl Connection {
         if !self.rcv.has_blocks() {
             self.rcv.acknowledge();
         }
-        Transmit { header: self.header(now, start, flags, len, 0), ect }
+        self.segment(now, start, flags, len, 0, ect)
     }
 
     /// Linux's `tcp_cwnd_validate`: keeps the strongest sign within a window that cwnd limits the sender.
@@ -159,12 +172,10 @@ impl Connection {
         }
     }
 
-    #[inline(always)]
     fn transmit_ack(&mut self, now: Time) -> Transmit {
         let blocks = if self.rcv.has_blocks() && self.sack { self.fill_blocks() } else { 0 };
         self.rcv.acknowledge();
-        let header = self.header(now, self.board.nxt, Flags::ACK, 0, blocks);
-        Transmit { header, ect: self.ecn.control_ect() }
+        self.segment(now, self.board.nxt, Flags::ACK, 0, blocks, self.ecn.control_ect())
     }
 
     #[cold]
@@ -176,19 +187,20 @@ impl Connection {
             let wire = |offset: u64| self.irs.wrapping_add(offset as u32);
             *block = SackBlock { start: wire(range.start), end: wire(range.end) };
         }
-        self.counters.sent_bytes += if count > 0 { 4 + 8 * count as u64 } else { 0 };
         count as u8
     }
 
-    /// The fields that all segments but a SYN have.
+    /// A segment other than a SYN.
     #[inline(always)]
-    fn header(&mut self, now: Time, start: u64, flags: Flags, len: u32, blocks: u8) -> Header {
+    fn segment(&mut self, now: Time, start: u64, flags: Flags, len: u32, blocks: u8, ect: bool) -> Transmit {
+        let options = if blocks == 0 { 0 } else { 4 + 8 * u32::from(blocks) };
+        let bytes = self.header_bytes + len + options;
         self.block_count = blocks;
         self.counters.sent_segments += 1;
-        self.counters.sent_bytes += u64::from(self.header_bytes + len);
+        self.counters.sent_bytes += u64::from(bytes);
         let window = self.rcv.advertise();
         let (ts_val, ts_ecr) = if self.timestamps { (now.as_us() as u32, self.ts_recent) } else { (0, 0) };
-        Header {
+        let header = Header {
             seq: self.isn.wrapping_add(start as u32),
             ack: self.irs.wrapping_add(self.rcv.next as u32),
             window,
@@ -197,20 +209,17 @@ impl Connection {
             len: len as u16,
             flags: flags.with(Flags::ECE, self.ecn.echo).with(Flags::TIMESTAMPS, self.timestamps),
             notes: Notes::sack(blocks),
-        }
-    }
-
-    #[cold]
-    fn transmit_unusual_into(&mut self, now: Time, out: &mut Transmit) -> bool {
-        self.transmit_unusual(now).map(|transmit| *out = transmit).is_some()
+        };
+        Transmit { header, bytes: bytes as u16, ect }
     }
 
     /// Everything but new data and plain acknowledgements.
+    #[cold]
     fn transmit_unusual(&mut self, now: Time) -> Option<Transmit> {
         if self.urgent & urgent::RST != 0 {
             self.urgent &= !urgent::RST;
-            let header = self.header(now, self.board.nxt, Flags::RST | Flags::ACK, 0, 0);
-            return Some(Transmit { header, ect: self.ecn.control_ect() });
+            let (flags, ect) = (Flags::RST | Flags::ACK, self.ecn.control_ect());
+            return Some(self.segment(now, self.board.nxt, flags, 0, 0, ect));
         }
         if self.urgent & urgent::SYN != 0 {
             self.urgent &= !urgent::SYN;
@@ -267,19 +276,20 @@ impl Connection {
         self.counters.sent_segments += 1;
         self.counters.sent_bytes += u64::from(header.bytes());
         self.counters.retransmits += u64::from(self.attempts > 0);
-        Transmit { header, ect }
+        Transmit::new(header, ect)
     }
 
     #[cold]
     fn transmit_earlier_ack(&mut self, now: Time) -> Transmit {
         self.urgent &= !urgent::EARLIER_ACK;
         let (next, echo) = self.earlier_ack;
-        let mut header = self.header(now, self.board.nxt, Flags::ACK, 0, 0);
+        let mut transmit = self.segment(now, self.board.nxt, Flags::ACK, 0, 0, self.ecn.control_ect());
+        let header = &mut transmit.header;
         let bits = header.flags.bits() & !Flags::ECE.bits();
         header.flags = Flags::from_bits(bits).with(Flags::ECE, echo);
         header.ack = self.irs.wrapping_add(next as u32);
         header.window = header.window.saturating_add((self.rcv.next - next) as u32);
-        Transmit { header, ect: self.ecn.control_ect() }
+        transmit
     }
 
     fn transmit_again(&mut self, now: Time, resend: Resend) -> Transmit {
@@ -296,10 +306,11 @@ impl Connection {
         self.last_sent = now;
         let fin = segment.is(scoreboard::FIN);
         let flags = Flags::ACK.with(Flags::FIN, fin);
-        let mut header = self.header(now, segment.start, flags, segment.len - u32::from(fin), 0);
-        header.notes = Notes::RETRANSMISSION;
+        let (len, ect) = (segment.len - u32::from(fin), self.ecn.control_ect());
+        let mut transmit = self.segment(now, segment.start, flags, len, 0, ect);
+        transmit.header.notes = Notes::RETRANSMISSION;
         self.update_limit();
-        Transmit { header, ect: self.ecn.control_ect() }
+        transmit
     }
 
     /// RFC 8985 7.3: new data when there is some, else the last segment again.
@@ -333,7 +344,6 @@ impl Connection {
         if len > 0 {
             return Some(self.transmit_last(now, len as u32));
         }
-        let header = self.header(now, self.board.una - 1, Flags::ACK, 0, 0);
-        Some(Transmit { header, ect: self.ecn.control_ect() })
+        Some(self.segment(now, self.board.una - 1, Flags::ACK, 0, 0, self.ecn.control_ect()))
     }
 }

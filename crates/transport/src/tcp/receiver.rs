@@ -18,6 +18,8 @@ pub(crate) const BLOCKS_MAX: usize = 4;
 pub(crate) struct Receiver {
     /// Next offset expected.
     pub next: u64,
+    /// When payload last moved it on.
+    pub advanced_at: Time,
     /// `next` in the last acknowledgement sent.
     pub acked: u64,
     /// Right edge of the window last advertised.
@@ -52,6 +54,7 @@ impl Receiver {
         let mss = u64::from(mss);
         Receiver {
             next: 0,
+            advanced_at: Time::ZERO,
             acked: 0,
             edge: sizing.buffer() + 1,
             read: 1,
@@ -85,6 +88,7 @@ impl Receiver {
     #[inline]
     pub fn advance(&mut self, now: Time, len: u64, delay: Time) {
         self.next += len;
+        self.advanced_at = now;
         if self.drained {
             self.read = self.next;
         }
@@ -109,7 +113,7 @@ impl Receiver {
     /// Takes a segment that is not simply the next one: a repeat, beyond a gap, filling a gap, or with
     /// the FIN. It is acknowledged at once (RFC 5681 4.2).
     #[cold]
-    pub fn reassemble(&mut self, start: u64, len: u64, fin: bool) {
+    pub fn reassemble(&mut self, now: Time, start: u64, len: u64, fin: bool) {
         self.ack_now = true;
         if fin && self.fin == u64::MAX {
             self.fin = start + len;
@@ -121,7 +125,9 @@ impl Receiver {
             // A FIN beyond a gap is held, and reported, with its sequence number.
             self.hold(Range { start, end: end + u64::from(fin && end == self.fin) });
         } else {
-            self.next = self.next.max(end);
+            if end > self.next {
+                (self.next, self.advanced_at) = (end, now);
+            }
             self.join();
         }
         if self.next >= self.fin && !self.ended {

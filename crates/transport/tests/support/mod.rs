@@ -245,7 +245,7 @@ impl Bench {
             self.ends[side].close();
         }
         loop {
-            let wanted = self.ends[side].wants_to_send(self.now);
+            let wanted = self.ends[side].wants_to_send();
             let transmit = self.ends[side].poll_transmit(self.now);
             if transmit.is_some() {
                 assert!(wanted, "wants_to_send said no to {transmit:?}");
