@@ -11,6 +11,7 @@ use transport::tcp;
 use units::Time;
 
 mod jobs;
+mod shuffle;
 mod switches;
 
 /// First port of jobs: the first job listens there, the next on the one after it.
@@ -195,14 +196,17 @@ fn jobs(
         if job.class > 7 {
             return Err(Problem::new(format!("{path}.class"), format!("{}: 0 to 7 are allowed", job.class)));
         }
-        let work = jobs::work(&job.work, names, &path)?;
         let mut draws = rng::stream(scenario.seed, &format!("plan of job {}", job.name));
         let port = BASE_PORT
             .checked_add(index as u16)
             .filter(|_| index < 40_000)
             .ok_or_else(|| Problem::new("jobs", "more than 40000 jobs"))?;
-        let processes = traffic::build(&work, &infos, &mut draws, port)
-            .map_err(|error| Problem::new(format!("{path}.work"), error))?;
+        let processes = match &job.work {
+            spec::Work::Shuffle(job) => {
+                shuffle::processes(job, names, graph.hosts(), &mut draws, port, &path)?
+            }
+            work => jobs::processes(work, names, &infos, &mut draws, port, &path)?,
+        };
         setups.push(JobSetup {
             name: job.name.clone(),
             kind: jobs::kind(&job.work).into(),

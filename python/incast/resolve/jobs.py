@@ -13,6 +13,7 @@ from incast.quantity import parse_bytes, parse_rate, parse_time
 from incast.resolve.cluster import Cluster
 from incast.resolve.findings import Findings
 from incast.resolve.select import SelectError, select
+from incast.resolve.shuffle import ShuffleResolver
 from incast.resolve.traces import Flow, TraceFile
 from incast.scenario.jobs import (
     AllToAll,
@@ -24,6 +25,7 @@ from incast.scenario.jobs import (
     Load,
     Permutation,
     Replay,
+    Shuffle,
 )
 
 
@@ -69,6 +71,8 @@ class JobResolver:
                 return {"flows": self._replay(job, loc)}
             case Coflows():
                 return {"coflows": self._coflows(job, loc)}
+            case Shuffle():
+                return ShuffleResolver(job, loc, self._hosts, self.cluster, self.findings).spec()
             case Background():
                 return {
                     "pairs": self._pairs(job.pairs, job.among, job.name, loc),

@@ -12,6 +12,8 @@ from incast.scenario.jobs import (
     Permutation,
     Replay,
     ReplayFlow,
+    Shuffle,
+    ShuffleCosts,
 )
 from incast.scenario.model import Measure, Scenario
 from incast.scenario.switch import (
@@ -74,6 +76,8 @@ __all__ = [
     "ReplayFlow",
     "Scenario",
     "SharedBuffer",
+    "Shuffle",
+    "ShuffleCosts",
     "SingleSwitch",
     "Slow",
     "StaticBuffer",

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from incast.hints import unknown
-from incast.quantity import PositiveSize, PositiveTime, Rate, Time, parse_bytes
+from incast.quantity import PositiveSize, PositiveTime, Rate, Size, Time, parse_bytes
 from incast.scenario.base import Count, Kind, Model, Name, Pairs, Selector, TrafficClass
 
 SIZE_DISTRIBUTIONS = ("web-search", "data-mining")
@@ -182,7 +182,98 @@ class Background(_Job):
     """Ends so long after `start`; without a value, with the run."""
 
 
+_Part = Annotated[float, Field(ge=0, le=1)]
+_PartAboveZero = Annotated[float, Field(gt=0, le=1)]
+
+
+class ShuffleCosts(Model):
+    """How long the parts of a TeraSort take on a host. Rates are a core's; disks have the host's rate."""
+
+    map_rate: Rate = "100MB/s"
+    """Reading records and the map function."""
+    sort_rate: Rate = "200MB/s"
+    """Sorting a full buffer."""
+    merge_rate: Rate = "400MB/s"
+    """Merging sorted runs."""
+    reduce_rate: Rate = "100MB/s"
+    """The reduce function and writing records."""
+    variation: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """A task's rates differ from these by up to this part, drawn for each task."""
+    page_cache: _Part = 1.0
+    """Part of what is read back from the local disk (map output, runs) that the page cache answers."""
+    job_submit: Time = "2s"
+    """The client computes the splits and submits the job."""
+    master_start: Time = "4s"
+    """The application master's container starts."""
+    container_start: Time = "1500ms"
+    """A container starts: localisation and a JVM."""
+    task_setup: Time = "300ms"
+    """A task starts in its container."""
+    task_commit: Time = "100ms"
+    """A task commits its output."""
+    job_commit: Time = "500ms"
+    """The job commits its output."""
+    heartbeat: PositiveTime = "1s"
+    """Time between a NodeManager's heartbeats: containers are assigned in answer to them."""
+    umbilical: PositiveTime | None = None
+    """Time between a node's questions for finished maps; without a value 1s, with Tez 100ms."""
+    assignments: Count = 100
+    """Containers that an answer to a heartbeat assigns at most."""
+    socket_timeout: PositiveTime = "60s"
+    """A transfer without progress for so long is given up and tried anew."""
+    fetch_penalty: PositiveTime = "10s"
+    """A node where a fetch failed is left alone for so long."""
+    node_expiry: PositiveTime = "600s"
+    """A node that is silent for so long is lost, and its tasks run elsewhere."""
+
+
+class Shuffle(_Job):
+    """TeraSort on Hadoop: maps read from data nodes, reduces fetch from maps and write to data nodes."""
+
+    kind: Literal["shuffle"] = "shuffle"
+    framework: Literal["mapreduce", "tez"] = "mapreduce"
+    """What runs the tasks: MapReduce starts a container a task, Tez uses containers again."""
+    size: PositiveSize
+    """Input; so much is shuffled and written too."""
+    block: PositiveSize = "128MiB"
+    """HDFS block: a map reads one."""
+    master: str
+    """Where the application master and the metadata are; no other role."""
+    compute: Selector
+    """Where containers run."""
+    data: Selector
+    """Where blocks are; no compute nodes."""
+    slots: Count = 8
+    """Containers that a compute node runs at a time."""
+    reduces: Count | None = None
+    """Reduce tasks; without a value, 0.95 of all slots."""
+    input_replication: Count = 3
+    """Copies of each input block."""
+    output_replication: Count = 1
+    """Copies of the output (`mapreduce.terasort.output.replication`)."""
+    log_size: Size = "0B"
+    """Log that a container uploads at its end."""
+    log_nodes: Selector | None = None
+    """Where logs go: data nodes, these or others; without a value, the job's."""
+    parallel_copies: Count | None = None
+    """Fetches that a reduce has open at a time; without a value 5, with Tez 20."""
+    slow_start: _Part | None = None
+    """Part of the maps after which reduces begin to be started; without a value 0.05, with Tez 0.25."""
+    slow_start_end: _Part | None = None
+    """Tez only: part of the maps after which all reduces may have started; without a value 0.75."""
+    io_sort: PositiveSize = "100MiB"
+    """A map's sort buffer (`io.sort.mb`); it spills at 0.80."""
+    reduce_memory: PositiveSize = "1GiB"
+    """Memory of a reduce."""
+    shuffle_buffer: _PartAboveZero = 0.7
+    """Part of the memory that fetched map output may fill."""
+    merge_at: _PartAboveZero = 0.66
+    """Part of that buffer at which it is merged to disk."""
+    costs: ShuffleCosts = ShuffleCosts()
+    """How long things take on a host."""
+
+
 Job = Annotated[
-    Bulk | Incast | Permutation | AllToAll | Load | Replay | Coflows | Background,
+    Bulk | Incast | Permutation | AllToAll | Load | Replay | Coflows | Background | Shuffle,
     Field(discriminator="kind"),
 ]

@@ -5,8 +5,9 @@ use crate::problem::Problem;
 use crate::spec::{Carrier, CoflowSpec, FlowSpec, Work};
 use fabric::Graph;
 use process::HostId;
+use rand::Rng;
 use sim::HostConfig;
-use traffic::{Cdf, Coflow, Flow, HostInfo, Job};
+use traffic::{Cdf, Coflow, Flow, HostInfo, Job, Processes};
 use units::{Bytes, Rate};
 
 /// What jobs have to know of hosts.
@@ -34,13 +35,27 @@ pub(super) fn kind(work: &Work) -> &'static str {
         Work::Replay { .. } => "replay",
         Work::Coflows { .. } => "coflows",
         Work::Background { .. } => "background",
+        Work::Shuffle(_) => "shuffle",
     }
 }
 
-/// A job with its hosts looked up.
-pub(super) fn work(work: &Work, names: &Names<'_>, path: &str) -> Result<Job, Problem> {
+/// The processes of a generic job.
+pub(super) fn processes(
+    work: &Work,
+    names: &Names<'_>,
+    hosts: &[HostInfo],
+    draws: &mut dyn Rng,
+    port: u16,
+    path: &str,
+) -> Result<Processes, Problem> {
     let path = format!("{path}.work");
-    let look = Look { names, path: &path };
+    let job = generic(work, &Look { names, path: &path })?;
+    traffic::build(&job, hosts, draws, port).map_err(|error| Problem::new(path, error))
+}
+
+/// A job with its hosts looked up.
+fn generic(work: &Work, look: &Look<'_>) -> Result<Job, Problem> {
+    let path = look.path;
     Ok(match work {
         Work::Bulk { pairs, bytes } => Job::Bulk { pairs: look.pairs(pairs)?, bytes: bytes.get() },
         Work::Incast { senders, receiver, bytes, rounds } => Job::Incast {
@@ -72,21 +87,22 @@ pub(super) fn work(work: &Work, names: &Names<'_>, path: &str) -> Result<Job, Pr
             },
             duration: *duration,
         },
+        Work::Shuffle(_) => unreachable!("it has a crate of its own"),
     })
 }
 
 /// Looks names up, and says where an unknown one stands.
-struct Look<'a> {
-    names: &'a Names<'a>,
-    path: &'a str,
+pub(super) struct Look<'a> {
+    pub names: &'a Names<'a>,
+    pub path: &'a str,
 }
 
 impl Look<'_> {
-    fn host(&self, name: &str, field: &str) -> Result<HostId, Problem> {
+    pub(super) fn host(&self, name: &str, field: &str) -> Result<HostId, Problem> {
         self.names.host(name, || format!("{}.{field}", self.path))
     }
 
-    fn hosts(&self, names: &[String], field: &str) -> Result<Vec<HostId>, Problem> {
+    pub(super) fn hosts(&self, names: &[String], field: &str) -> Result<Vec<HostId>, Problem> {
         let host = |(i, name): (usize, &String)| self.host(name, &format!("{field}[{i}]"));
         names.iter().enumerate().map(host).collect()
     }

@@ -1,0 +1,34 @@
+//! From a job to its processes.
+
+use crate::data_node::DataNode;
+use crate::job::{HostCount, Job, JobError};
+use crate::master::Master;
+use crate::node_manager::NodeManager;
+use crate::plan::Plan;
+use process::{HostId, Process};
+use rand::Rng;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One process a host, in order of hosts.
+pub type Processes = Vec<(HostId, Box<dyn Process>)>;
+
+/// The processes of `job` on a topology of `hosts` hosts; every node listens on `port`. Places the input's
+/// blocks with `rng`.
+///
+/// # Errors
+/// When the job can't run.
+pub fn build(job: Job, hosts: HostCount, rng: &mut dyn Rng, port: u16) -> Result<Processes, JobError> {
+    job.check(hosts)?;
+    let plan = Arc::new(Plan::new(job, port, rng));
+    let mut processes: BTreeMap<HostId, Box<dyn Process>> = BTreeMap::new();
+    processes.insert(plan.job.master, Box::new(Master::new(Arc::clone(&plan))));
+    for host in &plan.job.compute {
+        processes.insert(*host, Box::new(NodeManager::new(Arc::clone(&plan))));
+    }
+    let logs = if plan.job.log_bytes > 0 { plan.job.log_nodes.as_slice() } else { &[] };
+    for host in plan.job.data.iter().chain(logs) {
+        processes.insert(*host, Box::new(DataNode::new(Arc::clone(&plan))));
+    }
+    Ok(processes.into_iter().collect())
+}

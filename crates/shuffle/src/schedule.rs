@@ -1,0 +1,125 @@
+//! Which task runs next: the rules by which an application master asks for containers.
+//!
+//! MapReduce (RMContainerAllocator): reduces are asked for once `slowstart.completedmaps` of the maps have
+//! finished; while maps wait, reduces get at most the completed part of all containers, and no more than half
+//! (`job.reduce.rampup.limit`); they come before maps. Tez (ShuffleVertexManager): between two parts of finished
+//! maps the number of reduces grows evenly; maps come before reduces.
+
+use crate::plan::Plan;
+use crate::wire::Kind;
+use std::collections::BTreeSet;
+
+/// Times that a task may fail (`mapreduce.map.maxattempts`).
+const ATTEMPTS: u8 = 4;
+/// Part of the containers that reduces get while maps wait, in percent.
+const RAMP_UP_PERCENT: u64 = 50;
+
+/// All tasks of the job.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    tez: bool,
+    maps: u64,
+    reduces: u64,
+    /// Containers of all nodes.
+    slots: u64,
+    slow_start: (f64, f64),
+    waiting_maps: BTreeSet<u32>,
+    waiting_reduces: BTreeSet<u32>,
+    failures: [Vec<u8>; 2],
+    pub maps_done: u64,
+    pub reduces_done: u64,
+}
+
+impl Schedule {
+    pub(crate) fn new(plan: &Plan) -> Schedule {
+        let (maps, reduces) = (plan.maps, plan.job.reduces);
+        Schedule {
+            tez: plan.tez(),
+            maps: u64::from(maps),
+            reduces: u64::from(reduces),
+            slots: u64::from(plan.job.slots) * plan.job.compute.len() as u64,
+            slow_start: plan.job.slow_start,
+            waiting_maps: (0..maps).collect(),
+            waiting_reduces: (0..reduces).collect(),
+            failures: [vec![0; maps as usize], vec![0; reduces as usize]],
+            maps_done: 0,
+            reduces_done: 0,
+        }
+    }
+
+    /// The task for the next container.
+    pub(crate) fn next(&mut self) -> Option<(Kind, u32)> {
+        let reduce_first = !self.tez;
+        if reduce_first && let Some(reduce) = self.next_reduce() {
+            return Some((Kind::Reduce, reduce));
+        }
+        if let Some(map) = self.waiting_maps.pop_first() {
+            return Some((Kind::Map, map));
+        }
+        self.next_reduce().map(|reduce| (Kind::Reduce, reduce))
+    }
+
+    fn next_reduce(&mut self) -> Option<u32> {
+        let begun = self.reduces - self.waiting_reduces.len() as u64;
+        if begun < self.reduces_allowed() { self.waiting_reduces.pop_first() } else { None }
+    }
+
+    /// Reduces that may have begun by now.
+    pub(crate) fn reduces_allowed(&self) -> u64 {
+        let (from, to) = self.slow_start;
+        let part = self.maps_done as f64 / self.maps as f64;
+        if part < from {
+            return 0;
+        }
+        if !self.tez {
+            return if self.waiting_maps.is_empty() {
+                self.reduces
+            } else {
+                self.slots * (self.maps_done * 100 / self.maps).min(RAMP_UP_PERCENT) / 100
+            };
+        }
+        if part >= to {
+            return self.reduces;
+        }
+        (self.reduces as f64 * (part - from) / (to - from)) as u64
+    }
+
+    pub(crate) fn maps_wait(&self) -> bool {
+        !self.waiting_maps.is_empty()
+    }
+
+    pub(crate) fn done(&mut self, kind: Kind) {
+        match kind {
+            Kind::Map => self.maps_done += 1,
+            Kind::Reduce => self.reduces_done += 1,
+        }
+    }
+
+    /// Whether the output is complete.
+    pub(crate) fn complete(&self) -> bool {
+        self.reduces_done == self.reduces
+    }
+
+    /// A task has to run again: its node is gone, or its container was needed.
+    pub(crate) fn again(&mut self, kind: Kind, number: u32) {
+        match kind {
+            Kind::Map => self.waiting_maps.insert(number),
+            Kind::Reduce => self.waiting_reduces.insert(number),
+        };
+    }
+
+    /// The output of a map that was done is lost.
+    pub(crate) fn lost_output(&mut self, map: u32) {
+        self.maps_done -= 1;
+        self.waiting_maps.insert(map);
+    }
+
+    /// A task has failed; false when it may not be tried again.
+    pub(crate) fn failed(&mut self, kind: Kind, number: u32) -> bool {
+        let failures = &mut self.failures[kind as usize][number as usize];
+        *failures += 1;
+        let again = *failures < ATTEMPTS;
+        self.again(kind, number);
+        again
+    }
+}

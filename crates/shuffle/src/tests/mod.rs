@@ -1,0 +1,7 @@
+//! Tests of the parts, and of whole jobs in the simulator.
+
+mod faults;
+mod jobs;
+mod parts;
+mod refused;
+mod support;
