@@ -174,12 +174,12 @@ _TITLES = {
     "Tcp": "TCP settings", "FasterLink": "a link", "Link": "a link", "Host": "host settings",
     "Switch": "switch settings", "HostOverride": "overrides", "SwitchOverride": "overrides",
     "Measure": "what to record", "Framing": "framing", "Fault": "faults", "GraphLink": "links of a graph",
-    "Back": "what differs", "ReplayFlow": "flows", "Slow": "fields", "LinkProbability": "fields",
-    "LinkRate": "fields", "Flap": "fields",
+    "Back": "what differs", "ReplayFlow": "flows", "ShuffleCosts": "costs", "Slow": "fields",
+    "LinkProbability": "fields", "LinkRate": "fields", "Flap": "fields",
 }  # fmt: skip
 _ANCHORS = {
     "FasterLink": "links", "Link": "links", "Host": "hosts", "Switch": "switches",
     "HostOverride": "overrides", "SwitchOverride": "overrides", "Fault": "faults",
     "GraphLink": "links-of-a-graph", "Back": "links-of-a-graph", "ReplayFlow": "flows-of-a-replay",
-    "Slow": "slow", "LinkProbability": "loss-and-corrupt", "LinkRate": "rate",
+    "ShuffleCosts": "costs-of-a-shuffle", "Slow": "slow", "LinkProbability": "loss-and-corrupt", "LinkRate": "rate",
 }  # fmt: skip

@@ -39,6 +39,17 @@ jobs:
   - {name: g, kind: coflows, trace: c.txt}
   - {name: h, kind: background, rate: 1Mbps}
   - {name: i, kind: background, rate: 1Mbps, over: tcp, duration: 1us, pairs: [[host0, host1]]}
+  - {name: j, kind: shuffle, size: 1MB, compute: host0, master: host1, data: "host[2-3]", input_replication: 2}
+  - name: k
+    kind: shuffle
+    framework: tez
+    size: 1MB
+    compute: host0
+    master: host1
+    data: [host2]
+    log_nodes: host3
+    log_size: 1kB
+    input_replication: 1
 faults:
   - {at: 1us, crash: host3, for: 1us}
   - {at: 1us, slow: {host: host2, speed: 0.5}}

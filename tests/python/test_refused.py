@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,44 @@ def test_refused_jobs(tmp_path: Path, job: str, path: str, said: str) -> None:
     problem = only(refused(tmp_path, text))
     assert said in problem.message
     assert problem.path == path
+
+
+SORT = {"compute": "host0", "master": "host1", "data": "host[2-3]", "input_replication": 2, "size": "1MB"}
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "said"),
+    [
+        ({"input_replication": 3}, "input_replication", "3 copies on 2 data nodes: at most 2"),
+        ({"output_replication": 3}, "output_replication", "3 copies on 2 data nodes: at most 2"),
+        ({"slots": 0}, "slots", "greater than or equal to 1"),
+        ({"parallel_copies": 0}, "parallel_copies", "greater than or equal to 1"),
+        ({"reduces": 0}, "reduces", "greater than or equal to 1"),
+        ({"slow_start": 1.5}, "slow_start", "less than or equal to 1"),
+        ({"slow_start_end": 0.5}, "slow_start_end", "only Tez has it"),
+        (
+            {"framework": "tez", "slow_start": 0.5, "slow_start_end": 0.4},
+            "slow_start_end",
+            "below slow_start",
+        ),
+        ({"framework": "spark"}, "framework", "'spark'"),
+        ({"master": "host9"}, "master", "'host9' is not a host"),
+        ({"master": "host0"}, "compute", "host0 is the master"),
+        ({"data": ["host0", "host3"]}, "data", "host0 is a compute node"),
+        ({"log_nodes": "host0"}, "log_nodes", "host0 is a compute node"),
+        ({"data": "node*"}, "data", "node*"),
+        ({"costs": {"map_rate": "1bps"}}, "costs.map_rate", "at least 1kbps"),
+        ({"costs": {"variation": 1.0}}, "costs.variation", "less than 1"),
+        ({"costs": {"node_expiry": "1s"}}, "costs.node_expiry", "longer than a heartbeat"),
+        ({"costs": {"map_speed": "1MB/s"}}, "costs.map_speed", "map_rate"),
+    ],
+)
+def test_refused_shuffles(tmp_path: Path, change: dict[str, object], path: str, said: str) -> None:
+    job = json.dumps({"name": "a", "kind": "shuffle", **SORT, **change})
+    text = f"name: small\ntopology: {{kind: leaf-spine, leaves: [2, 2], spines: 2}}\njobs:\n - {job}\n"
+    problem = only(refused(tmp_path, text))
+    assert said in problem.message
+    assert problem.path == f"jobs[0].{path}"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 //!
 //! MapReduce (RMContainerAllocator): reduces are asked for once `slowstart.completedmaps` of the maps have
 //! finished; while maps wait, reduces get at most the completed part of all containers, and no more than half
-//! (`job.reduce.rampup.limit`); they come before maps. Tez (ShuffleVertexManager): between two parts of finished
+//! (`job.reduce.rampup.limit`), plus what the maps that are left don't need; they come before maps. Tez (ShuffleVertexManager): between two parts of finished
 //! maps the number of reduces grows evenly; maps come before reduces.
 
 use crate::plan::Plan;
@@ -66,22 +66,36 @@ impl Schedule {
 
     /// Reduces that may have begun by now.
     pub(crate) fn reduces_allowed(&self) -> u64 {
-        let (from, to) = self.slow_start;
-        let part = self.maps_done as f64 / self.maps as f64;
-        if part < from {
+        if self.maps_done == self.maps {
+            self.reduces
+        } else if self.tez {
+            self.tez_allows()
+        } else {
+            self.mapreduce_allows()
+        }
+    }
+
+    fn mapreduce_allows(&self) -> u64 {
+        if (self.maps_done as f64) < self.slow_start.0 * self.maps as f64 {
             return 0;
         }
-        if !self.tez {
-            return if self.waiting_maps.is_empty() {
-                self.reduces
-            } else {
-                self.slots * (self.maps_done * 100 / self.maps).min(RAMP_UP_PERCENT) / 100
-            };
+        if self.waiting_maps.is_empty() {
+            return self.reduces;
         }
+        let reduces = self.slots * (self.maps_done * 100 / self.maps).min(RAMP_UP_PERCENT) / 100;
+        // What the maps that are left don't need is for reduces too.
+        let for_maps = self.slots - reduces;
+        reduces + for_maps.saturating_sub(self.maps - self.maps_done)
+    }
+
+    fn tez_allows(&self) -> u64 {
+        let (from, to) = self.slow_start;
+        let part = self.maps_done as f64 / self.maps as f64;
         if part >= to {
             return self.reduces;
         }
-        (self.reduces as f64 * (part - from) / (to - from)) as u64
+        // `part` is below `to`: above `from`, they differ.
+        libm::ceil(self.reduces as f64 * ((part - from) / (to - from)).max(0.0)) as u64
     }
 
     pub(crate) fn maps_wait(&self) -> bool {

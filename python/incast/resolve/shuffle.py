@@ -46,7 +46,7 @@ class ShuffleResolver:
         compute = self.hosts(job.compute, (*self.loc, "compute"))
         data = self.hosts(job.data, (*self.loc, "data"))
         log_nodes = self.hosts(job.log_nodes, (*self.loc, "log_nodes")) if job.log_nodes else data
-        self._check_roles(compute, data, log_nodes)
+        self._check_roles(compute, data, log_nodes if job.log_nodes else [])
         for field in ("input_replication", "output_replication"):
             copies = getattr(job, field)
             if data and copies > len(data):
