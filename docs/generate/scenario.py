@@ -181,5 +181,6 @@ _ANCHORS = {
     "FasterLink": "links", "Link": "links", "Host": "hosts", "Switch": "switches",
     "HostOverride": "overrides", "SwitchOverride": "overrides", "Fault": "faults",
     "GraphLink": "links-of-a-graph", "Back": "links-of-a-graph", "ReplayFlow": "flows-of-a-replay",
-    "ShuffleCosts": "costs-of-a-shuffle", "Slow": "slow", "LinkProbability": "loss-and-corrupt", "LinkRate": "rate",
+    "ShuffleCosts": "costs-of-a-shuffle", "Slow": "slow", "LinkProbability": "loss-and-corrupt",
+    "LinkRate": "rate",
 }  # fmt: skip
