@@ -141,6 +141,40 @@ def write_run(
     return folder
 
 
+def write_pauses(folder: Path, storms: int = 2) -> None:
+    """Turns a run into one with PFC: hosts' ports paused, switch ports that ask for it, a storm."""
+    ports = pl.read_parquet(folder / "ports")
+    host = pl.col("kind").cast(pl.String) == "host"
+    ports = ports.with_columns(
+        drops_headroom=pl.when(host).then(0).otherwise(3),
+        in_discards=pl.when(host).then(0).otherwise(3),
+        pause_sent=pl.when(host).then(0).otherwise(40),
+        pause_received=pl.when(host).then(40).otherwise(0),
+        paused_ps=pl.when(host).then(2 * MS).otherwise(0),
+    )
+    ports.write_parquet(folder / "ports" / "part-00000.parquet")
+    hot = next(iter(pl.read_parquet(folder / "ports_series")["port"].cast(pl.String)))
+    pause = {
+        "port": hot,
+        "class": 3,
+        "paused_ps": 2 * MS,
+        "storms": storms,
+        "restored": storms,
+        "storm_drops": 7,
+    }
+    write_table(folder, "pauses", [pause])
+    series = pl.read_parquet(folder / "ports_series").with_columns(
+        in_discards=pl.lit(1),
+        out_discards=pl.col("drops"),
+        pause_sent=pl.lit(2),
+        pause_received=pl.lit(0),
+        paused_ps=pl.col("time_ps").diff().clip(0, None).fill_null(0).over("port") // 4,
+    )
+    series.write_parquet(folder / "ports_series" / "part-00000.parquet")
+    found = [{"time_ps": 2 * MS + i, "what": "pfc-storm", "where": f"{hot} class 3"} for i in range(storms)]
+    write_table(folder, "events", found)
+
+
 def write_tasks(
     folder: Path,
     compute: int = 4,

@@ -81,7 +81,7 @@ def alike(a: float, b: float) -> bool:
 
 def difference(figure: float | None, least: float | None) -> str:
     """How much a figure is above the best: `+18 %`, `× 12`, or nothing to say."""
-    if figure is None or least is None or least <= 0 or alike(figure, least):
+    if figure is None or least is None or not 0 < least <= figure or alike(figure, least):
         return ""
     ratio = figure / least
     return f"× {text.digits(ratio)}" if ratio >= 3 else f"+{text.digits((ratio - 1) * 100)} %"

@@ -15,7 +15,12 @@ from incast.report import text
 
 SHAPES_MAX = 8
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
-_UNITS = {"size": text.size_unit, "rate": text.rate_unit, "time": text.time_unit}
+_UNITS = {
+    "size": text.size_unit,
+    "rate": text.rate_unit,
+    "time": text.time_unit,
+    "packets": text.packets_unit,
+}
 _QUEUE_HEIGHT = 120
 _HEADROOM = 1.3  # drops and marks stand above the queue
 _CDF_HEIGHT = 260
@@ -130,11 +135,13 @@ def lines(
     legend: str,
     end: float,
     steps: bool = False,
+    moments: pl.DataFrame | None = None,
 ) -> Chart:
     """Several lines over time: (name, colour's position, points `time_ps` and `y`) up to `end` ps.
 
     `figure` is what y is, and its kind: `size` in bytes, `rate` in bit/s, `time` in ps, or else a unit as it
-    is. With `steps` a figure holds from the point before to its own.
+    is. With `steps` a figure holds from the point before to its own. `moments` (`time_ps`, `what`) are
+    upright lines.
     """
     scale, unit = text.time_unit(end)
     top = max(float(frame["y"].max() or 0) for _, _, frame in curves)  # type: ignore[arg-type]
@@ -155,7 +162,7 @@ def lines(
     dashes = alt.Scale(domain=names, range=[DASHES[i % SHAPES_MAX] for _, i, _ in curves])
     chart = (
         alt.Chart(alt.NamedData("points"), name="lines")
-        .mark_line(strokeWidth=1.4, interpolate="step-before" if steps else "linear")
+        .mark_line(clip=True, strokeWidth=1.4, interpolate="step-before" if steps else "linear")
         .encode(
             x=alt.X(
                 "t:Q",
@@ -172,9 +179,27 @@ def lines(
                 alt.Tooltip("y:Q", title=title),
             ],
         )
-        .properties(width="container", height=_LINES_HEIGHT)
     )
-    return Chart(as_spec(chart), {"points": as_columns(points)})
+    data = {"points": as_columns(points)}
+    layers = [chart]
+    if moments is not None and moments.height:
+        data["moments"] = as_columns(
+            moments.select((pl.col("time_ps") / scale).round_sig_figs(6).alias("t"), "what")
+        )
+        layers.append(_moments(unit))
+    return Chart(as_spec(alt.layer(*layers, width="container", height=_LINES_HEIGHT)), data)
+
+
+def _moments(unit: str) -> alt.Chart:
+    chart: alt.Chart = (
+        alt.Chart(alt.NamedData("moments"), name="moments")
+        .mark_rule(color="var(--drop)", strokeWidth=1.4)
+        .encode(
+            x=alt.X("t:Q"),
+            tooltip=[alt.Tooltip("what:N", title="event"), alt.Tooltip("t:Q", title=f"time ({unit})")],
+        )
+    )
+    return chart
 
 
 # A time in µs as text, with its unit: a Vega expression.

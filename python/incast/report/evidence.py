@@ -26,7 +26,15 @@ BUSY = 0.9
 
 def evidence(run: Run, figures: Figures) -> list[Markup]:
     """Where data waited, what was lost and why, what the loss cost."""
-    found = [_waiting(run), _loss(run, figures), _timeouts(run), _last(run), _marks(run, figures), limit(run)]
+    found = [
+        _waiting(run),
+        _loss(run, figures),
+        _pauses(run),
+        _timeouts(run),
+        _last(run),
+        _marks(run, figures),
+        limit(run),
+    ]
     return [sentence for sentence in found if sentence]
 
 
@@ -68,6 +76,22 @@ def _loss(run: Run, figures: Figures) -> Markup | None:
     )
     if lost:
         sentence += Markup("; {} more lost on links").format(text.count(lost))
+    return sentence + "."
+
+
+def _pauses(run: Run) -> Markup | None:
+    """How much PFC paused, where most, and what its watchdog found."""
+    ports = run.table("ports").sort("paused_ps", "port", descending=[True, False], nulls_last=True)
+    frames = int(ports["pause_sent"].sum())
+    if not frames and not ports["paused_ps"].sum():
+        return None
+    worst = ports.row(0, named=True)
+    sentence = Markup("{} sent; longest paused was {}, {} in all").format(
+        text.plural(frames, "PAUSE frame"), _code(worst["port"]), text.time(worst["paused_ps"])
+    )
+    storms = int(run.table("pauses")["storms"].sum())
+    if storms:
+        sentence += Markup("; the watchdog found {}").format(text.plural(storms, "storm"))
     return sentence + "."
 
 

@@ -96,10 +96,16 @@ def _flat(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:
 # The unit of a figure, by the end of its name.
 _FORMS = (
     (
-        re.compile(r".*_ps|(.*_)?delay|delayed_ack|rto_(initial|min|max)|start|at|until|interval|duration"),
+        re.compile(
+            r".*_ps|(.*_)?delay|delayed_ack|rto_(initial|min|max)|start|at|until|interval|duration|poll"
+            r"|detection|restoration"
+        ),
         text.time,
     ),
-    (re.compile(r"(.*_)?bytes|size|reserve|mtu|cell|(receive|send)_buffer(_max)?|nic_queue"), text.size),
+    (
+        re.compile(r"(.*_)?bytes|size|reserve|mtu|cell|(receive|send)_buffer(_max)?|nic_queue|xon|headroom"),
+        text.size,
+    ),
     (re.compile(r".*_bps|rate|disk"), text.rate),
 )
 

@@ -38,11 +38,16 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     "ports": _columns(
         "port node peer kind",
         "rate_bps sent_packets sent_bytes drops_tail drops_early drops_pool drops_mtu drops_down "
-        "lost corrupted marks queue_max_bytes wait_p99_ps wait_max_ps",
+        "drops_headroom drops_watchdog in_discards out_discards lost corrupted marks "
+        "pause_sent pause_received paused_ps queue_max_bytes wait_p99_ps wait_max_ps",
         "utilisation",
     ),
     "waits": _columns("port", "from_ps to_ps packets"),
-    "ports_series": _columns("port", "time_ps class queue_bytes drops marks"),
+    "pauses": _columns("port", "class paused_ps storms restored storm_drops"),
+    "ports_series": _columns(
+        "port",
+        "time_ps class queue_bytes drops marks in_discards out_discards pause_sent pause_received paused_ps",
+    ),
     "flows_series": _columns("", "time_ps flow cwnd_bytes in_flight_bytes srtt_ps"),
     "hosts_series": _columns("host", "time_ps sent_bytes received_bytes core_busy_ps disk_busy_ps"),
     "datagrams": _columns("job from to", "sent_packets received_packets"),

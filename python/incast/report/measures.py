@@ -14,6 +14,8 @@ DROPS = {
     "drops_pool": "a full shared buffer",
     "drops_mtu": "a packet above the MTU",
     "drops_down": "a link that was down",
+    "drops_headroom": "a full PFC headroom",
+    "drops_watchdog": "the PFC watchdog",
 }
 
 # Job kinds whose work is all there at the start, so that the time to the end says something.

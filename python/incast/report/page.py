@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from incast.report import bundle, facts, netload, sections, series, tables, timeline
+from incast.report import bundle, congestion, facts, netload, sections, series, tables, timeline
 from incast.report.answer import answer, ranked
 from incast.report.charts import DASHES, Chart
 from incast.report.load import Report, Run
@@ -44,6 +44,7 @@ def render(report: Report) -> str:
         "steps": netload.STEPS,
         "timelines": [book.add(f) for f in timeline.timelines(drawn)],
         "queues": [book.add(f) for f in sections.queues(drawn)],
+        "congestion": [book.add(f) for f in congestion.congestion(drawn)],
         "completions": [book.add(f) for f in sections.completions(drawn)],
         "waits": [book.add(f) for f in sections.waits(drawn)],
         "series": [book.add(f) for f in (*series.flows(drawn), *series.hosts(drawn))],
@@ -65,6 +66,7 @@ def _drawn(report: Report, order: list[str]) -> list[Drawn]:
 def _details(run: Run) -> list[Table]:
     return [
         tables.hottest_ports(run),
+        congestion.pauses(run),
         tables.slowest_flows(run),
         tables.jobs(run),
         tables.datagrams(run),

@@ -90,7 +90,7 @@ def rates(
 
     A row's figure holds from the row before to its own time.
     """
-    series = series.drop_nulls([time]).sort(time)
+    series = series.drop_nulls([time]).filter(pl.col(time) <= end).sort(time)
     width = max(1, -(-(end + 1) // buckets))
     since = pl.col(time) - pl.col(time).shift(fill_value=0)
     return (

@@ -67,8 +67,8 @@ class _Curve:
 
 def queues(drawn: list[Drawn]) -> list[Figure]:
     """Queue length over time at the ports where data waited longest, a panel a run."""
-    series = {d.run.name: _all_classes(d.run) for d in drawn}
-    return [_queue(port, drawn, series) for port in _watched(drawn, series)]
+    series = {d.run.name: all_classes(d.run) for d in drawn}
+    return [_queue(port, drawn, series) for port in watched(drawn, series)]
 
 
 def completions(drawn: list[Drawn]) -> list[Figure]:
@@ -133,7 +133,7 @@ def _hottest(runs: list[Run]) -> list[str]:
     )
 
 
-def _watched(drawn: list[Drawn], series: dict[str, pl.DataFrame]) -> list[str]:
+def watched(drawn: list[Drawn], series: dict[str, pl.DataFrame]) -> list[str]:
     """Sampled ports, the hottest first; without wait figures, those with the longest queue."""
     peaks = pl.concat(
         [s.group_by("port").agg(pl.col("queue_bytes").max(), pl.col("drops").sum()) for s in series.values()]
@@ -151,13 +151,14 @@ def _watched(drawn: list[Drawn], series: dict[str, pl.DataFrame]) -> list[str]:
     return sorted(ordered, key=lambda p: ranks.get(p, len(ranks)))[:_PORTS_MAX]
 
 
-def _all_classes(run: Run) -> pl.DataFrame:
+def all_classes(run: Run) -> pl.DataFrame:
     """The series over all classes together; summed where only single classes were sampled."""
     series = run.table("ports_series").drop_nulls(["port", "time_ps"])
     whole = series.filter(pl.col("class").is_null())
     if whole.height or not series.height:
-        return whole.select("port", "time_ps", "queue_bytes", "drops", "marks")
-    return series.group_by("port", "time_ps").agg(pl.col("queue_bytes", "drops", "marks").sum())
+        return whole
+    counted = pl.exclude("port", "time_ps", "class")
+    return series.group_by("port", "time_ps", maintain_order=True).agg(counted.sum())
 
 
 def _queue(port: str, drawn: list[Drawn], series: dict[str, pl.DataFrame]) -> Figure:

@@ -194,7 +194,7 @@ def datagrams(run: Run) -> Table:
 
 
 def events(run: Run) -> Table:
-    """Faults in the order of time."""
+    """Faults, and what PFC's watchdog found, in the order of time."""
     table = run.table("events").sort("time_ps", maintain_order=True)
     rows = tuple(
         cells(text.time(row["time_ps"]), row["what"] or text.NONE, row["where"] or text.NONE)

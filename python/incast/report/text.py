@@ -86,6 +86,12 @@ def rate_unit(bps_max: float) -> tuple[float, str]:
     return next((u for u in _RATES if bps_max >= u[0]), _RATES[-1])
 
 
+def packets_unit(top: float) -> tuple[float, str]:
+    """The unit for an axis that reaches `top` packets a second: (packets a second in it, its name)."""
+    units = ((1e9, "packets/ns"), (1e6, "packets/µs"), (1e3, "packets/ms"))
+    return next((u for u in units if top >= u[0]), (1.0, "packets/s"))
+
+
 def span(low: float, high: float, say: Callable[[float], str]) -> str:
     """`1 ms to 2 ms`; nothing where both ends read the same."""
     ends = (say(low), say(high))
