@@ -29,6 +29,7 @@ host_overrides:
   - {match: "host[0-1]", tcp: {congestion: dctcp}}
   - {match: host2, tcp: {congestion: reno, ecn: off, sack: false}}
   - {match: host3, tcp: {congestion: htcp}}
+  - {match: host0, tcp: {congestion: bbr}}
 jobs:
   - {name: a, kind: bulk, pairs: [[host0, host1]], size: 1kB}
   - {name: b, kind: incast, receiver: host0, size: 1kB, class: 7}

@@ -152,6 +152,7 @@ fn tcp(config: &spec::Tcp, host: &str, seed: u64, path: &str) -> Result<tcp::Con
             spec::Congestion::Cubic => tcp::Congestion::Cubic,
             spec::Congestion::Dctcp => tcp::Congestion::Dctcp,
             spec::Congestion::Htcp => tcp::Congestion::Htcp,
+            spec::Congestion::Bbr => tcp::Congestion::Bbr,
         },
         ecn: match config.ecn {
             spec::Ecn::Off => tcp::EcnMode::Off,

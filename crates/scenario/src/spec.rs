@@ -351,6 +351,8 @@ pub enum Congestion {
     Dctcp,
     /// draft-leith-tcp-htcp-06.
     Htcp,
+    /// Version 1: draft-cardwell-iccrg-bbr-congestion-control-00.
+    Bbr,
 }
 
 /// As Linux's `tcp_ecn`: 0, 1, 2.

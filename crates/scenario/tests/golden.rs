@@ -142,7 +142,9 @@ fn standard_scenarios() {
         ("shuffle 8, 2:1", leaf_spine(vec![4; 2], 2), shuffle),
     ];
     let mut text = String::new();
-    for congestion in [Congestion::Reno, Congestion::Cubic, Congestion::Dctcp, Congestion::Htcp] {
+    for congestion in
+        [Congestion::Reno, Congestion::Cubic, Congestion::Dctcp, Congestion::Htcp, Congestion::Bbr]
+    {
         writeln!(text, "{congestion:<28?}{HEAD}").unwrap();
         for (name, topology, work) in &cases {
             let line = line(&scenario(topology.clone(), congestion, work.clone()));

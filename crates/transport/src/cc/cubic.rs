@@ -167,8 +167,15 @@ mod tests {
         for round in 1..=10u64 {
             let now = Time::from_ms(round);
             for _ in 0..window.cwnd / MSS {
-                let ack =
-                    Ack { now, delivered: MSS, una: 0, nxt: 0, rtt: Time::ZERO, srtt: Time::from_ms(1) };
+                let ack = Ack {
+                    now,
+                    delivered: MSS,
+                    una: 0,
+                    nxt: 0,
+                    rtt: Time::ZERO,
+                    srtt: Time::from_ms(1),
+                    in_flight: 0,
+                };
                 cubic.avoid(&mut window, MSS, &ack);
             }
         }

@@ -194,7 +194,7 @@ mod tests {
     const MSS: u64 = 1000;
 
     fn ack(now: Time, delivered: u64, rtt: Time) -> Ack {
-        Ack { now, delivered, una: 0, nxt: 0, rtt, srtt: rtt }
+        Ack { now, delivered, una: 0, nxt: 0, rtt, srtt: rtt, in_flight: 0 }
     }
 
     fn thousandths(fixed: u64) -> u64 {

@@ -103,6 +103,7 @@ mod tests {
                 nxt: number * 100 + 100,
                 rtt,
                 srtt: rtt,
+                in_flight: 0,
             };
             h.slow_start(w, &ack);
         }

@@ -1,17 +1,20 @@
 //! Congestion control: how the window grows and how far it shrinks.
 //!
 //! Loss detection and retransmission are not here: the connection says what happened (`on_ack`,
-//! `reduce`, `on_timeout`) and reads `cwnd` and `ssthresh`. A rate-based control (BBR) gets what it needs
-//! through [`Ack`] and may set [`Window::pacing`].
+//! `reduce`, `on_timeout`) and reads `cwnd` and `ssthresh`. A control with a model of the path (BBR) is told of each
+//! segment too, see [`Control::model`].
 //! Source: RFC 5681 for what is common to all.
 
+mod bbr;
 mod cubic;
 mod dctcp;
+mod filter;
 mod htcp;
 mod hystart;
 mod reno;
 
-use crate::tcp::{Config, Congestion};
+use crate::tcp::{Config, Congestion, Phase};
+use bbr::Bbr;
 use cubic::Cubic;
 use dctcp::Dctcp;
 use htcp::Htcp;
@@ -41,6 +44,8 @@ pub(crate) struct Ack {
     pub rtt: Time,
     /// Smoothed round-trip time.
     pub srtt: Time,
+    /// Bytes thought to be in the network, after this one.
+    pub in_flight: u64,
 }
 
 /// Why the window shrinks.
@@ -61,6 +66,7 @@ enum Algorithm {
     Cubic(Cubic),
     Dctcp(Dctcp),
     Htcp(Box<Htcp>),
+    Bbr(Box<Bbr>),
 }
 
 /// Window, algorithm and slow start of one connection.
@@ -72,13 +78,15 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    pub fn new(config: &Config) -> Control {
+    /// `draw` differs between connections: what is left to chance depends on it.
+    pub fn new(config: &Config, draw: u32) -> Control {
         let mss = u64::from(config.mss);
         let window = Window { cwnd: mss * u64::from(config.initial_window.max(1)), ssthresh: u64::MAX, mss };
         let algorithm = match config.congestion {
             Congestion::Reno => Algorithm::Reno(Reno::default()),
             Congestion::Cubic => Algorithm::Cubic(Cubic::default()),
             Congestion::Dctcp => Algorithm::Dctcp(Dctcp::new(config.dctcp_shift)),
+            Congestion::Bbr => Algorithm::Bbr(Box::new(Bbr::new(window.cwnd, draw))),
             Congestion::Htcp => Algorithm::Htcp(Box::new(Htcp::new(config.htcp_rtt_scaling))),
         };
         Control { window, algorithm, hystart: config.hystart.then(HyStart::default) }
@@ -95,13 +103,23 @@ impl Control {
     }
 
     /// Takes note of an acknowledgement before any reaction to it: by how many bytes it moved, whether
-    /// it carried ECE, and whether the sender is neither in recovery nor has just reduced its window.
+    /// it carried ECE, and what the sender is doing about congestion.
     #[inline]
-    pub fn observe(&mut self, ack: &Ack, advanced: u64, ece: bool, open: bool) {
+    pub fn observe(&mut self, ack: Ack, advanced: u64, ece: bool, phase: Phase) {
         match &mut self.algorithm {
             Algorithm::Dctcp(dctcp) => dctcp.observe(advanced, ece, ack.una, ack.nxt),
-            Algorithm::Htcp(htcp) => htcp.observe(&self.window, ack, open),
+            // Copies, so that only these write the acknowledgement to memory.
+            Algorithm::Htcp(htcp) => htcp.observe(&self.window, &Ack { ..ack }, phase == Phase::Open),
+            Algorithm::Bbr(bbr) => bbr.observe(&mut self.window, &Ack { ..ack }, phase),
             _ => {}
+        }
+    }
+
+    /// The model of the path, when the algorithm has one: it is told what is sent, and paces.
+    pub fn model(&mut self) -> Option<&mut Bbr> {
+        match &mut self.algorithm {
+            Algorithm::Bbr(bbr) => Some(bbr),
+            _ => None,
         }
     }
 
@@ -114,6 +132,7 @@ impl Control {
             Algorithm::Dctcp(dctcp) if avoids => dctcp.reno.avoid(&mut self.window, ack.delivered),
             Algorithm::Cubic(cubic) if avoids => cubic.avoid(&mut self.window, ack.delivered, ack),
             Algorithm::Htcp(htcp) if avoids => htcp.avoid(&mut self.window, ack.delivered, ack.now),
+            Algorithm::Bbr(_) => {}
             _ => self.grow_from_slow_start(ack),
         }
     }
@@ -144,6 +163,9 @@ impl Control {
     pub fn reduce(&mut self, signal: Signal, flight: u64) {
         let window = &mut self.window;
         let ssthresh = match &mut self.algorithm {
+            Algorithm::Bbr(bbr) if signal == Signal::Timeout => return bbr.time_out(window),
+            // Recovery it sees by itself, and marks it ignores.
+            Algorithm::Bbr(_) => return,
             Algorithm::Reno(_) => flight / 2,
             Algorithm::Cubic(cubic) => cubic.reduce(window, signal, flight),
             Algorithm::Dctcp(dctcp) => dctcp.reduce(window, signal, flight),
@@ -160,6 +182,9 @@ impl Control {
     /// The sender was idle for longer than a timeout (RFC 5681 4.1).
     pub fn restart_after_idle(&mut self, initial_window: u32) {
         let window = &mut self.window;
+        if let Algorithm::Bbr(_) = self.algorithm {
+            return;
+        }
         window.cwnd = window.cwnd.min(u64::from(initial_window.max(1)) * window.mss);
         if let Algorithm::Cubic(cubic) = &mut self.algorithm {
             cubic.restart();

@@ -3,11 +3,11 @@
 use super::*;
 
 fn control(congestion: Congestion) -> Control {
-    Control::new(&Config { congestion, mss: 1000, initial_window: 10, ..Config::default() })
+    Control::new(&Config { congestion, mss: 1000, initial_window: 10, ..Config::default() }, 0)
 }
 
 fn ack(delivered: u64) -> Ack {
-    Ack { now: Time::ZERO, delivered, una: 0, nxt: 0, rtt: Time::ZERO, srtt: Time::from_ms(1) }
+    Ack { now: Time::ZERO, delivered, una: 0, nxt: 0, rtt: Time::ZERO, srtt: Time::from_ms(1), in_flight: 0 }
 }
 
 #[test]

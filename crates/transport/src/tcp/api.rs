@@ -25,11 +25,12 @@ impl Connection {
         let config = Config { mss, ..config.clone() };
         let initial_space = u64::from(config.initial_window.max(1)) * u64::from(mss);
         let sizing = RightSizing::new(config.receive_buffer, config.receive_buffer_max, initial_space);
-        let control = Control::new(&config);
+        let control = Control::new(&config, isn);
         Connection {
             state,
             phase: Phase::Open,
             urgent: 0,
+            held: false,
             events: Events::new(),
             sack: config.sack,
             timestamps: config.timestamps,
@@ -96,6 +97,9 @@ impl Connection {
             return 0;
         }
         let held = self.written - self.board.una;
+        if self.urgent & urgent::PACED != 0 {
+            self.note_application();
+        }
         let taken = bytes.min(self.config.send_buffer.saturating_sub(held));
         self.write_blocked |= taken < bytes;
         self.written += taken;
@@ -194,6 +198,7 @@ impl Connection {
     /// The connection is over: nothing is sent or timed any more, but for answers to the peer.
     pub(super) fn shut(&mut self, reason: Option<CloseReason>) {
         self.state = State::Closed;
+        self.end_hold();
         self.urgent = 0;
         self.phase = Phase::Open;
         self.send_limit = 0;
@@ -224,7 +229,7 @@ impl Connection {
             min_rtt: if self.rtt.has_sample() { self.rtt.min_rtt() } else { Time::ZERO },
             cwnd: self.control.window.cwnd,
             ssthresh: self.control.window.ssthresh,
-            in_flight: self.pipe(),
+            in_flight: self.in_flight(),
         }
     }
 }

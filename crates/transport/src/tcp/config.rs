@@ -15,6 +15,8 @@ pub enum Congestion {
     Dctcp,
     /// draft-leith-tcp-htcp-06.
     Htcp,
+    /// Version 1: draft-cardwell-iccrg-bbr-congestion-control-00.
+    Bbr,
 }
 
 /// When ECN is used (RFC 3168 6.1.1), as Linux's `tcp_ecn`.

@@ -94,6 +94,11 @@ impl Connection {
             self.control.restart_after_idle(1);
         }
         self.attempts = 0;
+        if let Some(model) = self.control.model() {
+            // What comes first was waited for.
+            model.rate.limit_by_application(0);
+            self.urgent |= urgent::PACED;
+        }
         self.permit_probes();
         self.update_limit();
         self.events.push(Event::Opened);

@@ -194,8 +194,8 @@ impl Connection {
         self.attempts = 0;
         let ece = self.ecn.on && header.flags.contains(Flags::ECE);
         let (una, nxt) = (self.board.una, self.board.nxt);
-        let ack = Ack { now, delivered, una, nxt, rtt, srtt: self.rtt.srtt() };
-        self.control.observe(&ack, advanced, ece, self.phase == Phase::Open);
+        let ack = Ack { now, delivered, una, nxt, rtt, srtt: self.rtt.srtt(), in_flight: self.board.pipe };
+        self.control.observe(ack, advanced, ece, self.phase);
         self.counters.ece_acks += u64::from(ece);
         // Above it, for the segment with CWR is the first after it.
         if self.phase == Phase::Reduced && una > self.recover {

@@ -13,7 +13,9 @@ mod handshake;
 mod header;
 mod input;
 mod output;
+pub(crate) mod pacing;
 mod rack;
+pub(crate) mod rate;
 mod receiver;
 mod recovery;
 mod rto;
@@ -50,7 +52,7 @@ enum State {
 
 /// What the sender is doing about congestion, in the order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Phase {
+pub(crate) enum Phase {
     Open,
     /// The window was reduced for ECE and stays until what was in flight is acknowledged.
     Reduced,
@@ -72,6 +74,8 @@ mod urgent {
     pub const FIRST_RESEND: u8 = 32;
     /// The peer's window is closed and nothing is in flight: no segment, but a timer to set.
     pub const PERSIST: u8 = 64;
+    /// The congestion control paces: set for good, for it must be told of each segment, and has a timer to set.
+    pub const PACED: u8 = 128;
 }
 
 /// One end of a TCP connection. See the crate's documentation for the order of calls.
@@ -80,6 +84,8 @@ pub struct Connection {
     state: State,
     phase: Phase,
     urgent: u8,
+    /// Nothing goes out before the deadline of pacing.
+    held: bool,
     events: Events,
     /// SACK was agreed.
     sack: bool,

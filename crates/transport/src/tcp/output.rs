@@ -16,7 +16,9 @@ impl Connection {
         {
             return Some(transmit);
         }
-        if let Some(transmit) = self.poll_full_segment(now) {
+        if self.urgent & urgent::PACED == 0
+            && let Some(transmit) = self.poll_full_segment(now)
+        {
             return Some(transmit);
         }
         if self.has_data() { Some(self.transmit_data(now)) } else { self.poll_ack(now) }
@@ -134,7 +136,12 @@ impl Connection {
         self.ecn.send_cwr &= !cwr;
         self.fin_sent |= fin;
         let ect = if len > 0 { self.ecn.on } else { self.ecn.control_ect() };
-        self.emit(now, flags, len, fin, ect)
+        let in_flight = self.board.pipe;
+        let transmit = self.emit(now, flags, len, fin, ect);
+        if self.urgent & urgent::PACED != 0 {
+            self.note_sent(now, self.board.nxt, u64::from(transmit.header.bytes()), in_flight);
+        }
+        transmit
     }
 
     /// Sends new data. It acknowledges too, but where blocks are to be reported that is left to a pure
@@ -228,6 +235,9 @@ impl Connection {
         if self.state != State::Open {
             return None;
         }
+        if self.urgent & urgent::PACED != 0 {
+            self.set_pacing_timer();
+        }
         if self.urgent & urgent::PERSIST != 0 {
             self.urgent &= !urgent::PERSIST;
             self.persist(now);
@@ -294,6 +304,7 @@ impl Connection {
 
     fn transmit_again(&mut self, now: Time, resend: Resend) -> Transmit {
         self.urgent &= !urgent::FIRST_RESEND;
+        let in_flight = self.board.pipe;
         let segment = self.board.resend(now, resend.index);
         if !resend.rescue {
             self.high_rxt = self.high_rxt.max(segment.end());
@@ -309,6 +320,9 @@ impl Connection {
         let (len, ect) = (segment.len - u32::from(fin), self.ecn.control_ect());
         let mut transmit = self.segment(now, segment.start, flags, len, 0, ect);
         transmit.header.notes = Notes::RETRANSMISSION;
+        if self.urgent & urgent::PACED != 0 {
+            self.note_sent(now, segment.end(), u64::from(transmit.header.bytes()), in_flight);
+        }
         self.update_limit();
         transmit
     }

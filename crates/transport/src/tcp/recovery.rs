@@ -34,7 +34,13 @@ impl Connection {
         let echo = self.echoed(header);
         let (rack, min_rtt) = (&mut self.rack, self.rtt.min_rtt());
         let acked = self.board.acknowledge(ack, |segment| rack.deliver(now, segment, min_rtt, echo));
-        let sacked = self.board.sack(&ranges[..count], |segment| rack.deliver(now, segment, min_rtt, echo));
+        let model = &mut self.control.model();
+        let sacked = self.board.sack(&ranges[..count], |segment| {
+            rack.deliver(now, segment, min_rtt, echo);
+            if let Some(model) = model {
+                model.rate.sack(segment.end);
+            }
+        });
         let mut rtt = Time::ZERO;
         if acked.newest_sent != Time::ZERO || acked.delivered > 0 {
             rtt = self.sample_rtt(now, header, acked.newest_sent, acked.newest_flags);
@@ -87,6 +93,15 @@ impl Connection {
 
     /// Marks what is lost now. Returns whether anything was.
     pub(super) fn detect_losses(&mut self, now: Time, news: bool, advanced: bool) -> bool {
+        let pipe = self.board.pipe;
+        let lost = self.mark_losses(now, news, advanced);
+        if let Some(model) = self.control.model() {
+            model.lose(pipe - self.board.pipe);
+        }
+        lost
+    }
+
+    fn mark_losses(&mut self, now: Time, news: bool, advanced: bool) -> bool {
         if !self.sack {
             return self.detect_by_duplicates(advanced);
         }
@@ -194,6 +209,9 @@ impl Connection {
         } else {
             -(i64::from(self.dupacks) * i64::from(self.mss)).min(pipe)
         };
+        if self.held {
+            self.pipe_bias += pacing::HOLD;
+        }
     }
 
     /// Bytes thought to be in the network.

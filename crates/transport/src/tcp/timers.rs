@@ -18,6 +18,9 @@ impl Connection {
 
     /// Time has passed. It may be called early; then nothing happens.
     pub fn handle_timer(&mut self, now: Time) {
+        if self.held {
+            self.release_held(now);
+        }
         if self.rcv.ack_deadline <= now {
             self.rcv.ack_deadline = Time::MAX;
             self.rcv.ack_now = true;
