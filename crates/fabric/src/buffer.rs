@@ -46,6 +46,22 @@ impl Pool {
         Ok(())
     }
 
+    /// How much a queue that holds `queue` may take in small pieces.
+    pub(crate) fn room(&self, queue: u64) -> u64 {
+        let before = queue.saturating_sub(self.reserve);
+        let free = self.shared - self.used;
+        let beyond = ((self.alpha * free as f64) as u64).saturating_sub(before).min(free);
+        self.reserve.saturating_sub(queue) + beyond
+    }
+
+    /// Takes up to `wanted` bytes for a queue that holds `queue`: as much as there is room.
+    pub(crate) fn take_up_to(&mut self, queue: u64, wanted: u64) -> u64 {
+        let before = queue.saturating_sub(self.reserve);
+        let taken = wanted.min(self.room(queue));
+        self.used += (queue + taken).saturating_sub(self.reserve) - before;
+        taken
+    }
+
     /// Gives back `cells` of a queue that held `queue`.
     pub(crate) fn give(&mut self, queue: u64, cells: u64) {
         let before = queue.saturating_sub(self.reserve);

@@ -1,5 +1,6 @@
 //! What an operator reads off a port.
 
+use crate::fluid::FluidTotals;
 use crate::packet::Discard;
 use units::Time;
 
@@ -26,6 +27,8 @@ pub struct Counters {
     pub queue_max_packets: u32,
     /// Highest length of a single virtual output queue in bytes; none without them.
     pub voq_max_bytes: Option<u64>,
+    /// Traffic as a fluid.
+    pub fluid: FluidTotals,
 }
 
 /// Discards of a port, by reason.

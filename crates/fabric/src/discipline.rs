@@ -66,6 +66,11 @@ impl Discipline {
         }
     }
 
+    /// The length in bytes above which every packet is dropped that can't be marked.
+    pub(crate) fn ceiling(&self) -> u64 {
+        if let Discipline::Step { bytes, .. } = self { *bytes } else { u64::MAX }
+    }
+
     /// The queue has become empty at `now`.
     pub(crate) fn idle(&mut self, now: Time) {
         if let Discipline::Red(red) = self {

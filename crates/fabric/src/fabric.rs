@@ -197,12 +197,23 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Totals since the start.
     pub fn counters(&mut self, now: Time, id: PortId) -> Counters {
-        self.ports[id.index()].counters(now)
+        let port = &mut self.ports[id.index()];
+        let mut counters = port.counters(now);
+        if port.is(flag::FLUID) {
+            counters.fluid = port.fluid_at(now, self.framing, &mut self.pools).0;
+            counters.busy += port.fluid_busy();
+        }
+        counters
     }
 
     /// The state at `now`.
     pub fn sample(&mut self, now: Time, id: PortId) -> Sample {
-        self.ports[id.index()].sample(now)
+        let port = &mut self.ports[id.index()];
+        let mut sample = port.sample(now);
+        if port.is(flag::FLUID) {
+            sample.queue_bytes += port.fluid_at(now, self.framing, &mut self.pools).1;
+        }
+        sample
     }
 
     /// How long packets have waited in the queue of `id`; those that are still to wait count too.

@@ -21,6 +21,7 @@ impl<B: Copy + Default> Fabric<B> {
             lost.push(entry.packet);
         }
         lost.extend(self.drain_classes(id));
+        self.fluid_drained(id);
         let port = &mut self.ports[id.index()];
         port.waiting = port.wire.tail();
         port.waiting_bytes = 0;

@@ -85,10 +85,12 @@ impl<B: Copy + Default> Fabric<B> {
         if port.is(flag::SCHEDULED) {
             return self.enqueue_scheduled(now, ingress, id, packet, driver);
         }
+        let (fluid, fluid_packets) =
+            if port.is(flag::FLUID) { port.settle_fluid(now, self.framing) } else { (0, 0) };
         if port.is(flag::RED) {
             port.start_due(now);
-            let (bytes, packets) = (port.waiting_bytes, port.waiting_packets());
-            if packets == 0 {
+            let (bytes, packets) = (port.waiting_bytes + fluid, port.waiting_packets() + fluid_packets);
+            if packets == 0 && fluid == 0 {
                 port.cold.discipline.idle(port.free_at.min(now));
             }
             match port.cold.discipline.admit(now, bytes, packets, packet.ecn != Ecn::NotEct) {
@@ -104,9 +106,18 @@ impl<B: Copy + Default> Fabric<B> {
         let (flags, before) = (port.flags, port.enqueued_packets);
         port.flags &= !flag::ENTRY;
         let start = port.free_at.max(now);
+        let (limit, mark) = (port.limit_packets, port.mark_packets);
+        port.waiting_bytes += fluid;
+        port.limit_packets = limit.saturating_sub(fluid_packets);
+        port.mark_packets = mark.saturating_sub(fluid_packets);
         self.enqueue(now, ingress, id, &mut packet, driver);
         let port = &mut self.ports[id.index()];
         port.flags = flags;
+        port.waiting_bytes -= fluid;
+        (port.limit_packets, port.mark_packets) = (limit, mark);
+        if flags & flag::FLUID != 0 {
+            port.close_to_fluid(now, fluid);
+        }
         if flags & flag::CAPTURE != 0 && port.enqueued_packets > before {
             let sent = port.wire.get(port.wire.tail().wrapping_sub(1)).packet;
             driver.sent(start, id, &sent);

@@ -5,6 +5,7 @@
 
 use crate::counters::{Counters, Discards, Sample};
 use crate::discipline::Discipline;
+use crate::fluid::Fluid;
 use crate::packet::{Discard, Packet};
 use crate::ring::Ring;
 use crate::scheduled::Classes;
@@ -57,8 +58,10 @@ pub(crate) mod flag {
     pub const CAPTURE: u32 = 1 << 6;
     /// Virtual output queues (a kind of scheduled port).
     pub const VOQ: u32 = 1 << 10;
+    /// Traffic as a fluid crosses the port.
+    pub const FLUID: u32 = 1 << 11;
     /// Any of these: the long way into the queue.
-    pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE;
+    pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE | FLUID;
 }
 
 #[repr(C, align(128))]
@@ -107,6 +110,7 @@ pub(crate) struct Cold {
     pub discipline: Discipline,
     pub classes: Option<Classes>,
     pub faults: Faults,
+    pub fluid: Option<Box<Fluid>>,
 }
 
 /// Injected faults of a link: chances out of 2³².
@@ -150,6 +154,7 @@ impl<B: Copy + Default> Port<B> {
                 discipline: Discipline::Tail,
                 classes: None,
                 faults: Faults::default(),
+                fluid: None,
             }),
         }
     }
@@ -246,6 +251,7 @@ impl<B: Copy + Default> Port<B> {
             queue_max_bytes: self.cold.max_bytes,
             queue_max_packets: self.cold.max_packets,
             voq_max_bytes: self.cold.classes.as_ref().and_then(|classes| classes.longest_voq()),
+            fluid: Default::default(),
         }
     }
 

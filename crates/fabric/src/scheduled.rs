@@ -144,6 +144,29 @@ impl Classes {
         self.queues.iter().chain(voqs).map(|queue| queue.held).sum()
     }
 
+    /// Takes or gives memory until fluid, which `held` some, holds `wanted`, or as much as there is room for.
+    pub(crate) fn hold_fluid(&mut self, held: &mut u64, wanted: u64, pools: &mut [Pool]) -> u64 {
+        let Some(pool) = self.pool else { return wanted };
+        let (pool, queue) = (&mut pools[pool as usize], &mut self.queues[0]);
+        if wanted >= *held {
+            let more = pool.take_up_to(queue.held, wanted - *held);
+            queue.held += more;
+            *held += more;
+        } else {
+            pool.give(queue.held, *held - wanted);
+            queue.held -= *held - wanted;
+            *held = wanted;
+        }
+        *held
+    }
+
+    /// Room of the only queue in the shared memory, and the length above which it drops what can't be marked.
+    pub(crate) fn room_for_fluid(&self, pools: &[Pool]) -> (u64, u64) {
+        let queue = &self.queues[0];
+        let room = self.pool.map_or(u64::MAX, |pool| pools[pool as usize].room(queue.held));
+        (room, queue.discipline.ceiling())
+    }
+
     /// Notes the length of a virtual output queue in which packets wait.
     #[inline]
     fn note_length(&mut self, slot: usize) {
@@ -202,23 +225,26 @@ impl<B: Copy + Default> Fabric<B> {
         driver: &mut D,
     ) {
         let port = &mut self.ports[id.index()];
+        let fluids = port.is(flag::FLUID);
         let entry = if port.is(flag::VOQ) && ingress != PortId::NONE { self.reverse(ingress) } else { id };
+        let (fluid, fluid_packets) = if fluids { self.fluid_before(now, id) } else { (0, 0) };
         let port = &mut self.ports[id.index()];
         let (limit_bytes, limit_packets) = (port.limit_bytes, port.limit_packets);
-        let (all_bytes, all_packets) = (port.waiting_bytes, port.scheduled_packets);
+        let (all_bytes, all_packets) = (port.waiting_bytes + fluid, port.scheduled_packets + fluid_packets);
         let busy = port.free_at > now;
         let classes = port.cold.classes.as_mut().expect("a scheduled port has classes");
         let index = classes.index(packet.class);
         let bytes = u64::from(packet.bytes);
-        if busy && (all_bytes + bytes > limit_bytes || all_packets >= limit_packets) {
+        if (busy || fluid > 0) && (all_bytes + bytes > limit_bytes || all_packets >= limit_packets) {
             return self.discard(now, id, &packet, Discard::Tail, driver);
         }
         let slot = classes.slot(index, entry.0);
         let queue = classes.queue(slot);
-        if queue.packets == 0 {
+        let (ahead_bytes, ahead_packets) = (queue.bytes + fluid, queue.packets + fluid_packets);
+        if queue.packets == 0 && fluid == 0 {
             queue.discipline.idle(now);
         }
-        let verdict = queue.discipline.admit(now, queue.bytes, queue.packets, packet.ecn != Ecn::NotEct);
+        let verdict = queue.discipline.admit(now, ahead_bytes, ahead_packets, packet.ecn != Ecn::NotEct);
         if verdict == Verdict::Drop {
             return self.discard(now, id, &packet, Discard::Early, driver);
         }
@@ -248,6 +274,10 @@ impl<B: Copy + Default> Fabric<B> {
         port.waiting_bytes += bytes;
         port.scheduled_packets += 1;
         port.count_entry(bytes);
+        if fluids {
+            self.fluid_entered(id);
+        }
+        let port = &mut self.ports[id.index()];
         if pending {
             port.note_length();
         } else if busy {
@@ -282,9 +312,13 @@ impl<B: Copy + Default> Fabric<B> {
         let classes = port.cold.classes.as_mut().expect("a scheduled port");
         let Some(index) = classes.select(|slot| length_of_first(queues, slot)) else { return };
         let slot = classes.next_slot(index);
-        let (mut waiting, mut verdict) = self.take_first(now, id, index, slot);
-        if verdict == Verdict::Drop {
-            (waiting, verdict) = self.drop_from_front(now, id, index, slot, waiting, driver);
+        let mut start = now;
+        if port.is(flag::FLUID) {
+            start += self.fluid_leaves(now, id);
+        }
+        let (mut waiting, mut verdict) = self.take_first(start, id, index, slot);
+        while verdict == Verdict::Drop {
+            (waiting, verdict) = self.drop_from_front(now, &mut start, id, index, slot, waiting, driver);
         }
         let Waiting { since, mut packet } = waiting;
         let queues = &self.queues[id.index()];
@@ -296,18 +330,18 @@ impl<B: Copy + Default> Fabric<B> {
         if let Some(voqs) = port.cold.classes.as_mut().and_then(|classes| classes.voqs.as_mut()) {
             voqs.served(index, slot, u64::from(packet.bytes), |slot| length_of_first(queues, slot));
         }
-        if since != now {
-            port.cold.waits.add(now - since);
+        if since != start {
+            port.cold.waits.add(start - since);
         }
         let was_empty = port.wire.is_empty();
         let more = port.scheduled_packets > 0;
-        let arrive = port.launch(now, self.framing.wire_bytes(packet.bytes), &packet);
+        let arrive = port.launch(start, self.framing.wire_bytes(packet.bytes), &packet);
         port.waiting = port.wire.tail();
         if was_empty {
             driver.schedule(arrive, PortEvent::Arrive(id));
         }
         if port.is(flag::CAPTURE) {
-            driver.sent(now, id, &packet);
+            driver.sent(start, id, &packet);
         }
         if more {
             self.ask_to_transmit(id, driver);
@@ -340,11 +374,13 @@ impl<B: Copy + Default> Fabric<B> {
         (waiting, verdict)
     }
 
-    /// The discipline drops `first`, the packet that would have left, and maybe more: the one that leaves instead.
+    /// The discipline drops `first`, which would have left at `start`: the next one, and what it says to that.
     #[cold]
+    #[allow(clippy::too_many_arguments, reason = "where the packet is, when, and who is told")]
     fn drop_from_front<D: Driver<B>>(
         &mut self,
         now: Time,
+        start: &mut Time,
         id: PortId,
         index: usize,
         slot: usize,
@@ -352,12 +388,13 @@ impl<B: Copy + Default> Fabric<B> {
         driver: &mut D,
     ) -> (Waiting<B>, Verdict) {
         let paid = u64::from(first.packet.bytes);
-        let (mut waiting, mut verdict) = (first, Verdict::Drop);
-        while verdict == Verdict::Drop {
-            self.ports[id.index()].uncount_entry(u64::from(waiting.packet.bytes));
-            self.discard(now, id, &waiting.packet, Discard::Early, driver);
-            (waiting, verdict) = self.take_first(now, id, index, slot);
+        let port = &mut self.ports[id.index()];
+        port.uncount_entry(paid);
+        if port.is(flag::FLUID) {
+            *start += self.fluid_leaves(now, id);
         }
+        self.discard(now, id, &first.packet, Discard::Early, driver);
+        let (waiting, verdict) = self.take_first(*start, id, index, slot);
         // The class pays for what it sends, not for what it drops.
         let classes = self.ports[id.index()].cold.classes.as_mut().expect("a scheduled port");
         let class = &mut classes.queues[index];
