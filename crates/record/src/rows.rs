@@ -262,6 +262,10 @@ table! {
         queue_max_packets: U64,
         /// Longest that a single virtual output queue was, in IP bytes; missing without them.
         voq_max_bytes: Nullable<U64>,
+        /// IP bytes of fluid (background with `model: fluid`) that it took.
+        fluid_bytes: U64,
+        /// IP bytes of fluid that found no room.
+        fluid_lost_bytes: U64,
         /// Median of the time waited in the queue; missing when nothing was sent.
         wait_p50_ps: Nullable<U64>,
         /// 99th percentile of the time waited.

@@ -10,6 +10,7 @@ use sim::{Change, HostConfig, JobSetup, LinkChange, Setup, Sim, rng};
 use transport::tcp;
 use units::Time;
 
+mod fluids;
 mod jobs;
 mod shuffle;
 mod switches;
@@ -37,6 +38,7 @@ pub fn build(scenario: &Scenario) -> Result<Sim, Problem> {
         ));
     }
     let jobs = jobs(scenario, &graph, &names, &hosts)?;
+    let configs = hosts.clone();
     let faults = faults(scenario, &names)?;
     let setup = Setup {
         framing: framing(scenario)?,
@@ -49,6 +51,7 @@ pub fn build(scenario: &Scenario) -> Result<Sim, Problem> {
         graph: graph.clone(),
     };
     let mut sim = Sim::new(setup);
+    fluids::add(scenario, &names, &configs, &mut sim)?;
     measure(scenario, &mut sim)?;
     Ok(sim)
 }
@@ -214,7 +217,7 @@ fn jobs(
             start: job.start,
             class: job.class,
             background: matches!(job.work, spec::Work::Background { .. }),
-            processes,
+            processes: if fluids::is_fluid(job) { Vec::new() } else { processes },
         });
     }
     reachable(graph, &setups)?;

@@ -458,6 +458,8 @@ pub enum Work {
         rate: Rate,
         /// How it travels.
         over: Carrier,
+        /// How it is modelled.
+        model: Model,
         /// Ends so long after `start`; without it, with the run.
         duration: Option<Time>,
     },
@@ -569,6 +571,16 @@ pub enum Carrier {
     Udp,
     /// A stream that is written to at the rate.
     Tcp,
+}
+
+/// How background traffic is modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// Packet by packet.
+    Packets,
+    /// A rate at each port on its way; datagrams only.
+    Fluid,
 }
 
 /// A flow to replay.

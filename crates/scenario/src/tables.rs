@@ -238,6 +238,8 @@ impl Writer {
                 queue_max_bytes: counters.queue_max_bytes,
                 queue_max_packets: u64::from(counters.queue_max_packets),
                 voq_max_bytes: counters.voq_max_bytes,
+                fluid_bytes: counters.fluid.bytes,
+                fluid_lost_bytes: counters.fluid.lost_bytes,
                 wait_p50_ps: wait(1, 2),
                 wait_p99_ps: wait(99, 100),
                 wait_p999_ps: wait(999, 1000),

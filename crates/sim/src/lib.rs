@@ -13,6 +13,7 @@ mod diverge;
 mod endpoint;
 mod fault;
 mod flow;
+mod fluid;
 mod host;
 mod job;
 mod key;
@@ -32,6 +33,7 @@ mod work;
 
 pub use diverge::{Divergence, diverge};
 pub use fault::{Change, LinkChange};
+pub use fluid::{FluidError, FluidSetup};
 pub use host::HostConfig;
 pub use job::JobSetup;
 pub use records::{

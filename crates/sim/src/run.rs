@@ -14,7 +14,7 @@ use crate::slab::Slab;
 use crate::task::Tasks;
 use crate::timer::Timers;
 use crate::work::Work;
-use fabric::{Fabric, Graph, NodeId, Packet, PortId};
+use fabric::{Fabric, FluidFlow, Graph, NodeId, Packet, PortId};
 use process::Event;
 use std::collections::{BTreeMap, VecDeque};
 use std::hint::black_box;
@@ -43,6 +43,9 @@ pub struct Sim {
     pub(crate) controls: Vec<Control>,
     pub(crate) sampler: Sampler,
     pub(crate) captures: Vec<PortId>,
+    pub(crate) fluids: Vec<FluidFlow>,
+    /// Fluid that is planned at each port: bits a second on the wire.
+    pub(crate) fluid_rates: BTreeMap<PortId, u64>,
     pub(crate) records: Records,
     pub(crate) next_flow: u32,
     pub(crate) flows_done: u64,
@@ -58,6 +61,8 @@ pub(crate) enum Control {
     Start(u32),
     Change(Change),
     Sample,
+    /// Fluid begins or ends.
+    Fluid(u32, bool),
 }
 
 /// Why [`Sim::run`] came back.
@@ -179,6 +184,7 @@ impl Sim {
                 }
             }
             Control::Change(change) => self.apply(change),
+            Control::Fluid(index, begins) => self.on_fluid(index, begins),
             Control::Sample => {
                 self.take_samples();
                 if !self.net.outside.wheel.is_empty() {

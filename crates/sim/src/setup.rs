@@ -74,6 +74,8 @@ impl Sim {
             controls: Vec::new(),
             sampler: Default::default(),
             captures: Vec::new(),
+            fluids: Vec::new(),
+            fluid_rates: BTreeMap::new(),
             records: Records::default(),
             next_flow: 0,
             flows_done: 0,

@@ -78,6 +78,7 @@ class JobResolver:
                     "pairs": self._pairs(job.pairs, job.among, job.name, loc),
                     "rate": parse_rate(job.rate),
                     "over": job.over,
+                    "model": job.model,
                     "duration": parse_time(job.duration) if job.duration else None,
                 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator, ValidationInfo, WithJsonSchema, field_validator
 
 from incast.hints import unknown
 from incast.quantity import PositiveSize, PositiveTime, Rate, Size, Time, parse_bytes
@@ -178,8 +178,17 @@ class Background(_Job):
     """Rate of a pair, IP bytes counted."""
     over: Literal["udp", "tcp"] = "udp"
     """How it travels: datagrams that nothing slows down, or a stream written to at the rate."""
+    model: Literal["packets", "fluid"] = "packets"
+    """Packet by packet, or (datagrams only) a rate at each port on its way: nearly as exact, and much cheaper."""
     duration: PositiveTime | None = None
     """Ends so long after `start`; without a value, with the run."""
+
+    @field_validator("model")
+    @classmethod
+    def _nothing_slows_it_down(cls, model: str, info: ValidationInfo) -> str:
+        if model == "fluid" and info.data.get("over") == "tcp":
+            raise ValueError("a fluid is what nothing slows down: over udp, or model packets")
+        return model
 
 
 _Part = Annotated[float, Field(ge=0, le=1)]

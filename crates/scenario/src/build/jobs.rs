@@ -78,7 +78,7 @@ fn generic(work: &Work, look: &Look<'_>) -> Result<Job, Problem> {
         },
         Work::Replay { flows } => Job::Replay { flows: look.each(flows, "flows", flow)? },
         Work::Coflows { coflows } => Job::Coflows { coflows: look.each(coflows, "coflows", coflow)? },
-        Work::Background { pairs, rate, over, duration } => Job::Background {
+        Work::Background { pairs, rate, over, duration, .. } => Job::Background {
             pairs: look.pairs(pairs)?,
             rate: *rate,
             over: match over {
