@@ -51,6 +51,7 @@ jobs:
     log_nodes: host3
     log_size: 1kB
     input_replication: 1
+  - {name: l, kind: background, rate: 1Mbps, model: fluid, pairs: [[host0, host1]]}
 faults:
   - {at: 1us, crash: host3, for: 1us}
   - {at: 1us, slow: {host: host2, speed: 0.5}}

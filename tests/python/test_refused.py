@@ -110,6 +110,7 @@ def test_refused(tmp_path: Path, more: str, line: int, path: str, said: str) -> 
         ("{name: a, kind: load, duration: 1ms, load: 0}", "jobs[0].load", "greater than 0"),
         ("{name: a, kind: load, duration: 1ms, sizes: web}", "jobs[0].sizes", "Allowed: web-search, data-mining"),
         ("{name: a, kind: load, duration: 1ms, sizes: [[1kB, 0.5]]}", "jobs[0].sizes", "it must be 1"),
+        ("{name: a, kind: background, rate: 1Mbps, over: tcp, model: fluid}", "jobs[0].model", "nothing slows down"),
         ("{name: a, kind: replay}", "jobs[0]", "either flows or trace is required"),
         ("{name: a, kind: replay, flows: [{from: host0, to: x, size: 1B}]}", "jobs[0].flows[0].to", "'x' is not a host"),
         ("{name: a, kind: background, rate: -1Gbps}", "jobs[0].rate", "not negative"),
@@ -244,3 +245,19 @@ def test_a_scenario_is_a_mapping(tmp_path: Path) -> None:
 def test_the_small_scenario_itself_is_fine(tmp_path: Path) -> None:
     assert len(plans(tmp_path, SMALL)) == 1
     assert len(plans(tmp_path, HEAD)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rate", "switch", "said"),
+    [
+        ("30Gbps", "{}", "less is needed"),
+        ("1Gbps", "{buffer: {kind: voq}}", "needs one queue a port"),
+        ("1Gbps", "{scheduler: {kind: ets}}", "needs one queue a port"),
+    ],
+)
+def test_fluid_that_a_port_cannot_take(tmp_path: Path, rate: str, switch: str, said: str) -> None:
+    job = f"{{name: a, kind: background, model: fluid, pairs: [[host0, host1]], rate: {rate}}}"
+    text = f"name: small\nuntil: 1ms\ntopology: {{kind: single-switch, hosts: 2}}\nswitch: {switch}\njobs: [{job}]\n"
+    problem = only(refused(tmp_path, text))
+    assert said in problem.message
+    assert problem.path.startswith("jobs[0]")

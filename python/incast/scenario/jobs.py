@@ -179,7 +179,7 @@ class Background(_Job):
     over: Literal["udp", "tcp"] = "udp"
     """How it travels: datagrams that nothing slows down, or a stream written to at the rate."""
     model: Literal["packets", "fluid"] = "packets"
-    """Packet by packet, or (datagrams only) a rate at each port on its way: nearly as exact, and much cheaper."""
+    """Packet by packet, or (datagrams only) a rate at each port on its way: cheaper, nearly exact."""
     duration: PositiveTime | None = None
     """Ends so long after `start`; without a value, with the run."""
 
