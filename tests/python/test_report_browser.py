@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from incast.report import write
-from test_report_data import write_choices, write_run, write_tasks
+from test_report_data import write_choices, write_pauses, write_run, write_tasks
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 SYSTEM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -33,8 +33,11 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of four choices, under a name that tries to be markup."""
-    return write(write_choices(tmp_path_factory.mktemp("choices"), name=NAME))
+    """A report of four choices with all sections, under a name that tries to be markup."""
+    folder = write_choices(tmp_path_factory.mktemp("choices"), name=NAME)
+    write_pauses(folder / "shallow")
+    write_tasks(folder / "deep", stuck=1)
+    return write(folder)
 
 
 def opened(
@@ -63,7 +66,9 @@ def test_it_draws_everything_offline_without_a_sound(
     browser: Any, page_file: Path, width: int, scheme: str
 ) -> None:
     page, logged, asked = opened(browser, page_file, width, scheme)
-    assert page.locator(".chart svg").count() > 8
+    assert page.locator(".chart svg").count() > 20
+    for section in ("timeline", "queue", "congestion", "completion", "wait", "series"):
+        assert page.locator(f"section[aria-labelledby={section}] .chart svg").count()
     assert logged == []
     assert asked == [page_file.as_uri()]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
