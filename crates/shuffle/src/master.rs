@@ -154,13 +154,18 @@ impl Master {
         }
         node.idle += u32::from(self.plan.tez());
         if !self.schedule.failed(kind, number) {
-            self.fail(cx);
+            self.fail(kind, number, cx);
         }
     }
 
-    /// A task has failed for good, and with it the job.
-    fn fail(&mut self, cx: &mut dyn Context) {
+    /// A task has failed for good, and with it the job: a task that never ends says so.
+    fn fail(&mut self, kind: Kind, number: u32, cx: &mut dyn Context) {
         self.stage = Stage::Failed;
+        let what = match kind {
+            Kind::Map => "failed-map",
+            Kind::Reduce => "failed-reduce",
+        };
+        cx.begin_task(what, u64::from(number));
         self.tell_all(&Message::Stop, cx);
         for host in self.nodes.keys() {
             cx.cancel_timer(NODES + u64::from(host.0));
@@ -179,7 +184,7 @@ impl Master {
         self.fetch_failures.remove(&map);
         self.schedule.lost_output(map);
         if !self.schedule.failed(Kind::Map, map) {
-            self.fail(cx);
+            self.fail(Kind::Map, map, cx);
         }
     }
 

@@ -2,7 +2,8 @@
 
 use super::support::{job, run};
 use crate::Framework;
-use sim::{Change, Pause, TaskOutcome};
+use fabric::NodeId;
+use sim::{Change, LinkChange, Pause, TaskOutcome};
 use units::Time;
 
 const MIB: u64 = 1 << 20;
@@ -56,7 +57,30 @@ fn a_job_without_data_nodes_ends_and_says_which_maps_hang() {
     let open: Vec<_> =
         run.records.tasks.iter().filter(|task| task.outcome == TaskOutcome::Unfinished).collect();
     assert!(open.iter().any(|task| task.kind == "application"));
+    assert!(open.iter().any(|task| task.kind == "failed-map" && task.host == 2), "{open:?}");
     assert!(open.iter().any(|task| task.kind == "map"), "{open:?}");
+}
+
+#[test]
+fn a_node_that_is_cut_off_is_lost_and_one_cut_off_for_a_while_comes_back() {
+    let job = job(Framework::MapReduce, 3, 2, 100 * MIB);
+    let link = |change| Change::Link(NodeId(1), NodeId(6), change);
+    let down = (Time::from_ms(700), link(LinkChange::Down));
+    let for_good = run(&job, 1, vec![down]);
+    assert_eq!(for_good.pause, Pause::Finished);
+    let for_a_second = run(&job, 1, vec![down, (Time::from_ms(1_700), link(LinkChange::Up))]);
+    assert_eq!(for_a_second.pause, Pause::Finished);
+    assert!(for_a_second.end < for_good.end, "no need to wait until the node is given up");
+    assert!(for_a_second.tasks("map").iter().all(|map| map.bytes > 0), "no map ran twice for nothing");
+}
+
+#[test]
+fn a_job_whose_master_is_cut_off_ends() {
+    let job = job(Framework::MapReduce, 2, 2, 100 * MIB);
+    let down = Change::Link(NodeId(2), NodeId(5), LinkChange::Down);
+    let run = run(&job, 1, vec![(Time::from_ms(700), down)]);
+    assert_eq!(run.pause, Pause::Idle);
+    assert!(run.records.tasks.iter().any(|task| task.kind == "application" && task.end.is_none()));
 }
 
 #[test]
