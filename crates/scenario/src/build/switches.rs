@@ -180,3 +180,47 @@ fn scheduler(scheduler: &spec::Scheduler, path: &str) -> Result<Scheduler, Probl
     let strict = bits.iter().enumerate().fold(0, |mask, (class, is)| mask | (u8::from(*is) << class));
     Ok(Scheduler::Ets { strict, weights: shares })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEEP: Bytes = Bytes::new(8_000_000_000);
+
+    fn voq(reserved: f64, multicast: f64, cap: u64, alpha: f64) -> Result<Buffer, Problem> {
+        let (cap, cell) = (Bytes::new(cap), Bytes::new(1));
+        buffer(&spec::Buffer::Voq { size: DEEP, reserved, multicast, cap, alpha, cell }, 10, 1, "buffer")
+    }
+
+    #[test]
+    fn the_memory_of_virtual_output_queues_is_shared_out() {
+        // Of 8 GB, 30 % for 100 queues; 15 % are not there for unicast.
+        let expected = Buffer::Voq {
+            size: Bytes::new(6_800_000_000),
+            alpha: 1.0,
+            reserve: Bytes::new(24_000_000),
+            cap: Bytes::new(125_000_000),
+            cell: Bytes::new(1),
+        };
+        assert_eq!(voq(0.3, 0.15, 125_000_000, 1.0), Ok(expected));
+        // A minimum above the cap would lie idle.
+        let Ok(Buffer::Voq { reserve, .. }) = voq(0.3, 0.15, 1_000_000, 1.0) else { panic!("refused") };
+        assert_eq!(reserve, Bytes::new(1_000_000));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_where_it_stands() {
+        let at = |result: Result<Buffer, Problem>| result.unwrap_err().path;
+        assert_eq!(at(voq(0.3, 0.15, 8_000_000_001, 1.0)), "buffer.cap");
+        assert_eq!(at(voq(0.3, 0.15, 0, 1.0)), "buffer.cap");
+        assert_eq!(at(voq(0.3, 0.15, 1, 0.0)), "buffer.alpha");
+        assert_eq!(at(voq(1.0, 0.0, 1, 1.0)), "buffer.reserved");
+        assert_eq!(at(voq(0.5, 0.5, 1, 1.0)), "buffer.reserved");
+        assert_eq!(at(voq(0.0, f64::NAN, 1, 1.0)), "buffer.multicast");
+        let delay = |target, interval| codel(Time::from_us(target), Time::from_us(interval), false, "queue");
+        assert_eq!(delay(6, 5).unwrap_err().path, "queue.target");
+        assert_eq!(delay(0, 5).unwrap_err().path, "queue.target");
+        assert_eq!(delay(0, 0).unwrap_err().path, "queue.target");
+        assert!(delay(5, 5).is_ok());
+    }
+}
