@@ -105,7 +105,7 @@ impl Classes {
         self.voqs.as_ref().map_or(index, |voqs| voqs.next(index))
     }
 
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, slot: usize) -> &mut ClassQueue {
         match &mut self.voqs {
             Some(voqs) => &mut voqs.queues[slot],
@@ -114,6 +114,7 @@ impl Classes {
     }
 
     /// Takes memory for `bytes` in `slot`.
+    #[inline(always)]
     fn take(&mut self, slot: usize, bytes: u16, pools: &mut [Pool]) -> Result<(), Discard> {
         let Some(pool) = self.pool else { return Ok(()) };
         let pool = &mut pools[pool as usize];
@@ -129,6 +130,7 @@ impl Classes {
     }
 
     /// Gives the memory of `bytes` in `slot` back.
+    #[inline(always)]
     fn give(&mut self, slot: usize, bytes: u16, pools: &mut [Pool]) {
         let Some(pool) = self.pool else { return };
         let pool = &mut pools[pool as usize];
@@ -349,7 +351,7 @@ impl<B: Copy + Default> Fabric<B> {
     }
 
     /// Takes the first packet out of `slot`, and gives its memory back; what the discipline says to it.
-    #[inline]
+    #[inline(always)]
     fn take_first(&mut self, now: Time, id: PortId, index: usize, slot: usize) -> (Waiting<B>, Verdict) {
         let port = &mut self.ports[id.index()];
         let classes = port.cold.classes.as_mut().expect("a scheduled port");
