@@ -98,15 +98,19 @@ _FORMS = (
     (
         re.compile(
             r".*_ps|(.*_)?delay|delayed_ack|rto_(initial|min|max)|start|at|until|interval|duration|poll"
-            r"|detection|restoration"
+            r"|detection|restoration|job_submit|(master|container)_start|task_setup|(task|job)_commit|heartbeat"
+            r"|umbilical|socket_timeout|fetch_penalty|node_expiry"
         ),
         text.time,
     ),
     (
-        re.compile(r"(.*_)?bytes|size|reserve|mtu|cell|(receive|send)_buffer(_max)?|nic_queue|xon|headroom"),
+        re.compile(
+            r"(.*_)?bytes|size|reserve|mtu|cell|(receive|send)_buffer(_max)?|nic_queue|xon|headroom|block|io_sort"
+            r"|reduce_memory"
+        ),
         text.size,
     ),
-    (re.compile(r".*_bps|rate|disk"), text.rate),
+    (re.compile(r".*_bps|(.*_)?rate|disk"), text.rate),
 )
 
 
