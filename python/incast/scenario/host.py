@@ -22,7 +22,7 @@ class Tcp(Model):
     """TCP settings of a host; the defaults are Linux's."""
 
     congestion: Literal["reno", "cubic", "dctcp", "htcp", "bbr"] = "cubic"
-    """Congestion control: RFC 5681, RFC 9438, RFC 8257, H-TCP (draft-leith), BBR version 1 (draft-cardwell)."""
+    """Congestion control: RFC 5681, RFC 9438, RFC 8257, H-TCP (draft-leith), BBR v1 (draft-cardwell)."""
     ecn: Literal["auto", "off", "on", "passive"] = "auto"
     """As Linux's tcp_ecn: off 0, on 1 (asks), passive 2 (agrees); auto: on with dctcp, else passive."""
     ecn_fallback: bool = True
