@@ -1,7 +1,7 @@
 //! From a job to its processes.
 
 use crate::data_node::DataNode;
-use crate::job::{HostCount, Job, JobError};
+use crate::job::{Job, JobError};
 use crate::master::Master;
 use crate::node_manager::NodeManager;
 use crate::plan::Plan;
@@ -18,7 +18,7 @@ pub type Processes = Vec<(HostId, Box<dyn Process>)>;
 ///
 /// # Errors
 /// When the job can't run.
-pub fn build(job: Job, hosts: HostCount, rng: &mut dyn Rng, port: u16) -> Result<Processes, JobError> {
+pub fn build(job: Job, hosts: usize, rng: &mut dyn Rng, port: u16) -> Result<Processes, JobError> {
     job.check(hosts)?;
     let plan = Arc::new(Plan::new(job, port, rng));
     let mut processes: BTreeMap<HostId, Box<dyn Process>> = BTreeMap::new();

@@ -4,9 +4,6 @@ use process::HostId;
 use std::collections::BTreeMap;
 use units::{Rate, Time};
 
-/// Hosts of the topology.
-pub type HostCount = usize;
-
 /// Maps and reduces of a job may be at most so many: a fetch for each pair of them is planned.
 const PAIRS_MAX: u64 = 50_000_000;
 
@@ -128,7 +125,7 @@ impl Job {
     ///
     /// # Errors
     /// The first field that is wrong.
-    pub fn check(&self, hosts: HostCount) -> Result<(), JobError> {
+    pub fn check(&self, hosts: usize) -> Result<(), JobError> {
         self.check_roles(hosts)?;
         self.check_sizes()?;
         self.check_replication("input_replication", self.input_replication)?;
@@ -137,7 +134,7 @@ impl Job {
         self.costs.check()
     }
 
-    fn check_roles(&self, hosts: HostCount) -> Result<(), JobError> {
+    fn check_roles(&self, hosts: usize) -> Result<(), JobError> {
         let mut roles: BTreeMap<HostId, &'static str> = BTreeMap::from([(self.master, "the master")]);
         let lists = [("compute", "a compute node", &self.compute), ("data", "a data node", &self.data)];
         for (field, role, members) in lists {

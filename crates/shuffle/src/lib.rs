@@ -26,6 +26,7 @@ mod plan;
 mod receive;
 mod reduce_task;
 mod schedule;
+mod shuffle_handler;
 mod wire;
 mod work;
 
@@ -33,4 +34,4 @@ mod work;
 mod tests;
 
 pub use build::{Processes, build};
-pub use job::{Costs, Framework, HostCount, Job, JobError};
+pub use job::{Costs, Framework, Job, JobError};

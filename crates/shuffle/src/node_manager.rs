@@ -1,19 +1,19 @@
-//! A compute node: runs containers as the master says, serves map outputs (the shuffle handler), uploads logs.
+//! A compute node: runs containers as the master says, serves map outputs, uploads logs.
 //!
 //! NodeManager, the tasks' umbilical and the HDFS client's metadata calls share one connection to the master. A
 //! node that loses it drops all it has and registers anew, as one that was restarted.
 
-use crate::block_server::BlockServer;
 use crate::env::{self, Env, Signal, Status};
 use crate::link::Link;
 use crate::map_task::MapTask;
 use crate::plan::Plan;
 use crate::reduce_task::ReduceTask;
-use crate::wire::{Frames, Kind, Message};
+use crate::shuffle_handler::ShuffleHandler;
+use crate::wire::{Kind, Message};
 use crate::work::{Upload, Work};
 use process::{Addr, CloseReason, Context, Event, HostId, Process, StreamId};
 use rand::RngExt;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
 
@@ -21,18 +21,9 @@ use units::Time;
 const HEARTBEAT: u64 = 0;
 const POLL: u64 = 1;
 const CONNECT: u64 = 2;
-/// Marks the disk's answers to the shuffle handler.
-const HANDLER: u64 = 1 << 63;
 /// Time until the master is asked for a connection again, and how often.
 const RECONNECT: Time = Time::from_secs(1);
 const CONNECTS: u32 = 10;
-
-/// A stream that a reduce has opened.
-#[derive(Debug)]
-enum Serving {
-    New(Frames),
-    Sending(BlockServer),
-}
 
 /// A compute node.
 #[derive(Debug)]
@@ -45,9 +36,7 @@ pub(crate) struct NodeManager {
     uploads: u64,
     /// Whose each stream is that a work has opened.
     owners: BTreeMap<StreamId, u64>,
-    serving: BTreeMap<StreamId, Serving>,
-    /// Maps whose output is here.
-    outputs: BTreeSet<u32>,
+    handler: ShuffleHandler,
     /// Finished maps as the master has told them.
     events: Vec<(u32, HostId)>,
     /// Containers without a task.
@@ -67,8 +56,7 @@ impl NodeManager {
             last_work: 0,
             uploads: 0,
             owners: BTreeMap::new(),
-            serving: BTreeMap::new(),
-            outputs: BTreeSet::new(),
+            handler: ShuffleHandler::default(),
             events: Vec::new(),
             idle: 0,
             polling: false,
@@ -101,7 +89,7 @@ impl NodeManager {
         for id in self.works.keys().copied().collect::<Vec<_>>() {
             self.kill(id, cx);
         }
-        self.outputs.clear();
+        self.handler.outputs.clear();
         self.events.clear();
         self.idle = 0;
         self.polling = false;
@@ -145,7 +133,7 @@ impl NodeManager {
         match (task, status) {
             (Some((kind, number)), Status::Done) => {
                 if kind == Kind::Map {
-                    self.outputs.insert(number);
+                    self.handler.outputs.insert(number);
                 }
                 self.tell(&[Message::Done { kind, number }], cx);
             }
@@ -286,15 +274,7 @@ impl NodeManager {
         if self.owners.contains_key(&stream) {
             return self.signal(stream, Signal::Readable, cx);
         }
-        match self.serving.get_mut(&stream) {
-            Some(Serving::New(frames)) => match frames.next(stream, cx) {
-                Ok(Some(Message::Fetch { reduce, maps })) => self.serve(stream, reduce, &maps, cx),
-                Ok(None) if !frames.ended => {}
-                _ => self.refuse(stream, cx),
-            },
-            // The end of what the other side had to say.
-            _ => drop(cx.read(stream, 1)),
-        }
+        self.handler.readable(stream, &self.plan, cx);
     }
 
     fn hear(&mut self, cx: &mut dyn Context) {
@@ -314,30 +294,11 @@ impl NodeManager {
         }
     }
 
-    /// The shuffle handler: sends the parts of a reduce, if all of these outputs are here.
-    fn serve(&mut self, stream: StreamId, reduce: u32, maps: &[u32], cx: &mut dyn Context) {
-        let here = |map: &u32| *map < self.plan.maps && self.outputs.contains(map);
-        if reduce >= self.plan.job.reduces || !maps.iter().all(here) {
-            return self.refuse(stream, cx);
-        }
-        let bytes = maps.iter().map(|map| self.plan.part(*map, reduce)).sum();
-        let mut server = BlockServer::new(bytes, self.plan.uncached);
-        server.go_on(stream, HANDLER | stream.0, cx);
-        self.serving.insert(stream, Serving::Sending(server));
-        drop(cx.read(stream, 1));
-    }
-
-    fn refuse(&mut self, stream: StreamId, cx: &mut dyn Context) {
-        self.serving.remove(&stream);
-        cx.abort(stream);
-    }
-
     fn writable(&mut self, stream: StreamId, cx: &mut dyn Context) {
         if let Some(link) = self.link.as_mut().filter(|link| link.stream == stream) {
             link.flush(cx);
-        } else if let Some(Serving::Sending(server)) = self.serving.get_mut(&stream) {
-            server.go_on(stream, HANDLER | stream.0, cx);
         } else {
+            self.handler.writable(stream, cx);
             self.signal(stream, Signal::Writable, cx);
         }
     }
@@ -346,7 +307,7 @@ impl NodeManager {
         if self.link.as_ref().is_some_and(|link| link.stream == stream) {
             return self.lose_master(cx);
         }
-        self.serving.remove(&stream);
+        self.handler.closed(stream);
         if let Some(id) = self.owners.remove(&stream) {
             self.act(id, cx, |work, _, env| work.signal(stream, Signal::Closed(finished), env));
         }
@@ -359,12 +320,10 @@ impl NodeManager {
     }
 
     fn on_token(&mut self, token: u64, cx: &mut dyn Context) {
-        if token & HANDLER != 0 {
-            let stream = StreamId(token & !HANDLER);
-            if let Some(Serving::Sending(server)) = self.serving.get_mut(&stream) {
-                server.disk_done(stream, token, cx);
-            }
-        } else if let Some((id, op)) = env::split(token) {
+        if self.handler.disk_done(token, cx) {
+            return;
+        }
+        if let Some((id, op)) = env::split(token) {
             self.act(id, cx, |work, events, env| work.on(op, events, env));
             self.poll(cx);
         }
@@ -396,9 +355,7 @@ impl Process for NodeManager {
                 // The master knows when the job is done.
                 cx.finish();
             }
-            Event::Accepted { stream, .. } => {
-                self.serving.insert(stream, Serving::New(Frames::default()));
-            }
+            Event::Accepted { stream, .. } => self.handler.accept(stream),
             Event::Readable { stream } => self.readable(stream, cx),
             Event::Writable { stream } => self.writable(stream, cx),
             Event::Closed { stream, reason } => self.closed(stream, reason == CloseReason::Finished, cx),

@@ -5,13 +5,13 @@ use crate::names::Names;
 use crate::problem::Problem;
 use crate::spec::{Framework, Shuffle, ShuffleCosts};
 use rand::Rng;
-use shuffle::{Costs, HostCount, Job, Processes};
+use shuffle::{Costs, Job, Processes};
 
 /// The processes of a job, with its hosts looked up and its blocks placed.
 pub(super) fn processes(
     spec: &Shuffle,
     names: &Names<'_>,
-    hosts: HostCount,
+    hosts: usize,
     draws: &mut dyn Rng,
     port: u16,
     path: &str,
