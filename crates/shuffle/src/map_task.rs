@@ -157,8 +157,7 @@ impl MapTask {
         }
         let whole = self.read == self.bytes;
         if whole {
-            // The end is all that is still to come. This side stays open until here: a stream that both sides
-            // have finished is gone, with what was not read.
+            // The end is all that is still to come.
             if let Some(stream) = self.stream.take() {
                 env.cx.drain(stream);
                 env.cx.close(stream);

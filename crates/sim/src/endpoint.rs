@@ -39,6 +39,8 @@ pub(crate) struct Endpoint {
     pub stage: Stage,
     /// In its host's [`crate::host::Host::ready`].
     pub ready: bool,
+    /// The connection is over, and its process has not read everything.
+    pub unread: bool,
     /// The earliest event under way for its timer.
     pub timer_at: Time,
     /// Written by this end, not yet read by the other.
@@ -55,6 +57,7 @@ impl Endpoint {
             process,
             stage,
             ready: false,
+            unread: false,
             timer_at: Time::MAX,
             written: VecDeque::new(),
         }

@@ -137,6 +137,9 @@ impl Sim {
         let n = flow.ends[side].tcp.read(now, max);
         let end = flow.ends[side].tcp.at_end();
         let data = flow.ends[1 - side].take(n);
+        if end && std::mem::take(&mut flow.ends[side].unread) {
+            self.report(id, tcp::Event::Closed(tcp::CloseReason::Finished));
+        }
         self.touch(id);
         Read { data, end }
     }
@@ -255,6 +258,11 @@ impl Sim {
             }
             tcp::Event::Readable => Event::Readable { stream },
             tcp::Event::Writable => Event::Writable { stream },
+            tcp::Event::Closed(tcp::CloseReason::Finished) if end.tcp.readable() > 0 => {
+                // The process is told when it has read the rest.
+                end.unread = true;
+                return;
+            }
             tcp::Event::Closed(reason) => {
                 end.stage = Stage::Closed;
                 let (reason, outcome) = close_reason(reason);

@@ -205,3 +205,51 @@ fn two_runs_that_part_are_told_where() {
     let found = sim::diverge(&mut cluster.job(&job), &mut other.job(&job), |_| true).unwrap();
     assert!(found.second.starts_with("50us: Change"), "{found:?}");
 }
+
+#[test]
+fn what_was_sent_before_both_sides_finished_can_still_be_read() {
+    /// Asks, closes its side at once, and reads slowly.
+    struct Slow(Arc<Mutex<(u64, Vec<Event>)>>);
+    impl Process for Slow {
+        fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+            match event {
+                Event::Start => {
+                    let stream = cx.open(Addr { host: HostId(1), port: 7 }, 0);
+                    cx.close(stream);
+                    cx.set_timer(stream.0, Time::from_ms(10));
+                }
+                Event::Timer { token } => {
+                    let read = cx.read(process::StreamId(token), 1_000);
+                    self.0.lock().unwrap().0 += read.len();
+                    if !read.end {
+                        cx.set_timer(token, Time::from_ms(1));
+                    }
+                }
+                event => self.0.lock().unwrap().1.push(event),
+            }
+        }
+    }
+    struct Quick;
+    impl Process for Quick {
+        fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+            match event {
+                Event::Start => cx.listen(7),
+                Event::Accepted { stream, .. } => {
+                    cx.write(stream, Payload::Zeros(20_000));
+                    cx.close(stream);
+                }
+                Event::Readable { stream } => drop(cx.read(stream, 1)),
+                _ => {}
+            }
+        }
+    }
+    let seen = Arc::new(Mutex::new((0, Vec::new())));
+    let cluster = Cluster::new(single_switch(2, LINK).unwrap());
+    let mut sim =
+        cluster.processes(vec![(HostId(0), Box::new(Slow(seen.clone()))), (HostId(1), Box::new(Quick))]);
+    let (_, records) = run(&mut sim);
+    assert_eq!(records.flows[0].outcome, Outcome::Finished);
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.0, 20_000);
+    assert!(matches!(seen.1.last(), Some(Event::Closed { reason: process::CloseReason::Finished, .. })));
+}
