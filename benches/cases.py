@@ -37,6 +37,8 @@ class Host:
     timestamps: bool = False
     ack_every: int = 1
     sack: bool = True
+    rack: bool = False
+    rto_min: int = 10 * MILLISECOND
     hystart: bool = False
     nic_queue: int = AMPLE
 
@@ -214,14 +216,14 @@ def host_rule(host: Host) -> dict[str, Any]:
             "ecn": "on" if host.congestion == "dctcp" else "off",
             "ecn_fallback": True,
             "sack": host.sack,
-            "rack": False,
-            "tail_loss_probe": False,
+            "rack": host.rack,
+            "tail_loss_probe": host.rack,
             "limited_transmit": True,
             "timestamps": host.timestamps,
             "initial_window": 10,
             "hystart": host.hystart,
             "rto_initial": {"fixed": SECOND},
-            "rto_min": {"fixed": 10 * MILLISECOND},
+            "rto_min": {"fixed": host.rto_min},
             "rto_max": {"fixed": 60 * SECOND},
             "ack_every": host.ack_every,
             "delayed_ack": MILLISECOND,

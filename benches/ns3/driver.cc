@@ -110,6 +110,8 @@ class Run
         const std::map<std::string, std::string> types = {{"reno", "ns3::TcpNewReno"},
                                                           {"cubic", "ns3::TcpCubic"},
                                                           {"dctcp", "ns3::TcpDctcp"},
+                                                          {"htcp-rfc", "ns3::TcpHtcp"},
+                                                          {"bbr-rfc", "ns3::TcpBbr"},
                                                           {"reno-rfc", "TcpRenoRfc5681"},
                                                           {"cubic-rfc", "TcpCubicRfc9438"},
                                                           {"dctcp-rfc", "TcpDctcpRfc8257"}};
@@ -143,6 +145,8 @@ class Run
                            BooleanValue(m_case.Flag("limited_transmit")));
         Config::SetDefault("ns3::TcpSocketBase::UseEcn",
                            EnumValue(m_case.Flag("ecn") ? TcpSocketState::On : TcpSocketState::Off));
+        // What paces is not to be limited by anything else (its default is 4 Gb/s).
+        Config::SetDefault("ns3::TcpSocketState::MaxPacingRate", DataRateValue(DataRate("400Gbps")));
         Config::SetDefault("ns3::TcpCubic::HyStart", BooleanValue(m_case.Flag("hystart")));
     }
 

@@ -39,6 +39,11 @@ def of_runs(runs: Sequence[dict[str, Any]]) -> dict[str, float]:
     }
 
 
+def of_long_runs(runs: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """The figure of the long paths."""
+    return {"goodput_mbps": 1000 * sum(goodput(run) for run in runs) / len(runs)}
+
+
 def goodput(run: dict[str, Any]) -> float:
     """Bytes of all flows from the first start to the last finish, Gb/s."""
     flows = run["flows"]

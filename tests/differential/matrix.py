@@ -21,6 +21,11 @@ CONTROLS = {
     "cubic": Host(congestion="cubic"),
     "dctcp": Host(congestion="dctcp"),
 }
+#: Compared by goodput alone, on long paths. RACK finds lost retransmissions, which ns-3 repairs in a way of its own.
+LONG_CONTROLS = {
+    control: Host(congestion=control, rack=True, rto_min=200 * cases.MILLISECOND)
+    for control in ("htcp", "bbr")
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Setting:
             f"{self.name}-{control}-{seed}",
             cases.spread(self.topology, rng),
             self.flows(rng),
-            host=CONTROLS[control],
+            host=(CONTROLS | LONG_CONTROLS)[control],
             port=port,
             seed=seed,
             losses=self.losses,
@@ -108,3 +113,25 @@ SETTINGS = (
     ),
     Setting("leaf-spine", LEAF_SPINE, permutation(LEAF_SPINE, 500_000, 100 * MICROSECOND), 256, 12),
 )
+
+
+def long_path(milliseconds: int, products: float) -> Setting:
+    """Two flows over 50 Mb/s with that round trip, and room for so many products of rate and round trip."""
+    link = cases.link(rate=LONG_RATE, delay=milliseconds * cases.MILLISECOND // 2)
+    packets = LONG_RATE * milliseconds // 1000 // 8 // 1500
+    name = f"long-{milliseconds}ms-{products:g}"
+    flows = across(2, 60_000_000, 100 * cases.MILLISECOND)
+    return Setting(name, cases.dumbbell(2, link), flows, int(packets * products), 1)
+
+
+LONG_RATE = GIGABIT // 20
+#: Of goodput, as a part of ns-3's.
+LONG_TOLERANCE = 0.05
+#: Some twenty seconds each.
+LONG_SETTINGS = tuple(
+    long_path(milliseconds, products)
+    for milliseconds, products in [(10, 1), (40, 0.5), (40, 1), (40, 4), (100, 1)]
+)
+#: Every comparison: a setting and a congestion control.
+PAIRS = [(setting, control) for setting in SETTINGS for control in CONTROLS]
+LONG_PAIRS = [(setting, control) for setting in LONG_SETTINGS for control in LONG_CONTROLS]

@@ -37,22 +37,26 @@ def scenarios(setting: matrix.Setting, control: str) -> list[dict[str, Any]]:
 def record(ns3: build.Ns3, setting: matrix.Setting, control: str) -> dict[str, Any]:
     """The figures of one setting under one congestion control."""
     runs = [simulate.run(ns3, s) for s in scenarios(setting, control)]
-    rounded = {key: round(value, 3) for key, value in figures.of_runs(runs).items()}
+    rounded = {key: round(value, 3) for key, value in figures_of(setting, runs).items()}
     return {"cases": digest(setting, control), "runs": setting.seeds, "figures": rounded}
+
+
+def figures_of(setting: matrix.Setting, runs: list[dict[str, Any]]) -> dict[str, float]:
+    """What is compared in that setting."""
+    return figures.of_long_runs(runs) if setting in matrix.LONG_SETTINGS else figures.of_runs(runs)
 
 
 def main(names: list[str]) -> None:
     ns3 = build.wheel()
     old = json.loads(REFERENCE.read_text())["settings"] if REFERENCE.exists() else {}
     settings = {}
-    for setting in matrix.SETTINGS:
-        for control in matrix.CONTROLS:
-            key = f"{setting.name}/{control}"
-            if key in old and names and setting.name not in names:
-                settings[key] = old[key]
-                continue
-            settings[key] = record(ns3, setting, control)
-            print(key, settings[key]["figures"], flush=True)
+    for setting, control in matrix.PAIRS + matrix.LONG_PAIRS:
+        key = f"{setting.name}/{control}"
+        if key in old and names and setting.name not in names:
+            settings[key] = old[key]
+            continue
+        settings[key] = record(ns3, setting, control)
+        print(key, settings[key]["figures"], flush=True)
     text = {"simulator": ns3.name, "command": COMMAND, "settings": settings}
     REFERENCE.write_text(json.dumps(text, indent=1) + "\n")
 

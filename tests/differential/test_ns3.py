@@ -25,7 +25,6 @@ from benches.ns3 import build, simulate
 
 REFERENCE = json.loads(record.REFERENCE.read_text())
 VALIDATION = Path(__file__).resolve().parents[2] / "docs" / "validation" / "ns3.md"
-PAIRS = [(setting, control) for setting in matrix.SETTINGS for control in matrix.CONTROLS]
 HEAD_AGAIN = "Retransmission of the head on each partial acknowledgement"
 SECOND = "NewReno's second timeouts"
 HANDSHAKE = "The third segment of the handshake"
@@ -75,7 +74,7 @@ def key(setting: matrix.Setting, control: str) -> str:
     return f"{setting.name}/{control}"
 
 
-@pytest.mark.parametrize(("setting", "control"), PAIRS, ids=[key(*pair) for pair in PAIRS])
+@pytest.mark.parametrize(("setting", "control"), matrix.PAIRS, ids=[key(*pair) for pair in matrix.PAIRS])
 def test_ours_is_within_the_tolerance_of_ns3(setting: matrix.Setting, control: str, program: Path) -> None:
     reference = REFERENCE["settings"][key(setting, control)]
     assert reference["cases"] == record.digest(setting, control), f"run `{record.COMMAND}` again"
@@ -83,6 +82,17 @@ def test_ours_is_within_the_tolerance_of_ns3(setting: matrix.Setting, control: s
     apart = differences(figures.of_runs(runs), reference["figures"])
     explained = {figure for place, figure in KNOWN if place == key(setting, control)}
     assert set(apart) == explained, "\n".join(apart.values()) or f"no longer apart: {explained}"
+
+
+@pytest.mark.parametrize(
+    ("setting", "control"), matrix.LONG_PAIRS, ids=[key(*pair) for pair in matrix.LONG_PAIRS]
+)
+def test_goodput_on_long_paths(setting: matrix.Setting, control: str, program: Path) -> None:
+    reference = REFERENCE["settings"][key(setting, control)]
+    assert reference["cases"] == record.digest(setting, control), f"run `{record.COMMAND}` again"
+    runs = [ours.run(program, scenario) for scenario in record.scenarios(setting, control)]
+    mine, peer = figures.of_long_runs(runs)["goodput_mbps"], reference["figures"]["goodput_mbps"]
+    assert abs(mine - peer) <= matrix.LONG_TOLERANCE * peer, f"{mine} Mb/s, ns-3 has {peer}"
 
 
 def differences(mine: dict[str, float], peer: dict[str, float]) -> dict[str, str]:
