@@ -108,9 +108,17 @@ impl Control {
     pub fn observe(&mut self, ack: Ack, advanced: u64, ece: bool, phase: Phase) {
         match &mut self.algorithm {
             Algorithm::Dctcp(dctcp) => dctcp.observe(advanced, ece, ack.una, ack.nxt),
-            // Copies, so that only these write the acknowledgement to memory.
-            Algorithm::Htcp(htcp) => htcp.observe(&self.window, &Ack { ..ack }, phase == Phase::Open),
-            Algorithm::Bbr(bbr) => bbr.observe(&mut self.window, &Ack { ..ack }, phase),
+            Algorithm::Reno(_) | Algorithm::Cubic(_) => {}
+            _ => self.measure(&Ack { ..ack }, phase),
+        }
+    }
+
+    /// The same for those that measure the path; apart, so that the others don't pay for it.
+    #[inline(never)]
+    fn measure(&mut self, ack: &Ack, phase: Phase) {
+        match &mut self.algorithm {
+            Algorithm::Htcp(htcp) => htcp.observe(&self.window, ack, phase == Phase::Open),
+            Algorithm::Bbr(bbr) => bbr.observe(&mut self.window, ack, phase),
             _ => {}
         }
     }
