@@ -42,10 +42,15 @@ def command(name: str) -> str:
         *(info.metavar or "" for info in arguments),
         *(["[OPTIONS]"] if options else []),
     ]
-    body = [(code(info.metavar), info.help or "") for info in arguments]
-    body += [(_option(*each), (each[2].help or "").replace("<", "&lt;")) for each in options]
+    body = [(code(info.metavar), _help(info)) for info in arguments]
+    body += [(_option(*each), _help(each[2])) for each in options]
     table = "\n" + rows(("", ""), body) if body else ""
     return f"{inspect.cleandoc(call.__doc__ or '')}\n\n```text\n{' '.join(usage)}\n```\n{table}"
+
+
+def _help(info: ArgumentInfo | OptionInfo) -> str:
+    """What the command line says of it, fit for a table's cell."""
+    return (info.help or "").replace("<", "&lt;").replace("|", "\\|")
 
 
 def _option(field: str, kind: Any, info: OptionInfo) -> str:

@@ -194,5 +194,38 @@ def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
+    assert b"what has ended is kept" in said
     ended = sorted(str(each.parent.relative_to(tmp_path)) for each in tmp_path.rglob("study-run.json"))
     assert ended == ["out/runs/deep/one/seed-1"]
+
+
+def test_runs_end_with_a_parent_that_was_killed(tmp_path: Path) -> None:
+    content = deepcopy(SMALL)
+    slow = {"name": "slow", "kind": "background", "rate": "9Gbps"}
+    content["base"] = {**content["base"], "jobs": [slow], "until": "10min"}
+    content["axes"] = {"rounds": {"one": {}}}
+    content["metrics"] = {"drops": "ports.drops"}
+    content["published"] = None
+    study(tmp_path / "study", content, NO_TESTS)
+    command = [sys.executable, "-m", "incast", "study", "run", "study", "--seeds", "1", "--out", "out"]
+    marker = tmp_path / "out/runs/one/seed-1/incast-run.json"
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
+        for _ in range(600):
+            if marker.exists():
+                break
+            time.sleep(0.1)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.kill()
+    assert children
+    for _ in range(300):
+        if not any(running(child) for child in children):
+            return
+        time.sleep(0.1)
+    raise AssertionError("a run goes on without anybody to wait for it")
+
+
+def running(child: str) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{child}/status").read_text()
+    except OSError:
+        return False

@@ -63,7 +63,8 @@ def cells(study: Study, rows: Sequence[Row]) -> Table:
         shown = [_measured(study, row, name) for name in study.figures]
         if judged:
             shown += [value(judged.metric, row.published) if row.published else text.NONE, _difference(row)]
-        shown += [str(row.seeds), text.time(row.cpu_s * 1e12)]
+        left = f" ({row.unfinished} unfinished)" if row.unfinished else ""
+        shown += [f"{row.seeds}{left}", text.time(row.cpu_s * 1e12)]
         shown += [text.count(mean(row.packet_hops)), text.size(row.memory_max_bytes)]
         table.add_row(escape(row.cell.name), *shown)
     notes = ["means of the seeds, ± half of their 95 % intervals"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,9 +16,10 @@ from incast.cli.progress import StudyBars
 from incast.report import text
 from incast.study import calibrate as calibration
 from incast.study import load
+from incast.study.axes import Cell
 from incast.study.cells import plan
 from incast.study.load import FILE, Study
-from incast.study.outcome import collect, write
+from incast.study.outcome import Outcome, collect, write
 from incast.study.run import Watcher, run_study, seeds_of
 
 study_app = typer.Typer(
@@ -58,17 +60,7 @@ def run(
         found = load(study)
         chosen = found.select(cells, "--cells")
         place = out or Path("results") / found.name
-        run_study(
-            found,
-            place,
-            cells=chosen,
-            seeds=seeds_of(found, seeds),
-            jobs=jobs or os.cpu_count() or 1,
-            force=force,
-            watcher=StudyBars(found.name, show.err),
-        )
-        outcome = collect(found, place)
-        write(outcome, place)
+        outcome = _run(found, place, chosen, seeds_of(found, seeds), jobs, force)
         rows = [row for row in outcome.rows if row.cell in chosen]
     if as_json:
         show.print_json(show_study.as_json(outcome, rows, place))
@@ -77,6 +69,29 @@ def run(
     if outcome.findings:
         show.out.print(show_study.tally(outcome.findings), highlight=False)
     show.out.print(f"Result: {place}", soft_wrap=True, highlight=False)
+
+
+def _run(
+    study: Study,
+    out: Path,
+    cells: Sequence[Cell],
+    seeds: Sequence[int],
+    jobs: int | None,
+    force: bool = False,
+) -> Outcome:
+    """Runs what is missing of these cells, and writes the tables of all that is there, whatever happens."""
+    try:
+        if cells:
+            watcher = StudyBars(study.name, show.err)
+            at_a_time = jobs or os.cpu_count() or 1
+            run_study(study, out, cells=cells, seeds=seeds, jobs=at_a_time, force=force, watcher=watcher)
+    except KeyboardInterrupt:
+        show.err.print("[yellow]Interrupted: what has ended is kept, the same command goes on.[/]")
+        raise typer.Exit(exits.Exit.INTERRUPTED) from None
+    finally:
+        outcome = collect(study, out)
+        write(outcome, out)
+    return outcome
 
 
 @study_app.command("check", epilog=exits.TEXT)
@@ -148,17 +163,8 @@ def reproduce(
         for each in show_study.listed(studies, name):
             found: Study = load(each)
             place = results / found.name
-            if run_missing:
-                run_study(
-                    found,
-                    place,
-                    cells=found.cells,
-                    seeds=seeds_of(found, seeds),
-                    jobs=jobs or os.cpu_count() or 1,
-                    watcher=StudyBars(found.name, show.err),
-                )
-            outcome = collect(found, place)
-            write(outcome, place)
+            wanted = found.cells if run_missing else []
+            outcome = _run(found, place, wanted, seeds_of(found, seeds), jobs)
             if as_json:
                 claims = [finding.json() for finding in outcome.findings]
                 listed.append({"study": found.name, "claims": claims})

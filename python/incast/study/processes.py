@@ -7,11 +7,11 @@ finds does not depend on how many there are at a time.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import signal
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -99,8 +99,10 @@ def _work(connection: Connection, run: CellRun, place: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def tell(_: int, progress: Mapping[str, Any]) -> None:
-        with suppress(BrokenPipeError):
+        try:
             connection.send({key: progress[key] for key in ("fraction", "sim_time_ps", "events")})
+        except BrokenPipeError:  # the parent was killed: nobody waits for this run
+            os._exit(1)
 
     error = ""
     before = _cpu_s()

@@ -29,6 +29,8 @@ class Row:
     figures: Mapping[str, Samples]
     """Every figure of the study by name, and its values by seed."""
     packet_hops: Samples
+    unfinished: int
+    """How many of its runs ended before their jobs did."""
     published: float | None
     difference: float | None
     """(ours − published) / published."""
@@ -61,10 +63,12 @@ def _row(study: Study, cell: Cell, runs: Sequence[Done]) -> Row:
     published = study.published.get(cell.name)
     judged = study.judged_by
     ours = mean(figures[judged.name]) if judged else None
+    summaries = {each.run.seed: Result.open(each.folder).summary for each in runs}
     return Row(
         cell=cell,
         figures=figures,
-        packet_hops={each.run.seed: Result.open(each.folder).summary["packet_hops"] for each in runs},
+        packet_hops={seed: summary["packet_hops"] for seed, summary in summaries.items()},
+        unfinished=sum(summary["end"] != "finished" for summary in summaries.values()),
         published=published,
         difference=change(published, ours) if published is not None else None,
         fitted=cell in study.fitted_cells,
@@ -91,6 +95,7 @@ def _plain(study: Study, row: Row, costs: bool) -> dict[str, Any]:
         "cell": row.cell.name,
         **dict(zip(study.axes, row.cell.values, strict=True)),
         "seeds": row.seeds,
+        "unfinished": row.unfinished,
         "figures": figures,
         "published": row.published,
         "difference": row.difference,
