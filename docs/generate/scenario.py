@@ -12,7 +12,7 @@ Schema: TypeAlias = "dict[str, Any]"
 
 _SELECTOR = "[names](#names-and-patterns)"
 # How an alternative is told in the file, where it is not by `kind`.
-_DEFAULT_KIND = {"Buffer": "shared", "Queue": "tail-drop", "Scheduler": "fifo"}
+_DEFAULT_KIND = {"Buffer": "shared", "Queue": "tail-drop", "Scheduler": "fifo", "Xoff": "dynamic"}
 
 
 def model(name: str) -> str:
@@ -175,12 +175,13 @@ _TITLES = {
     "Switch": "switch settings", "HostOverride": "overrides", "SwitchOverride": "overrides",
     "Measure": "what to record", "Framing": "framing", "Fault": "faults", "GraphLink": "links of a graph",
     "Back": "what differs", "ReplayFlow": "flows", "ShuffleCosts": "costs", "Slow": "fields",
-    "LinkProbability": "fields", "LinkRate": "fields", "Flap": "fields",
+    "LinkProbability": "fields", "LinkRate": "fields", "Flap": "fields", "Pfc": "PFC",
+    "PauseStorm": "fields",
 }  # fmt: skip
 _ANCHORS = {
     "FasterLink": "links", "Link": "links", "Host": "hosts", "Switch": "switches",
     "HostOverride": "overrides", "SwitchOverride": "overrides", "Fault": "faults",
     "GraphLink": "links-of-a-graph", "Back": "links-of-a-graph", "ReplayFlow": "flows-of-a-replay",
     "ShuffleCosts": "costs-of-a-shuffle", "Slow": "slow", "LinkProbability": "loss-and-corrupt",
-    "LinkRate": "rate",
+    "LinkRate": "rate", "PauseStorm": "pause-storm",
 }  # fmt: skip

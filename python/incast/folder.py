@@ -30,6 +30,7 @@ TABLES = (
     "datagrams",
     "ports",
     "waits",
+    "pauses",
     "hosts",
     "ports_series",
     "flows_series",

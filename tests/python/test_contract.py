@@ -62,9 +62,23 @@ faults:
 measure: {interval: 1us, flows: true, capture: ["leaf0:host0"]}
 until: 1ms
 """
+PFC = """
+name: pfc
+topology: {kind: single-switch, hosts: 2}
+switch:
+  scheduler: {kind: ets}
+  pfc: {headroom_pool: 1MB, watchdog: {}}
+switch_overrides:
+  - match: switch0
+    pfc: {xoff: {kind: static, limit: 100kB}, watchdog: {action: forward}}
+jobs: [{name: c, kind: permutation, size: 1kB}]
+faults: [{at: 1us, pause_storm: {host: host0}, for: 1us}]
+until: 1ms
+"""
 HEAD = "name: x\njobs: [{name: c, kind: permutation, size: 1kB}]\nuntil: 1ms\n"
 SCENARIOS = {
     "wide": WIDE,
+    "pfc": PFC,
     "single-switch": HEAD + "topology: {kind: single-switch, hosts: 2}",
     "dumbbell": HEAD + "topology: {kind: dumbbell, left: 1, right: 1}",
     "fat-tree": HEAD + "topology: {kind: fat-tree, k: 2}",

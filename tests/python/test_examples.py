@@ -23,7 +23,8 @@ def test_it_runs(path: Path, tmp_path: Path) -> None:
     assert [each.error for each in done] == [""] * len(done)
     result = incast.Result.open(tmp_path / "out")
     assert result.passed
-    assert {run.summary["end"] for run in result.runs} <= {"finished", "until"}
+    ends = {"finished", "until"} | ({"deadlock"} if path.stem == "pfc-deadlock" else set())
+    assert {run.summary["end"] for run in result.runs} <= ends
     assert source.scenario().name == path.stem
     assert source.scenario().description
 
@@ -42,6 +43,30 @@ def test_small_requests_wait_behind_deep_buffers(tmp_path: Path) -> None:
         choices[name].summary["jobs"]["requests"]["fct_p99_ps"] for name in ("deep", "deep-codel", "shallow")
     )
     assert deep > 2 * codel > 4 * shallow
+
+
+def test_pfc_moves_drops_to_the_way_in_and_headroom_ends_them(tmp_path: Path) -> None:
+    choices = incast.run(FOLDER / "pfc.yaml", tmp_path / "out").choices
+
+    def drops(name: str) -> tuple[int, int]:
+        ports = choices[name].ports
+        return int(ports["in_discards"].sum()), int(ports["out_discards"].sum())
+
+    no_pfc, pfc, little = (drops(name) for name in ("none", "pfc", "little-headroom"))
+    assert no_pfc[0] == 0 < no_pfc[1]
+    assert pfc == (0, 0)
+    assert little[0] > 0 == little[1]
+
+
+def test_a_deadlock_ends_the_run_and_the_watchdog_breaks_it(tmp_path: Path) -> None:
+    choices = incast.run(FOLDER / "pfc-deadlock.yaml", tmp_path / "out").choices
+    stuck = choices["deadlock"].summary
+    assert stuck["end"] == "deadlock"
+    ring = [f"switch{n}:switch{(n + 1) % 5}" for n in range(5)]
+    assert [each["port"] for each in stuck["deadlock"]["cycle"]] == ring
+    assert {each["port"] for each in stuck["deadlock"]["behind"]} == {f"host{n}:switch{n}" for n in range(5)}
+    broken = choices["watchdog"].summary
+    assert (broken["end"], broken["deadlock"]) == ("finished", None)
 
 
 def test_captures_are_written(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 //!
 //! A queue may hold its reserve, and beyond it as much as `alpha` times the shared memory that is free.
 
+use crate::config::Xoff;
 use crate::packet::Discard;
 use units::Bytes;
 
@@ -60,6 +61,21 @@ impl Pool {
         let taken = wanted.min(self.room(queue));
         self.used += (queue + taken).saturating_sub(self.reserve) - before;
         taken
+    }
+
+    /// Takes `cells` for an ingress group that holds `held`, unless that goes over its XOFF threshold.
+    pub(crate) fn take_below(&mut self, xoff: &Xoff, held: u64, cells: u64) -> bool {
+        let free = self.shared - self.used;
+        let before = held.saturating_sub(self.reserve);
+        let after = (held + cells).saturating_sub(self.reserve);
+        let below = after == 0 || (after <= xoff.threshold(free) && after - before <= free);
+        self.used += if below { after - before } else { 0 };
+        below
+    }
+
+    /// What an ingress group may hold at present.
+    pub(crate) fn limit(&self, xoff: &Xoff) -> u64 {
+        self.reserve + xoff.threshold(self.shared - self.used)
     }
 
     /// Gives back `cells` of a queue that held `queue`.

@@ -130,6 +130,73 @@ pub struct SwitchConfig {
     pub queues: [Queue; 8],
     /// Which queue is served next.
     pub scheduler: Scheduler,
+    /// Priority-based flow control; needs [`Buffer::Shared`] and [`Scheduler::Ets`].
+    pub pfc: Option<PfcConfig>,
+}
+
+/// Priority-based flow control of a switch (802.1Qbb).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PfcConfig {
+    /// Bit c set: class c is lossless.
+    pub classes: u8,
+    /// From where on an ingress group asks its peer to pause.
+    pub xoff: Xoff,
+    /// The peer goes on when the group holds no more than this.
+    pub xon: Bytes,
+    /// Memory of each ingress port and class for what comes after XOFF.
+    pub headroom: Bytes,
+    /// Headroom that all share; without it, each has its own.
+    pub headroom_pool: Option<Bytes>,
+    /// Length of a pause in quanta of 512 bit times.
+    pub quanta: u16,
+    /// Storm detection.
+    pub watchdog: Option<WatchdogConfig>,
+}
+
+impl Default for PfcConfig {
+    /// As SONiC has it for Trident 3 class switches: classes 3 and 4, alpha 1, XON at 4,608 B, 160,000 B of headroom.
+    fn default() -> PfcConfig {
+        PfcConfig {
+            classes: 0b0001_1000,
+            xoff: Xoff::Dynamic(1.0),
+            xon: Bytes::new(4_608),
+            headroom: Bytes::new(160_000),
+            headroom_pool: None,
+            quanta: u16::MAX,
+            watchdog: None,
+        }
+    }
+}
+
+/// The threshold of an ingress group, beyond its reserve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Xoff {
+    /// So many bytes.
+    Static(Bytes),
+    /// This factor times the shared memory that is free.
+    Dynamic(f64),
+}
+
+/// What finds and ends storms of PAUSE frames, as SONiC's PFC watchdog does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchdogConfig {
+    /// Time between looks at the queues.
+    pub poll: Time,
+    /// A queue that is paused and sends nothing for so long is in a storm.
+    pub detection: Time,
+    /// The storm is over when no PAUSE has come for so long.
+    pub restoration: Time,
+    /// What happens to the queue's packets meanwhile.
+    pub action: WatchdogAction,
+}
+
+/// What a watchdog does with the packets of a queue in a storm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchdogAction {
+    /// They are discarded.
+    Drop,
+    /// They are sent: the queue ignores PAUSE.
+    Forward,
 }
 
 impl Default for SwitchConfig {
@@ -139,6 +206,7 @@ impl Default for SwitchConfig {
             buffer: Buffer::Static(Depth::Bytes(u64::MAX)),
             queues: [Queue::TailDrop; 8],
             scheduler: Scheduler::Fifo,
+            pfc: None,
         }
     }
 }

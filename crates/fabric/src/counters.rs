@@ -33,7 +33,7 @@ pub struct Counters {
 
 /// Discards of a port, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Discards([u64; 8]);
+pub struct Discards([u64; 10]);
 
 impl Discards {
     #[inline]
@@ -46,14 +46,18 @@ impl Discards {
         self.0[reason as usize]
     }
 
-    /// Discarded on the way in: damaged, no route, no shared memory left.
+    /// Discarded on the way in: damaged, no route, no shared memory or headroom left.
     pub fn inbound(&self) -> u64 {
-        self.of(Discard::Corrupt) + self.of(Discard::NoRoute) + self.of(Discard::Pool)
+        [Discard::Corrupt, Discard::NoRoute, Discard::Pool, Discard::Headroom]
+            .map(|of| self.of(of))
+            .iter()
+            .sum()
     }
 
-    /// Discarded on the way out: by the queue, the MTU or the link's state.
+    /// Discarded on the way out: by the queue, the MTU, the link's state or the PFC watchdog.
     pub fn outbound(&self) -> u64 {
-        self.of(Discard::Tail) + self.of(Discard::Early) + self.of(Discard::Mtu) + self.of(Discard::Down)
+        let reasons = [Discard::Tail, Discard::Early, Discard::Mtu, Discard::Down, Discard::Watchdog];
+        reasons.map(|of| self.of(of)).iter().sum()
     }
 
     /// All discards, those on the link included.
@@ -73,6 +77,41 @@ pub struct Sample {
     pub sent_bytes: u64,
     /// Packets discarded at this port, in all.
     pub discards: u64,
+    /// Of these, on the way in.
+    pub in_discards: u64,
+    /// Of these, on the way out.
+    pub out_discards: u64,
     /// Packets marked, in all.
     pub marks: u64,
+    /// PAUSE frames sent, in all.
+    pub pause_sent: u64,
+    /// PAUSE frames received, in all.
+    pub pause_received: u64,
+    /// Time during which at least one class was paused, in all.
+    pub paused: Time,
+}
+
+/// Priority-based flow control of a port and class, totals since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PauseCounters {
+    /// PAUSE frames sent that ask for a pause or renew one.
+    pub xoff_sent: u64,
+    /// PAUSE frames sent that end a pause.
+    pub xon_sent: u64,
+    /// PAUSE frames received that ask for a pause or renew one.
+    pub xoff_received: u64,
+    /// PAUSE frames received that end a pause.
+    pub xon_received: u64,
+    /// Time that the class was paused.
+    pub paused: Time,
+    /// Most memory held of what came in by the port.
+    pub held_max: u64,
+    /// Most headroom taken.
+    pub headroom_max: u64,
+    /// Storms that the watchdog found.
+    pub storms: u64,
+    /// Storms that it found to be over.
+    pub restored: u64,
+    /// Packets that it discarded.
+    pub storm_drops: u64,
 }

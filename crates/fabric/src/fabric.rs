@@ -1,10 +1,12 @@
 //! The fabric: all ports of a topology, and what happens to a packet at each.
 
 use crate::buffer::Pool;
-use crate::config::{Buffer, Depth, Framing, Queue, Scheduler, SwitchConfig};
+use crate::config::{Buffer, Depth, Framing, PfcConfig, Queue, Scheduler, SwitchConfig};
 use crate::counters::{Counters, Sample};
 use crate::discipline::{Discipline, Place};
 use crate::packet::{Discard, Packet};
+use crate::pause::{PAUSE_FRAME, Pausing};
+use crate::pfc::Pfc;
 use crate::port::{Port, PortId, flag};
 use crate::ring::Ring;
 use crate::routing::{Route, Routing};
@@ -21,16 +23,22 @@ pub enum PortEvent {
     Transmit(PortId),
     /// Call [`Fabric::arrive`]: a packet reaches the far end.
     Arrive(PortId),
+    /// Call [`Fabric::timer`]: a pause may end or has to be renewed, or a watchdog looks.
+    Timer(PortId),
+    /// There is the room that [`Fabric::await_room`] asked for.
+    Room(PortId),
 }
 
 /// What the fabric needs of whoever drives it.
 pub trait Driver<B> {
-    /// Call back at `at`. A port has at most one live event of each kind; a stale one does no harm.
+    /// Call back at `at`. A port has at most one live event to arrive or transmit; a stale one does no harm.
     fn schedule(&mut self, at: Time, event: PortEvent);
     /// `packet` is gone.
     fn discard(&mut self, now: Time, port: PortId, packet: &Packet<B>, reason: Discard);
     /// `packet` leaves by a captured port at `start`, which may lie ahead.
     fn sent(&mut self, start: Time, port: PortId, packet: &Packet<B>);
+    /// The PFC watchdog has found a storm of PAUSE frames at `port`, or that it is over.
+    fn storm(&mut self, _now: Time, _port: PortId, _class: u8, _begins: bool) {}
 }
 
 /// The network.
@@ -39,6 +47,8 @@ pub struct Fabric<B> {
     /// Queues of scheduled ports, by port and class.
     pub(crate) queues: Vec<Vec<Ring<Waiting<B>>>>,
     pub(crate) pools: Vec<Pool>,
+    /// Switches with PFC.
+    pub(crate) pfcs: Vec<Pfc>,
     pub(crate) routing: Routing,
     pub(crate) framing: Framing,
     hosts: u32,
@@ -56,7 +66,7 @@ impl<B: Copy + Default> Fabric<B> {
         switch: impl Fn(NodeId) -> SwitchConfig,
     ) -> Fabric<B> {
         let (mut ports, first) = ports(graph);
-        let mut pools = Vec::new();
+        let (mut pools, mut pfcs) = (Vec::new(), Vec::new());
         for node in graph.hosts()..graph.nodes() {
             let range = first[node] as usize..first[node + 1] as usize;
             let config = switch(NodeId(node as u32));
@@ -68,6 +78,12 @@ impl<B: Copy + Default> Fabric<B> {
                 &mut pools,
                 first[node],
             );
+            if let Some(config) = config.pfc {
+                let (begin, count) = (first[node], first[node + 1] - first[node]);
+                let pool = pools.len().checked_sub(1).expect("PFC needs a shared buffer") as u32;
+                configure_pfc(&config, &mut ports, begin..begin + count, pfcs.len() as u32);
+                pfcs.push(Pfc::new(config, pool, begin, count));
+            }
         }
         let peers = ports.iter().map(|port| port.cold.peer).collect();
         let reverse = ports.iter().map(|port| port.cold.reverse).collect();
@@ -75,6 +91,7 @@ impl<B: Copy + Default> Fabric<B> {
             queues: (0..ports.len()).map(|_| Vec::new()).collect(),
             ports,
             pools,
+            pfcs,
             routing: Routing::new(graph, first, peers, reverse, seed),
             framing,
             hosts: graph.hosts() as u32,
@@ -106,8 +123,12 @@ impl<B: Copy + Default> Fabric<B> {
             driver.schedule(next.arrive, PortEvent::Arrive(id));
         }
         let flags = port.flags;
-        if flags & (flag::FAULTY | flag::TO_HOST) != 0 {
+        if flags & (flag::FAULTY | flag::TO_HOST | flag::PAUSES) != 0 {
             if flags & flag::FAULTY != 0 && self.hit_by_fault(now, id, packet, driver) {
+                return false;
+            }
+            if packet.class == PAUSE_FRAME {
+                self.receive_pause(now, id, packet, driver);
                 return false;
             }
             if flags & flag::TO_HOST != 0 {
@@ -164,6 +185,9 @@ impl<B: Copy + Default> Fabric<B> {
         reason: Discard,
         driver: &mut D,
     ) {
+        if packet.class == PAUSE_FRAME {
+            return; // Nobody's packet: a pause that gets lost shows in what is received.
+        }
         self.ports[id.index()].discard(reason);
         driver.discard(now, id, packet, reason);
     }
@@ -307,6 +331,30 @@ fn ports<B: Copy + Default>(graph: &Graph) -> (Vec<Port<B>>, Vec<u32>) {
     (ends.into_iter().map(make).collect(), first)
 }
 
+/// Sets up PFC on the ports of one switch, and of the hosts that hang on it: they keep pauses.
+fn configure_pfc<B: Copy + Default>(
+    config: &PfcConfig,
+    ports: &mut [Port<B>],
+    range: std::ops::Range<u32>,
+    index: u32,
+) {
+    for id in range {
+        let port = &mut ports[id as usize];
+        port.flags |= flag::PAUSES;
+        port.cold.pausing = Some(Box::new(Pausing::new(config.classes, config.quanta)));
+        port.cold.classes.as_mut().expect("PFC needs queues a class").pfc = Some(index);
+        if port.is(flag::TO_HOST) {
+            let nic = port.cold.reverse;
+            let nic = &mut ports[nic.index()];
+            let mut classes = Classes::new(vec![Discipline::Tail; 8], 0, [1; 8], None);
+            classes.own_limits = true;
+            nic.flags |= flag::PAUSES | flag::SCHEDULED;
+            nic.cold.pausing = Some(Box::new(Pausing::new(config.classes, u16::MAX)));
+            nic.cold.classes = Some(classes);
+        }
+    }
+}
+
 /// Sets up the ports of one switch.
 fn configure<B: Copy + Default>(
     config: &SwitchConfig,
@@ -323,6 +371,8 @@ fn configure<B: Copy + Default>(
     let pool = match config.buffer {
         Buffer::Static(_) => None,
         Buffer::Shared { size, alpha, reserve, cell } => {
+            let headroom = config.pfc.as_ref().map(|pfc| pfc.headroom_total(ports.len() as u32));
+            let size = Bytes::new(size.get().saturating_sub(headroom.unwrap_or_default().get()));
             pools.push(Pool::new(size, alpha, reserve, cell, (ports.len() * count) as u64));
             Some(pools.len() as u32 - 1)
         }

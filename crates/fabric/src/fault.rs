@@ -20,7 +20,8 @@ impl<B: Copy + Default> Fabric<B> {
         while let Some(entry) = port.wire.pop() {
             lost.push(entry.packet);
         }
-        lost.extend(self.drain_classes(id));
+        self.forget_pauses(now, id, driver);
+        lost.extend(self.drain_classes(now, id, driver));
         self.fluid_drained(id);
         let port = &mut self.ports[id.index()];
         port.waiting = port.wire.tail();

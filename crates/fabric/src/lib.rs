@@ -12,12 +12,15 @@ mod buffer;
 mod codel;
 mod config;
 mod counters;
+mod deadlock;
 mod discipline;
 mod fabric;
 mod fault;
 mod fifo;
 mod fluid;
 mod packet;
+mod pause;
+mod pfc;
 mod port;
 mod red;
 mod ring;
@@ -26,12 +29,19 @@ mod scheduled;
 pub mod topology;
 mod voq;
 mod waits;
+mod watchdog;
 
-pub use config::{Buffer, CodelConfig, Depth, Framing, Queue, RedConfig, Scheduler, SwitchConfig};
-pub use counters::{Counters, Sample};
+pub use config::{
+    Buffer, CodelConfig, Depth, Framing, PfcConfig, Queue, RedConfig, Scheduler, SwitchConfig,
+    WatchdogAction, WatchdogConfig, Xoff,
+};
+pub use counters::{Counters, PauseCounters, Sample};
+pub use deadlock::{Deadlock, QueueId};
 pub use fabric::{Driver, Fabric, PortEvent};
 pub use fluid::{FluidFlow, FluidTotals};
 pub use packet::{Discard, Ecn, Packet};
+pub use pause::pause_time;
+pub use pfc::headroom_needed;
 pub use port::PortId;
 pub use routing::{Route, flow_hash};
 pub use topology::{Graph, Link, LinkProps, NodeId};

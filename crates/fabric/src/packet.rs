@@ -51,6 +51,10 @@ pub enum Discard {
     Lost,
     /// Failed its checksum on arrival, by an injected fault.
     Corrupt,
+    /// Came after XOFF and found its ingress group's headroom full.
+    Headroom,
+    /// The PFC watchdog discards what the queue holds, for a storm of PAUSE frames.
+    Watchdog,
 }
 
 impl Discard {
@@ -65,6 +69,8 @@ impl Discard {
             Discard::NoRoute => "no route",
             Discard::Lost => "lost on the link",
             Discard::Corrupt => "bad checksum",
+            Discard::Headroom => "PFC headroom exhausted",
+            Discard::Watchdog => "PFC watchdog",
         }
     }
 }

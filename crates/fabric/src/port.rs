@@ -7,6 +7,7 @@ use crate::counters::{Counters, Discards, Sample};
 use crate::discipline::Discipline;
 use crate::fluid::Fluid;
 use crate::packet::{Discard, Packet};
+use crate::pause::Pausing;
 use crate::ring::Ring;
 use crate::scheduled::Classes;
 use crate::topology::{LinkProps, NodeId};
@@ -60,6 +61,8 @@ pub(crate) mod flag {
     pub const VOQ: u32 = 1 << 10;
     /// Traffic as a fluid crosses the port.
     pub const FLUID: u32 = 1 << 11;
+    /// PAUSE frames are sent and received here.
+    pub const PAUSES: u32 = 1 << 7;
     /// Any of these: the long way into the queue.
     pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE | FLUID;
 }
@@ -109,6 +112,8 @@ pub(crate) struct Cold {
     /// RED of a first-in first-out port.
     pub discipline: Discipline,
     pub classes: Option<Classes>,
+    /// Of ports with [`flag::PAUSES`].
+    pub pausing: Option<Box<Pausing>>,
     pub faults: Faults,
     pub fluid: Option<Box<Fluid>>,
 }
@@ -153,6 +158,7 @@ impl<B: Copy + Default> Port<B> {
                 busy_before: (Time::ZERO, 0),
                 discipline: Discipline::Tail,
                 classes: None,
+                pausing: None,
                 faults: Faults::default(),
                 fluid: None,
             }),
@@ -259,12 +265,18 @@ impl<B: Copy + Default> Port<B> {
         if !self.is(flag::SCHEDULED) {
             self.start_due(now);
         }
+        let pausing = self.cold.pausing.as_deref();
         Sample {
             queue_bytes: self.waiting_bytes,
             queue_packets: self.waiting_packets(),
             sent_bytes: self.enqueued_bytes - self.waiting_bytes,
             discards: self.cold.discards.total(),
+            in_discards: self.cold.discards.inbound(),
+            out_discards: self.cold.discards.outbound(),
             marks: self.cold.marks,
+            pause_sent: pausing.map_or(0, |pausing| pausing.frames_sent),
+            pause_received: pausing.map_or(0, |pausing| pausing.frames_received),
+            paused: pausing.map_or(Time::ZERO, |pausing| pausing.paused_any(now)),
         }
     }
 }

@@ -48,7 +48,8 @@ impl Routing {
             peer,
             reverse,
             distances: vec![None; graph.nodes()],
-            arena: Vec::new(),
+            // The first position is nobody's route: PAUSE frames carry it.
+            arena: vec![PortId(0)],
             known: IndexMap::new(),
             walked: Vec::new(),
         }

@@ -21,8 +21,10 @@ const QUANTUM: u64 = 1500;
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waiting<B> {
-    since: Time,
-    packet: Packet<B>,
+    pub since: Time,
+    pub packet: Packet<B>,
+    /// The switch's port that it came in by and that PFC counts it for; else [`PortId::NONE`].
+    pub own: PortId,
 }
 
 /// Where a packet waits: type-erased per port by [`Queues`].
@@ -67,6 +69,16 @@ pub(crate) struct Classes {
     credited: bool,
     /// An event to transmit is under way.
     pub pending: bool,
+    /// Index of the switch's [`crate::pfc::Pfc`].
+    pub pfc: Option<u32>,
+    /// Limits are each queue's, not the port's: a paused class takes no room from others.
+    pub own_limits: bool,
+    /// Bit c set: class c may not send.
+    pub paused: u8,
+    /// Bit c set: the watchdog discards what comes to class c.
+    pub dropping: u8,
+    /// Bit c set: the watchdog lets class c send though it is paused.
+    pub ignoring: u8,
 }
 
 impl Classes {
@@ -86,6 +98,11 @@ impl Classes {
             turn: 0,
             credited: false,
             pending: false,
+            pfc: None,
+            own_limits: false,
+            paused: 0,
+            dropping: 0,
+            ignoring: 0,
         }
     }
 
@@ -129,14 +146,16 @@ impl Classes {
         Ok(())
     }
 
-    /// Gives the memory of `bytes` in `slot` back.
+    /// Gives the memory of a packet in `slot` back; that of an ingress group is given back by [`Fabric::release`].
     #[inline(always)]
-    fn give(&mut self, slot: usize, bytes: u16, pools: &mut [Pool]) {
+    fn give<B>(&mut self, slot: usize, waiting: &Waiting<B>, pools: &mut [Pool]) {
         let Some(pool) = self.pool else { return };
         let pool = &mut pools[pool as usize];
-        let cells = pool.cells(bytes);
+        let cells = pool.cells(waiting.packet.bytes);
         let queue = self.queue(slot);
-        pool.give(queue.held, cells);
+        if waiting.own == PortId::NONE {
+            pool.give(queue.held, cells);
+        }
         queue.held -= cells;
     }
 
@@ -184,14 +203,19 @@ impl Classes {
 
     /// The class to serve next; `head` tells the length of the first packet in a slot.
     fn select(&mut self, head: impl Fn(usize) -> u64) -> Option<usize> {
-        if self.queues.iter().all(|queue| queue.packets == 0) {
+        if (0..self.queues.len()).all(|class| !self.may_send(class)) {
             return None;
         }
         if self.queues.len() == 1 {
             return Some(0);
         }
-        let strict = (0..8).rev().find(|&c| self.strict & (1 << c) != 0 && self.queues[c].packets > 0);
+        let strict = (0..8).rev().find(|&c| self.strict & (1 << c) != 0 && self.may_send(c));
         Some(strict.unwrap_or_else(|| self.round_robin(head)))
+    }
+
+    #[inline]
+    fn may_send(&self, class: usize) -> bool {
+        self.queues[class].packets > 0 && self.paused & (1 << class) == 0
     }
 
     fn round_robin(&mut self, head: impl Fn(usize) -> u64) -> usize {
@@ -201,7 +225,7 @@ impl Classes {
             let queue = &mut self.queues[class];
             if queue.packets == 0 || self.strict & (1 << class) != 0 {
                 queue.deficit = 0;
-            } else {
+            } else if self.paused & (1 << class) == 0 {
                 if !self.credited {
                     queue.deficit += u64::from(self.weights[class].max(1)) * QUANTUM;
                     self.credited = true;
@@ -228,14 +252,25 @@ impl<B: Copy + Default> Fabric<B> {
     ) {
         let port = &mut self.ports[id.index()];
         let fluids = port.is(flag::FLUID);
+        let own =
+            if port.is(flag::PAUSES) { self.counted_for(id, ingress, packet.class) } else { PortId::NONE };
+        let port = &mut self.ports[id.index()];
         let entry = if port.is(flag::VOQ) && ingress != PortId::NONE { self.reverse(ingress) } else { id };
         let (fluid, fluid_packets) = if fluids { self.fluid_before(now, id) } else { (0, 0) };
         let port = &mut self.ports[id.index()];
         let (limit_bytes, limit_packets) = (port.limit_bytes, port.limit_packets);
-        let (all_bytes, all_packets) = (port.waiting_bytes + fluid, port.scheduled_packets + fluid_packets);
-        let busy = port.free_at > now;
+        let (mut all_bytes, mut all_packets) =
+            (port.waiting_bytes + fluid, port.scheduled_packets + fluid_packets);
+        let sending = port.free_at > now;
         let classes = port.cold.classes.as_mut().expect("a scheduled port has classes");
         let index = classes.index(packet.class);
+        let busy = sending || classes.paused & (1 << index) != 0;
+        if classes.dropping & (1 << index) != 0 {
+            return self.discard_in_storm(now, id, &packet, driver);
+        }
+        if classes.own_limits {
+            (all_bytes, all_packets) = (classes.queues[index].bytes, classes.queues[index].packets);
+        }
         let bytes = u64::from(packet.bytes);
         if (busy || fluid > 0) && (all_bytes + bytes > limit_bytes || all_packets >= limit_packets) {
             return self.discard(now, id, &packet, Discard::Tail, driver);
@@ -250,7 +285,21 @@ impl<B: Copy + Default> Fabric<B> {
         if verdict == Verdict::Drop {
             return self.discard(now, id, &packet, Discard::Early, driver);
         }
-        if let Err(reason) = classes.take(slot, packet.bytes, &mut self.pools) {
+        let mut xoff = false;
+        if own != PortId::NONE {
+            let pfc = &mut self.pfcs[classes.pfc.expect("PFC counts it") as usize];
+            let pool = &mut self.pools[pfc.pool as usize];
+            let cells = pool.cells(packet.bytes);
+            let room;
+            (room, xoff) = pfc.take(own, packet.class, cells, pool);
+            if !room {
+                self.discard(now, own, &packet, Discard::Headroom, driver);
+                return if xoff {
+                    self.signal(now, own, packet.class, driver)
+                };
+            }
+            classes.queue(slot).held += cells;
+        } else if let Err(reason) = classes.take(slot, packet.bytes, &mut self.pools) {
             let blamed = reason == Discard::Pool && ingress != PortId::NONE;
             let port = if blamed { self.reverse(ingress) } else { id };
             return self.discard(now, port, &packet, reason, driver);
@@ -263,7 +312,7 @@ impl<B: Copy + Default> Fabric<B> {
         if rings.len() <= slot {
             rings.resize_with(slot + 1, Ring::default);
         }
-        rings[slot].push(Waiting { since: now, packet });
+        rings[slot].push(Waiting { since: now, packet, own });
         classes.queues[index].add(bytes);
         if let Some(voqs) = &mut classes.voqs {
             voqs.queues[slot].add(bytes);
@@ -280,13 +329,16 @@ impl<B: Copy + Default> Fabric<B> {
             self.fluid_entered(id);
         }
         let port = &mut self.ports[id.index()];
-        if pending {
+        if pending || busy {
             port.note_length();
-        } else if busy {
-            port.note_length();
+        }
+        if !pending && sending {
             self.ask_to_transmit(id, driver);
-        } else {
+        } else if !pending {
             self.transmit_next(now, id, driver);
+        }
+        if xoff {
+            self.signal(now, own, packet.class, driver);
         }
     }
 
@@ -299,6 +351,9 @@ impl<B: Copy + Default> Fabric<B> {
             return; // The link's rate or state has changed since; a newer event is under way.
         }
         classes.pending = false;
+        if port.is(flag::PAUSES) && self.owes_pause(id) {
+            return self.send_pause(now, id, driver);
+        }
         self.transmit_next(now, id, driver);
     }
 
@@ -308,7 +363,7 @@ impl<B: Copy + Default> Fabric<B> {
         driver.schedule(port.free_at, PortEvent::Transmit(id));
     }
 
-    fn transmit_next<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
+    pub(crate) fn transmit_next<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
         let queues = &self.queues[id.index()];
         let port = &mut self.ports[id.index()];
         let classes = port.cold.classes.as_mut().expect("a scheduled port");
@@ -322,7 +377,7 @@ impl<B: Copy + Default> Fabric<B> {
         while verdict == Verdict::Drop {
             (waiting, verdict) = self.drop_from_front(now, &mut start, id, index, slot, waiting, driver);
         }
-        let Waiting { since, mut packet } = waiting;
+        let Waiting { since, mut packet, own } = waiting;
         let queues = &self.queues[id.index()];
         let port = &mut self.ports[id.index()];
         if verdict == Verdict::Mark {
@@ -348,6 +403,34 @@ impl<B: Copy + Default> Fabric<B> {
         if more {
             self.ask_to_transmit(id, driver);
         }
+        if self.ports[id.index()].is(flag::PAUSES) {
+            self.note_sent(now, id, index, driver);
+            self.release(now, own, &packet, driver);
+        }
+    }
+
+    /// The switch's port that PFC counts a packet of `class` for that came by `ingress` and leaves by `id`.
+    fn counted_for(&self, id: PortId, ingress: PortId, class: u8) -> PortId {
+        let pfc = self.ports[id.index()].cold.classes.as_ref().and_then(|classes| classes.pfc);
+        match pfc {
+            Some(pfc) if ingress != PortId::NONE && self.pfcs[pfc as usize].covers(class) => {
+                self.reverse(ingress)
+            }
+            _ => PortId::NONE,
+        }
+    }
+
+    /// Gives back the memory of a packet that PFC counts for the port `own`, if it does.
+    fn release<D: Driver<B>>(&mut self, now: Time, own: PortId, packet: &Packet<B>, driver: &mut D) {
+        if own == PortId::NONE {
+            return;
+        }
+        let classes = self.ports[own.index()].cold.classes.as_ref().expect("a port of a switch with PFC");
+        let pfc = &mut self.pfcs[classes.pfc.expect("PFC counted it") as usize];
+        let pool = &mut self.pools[pfc.pool as usize];
+        if pfc.give(own, packet.class, pool.cells(packet.bytes), pool) {
+            self.signal(now, own, packet.class, driver);
+        }
     }
 
     /// Takes the first packet out of `slot`, and gives its memory back; what the discipline says to it.
@@ -359,7 +442,7 @@ impl<B: Copy + Default> Fabric<B> {
         let waiting = ring.pop().expect("a selected queue has a packet");
         let packet = &waiting.packet;
         let bytes = u64::from(packet.bytes);
-        classes.give(slot, packet.bytes, &mut self.pools);
+        classes.give(slot, &waiting, &mut self.pools);
         classes.queues[index].remove(bytes);
         if let Some(voqs) = &mut classes.voqs {
             voqs.queues[slot].remove(bytes);
@@ -396,24 +479,28 @@ impl<B: Copy + Default> Fabric<B> {
             *start += self.fluid_leaves(now, id);
         }
         self.discard(now, id, &first.packet, Discard::Early, driver);
+        // A PAUSE frame that memory given back asks for waits until the packet has left.
+        self.classes(id).pending = true;
+        self.release(now, first.own, &first.packet, driver);
         let (waiting, verdict) = self.take_first(*start, id, index, slot);
         // The class pays for what it sends, not for what it drops.
-        let classes = self.ports[id.index()].cold.classes.as_mut().expect("a scheduled port");
+        let classes = self.classes(id);
+        classes.pending = false;
         let class = &mut classes.queues[index];
         class.deficit = (class.deficit + paid).saturating_sub(u64::from(waiting.packet.bytes));
         (waiting, verdict)
     }
 
     /// Empties the queues of a port whose link went down.
-    pub(crate) fn drain_classes(&mut self, id: PortId) -> Vec<Packet<B>> {
-        let Some(classes) = self.ports[id.index()].cold.classes.as_mut() else { return Vec::new() };
-        let mut lost = Vec::new();
-        for (slot, ring) in self.queues[id.index()].iter_mut().enumerate() {
-            while let Some(waiting) = ring.pop() {
-                classes.give(slot, waiting.packet.bytes, &mut self.pools);
-                lost.push(waiting.packet);
-            }
-        }
+    pub(crate) fn drain_classes<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        id: PortId,
+        driver: &mut D,
+    ) -> Vec<Packet<B>> {
+        let slots = self.queues[id.index()].len();
+        let lost = (0..slots).flat_map(|slot| self.drain_slot(now, id, slot, driver)).collect();
+        let Some(classes) = self.ports[id.index()].cold.classes.as_mut() else { return lost };
         for queue in &mut classes.queues {
             (queue.bytes, queue.packets, queue.deficit) = (0, 0, 0);
         }
@@ -421,6 +508,48 @@ impl<B: Copy + Default> Fabric<B> {
             voqs.clear();
         }
         classes.pending = false;
+        lost
+    }
+
+    /// Takes all packets out of `slot`; what counts them is left to the caller.
+    fn drain_slot<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        id: PortId,
+        slot: usize,
+        driver: &mut D,
+    ) -> Vec<Packet<B>> {
+        let mut lost = Vec::new();
+        while let Some(waiting) = self.queues[id.index()].get_mut(slot).and_then(Ring::pop) {
+            let classes = self.ports[id.index()].cold.classes.as_mut().expect("a scheduled port");
+            classes.give(slot, &waiting, &mut self.pools);
+            self.release(now, waiting.own, &waiting.packet, driver);
+            lost.push(waiting.packet);
+        }
+        lost
+    }
+
+    fn classes(&mut self, id: PortId) -> &mut Classes {
+        self.ports[id.index()].cold.classes.as_mut().expect("a scheduled port")
+    }
+
+    /// Empties the queue of a class of a port without virtual output queues.
+    pub(crate) fn drain_class<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        id: PortId,
+        index: usize,
+        driver: &mut D,
+    ) -> Vec<Packet<B>> {
+        let lost = self.drain_slot(now, id, index, driver);
+        let port = &mut self.ports[id.index()];
+        let queue = &mut port.cold.classes.as_mut().expect("a scheduled port").queues[index];
+        port.waiting_bytes -= queue.bytes;
+        port.scheduled_packets -= queue.packets;
+        (queue.bytes, queue.packets, queue.deficit) = (0, 0, 0);
+        for packet in &lost {
+            port.uncount_entry(u64::from(packet.bytes));
+        }
         lost
     }
 }

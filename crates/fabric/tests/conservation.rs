@@ -4,8 +4,8 @@ mod support;
 
 use fabric::topology::{dumbbell, fat_tree, leaf_spine, single_switch};
 use fabric::{
-    Buffer, CodelConfig, Depth, Discard, Ecn, Fabric, Framing, Graph, LinkProps, PortId, Queue, RedConfig,
-    Scheduler, SwitchConfig,
+    Buffer, CodelConfig, Depth, Discard, Ecn, Fabric, Framing, Graph, LinkProps, PfcConfig, PortId, Queue,
+    RedConfig, Scheduler, SwitchConfig, WatchdogAction, WatchdogConfig, Xoff,
 };
 use proptest::prelude::*;
 use support::{Lab, Load};
@@ -75,11 +75,36 @@ fn switch() -> impl Strategy<Value = SwitchConfig> {
         Just(Scheduler::Fifo),
         Just(Scheduler::Ets { strict: 0b1000_0000, weights: [1, 2, 3, 4, 5, 6, 7, 8] }),
     ];
-    (buffer, queue, scheduler).prop_map(|(buffer, queue, scheduler)| SwitchConfig {
-        buffer,
-        queues: [queue; 8],
-        scheduler,
+    (buffer, queue, scheduler, pfc()).prop_map(|(buffer, queue, scheduler, pfc)| {
+        let possible = matches!(buffer, Buffer::Shared { .. }) && scheduler != Scheduler::Fifo;
+        SwitchConfig { buffer, queues: [queue; 8], scheduler, pfc: pfc.filter(|_| possible) }
     })
+}
+
+/// PFC with thresholds that make sense or not, and a watchdog that ends deadlocks.
+fn pfc() -> impl Strategy<Value = Option<PfcConfig>> {
+    let xoff = prop_oneof![
+        (0u64..20_000).prop_map(|n| Xoff::Static(Bytes::new(n))),
+        (0.05f64..4.0).prop_map(Xoff::Dynamic),
+    ];
+    let action = prop_oneof![Just(WatchdogAction::Drop), Just(WatchdogAction::Forward)];
+    let sizes = (0u64..10_000, 0u64..10_000, proptest::option::of(0u64..20_000));
+    let config = (any::<u8>(), xoff, sizes, 1u16.., action).prop_map(
+        |(classes, xoff, (xon, headroom, pool), quanta, action)| {
+            let (poll, detection) = (Time::from_us(500), Time::from_ms(1));
+            let watchdog = WatchdogConfig { poll, detection, restoration: detection, action };
+            PfcConfig {
+                classes,
+                xoff,
+                xon: Bytes::new(xon),
+                headroom: Bytes::new(headroom),
+                headroom_pool: pool.map(Bytes::new),
+                quanta,
+                watchdog: Some(watchdog),
+            }
+        },
+    );
+    proptest::option::of(config)
 }
 
 /// A fault of one port, after so many packets: which port, what.

@@ -171,6 +171,7 @@ proptest! {
             buffer: Buffer::Static(depth(limit)),
             queues: [Queue::Step(depth(k)); 8],
             scheduler: Scheduler::Fifo,
+            pfc: None,
         };
         let long = SwitchConfig { scheduler: Scheduler::Ets { strict: 0, weights: [1; 8] }, ..short.clone() };
         let (mut a, mut b) = (lab(&graph, &short), lab(&graph, &long));

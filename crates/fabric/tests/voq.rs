@@ -118,7 +118,7 @@ fn disciplines_look_at_the_single_queue() {
     // Four queues of up to 3 packets: over the threshold of 4 as a port, under it as queues.
     let mark = |buffer: Buffer| {
         let queues = [Queue::Step(Depth::Packets(4)); 8];
-        let mut lab = lab(5, &SwitchConfig { buffer, queues, scheduler: Scheduler::Fifo });
+        let mut lab = lab(5, &SwitchConfig { buffer, queues, scheduler: Scheduler::Fifo, pfc: None });
         let loads: Vec<Load> =
             burst(0..4, 4, 3, 1500).into_iter().map(|load| Load { ecn: Ecn::Ect0, ..load }).collect();
         lab.play(&loads);
@@ -136,7 +136,8 @@ fn codel_cuts_a_standing_queue_and_counts_it_as_early_drops() {
         (0..16_000).flat_map(|i| [0, 1].map(|from| load(i * 1231, from, 2, 1500))).collect();
     for buffer in [Buffer::Static(Depth::Bytes(u64::MAX)), voq(100_000_000, 8.0, 0, 100_000_000).buffer] {
         let graph = single_switch(3, LINK).unwrap();
-        let config = SwitchConfig { buffer, queues: [Queue::Codel(codel); 8], scheduler: Scheduler::Fifo };
+        let config =
+            SwitchConfig { buffer, queues: [Queue::Codel(codel); 8], scheduler: Scheduler::Fifo, pfc: None };
         let mut lab = lab(3, &config);
         lab.play(&loads);
         let out = port(&graph, &lab.fabric, "switch0", "host2");
@@ -161,7 +162,7 @@ proptest! {
         }).collect();
         let queues = [Queue::Step(Depth::Packets(k)); 8];
         let run = |buffer| {
-            let mut lab = lab(2, &SwitchConfig { buffer, queues, scheduler: Scheduler::Fifo });
+            let mut lab = lab(2, &SwitchConfig { buffer, queues, scheduler: Scheduler::Fifo, pfc: None });
             lab.play(&loads);
             lab.delivered
         };

@@ -7,7 +7,8 @@
 use crate::capture::Capture;
 use crate::error::{Error, Kept};
 use crate::rows::{
-    DatagramTotals, Events, Flows, FlowsSeries, Hosts, HostsSeries, Jobs, Ports, PortsSeries, Tasks, Waits,
+    DatagramTotals, Events, Flows, FlowsSeries, Hosts, HostsSeries, Jobs, Pauses, Ports, PortsSeries, Tasks,
+    Waits,
 };
 use crate::table::{Columns, PART_ROWS, Table};
 use serde::Serialize;
@@ -235,6 +236,8 @@ tables! {
     tasks: Tasks,
     /// Waiting times.
     waits: Waits,
+    /// Pauses.
+    pauses: Pauses,
     /// Flows.
     flows: Flows,
     /// Samples of hosts.

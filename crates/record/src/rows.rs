@@ -236,9 +236,10 @@ table! {
         utilisation: F64,
         /// Packets that were let into the queue.
         enqueued_packets: U64,
-        /// Packets that arrived from the peer and were discarded before a queue: no route, bad checksum, `drops_pool`.
+        /// Packets that arrived from the peer and were discarded before a queue: no route, bad checksum, `drops_pool`,
+        /// `drops_headroom`.
         in_discards: U64,
-        /// Packets discarded on the way out: all `drops_` but `drops_pool`.
+        /// Packets discarded on the way out: all other `drops_`.
         out_discards: U64,
         /// No room in the port's or the queue's share.
         drops_tail: U64,
@@ -250,12 +251,22 @@ table! {
         drops_mtu: U64,
         /// The link was down.
         drops_down: U64,
+        /// Lossless packets that came in here after XOFF and found the PFC headroom full.
+        drops_headroom: U64,
+        /// Discarded by the PFC watchdog.
+        drops_watchdog: U64,
         /// Lost on the link by a fault.
         lost: U64,
         /// Corrupted on the link by a fault.
         corrupted: U64,
         /// Packets marked with congestion experienced.
         marks: U64,
+        /// PAUSE frames (PFC) sent to the peer.
+        pause_sent: U64,
+        /// PAUSE frames received from the peer.
+        pause_received: U64,
+        /// Time during which the peer had paused at least one class.
+        paused_ps: U64,
         /// Longest queue in IP bytes.
         queue_max_bytes: U64,
         /// Longest queue in packets.
@@ -274,6 +285,36 @@ table! {
         wait_p999_ps: Nullable<U64>,
         /// Longest time waited.
         wait_max_ps: Nullable<U64>,
+    }
+}
+
+table! {
+    /// Priority-based flow control of a port in one lossless class.
+    "pauses": Pause, Pauses {
+        /// `node:peer`.
+        port: Text,
+        /// 802.1p class.
+        class: U8,
+        /// PAUSE frames sent that ask for a pause or renew one.
+        xoff_sent: U64,
+        /// PAUSE frames sent that end a pause.
+        xon_sent: U64,
+        /// PAUSE frames received that ask for a pause or renew one.
+        xoff_received: U64,
+        /// PAUSE frames received that end a pause.
+        xon_received: U64,
+        /// Time during which the peer had paused the class.
+        paused_ps: U64,
+        /// Most memory held by packets that came in by the port (switches).
+        held_max_bytes: U64,
+        /// Most headroom that they took.
+        headroom_max_bytes: U64,
+        /// Storms that the watchdog found.
+        storms: U64,
+        /// Storms that it found to be over.
+        restored: U64,
+        /// Packets that it discarded.
+        storm_drops: U64,
     }
 }
 
@@ -332,8 +373,18 @@ table! {
         sent_bytes: U64,
         /// Packets discarded.
         drops: U64,
+        /// Of these, on the way in.
+        in_discards: U64,
+        /// Of these, on the way out.
+        out_discards: U64,
         /// Packets marked.
         marks: U64,
+        /// PAUSE frames (PFC) sent.
+        pause_sent: U64,
+        /// PAUSE frames received.
+        pause_received: U64,
+        /// Time during which PFC paused at least one class.
+        paused_ps: U64,
     }
 }
 
@@ -374,7 +425,8 @@ table! {
 }
 
 table! {
-    /// Something that happened to the cluster: a fault that was applied. Drops of packets are counted, not told.
+    /// Something that happened to the cluster: a fault that was applied, a storm or deadlock of PFC that was found. Drops of
+    /// packets are counted, not told.
     "events": Event, Events {
         /// When.
         time_ps: U64,

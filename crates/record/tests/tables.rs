@@ -75,6 +75,7 @@ fn a_table_without_rows_still_has_its_schema() {
         "datagrams",
         "ports",
         "waits",
+        "pauses",
         "hosts",
         "ports_series",
         "flows_series",
@@ -150,6 +151,7 @@ proptest! {
             let (number, class, srtt_ps) = (*number, *class, *srtt_ps);
             tables.ports_series.push(PortSample {
                 time_ps: number, port, class, queue_bytes: number, queue_packets: 1, sent_bytes: 0, drops: 0, marks: 0,
+                in_discards: 0, out_discards: 0, pause_sent: 0, pause_received: 0, paused_ps: 0,
             }).unwrap();
             tables.flows_series.push(FlowSample {
                 time_ps: number, flow: 0, cwnd_bytes: 1, in_flight_bytes: number, srtt_ps, acked_bytes: 0,

@@ -12,6 +12,7 @@ use units::Time;
 
 mod fluids;
 mod jobs;
+mod pfc;
 mod shuffle;
 mod switches;
 
@@ -273,6 +274,8 @@ fn change(change: &spec::Change, names: &Names<'_>, path: &str) -> Result<Change
         spec::Change::Slow { speed, .. } => {
             Err(Problem::new(format!("{path}.speed"), format!("{speed}: a number above 0 is needed")))
         }
+        spec::Change::PauseStorm { host: name, class } => storm(host(name)?, *class, true, path),
+        spec::Change::PauseStormEnd { host: name, class } => storm(host(name)?, *class, false, path),
         spec::Change::LinkDown { a, b } => link(a, b, LinkChange::Down),
         spec::Change::LinkUp { a, b } => link(a, b, LinkChange::Up),
         spec::Change::Loss { a, b, probability } => link(a, b, LinkChange::Loss(chance(*probability)?)),
@@ -282,6 +285,13 @@ fn change(change: &spec::Change, names: &Names<'_>, path: &str) -> Result<Change
             Err(Problem::new(format!("{path}.rate"), format!("{rate}: at least 1 kbps")))
         }
     }
+}
+
+fn storm(host: u32, class: u8, on: bool, path: &str) -> Result<Change, Problem> {
+    if class > 7 {
+        return Err(Problem::new(format!("{path}.class"), format!("{class}: 0 to 7 are allowed")));
+    }
+    Ok(Change::PauseStorm(host, class, on))
 }
 
 fn measure(scenario: &Scenario, sim: &mut Sim) -> Result<(), Problem> {

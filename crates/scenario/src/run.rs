@@ -1,12 +1,15 @@
 //! Running a scenario: into a folder, for its figures alone, or against another run.
 
 use crate::build::build;
+use crate::names;
 use crate::problem::Problem;
 use crate::spec::Scenario;
 use crate::tables::Writer;
+use fabric::{PortId, QueueId};
 use record::RunFolder;
 use serde::Serialize;
 use sim::{Divergence, Pause, Sim};
+use std::collections::BTreeMap;
 use std::path::Path;
 use units::Time;
 
@@ -55,6 +58,8 @@ pub enum End {
     Until,
     /// Nothing would have happened any more, though jobs had not ended.
     Stuck,
+    /// Queues that PFC has paused wait for each other for ever.
+    Deadlock,
     /// It was stopped from outside.
     Interrupted,
 }
@@ -74,6 +79,28 @@ pub struct Outcome {
     pub fingerprint: String,
     /// Version that ran it.
     pub version: &'static str,
+    /// Queues that wait for each other by PFC at the end, if any do.
+    pub deadlock: Option<Stuck>,
+}
+
+/// A deadlock of PFC.
+#[derive(Clone, Debug, Serialize)]
+pub struct Stuck {
+    /// Paused queues, each of which waits for the next, the last for the first.
+    pub cycle: Vec<StuckQueue>,
+    /// Other paused queues that wait for these.
+    pub behind: Vec<StuckQueue>,
+}
+
+/// A queue that can't send any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StuckQueue {
+    /// The port that would send.
+    pub port: String,
+    /// 802.1p class.
+    pub class: u8,
+    /// Bytes that wait.
+    pub bytes: u64,
 }
 
 /// Runs a scenario into the folder `out`. `progress` is called now and then; when it returns false the run
@@ -103,7 +130,7 @@ pub fn run(
         Some(error) => Err(error.into()),
         None => {
             finished?;
-            Ok(outcome(&sim, end))
+            Ok(outcome(&mut sim, end))
         }
     }
 }
@@ -119,7 +146,7 @@ pub fn measure(scenario: &Scenario) -> Result<Outcome, Problem> {
         drop(sim.take_records());
         true
     });
-    Ok(outcome(&sim, end))
+    Ok(outcome(&mut sim, end))
 }
 
 /// Runs two scenarios side by side; the first event that differs, if one does.
@@ -151,6 +178,7 @@ fn drive(
             Pause::Finished => return End::Finished,
             Pause::Until => return End::Until,
             Pause::Idle => return End::Stuck,
+            Pause::Deadlock => return End::Deadlock,
         }
         let now = sim.progress();
         let fraction = until.map(|until| now.now.as_ps() as f64 / until.as_ps().max(1) as f64);
@@ -170,7 +198,21 @@ fn drive(
     }
 }
 
-fn outcome(sim: &Sim, end: End) -> Outcome {
+fn deadlock(sim: &mut Sim) -> Option<Stuck> {
+    let found = sim.deadlock()?;
+    let graph = sim.graph().clone();
+    let ports: BTreeMap<PortId, String> = names::ports(&graph, sim.network()).into_iter().collect();
+    let fabric = sim.network();
+    let queue = |&(port, class): &QueueId| StuckQueue {
+        port: ports[&port].clone(),
+        class,
+        bytes: fabric.class_backlog(port, class).unwrap_or_default(),
+    };
+    let behind = found.stuck.iter().filter(|queue| !found.cycle.contains(queue));
+    Some(Stuck { cycle: found.cycle.iter().map(queue).collect(), behind: behind.map(queue).collect() })
+}
+
+fn outcome(sim: &mut Sim, end: End) -> Outcome {
     let progress = sim.progress();
     Outcome {
         end,
@@ -179,5 +221,6 @@ fn outcome(sim: &Sim, end: End) -> Outcome {
         packet_hops: progress.packet_hops,
         fingerprint: format!("{:016x}", progress.fingerprint),
         version: env!("CARGO_PKG_VERSION"),
+        deadlock: deadlock(sim),
     }
 }

@@ -1,7 +1,7 @@
 //! From what the simulator measured to the tables and captures of a run folder.
 
 use crate::names;
-use fabric::{Discard, NodeId, PortId};
+use fabric::{Discard, NodeId, PauseCounters, PortId};
 use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
 use record::rows::{self, PortKind};
 use record::{Error, RunFolder, Tables};
@@ -58,7 +58,12 @@ impl Writer {
                 queue_packets: u64::from(sample.queue_packets),
                 sent_bytes: sample.sent_bytes,
                 drops: sample.discards,
+                in_discards: sample.in_discards,
+                out_discards: sample.out_discards,
                 marks: sample.marks,
+                pause_sent: sample.pause_sent,
+                pause_received: sample.pause_received,
+                paused_ps: sample.paused.as_ps(),
             })?;
         }
         for (time, sample) in &records.flow_samples {
@@ -209,6 +214,9 @@ impl Writer {
             let network = sim.network();
             let (node, peer) = network.ends(port);
             let (rate, counters) = (network.rate(port), network.counters(now, port));
+            let state = network.sample(now, port);
+            let pauses: Vec<(u8, PauseCounters)> =
+                (0..8).filter_map(|class| Some((class, network.pause_counters(now, port, class)?))).collect();
             let kind = |node: NodeId| if graph.is_host(node) { PortKind::Host } else { PortKind::Switch };
             let of = |reason| counters.discards.of(reason);
             let waits = network.waits(port);
@@ -232,9 +240,14 @@ impl Writer {
                 drops_pool: of(Discard::Pool),
                 drops_mtu: of(Discard::Mtu),
                 drops_down: of(Discard::Down),
+                drops_headroom: of(Discard::Headroom),
+                drops_watchdog: of(Discard::Watchdog),
                 lost: of(Discard::Lost),
                 corrupted: of(Discard::Corrupt),
                 marks: counters.marks,
+                pause_sent: state.pause_sent,
+                pause_received: state.pause_received,
+                paused_ps: state.paused.as_ps(),
                 queue_max_bytes: counters.queue_max_bytes,
                 queue_max_packets: u64::from(counters.queue_max_packets),
                 voq_max_bytes: counters.voq_max_bytes,
@@ -245,12 +258,32 @@ impl Writer {
                 wait_p999_ps: wait(999, 1000),
                 wait_max_ps: wait(1, 1),
             })?;
+            for (class, counters) in pauses {
+                self.tables.pauses.push(pause_row(name, class, &counters))?;
+            }
             for (from, to, packets) in waits.buckets() {
                 let (from_ps, to_ps) = (from.as_ps(), to.as_ps());
                 self.tables.waits.push(rows::Wait { port: name, class: 0, from_ps, to_ps, packets })?;
             }
         }
         Ok(())
+    }
+}
+
+fn pause_row<'a>(port: &'a str, class: u8, counters: &PauseCounters) -> rows::Pause<'a> {
+    rows::Pause {
+        port,
+        class,
+        xoff_sent: counters.xoff_sent,
+        xon_sent: counters.xon_sent,
+        xoff_received: counters.xoff_received,
+        xon_received: counters.xon_received,
+        paused_ps: counters.paused.as_ps(),
+        held_max_bytes: counters.held_max,
+        headroom_max_bytes: counters.headroom_max,
+        storms: counters.storms,
+        restored: counters.restored,
+        storm_drops: counters.storm_drops,
     }
 }
 

@@ -55,6 +55,7 @@ fn scenario(topology: Topology, congestion: Congestion, work: Work) -> Scenario 
                 queue,
                 class_queues: Vec::new(),
                 scheduler: Scheduler::Fifo {},
+                pfc: None,
             },
         }],
         hosts: vec![HostRule {

@@ -17,6 +17,8 @@ pub enum Change {
     Restart(u32),
     /// Cores and disk run at so many millionths of their speed.
     Slow(u32, u64),
+    /// The host asks its switches to pause a class without end, or stops doing so.
+    PauseStorm(u32, u8, bool),
     /// All links between two nodes, both ways.
     Link(NodeId, NodeId, LinkChange),
 }
@@ -42,6 +44,8 @@ impl Change {
             Change::Crash(_) => "crash",
             Change::Restart(_) => "restart",
             Change::Slow(..) => "slow",
+            Change::PauseStorm(_, _, true) => "pause-storm",
+            Change::PauseStorm(_, _, false) => "pause-storm-end",
             Change::Link(_, _, LinkChange::Down) => "link-down",
             Change::Link(_, _, LinkChange::Up) => "link-up",
             Change::Link(_, _, LinkChange::Loss(_)) => "loss",
@@ -55,6 +59,7 @@ impl Sim {
     pub(crate) fn apply(&mut self, change: Change) {
         let place = match change {
             Change::Crash(host) | Change::Restart(host) | Change::Slow(host, _) => self.name(NodeId(host)),
+            Change::PauseStorm(host, class, _) => format!("{} class {class}", self.name(NodeId(host))),
             Change::Link(a, b, _) => format!("{}–{}", self.name(a), self.name(b)),
         };
         self.records.events.push((self.net.now, change.name(), place));
@@ -62,6 +67,11 @@ impl Sim {
             Change::Crash(host) => self.crash(host),
             Change::Restart(host) => self.restart(host),
             Change::Slow(host, speed) => self.net.hosts[host as usize].speed = speed.max(1),
+            Change::PauseStorm(host, class, on) => {
+                for port in self.net.fabric.ports_of(NodeId(host)) {
+                    self.net.fabric.pause_storm(self.net.now, port, class, on, &mut self.net.outside);
+                }
+            }
             Change::Link(a, b, change) => self.change_link(a, b, change),
         }
     }

@@ -95,8 +95,8 @@ impl Sim {
         self.next_flow += 1;
         let flow = Flow {
             ends: [
-                Endpoint::new(client, host, from_host.nic_limit, process, Stage::Open),
-                Endpoint::new(server, to.host.0, to_host.nic_limit, u32::MAX, Stage::Listening),
+                Endpoint::new(client, host, from_host.nic_threshold(), process, Stage::Open),
+                Endpoint::new(server, to.host.0, to_host.nic_threshold(), u32::MAX, Stage::Listening),
             ],
             in_flight: 0,
             hash,

@@ -41,8 +41,10 @@ pub(crate) struct Host {
     pub up: bool,
     /// Grows at each crash: work begun before belongs to nobody.
     pub life: u32,
-    /// A flow may send while less than this waits at the NIC.
+    /// A flow may send while no more than this waits at the NIC.
     pub nic_limit: Time,
+    /// Its NIC queues classes apart, for PFC.
+    pub has_classes: bool,
     /// Endpoints that have something to send and wait for the NIC, round robin.
     pub ready: VecDeque<u32>,
     pub nic_pending: bool,
@@ -80,6 +82,7 @@ impl Host {
             up: true,
             life: 0,
             nic_limit,
+            has_classes: false,
             ready: VecDeque::new(),
             nic_pending: false,
             bound: Vec::new(),
@@ -94,6 +97,11 @@ impl Host {
             past: Totals::default(),
             config,
         }
+    }
+
+    /// From this wait at the NIC on, a flow has to look closer.
+    pub(crate) fn nic_threshold(&self) -> Time {
+        if self.has_classes { Time::ZERO } else { self.nic_limit.saturating_add(Time::from_ps(1)) }
     }
 
     pub(crate) fn dynamic_port(&mut self) -> u16 {

@@ -18,6 +18,10 @@ pub(crate) enum Kind {
     Timer,
     /// A core or a disk has done its work.
     Work,
+    /// A pause of a port ends or is renewed, or its switch's watchdog looks.
+    Pause,
+    /// A host's port has room in a class.
+    Room,
 }
 
 const INDEX_BITS: u32 = 28;
@@ -44,7 +48,9 @@ pub(crate) fn split(key: u32) -> (Kind, u32) {
         3 => Kind::Nic,
         4 => Kind::Endpoint,
         5 => Kind::Timer,
-        _ => Kind::Work,
+        6 => Kind::Work,
+        7 => Kind::Pause,
+        _ => Kind::Room,
     };
     (kind, key & ((1 << INDEX_BITS) - 1))
 }

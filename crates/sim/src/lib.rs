@@ -26,6 +26,7 @@ mod run;
 mod sample;
 mod setup;
 mod slab;
+mod stall;
 mod task;
 mod timer;
 mod wheel;

@@ -36,7 +36,7 @@ impl Net {
             return self.pump_unusual(id, flow);
         }
         while flow.ends[side].tcp.has_data() {
-            if self.is_full(&flow.ends[side]) {
+            if self.may_be_full(&flow.ends[side]) {
                 return self.pump_full(id, flow);
             }
             let Some(transmit) = flow.ends[side].tcp.poll_full_segment(self.now) else {
@@ -57,7 +57,7 @@ impl Net {
     fn pump_unusual(&mut self, id: u32, flow: &mut Flow) {
         let side = (id & 1) as usize;
         while flow.ends[side].tcp.wants_to_send() {
-            if self.is_full(&flow.ends[side]) {
+            if self.may_be_full(&flow.ends[side]) {
                 return self.pump_full(id, flow);
             }
             let Some(transmit) = flow.ends[side].tcp.poll_transmit(self.now) else { break };
@@ -66,14 +66,37 @@ impl Net {
         self.arm(id, &mut flow.ends[side]);
     }
 
+    /// Whether the NIC may be full; where it queues classes apart, that is always so.
     #[inline]
-    pub(crate) fn is_full(&self, end: &Endpoint) -> bool {
-        end.way.is_some_and(|(port, _)| self.fabric.backlog(self.now, port) > end.nic_limit)
+    fn may_be_full(&self, end: &Endpoint) -> bool {
+        end.way.is_some_and(|(port, _)| self.fabric.backlog(self.now, port) >= end.nic_limit)
     }
 
-    /// The NIC is full: acknowledgements don't wait behind data, all else takes its turn.
+    /// Whether enough of `class` waits at the NIC of `end`.
+    pub(crate) fn is_full(&self, end: &Endpoint, class: u8) -> bool {
+        let host = &self.hosts[end.host as usize];
+        end.way.is_some_and(|(port, _)| match self.fabric.class_backlog(port, class) {
+            Some(bytes) => bytes > host.config.nic_queue,
+            None => self.fabric.backlog(self.now, port) > host.nic_limit,
+        })
+    }
+
+    /// The NIC is full, as it seems.
     #[cold]
     fn pump_full(&mut self, id: u32, flow: &mut Flow) {
+        let side = (id & 1) as usize;
+        while flow.ends[side].tcp.wants_to_send() {
+            if self.is_full(&flow.ends[side], flow.class) {
+                return self.wait_for_nic(id, flow);
+            }
+            let Some(transmit) = flow.ends[side].tcp.poll_transmit(self.now) else { break };
+            self.launch(id, flow, &transmit);
+        }
+        self.arm(id, &mut flow.ends[side]);
+    }
+
+    /// Acknowledgements don't wait behind data, all else takes its turn.
+    fn wait_for_nic(&mut self, id: u32, flow: &mut Flow) {
         let side = (id & 1) as usize;
         while let Some(transmit) = flow.ends[side].tcp.poll_ack(self.now) {
             self.launch(id, flow, &transmit);
@@ -86,12 +109,20 @@ impl Net {
         end.ready = true;
         let (host, port) = (end.host, end.way.expect("a full NIC is a way").0);
         self.hosts[host as usize].ready.push_back(id);
-        self.await_nic(host, port);
+        self.await_nic(host, port, flow.class);
+    }
+
+    /// Whether `port` queues classes apart.
+    pub(crate) fn has_classes(&self, port: PortId) -> bool {
+        self.fabric.class_backlog(port, 0).is_some()
     }
 
     /// Asks to be called when half of the NIC's queue is gone.
-    pub(crate) fn await_nic(&mut self, host: u32, port: PortId) {
+    pub(crate) fn await_nic(&mut self, host: u32, port: PortId, class: u8) {
         let nic = &mut self.hosts[host as usize];
+        if self.fabric.class_backlog(port, class).is_some() {
+            return self.fabric.await_room(port, class, nic.config.nic_queue / 2 + 1);
+        }
         if nic.nic_pending {
             return;
         }

@@ -25,13 +25,23 @@ pub(crate) struct Outside {
     pub captured: Vec<PortId>,
     /// Packets discarded in all.
     pub discards: u64,
+    /// What PFC watchdogs have found at the event at hand: port, class, whether a storm begins.
+    pub storms: Vec<(PortId, u8, bool)>,
     /// The event at hand has left something to do: for processes, endpoints, or with discarded packets.
     pub news: bool,
 }
 
 impl Outside {
     pub(crate) fn new(wheel: Wheel) -> Outside {
-        Outside { wheel, gone: Vec::new(), seen: Vec::new(), captured: Vec::new(), discards: 0, news: true }
+        Outside {
+            wheel,
+            gone: Vec::new(),
+            seen: Vec::new(),
+            captured: Vec::new(),
+            discards: 0,
+            storms: Vec::new(),
+            news: true,
+        }
     }
 
     #[inline(always)]
@@ -46,6 +56,8 @@ impl Driver<Body> for Outside {
         match event {
             PortEvent::Transmit(port) => self.at(at, Kind::Transmit, port.0),
             PortEvent::Arrive(port) => self.at(at, Kind::Arrive, port.0),
+            PortEvent::Timer(port) => self.at(at, Kind::Pause, port.0),
+            PortEvent::Room(port) => self.at(at, Kind::Room, port.0),
         }
     }
 
@@ -56,6 +68,11 @@ impl Driver<Body> for Outside {
         }
         self.gone.push(*packet);
         self.news = true;
+    }
+
+    #[cold]
+    fn storm(&mut self, _: Time, port: PortId, class: u8, begins: bool) {
+        self.storms.push((port, class, begins));
     }
 
     fn sent(&mut self, start: Time, port: PortId, packet: &Packet<Body>) {

@@ -9,14 +9,24 @@ impl Sim {
     pub(crate) fn on_nic(&mut self, host: u32) {
         let net = &mut self.net;
         net.hosts[host as usize].nic_pending = false;
-        while let Some(id) = net.hosts[host as usize].ready.pop_front() {
+        // Endpoints in turn whose class has no room, where classes queue apart.
+        let mut blocked = 0;
+        while blocked < net.hosts[host as usize].ready.len() {
+            let Some(id) = net.hosts[host as usize].ready.pop_front() else { return };
             let Some(flow) = self.flows.get_mut(id >> 1) else { continue };
             let end = &mut flow.ends[(id & 1) as usize];
             let Some((port, _)) = end.way.filter(|_| end.ready && end.stage != Stage::Dead) else { continue };
-            if net.is_full(end) {
+            if net.is_full(end, flow.class) {
+                net.await_nic(host, port, flow.class);
+                if net.has_classes(port) {
+                    net.hosts[host as usize].ready.push_back(id);
+                    blocked += 1;
+                    continue;
+                }
                 net.hosts[host as usize].ready.push_front(id);
-                return net.await_nic(host, port);
+                return;
             }
+            blocked = 0;
             match end.tcp.poll_transmit(net.now) {
                 Some(transmit) => {
                     net.launch(id, flow, &transmit);

@@ -11,6 +11,7 @@ use crate::net::Net;
 use crate::records::{DatagramRecord, JobRecord, Records};
 use crate::sample::Sampler;
 use crate::slab::Slab;
+use crate::stall::Stall;
 use crate::task::Tasks;
 use crate::timer::Timers;
 use crate::work::Work;
@@ -42,6 +43,7 @@ pub struct Sim {
     pub(crate) spare: Vec<u32>,
     pub(crate) controls: Vec<Control>,
     pub(crate) sampler: Sampler,
+    pub(crate) stall: Stall,
     pub(crate) captures: Vec<PortId>,
     pub(crate) fluids: Vec<FluidFlow>,
     /// Fluid that is planned at each port: bits a second on the wire.
@@ -63,6 +65,8 @@ pub(crate) enum Control {
     Sample,
     /// Fluid begins or ends.
     Fluid(u32, bool),
+    /// Looks for deadlocks of PFC.
+    Deadlocks,
 }
 
 /// Why [`Sim::run`] came back.
@@ -76,6 +80,8 @@ pub enum Pause {
     Until,
     /// Nothing will ever happen again, though jobs have not ended.
     Idle,
+    /// Queues that PFC has paused wait for each other, and nothing else goes on ([`Sim::deadlock`]).
+    Deadlock,
 }
 
 /// How far a simulation is.
@@ -117,7 +123,7 @@ impl Sim {
             // Kept, so that asking again gives the same answer.
             self.net.outside.wheel.push(entry.time, entry.key());
             self.net.now = self.until;
-            return Some(Pause::Until);
+            return Some(if self.stall.is_end { Pause::Deadlock } else { Pause::Until });
         }
         self.net.now = entry.time;
         self.events += 1;
@@ -172,6 +178,8 @@ impl Sim {
             Kind::Nic => self.on_nic(index),
             Kind::Timer => self.on_timer(index),
             Kind::Work => self.on_work(index),
+            Kind::Pause => self.on_pause(PortId(index)),
+            Kind::Room => self.on_nic(self.net.fabric.ends(PortId(index)).0.0),
             Kind::Control => self.on_control(index),
         }
     }
@@ -192,6 +200,16 @@ impl Sim {
                     self.net.outside.at(at, Kind::Control, index);
                 }
             }
+            Control::Deadlocks => self.look_for_deadlock(),
+        }
+    }
+
+    fn on_pause(&mut self, port: PortId) {
+        self.net.fabric.timer(self.net.now, port, &mut self.net.outside);
+        self.schedule_look();
+        for (port, class, begins) in std::mem::take(&mut self.net.outside.storms) {
+            let what = if begins { "pfc-storm" } else { "pfc-restored" };
+            self.records.events.push((self.net.now, what, self.describe_queue(port, class)));
         }
     }
 
@@ -334,6 +352,8 @@ impl Sim {
             },
             Kind::Timer => format!("timer of a process, slot {index}"),
             Kind::Work => format!("work done, slot {index}"),
+            Kind::Pause => format!("pauses, {}", port(index)),
+            Kind::Room => format!("room in a class, {}", port(index)),
         };
         format!("{time}: {what}")
     }

@@ -56,7 +56,12 @@ impl Sim {
             let delta = Sample {
                 sent_bytes: sample.sent_bytes - last.sent_bytes,
                 discards: sample.discards - last.discards,
+                in_discards: sample.in_discards - last.in_discards,
+                out_discards: sample.out_discards - last.out_discards,
                 marks: sample.marks - last.marks,
+                pause_sent: sample.pause_sent - last.pause_sent,
+                pause_received: sample.pause_received - last.pause_received,
+                paused: sample.paused - last.paused,
                 ..sample
             };
             self.records.ports.push((now, *port, delta));

@@ -53,7 +53,9 @@ impl Sim {
             }
             let nic = fabric.ports_of(node).next().expect("a host has a port");
             let limit = fabric.rate(nic).time_for(Bytes::new(config.nic_queue));
-            states.push(Host::new(config.with_mss(), limit));
+            let mut host = Host::new(config.with_mss(), limit);
+            host.has_classes = fabric.ports_of(node).any(|port| fabric.class_backlog(port, 0).is_some());
+            states.push(host);
         }
         let mut sim = Sim {
             net: Net { now: Time::ZERO, fabric, outside, hosts: states, extras: Default::default() },
@@ -73,6 +75,7 @@ impl Sim {
             spare: Vec::new(),
             controls: Vec::new(),
             sampler: Default::default(),
+            stall: Default::default(),
             captures: Vec::new(),
             fluids: Vec::new(),
             fluid_rates: BTreeMap::new(),
@@ -88,6 +91,7 @@ impl Sim {
             sim.add_job(job);
         }
         for (time, change) in faults {
+            sim.stall.last_change = sim.stall.last_change.max(time);
             sim.schedule_control(time, Control::Change(change));
         }
         sim

@@ -100,6 +100,8 @@ def run(
         if result.interrupted:
             show.err.print("[yellow]Interrupted: the result holds what was measured until then.[/]")
             raise typer.Exit(Exit.INTERRUPTED)
+        if any(run.summary.get("end") == "deadlock" for run in result.runs):
+            raise typer.Exit(Exit.DEADLOCK)
         if not result.passed:
             raise typer.Exit(Exit.THRESHOLD)
 
@@ -119,6 +121,7 @@ def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
     else:
         show.out.print(show.jobs(result))
         show.out.print(show.network(result), highlight=False)
+    show.deadlocks(result.runs)
     show.unfinished(result.runs)
     show.thresholds(result.runs)
     show.out.print(f"Result: {result.path}", soft_wrap=True, highlight=False)

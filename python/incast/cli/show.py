@@ -105,6 +105,18 @@ def unfinished(runs: Sequence[Result]) -> None:
             )
 
 
+def deadlocks(runs: Sequence[Result]) -> None:
+    """The queues that wait for each other at a run's end."""
+    for run in runs:
+        found: Mapping[str, Any] = run.summary.get("deadlock") or {}
+        queues = [f"{each['port']} class {each['class']}" for each in found.get("cycle", [])]
+        if queues:
+            choice = f" ({run.summary['choice']})" if run.summary.get("choice") else ""
+            behind = f", {len(found['behind'])} more wait for these" if found["behind"] else ""
+            what = f"{' → '.join([*queues, queues[0]])}{behind}{choice}"
+            out.print(f"[bold red]deadlock of PFC:[/] {escape(what)}", soft_wrap=True, highlight=False)
+
+
 def choices(runs: Mapping[str, Sequence[Result]]) -> Table:
     """One column a choice, one row a figure, means of all seeds; differences are against the best choice."""
     winner = best(runs) if len(runs) > 1 else None

@@ -49,6 +49,9 @@ def _change(
     if fault.link_down:
         link = _ends(fault.link_down)
         return {"kind": "link-down", **link}, {"kind": "link-up", **link}
+    if fault.pause_storm:
+        storm = {"host": fault.pause_storm.host, "class": fault.pause_storm.class_}
+        return {"kind": "pause-storm", **storm}, {"kind": "pause-storm-end", **storm}
     if fault.link_up:
         return {"kind": "link-up", **_ends(fault.link_up)}, None
     if chance := fault.loss or fault.corrupt:
@@ -67,9 +70,10 @@ def _change(
 
 
 def _check(fault: Fault, loc: Loc, cluster: Cluster, findings: Findings) -> None:
-    host = fault.crash or fault.restart or (fault.slow and fault.slow.host)
+    part = fault.slow or fault.pause_storm
+    host = fault.crash or fault.restart or (part and part.host)
     if host and host not in cluster.hosts:
-        place = ("slow", "host") if fault.slow else (fault.change,)
+        place = (fault.change, "host") if part else (fault.change,)
         findings.add((*loc, *place), unknown("a host", host, cluster.hosts))
     direct = fault.link_down or fault.link_up
     inner = fault.loss or fault.corrupt or fault.rate or fault.flap

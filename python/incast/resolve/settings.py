@@ -19,6 +19,7 @@ from incast.resolve.findings import Findings
 from incast.resolve.select import SelectError, select
 from incast.scenario.base import Model, Override
 from incast.scenario.host import Host, Tcp
+from incast.scenario.pfc import Pfc, StaticXoff, Watchdog, Xoff
 from incast.scenario.switch import (
     Buffer,
     Codel,
@@ -97,6 +98,34 @@ def switch_spec(switch: Switch) -> dict[str, Any]:
         "queue": _queue(switch.queue),
         "class_queues": [[number, _queue(queue)] for number, queue in sorted(switch.class_queues.items())],
         "scheduler": _scheduler(switch.scheduler),
+        "pfc": _pfc(switch.pfc) if switch.pfc else None,
+    }
+
+
+def _pfc(pfc: Pfc) -> dict[str, Any]:
+    return {
+        "classes": sorted(pfc.classes),
+        "xoff": _xoff(pfc.xoff),
+        "xon": parse_bytes(pfc.xon),
+        "headroom": parse_bytes(pfc.headroom),
+        "headroom_pool": parse_bytes(pfc.headroom_pool) if pfc.headroom_pool else None,
+        "quanta": pfc.quanta,
+        "watchdog": _watchdog(pfc.watchdog) if pfc.watchdog else None,
+    }
+
+
+def _xoff(xoff: Xoff) -> dict[str, Any]:
+    if isinstance(xoff, StaticXoff):
+        return {"kind": "static", "limit": parse_bytes(xoff.limit)}
+    return {"kind": "dynamic", "alpha": float(xoff.alpha)}
+
+
+def _watchdog(watchdog: Watchdog) -> dict[str, Any]:
+    return {
+        "poll": parse_time(watchdog.poll),
+        "detection": parse_time(watchdog.detection),
+        "restoration": parse_time(watchdog.restoration),
+        "action": watchdog.action,
     }
 
 

@@ -1,6 +1,6 @@
 """The scenario as people write it: pydantic models, one module a subject."""
 
-from incast.scenario.faults import Fault, Flap, LinkProbability, LinkRate, Slow
+from incast.scenario.faults import Fault, Flap, LinkProbability, LinkRate, PauseStorm, Slow
 from incast.scenario.host import Host, HostOverride, Tcp
 from incast.scenario.jobs import (
     AllToAll,
@@ -16,6 +16,7 @@ from incast.scenario.jobs import (
     ShuffleCosts,
 )
 from incast.scenario.model import Measure, Scenario
+from incast.scenario.pfc import DynamicXoff, Pfc, StaticXoff, Watchdog
 from incast.scenario.switch import (
     Codel,
     Ets,
@@ -51,6 +52,7 @@ __all__ = [
     "Codel",
     "Coflows",
     "Dumbbell",
+    "DynamicXoff",
     "Ets",
     "FasterLink",
     "FatTree",
@@ -70,7 +72,9 @@ __all__ = [
     "LinkRate",
     "Load",
     "Measure",
+    "PauseStorm",
     "Permutation",
+    "Pfc",
     "Red",
     "Replay",
     "ReplayFlow",
@@ -81,10 +85,12 @@ __all__ = [
     "SingleSwitch",
     "Slow",
     "StaticBuffer",
+    "StaticXoff",
     "Step",
     "Switch",
     "SwitchOverride",
     "TailDrop",
     "Tcp",
     "VoqBuffer",
+    "Watchdog",
 ]

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from incast.quantity import PositiveTime, Rate, Time
-from incast.scenario.base import Count, Ends, Model, Probability
+from incast.scenario.base import Count, Ends, Model, Probability, TrafficClass
 
 
 class Slow(Model):
@@ -50,7 +50,27 @@ class Flap(Model):
     """How often it goes down."""
 
 
-CHANGES = ("crash", "restart", "slow", "link_down", "link_up", "loss", "corrupt", "rate", "flap")
+class PauseStorm(Model):
+    """A broken host that asks its switch to pause a class, again and again."""
+
+    host: str
+    """The host."""
+    class_: TrafficClass = Field(3, alias="class")
+    """The class."""
+
+
+CHANGES = (
+    "crash",
+    "restart",
+    "slow",
+    "link_down",
+    "link_up",
+    "loss",
+    "corrupt",
+    "rate",
+    "flap",
+    "pause_storm",
+)
 
 
 class Fault(Model):
@@ -78,6 +98,8 @@ class Fault(Model):
     """The link's rate changes."""
     flap: Flap | None = None
     """The link goes down and up."""
+    pause_storm: PauseStorm | None = None
+    """A host sends PAUSE frames without end; its switch heeds them where it has PFC."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Fault:

@@ -16,6 +16,7 @@ from incast.quantity import (
     parse_time,
 )
 from incast.scenario.base import ClassKey, Model, Override, TrafficClass, default_kind
+from incast.scenario.pfc import Pfc
 
 
 class StaticBuffer(Model):
@@ -197,6 +198,17 @@ class Switch(Model):
     """Queues of single classes (0–7) where they differ from `queue`."""
     scheduler: Scheduler = Fifo()
     """Which queue of a port is served next."""
+    pfc: Pfc | None = None
+    """Priority-based flow control; needs a shared buffer and the scheduler `ets`."""
+
+    @field_validator("pfc")
+    @classmethod
+    def _can_pause(cls, pfc: Pfc | None, info: ValidationInfo) -> Pfc | None:
+        if pfc and isinstance(info.data.get("buffer"), StaticBuffer | VoqBuffer):
+            raise ValueError("PFC counts memory that ports share: it needs a buffer of kind shared")
+        if pfc and isinstance(info.data.get("scheduler"), Fifo):
+            raise ValueError("PFC pauses single classes: it needs the scheduler ets, with a queue a class")
+        return pfc
 
 
 class SwitchOverride(Override):

@@ -13,6 +13,8 @@ pub struct Log {
     events: BinaryHeap<Reverse<(Time, u8, u32)>>,
     /// (time, port, number of the packet, reason).
     pub discarded: Vec<(Time, PortId, u32, Discard)>,
+    /// (time, port, class, whether it begins).
+    pub storms: Vec<(Time, PortId, u8, bool)>,
 }
 
 impl Driver<u32> for Log {
@@ -20,6 +22,8 @@ impl Driver<u32> for Log {
         let (kind, port) = match event {
             PortEvent::Transmit(port) => (0, port.0),
             PortEvent::Arrive(port) => (1, port.0),
+            PortEvent::Timer(port) => (2, port.0),
+            PortEvent::Room(_) => return,
         };
         self.events.push(Reverse((at, kind, port)));
     }
@@ -29,6 +33,10 @@ impl Driver<u32> for Log {
     }
 
     fn sent(&mut self, _: Time, _: PortId, _: &Packet<u32>) {}
+
+    fn storm(&mut self, now: Time, port: PortId, class: u8, begins: bool) {
+        self.storms.push((now, port, class, begins));
+    }
 }
 
 /// A fabric and its log.
@@ -79,12 +87,26 @@ impl Lab {
                 self.fabric.transmit(at, PortId(port), &mut self.log);
                 continue;
             }
+            if kind == 2 {
+                self.fabric.timer(at, PortId(port), &mut self.log);
+                continue;
+            }
             let mut packet = Packet::default();
             if self.fabric.arrive(at, PortId(port), &mut packet, &mut self.log) {
                 self.delivered.push((at, packet.body, packet.ecn));
             }
         }
         self.now = until;
+    }
+
+    /// Runs as long as there are events, at most up to `until`.
+    pub fn settle(&mut self, until: Time) {
+        while let Some(&Reverse((at, ..))) = self.log.events.peek() {
+            if at > until {
+                return;
+            }
+            self.run(at);
+        }
     }
 
     /// Injects `loads`, which are in order of time, and runs until nothing moves.

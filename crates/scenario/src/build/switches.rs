@@ -1,28 +1,35 @@
 //! Settings of switches.
 
 use super::last_match;
+use super::pfc::{Way, pfc};
 use crate::problem::Problem;
 use crate::spec::{self, Scenario};
-use fabric::{Buffer, CodelConfig, Depth, Graph, Queue, RedConfig, Scheduler, SwitchConfig};
+use fabric::{Buffer, CodelConfig, Depth, Framing, Graph, Queue, RedConfig, Scheduler, SwitchConfig};
 use units::{Bytes, Time};
 
 /// The settings of every switch, in the graph's order.
 pub(super) fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<SwitchConfig>, Problem> {
-    let mut ports = vec![0u64; graph.nodes()];
+    let framing = super::framing(scenario)?;
+    let mut links: Vec<Vec<Way>> = vec![Vec::new(); graph.nodes()];
     for link in graph.links() {
-        ports[link.a.0 as usize] += 1;
-        ports[link.b.0 as usize] += 1;
+        links[link.a.0 as usize].push((link.ba, link.ab));
+        links[link.b.0 as usize].push((link.ab, link.ba));
     }
     let mut configs = Vec::with_capacity(graph.nodes() - graph.hosts());
     for (node, name) in graph.names().enumerate().skip(graph.hosts()) {
         let index = last_match(scenario.switches.iter().map(|rule| &rule.pattern), name, "switches")?;
         let path = format!("switches[{index}].config");
-        configs.push(switch(&scenario.switches[index].config, ports[node], &path)?);
+        configs.push(switch(&scenario.switches[index].config, &links[node], framing, &path)?);
     }
     Ok(configs)
 }
 
-fn switch(config: &spec::Switch, ports: u64, path: &str) -> Result<SwitchConfig, Problem> {
+fn switch(
+    config: &spec::Switch,
+    links: &[Way],
+    framing: Framing,
+    path: &str,
+) -> Result<SwitchConfig, Problem> {
     let mut queues = [queue(&config.queue, &format!("{path}.queue"))?; 8];
     for (index, (class, own)) in config.class_queues.iter().enumerate() {
         let path = format!("{path}.class_queues[{index}]");
@@ -30,8 +37,10 @@ fn switch(config: &spec::Switch, ports: u64, path: &str) -> Result<SwitchConfig,
     }
     let scheduler = scheduler(&config.scheduler, &format!("{path}.scheduler"))?;
     let classes = if scheduler == Scheduler::Fifo { 1 } else { 8 };
-    let buffer = buffer(&config.buffer, ports, classes, &format!("{path}.buffer"))?;
-    Ok(SwitchConfig { buffer, queues, scheduler })
+    let buffer = buffer(&config.buffer, links.len() as u64, classes, &format!("{path}.buffer"))?;
+    let with_pfc = |found| pfc(found, &buffer, &scheduler, links, framing, &format!("{path}.pfc"));
+    let pfc = config.pfc.as_ref().map(with_pfc).transpose()?;
+    Ok(SwitchConfig { buffer, queues, scheduler, pfc })
 }
 
 fn class_mut<'a, T>(classes: &'a mut [T; 8], class: u8, path: &str) -> Result<&'a mut T, Problem> {

@@ -1,0 +1,311 @@
+//! Priority-based flow control, the frames and the sending side: PAUSE frames travel, and stop classes of the
+//! peer's transmitter for a time.
+//!
+//! Source: IEEE 802.1Qbb (802.1Q clause 36) and 802.3 annex 31D. A frame names classes and gives each a time in
+//! quanta of 512 bit times of the link; zero ends a pause. It is the shortest of Ethernet frames, goes ahead of all data
+//! after the packet that is being sent, and is heeded when it has arrived. A pause that is not renewed ends.
+//!
+//! Why a switch asks for a pause is in `pfc.rs`.
+
+use crate::counters::PauseCounters;
+use crate::fabric::{Driver, Fabric, PortEvent};
+use crate::packet::Packet;
+use crate::port::{PortId, flag};
+use crate::watchdog::Watch;
+use units::{Bytes, Rate, Time};
+
+/// The class of a [`Packet`] that is a PAUSE frame; it has neither route nor body.
+pub(crate) const PAUSE_FRAME: u8 = u8::MAX;
+/// A quantum of pause: 512 bits.
+const QUANTUM: Bytes = Bytes::new(64);
+
+/// The length of `quanta` quanta on a link of `rate`.
+pub fn pause_time(rate: Rate, quanta: u16) -> Time {
+    rate.time_for(Bytes::new(QUANTUM.get() * u64::from(quanta)))
+}
+
+/// What a port knows of pauses, those that it has to keep and those that it asks for.
+#[derive(Debug, Default)]
+pub(crate) struct Pausing {
+    /// Bit c set: class c heeds PAUSE frames.
+    honours: u8,
+    quanta: u16,
+    /// Bit c set: class c is paused.
+    paused: u8,
+    until: [Time; 8],
+    since: [Time; 8],
+    /// Since when some class is paused, and for how long some was before.
+    any: (Time, Time),
+    /// Classes whose state the peer is to be told.
+    due: u8,
+    refresh_at: Time,
+    /// Classes for which a broken host asks for pauses without end.
+    storming: u8,
+    /// The driver is called when a class holds fewer bytes than this.
+    wake_below: [u64; 8],
+    pub last_sent: [Time; 8],
+    pub last_received: [Time; 8],
+    pub watch: [Watch; 8],
+    pub counters: [PauseCounters; 8],
+    pub frames_sent: u64,
+    pub frames_received: u64,
+}
+
+impl Pausing {
+    pub(crate) fn new(honours: u8, quanta: u16) -> Pausing {
+        Pausing { honours, quanta, ..Pausing::default() }
+    }
+
+    pub(crate) fn is_paused(&self, class: u8) -> bool {
+        self.paused & (1 << class) != 0
+    }
+
+    /// Time during which some class was paused.
+    pub(crate) fn paused_any(&self, now: Time) -> Time {
+        let (since, before) = self.any;
+        if self.paused == 0 { before } else { before + (now - since) }
+    }
+
+    fn pause(&mut self, now: Time, class: u8, until: Time) {
+        if self.paused == 0 {
+            self.any.0 = now;
+        }
+        if !self.is_paused(class) {
+            self.since[usize::from(class)] = now;
+        }
+        self.paused |= 1 << class;
+        self.until[usize::from(class)] = until;
+    }
+
+    fn resume(&mut self, now: Time, class: u8) {
+        if self.is_paused(class) {
+            self.counters[usize::from(class)].paused += now - self.since[usize::from(class)];
+            self.paused &= !(1 << class);
+            if self.paused == 0 {
+                self.any.1 += now - self.any.0;
+            }
+        }
+    }
+
+    /// Notes that a packet of `class` leaves; whether the driver waits for that, now that `bytes` are left.
+    pub(crate) fn note_sent(&mut self, now: Time, class: usize, bytes: u64) -> bool {
+        self.last_sent[class] = now;
+        let wake = bytes < self.wake_below[class];
+        if wake {
+            self.wake_below[class] = 0;
+        }
+        wake
+    }
+}
+
+fn frame<B: Copy + Default>(xoff: u8, xon: u8, quanta: u16) -> Packet<B> {
+    Packet { class: PAUSE_FRAME, bytes: u16::from_be_bytes([xoff, xon]), hash: quanta, ..Packet::default() }
+}
+
+/// The classes in a mask.
+pub(crate) fn classes(mask: u8) -> impl Iterator<Item = u8> {
+    (0..8).filter(move |class| mask & (1 << class) != 0)
+}
+
+impl<B: Copy + Default> Fabric<B> {
+    /// The peer at `own` is to learn that a pause of `class` begins or ends.
+    pub(crate) fn signal<D: Driver<B>>(&mut self, now: Time, own: PortId, class: u8, driver: &mut D) {
+        self.pausing(own).due |= 1 << class;
+        let port = &self.ports[own.index()];
+        if port.cold.classes.as_ref().is_some_and(|classes| classes.pending) {
+            return; // Told when the transmitter is free.
+        }
+        if port.free_at > now {
+            self.ask_to_transmit(own, driver);
+        } else {
+            self.send_pause(now, own, driver);
+        }
+    }
+
+    /// A packet of class `index` has left by `id`.
+    pub(crate) fn note_sent<D: Driver<B>>(&mut self, now: Time, id: PortId, index: usize, driver: &mut D) {
+        let port = &mut self.ports[id.index()];
+        let classes = port.cold.classes.as_ref().expect("a port that pauses has classes");
+        let (left, pending) = (classes.queues[index].bytes, classes.pending);
+        if self.owes_pause(id) && !pending {
+            self.ask_to_transmit(id, driver);
+        }
+        if self.pausing(id).note_sent(now, index, left) {
+            driver.schedule(now, PortEvent::Room(id));
+        }
+    }
+
+    /// Whether a PAUSE frame is to go before all else by `own`.
+    pub(crate) fn owes_pause(&self, own: PortId) -> bool {
+        self.ports[own.index()].cold.pausing.as_ref().is_some_and(|pausing| pausing.due != 0)
+    }
+
+    /// Sends the PAUSE frame that is due at `own`, whose transmitter is free.
+    pub(crate) fn send_pause<D: Driver<B>>(&mut self, now: Time, own: PortId, driver: &mut D) {
+        let wanted = self.wanted(own);
+        let far_rate = self.ports[self.reverse(own).index()].cold.rate;
+        let wire_bytes = self.framing.wire_bytes(0);
+        let port = &mut self.ports[own.index()];
+        let pausing = port.cold.pausing.as_deref_mut().expect("a port that pauses");
+        let due = std::mem::take(&mut pausing.due);
+        let (xoff, xon) = (due & wanted, due & !wanted);
+        if xoff != 0 {
+            // Half a pause leaves time for the packet that the frame waits for.
+            let pause = pause_time(far_rate, pausing.quanta);
+            pausing.refresh_at = now + Time::from_ps(pause.as_ps() / 2);
+            driver.schedule(pausing.refresh_at, PortEvent::Timer(own));
+        }
+        if port.is(flag::DOWN) {
+            return;
+        }
+        let pausing = port.cold.pausing.as_deref_mut().expect("a port that pauses");
+        pausing.frames_sent += 1;
+        classes(xoff).for_each(|class| pausing.counters[usize::from(class)].xoff_sent += 1);
+        classes(xon).for_each(|class| pausing.counters[usize::from(class)].xon_sent += 1);
+        let frame = frame(xoff, xon, pausing.quanta);
+        let was_empty = port.wire.is_empty();
+        let arrive = port.launch(now, wire_bytes, &frame);
+        port.waiting = port.wire.tail();
+        let more = port.scheduled_packets > 0;
+        if was_empty {
+            driver.schedule(arrive, PortEvent::Arrive(own));
+        }
+        if more {
+            self.ask_to_transmit(own, driver);
+        }
+    }
+
+    /// The classes that the peer at `own` is to pause.
+    fn wanted(&self, own: PortId) -> u8 {
+        let cold = &self.ports[own.index()].cold;
+        let storming = cold.pausing.as_ref().map_or(0, |pausing| pausing.storming);
+        let Some(pfc) = cold.classes.as_ref().and_then(|classes| classes.pfc) else { return storming };
+        let pfc = &self.pfcs[pfc as usize];
+        let groups = classes(pfc.config.classes).filter(|class| pfc.group(own, *class).xoff);
+        groups.fold(storming, |mask, class| mask | (1 << class))
+    }
+
+    /// A PAUSE frame has come over the link of `id`: it stops the transmitter at the far end.
+    #[cold]
+    pub(crate) fn receive_pause<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        id: PortId,
+        frame: &Packet<B>,
+        driver: &mut D,
+    ) {
+        let id = self.reverse(id);
+        let port = &mut self.ports[id.index()];
+        // A switch without PFC ignores it.
+        let Some(pausing) = port.cold.pausing.as_deref_mut() else { return };
+        let [xoff, xon] = frame.bytes.to_be_bytes();
+        let until = now + pause_time(port.cold.rate, frame.hash);
+        pausing.frames_received += 1;
+        for class in classes(xoff) {
+            pausing.counters[usize::from(class)].xoff_received += 1;
+            pausing.last_received[usize::from(class)] = now;
+        }
+        for class in classes(xon) {
+            pausing.counters[usize::from(class)].xon_received += 1;
+            pausing.last_received[usize::from(class)] = now;
+            pausing.resume(now, class);
+        }
+        let stopped = xoff & pausing.honours;
+        classes(stopped).for_each(|class| pausing.pause(now, class, until));
+        if stopped != 0 {
+            driver.schedule(until, PortEvent::Timer(id));
+            self.start_polls(now, id, driver);
+        }
+        self.obey(now, id, driver);
+    }
+
+    /// Lets the transmitter of `id` know which classes are paused now; those that are not any more go on.
+    pub(crate) fn obey<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
+        let port = &mut self.ports[id.index()];
+        let paused = port.cold.pausing.as_ref().map_or(0, |pausing| pausing.paused);
+        let classes = port.cold.classes.as_mut().expect("a port that pauses has classes");
+        classes.paused = paused & !classes.ignoring;
+        if classes.pending || port.scheduled_packets == 0 {
+            return;
+        }
+        if port.free_at > now {
+            self.ask_to_transmit(id, driver);
+        } else {
+            self.transmit_next(now, id, driver);
+        }
+    }
+
+    /// The time has come that [`PortEvent::Timer`] asked for.
+    pub fn timer<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
+        let pausing = self.pausing(id);
+        let expired = classes(pausing.paused).filter(|class| pausing.until[usize::from(*class)] <= now);
+        let expired: Vec<u8> = expired.collect();
+        let refresh = pausing.refresh_at == now;
+        for &class in &expired {
+            self.pausing(id).resume(now, class);
+        }
+        if !expired.is_empty() {
+            self.obey(now, id, driver);
+        }
+        if refresh {
+            for class in classes(self.wanted(id)) {
+                self.signal(now, id, class, driver);
+            }
+        }
+        self.poll(now, id, driver);
+    }
+
+    /// The link of `id` went down: nothing stays paused.
+    pub(crate) fn forget_pauses<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
+        let port = &mut self.ports[id.index()];
+        let Some(pausing) = port.cold.pausing.as_deref_mut() else { return };
+        (0..8).for_each(|class| pausing.resume(now, class));
+        if std::mem::take(&mut pausing.wake_below) != [0; 8] {
+            driver.schedule(now, PortEvent::Room(id)); // Its queues are emptied.
+        }
+        if let Some(classes) = port.cold.classes.as_mut() {
+            classes.paused = 0;
+        }
+    }
+
+    /// A broken host asks its switch to pause `class` for ever, or stops doing so (`id` is its port).
+    pub fn pause_storm<D: Driver<B>>(&mut self, now: Time, id: PortId, class: u8, on: bool, driver: &mut D) {
+        if !self.ports[id.index()].is(flag::PAUSES) {
+            return; // Its switch does not listen.
+        }
+        let storming = &mut self.pausing(id).storming;
+        *storming = if on { *storming | (1 << class) } else { *storming & !(1 << class) };
+        self.signal(now, id, class, driver);
+    }
+
+    /// Calls [`PortEvent::Room`] when fewer than `bytes` of `class` wait at the scheduled port `id`.
+    pub fn await_room(&mut self, id: PortId, class: u8, bytes: u64) {
+        self.pausing(id).wake_below[usize::from(class)] = bytes;
+    }
+
+    /// Bytes of `class` that wait at `id`, where classes have queues of their own because of PFC.
+    pub fn class_backlog(&self, id: PortId, class: u8) -> Option<u64> {
+        let port = &self.ports[id.index()];
+        let classes = port.cold.classes.as_ref().filter(|_| port.is(flag::PAUSES))?;
+        Some(classes.queues[usize::from(class)].bytes)
+    }
+
+    /// Totals of PFC at `id` and `class`; none where there is no PFC.
+    pub fn pause_counters(&self, now: Time, id: PortId, class: u8) -> Option<PauseCounters> {
+        let cold = &self.ports[id.index()].cold;
+        let pausing = cold.pausing.as_deref().filter(|pausing| pausing.honours & (1 << class) != 0)?;
+        let mut counters = pausing.counters[usize::from(class)];
+        if pausing.is_paused(class) {
+            counters.paused += now - pausing.since[usize::from(class)];
+        }
+        if let Some(pfc) = cold.classes.as_ref().and_then(|classes| classes.pfc) {
+            let group = self.pfcs[pfc as usize].group(id, class);
+            (counters.held_max, counters.headroom_max) = (group.held_max, group.headroom_max);
+        }
+        Some(counters)
+    }
+
+    pub(crate) fn pausing(&mut self, id: PortId) -> &mut Pausing {
+        self.ports[id.index()].cold.pausing.as_deref_mut().expect("a port that pauses")
+    }
+}

@@ -1,0 +1,93 @@
+"""Priority-based flow control (802.1Qbb) of a switch."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from incast.quantity import PositiveSize, PositiveTime, Size, parse_bytes, parse_time
+from incast.scenario.base import Model, TrafficClass, default_kind
+
+
+class StaticXoff(Model):
+    """XOFF at so many bytes."""
+
+    kind: Literal["static"] = "static"
+    limit: Size
+    """The threshold of an ingress port and class."""
+
+
+class DynamicXoff(Model):
+    """XOFF at a factor times the shared memory that is free."""
+
+    kind: Literal["dynamic"] = "dynamic"
+    alpha: Annotated[float, Field(gt=0, le=1e6)] = 1.0
+    """Threshold factor."""
+
+
+Xoff = Annotated[StaticXoff | DynamicXoff, Field(discriminator="kind"), default_kind("dynamic")]
+
+
+class Watchdog(Model):
+    """Finds storms of PAUSE frames and acts; the times mean what SONiC's do."""
+
+    poll: PositiveTime = "100ms"
+    """Time between looks at the queues."""
+    detection: PositiveTime = "200ms"
+    """A queue that is paused and sends nothing for so long is in a storm; at least a poll and a pause."""
+    restoration: PositiveTime = "200ms"
+    """The storm is over when no PAUSE has come for so long; at least a poll."""
+    action: Literal["drop", "forward"] = "drop"
+    """`drop` discards the queue's packets meanwhile, `forward` sends them although it is paused."""
+
+    @field_validator("detection", "restoration")
+    @classmethod
+    def _a_poll(cls, text: str, info: ValidationInfo) -> str:
+        poll = info.data.get("poll")
+        if poll and parse_time(text) < parse_time(poll):
+            raise ValueError(f"{text} is shorter than the poll interval: at least {poll}")
+        return text
+
+
+class Pfc(Model):
+    """Which classes are lossless, and how: a switch asks its peers to pause before its memory is full."""
+
+    classes: Annotated[list[TrafficClass], Field(min_length=1)] = [3, 4]
+    """Lossless classes (0–7)."""
+    xoff: Xoff = DynamicXoff()
+    """From where on an ingress port and class asks its peer to pause."""
+    xon: Size = "4608B"
+    """The peer goes on when no more than this is held, and no headroom is in use."""
+    headroom: PositiveSize = "160000B"
+    """Memory of each ingress port and class for what comes after XOFF; set aside from the buffer."""
+    headroom_pool: PositiveSize | None = None
+    """Headroom that all ports and classes share; without it, each has its own."""
+    quanta: Annotated[int, Field(ge=1, le=65_535)] = 65_535
+    """Length of a pause, in quanta of 512 bit times of the link; renewed while it is needed."""
+    watchdog: Watchdog | None = None
+    """Finds storms of PAUSE frames and acts."""
+
+    @field_validator("classes")
+    @classmethod
+    def _once(cls, classes: list[int]) -> list[int]:
+        for c in classes:
+            if classes.count(c) > 1:
+                raise ValueError(f"class {c} is there twice")
+        return classes
+
+    @field_validator("xon")
+    @classmethod
+    def _below_xoff(cls, text: str, info: ValidationInfo) -> str:
+        xoff = info.data.get("xoff")
+        if isinstance(xoff, StaticXoff) and parse_bytes(text) > parse_bytes(xoff.limit):
+            raise ValueError(f"XON at {text} is above XOFF: at most {xoff.limit}")
+        return text
+
+    @field_validator("headroom_pool")
+    @classmethod
+    def _one_group(cls, text: str | None, info: ValidationInfo) -> str | None:
+        headroom = info.data.get("headroom")
+        if text and headroom and parse_bytes(text) < parse_bytes(headroom):
+            raise ValueError(f"{text} is less than the headroom of one ingress port and class, {headroom}")
+        return text
