@@ -71,6 +71,32 @@ fn an_incast_loses_nothing_with_the_headroom_of_the_formula() {
 }
 
 #[test]
+fn the_formula_is_not_wasteful() {
+    for delay in [Time::from_ns(100), Time::from_us(1), Time::from_us(10)] {
+        let link = LinkProps { delay, ..LINK };
+        let graph = single_switch(9, link).unwrap();
+        let headroom = headroom_needed(link, link, Framing::ETHERNET, Bytes::new(1)).get();
+        let mut lab = lab(&graph, &switch(2_000_000, pfc(10_000, 5_000, headroom)));
+        // Traffic both ways: PAUSE frames wait for a packet.
+        for number in 0..400 {
+            for from in 0..8 {
+                lab.send(number * 100 + from, load(from, 8, LOSSLESS));
+                lab.send(number * 100 + 50 + from, load(8, from, 0));
+                lab.send(number * 100 + 60 + from, load((from + 1) % 8, from, 0));
+            }
+        }
+        lab.settle(FOREVER);
+        assert!(lab.log.discarded.iter().all(|(.., reason)| *reason != Discard::Headroom));
+        let used = (0..8).map(|host| {
+            let own = port(&graph, &lab.fabric, "switch0", &format!("host{host}"));
+            lab.fabric.pause_counters(lab.now, own, LOSSLESS).unwrap().headroom_max
+        });
+        let used = used.max().unwrap();
+        assert!(used * 10 >= headroom * 8, "{delay}: {used} of {headroom}");
+    }
+}
+
+#[test]
 fn loss_despite_pfc_comes_from_too_little_headroom_and_counts_on_the_way_in() {
     let graph = single_switch(9, LINK).unwrap();
     let needed = headroom_needed(LINK, LINK, Framing::ETHERNET, Bytes::new(1)).get();
