@@ -44,7 +44,7 @@ impl Sim {
         let switch = |node: NodeId| switches[node.0 as usize - first_switch].clone();
         let mut fabric = Fabric::new(&graph, framing, rng::split(seed, "fabric"), switch);
         fabric.expect_packets_of(hosts.iter().map(|host| host.mtu).max().unwrap_or(0));
-        let outside = Outside::new(Wheel::new(spacing(&graph), graph.links().len() > CACHED_LINKS));
+        let outside = Outside::new(Wheel::new(spacing(&graph), 2 * graph.links().len()));
         let mut states = Vec::with_capacity(hosts.len());
         for (index, config) in hosts.into_iter().enumerate() {
             let node = NodeId(index as u32);
@@ -133,9 +133,6 @@ impl Sim {
         self.controls.push(control);
     }
 }
-
-/// With more links than this, what packets need is rarely in a cache, and looking ahead pays.
-const CACHED_LINKS: usize = 1000;
 
 /// Mean time between events when half of the ports are busy with full packets.
 fn spacing(graph: &Graph) -> Time {

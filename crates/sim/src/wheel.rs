@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::Time;
 
-const BUCKETS: u64 = 1024;
-const MASK: u64 = BUCKETS - 1;
+/// Least and greatest number of buckets. Many, for many ports: then narrow ones still reach as far as a packet takes.
+const BUCKETS: (usize, usize) = (1 << 10, 1 << 16);
 
 /// An event: when, and the key of what is to happen. Compares by time, then key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,8 +48,10 @@ const FEW: u32 = 6;
 const MANY: u32 = 32;
 /// Events that are looked at together beforehand.
 const AHEAD: usize = 16;
-/// Least and greatest width of a bucket, as powers of two in picoseconds: 1 ns to 2 µs.
-const NARROWEST: u32 = 10;
+/// With more ports than this, what packets need is rarely in a cache, and looking ahead pays.
+const CACHED_PORTS: usize = 2000;
+/// Least and greatest width of a bucket, as powers of two in picoseconds: 64 ps to 2 µs.
+const NARROWEST: u32 = 6;
 const WIDEST: u32 = 21;
 
 /// Events to come.
@@ -67,9 +69,11 @@ pub(crate) struct Wheel {
     /// Whether anybody wants to look ahead, and where `next` is when it is time to.
     looks: bool,
     look_at: usize,
-    buckets: Box<[Vec<Short>; BUCKETS as usize]>,
+    buckets: Box<[Vec<Short>]>,
+    /// Their number, a power of two, less one.
+    mask: u64,
     /// A bit for each bucket that holds something.
-    occupied: [u64; (BUCKETS / 64) as usize],
+    occupied: Box<[u64]>,
     /// Events more than a turn of the wheel ahead.
     far: BinaryHeap<Reverse<Entry>>,
     /// From this bucket on, the first of them is within a turn.
@@ -80,9 +84,9 @@ pub(crate) struct Wheel {
 }
 
 impl Wheel {
-    /// A wheel whose buckets hold a few events each when `spacing` lies between two events; whether
-    /// [`Wheel::crowd`] is of use.
-    pub(crate) fn new(spacing: Time, looks: bool) -> Wheel {
+    /// A wheel for so many ports, whose buckets hold a few events each when `spacing` lies between two events.
+    pub(crate) fn new(spacing: Time, ports: usize) -> Wheel {
+        let buckets = ports.next_power_of_two().clamp(BUCKETS.0, BUCKETS.1);
         let width = spacing.as_ps().saturating_mul(u64::from(FEW)).max(1);
         Wheel {
             shift: width.ilog2().clamp(NARROWEST, WIDEST),
@@ -90,11 +94,12 @@ impl Wheel {
             upper: 0,
             current: Vec::new(),
             next: 0,
-            looks,
+            looks: ports > CACHED_PORTS,
             look_at: usize::MAX,
             // A few each from the start, so that they don't grow one by one.
-            buckets: Box::new(std::array::from_fn(|_| Vec::with_capacity(2 * FEW as usize))),
-            occupied: [0; (BUCKETS / 64) as usize],
+            buckets: (0..buckets).map(|_| Vec::with_capacity(2 * FEW as usize)).collect(),
+            mask: buckets as u64 - 1,
+            occupied: vec![0; buckets / 64].into_boxed_slice(),
             far: BinaryHeap::new(),
             far_due: u64::MAX,
             opened: 0,
@@ -105,7 +110,7 @@ impl Wheel {
     #[inline(always)]
     pub(crate) fn push(&mut self, time: Time, key: u32) {
         let bucket = time.as_ps() >> self.shift;
-        if bucket.wrapping_sub(self.now + 1) < MASK {
+        if bucket.wrapping_sub(self.now + 1) < self.mask {
             self.put(bucket, shorten(time, key));
         } else if bucket == self.now {
             self.insert(shorten(time, key));
@@ -116,7 +121,7 @@ impl Wheel {
 
     #[inline(always)]
     fn put(&mut self, bucket: u64, short: Short) {
-        let slot = bucket & MASK;
+        let slot = bucket & self.mask;
         let events = &mut self.buckets[slot as usize];
         if events.is_empty() {
             self.occupied[(slot / 64) as usize] |= 1 << (slot % 64);
@@ -128,7 +133,7 @@ impl Wheel {
     fn push_rare(&mut self, bucket: u64, entry: Entry) {
         if bucket > self.now {
             self.far.push(Reverse(entry));
-            self.far_due = self.far_due.min(bucket - MASK);
+            self.far_due = self.far_due.min(bucket - self.mask);
             return;
         }
         // The wheel was turned on by a look at what comes next.
@@ -194,7 +199,7 @@ impl Wheel {
         }
         let Some(bucket) = self.next_occupied().or_else(|| self.first_far()) else { return false };
         self.open(bucket);
-        let slot = bucket & MASK;
+        let slot = bucket & self.mask;
         self.current.clear();
         self.next = 0;
         std::mem::swap(&mut self.current, &mut self.buckets[slot as usize]);
@@ -228,7 +233,7 @@ impl Wheel {
     fn fetch_far(&mut self) {
         while let Some(&Reverse(Entry { time, key })) = self.far.peek() {
             let bucket = time.as_ps() >> self.shift;
-            if bucket >= self.now + BUCKETS {
+            if bucket >= self.now + self.mask + 1 {
                 break;
             }
             self.far.pop();
@@ -243,7 +248,7 @@ impl Wheel {
 
     /// Works out when the first far event is within a turn.
     fn look_far(&mut self) {
-        self.far_due = self.first_far().map_or(u64::MAX, |bucket| bucket.saturating_sub(MASK));
+        self.far_due = self.first_far().map_or(u64::MAX, |bucket| bucket.saturating_sub(self.mask));
     }
 
     /// Widens buckets that are mostly empty and narrows those that are crowded. The order of events
@@ -266,10 +271,10 @@ impl Wheel {
     fn rebuild(&mut self, shift: u32, now: u64) {
         let mut entries: Vec<Entry> =
             self.current.drain(..).skip(self.next).map(|short| restore(self.upper, short)).collect();
-        for ahead in 1..BUCKETS {
+        for ahead in 1..=self.mask {
             let bucket = self.now + ahead;
             let upper = self.upper_of(bucket);
-            let shorts = self.buckets[(bucket & MASK) as usize].drain(..);
+            let shorts = self.buckets[(bucket & self.mask) as usize].drain(..);
             entries.extend(shorts.map(|short| restore(upper, short)));
         }
         self.next = 0;
@@ -290,7 +295,7 @@ impl Wheel {
     #[inline]
     fn next_occupied(&self) -> Option<u64> {
         let next = self.now + 1;
-        let start = next & MASK;
+        let start = next & self.mask;
         let near = self.occupied[(start / 64) as usize] >> (start % 64);
         if near != 0 {
             return Some(next + u64::from(near.trailing_zeros()));
@@ -298,11 +303,11 @@ impl Wheel {
         // Word by word, up to the part of the first that lies before `start`.
         let words = self.occupied.len() as u64;
         for step in 1..=words {
-            let index = (start / 64 + step) % words;
+            let index = (start / 64 + step) & (words - 1);
             let word = self.occupied[index as usize];
             if word != 0 {
                 let slot = index * 64 + u64::from(word.trailing_zeros());
-                return Some(next + (slot.wrapping_sub(start) & MASK));
+                return Some(next + (slot.wrapping_sub(start) & self.mask));
             }
         }
         None
@@ -317,7 +322,7 @@ mod tests {
 
     #[test]
     fn what_comes_before_the_event_that_was_looked_at_comes_first() {
-        let mut wheel = Wheel::new(Time::from_ns(1), true);
+        let mut wheel = Wheel::new(Time::from_ns(1), 10_000);
         let times = [40, 50, 9_000_000_000].map(Time::from_ns);
         for time in times {
             wheel.push(time, 1);
@@ -335,7 +340,7 @@ mod tests {
             shift in 10u64..20,
             delays in proptest::collection::vec((0u64..40, 0u64..1 << 20, 0u32..4), 1..400),
         ) {
-            let mut wheel = Wheel::new(Time::from_ps(1 << (shift - 2)), true);
+            let mut wheel = Wheel::new(Time::from_ps(1 << (shift - 2)), 10_000);
             let mut model: BTreeMap<(Time, u32), u32> = BTreeMap::new();
             let mut now = Time::ZERO;
             for (exponent, fraction, key) in delays {
