@@ -362,6 +362,26 @@ fn an_abort_resets_the_peer() {
 }
 
 #[test]
+fn rfc9293_3_5_2_a_reset_has_the_number_that_the_peer_waits_for() {
+    let waits = App { closes: false, ..App::sending(0) };
+    // Neither the data nor the reset of the one that aborts arrive.
+    let mut bench = Bench::new(&config(), &config(), [waits, App::sending(5000)])
+        .rule(|p| if p.is_data() { Verdict::Drop } else { Verdict::Pass });
+    bench.run(Time::from_ms(1));
+    bench.ends[1].abort();
+    bench.ends[1].poll_transmit(bench.now).expect("a reset that is lost");
+    let [peer, aborted] = &mut bench.ends;
+    assert_eq!(peer.write(100), 100);
+    let data = peer.poll_transmit(bench.now).expect("data").header;
+    aborted.handle_segment(bench.now, &data, &[], false);
+    let reset = aborted.poll_transmit(bench.now).expect("a reset").header;
+    assert_eq!((reset.seq, reset.flags.contains(Flags::RST)), (data.ack, true));
+    peer.handle_segment(bench.now, &reset, &[], false);
+    assert_eq!(peer.poll_event(), Some(Event::Closed(CloseReason::Reset)));
+    assert!(peer.poll_transmit(bench.now).is_none());
+}
+
+#[test]
 fn the_fin_rides_on_the_last_data_and_a_repeated_fin_is_acknowledged_again() {
     let mut bench = Bench::new(&config(), &config(), [App::sending(1500), draining()]);
     assert!(bench.run(Time::from_secs(1)));

@@ -122,6 +122,11 @@ impl Connection {
         if finished {
             self.rcv.ack_now |= header.sequence_length() > 0;
         } else if header.flags.contains(Flags::ACK) {
+            // RFC 9293 3.5.2: the reset's number is the one that the peer waits for. Behind data that were lost, it
+            // would challenge any other, and be reset again, for ever.
+            let nxt = self.board.nxt;
+            let distance = header.ack.wrapping_sub(self.isn.wrapping_add(nxt as u32)) as i32;
+            self.board.nxt = nxt.saturating_add_signed(i64::from(distance)).max(self.board.una);
             self.urgent |= urgent::RST;
         }
     }
