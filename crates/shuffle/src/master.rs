@@ -111,8 +111,13 @@ impl Master {
         let Some(node) = self.nodes.get_mut(&host) else { return };
         let Some((kind, reduce)) = node.running.pop_last() else { return };
         self.schedule.again(kind, reduce);
+        // Not the next task in turn: that could be the reduce again.
+        let map = self.schedule.next_map();
+        node.running.extend(map.map(|map| (Kind::Map, map)));
         self.tell(host, &Message::Kill { reduce }, cx);
-        self.assign(host, 1, false, cx);
+        if let Some(map) = map {
+            self.tell(host, &Message::Run { kind: Kind::Map, number: map, reuse: false }, cx);
+        }
     }
 
     fn heartbeat(&mut self, host: HostId, cx: &mut dyn Context) {

@@ -53,10 +53,15 @@ impl Schedule {
         if reduce_first && let Some(reduce) = self.next_reduce() {
             return Some((Kind::Reduce, reduce));
         }
-        if let Some(map) = self.waiting_maps.pop_first() {
+        if let Some(map) = self.next_map() {
             return Some((Kind::Map, map));
         }
         self.next_reduce().map(|reduce| (Kind::Reduce, reduce))
+    }
+
+    /// The map for a container that a reduce was made to leave.
+    pub(crate) fn next_map(&mut self) -> Option<u32> {
+        self.waiting_maps.pop_first()
     }
 
     fn next_reduce(&mut self) -> Option<u32> {

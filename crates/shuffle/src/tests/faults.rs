@@ -42,6 +42,19 @@ fn tasks_of_a_lost_compute_node_run_elsewhere() {
 }
 
 #[test]
+fn reduces_that_hold_all_containers_make_room_for_maps() {
+    // Most nodes are lost: MapReduce would start more reduces than there are containers left.
+    let mut job = job(Framework::MapReduce, 3, 2, 100 * MIB);
+    (job.reduces, job.slow_start) = (6, (0.3, 1.0));
+    job.costs.node_expiry = Time::from_secs(1);
+    let run = run(&job, 1, vec![crash(700, 0), crash(700, 1)]);
+    assert_eq!(run.pause, Pause::Finished);
+    assert!(run.end.unwrap() < Time::from_secs(20), "{:?}", run.end);
+    let reduced: u64 = run.tasks("reduce").iter().map(|task| task.bytes).sum();
+    assert!(reduced >= job.bytes, "{reduced}");
+}
+
+#[test]
 fn a_compute_node_that_comes_back_takes_part_again() {
     let job = job(Framework::MapReduce, 2, 2, 200 * MIB);
     let run = run(&job, 1, vec![crash(500, 1), (Time::from_secs(1), Change::Restart(1))]);
