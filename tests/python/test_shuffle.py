@@ -55,6 +55,13 @@ def test_a_field_of_the_costs_is_set_by_its_path(tmp_path: Path) -> None:
     assert (costs["map_rate"], costs["heartbeat"]) == (1_200_000_000, 2 * 10**12)
 
 
+def test_remote_calls_have_defaults_and_may_be_none(tmp_path: Path) -> None:
+    costs = work(tmp_path)["costs"]
+    assert (costs["container_rpcs"], costs["task_rpcs"]) == (9, 10)
+    costs = work(tmp_path, costs={"container_rpcs": 0, "task_rpcs": 0})["costs"]
+    assert (costs["container_rpcs"], costs["task_rpcs"]) == (0, 0)
+
+
 @pytest.mark.parametrize("framework", ["mapreduce", "tez"])
 def test_tasks_are_in_the_tables(tmp_path: Path, framework: str) -> None:
     file = written(tmp_path, {**SCENARIO, "jobs": [{**SORT, "framework": framework, "log_nodes": "host5"}]})

@@ -605,10 +605,14 @@ pub struct ShuffleCosts {
     pub master_start: Time,
     /// A container starts.
     pub container_start: Time,
+    /// Calls to the master that a new container makes before its task starts.
+    pub container_rpcs: u32,
     /// A task starts in its container.
     pub task_setup: Time,
     /// A task commits its output.
     pub task_commit: Time,
+    /// Calls to the master that a task makes, half at its start, half at its commit.
+    pub task_rpcs: u32,
     /// The job commits its output.
     pub job_commit: Time,
     /// Time between a node's heartbeats.

@@ -2,6 +2,7 @@
 //! apart by what they are for.
 
 use crate::plan::Plan;
+use crate::remote_calls::RemoteCalls;
 use crate::wire::Message;
 use process::{Addr, Context, HostId, Payload, StreamId};
 use std::collections::BTreeMap;
@@ -117,6 +118,27 @@ impl Env<'_> {
 
     pub(crate) fn timer(&mut self, op: Op, delay: Time) {
         self.cx.set_timer(self.token(op), delay);
+    }
+
+    /// A container starts, or one that has run before is there at once; [`Op::Started`] follows.
+    pub(crate) fn start_container(&mut self, reuse: bool) -> RemoteCalls {
+        let costs = &self.plan.job.costs;
+        let (n, delay) = if reuse { (0, Time::ZERO) } else { (costs.container_rpcs, costs.container_start) };
+        let mut calls = RemoteCalls::default();
+        calls.before(n, Op::Started, delay, self);
+        calls
+    }
+
+    /// A task starts in its container, with the first half of its calls; [`Op::SetUp`] follows.
+    pub(crate) fn set_up(&mut self, calls: &mut RemoteCalls) {
+        let costs = &self.plan.job.costs;
+        calls.before(costs.task_rpcs.div_ceil(2), Op::SetUp, costs.task_setup, self);
+    }
+
+    /// A task commits its output, with the other half of its calls; [`Op::Committed`] follows.
+    pub(crate) fn commit(&mut self, calls: &mut RemoteCalls) {
+        let costs = &self.plan.job.costs;
+        calls.before(costs.task_rpcs / 2, Op::Committed, costs.task_commit, self);
     }
 
     pub(crate) fn compute(&mut self, op: Op, time: Time) {

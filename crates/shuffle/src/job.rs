@@ -6,6 +6,8 @@ use units::{Rate, Time};
 
 /// Maps and reduces of a job may be at most so many: a fetch for each pair of them is planned.
 const PAIRS_MAX: u64 = 50_000_000;
+/// Calls of a container, or of a task, may be at most so many: each is two messages.
+const RPCS_MAX: u32 = 10_000;
 
 /// What runs the job's tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,10 +83,14 @@ pub struct Costs {
     pub master_start: Time,
     /// A container starts: localisation and a JVM.
     pub container_start: Time,
+    /// Calls to the master that a new container makes before its task starts, one after the other.
+    pub container_rpcs: u32,
     /// A task starts in its container.
     pub task_setup: Time,
     /// A task commits its output.
     pub task_commit: Time,
+    /// Calls to the master that a task makes one after the other: half when it starts, half when it commits.
+    pub task_rpcs: u32,
     /// The job commits its output.
     pub job_commit: Time,
     /// Time between a NodeManager's heartbeats: containers are assigned in answer to them.
@@ -237,6 +243,13 @@ impl Costs {
         for (field, time) in times {
             if time < Time::from_us(100) {
                 return refuse(field, format!("{time}: at least 100us"));
+            }
+        }
+        for (field, calls) in
+            [("costs.container_rpcs", self.container_rpcs), ("costs.task_rpcs", self.task_rpcs)]
+        {
+            if calls > RPCS_MAX {
+                return refuse(field, format!("{calls}: at most {RPCS_MAX}"));
             }
         }
         if self.node_expiry <= self.heartbeat {

@@ -25,6 +25,7 @@ mod pace;
 mod plan;
 mod receive;
 mod reduce_task;
+mod remote_calls;
 mod schedule;
 mod shuffle_handler;
 mod wire;

@@ -7,6 +7,7 @@
 use crate::env::{Env, Op, Signal, Status};
 use crate::pace::Pace;
 use crate::plan::core_time;
+use crate::remote_calls::RemoteCalls;
 use crate::wire::Message;
 use process::{HostId, StreamId, TaskId};
 use units::Time;
@@ -23,6 +24,7 @@ const RETRY: Time = Time::from_secs(3);
 pub(crate) struct MapTask {
     pub number: u32,
     pub task: TaskId,
+    pub calls: RemoteCalls,
     bytes: u64,
     replicas: Vec<HostId>,
     tries: u32,
@@ -60,10 +62,10 @@ enum Busy {
 impl MapTask {
     pub(crate) fn new(number: u32, reuse: bool, env: &mut Env<'_>) -> MapTask {
         let task = env.cx.begin_task("map", u64::from(number));
-        env.timer(Op::Started, if reuse { Time::ZERO } else { env.plan.job.costs.container_start });
         MapTask {
             number,
             task,
+            calls: env.start_container(reuse),
             bytes: env.plan.split(number),
             replicas: env.plan.replicas[number as usize].clone(),
             tries: 0,
@@ -87,7 +89,7 @@ impl MapTask {
 
     pub(crate) fn on(&mut self, op: Op, env: &mut Env<'_>) -> Status {
         match op {
-            Op::Started => env.timer(Op::SetUp, env.plan.job.costs.task_setup),
+            Op::Started => env.set_up(&mut self.calls),
             Op::SetUp | Op::Retry => self.open(env),
             Op::Tick => {
                 self.pace.tick();
@@ -103,9 +105,7 @@ impl MapTask {
                 let bytes = if self.busy == Busy::Ending { self.bytes } else { self.collected };
                 env.disk_write(Op::Written, bytes);
             }
-            Op::Written if self.busy == Busy::Ending => {
-                env.timer(Op::Committed, env.plan.job.costs.task_commit)
-            }
+            Op::Written if self.busy == Busy::Ending => env.commit(&mut self.calls),
             Op::Written => {
                 self.spills += 1;
                 self.spilled += std::mem::take(&mut self.collected);
@@ -185,7 +185,7 @@ impl MapTask {
         if self.spills > 1 {
             env.read_back(Op::ReadBack, self.bytes);
         } else {
-            env.timer(Op::Committed, env.plan.job.costs.task_commit);
+            env.commit(&mut self.calls);
         }
     }
 

@@ -257,6 +257,7 @@ impl Master {
             Message::Failed { kind, number } => self.failed(host, kind, number, cx),
             Message::FetchFailed { map, from } => self.fetch_failed(map, from, cx),
             Message::AddBlock { .. } => self.add_block(host, &message, cx),
+            Message::Call { work } => self.tell(host, &Message::Answer { work }, cx),
             Message::Idle => {
                 if let Some(node) = self.nodes.remove(&host) {
                     cx.cancel_timer(NODES + u64::from(host.0));

@@ -233,6 +233,10 @@ impl NodeManager {
                 work.targets(&nodes, env);
                 Status::Going
             }),
+            Message::Answer { work } => self.act(work, cx, |work, _, env| {
+                work.answered(env);
+                Status::Going
+            }),
             Message::Kill { reduce } => {
                 let found = self.works.iter().find(|(_, work)| work.task() == Some((Kind::Reduce, reduce)));
                 if let Some(id) = found.map(|(id, _)| *id) {

@@ -10,9 +10,9 @@ use crate::env::{Env, Op, Signal, Status};
 use crate::fetch::Fetches;
 use crate::pace::QUANTUM;
 use crate::plan::core_time;
+use crate::remote_calls::RemoteCalls;
 use process::{HostId, StreamId, TaskId};
 use std::collections::VecDeque;
-use units::Time;
 
 /// How far a reduce is.
 #[derive(Debug)]
@@ -32,6 +32,7 @@ enum Phase {
 pub(crate) struct ReduceTask {
     pub number: u32,
     pub task: TaskId,
+    pub calls: RemoteCalls,
     slowness: u64,
     phase: Phase,
     buffer: Buffer,
@@ -46,10 +47,10 @@ pub(crate) struct ReduceTask {
 impl ReduceTask {
     pub(crate) fn new(number: u32, reuse: bool, env: &mut Env<'_>) -> ReduceTask {
         let task = env.cx.begin_task("reduce", u64::from(number));
-        env.timer(Op::Started, if reuse { Time::ZERO } else { env.plan.job.costs.container_start });
         ReduceTask {
             number,
             task,
+            calls: env.start_container(reuse),
             slowness: env.plan.draw_slowness(env.cx.rng()),
             phase: Phase::Starting,
             buffer: Buffer::default(),
@@ -93,7 +94,7 @@ impl ReduceTask {
 
     pub(crate) fn on(&mut self, op: Op, events: &[(u32, HostId)], env: &mut Env<'_>) -> Status {
         match op {
-            Op::Started => env.timer(Op::SetUp, env.plan.job.costs.task_setup),
+            Op::Started => env.set_up(&mut self.calls),
             Op::SetUp => self.begin_copying(events, env),
             Op::Stalled => return self.look(env),
             Op::Penalty => {
@@ -253,7 +254,7 @@ impl ReduceTask {
 
     fn commit(&mut self, env: &mut Env<'_>) {
         self.phase = Phase::Committing;
-        env.timer(Op::Committed, env.plan.job.costs.task_commit);
+        env.commit(&mut self.calls);
     }
 
     /// Time to see whether transfers go on.

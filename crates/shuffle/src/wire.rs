@@ -9,6 +9,9 @@ use process::{Context, HostId, Payload, StreamId};
 pub(crate) const FRAME_MAX: usize = 2048;
 /// Longest list of hosts or maps in a message.
 pub(crate) const LIST_MAX: usize = 64;
+/// Length in bytes of a call and of its answer, as frames: what a call of the NameNode's or of the umbilical takes
+/// with its headers is some hundred bytes.
+pub(crate) const CALL_BYTES: usize = 300;
 /// Finished maps that a message tells of at most.
 pub(crate) const COMPLETED_MAX: usize = 200;
 
@@ -36,6 +39,8 @@ pub(crate) enum Message {
     FetchFailed { map: u32, from: HostId },
     /// NodeManager to master, as the NameNode: `copies` data nodes for a block, not `without`.
     AddBlock { work: u64, copies: u8, log: bool, without: Option<HostId> },
+    /// NodeManager to master, for a work: a remote call of no particular content.
+    Call { work: u64 },
     /// NodeManager to master: all logs are uploaded.
     Idle,
     /// Master to NodeManager: run a task, in a container that has run one before or in a new one.
@@ -44,6 +49,8 @@ pub(crate) enum Message {
     Completed { from: u32, events: Vec<(u32, HostId)> },
     /// Master to NodeManager: the data nodes of a new block.
     Block { work: u64, nodes: Vec<HostId> },
+    /// Master to NodeManager: the answer to a work's call.
+    Answer { work: u64 },
     /// Master to NodeManager: end a reduce, its container is needed.
     Kill { reduce: u32 },
     /// Master to NodeManager: the job is done.
@@ -75,6 +82,11 @@ impl Writer {
     }
     fn long(&mut self, n: u64) -> &mut Writer {
         self.0.extend(n.to_le_bytes());
+        self
+    }
+    /// Fills a frame up to the length of a call.
+    fn padding(&mut self) -> &mut Writer {
+        self.0.resize(CALL_BYTES, 0);
         self
     }
     fn list(&mut self, words: impl ExactSizeIterator<Item = u32>) -> &mut Writer {
@@ -112,6 +124,12 @@ impl Reader<'_> {
             1 => Ok(Kind::Reduce),
             _ => Err(Malformed),
         }
+    }
+    /// The number of a work, and the padding of its call.
+    fn call(&mut self) -> Result<u64, Malformed> {
+        let work = self.long()?;
+        self.take::<{ CALL_BYTES - 2 - 1 - 8 }>()?;
+        Ok(work)
     }
     fn list(&mut self) -> Result<Vec<u32>, Malformed> {
         let n = usize::from(self.byte()?);
@@ -156,6 +174,8 @@ impl Message {
                 w.byte(16).long(*bytes).long(*group).list(rest.iter().map(|h| h.0))
             }
             Message::Fetch { reduce, maps } => w.byte(17).word(*reduce).list(maps.iter().copied()),
+            Message::Call { work } => w.byte(18).long(*work).padding(),
+            Message::Answer { work } => w.byte(19).long(*work).padding(),
         };
         let length = (w.0.len() - 2) as u16;
         w.0[..2].copy_from_slice(&length.to_le_bytes());
@@ -195,6 +215,8 @@ impl Message {
             15 => Message::Read { bytes: r.long()? },
             16 => Message::Write { bytes: r.long()?, group: r.long()?, rest: r.hosts()? },
             17 => Message::Fetch { reduce: r.word()?, maps: r.list()? },
+            18 => Message::Call { work: r.call()? },
+            19 => Message::Answer { work: r.call()? },
             _ => return Err(Malformed),
         };
         if r.0.is_empty() { Ok(message) } else { Err(Malformed) }

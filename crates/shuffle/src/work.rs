@@ -77,6 +77,15 @@ impl Work {
         }
     }
 
+    /// The master has answered a remote call.
+    pub(crate) fn answered(&mut self, env: &mut Env<'_>) {
+        match self {
+            Work::Map(map) => map.calls.answered(env),
+            Work::Reduce(reduce) => reduce.calls.answered(env),
+            Work::Upload(_) => {}
+        }
+    }
+
     pub(crate) fn targets(&mut self, nodes: &[HostId], env: &mut Env<'_>) {
         match self {
             Work::Map(_) => {}

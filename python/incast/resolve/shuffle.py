@@ -20,7 +20,7 @@ _REDUCES_A_SLOT = 0.95
 """Reduces by which all run at once, with room for a failed node (Hadoop's MapReduce tutorial)."""
 
 _RATES = ("map_rate", "sort_rate", "merge_rate", "reduce_rate")
-_PLAIN = ("variation", "page_cache", "assignments")
+_PLAIN = ("variation", "page_cache", "assignments", "container_rpcs", "task_rpcs")
 
 
 class ShuffleResolver:

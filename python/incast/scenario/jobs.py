@@ -193,6 +193,7 @@ class Background(_Job):
 
 _Part = Annotated[float, Field(ge=0, le=1)]
 _PartAboveZero = Annotated[float, Field(gt=0, le=1)]
+_Calls = Annotated[int, Field(ge=0, le=10_000)]
 
 
 class ShuffleCosts(Model):
@@ -216,10 +217,14 @@ class ShuffleCosts(Model):
     """The application master's container starts."""
     container_start: Time = "1500ms"
     """A container starts: localisation and a JVM."""
+    container_rpcs: _Calls = 9
+    """Calls to the master that a new container makes before its task starts, one after the other."""
     task_setup: Time = "300ms"
     """A task starts in its container."""
     task_commit: Time = "100ms"
     """A task commits its output."""
+    task_rpcs: _Calls = 10
+    """Calls to the master that a task makes one after the other: half at its start, half at its commit."""
     job_commit: Time = "500ms"
     """The job commits its output."""
     heartbeat: PositiveTime = "1s"

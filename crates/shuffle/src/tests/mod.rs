@@ -4,4 +4,5 @@ mod faults;
 mod jobs;
 mod parts;
 mod refused;
+mod remote_calls;
 mod support;

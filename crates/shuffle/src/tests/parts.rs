@@ -4,7 +4,7 @@ use super::support::job;
 use crate::buffer::Buffer;
 use crate::plan::Plan;
 use crate::schedule::Schedule;
-use crate::wire::{FRAME_MAX, Kind, Message};
+use crate::wire::{CALL_BYTES, FRAME_MAX, Kind, Malformed, Message};
 use crate::{Framework, Job};
 use process::HostId;
 use proptest::prelude::*;
@@ -26,6 +26,8 @@ fn message() -> impl Strategy<Value = Message> {
     let events = proptest::collection::vec((any::<u32>(), any::<u32>().prop_map(HostId)), 0..200);
     prop_oneof![
         Just(Message::Heartbeat),
+        any::<u64>().prop_map(|work| Message::Call { work }),
+        any::<u64>().prop_map(|work| Message::Answer { work }),
         (kind, any::<u32>(), any::<bool>()).prop_map(|(kind, number, reuse)| Message::Run {
             kind,
             number,
@@ -152,4 +154,15 @@ fn a_task_may_fail_three_times() {
     let mut schedule = schedule(Framework::Tez, (0.25, 0.75));
     let again: Vec<bool> = (0..4).map(|_| schedule.failed(Kind::Map, 7)).collect();
     assert_eq!(again, [true, true, true, false]);
+}
+
+#[test]
+fn a_call_and_its_answer_are_as_long_as_hadoops() {
+    for message in [Message::Call { work: 7 }, Message::Answer { work: 7 }] {
+        let frame = message.encode();
+        assert_eq!(frame.len(), CALL_BYTES);
+        // Shorter or longer is no call.
+        assert_eq!(Message::decode(&frame[2..CALL_BYTES - 1]), Err(Malformed));
+        assert_eq!(Message::decode(&[&frame[2..], &[0]].concat()), Err(Malformed));
+    }
 }

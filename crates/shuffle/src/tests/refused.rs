@@ -33,6 +33,8 @@ fn each_with_its_field_and_what_is_allowed() {
     assert_eq!(refused(|job| job.costs.map_rate = Rate::from_bps(0)).0, "costs.map_rate");
     assert_eq!(refused(|job| job.costs.heartbeat = Time::ZERO).0, "costs.heartbeat");
     assert_eq!(refused(|job| job.costs.node_expiry = Time::ZERO).0, "costs.node_expiry");
+    assert_eq!(refused(|job| job.costs.container_rpcs = 10_001).0, "costs.container_rpcs");
+    assert_eq!(refused(|job| job.costs.task_rpcs = 10_001).1, "10001: at most 10000");
     assert_eq!(refused(|job| job.costs.variation = 1.0).0, "costs.variation");
     assert_eq!(refused(|job| job.log_nodes.clear()).0, "log_nodes");
 }

@@ -1,6 +1,6 @@
 //! A small Hadoop cluster in the simulator, and an ear at every process.
 
-use crate::wire::Message;
+use crate::wire::{CALL_BYTES, Message};
 use crate::{Costs, Framework, Job, build};
 use fabric::topology::single_switch;
 use fabric::{Buffer, Depth, Framing, LinkProps, SwitchConfig};
@@ -12,11 +12,13 @@ use std::sync::{Arc, Mutex};
 use transport::tcp;
 use units::{Rate, Time};
 
-const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 9000 };
+pub const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 9000 };
 const MIB: u64 = 1 << 20;
 
 /// Requests that were made: when, by which host, to which, what.
 pub type Heard = Arc<Mutex<Vec<(Time, HostId, HostId, Message)>>>;
+/// Remote calls and their answers: when, and by which host, with the number of the work.
+pub type Calls = Arc<Mutex<Vec<(Time, HostId, Message)>>>;
 
 /// Compute nodes first, then the master, then data nodes.
 pub fn job(framework: Framework, compute: u32, data: u32, bytes: u64) -> Job {
@@ -56,8 +58,10 @@ fn costs() -> Costs {
         job_submit: Time::from_ms(100),
         master_start: Time::from_ms(100),
         container_start: Time::from_ms(100),
+        container_rpcs: 3,
         task_setup: Time::from_ms(10),
         task_commit: Time::from_ms(10),
+        task_rpcs: 5,
         job_commit: Time::from_ms(10),
         heartbeat: Time::from_ms(100),
         umbilical: Time::from_ms(50),
@@ -74,6 +78,7 @@ pub struct Run {
     pub end: Option<Time>,
     pub records: Records,
     pub heard: Vec<(Time, HostId, HostId, Message)>,
+    pub calls: Vec<(Time, HostId, Message)>,
     pub fingerprint: u64,
 }
 
@@ -89,12 +94,19 @@ impl Run {
 
 /// Runs `job` on as many hosts as it names.
 pub fn run(job: &Job, seed: u64, faults: Vec<(Time, Change)>) -> Run {
+    run_over(LINK, job, seed, faults)
+}
+
+/// As [`run`], with such links.
+pub fn run_over(link: LinkProps, job: &Job, seed: u64, faults: Vec<(Time, Change)>) -> Run {
     let hosts = job.data.iter().chain(&job.log_nodes).map(|host| host.0 + 1).max().unwrap();
-    let heard = Heard::default();
+    let (heard, calls) = (Heard::default(), Calls::default());
     let processes = build(job.clone(), hosts as usize, &mut Pcg64::seed_from_u64(seed), 5000)
         .expect("a good job")
         .into_iter()
-        .map(|(host, process)| (host, Box::new(Ear { process, heard: heard.clone() }) as Box<dyn Process>))
+        .map(|(host, process)| {
+            (host, Box::new(Ear { process, heard: heard.clone(), calls: calls.clone() }) as Box<dyn Process>)
+        })
         .collect();
     let host = HostConfig {
         mtu: 9000,
@@ -113,7 +125,7 @@ pub fn run(job: &Job, seed: u64, faults: Vec<(Time, Change)>) -> Run {
     };
     let switch = SwitchConfig { buffer: Buffer::Static(Depth::Packets(256)), ..SwitchConfig::default() };
     let mut sim = Sim::new(Setup {
-        graph: single_switch(hosts, LINK).unwrap(),
+        graph: single_switch(hosts, link).unwrap(),
         framing: Framing::ETHERNET,
         seed,
         switches: vec![switch],
@@ -130,25 +142,29 @@ pub fn run(job: &Job, seed: u64, faults: Vec<(Time, Change)>) -> Run {
     };
     sim.close();
     let heard = heard.lock().unwrap().clone();
+    let calls = calls.lock().unwrap().clone();
     let fingerprint = sim.progress().fingerprint;
-    Run { pause, end: sim.job_records()[0].end, records: sim.take_records(), heard, fingerprint }
+    Run { pause, end: sim.job_records()[0].end, records: sim.take_records(), heard, calls, fingerprint }
 }
 
 /// A process whose requests are noted.
 struct Ear {
     process: Box<dyn Process>,
     heard: Heard,
+    calls: Calls,
 }
 
 impl Process for Ear {
     fn handle(&mut self, event: Event, cx: &mut dyn Context) {
-        self.process.handle(event, &mut Listening { cx, heard: &self.heard, opened: None });
+        let (heard, calls) = (&self.heard, &self.calls);
+        self.process.handle(event, &mut Listening { cx, heard, calls, opened: None });
     }
 }
 
 struct Listening<'a> {
     cx: &'a mut dyn Context,
     heard: &'a Heard,
+    calls: &'a Calls,
     /// A request is written right after its stream is opened.
     opened: Option<(StreamId, HostId)>,
 }
@@ -163,6 +179,13 @@ impl Context for Listening<'_> {
         if let (Some((_, to)), Payload::Data(bytes)) = (self.opened.take_if(|open| open.0 == stream), &data) {
             let message = Message::decode(&bytes[2..]).expect("a message is written whole");
             self.heard.lock().unwrap().push((self.cx.now(), self.cx.host(), to, message));
+        }
+        // A link writes one message at a time, unless what was before it still waits.
+        if let Payload::Data(bytes) = &data
+            && bytes.len() == CALL_BYTES
+            && let Ok(call @ (Message::Call { .. } | Message::Answer { .. })) = Message::decode(&bytes[2..])
+        {
+            self.calls.lock().unwrap().push((self.cx.now(), self.cx.host(), call));
         }
         self.cx.write(stream, data)
     }
