@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from incast.quantity import parse_bytes, parse_rate, parse_time
+from incast.report import text
 
-_UNITS: dict[str, tuple[str, Callable[[str], int]]] = {
-    "_ps": ("a time like 50ms", parse_time),
-    "_bytes": ("a size like 32MB", parse_bytes),
-    "_bps": ("a rate like 10Gbps", parse_rate),
+_UNITS: dict[str, tuple[str, Callable[[str], int], Callable[[float | None], str]]] = {
+    "_ps": ("a time like 50ms", parse_time, text.time),
+    "_bytes": ("a size like 32MB", parse_bytes, text.size),
+    "_bps": ("a rate like 10Gbps", parse_rate, text.rate),
 }
 Figure: TypeAlias = "float | int | None"
 
@@ -45,11 +46,15 @@ class Metric:
         """What a value of it looks like."""
         return _UNITS[self.unit][0] if self.unit else "a number"
 
-    def parse(self, text: str) -> float:
+    def parse(self, written: str) -> float:
         """A value of it in base units."""
         if self.unit:
-            return _UNITS[self.unit][1](text)
-        return float(text)
+            return _UNITS[self.unit][1](written)
+        return float(written)
+
+    def text(self, figure: float | None) -> str:
+        """A value of it with its unit, for people."""
+        return _UNITS[self.unit][2](figure) if self.unit else text.count(figure)
 
 
 JOB = (

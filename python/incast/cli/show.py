@@ -22,7 +22,6 @@ from incast.result import Result
 out = Console()
 err = Console(stderr=True)
 
-_FORMAT = {"_ps": text.time, "_bytes": text.size, "_bps": text.rate}
 _JOB_ROWS = (
     "duration_ps",
     "group_mean_ps",
@@ -34,11 +33,6 @@ _JOB_ROWS = (
     "timeouts",
 )
 _PORT_ROWS = ("drops", "marks", "queue_max_bytes")
-
-
-def value(metric: Metric, figure: float | None) -> str:
-    """A figure with its unit."""
-    return _FORMAT.get(metric.unit, text.count)(figure)
 
 
 def print_json(content: Any) -> None:
@@ -69,7 +63,7 @@ def jobs(run: Result) -> Table:
     for metric in JOB:
         figures = [job.get(metric.key) for job in found.values()]
         if metric.key in _JOB_ROWS and any(figure is not None for figure in figures):
-            table.add_row(metric.label, *(value(metric, figure) for figure in figures))
+            table.add_row(metric.label, *(metric.text(figure) for figure in figures))
     return table
 
 
@@ -82,7 +76,7 @@ def _table(title: str, first: str) -> Table:
 def network(run: Result) -> str:
     """One line on all ports."""
     ports: Mapping[str, Any] = run.summary.get("ports", {})
-    parts = [f"{m.label} {value(m, ports.get(m.key))}" for m in PORTS if m.key in _PORT_ROWS]
+    parts = [f"{m.label} {m.text(ports.get(m.key))}" for m in PORTS if m.key in _PORT_ROWS]
     place = f" at {ports['queue_max_port']}" if ports.get("queue_max_bytes") else ""
     return "Network: " + ", ".join(parts) + place
 
@@ -161,7 +155,7 @@ def _label(way: Way, metric: Metric) -> str:
 
 
 def _cell(metric: Metric, name: str, figures: Mapping[str, Samples], winner: str | None) -> str:
-    shown = value(metric, mean(figures[name]))
+    shown = metric.text(mean(figures[name]))
     if half := spread(figures[name]):
         shown += f" [dim]±{half:.1%}[/]"
     if winner is None or name == winner or not figures[winner] or metric.better == 0:
@@ -193,7 +187,7 @@ def differences(
         table.add_column(escape(name), justify="right")
     for each in found:
         metric = metric_of[each.figure]
-        cells = [escape(each.figure), value(metric, each.a), value(metric, each.b)]
+        cells = [escape(each.figure), metric.text(each.a), metric.text(each.b)]
         cells.append("" if each.change is None else _change(metric, each.change, not each.certain))
         if intervals:
             cells.append(_interval(metric, each))
@@ -204,7 +198,7 @@ def differences(
 def _interval(metric: Metric, each: Difference) -> str:
     if each.low is None or each.high is None:
         return ""
-    low, high = (("−" if end < 0 else "+") + value(metric, abs(end)) for end in (each.low, each.high))
+    low, high = (("−" if end < 0 else "+") + metric.text(abs(end)) for end in (each.low, each.high))
     return f"{low} … {high}"
 
 
@@ -217,7 +211,7 @@ def thresholds(runs: Sequence[Result]) -> None:
             held += each["holds"]
             if not each["holds"]:
                 text_ = escape(
-                    f"{each['text']}{where}: it is {value(Metric(each['figure'], ''), each['value'])}"
+                    f"{each['text']}{where}: it is {Metric(each['figure'], '').text(each['value'])}"
                 )
                 out.print(f"[bold red]✗ threshold does not hold:[/] {text_}", soft_wrap=True, highlight=False)
     if held:

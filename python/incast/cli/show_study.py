@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,16 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from incast.cli.show import value
 from incast.compare import mean, spread
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
 from incast.report import text
-from incast.study import tables
+from incast.study import tables, words
 from incast.study.calibrate import Trial, Values
 from incast.study.load import FILE, Study
 from incast.study.outcome import Outcome
 from incast.study.tables import Row
-from incast.study.verdict import Comparison, Finding, Verdict
+from incast.study.verdict import Finding, Verdict
 
 _COLOURS = {
     Verdict.HOLDS: "green",
@@ -62,7 +60,7 @@ def cells(study: Study, rows: Sequence[Row]) -> Table:
     for row in rows:
         shown = [_measured(study, row, name) for name in study.figures]
         if judged:
-            shown += [value(judged.metric, row.published) if row.published else text.NONE, _difference(row)]
+            shown += [judged.metric.text(row.published), words.difference(row)]
         left = f" ({row.unfinished} unfinished)" if row.unfinished else ""
         shown += [f"{row.seeds}{left}", text.time(row.cpu_s * 1e12)]
         shown += [text.count(mean(row.packet_hops)), text.size(row.memory_max_bytes)]
@@ -82,15 +80,9 @@ def _table(title: str, first: str) -> Table:
 
 def _measured(study: Study, row: Row, name: str) -> str:
     values = row.figures[name]
-    shown = value(study.figures[name].metric, mean(values))
+    shown = study.figures[name].metric.text(mean(values))
     half = spread(values)
     return f"{shown} [dim]±{half:.1%}[/]" if half else shown
-
-
-def _difference(row: Row) -> str:
-    if row.difference is None:
-        return text.NONE
-    return f"{row.difference:+.1%}{' c' if row.fitted else ''}"
 
 
 def parameters(study: Study, values: Values) -> Table:
@@ -113,7 +105,7 @@ def residuals(study: Study, best: Trial) -> Table:
     for head in ("published", "ours", "difference"):
         table.add_column(head, justify="right")
     for each in best.residuals:
-        shown = [value(judged.metric, figure) for figure in (each.published, each.ours)]
+        shown = [judged.metric.text(figure) for figure in (each.published, each.ours)]
         table.add_row(escape(each.cell), *shown, f"{each.part:+.1%}")
     table.caption, table.caption_justify = f"root mean square {text.percent(best.rms)}", "left"
     return table
@@ -131,53 +123,14 @@ def claims(outcome: Outcome) -> Table:
             escape(claim.id),
             escape(claim.place),
             escape(claim.text),
-            escape(claim.figure or _figures(outcome.study, finding, "published")),
-            escape(_figures(outcome.study, finding, "ours") or _reason(finding)),
-            f"[{colour}]{finding.verdict}[/]{_coverage(finding)}",
+            escape(words.published(outcome.study, finding)),
+            escape(words.ours(outcome.study, finding) or words.reason(finding)),
+            f"[{colour}]{finding.verdict}[/]{words.coverage(finding)}",
         )
     return table
 
 
-def _coverage(finding: Finding) -> str:
-    asked = len(finding.comparisons)
-    return f" ({finding.tested} of {asked})" if asked > 1 else ""
-
-
-def _reason(finding: Finding) -> str:
-    return finding.claim.reason or ", ".join(finding.claim.checked_by)
-
-
-def _figures(study: Study, finding: Finding, which: str) -> str:
-    """The figures of the comparisons that decided, at most three."""
-    deciding = [each for each in finding.comparisons if each.verdict == finding.verdict]
-    texts = [said for each in deciding if (said := _compared(study, each, which))]
-    more = f"; … {len(texts) - 3} more" if len(texts) > 3 else ""
-    return "; ".join(texts[:3]) + more
-
-
-def _compared(study: Study, each: Comparison, which: str) -> str:
-    metric = next((f.metric for f in study.figures.values() if f.metric.key == each.metric), None)
-    figures = each.published if which == "published" else each.ours
-    if all(figure is None for figure in figures):
-        return ""
-    shown = [value(metric, f) if metric else text.NONE if f is None else text.digits(f) for f in figures]
-    return f"{each.cells[0]}: {' / '.join(shown)}"
-
-
 def tally(findings: Sequence[Finding]) -> str:
     """How many claims came out how."""
-    counted = Counter(each.verdict for each in findings)
-    parts = [
-        f"[{_COLOURS[v]}]{counted[v]} {_PLURAL[v] if counted[v] != 1 else v}[/]"
-        for v in Verdict
-        if counted[v]
-    ]
+    parts = [f"[{_COLOURS[verdict]}]{said}[/]" for verdict, said in words.tally(findings)]
     return f"Claims: {', '.join(parts) or 'none'}"
-
-
-_PLURAL = {
-    Verdict.HOLDS: "hold",
-    Verdict.FAILS: "do not hold",
-    Verdict.UNDECIDED: "undecided",
-    Verdict.UNTESTED: "not tested",
-}

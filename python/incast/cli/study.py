@@ -15,12 +15,12 @@ from incast.cli.common import Json, told
 from incast.cli.progress import StudyBars
 from incast.report import text
 from incast.study import calibrate as calibration
-from incast.study import load
+from incast.study import load, page
 from incast.study.axes import Cell
 from incast.study.cells import plan
 from incast.study.load import FILE, Study
 from incast.study.outcome import Outcome, collect, write
-from incast.study.run import Watcher, run_study, seeds_of
+from incast.study.run import Watcher, claim, run_study, seeds_of
 
 study_app = typer.Typer(
     help="Studies: a scenario over all its axes, beside what was published.", no_args_is_help=True
@@ -62,6 +62,7 @@ def run(
         place = out or Path("results") / found.name
         outcome = _run(found, place, chosen, seeds_of(found, seeds), jobs, force)
         rows = [row for row in outcome.rows if row.cell in chosen]
+        written = page.write(outcome, place)
     if as_json:
         show.print_json(show_study.as_json(outcome, rows, place))
         return
@@ -69,6 +70,7 @@ def run(
     if outcome.findings:
         show.out.print(show_study.tally(outcome.findings), highlight=False)
     show.out.print(f"Result: {place}", soft_wrap=True, highlight=False)
+    show.out.print(f"Report: {written}", soft_wrap=True, highlight=False)
 
 
 def _run(
@@ -92,6 +94,35 @@ def _run(
         outcome = collect(study, out)
         write(outcome, out)
     return outcome
+
+
+@study_app.command("report", epilog=exits.TEXT)
+def report(
+    study: StudyFolder,
+    results: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The study's result folder; default: results/<name>."),
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write its bars and pictures as SVG files too.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the study's page anew, from what was run: report.html in its result folder."""
+    with told(as_json):
+        found = load(study)
+        place = results or Path("results") / found.name
+        claim(place, found)
+        outcome = collect(found, place)
+        write(outcome, place)
+        written = page.write(outcome, place)
+        drawn = page.write_svg(outcome, place, svg) if svg else []
+    if as_json:
+        show.print_json({"ok": True, "report": str(written), "svg": [str(each) for each in drawn]})
+        return
+    show.out.print(f"Report: {written}", soft_wrap=True, highlight=False)
+    for each in drawn:
+        show.out.print(f"Picture: {each}", soft_wrap=True, highlight=False)
 
 
 @study_app.command("check", epilog=exits.TEXT)

@@ -15,7 +15,7 @@ from incast.report import text
 
 SHAPES_MAX = 8
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
-_UNITS = {
+UNITS = {
     "size": text.size_unit,
     "rate": text.rate_unit,
     "time": text.time_unit,
@@ -136,16 +136,19 @@ def lines(
     end: float,
     steps: bool = False,
     moments: pl.DataFrame | None = None,
+    top: float | None = None,
+    band: pl.DataFrame | None = None,
 ) -> Chart:
     """Several lines over time: (name, colour's position, points `time_ps` and `y`) up to `end` ps.
 
     `figure` is what y is, and its kind: `size` in bytes, `rate` in bit/s, `time` in ps, or else a unit as it
     is. With `steps` a figure holds from the point before to its own. `moments` (`time_ps`, `what`) are
-    upright lines.
+    upright lines, `band` (`time_ps`, `low`, `high`) an area behind the first line. `top` is where the y axis
+    ends, so that charts compare.
     """
     scale, unit = text.time_unit(end)
-    top = max(float(frame["y"].max() or 0) for _, _, frame in curves)  # type: ignore[arg-type]
-    high, of = _UNITS[figure[1]](top) if figure[1] in _UNITS else (1.0, figure[1])
+    most = top or max(float(frame["y"].max() or 0) for _, _, frame in curves)  # type: ignore[arg-type]
+    high, of = UNITS[figure[1]](most) if figure[1] in UNITS else (1.0, figure[1])
     title = f"{figure[0]} ({of})" if of else figure[0]
     points = pl.concat(
         [
@@ -170,7 +173,12 @@ def lines(
                 scale=alt.Scale(domain=[0, end / scale], nice=False),
                 axis=alt.Axis(tickCount=6, labelOverlap=True),
             ),
-            y=alt.Y("y:Q", title=title, axis=alt.Axis(tickCount=4, minExtent=40)),
+            y=alt.Y(
+                "y:Q",
+                title=title,
+                scale=alt.Scale(domain=[0, top / high]) if top else alt.Undefined,
+                axis=alt.Axis(tickCount=4, minExtent=40),
+            ),
             color=alt.Color("name:N", scale=colors, legend=None),
             strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=None),
             tooltip=[
@@ -182,12 +190,27 @@ def lines(
     )
     data = {"points": as_columns(points)}
     layers = [chart]
+    if band is not None and band.height:
+        sides = ((pl.col(side) / high).round_sig_figs(4) for side in ("low", "high"))
+        data["band"] = as_columns(
+            band.select((pl.col("time_ps") / scale).round_sig_figs(6).alias("t"), *sides)
+        )
+        layers.insert(0, _area(color(curves[0][1])))
     if moments is not None and moments.height:
         data["moments"] = as_columns(
             moments.select((pl.col("time_ps") / scale).round_sig_figs(6).alias("t"), "what")
         )
         layers.append(_moments(unit))
     return Chart(as_spec(alt.layer(*layers, width="container", height=_LINES_HEIGHT)), data)
+
+
+def _area(shade: str) -> alt.Chart:
+    chart: alt.Chart = (
+        alt.Chart(alt.NamedData("band"), name="band")
+        .mark_area(clip=True, opacity=0.25, color=shade)
+        .encode(x=alt.X("t:Q"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    )
+    return chart
 
 
 def _moments(unit: str) -> alt.Chart:

@@ -51,6 +51,8 @@ class Figure:
     keys: tuple[Key, ...] = ()
     note: str = ""
     table: Table | None = None
+    columns: int = 1
+    """So many charts stand side by side where there is room."""
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,23 @@ def select(text: str, axes: Axes) -> Selection:
     return Selection(allowed)
 
 
+def joined(cells: Sequence[Cell], study: Sequence[Cell], axes: Axes) -> list[str]:
+    """Selections that name these cells of the study and no other: a short single one where it can be."""
+
+    def same(selection: Selection) -> bool:
+        return {cell for cell in study if cell in selection} == set(cells)
+
+    allowed = {n: frozenset(cell.values[n] for cell in cells) for n in range(len(axes))}
+    if not same(Selection(allowed)):
+        return [cell.name for cell in cells]
+    for axis in list(allowed):
+        fewer = {n: values for n, values in allowed.items() if n != axis}
+        allowed = fewer if same(Selection(fewer)) else allowed
+    named = list(axes.values())
+    parts = ("|".join(v for v in named[n] if v in values) for n, values in allowed.items())
+    return ["/".join(parts)]
+
+
 def expand(axes: Axes, selections: Iterable[Selection] = ()) -> list[Cell]:
     """All cells, or those in any of the selections; the last axis changes fastest."""
     cells = [Cell(values) for values in product(*axes.values())]

@@ -59,11 +59,16 @@ def _computed(folder: Path, figure: TableFigure) -> float | None:
             raise ResultError(f"{folder}: {unknown(f'a column of {figure.table}', column, columns)}")
     rows = table
     for column, said in figure.where.items():
-        patterns = [said] if isinstance(said, str) else said
-        rule = "|".join(".*".join(map(re.escape, each.split("*"))) for each in patterns)
-        rows = rows.filter(pl.col(column).cast(pl.String).str.contains(f"^(?:{rule})$"))
+        rows = rows.filter(matches(column, said))
     value = rows.select(_aggregate(pl.col(figure.column), figure.of)).collect().item()
     return None if value is None else float(value)
+
+
+def matches(column: str, said: str | list[str]) -> pl.Expr:
+    """Whether the text column holds one of these: a name, or a pattern with `*`."""
+    patterns = [said] if isinstance(said, str) else said
+    rule = "|".join(".*".join(map(re.escape, each.split("*"))) for each in patterns)
+    return pl.col(column).cast(pl.String).str.contains(f"^(?:{rule})$")
 
 
 def _aggregate(column: pl.Expr, how: str) -> pl.Expr:

@@ -14,11 +14,11 @@ from incast.errors import Problem, ScenarioError
 from incast.hints import allowed, unknown
 from incast.resolve.findings import Findings
 from incast.scenario.validate import problems
-from incast.study import claims, figures, parameters, published
+from incast.study import claims, drawings, figures, parameters, published
 from incast.study.axes import Axes, Cell, Selection, ambiguous, expand, select
 from incast.study.claims import Claim
 from incast.study.figures import Figure
-from incast.study.model import StudyFile
+from incast.study.model import StudyFile, axes_of
 from incast.study.parameters import Fitted
 
 FILE = "study.yaml"
@@ -81,11 +81,6 @@ class Study:
         return replace(self, values=[Node.of(value) for value in values])
 
 
-def axes_of(model: StudyFile) -> Axes:
-    """The values of each axis."""
-    return {axis: list(values) for axis, values in model.axes.items()}
-
-
 def load(folder: Path) -> Study:
     """The study in a folder; `ScenarioError` names all problems of a file together."""
     file = folder / FILE
@@ -100,6 +95,7 @@ def load(folder: Path) -> Study:
     cells = _cells(model, findings)
     named = _figures(model, findings)
     fitted = _parameters(model, findings)
+    drawings.check(model, cells, findings)
     findings.stop_if_any()
     base = _base(model, document, folder)
     calibration = model.calibration

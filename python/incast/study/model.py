@@ -12,9 +12,11 @@ from pydantic import Field, field_validator
 from incast.folder import TABLES
 from incast.hints import unknown
 from incast.scenario.base import Model, Name, Selector
+from incast.study.axes import Axes
 
 Fields = dict[str, Any]
 """Fields of a scenario; a key may be a dotted path."""
+Show = Literal["queue", "latency", "drops", "out_discards", "in_discards", "pause"]
 SeedCount = Annotated[int, Field(ge=1, le=10_000)]
 
 
@@ -96,6 +98,38 @@ class Calibration(Model):
     """Where the values found are kept, beside study.yaml."""
 
 
+class Bars(Model):
+    """A chart of bars: what was published beside ours."""
+
+    id: Name
+    """Unique among bars and pictures; the name of the chart's file."""
+    place: str
+    """Where the document has it."""
+    text: str = ""
+    """What it compares."""
+    cells: Annotated[list[str], Field(min_length=1)]
+    """Selections of the cells that have bars; these have to have published figures."""
+    panels: list[Name] = []
+    """Axes: each combination of their values has a panel of its own."""
+
+
+class Picture(Model):
+    """Ports over time, cells side by side on shared scales. Drawn from the first seed's samples."""
+
+    id: Name
+    """Unique among bars and pictures; the name of the picture's file."""
+    place: str
+    """Where the document has it."""
+    text: str = ""
+    """What is to be seen."""
+    cells: Annotated[list[str], Field(min_length=1)]
+    """Selections of the cells that are compared: at most six."""
+    ports: Annotated[list[str], Field(min_length=1)]
+    """Ports that are taken together, as in `measure.ports`, which has to sample them."""
+    show: Annotated[list[Show], Field(min_length=1)]
+    """What is drawn, in this order."""
+
+
 class StudyFile(Model):
     """A study: what study.yaml says."""
 
@@ -117,3 +151,12 @@ class StudyFile(Model):
     """What was published."""
     calibration: Calibration | None = None
     """What is fitted to published figures."""
+    bars: list[Bars] = []
+    """Charts of the page that set published figures beside ours."""
+    pictures: list[Picture] = []
+    """Pictures of the page: ports over time."""
+
+
+def axes_of(model: StudyFile) -> Axes:
+    """The values of each axis."""
+    return {axis: list(values) for axis, values in model.axes.items()}

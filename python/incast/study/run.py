@@ -73,7 +73,7 @@ def run_study(
 ) -> list[Done]:
     """Runs what is missing of these cells and seeds. A run that fails doesn't stop the others."""
     runs = plan(study, cells, seeds)
-    _claim(out, study)
+    claim(out, study)
     missing = [each for each in runs if force or not ended(each, out)]
     failed = []
     for each in missing:
@@ -103,7 +103,7 @@ def ended(run: CellRun, out: Path) -> Cost | None:
     return Cost(**noted["cost"]) if noted.get("digest") == run.digest else None
 
 
-def _claim(out: Path, study: Study) -> None:
+def claim(out: Path, study: Study) -> None:
     """Makes the folder the study's; refuses one that holds anything else."""
     marker = out / MARKER
     if out.exists() and not marker.is_file() and (not out.is_dir() or any(out.iterdir())):

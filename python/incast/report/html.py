@@ -1,0 +1,84 @@
+"""What pages of incast share: templates, style, scripts and data in one file that needs no network."""
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from incast.report import bundle
+from incast.report.charts import DASHES, Chart
+from incast.report.sections import Figure
+
+
+class Book:
+    """Numbers the charts of a page and collects what they draw."""
+
+    def __init__(self) -> None:
+        self.charts: list[dict[str, Any]] = []
+
+    def add(self, figure: Figure) -> tuple[Figure, list[tuple[int, str]]]:
+        """The figure with (number, heading) of each of its charts."""
+        return figure, [(self._number(chart), heading) for heading, chart in figure.charts]
+
+    def _number(self, chart: Chart) -> int:
+        self.charts.append({"spec": chart.spec, "columns": chart.columns})
+        return len(self.charts) - 1
+
+
+def page(
+    template: str,
+    context: dict[str, Any],
+    data: dict[str, Any],
+    scripts: tuple[str, ...] = (),
+    styles: tuple[str, ...] = (),
+) -> str:
+    """A template filled: `data` is what the scripts draw from, with the charts under `charts`.
+
+    `scripts` and `styles` are files that this page has beyond those of all pages.
+    """
+    library = [bundle.script()] if data["charts"] else []
+    all_scripts = [*library, *(resource(name) for name in ("page.js", *scripts))]
+    digests = (base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in all_scripts)
+    embedded = {
+        "scripts": [Markup(s) for s in all_scripts],  # our own and the library's: no foreign text
+        "policy": " ".join(f"'sha256-{d}'" for d in digests),
+        "style": Markup("".join(resource(name) for name in ("style.css", *styles))),
+        "data": Markup(script_json(data)),
+        "dashes": [" ".join(map(str, d)) for d in DASHES],
+    }
+    return _environment().get_template(template).render(context | embedded)
+
+
+def script_json(data: Any) -> str:
+    """JSON that cannot end the script element it stands in, whatever names it holds."""
+    written = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        written = written.replace(sign, f"\\u{ord(sign):04x}")
+    return written
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(resource),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["breakable"] = _breakable
+    return environment
+
+
+def _breakable(name: str) -> Markup:
+    """A dotted name, or a path, that breaks between its parts on narrow screens."""
+    broken = Markup(".<wbr>").join(name.split("."))
+    return Markup("/<wbr>").join(broken.split("/")) if "/" in name else broken
+
+
+def resource(name: str) -> str:
+    """The text of a file beside this one."""
+    return files("incast.report").joinpath(name).read_text(encoding="utf-8")

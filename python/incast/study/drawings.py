@@ -1,0 +1,74 @@
+"""What the page draws beside the tables: checks of `bars` and `pictures`, and the cells that they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from incast.hints import unknown
+from incast.resolve.findings import Findings
+from incast.study.axes import Cell, select
+from incast.study.model import Bars, Picture, StudyFile, axes_of
+
+CELLS_MAX = 6
+"""A picture compares at most so many."""
+
+
+def check(model: StudyFile, cells: Sequence[Cell], findings: Findings) -> None:
+    """Notes what can't be drawn."""
+    named: set[str] = set()
+    sections: dict[str, Sequence[Bars | Picture]] = {"bars": model.bars, "pictures": model.pictures}
+    for section, listed in sections.items():
+        for number, each in enumerate(listed):
+            if each.id in named:
+                findings.add((section, number, "id"), f"{each.id!r} is there twice: ids must differ")
+            named.add(each.id)
+            _check_cells(section, number, each, model, cells, findings)
+    for number, bars in enumerate(model.bars):
+        if not model.published:
+            findings.add(("bars", number), "there is nothing to compare with: the study has no `published`")
+        for position, axis in enumerate(bars.panels):
+            if axis not in model.axes:
+                message = unknown("an axis of the study", axis, model.axes)
+                findings.add(("bars", number, "panels", position), message)
+
+
+def _check_cells(
+    section: str,
+    number: int,
+    drawn: Bars | Picture,
+    model: StudyFile,
+    cells: Sequence[Cell],
+    findings: Findings,
+) -> None:
+    for position, text in enumerate(drawn.cells):
+        place = (section, number, "cells", position)
+        try:
+            selection = select(text, axes_of(model))
+        except ValueError as error:
+            findings.add(place, str(error))
+            return
+        if not any(cell in selection for cell in cells):
+            findings.add(place, f"{text!r} selects no cell of the study")
+    chosen = cells_of(drawn, model, cells)
+    if isinstance(drawn, Picture) and len(chosen) > CELLS_MAX:
+        message = f"{len(chosen)} cells are selected: at most {CELLS_MAX} can be compared"
+        findings.add((section, number, "cells"), message)
+
+
+def cells_of(drawn: Bars | Picture, model: StudyFile, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells that are drawn, each once, in the order of the selections."""
+    selections = [select(text, axes_of(model)) for text in drawn.cells]
+    return list(dict.fromkeys(cell for each in selections for cell in cells if cell in each))
+
+
+def panels_of(bars: Bars, model: StudyFile, cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
+    """Each panel's heading and cells; panels without cells are left out."""
+    axes = axes_of(model)
+    positions = [list(axes).index(axis) for axis in bars.panels]
+    found = []
+    for values in product(*(axes[axis] for axis in bars.panels)):
+        kept = [c for c in cells if all(c.values[p] == v for p, v in zip(positions, values, strict=True))]
+        if kept:
+            found.append((", ".join(values), kept))
+    return found

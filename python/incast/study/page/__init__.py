@@ -1,0 +1,35 @@
+"""The page of a study: one HTML file with figures beside the published ones, pictures, claims and costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from incast.folder import REPORT, write_text
+from incast.study.outcome import Outcome
+
+__all__ = ["write", "write_svg"]
+
+
+def write(outcome: Outcome, out: Path) -> Path:
+    """Writes `report.html` into the study's result folder and returns its path."""
+    # Here, because this loads what draws, and the package is imported by every command.
+    from incast.study.page.render import render
+
+    target = out / REPORT
+    write_text(target, render(outcome, out))
+    return target
+
+
+def write_svg(outcome: Outcome, out: Path, folder: Path) -> list[Path]:
+    """Writes each chart of bars and each picture that can be drawn as `<id>.svg` into the folder."""
+    from incast.study.page.render import drawings
+    from incast.study.page.svg import svg
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for each in drawings(outcome, out):
+        if each.figure.charts:
+            target = folder / f"{each.id}.svg"
+            write_text(target, svg(each))
+            written.append(target)
+    return written

@@ -1,0 +1,134 @@
+"""Published figures beside ours as grouped bars with error bars: a panel for each of some axes' values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from incast.compare import half_interval, mean
+from incast.report import charts, text
+from incast.report.charts import Chart
+from incast.report.sections import Figure, Key
+from incast.study.axes import Cell
+from incast.study.drawings import cells_of, panels_of
+from incast.study.figures import Figure as Metered
+from incast.study.load import Study
+from incast.study.model import Bars
+from incast.study.outcome import Outcome
+from incast.study.page.drawing import Drawing, command
+from incast.study.tables import Row
+
+_HEIGHT = 190
+_HEADROOM = 1.12  # figures stand above their bars
+_KINDS = {"_ps": "time", "_bytes": "size", "_bps": "rate"}
+_SIDES = {"published": 6, "ours": 0}
+"""Whose bars, and their colours' positions."""
+
+
+def bars(outcome: Outcome, out: Path) -> list[Drawing]:
+    """All charts of bars of the study."""
+    return [_drawing(each, outcome, out) for each in outcome.study.model.bars]
+
+
+def _drawing(asked: Bars, outcome: Outcome, out: Path) -> Drawing:
+    study = outcome.study
+    judged = study.judged_by
+    assert judged
+    cells = cells_of(asked, study.model, study.cells)
+    rows = {row.cell: row for row in outcome.rows}
+    top = max((_highest(cell, rows, study, judged) for cell in cells), default=0.0)
+    labels = _labels(asked, study, cells)
+    panels = [
+        (heading, _chart(kept, labels, rows, study, judged, top * _HEADROOM))
+        for heading, kept in panels_of(asked, study.model, cells)
+    ]
+    missing = [cell for cell in cells if cell not in rows]
+    title = f"{asked.place[:1].upper()}{asked.place[1:]}: {asked.text}".removesuffix(": ")
+    keys = tuple(Key(name, color, block=True) for name, color in _SIDES.items())
+    note = "Ours are means over the seeds with their 95 % intervals."
+    figure = Figure(title, tuple(panels), keys, note, columns=min(2, len(panels)))
+    if not missing:
+        return Drawing(asked.id, figure)
+    said = f"{len(missing)} of {text.plural(len(cells), 'cell')} were not run: these have no bar of ours."
+    return Drawing(asked.id, figure, said, command(study, out, cells))
+
+
+def _labels(asked: Bars, study: Study, cells: Sequence[Cell]) -> dict[Cell, str]:
+    """What sets a cell apart within its panel, a line an axis."""
+    kept = [
+        number
+        for number, axis in enumerate(study.axes)
+        if axis not in asked.panels and len({cell.values[number] for cell in cells}) > 1
+    ]
+    return {cell: "\n".join(cell.values[number] for number in kept) for cell in cells}
+
+
+def _highest(cell: Cell, rows: Mapping[Cell, Row], study: Study, judged: Metered) -> float:
+    values = rows[cell].figures[judged.name] if cell in rows else {}
+    return max(study.published.get(cell.name, 0.0), (mean(values) or 0) + (half_interval(values) or 0))
+
+
+def _chart(
+    cells: Sequence[Cell],
+    labels: Mapping[Cell, str],
+    rows: Mapping[Cell, Row],
+    study: Study,
+    judged: Metered,
+    top: float,
+) -> Chart:
+    kind = _KINDS.get(judged.metric.unit, "")
+    scale, unit = charts.UNITS[kind](top) if kind else (1.0, "")
+    listed: list[dict[str, Any]] = []
+    for cell in cells:
+        values = rows[cell].figures[judged.name] if cell in rows else {}
+        middle, half = mean(values), half_interval(values)
+        known = study.published.get(cell.name)
+        listed += [_bar(labels[cell], "published", known, None, scale)] if known is not None else []
+        listed += [_bar(labels[cell], "ours", middle, half, scale)] if middle is not None else []
+    columns = {key: [bar[key] for bar in listed] for key in ("label", "who", "y", "low", "high", "end")}
+    title = f"{judged.name} ({unit})" if unit else judged.name
+    return Chart(
+        charts.as_spec(_layers(list(dict.fromkeys(labels.values())), title, top / scale)), {"bars": columns}
+    )
+
+
+def _bar(label: str, who: str, value: float, half: float | None, scale: float) -> dict[str, Any]:
+    low, high = (value - half, value + half) if half is not None else (None, None)
+    ends = {"y": value, "low": low, "high": high, "end": high if high is not None else value}
+    digits = {key: None if end is None else float(f"{end / scale:.4g}") for key, end in ends.items()}
+    return {"label": label, "who": who, **digits}
+
+
+def _layers(labels: list[str], title: str, top: float) -> alt.LayerChart:
+    """Bars, their figures above them, and the intervals of ours."""
+    base = alt.Chart(alt.NamedData("bars")).encode(
+        x=alt.X(
+            "label:N",
+            title=None,
+            scale=alt.Scale(domain=labels),
+            axis=alt.Axis(
+                labelAngle=0, labelExpr="split(datum.label, '\\n')", ticks=False, labelOverlap=False
+            ),
+        ),
+        xOffset=alt.XOffset("who:N", scale=alt.Scale(domain=list(_SIDES))),
+        tooltip=[
+            alt.Tooltip("label:N", title="cell"),
+            alt.Tooltip("who:N", title="whose"),
+            alt.Tooltip("y:Q", title=title),
+            alt.Tooltip("low:Q", title="95 % from"),
+            alt.Tooltip("high:Q", title="to"),
+        ],
+    )
+    colors = alt.Scale(domain=list(_SIDES), range=[charts.color(c) for c in _SIDES.values()])
+    y = alt.Y("y:Q", title=title, scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=4))
+    blocks = base.mark_bar().encode(y=y, color=alt.Color("who:N", scale=colors, legend=None))
+    spans = base.mark_rule(color="var(--ink)", strokeWidth=1.2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    figures = base.mark_text(dy=-5, fontSize=9, color="var(--soft)").encode(
+        y=alt.Y("end:Q"), text=alt.Text("y:Q", format=".3~g")
+    )
+    spans = spans.transform_filter("datum.low !== null")
+    layers: alt.LayerChart = alt.layer(blocks, spans, figures, width="container", height=_HEIGHT)  # type: ignore[assignment]
+    return layers

@@ -1,0 +1,54 @@
+"""A drawing as SVG in the light theme, for manuals: its panels side by side."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import vl_convert
+
+from incast.report import html
+from incast.report.charts import Chart
+from incast.study.page.drawing import Drawing
+
+_WIDTH = 330
+_VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
+
+
+def svg(drawing: Drawing) -> str:
+    """The drawing's charts in its columns."""
+    panels = [_panel(heading, chart) for heading, chart in drawing.figure.charts]
+    columns = drawing.figure.columns
+    rows = [{"hconcat": panels[at : at + columns]} for at in range(0, len(panels), columns)]
+    config = drawing.figure.charts[0][1].spec["config"] | {"background": "white"}
+    whole = {"vconcat": rows, "config": config}
+    return vl_convert.vegalite_to_svg(_coloured(whole)) + "\n"
+
+
+def _panel(heading: str, chart: Chart) -> dict[str, Any]:
+    spec = {key: value for key, value in chart.spec.items() if key not in ("$schema", "config")}
+    title = {"text": heading, "fontSize": 12, "fontWeight": "normal", "anchor": "start"}
+    return {**_with_data(spec, chart), "width": _WIDTH, "title": title}
+
+
+def _with_data(part: Any, chart: Chart) -> Any:
+    """The specification with its data sets' rows in place of their names."""
+    if isinstance(part, list):
+        return [_with_data(each, chart) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if set(part) == {"name"} and part["name"] in chart.columns:
+        columns = chart.columns[part["name"]]
+        return {
+            "values": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        }
+    return {key: _with_data(value, chart) for key, value in part.items()}
+
+
+def _coloured(spec: dict[str, Any]) -> dict[str, Any]:
+    """Colours in place of the style's variables."""
+    first = html.resource("style.css").split("}", 1)[0]
+    values = dict(re.findall(r"(--[a-z0-9-]+): (#[0-9a-f]+)", first))
+    coloured: dict[str, Any] = json.loads(_VARIABLE.sub(lambda found: values[found[1]], json.dumps(spec)))
+    return coloured

@@ -1,0 +1,75 @@
+"""What came of a study in words: figures, differences, comparisons, verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from incast.report import text
+from incast.study.load import Study
+from incast.study.tables import Row
+from incast.study.verdict import Comparison, Finding, Verdict
+
+_SHOWN = 3
+_PLURAL = {
+    Verdict.HOLDS: "hold",
+    Verdict.FAILS: "do not hold",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.UNTESTED: "not tested",
+}
+
+
+def difference(row: Row) -> str:
+    """How far it is from the published figure; a c where the calibration was fitted to it."""
+    if row.difference is None:
+        return text.NONE
+    return f"{row.difference:+.1%}{' c' if row.fitted else ''}"
+
+
+def coverage(finding: Finding) -> str:
+    """How many of its comparisons were made, like ` (1 of 2)`; nothing where there is one."""
+    asked = len(finding.comparisons)
+    return f" ({finding.tested} of {asked})" if asked > 1 else ""
+
+
+def reason(finding: Finding) -> str:
+    """Why it is not tested, or what else checks it."""
+    return finding.claim.reason or ", ".join(finding.claim.checked_by)
+
+
+def published(study: Study, finding: Finding) -> str:
+    """What the document gives, at most three comparisons of it."""
+    return finding.claim.figure or _figures(study, finding, "published")
+
+
+def ours(study: Study, finding: Finding) -> str:
+    """Our figures of the comparisons that decided, at most three."""
+    return _figures(study, finding, "ours")
+
+
+def _figures(study: Study, finding: Finding, which: str) -> str:
+    deciding = [each for each in finding.comparisons if each.verdict == finding.verdict]
+    texts = [f"{each.cells[0]}: {said}" for each in deciding if (said := compared(study, each, which))]
+    more = f"; … {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    return "; ".join(texts[:_SHOWN]) + more
+
+
+def compared(study: Study, each: Comparison, which: str) -> str:
+    """The figures that are compared, `ours` or `published`; nothing where there are none."""
+    metric = next((f.metric for f in study.figures.values() if f.metric.key == each.metric), None)
+    figures = each.published if which == "published" else each.ours
+    if all(figure is None for figure in figures):
+        return ""
+    return " / ".join(
+        metric.text(f) if metric else text.NONE if f is None else text.digits(f) for f in figures
+    )
+
+
+def tally(findings: Sequence[Finding]) -> list[tuple[Verdict, str]]:
+    """How many claims came out how; only verdicts that there are."""
+    counted = Counter(each.verdict for each in findings)
+    return [
+        (verdict, f"{counted[verdict]} {_PLURAL[verdict] if counted[verdict] != 1 else verdict}")
+        for verdict in Verdict
+        if counted[verdict]
+    ]
