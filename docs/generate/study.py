@@ -63,4 +63,6 @@ _SECTIONS = {
     "Test": ("tests", "tests"),
     "Claim": ("claims", "a-claim"),
     "Parameter": ("parameters", "parameter"),
+    "Bars": ("bars", "bars"),
+    "Picture": ("pictures", "pictures"),
 }

@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from incast.report import write
+from incast.study import page as study_page
+from incast.study.outcome import collect
+from incast.study.run import run_study
+from studies import study
 from test_report_data import write_choices, write_pauses, write_run, write_tasks
+from test_study_page import DRAWN
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 SYSTEM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -125,3 +130,39 @@ def test_pointing_at_a_task_tells_its_flows(browser: Any, tmp_path: Path) -> Non
     assert "on compute" in tip
     assert "longest" in tip
     assert logged == []
+
+
+@pytest.fixture(scope="module")
+def study_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study's page with everything that it can have."""
+    found = study(tmp_path_factory.mktemp("drawn") / "study", DRAWN)
+    out = tmp_path_factory.mktemp("drawn") / "results"
+    run_study(found, out, cells=found.cells, seeds=[1, 2], jobs=2)
+    return study_page.write(collect(found, out), out)
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1200, "light"), (1200, "dark"), (390, "dark"), (320, "light")]
+)
+def test_a_studys_page_draws_everything_offline_without_a_sound(
+    browser: Any, study_file: Path, width: int, scheme: str
+) -> None:
+    page, logged, asked = opened(browser, study_file, width, scheme)
+    assert page.locator("section[aria-labelledby=published] .chart svg").count() == 2
+    assert page.locator("section[aria-labelledby=pictures] .chart svg").count() == 6
+    assert logged == []
+    assert asked == [study_file.as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("table:not(:has(caption))").count() == 0
+    assert page.locator("[role=img]:not([aria-label])").count() == 0
+
+
+def test_claims_are_filtered_by_verdict(browser: Any, study_file: Path) -> None:
+    page, _, _ = opened(browser, study_file)
+    claims = page.locator(".claim:visible b")
+    assert claims.all_inner_texts() == ["S1", "S2", "S3"]
+    page.locator("input[name=verdict][value=fails]").check()
+    assert claims.all_inner_texts() == ["S2"]
+    assert page.locator(".place:visible").count() == 1
+    page.locator("input[name=verdict][value='']").check()
+    assert claims.count() == 3

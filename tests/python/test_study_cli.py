@@ -38,6 +38,26 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_report(place: Path, tmp_path: Path) -> None:
+    where = ("study", "report", place / "studies/small", "--results", place / "results/small")
+    page = place / "results/small/report.html"
+    assert page.is_file()  # run has written it
+    page.unlink()
+    found = call(*where)
+    assert found.exit_code == Exit.OK, found.output
+    assert f"Report: {page}" in found.output.replace("\n", "")
+    assert page.is_file()
+    content = json.loads(call(*where, "--svg", tmp_path / "svg", "--json").stdout)
+    assert content == {"ok": True, "report": str(page), "svg": []}
+
+
+def test_report_over_something_else_is_refused(place: Path) -> None:
+    found = call("study", "report", place / "studies/small", "--results", place / "studies/small")
+    assert found.exit_code == Exit.USAGE
+    assert "it isn't a result of incast" in found.stderr
+    assert not (place / "studies/small/report.html").exists()
+
+
 def test_run_as_json(place: Path) -> None:
     found = call(
         "study",

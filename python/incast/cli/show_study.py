@@ -12,6 +12,7 @@ from rich.table import Table
 
 from incast.compare import mean, spread
 from incast.errors import Problem, ScenarioError
+from incast.folder import REPORT
 from incast.hints import unknown
 from incast.report import text
 from incast.study import tables, words
@@ -44,6 +45,7 @@ def as_json(outcome: Outcome, rows: Sequence[Row], place: Path) -> dict[str, Any
     return {
         "study": outcome.study.name,
         "folder": str(place),
+        "report": str(place / REPORT),
         "cells": tables.as_json(outcome.study, rows),
         "claims": [{"id": each.claim.id, "verdict": each.verdict} for each in outcome.findings],
     }

@@ -108,7 +108,7 @@ class Bars(Model):
     text: str = ""
     """What it compares."""
     cells: Annotated[list[str], Field(min_length=1)]
-    """Selections of the cells that have bars; these have to have published figures."""
+    """Selections of the cells that have bars; one without a published figure has ours only."""
     panels: list[Name] = []
     """Axes: each combination of their values has a panel of its own."""
 
