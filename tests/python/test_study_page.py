@@ -184,10 +184,25 @@ def test_a_part_of_the_cells_is_drawn(found: Study, out: Path, tmp_path: Path) -
 def test_svg(found: Study, out: Path, tmp_path: Path) -> None:
     written = page.write_svg(collect(found, out), out, tmp_path / "svg")
     assert [each.name for each in written] == ["times.svg", "queue.svg"]
+    assert "published" in written[0].read_text("utf-8")
     for each in written:
         text = each.read_text("utf-8")
         assert text.startswith("<svg")
         assert "var(" not in text
+
+
+def test_each_panel_of_an_svg_has_its_own_data(found: Study, out: Path, tmp_path: Path) -> None:
+    _, queue = page.write_svg(collect(found, out), out, tmp_path / "svg")
+    lines = re.findall(r'<path[^>]* d="([^"]+)"[^>]*stroke="#0072b2"', queue.read_text("utf-8"))
+    assert len(lines) == 6
+
+    def heights(path: str) -> set[str]:
+        return set(re.findall(r",([\d.]+)", path))
+
+    deep, shallow = lines[:2]
+    assert len(heights(deep)) == 1  # drops nothing
+    assert len(heights(shallow)) > 5
+    assert lines[2] != lines[3]
 
 
 def test_a_study_without_published_figures(tmp_path: Path) -> None:

@@ -126,15 +126,17 @@ def _figure(title: str, picture: Picture, sampled: Sequence[_Samples]) -> Figure
 def _of(picture: Picture, sampled: Sequence[_Samples], common: str) -> str:
     """What the picture is of, and how to read it."""
     ports = max(each.samples["port"].n_unique() for each in sampled)
-    seeds = ", ".join(str(seed) for seed in dict.fromkeys(each.seed for each in sampled))
-    where = f"{common}, " if common else ""
-    said = f"{where}seed {seeds}, {text.plural(ports, 'port')} ({', '.join(picture.ports)})."
-    of = [f"{text.listed([_COUNTED[s][1] for s in picture.show if s in _COUNTED])} of all ports together"]
-    if any(s in _LENGTHS for s in picture.show):
-        lengths = text.listed([_LENGTHS[s][1] for s in picture.show if s in _LENGTHS])
-        of.append(f"{lengths}: the line is the longest of any port, the band reaches from the median to 90 %")
-    read = "; ".join(each for each in of if not each.startswith(" "))
-    return f"{said[:1].upper()}{said[1:]} {read[:1].upper()}{read[1:]}."
+    seeds = dict.fromkeys(f"seed {each.seed}" for each in sampled)
+    of = ", ".join([*([common] if common else []), *seeds, text.plural(ports, "port")])
+    said = [f"Of {of} ({', '.join(picture.ports)})."]
+    if counted := [_COUNTED[show][1] for show in picture.show if show in _COUNTED]:
+        said.append(f"All ports together: {text.listed(counted)}.")
+    if lengths := [_LENGTHS[show][1] for show in picture.show if show in _LENGTHS]:
+        said.append(
+            f"By port: {text.listed(lengths)}; the line is the longest of any, the band reaches from the "
+            "median to 90 %."
+        )
+    return " ".join(said)
 
 
 def _counts(
@@ -150,8 +152,8 @@ def _counts(
     ]
     top = _top(rates, "y")
     return [
-        (name, charts.lines([(name, color, rate)], (title, "packets"), "cell", end, steps=True, top=top))
-        for color, (name, rate) in enumerate(zip(names, rates, strict=True))
+        (name, charts.lines([(name, 0, rate)], (title, "packets"), "cell", end, steps=True, top=top))
+        for name, rate in zip(names, rates, strict=True)
         if top
     ]
 
@@ -164,8 +166,8 @@ def _lengths(
     found = [_spread(each.samples, column, end) for each in sampled]
     top = _top(found, "y")
     return [
-        (name, charts.lines([(name, color, each)], (title, kind), "cell", end, top=top, band=each))
-        for color, (name, each) in enumerate(zip(names, found, strict=True))
+        (name, charts.lines([(name, 0, each)], (title, kind), "cell", end, top=top, band=each))
+        for name, each in zip(names, found, strict=True)
         if top
     ]
 

@@ -30,6 +30,7 @@ def render(outcome: Outcome, out: Path) -> str:
         "command": command(study, out),
         "bars": [(each, book.add(each.figure)) for each in bars(outcome, out)],
         "published": tables.published(study, rows) if study.judged_by else None,
+        "one_seed": any(row.seeds == 1 for row in rows),
         "fitted": any(row.fitted for row in rows),
         "figures": tables.figures(study, rows),
         "pictures": [(each, book.add(each.figure)) for each in pictures(outcome, out)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from copy import deepcopy
 from typing import Any
 
 import vl_convert
@@ -18,16 +19,21 @@ _VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
 
 def svg(drawing: Drawing) -> str:
     """The drawing's charts in its columns."""
-    panels = [_panel(heading, chart) for heading, chart in drawing.figure.charts]
+    panels = [_panel(heading, chart, bool(drawing.figure.keys)) for heading, chart in drawing.figure.charts]
     columns = drawing.figure.columns
-    rows = [{"hconcat": panels[at : at + columns]} for at in range(0, len(panels), columns)]
+    # Each panel has its own scales; where they are equal, their domains say so.
+    own = {"scale": {"color": "independent", "strokeDash": "independent"}}
+    rows = [{"hconcat": panels[at : at + columns], "resolve": own} for at in range(0, len(panels), columns)]
     config = drawing.figure.charts[0][1].spec["config"] | {"background": "white"}
-    whole = {"vconcat": rows, "config": config}
+    whole = {"vconcat": rows, "resolve": own, "config": config}
     return vl_convert.vegalite_to_svg(_coloured(whole)) + "\n"
 
 
-def _panel(heading: str, chart: Chart) -> dict[str, Any]:
-    spec = {key: value for key, value in chart.spec.items() if key not in ("$schema", "config")}
+def _panel(heading: str, chart: Chart, keyed: bool) -> dict[str, Any]:
+    """A chart with its heading, and with a legend where the page has one beside it."""
+    spec = {key: value for key, value in deepcopy(chart.spec).items() if key not in ("$schema", "config")}
+    if keyed:
+        spec["layer"][0]["encoding"]["color"]["legend"] = {"orient": "top", "title": None}
     title = {"text": heading, "fontSize": 12, "fontWeight": "normal", "anchor": "start"}
     return {**_with_data(spec, chart), "width": _WIDTH, "title": title}
 
@@ -43,7 +49,8 @@ def _with_data(part: Any, chart: Chart) -> Any:
         return {
             "values": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         }
-    return {key: _with_data(value, chart) for key, value in part.items()}
+    # Without the names of views: several panels have the same.
+    return {key: _with_data(value, chart) for key, value in part.items() if key != "name"}
 
 
 def _coloured(spec: dict[str, Any]) -> dict[str, Any]:
