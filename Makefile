@@ -18,7 +18,7 @@ CORE := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.to
 .PHONY: help demo test test-rust test-python lint format bench studies docs clean
 
 help:
-	@echo "make demo    set everything up and run the main job: four switches under one load"
+	@echo "make demo    set everything up and run the main job: Hadoop over deep and shallow switches"
 	@echo "make test    set everything up and run all tests"
 	@echo "make lint    check formatting, lints and types"
 	@echo "make format  format all code"
@@ -43,7 +43,7 @@ $(VENV)/installed-for-tests: $(BIN)/python pyproject.toml $(CORE)
 	@touch $(VENV)/installed $@
 
 demo: $(VENV)/installed
-	$(BIN)/incast run examples/four-switches.yaml --force
+	$(BIN)/incast run examples/hadoop.yaml --seeds 5 --force
 
 test: test-rust test-python
 

@@ -1,6 +1,6 @@
 """incast: a congestion lab for distributed jobs.
 
-`incast.run(incast.Scenario.from_yaml("four-switches.yaml"))` says how long the jobs take and where their data
+`incast.run(incast.Scenario.from_yaml("hadoop.yaml"))` says how long the jobs take and where their data
 waits. The parts of a scenario are in `incast.scenario`.
 """
 

@@ -89,6 +89,8 @@ FLOWS = (
 
 PORTS = (
     Metric("drops", "drops"),
+    Metric("in_discards", "drops on the way in"),
+    Metric("pauses", "PAUSE frames"),
     Metric("marks", "marks", 0),
     Metric("lost", "lost"),
     Metric("queue_max_bytes", "longest queue"),

@@ -142,6 +142,8 @@ def _ports(folder: Path) -> dict[str, Any]:
     inbound = int(ports["in_discards"].sum()) - int(ports["corrupted"].sum())
     return {
         "drops": int(ports["out_discards"].sum()) + inbound,
+        "in_discards": inbound,
+        "pauses": int(ports["pause_sent"].sum()),
         "marks": int(ports["marks"].sum()),
         "lost": int(ports["lost"].sum()) + int(ports["corrupted"].sum()),
         "queue_max_bytes": int(longest["queue_max_bytes"].sum()),

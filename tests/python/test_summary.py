@@ -43,6 +43,7 @@ def folder(tmp_path: Path) -> Path:
     ]
     port = {
         "in_discards": 1,
+        "pause_sent": 2,
         "marks": 1,
         "lost": 1,
         "corrupted": 1,
@@ -115,6 +116,8 @@ def test_background_is_left_out_of_the_whole(folder: Path) -> None:
 def test_figures_of_the_ports(folder: Path) -> None:
     assert figures(folder, 20 * MS)["ports"] == {
         "drops": 7,
+        "in_discards": 4,
+        "pauses": 6,
         "marks": 3,
         "lost": 6,
         "queue_max_bytes": 800,

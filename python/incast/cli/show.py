@@ -33,6 +33,8 @@ _JOB_ROWS = (
     "timeouts",
 )
 _PORT_ROWS = ("drops", "marks", "queue_max_bytes")
+# Only PFC has these: shown where there are any.
+_PFC_ROWS = ("in_discards", "pauses")
 
 
 def print_json(content: Any) -> None:
@@ -76,7 +78,7 @@ def _table(title: str, first: str) -> Table:
 def network(run: Result) -> str:
     """One line on all ports."""
     ports: Mapping[str, Any] = run.summary.get("ports", {})
-    parts = [f"{m.label} {m.text(ports.get(m.key))}" for m in PORTS if m.key in _PORT_ROWS]
+    parts = [f"{m.label} {m.text(ports.get(m.key))}" for m in PORTS if _is_shown(m, [run])]
     place = f" at {ports['queue_max_port']}" if ports.get("queue_max_bytes") else ""
     return "Network: " + ", ".join(parts) + place
 
@@ -147,7 +149,15 @@ def _rows(runs: Mapping[str, Sequence[Result]]) -> list[tuple[str, Way, Metric]]
         shown = [m for m in JOB if m.key in _JOB_ROWS and (len(asked) > 1 or m.key != way[-1])]
         prefix = f"{escape(job)}: " if len(asked) > 1 else ""
         rows += [(prefix + m.label, ("jobs", job, m.key), m) for m in shown]
-    return rows + [(m.label, ("ports", m.key), m) for m in PORTS if m.key in _PORT_ROWS]
+    every = [run for each in runs.values() for run in each]
+    return rows + [(m.label, ("ports", m.key), m) for m in PORTS if _is_shown(m, every)]
+
+
+def _is_shown(metric: Metric, runs: Sequence[Result]) -> bool:
+    """Whether a figure of all ports is in the tables."""
+    if metric.key in _PFC_ROWS:
+        return any(run.summary.get("ports", {}).get(metric.key) for run in runs)
+    return metric.key in _PORT_ROWS
 
 
 def _label(way: Way, metric: Metric) -> str:

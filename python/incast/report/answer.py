@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from incast.compare import interval
-from incast.report import text
+from incast.report import phases, text
 from incast.report.evidence import apart, evidence, name
 from incast.report.load import Run
 from incast.report.measures import Figures, Measure
@@ -93,15 +93,30 @@ def _of_choices(runs: tuple[Run, ...], figures: list[Figures], measures: list[Me
     if first is None or not compared:
         names = _join([name(f.name) for f in figures])
         headline = Markup("The choices {} cannot be compared: none finished what is measured.").format(names)
-        return Answer(headline, _cautions(figures), _reasons(runs, figures, None))
+        return Answer(headline + _stuck(runs), _cautions(figures), _reasons(runs, figures, None))
     order = ranked(figures, first.key)
     winners = best(figures, first)
     sentences = (
+        *_certainty(compared, first, winners),
         *_differences(runs, order, winners),
         *_also(figures, measures[1:], order[0]),
         *_cautions(figures),
     )
-    return Answer(_headline(compared, first, winners), sentences, _reasons(runs, order, first))
+    headline = _headline(compared, first, winners) + _stuck(runs)
+    return Answer(headline, sentences, _reasons(runs, order, first))
+
+
+def _stuck(runs: tuple[Run, ...]) -> Markup:
+    """What did not end, choice by choice; nothing where all tasks did."""
+    found = [(run, said) for run in runs if (said := phases.stuck(run))]
+    each = [
+        Markup(" {} did not finish{}: {}.").format(name(run.name), _why(run), said) for run, said in found
+    ]
+    return Markup("").join(each)
+
+
+def _why(run: Run) -> str:
+    return ", PFC is in a deadlock" if run.summary.get("end") == "deadlock" else ""
 
 
 def _comparable(figures: list[Figures], key: str) -> list[Figures]:
@@ -130,6 +145,20 @@ def _headline(order: list[Figures], first: Measure, winners: set[str]) -> Markup
     rest = [f for f in order if f.name not in winners]
     leads = [_lead(top, other, first) for other in rest[:1] + rest[1:][-1:]]
     return Markup("{} {}: {}, {}.").format(who, does, _after(first, least), _join(leads))
+
+
+def _certainty(order: list[Figures], first: Measure, winners: set[str]) -> Iterable[Markup]:
+    """How far seeds allow to trust the lead over the next choice."""
+    rest = [f for f in order if f.name not in winners]
+    if not rest or not winners or order[0].seeds < 2:
+        return
+    between = interval(order[0].samples[first.key], rest[0].samples[first.key])
+    if between is None:
+        return
+    low, high = (value(first, end) for end in between)
+    yield Markup("How sure: over {}, {} takes {} to {} longer than {} (95 % interval).").format(
+        text.plural(order[0].seeds, "seed"), name(rest[0].name), low, high, name(order[0].name)
+    )
 
 
 def _after(measure: Measure, figure: str) -> str:
@@ -202,6 +231,8 @@ def _of_one(run: Run, figures: Figures, measures: list[Measure]) -> Answer:
     else:
         shown = _after(first, value(first, values[first.key]))
         headline = Markup("{}{} {}.").format(first.label, "" if first.key == "done" else ":", shown)
+    if said := phases.stuck(run):
+        headline = Markup("The run did not finish{}: {}.").format(_why(run), said)
     sentences = []
     if values["fct_p50"] is not None:
         which = "those that did" if values["unfinished"] else f"its {text.plural(figures.flows, 'flow')}"

@@ -6,7 +6,7 @@ Sentences with computed figures only; names are escaped. Which run is better is 
 import polars as pl
 from markupsafe import Markup
 
-from incast.report import text
+from incast.report import phases, text
 from incast.report.load import Run
 from incast.report.measures import (
     DROPS,
@@ -31,7 +31,7 @@ def evidence(run: Run, figures: Figures) -> list[Markup]:
         _loss(run, figures),
         _pauses(run),
         _timeouts(run),
-        _last(run),
+        phases.hardest_hit(run) if phases.has_tasks(run) else _last(run),
         _marks(run, figures),
         limit(run),
     ]
@@ -143,13 +143,15 @@ def _marks(run: Run, figures: Figures) -> Markup | None:
 
 def apart(best: tuple[Run, Figures], other: tuple[Run, Figures]) -> Markup | None:
     """The greatest difference that the tables show between the best run and another."""
-    (_, least), (run, figures) = best, other
+    (least_run, least), (run, figures) = best, other
     found = (
         _apart_by_timeouts(run, figures, least)
         or _apart_by_waits(run, figures, least)
         or _apart_by_repeats(figures, least)
     )
-    return Markup("What sets {} apart: {}").format(name(figures.name), found) if found else None
+    said = Markup("What sets {} apart: {}").format(name(figures.name), found) if found else None
+    lost = phases.behind(run, least_run, name(figures.name), name(least.name))
+    return Markup(" ").join(filter(None, (said, lost))) or None
 
 
 def limit(run: Run) -> Markup | None:

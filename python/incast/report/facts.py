@@ -10,6 +10,8 @@ from incast.report.load import Report, Run
 from incast.report.tables import Cell, Table, cells, more_than
 
 ROWS_MAX = 60
+# A field of one of several hosts or switches.
+_ONE_OF = re.compile(r"(hosts|switches)\[(.*?)\](?:\.config)?\.(.*)")
 # Of the summary, what the report shows elsewhere, and what depends on the machine.
 _ELSEWHERE = {"jobs", "flows", "ports", "thresholds", "name", "description", "choice", "seed", "wall_s"}
 
@@ -23,7 +25,27 @@ def facts(report: Report) -> Table:
 def settings(runs: tuple[Run, ...]) -> Table:
     """The fields of the scenario in which the choices differ."""
     keyed = [dict(_flat({k: v for k, v in run.scenario.items() if k != "name"})) for run in runs]
-    return _side_by_side("What the choices set", "Field", runs, keyed, only_different=True)
+    return _side_by_side("What the choices set", "Field", runs, _gathered(keyed), only_different=True)
+
+
+def _gathered(keyed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Fields of hosts, of switches that have the same values under one name: `hosts[host0, host1].mtu`."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for key in dict.fromkeys(key for fields in keyed for key in fields):
+        found = _ONE_OF.fullmatch(key)
+        values = tuple(repr(fields.get(key)) for fields in keyed)
+        alike.setdefault((*(found.group(1, 3) if found else (key,)), *values), []).append(key)
+    called = {keys[0]: _gathered_name(keys) for keys in alike.values()}
+    return [{name: fields[key] for key, name in called.items() if key in fields} for fields in keyed]
+
+
+def _gathered_name(keys: list[str]) -> str:
+    found = [each for key in keys if (each := _ONE_OF.fullmatch(key))]
+    if not found:
+        return keys[0]
+    names = [each[2] for each in found]
+    said = ", ".join(names) if len(names) < 4 else f"{names[0]}, {names[1]} … {names[-1]}"
+    return f"{found[0][1]}[{said}].{found[0][3]}"
 
 
 def thresholds(runs: tuple[Run, ...]) -> Table:
@@ -79,14 +101,21 @@ def _side_by_side(
     return Table(caption, columns, tuple(rows[:ROWS_MAX]), frozenset(columns[1:]), more)
 
 
+def _listed(path: str) -> bool:
+    """Whether a list is told by its length even when it is short."""
+    return path.endswith(("pairs", "scheduler.weights"))
+
+
 def _flat(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:
     """Paths and single values of nested data; long lists are told by their length."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _flat(inner, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and value and len(value) <= 16 and not path.endswith("pairs"):
+            if key != "pattern":
+                yield from _flat(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and value and len(value) <= 16 and not _listed(path):
         for index, inner in enumerate(value):
-            yield from _flat(inner, f"{path}[{index}]")
+            called = inner.get("pattern", index) if isinstance(inner, dict) else index
+            yield from _flat(inner, f"{path}[{called}]")
     elif isinstance(value, list):
         yield path, f"{len(value)} entries" if value else "none"
     else:
@@ -105,7 +134,7 @@ _FORMS = (
     ),
     (
         re.compile(
-            r"(.*_)?bytes|size|reserve|mtu|cell|(receive|send)_buffer(_max)?|nic_queue|xon|headroom|block|io_sort"
+            r"(.*_)?bytes|size|reserve|mtu|cell|(receive|send)_buffer(_max)?|nic_queue|xon|headroom|cap|block|io_sort"
             r"|reduce_memory"
         ),
         text.size,

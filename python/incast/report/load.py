@@ -50,7 +50,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     ),
     "flows_series": _columns("", "time_ps flow cwnd_bytes in_flight_bytes srtt_ps"),
     "hosts_series": _columns("host", "time_ps sent_bytes received_bytes core_busy_ps disk_busy_ps"),
-    "datagrams": _columns("job from to", "sent_packets received_packets"),
+    "datagrams": _columns("job from to", "sent_packets received_packets received_bytes"),
     "events": _columns("what where", "time_ps"),
 }
 

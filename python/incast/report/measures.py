@@ -14,7 +14,7 @@ DROPS = {
     "drops_pool": "a full shared buffer",
     "drops_mtu": "a packet above the MTU",
     "drops_down": "a link that was down",
-    "drops_headroom": "a full PFC headroom",
+    "drops_headroom": "a full PFC headroom on the way in",
     "drops_watchdog": "the PFC watchdog",
 }
 

@@ -1,6 +1,7 @@
 """The report's tables as text, ready for the page. Computes no new figures."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -150,20 +151,23 @@ def slowest_flows(run: Run) -> Table:
 
 def jobs(run: Run) -> Table:
     """All jobs in the order of their start."""
-    table = run.table("jobs").sort("start_ps", "job")
+    arrived = run.table("datagrams").group_by("job").agg(pl.col("received_bytes").sum())
+    table = run.table("jobs").join(arrived, on="job", how="left").sort("start_ps", "job")
     rows = []
     for row in table.head(4 * ROWS_MAX).iter_rows(named=True):
         ended = row["end_ps"] is not None and row["end_ps"] >= (row["start_ps"] or 0)
         took = row["end_ps"] - (row["start_ps"] or 0) if ended else None
+        lasted = took if ended else _until_the_end(run, row)
+        delivered = (row["bytes"] or 0) + (row["received_bytes"] or 0)
         rows.append(
             cells(
                 row["job"] or text.NONE,
                 row["kind"] or text.NONE,
                 text.time(row["start_ps"]),
-                "not done" if took is None else text.time(took),
+                text.time(took) if ended else "all the run" if lasted else "not done",
                 text.count(row["flows"]),
-                text.size(row["bytes"]),
-                text.rate(_rate(row["bytes"], took)),
+                text.size(delivered),
+                text.rate(_rate(delivered, lasted)),
             )
         )
     columns = ("Job", "Kind", "Started at", "Took", "Flows", "Delivered", "Goodput")
@@ -202,6 +206,14 @@ def events(run: Run) -> Table:
     )
     more = more_than(table.height, "event", 4 * ROWS_MAX)
     return Table("Faults", ("At", "What", "Where"), rows, frozenset({"What", "Where"}), more)
+
+
+def _until_the_end(run: Run, row: dict[str, Any]) -> int | None:
+    """How long background traffic lasted: nothing waits for it, so it has no end of its own."""
+    end = run.summary.get("sim_time_ps")
+    if row["kind"] != "background" or end is None:
+        return None
+    return int(end) - (row["start_ps"] or 0)
 
 
 def _rate(count: int | None, took: int | None) -> float | None:
