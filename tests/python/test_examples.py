@@ -13,7 +13,7 @@ from incast.source import Source
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.yaml"))
 # What takes longer than a test may, made shorter.
-SHORTER = {"four-switches": ["jobs.shuffle.first=6"], "hadoop": ["jobs.terasort.size=300MB"]}
+SHORTER = {"four-switches": ["jobs.shuffle.first=6"], "hadoop": ["jobs.terasort.size=100MB"]}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

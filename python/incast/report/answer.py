@@ -156,9 +156,10 @@ def _certainty(order: list[Figures], first: Measure, winners: set[str]) -> Itera
     if between is None:
         return
     low, high = (value(first, end) for end in between)
-    yield Markup("How sure: over {}, {} takes {} to {} longer than {} (95 % interval). What follows is the first seed's run.").format(
+    sure = Markup("How sure: over {}, {} takes {} to {} longer than {} (95 % interval).").format(
         text.plural(order[0].seeds, "seed"), name(rest[0].name), low, high, name(order[0].name)
     )
+    yield sure + " What follows is the first seed's run."
 
 
 def _after(measure: Measure, figure: str) -> str:
