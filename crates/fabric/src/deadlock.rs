@@ -97,10 +97,9 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Memory of the packets in a queue that came in by `own`.
     fn held_for(&self, (id, class): QueueId, own: PortId) -> u64 {
-        let Some(ring) = self.queues[id.index()].get(usize::from(class)) else { return 0 };
-        let classes = self.ports[id.index()].cold.classes.as_ref();
-        let Some(pool) = classes.and_then(|classes| classes.pool) else { return 0 };
-        let pool = &self.pools[pool as usize];
+        let Some(classes) = self.ports[id.index()].cold.classes.as_ref() else { return 0 };
+        let Some(pool) = classes.pool else { return 0 };
+        let (pool, ring) = (&self.pools[pool as usize], &classes.queues[usize::from(class)].ring);
         let waiting = (0..ring.len()).map(|number| ring.get(ring.head().wrapping_add(number)));
         waiting.filter(|waiting| waiting.own == own).map(|waiting| pool.cells(waiting.packet.bytes)).sum()
     }

@@ -46,6 +46,7 @@ impl Discipline {
     }
 
     /// Decides on a packet that finds `bytes` in `packets` waiting.
+    #[inline(always)]
     pub(crate) fn admit(&mut self, now: Time, bytes: u64, packets: u32, capable: bool) -> Verdict {
         match self {
             Discipline::Tail | Discipline::Codel(_) => Verdict::Accept,
@@ -58,11 +59,22 @@ impl Discipline {
     }
 
     /// Decides on a packet that leaves after a wait of `sojourn`, with `left` bytes behind it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn leave(&mut self, now: Time, sojourn: Time, left: u64, capable: bool) -> Verdict {
         match self {
             Discipline::Codel(codel) => codel.leave(now, sojourn, left, capable),
             _ => Verdict::Accept,
+        }
+    }
+
+    /// A packet that was let in leaves at once, at `now`, and nothing stays behind.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, now: Time) {
+        match self {
+            Discipline::Tail | Discipline::Step { .. } => {}
+            Discipline::Red(red) => red.idle(now),
+            // What has not waited for the target is never dropped.
+            Discipline::Codel(codel) => drop(codel.leave(now, Time::ZERO, 0, false)),
         }
     }
 
@@ -72,6 +84,7 @@ impl Discipline {
     }
 
     /// The queue has become empty at `now`.
+    #[inline(always)]
     pub(crate) fn idle(&mut self, now: Time) {
         if let Discipline::Red(red) = self {
             red.idle(now);

@@ -1,6 +1,7 @@
 //! The fabric: all ports of a topology, and what happens to a packet at each.
 
 use crate::buffer::Pool;
+use crate::classes::Classes;
 use crate::config::{Buffer, Depth, Framing, PfcConfig, Queue, Scheduler, SwitchConfig};
 use crate::counters::{Counters, Sample};
 use crate::discipline::{Discipline, Place};
@@ -8,9 +9,7 @@ use crate::packet::{Discard, Packet};
 use crate::pause::{PAUSE_FRAME, Pausing};
 use crate::pfc::Pfc;
 use crate::port::{Port, PortId, flag};
-use crate::ring::Ring;
 use crate::routing::{Route, Routing};
-use crate::scheduled::{Classes, Waiting};
 use crate::topology::{Graph, LinkProps, NodeId};
 use crate::voq::Voqs;
 use crate::waits::WaitTimes;
@@ -44,8 +43,6 @@ pub trait Driver<B> {
 /// The network.
 pub struct Fabric<B> {
     pub(crate) ports: Vec<Port<B>>,
-    /// Queues of scheduled ports, by port and class.
-    pub(crate) queues: Vec<Vec<Ring<Waiting<B>>>>,
     pub(crate) pools: Vec<Pool>,
     /// Switches with PFC.
     pub(crate) pfcs: Vec<Pfc>,
@@ -88,7 +85,6 @@ impl<B: Copy + Default> Fabric<B> {
         let peers = ports.iter().map(|port| port.cold.peer).collect();
         let reverse = ports.iter().map(|port| port.cold.reverse).collect();
         Fabric {
-            queues: (0..ports.len()).map(|_| Vec::new()).collect(),
             ports,
             pools,
             pfcs,
@@ -394,6 +390,9 @@ fn configure<B: Copy + Default>(
         };
         if pool.is_some() || count > 1 || delays {
             port.flags |= flag::SCHEDULED;
+            if delays {
+                port.flags |= flag::LEAVING;
+            }
             let mut classes = Classes::new((0..count).map(discipline).collect(), strict, weights, pool);
             if let Buffer::Voq { cap, .. } = config.buffer {
                 port.flags |= flag::VOQ;

@@ -25,7 +25,10 @@ impl<B: Copy + Default> Fabric<B> {
         let framing = self.framing;
         let port = &mut self.ports[id.index()];
         if port.is(flag::ENTRY) {
-            return self.enqueue_long(now, ingress, id, *packet, driver);
+            if port.flags & (flag::SCHEDULED | flag::UNUSUAL) == flag::SCHEDULED {
+                return self.enqueue_plain(now, ingress, id, packet, driver);
+            }
+            return self.enqueue_long(now, ingress, id, packet, driver);
         }
         let was_empty = port.wire.is_empty();
         let bytes = u64::from(packet.bytes);
@@ -72,18 +75,18 @@ impl<B: Copy + Default> Fabric<B> {
         now: Time,
         ingress: PortId,
         id: PortId,
-        mut packet: Packet<B>,
+        packet: &mut Packet<B>,
         driver: &mut D,
     ) {
         let port = &mut self.ports[id.index()];
         if port.is(flag::DOWN) {
-            return self.go_around(now, ingress, id, packet, driver);
+            return self.go_around(now, ingress, id, *packet, driver);
         }
         if u32::from(packet.bytes) > port.cold.mtu {
-            return self.discard(now, id, &packet, Discard::Mtu, driver);
+            return self.discard(now, id, packet, Discard::Mtu, driver);
         }
         if port.is(flag::SCHEDULED) {
-            return self.enqueue_scheduled(now, ingress, id, packet, driver);
+            return self.enqueue_scheduled::<false, D>(now, ingress, id, packet, driver);
         }
         let (fluid, fluid_packets) =
             if port.is(flag::FLUID) { port.settle_fluid(now, self.framing) } else { (0, 0) };
@@ -99,7 +102,7 @@ impl<B: Copy + Default> Fabric<B> {
                     packet.ecn = Ecn::Ce;
                     port.cold.marks += 1;
                 }
-                Verdict::Drop => return self.discard(now, id, &packet, Discard::Early, driver),
+                Verdict::Drop => return self.discard(now, id, packet, Discard::Early, driver),
             }
         }
         let port = &mut self.ports[id.index()];
@@ -110,7 +113,7 @@ impl<B: Copy + Default> Fabric<B> {
         port.waiting_bytes += fluid;
         port.limit_packets = limit.saturating_sub(fluid_packets);
         port.mark_packets = mark.saturating_sub(fluid_packets);
-        self.enqueue(now, ingress, id, &mut packet, driver);
+        self.enqueue(now, ingress, id, packet, driver);
         let port = &mut self.ports[id.index()];
         port.flags = flags;
         port.waiting_bytes -= fluid;

@@ -13,6 +13,7 @@
 //! arrives at the next all the same. `docs/explanation/hybrid.md` says how far it is from packets.
 
 use crate::buffer::Pool;
+use crate::classes::Classes;
 use crate::config::Framing;
 use crate::fabric::Fabric;
 use crate::port::{Port, PortId, flag};
@@ -285,7 +286,7 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Whether fluid can be modelled at `id`: it has one queue.
     pub fn takes_fluid(&self, id: PortId) -> bool {
-        let one = |classes: &crate::scheduled::Classes| classes.queues.len() == 1 && classes.voqs.is_none();
+        let one = |classes: &Classes<B>| classes.queues.len() == 1 && classes.voqs.is_none();
         self.ports[id.index()].cold.classes.as_ref().is_none_or(one)
     }
 

@@ -9,11 +9,13 @@
 //! emulation a handle to real bytes.
 
 mod buffer;
+mod classes;
 mod codel;
 mod config;
 mod counters;
 mod deadlock;
 mod discipline;
+mod drain;
 mod fabric;
 mod fault;
 mod fifo;

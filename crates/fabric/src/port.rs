@@ -3,13 +3,13 @@
 //! A port takes two cache lines, the first of which is all that a packet needs that does not wait, but
 //! for its count; what packets that wait need, and what few need, is boxed.
 
+use crate::classes::Classes;
 use crate::counters::{Counters, Discards, Sample};
 use crate::discipline::Discipline;
 use crate::fluid::Fluid;
 use crate::packet::{Discard, Packet};
 use crate::pause::Pausing;
 use crate::ring::Ring;
-use crate::scheduled::Classes;
 use crate::topology::{LinkProps, NodeId};
 use crate::waits::Waits;
 use rand_pcg::Pcg32;
@@ -63,8 +63,12 @@ pub(crate) mod flag {
     pub const FLUID: u32 = 1 << 11;
     /// PAUSE frames are sent and received here.
     pub const PAUSES: u32 = 1 << 7;
+    /// A discipline decides when packets leave (a kind of scheduled port).
+    pub const LEAVING: u32 = 1 << 8;
     /// Any of these: the long way into the queue.
     pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE | FLUID;
+    /// Any of these: more to look at than the queues of a scheduled port.
+    pub const UNUSUAL: u32 = DOWN | NARROW | CAPTURE | FLUID | PAUSES | LEAVING;
 }
 
 #[repr(C, align(128))]
@@ -91,12 +95,12 @@ pub(crate) struct Port<B> {
     pub wire_bytes: u64,
     /// Packets in the queues of the classes (scheduled ports).
     pub scheduled_packets: u32,
-    pub cold: Box<Cold>,
+    pub cold: Box<Cold<B>>,
 }
 
 /// What a packet that does not wait rarely needs.
 #[derive(Debug)]
-pub(crate) struct Cold {
+pub(crate) struct Cold<B> {
     pub max_bytes: u64,
     pub max_packets: u32,
     pub waits: Waits,
@@ -111,7 +115,7 @@ pub(crate) struct Cold {
     pub busy_before: (Time, u64),
     /// RED of a first-in first-out port.
     pub discipline: Discipline,
-    pub classes: Option<Classes>,
+    pub classes: Option<Classes<B>>,
     /// Of ports with [`flag::PAUSES`].
     pub pausing: Option<Box<Pausing>>,
     pub faults: Faults,
@@ -216,7 +220,7 @@ impl<B: Copy + Default> Port<B> {
         self.enqueued_bytes -= bytes;
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn note_length(&mut self) {
         let (bytes, packets) = (self.waiting_bytes, self.waiting_packets());
         if bytes > self.cold.max_bytes {

@@ -9,10 +9,10 @@
 //!
 //! A queue comes into being when the first packet enters it.
 
+use crate::classes::ClassQueue;
 use crate::config::Queue;
 use crate::discipline::{Discipline, Place};
-use crate::scheduled::ClassQueue;
-use std::collections::VecDeque;
+use crate::ring::Ring;
 use units::Bytes;
 
 /// Bytes that a virtual output queue may send a turn: a full Ethernet payload.
@@ -22,9 +22,9 @@ const NONE: u32 = u32::MAX;
 
 /// The virtual output queues of the packets that leave by one port.
 #[derive(Debug)]
-pub(crate) struct Voqs {
-    /// In order of first use: the rings of the port are in this order too.
-    pub queues: Vec<ClassQueue>,
+pub(crate) struct Voqs<B> {
+    /// In order of first use.
+    pub queues: Vec<ClassQueue<B>>,
     /// Most memory that one of them may hold.
     pub cap: u64,
     /// The longest that one of them has been, in bytes.
@@ -37,12 +37,12 @@ pub(crate) struct Voqs {
     /// By class and port of entry: which of `queues`.
     slots: [Vec<u32>; 8],
     /// By class: those that hold packets. The one in front has the credit for its first packet.
-    turns: [VecDeque<u32>; 8],
+    turns: [Ring<u32>; 8],
 }
 
-impl Voqs {
+impl<B: Copy + Default> Voqs<B> {
     /// None yet, at a switch whose ports begin with number `first`.
-    pub(crate) fn new(first: u32, cap: Bytes, kinds: [Queue; 8], place: Place) -> Voqs {
+    pub(crate) fn new(first: u32, cap: Bytes, kinds: [Queue; 8], place: Place) -> Voqs<B> {
         Voqs {
             queues: Vec::new(),
             cap: cap.get(),
@@ -79,61 +79,68 @@ impl Voqs {
     }
 
     /// The queue of `class` to serve next; the class holds packets.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&self, class: usize) -> usize {
         *self.turns[class].front().expect("a class with packets has a queue with packets") as usize
     }
 
-    /// A packet has entered queue `slot`; `head` tells the length of a queue's first packet.
-    #[inline]
-    pub(crate) fn entered(&mut self, class: usize, slot: usize, head: impl Fn(usize) -> u64) {
-        if self.queues[slot].packets == 1 {
-            self.turns[class].push_back(slot as u32);
-            if self.turns[class].len() == 1 {
-                self.grant(class, head);
+    /// A packet of `bytes` has entered queue `slot`.
+    #[inline(always)]
+    pub(crate) fn entered(&mut self, class: usize, slot: usize, bytes: u64) {
+        let queue = &mut self.queues[slot];
+        queue.add(bytes);
+        if queue.packets == 1 {
+            let turns = &mut self.turns[class];
+            turns.push(slot as u32);
+            if turns.len() == 1 {
+                queue.deficit = bytes.next_multiple_of(CREDIT);
             }
         }
     }
 
     /// Queue `slot`, whose turn it was, has sent `bytes`.
-    #[inline]
-    pub(crate) fn served(&mut self, class: usize, slot: usize, bytes: u64, head: impl Fn(usize) -> u64) {
+    #[inline(always)]
+    pub(crate) fn served(&mut self, class: usize, slot: usize, bytes: u64) {
         let queue = &mut self.queues[slot];
         queue.deficit = queue.deficit.saturating_sub(bytes);
-        if queue.packets == 0 {
-            queue.deficit = 0;
-            self.turns[class].pop_front();
-            if let Some(&next) = self.turns[class].front() {
-                self.queues[next as usize].deficit += CREDIT;
-            }
+        if queue.packets > 0 && queue.deficit >= queue.head() {
+            return;
         }
-        self.grant(class, head);
+        self.pass_on(class, slot);
     }
 
-    /// Passes the turn on until a queue has the credit for its first packet.
-    fn grant(&mut self, class: usize, head: impl Fn(usize) -> u64) {
+    /// Passes the turn on from queue `slot` until a queue has the credit for its first packet.
+    fn pass_on(&mut self, class: usize, slot: usize) {
         let turns = &mut self.turns[class];
-        while let Some(&slot) = turns.front() {
-            if self.queues[slot as usize].deficit >= head(slot as usize) {
+        turns.advance();
+        if self.queues[slot].packets > 0 {
+            turns.push(slot as u32);
+        } else {
+            self.queues[slot].deficit = 0;
+        }
+        while let Some(&next) = turns.front() {
+            let queue = &mut self.queues[next as usize];
+            queue.deficit += CREDIT;
+            if queue.deficit >= queue.head() {
                 return;
             }
-            turns.rotate_left(1);
-            let next = turns.front().copied().unwrap_or(slot);
-            self.queues[next as usize].deficit += CREDIT;
+            turns.advance();
+            turns.push(next);
         }
     }
 
     /// Notes the length of queue `slot`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn note_length(&mut self, slot: usize) {
-        self.max_bytes = self.max_bytes.max(self.queues[slot].bytes);
+        let bytes = self.queues[slot].bytes;
+        if bytes > self.max_bytes {
+            self.max_bytes = bytes;
+        }
     }
 
     /// All packets are gone.
     pub(crate) fn clear(&mut self) {
-        for queue in &mut self.queues {
-            (queue.bytes, queue.packets, queue.deficit) = (0, 0, 0);
-        }
-        self.turns.iter_mut().for_each(VecDeque::clear);
+        self.queues.iter_mut().for_each(ClassQueue::clear);
+        self.turns = Default::default();
     }
 }

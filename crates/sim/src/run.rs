@@ -133,7 +133,10 @@ impl Sim {
         }
         match index_of(entry.key(), Kind::Arrive) {
             Some(port) => self.on_arrive(PortId(port)),
-            None => self.on_other(entry.key()),
+            None => match index_of(entry.key(), Kind::Transmit) {
+                Some(port) => self.net.fabric.transmit(self.net.now, PortId(port), &mut self.net.outside),
+                None => self.on_other(entry.key()),
+            },
         }
         Some(if self.net.outside.news { self.follow_up() } else { Pause::Running })
     }
@@ -172,8 +175,7 @@ impl Sim {
     fn on_other(&mut self, key: u32) {
         let (kind, index) = split(key);
         match kind {
-            Kind::Arrive => unreachable!("the loop sees to arrivals"),
-            Kind::Transmit => self.net.fabric.transmit(self.net.now, PortId(index), &mut self.net.outside),
+            Kind::Arrive | Kind::Transmit => unreachable!("the loop sees to them"),
             Kind::Endpoint => self.on_endpoint(index),
             Kind::Nic => self.on_nic(index),
             Kind::Timer => self.on_timer(index),
