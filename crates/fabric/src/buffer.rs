@@ -18,6 +18,8 @@ pub(crate) struct Pool {
     /// What the reserves leave.
     shared: u64,
     used: u64,
+    /// With so much free, an empty queue may have any packet.
+    ample: u64,
 }
 
 impl Pool {
@@ -25,7 +27,12 @@ impl Pool {
     pub(crate) fn new(size: Bytes, alpha: f64, reserve: Bytes, cell: Bytes, queues: u64) -> Pool {
         let shared = size.get().saturating_sub(reserve.get().saturating_mul(queues)).min(i64::MAX as u64);
         let cell = cell.get().max(1);
-        Pool { alpha, reserve: reserve.get(), cell, even: cell.is_power_of_two(), shared, used: 0 }
+        let even = cell.is_power_of_two();
+        let pool = Pool { alpha, reserve: reserve.get(), cell, even, shared, used: 0, ample: 0 };
+        let largest = pool.largest();
+        // A little more than the quotient, which rounding can't undo.
+        let ample = largest.max(((largest as f64 / alpha * 1.001) as u64).saturating_add(1));
+        Pool { ample, ..pool }
     }
 
     /// Memory that a packet takes.
@@ -34,6 +41,17 @@ impl Pool {
         let above = u64::from(bytes) + (self.cell - 1);
         // A division costs more than all else that a packet needs here.
         if self.even { above & !(self.cell - 1) } else { above - above % self.cell }
+    }
+
+    /// Whether an empty queue may have any packet; if not, it depends.
+    #[inline(always)]
+    pub(crate) fn has_ample(&self) -> bool {
+        self.shared - self.used >= self.ample
+    }
+
+    /// The largest memory that a packet may take.
+    pub(crate) fn largest(&self) -> u64 {
+        self.cells(u16::MAX)
     }
 
     /// Whether a queue that holds `queue` may have `cells` more, and how much of that is beyond its reserve.

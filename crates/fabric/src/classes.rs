@@ -52,6 +52,15 @@ impl<B: Copy + Default> ClassQueue<B> {
         self.packets -= 1;
     }
 
+    /// Whether there is memory for `cells` more, up to `cap`; how much of it is taken beyond the reserve.
+    #[inline(always)]
+    pub(crate) fn room(&self, cells: u64, cap: u64, pool: &Pool) -> Result<u64, Discard> {
+        if self.held + cells > cap {
+            return Err(Discard::Tail);
+        }
+        pool.admit(self.held, cells)
+    }
+
     /// Length of the first packet; nothing when there is none.
     #[inline(always)]
     pub(crate) fn head(&self) -> u64 {
@@ -145,21 +154,16 @@ impl<B: Copy + Default> Classes<B> {
 
     #[inline(always)]
     pub(crate) fn queue(&mut self, slot: usize) -> &mut ClassQueue<B> {
-        match &mut self.voqs {
-            Some(voqs) => &mut voqs.queues[slot],
-            None => &mut self.queues[slot],
-        }
+        self.queue_with_cap(slot).0
     }
 
-    /// Whether there is memory for `cells` in `slot`; how much of it is taken beyond the reserve.
+    /// The queue in `slot`, and the most memory that it may hold.
     #[inline(always)]
-    pub(crate) fn room(&mut self, slot: usize, cells: u64, pool: &Pool) -> Result<u64, Discard> {
-        let cap = self.voqs.as_ref().map_or(u64::MAX, |voqs| voqs.cap);
-        let held = self.queue(slot).held;
-        if held + cells > cap {
-            return Err(Discard::Tail);
+    pub(crate) fn queue_with_cap(&mut self, slot: usize) -> (&mut ClassQueue<B>, u64) {
+        match &mut self.voqs {
+            Some(voqs) => (&mut voqs.queues[slot], voqs.cap),
+            None => (&mut self.queues[slot], u64::MAX),
         }
-        pool.admit(held, cells)
     }
 
     /// Gives the memory of a packet in `slot` back; that of an ingress group is given back by [`crate::Fabric`].

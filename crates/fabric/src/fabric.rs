@@ -393,6 +393,11 @@ fn configure<B: Copy + Default>(
             if delays {
                 port.flags |= flag::LEAVING;
             }
+            let cap = if let Buffer::Voq { cap, .. } = config.buffer { cap.get() } else { u64::MAX };
+            let largest = pool.map_or(0, |pool| pools[pool as usize].largest());
+            if count == 1 && cap >= largest && !matches!(config.queues[0], Queue::Red(_)) {
+                port.flags |= flag::OPEN;
+            }
             let mut classes = Classes::new((0..count).map(discipline).collect(), strict, weights, pool);
             if let Buffer::Voq { cap, .. } = config.buffer {
                 port.flags |= flag::VOQ;

@@ -231,7 +231,7 @@ impl<B: Copy + Default> Fabric<B> {
         if port.free_at > now {
             self.ask_to_transmit(id, driver);
         } else {
-            self.transmit_unusual(now, id, driver);
+            self.transmit_next(now, id, driver);
         }
     }
 

@@ -65,6 +65,8 @@ pub(crate) mod flag {
     pub const PAUSES: u32 = 1 << 7;
     /// A discipline decides when packets leave (a kind of scheduled port).
     pub const LEAVING: u32 = 1 << 8;
+    /// One class, and nobody who finds it empty is dropped or marked (a kind of scheduled port).
+    pub const OPEN: u32 = 1 << 9;
     /// Any of these: the long way into the queue.
     pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE | FLUID;
     /// Any of these: more to look at than the queues of a scheduled port.

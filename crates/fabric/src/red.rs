@@ -80,6 +80,7 @@ impl Red {
         let weight = self.config.weight;
         match self.idle_since.take() {
             // While idle, as many small packets as could have been sent have lowered the average.
+            Some(_) if length == 0.0 && self.average == 0.0 => {}
             Some(since) if length == 0.0 => {
                 let missed = now.saturating_sub(since).as_ps() / self.typical.as_ps();
                 self.average *= libm::pow(1.0 - weight, missed as f64);

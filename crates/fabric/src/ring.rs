@@ -93,6 +93,17 @@ impl<T: Copy + Default> Ring<T> {
         Some(entry)
     }
 
+    /// Takes the first entry off, which can be read where it lies until another is appended.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> Option<&T> {
+        if self.is_empty() {
+            return None;
+        }
+        let slot = self.slot(self.head);
+        self.advance();
+        Some(&self.slots[slot])
+    }
+
     /// Takes the first entry off, which must be there.
     #[inline]
     pub(crate) fn advance(&mut self) {

@@ -5,7 +5,7 @@
 //! free, and only then is its memory given back. It costs a second event for a packet that waits; one that finds
 //! nobody waiting and the transmitter free goes straight onto the wire.
 //!
-//! Both ways are built twice: `PLAIN` ports have nothing of [`flag::UNUSUAL`].
+//! Ports with nothing of [`flag::UNUSUAL`] are plain: what the others need is left out of their code.
 
 use crate::classes::{Classes, Waiting};
 use crate::discipline::Verdict;
@@ -18,6 +18,45 @@ impl<B: Copy + Default> Fabric<B> {
     /// A packet enters a scheduled port with nothing of [`flag::UNUSUAL`].
     #[inline(never)]
     pub(crate) fn enqueue_plain<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        ingress: PortId,
+        id: PortId,
+        packet: &mut Packet<B>,
+        driver: &mut D,
+    ) {
+        let framing = self.framing;
+        let port = &mut self.ports[id.index()];
+        if port.free_at > now || port.scheduled_packets > 0 || !port.is(flag::OPEN) {
+            return self.queue_plain(now, ingress, id, packet, driver);
+        }
+        let voq = port.is(flag::VOQ);
+        let classes = port.cold.classes.as_ref().expect("a scheduled port has classes");
+        if classes.pool.is_some_and(|pool| !self.pools[pool as usize].has_ample()) {
+            return self.queue_plain(now, ingress, id, packet, driver);
+        }
+        if voq {
+            self.open_voq(ingress, id);
+        }
+        let port = &mut self.ports[id.index()];
+        port.count_entry(u64::from(packet.bytes));
+        let was_empty = port.wire.is_empty();
+        let arrive = port.launch(now, framing.wire_bytes(packet.bytes), packet);
+        port.waiting = port.wire.tail();
+        if was_empty {
+            driver.schedule(arrive, PortEvent::Arrive(id));
+        }
+    }
+
+    /// A packet goes by `id` without waiting: its virtual output queue comes into being, as for one that waits.
+    #[inline(always)]
+    fn open_voq(&mut self, ingress: PortId, id: PortId) {
+        let entry = if ingress == PortId::NONE { id } else { self.reverse(ingress) };
+        self.classes(id).slot(0, entry.0);
+    }
+
+    #[inline(never)]
+    fn queue_plain<D: Driver<B>>(
         &mut self,
         now: Time,
         ingress: PortId,
@@ -67,8 +106,13 @@ impl<B: Copy + Default> Fabric<B> {
                 return self.discard(now, id, packet, Discard::Tail, driver);
             }
         }
+        let pending = classes.pending;
+        // Where nothing waits, memory that is taken is given back at once.
+        let passes =
+            !busy && port.scheduled_packets == 0 && (PLAIN || !pending && !fluids && own == PortId::NONE);
+        let (pool, pfc) = (classes.pool, classes.pfc);
         let slot = classes.slot(index, entry.0);
-        let queue = classes.queue(slot);
+        let (queue, cap) = classes.queue_with_cap(slot);
         let (ahead_bytes, ahead_packets) = (queue.bytes + fluid, queue.packets + fluid_packets);
         if queue.packets == 0 && fluid == 0 {
             queue.discipline.idle(now);
@@ -77,12 +121,10 @@ impl<B: Copy + Default> Fabric<B> {
         if verdict == Verdict::Drop {
             return self.discard(now, id, packet, Discard::Early, driver);
         }
-        // Where nothing waits, memory that is taken is given back at once.
-        let passes = !busy && port.scheduled_packets == 0 && (PLAIN || !classes.pending && !fluids);
         let mut xoff = false;
         let mut cells = 0;
         if !PLAIN && own != PortId::NONE {
-            let pfc = &mut self.pfcs[classes.pfc.expect("PFC counts it") as usize];
+            let pfc = &mut self.pfcs[pfc.expect("PFC counts it") as usize];
             let pool = &mut self.pools[pfc.pool as usize];
             cells = pool.cells(packet.bytes);
             let room;
@@ -93,10 +135,10 @@ impl<B: Copy + Default> Fabric<B> {
                     self.signal(now, own, packet.class, driver)
                 };
             }
-        } else if let Some(pool) = classes.pool {
+        } else if let Some(pool) = pool {
             let pool = &mut self.pools[pool as usize];
             cells = pool.cells(packet.bytes);
-            match classes.room(slot, cells, pool) {
+            match queue.room(cells, cap, pool) {
                 Ok(_) if passes => {}
                 Ok(beyond) => pool.take(beyond),
                 Err(reason) => return self.no_memory(now, ingress, id, packet, reason, driver),
@@ -106,8 +148,8 @@ impl<B: Copy + Default> Fabric<B> {
             packet.ecn = Ecn::Ce;
             port.cold.marks += 1;
         }
-        if passes && own == PortId::NONE {
-            classes.queue(slot).discipline.pass(now);
+        if passes {
+            queue.discipline.pass(now);
             classes.pass(index, bytes);
             port.count_entry(bytes);
             let was_empty = port.wire.is_empty();
@@ -121,31 +163,33 @@ impl<B: Copy + Default> Fabric<B> {
             }
             return;
         }
-        let queue = classes.queue(slot);
         queue.held += cells;
         let waiting = queue.ring.append();
         waiting.since = now;
         waiting.packet = *packet;
         waiting.own = own;
         classes.entered(index, slot, bytes);
+        if (pending || busy)
+            && let Some(voqs) = &mut classes.voqs
+        {
+            voqs.note_length(slot);
+        }
+        classes.pending |= sending;
         port.waiting_bytes += bytes;
         port.scheduled_packets += 1;
-        let pending = classes.pending;
+        port.count_entry(bytes);
         if pending || busy {
-            if let Some(voqs) = &mut classes.voqs {
-                voqs.note_length(slot);
-            }
             port.note_length();
         }
-        port.count_entry(bytes);
+        let free_at = port.free_at;
         if fluids {
             self.fluid_entered(id);
         }
         if !pending {
             if sending {
-                self.ask_to_transmit(id, driver);
+                driver.schedule(free_at, PortEvent::Transmit(id));
             } else {
-                self.transmit_unusual(now, id, driver);
+                self.transmit_next(now, id, driver);
             }
         }
         if !PLAIN && xoff {
@@ -197,41 +241,86 @@ impl<B: Copy + Default> Fabric<B> {
         }
         classes.pending = false;
         if port.flags & flag::UNUSUAL == 0 {
-            self.transmit_next::<true, D>(now, id, driver);
+            self.transmit_plain(now, id, driver);
         } else if port.is(flag::PAUSES) && self.owes_pause(id) {
             self.send_pause(now, id, driver);
         } else {
-            self.transmit_unusual(now, id, driver);
+            self.transmit_next(now, id, driver);
         }
     }
 
+    /// Sends the next packet of a port with nothing of [`flag::UNUSUAL`]: from the queue's memory to the wire's.
     #[inline(always)]
+    fn transmit_plain<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
+        let framing = self.framing;
+        let port = &mut self.ports[id.index()];
+        let classes = port.cold.classes.as_mut().expect("a scheduled port");
+        let Some(index) = classes.select() else { return };
+        let (slot, pool) = (classes.next_slot(index), classes.pool);
+        let queue = classes.queue(slot);
+        let first = queue.ring.take().expect("a selected queue has a packet");
+        let (since, bytes) = (first.since, first.packet.bytes);
+        let wire_bytes = framing.wire_bytes(bytes);
+        let free_at = now + port.serializer.time_for(wire_bytes);
+        let arrive = free_at + port.delay;
+        let was_empty = port.wire.is_empty();
+        let entry = port.wire.append();
+        entry.start = now;
+        entry.arrive = arrive;
+        entry.packet = first.packet;
+        if let Some(pool) = pool {
+            let pool = &mut self.pools[pool as usize];
+            let cells = pool.cells(bytes);
+            pool.give(queue.held, cells);
+            queue.held -= cells;
+        }
+        if queue.packets == 1 {
+            queue.discipline.idle(now);
+        }
+        classes.left(index, slot, u64::from(bytes));
+        if let Some(voqs) = &mut classes.voqs {
+            voqs.served(index, slot, u64::from(bytes));
+        }
+        port.free_at = free_at;
+        port.wire_bytes += u64::from(wire_bytes);
+        port.waiting = port.wire.tail();
+        port.waiting_bytes -= u64::from(bytes);
+        port.scheduled_packets -= 1;
+        let more = port.scheduled_packets > 0;
+        classes.pending = more;
+        if since != now {
+            port.cold.waits.add(now - since);
+        }
+        if was_empty {
+            driver.schedule(arrive, PortEvent::Arrive(id));
+        }
+        if more {
+            driver.schedule(free_at, PortEvent::Transmit(id));
+        }
+    }
+
     pub(crate) fn ask_to_transmit<D: Driver<B>>(&mut self, id: PortId, driver: &mut D) {
         let port = &mut self.ports[id.index()];
         port.cold.classes.as_mut().expect("a scheduled port").pending = true;
         driver.schedule(port.free_at, PortEvent::Transmit(id));
     }
 
-    /// Sends the next packet of a port with something of [`flag::UNUSUAL`], if one waits that may be sent.
+    /// Sends the next packet of any scheduled port, if one waits that may be sent.
     #[inline(never)]
-    pub(crate) fn transmit_unusual<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
-        self.transmit_next::<false, D>(now, id, driver);
-    }
-
-    #[inline(always)]
-    fn transmit_next<const PLAIN: bool, D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
+    pub(crate) fn transmit_next<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
         let framing = self.framing;
         let port = &mut self.ports[id.index()];
+        let flags = port.flags;
         let classes = port.cold.classes.as_mut().expect("a scheduled port");
         let Some(index) = classes.select() else { return };
         let slot = classes.next_slot(index);
         let mut start = now;
-        if !PLAIN && port.is(flag::FLUID) {
+        if flags & flag::FLUID != 0 {
             start += self.fluid_leaves(now, id);
         }
         let mut waiting = self.take_first(start, id, index, slot);
         let mut verdict = Verdict::Accept;
-        if !PLAIN && self.ports[id.index()].is(flag::LEAVING) {
+        if flags & flag::LEAVING != 0 {
             verdict = self.says_on_leaving(start, id, slot, &waiting);
             while verdict == Verdict::Drop {
                 (waiting, verdict) = self.drop_from_front(now, &mut start, id, index, slot, waiting, driver);
@@ -239,7 +328,7 @@ impl<B: Copy + Default> Fabric<B> {
         }
         let Waiting { since, mut packet, own } = waiting;
         let port = &mut self.ports[id.index()];
-        if !PLAIN && verdict == Verdict::Mark {
+        if verdict == Verdict::Mark {
             packet.ecn = Ecn::Ce;
             port.cold.marks += 1;
         }
@@ -255,22 +344,18 @@ impl<B: Copy + Default> Fabric<B> {
         let was_empty = port.wire.is_empty();
         let arrive = port.launch(start, framing.wire_bytes(packet.bytes), &packet);
         port.waiting = port.wire.tail();
-        let free_at = port.free_at;
         if was_empty {
             driver.schedule(arrive, PortEvent::Arrive(id));
         }
         if more {
-            driver.schedule(free_at, PortEvent::Transmit(id));
+            driver.schedule(port.free_at, PortEvent::Transmit(id));
         }
-        if !PLAIN {
-            let flags = self.ports[id.index()].flags;
-            if flags & flag::CAPTURE != 0 {
-                driver.sent(start, id, &packet);
-            }
-            if flags & flag::PAUSES != 0 {
-                self.note_sent(now, id, index, driver);
-                self.release(now, own, &packet, driver);
-            }
+        if flags & flag::CAPTURE != 0 {
+            driver.sent(start, id, &packet);
+        }
+        if flags & flag::PAUSES != 0 {
+            self.note_sent(now, id, index, driver);
+            self.release(now, own, &packet, driver);
         }
     }
 
