@@ -120,11 +120,8 @@ impl<B: Copy + Default> Fabric<B> {
         }
         let flags = port.flags;
         if flags & (flag::FAULTY | flag::TO_HOST | flag::PAUSES) != 0 {
-            if flags & flag::FAULTY != 0 && self.hit_by_fault(now, id, packet, driver) {
-                return false;
-            }
-            if packet.class == PAUSE_FRAME {
-                self.receive_pause(now, id, packet, driver);
+            let unusual = flags & (flag::FAULTY | flag::PAUSES) != 0;
+            if unusual && self.is_taken(now, id, packet, driver) {
                 return false;
             }
             if flags & flag::TO_HOST != 0 {
@@ -135,6 +132,19 @@ impl<B: Copy + Default> Fabric<B> {
         packet.route = route;
         self.enqueue(now, id, next, packet, driver);
         false
+    }
+
+    /// Whether a packet that has come over the link of `id` gets no further: hit by a fault, or a PAUSE frame.
+    #[inline(never)]
+    fn is_taken<D: Driver<B>>(&mut self, now: Time, id: PortId, packet: &Packet<B>, driver: &mut D) -> bool {
+        if self.ports[id.index()].is(flag::FAULTY) && self.hit_by_fault(now, id, packet, driver) {
+            return true;
+        }
+        let pause = packet.class == PAUSE_FRAME;
+        if pause {
+            self.receive_pause(now, id, packet, driver);
+        }
+        pause
     }
 
     /// Whether nothing is on the wire or in the queue of `id` (first-in first-out ports).

@@ -25,10 +25,7 @@ impl<B: Copy + Default> Fabric<B> {
         let framing = self.framing;
         let port = &mut self.ports[id.index()];
         if port.is(flag::ENTRY) {
-            if port.flags & (flag::SCHEDULED | flag::UNUSUAL) == flag::SCHEDULED {
-                return self.enqueue_plain(now, ingress, id, packet, driver);
-            }
-            return self.enqueue_long(now, ingress, id, packet, driver);
+            return self.enqueue_other(now, ingress, id, packet, driver);
         }
         let was_empty = port.wire.is_empty();
         let bytes = u64::from(packet.bytes);
@@ -70,7 +67,7 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// What the short way leaves out: links that are down, MTU, captures, RED, then on to where the port queues.
     #[cold]
-    fn enqueue_long<D: Driver<B>>(
+    pub(crate) fn enqueue_long<D: Driver<B>>(
         &mut self,
         now: Time,
         ingress: PortId,

@@ -20,6 +20,7 @@ mod fabric;
 mod fault;
 mod fifo;
 mod fluid;
+mod leaving;
 mod packet;
 mod pause;
 mod pfc;

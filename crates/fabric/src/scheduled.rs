@@ -1,13 +1,12 @@
 //! Ports whose next packet can't be known in advance: eight traffic classes (`classes.rs`), memory shared
 //! with other ports, virtual output queues (`voq.rs`), or a discipline that decides when a packet leaves (CoDel).
 //!
-//! Packets wait in a queue a class; [`Fabric::transmit`] picks the next when the transmitter is
+//! Packets wait in a queue a class; [`Fabric::transmit`] (`leaving.rs`) picks the next when the transmitter is
 //! free, and only then is its memory given back. It costs a second event for a packet that waits; one that finds
 //! nobody waiting and the transmitter free goes straight onto the wire.
 //!
 //! Ports with nothing of [`flag::UNUSUAL`] are plain: what the others need is left out of their code.
 
-use crate::classes::{Classes, Waiting};
 use crate::discipline::Verdict;
 use crate::fabric::{Driver, Fabric, PortEvent};
 use crate::packet::{Discard, Ecn, Packet};
@@ -15,9 +14,10 @@ use crate::port::{PortId, flag};
 use units::Time;
 
 impl<B: Copy + Default> Fabric<B> {
-    /// A packet enters a scheduled port with nothing of [`flag::UNUSUAL`].
+    /// A packet enters a port that is not first-in first-out, or one with something of [`flag::UNUSUAL`].
+    #[cold]
     #[inline(never)]
-    pub(crate) fn enqueue_plain<D: Driver<B>>(
+    pub(crate) fn enqueue_other<D: Driver<B>>(
         &mut self,
         now: Time,
         ingress: PortId,
@@ -27,6 +27,9 @@ impl<B: Copy + Default> Fabric<B> {
     ) {
         let framing = self.framing;
         let port = &mut self.ports[id.index()];
+        if port.flags & (flag::SCHEDULED | flag::UNUSUAL) != flag::SCHEDULED {
+            return self.enqueue_long(now, ingress, id, packet, driver);
+        }
         if port.free_at > now || port.scheduled_packets > 0 || !port.is(flag::OPEN) {
             return self.queue_plain(now, ingress, id, packet, driver);
         }
@@ -231,134 +234,6 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// The transmitter of `id` is free at `now`, as [`Driver::schedule`] was told.
-    #[inline(never)]
-    pub fn transmit<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
-        let port = &mut self.ports[id.index()];
-        let classes = port.cold.classes.as_mut().expect("only scheduled ports ask to transmit");
-        if port.free_at != now || !classes.pending {
-            return; // The link's rate or state has changed since; a newer event is under way.
-        }
-        classes.pending = false;
-        if port.flags & flag::UNUSUAL == 0 {
-            self.transmit_plain(now, id, driver);
-        } else if port.is(flag::PAUSES) && self.owes_pause(id) {
-            self.send_pause(now, id, driver);
-        } else {
-            self.transmit_next(now, id, driver);
-        }
-    }
-
-    /// Sends the next packet of a port with nothing of [`flag::UNUSUAL`]: from the queue's memory to the wire's.
-    #[inline(always)]
-    fn transmit_plain<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
-        let framing = self.framing;
-        let port = &mut self.ports[id.index()];
-        let classes = port.cold.classes.as_mut().expect("a scheduled port");
-        let Some(index) = classes.select() else { return };
-        let (slot, pool) = (classes.next_slot(index), classes.pool);
-        let queue = classes.queue(slot);
-        let first = queue.ring.take().expect("a selected queue has a packet");
-        let (since, bytes) = (first.since, first.packet.bytes);
-        let wire_bytes = framing.wire_bytes(bytes);
-        let free_at = now + port.serializer.time_for(wire_bytes);
-        let arrive = free_at + port.delay;
-        let was_empty = port.wire.is_empty();
-        let entry = port.wire.append();
-        entry.start = now;
-        entry.arrive = arrive;
-        entry.packet = first.packet;
-        if let Some(pool) = pool {
-            let pool = &mut self.pools[pool as usize];
-            let cells = pool.cells(bytes);
-            pool.give(queue.held, cells);
-            queue.held -= cells;
-        }
-        if queue.packets == 1 {
-            queue.discipline.idle(now);
-        }
-        classes.left(index, slot, u64::from(bytes));
-        if let Some(voqs) = &mut classes.voqs {
-            voqs.served(index, slot, u64::from(bytes));
-        }
-        port.free_at = free_at;
-        port.wire_bytes += u64::from(wire_bytes);
-        port.waiting = port.wire.tail();
-        port.waiting_bytes -= u64::from(bytes);
-        port.scheduled_packets -= 1;
-        let more = port.scheduled_packets > 0;
-        classes.pending = more;
-        if since != now {
-            port.cold.waits.add(now - since);
-        }
-        if was_empty {
-            driver.schedule(arrive, PortEvent::Arrive(id));
-        }
-        if more {
-            driver.schedule(free_at, PortEvent::Transmit(id));
-        }
-    }
-
-    pub(crate) fn ask_to_transmit<D: Driver<B>>(&mut self, id: PortId, driver: &mut D) {
-        let port = &mut self.ports[id.index()];
-        port.cold.classes.as_mut().expect("a scheduled port").pending = true;
-        driver.schedule(port.free_at, PortEvent::Transmit(id));
-    }
-
-    /// Sends the next packet of any scheduled port, if one waits that may be sent.
-    #[inline(never)]
-    pub(crate) fn transmit_next<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
-        let framing = self.framing;
-        let port = &mut self.ports[id.index()];
-        let flags = port.flags;
-        let classes = port.cold.classes.as_mut().expect("a scheduled port");
-        let Some(index) = classes.select() else { return };
-        let slot = classes.next_slot(index);
-        let mut start = now;
-        if flags & flag::FLUID != 0 {
-            start += self.fluid_leaves(now, id);
-        }
-        let mut waiting = self.take_first(start, id, index, slot);
-        let mut verdict = Verdict::Accept;
-        if flags & flag::LEAVING != 0 {
-            verdict = self.says_on_leaving(start, id, slot, &waiting);
-            while verdict == Verdict::Drop {
-                (waiting, verdict) = self.drop_from_front(now, &mut start, id, index, slot, waiting, driver);
-            }
-        }
-        let Waiting { since, mut packet, own } = waiting;
-        let port = &mut self.ports[id.index()];
-        if verdict == Verdict::Mark {
-            packet.ecn = Ecn::Ce;
-            port.cold.marks += 1;
-        }
-        let classes = port.cold.classes.as_mut().expect("a scheduled port");
-        if let Some(voqs) = &mut classes.voqs {
-            voqs.served(index, slot, u64::from(packet.bytes));
-        }
-        let more = port.scheduled_packets > 0;
-        classes.pending |= more;
-        if since != start {
-            port.cold.waits.add(start - since);
-        }
-        let was_empty = port.wire.is_empty();
-        let arrive = port.launch(start, framing.wire_bytes(packet.bytes), &packet);
-        port.waiting = port.wire.tail();
-        if was_empty {
-            driver.schedule(arrive, PortEvent::Arrive(id));
-        }
-        if more {
-            driver.schedule(port.free_at, PortEvent::Transmit(id));
-        }
-        if flags & flag::CAPTURE != 0 {
-            driver.sent(start, id, &packet);
-        }
-        if flags & flag::PAUSES != 0 {
-            self.note_sent(now, id, index, driver);
-            self.release(now, own, &packet, driver);
-        }
-    }
-
     /// The switch's port that PFC counts a packet of `class` for that came by `ingress` and leaves by `id`.
     #[inline(always)]
     fn counted_for(&self, id: PortId, ingress: PortId, class: u8) -> PortId {
@@ -369,86 +244,5 @@ impl<B: Copy + Default> Fabric<B> {
             }
             _ => PortId::NONE,
         }
-    }
-
-    /// Gives back the memory of a packet that PFC counts for the port `own`, if it does.
-    #[inline(always)]
-    pub(crate) fn release<D: Driver<B>>(
-        &mut self,
-        now: Time,
-        own: PortId,
-        packet: &Packet<B>,
-        driver: &mut D,
-    ) {
-        if own == PortId::NONE {
-            return;
-        }
-        let classes = self.ports[own.index()].cold.classes.as_ref().expect("a port of a switch with PFC");
-        let pfc = &mut self.pfcs[classes.pfc.expect("PFC counted it") as usize];
-        let pool = &mut self.pools[pfc.pool as usize];
-        if pfc.give(own, packet.class, pool.cells(packet.bytes), pool) {
-            self.signal(now, own, packet.class, driver);
-        }
-    }
-
-    /// Takes the first packet out of `slot`, and gives its memory back.
-    #[inline(always)]
-    fn take_first(&mut self, now: Time, id: PortId, index: usize, slot: usize) -> Waiting<B> {
-        let port = &mut self.ports[id.index()];
-        let classes = port.cold.classes.as_mut().expect("a scheduled port");
-        let waiting = classes.queue(slot).ring.pop().expect("a selected queue has a packet");
-        let bytes = u64::from(waiting.packet.bytes);
-        classes.give(slot, &waiting, &mut self.pools);
-        classes.left(index, slot, bytes);
-        let queue = classes.queue(slot);
-        if queue.packets == 0 {
-            queue.discipline.idle(now);
-        }
-        port.waiting_bytes -= bytes;
-        port.scheduled_packets -= 1;
-        waiting
-    }
-
-    /// What the discipline of `slot` says to a packet that leaves.
-    fn says_on_leaving(&mut self, now: Time, id: PortId, slot: usize, waiting: &Waiting<B>) -> Verdict {
-        let queue = self.classes(id).queue(slot);
-        let capable = waiting.packet.ecn != Ecn::NotEct;
-        queue.discipline.leave(now, now - waiting.since, queue.bytes, capable)
-    }
-
-    /// The discipline drops `first`, which would have left at `start`: the next one, and what it says to that.
-    #[cold]
-    #[allow(clippy::too_many_arguments, reason = "where the packet is, when, and who is told")]
-    fn drop_from_front<D: Driver<B>>(
-        &mut self,
-        now: Time,
-        start: &mut Time,
-        id: PortId,
-        index: usize,
-        slot: usize,
-        first: Waiting<B>,
-        driver: &mut D,
-    ) -> (Waiting<B>, Verdict) {
-        let paid = u64::from(first.packet.bytes);
-        let port = &mut self.ports[id.index()];
-        port.uncount_entry(paid);
-        if port.is(flag::FLUID) {
-            *start += self.fluid_leaves(now, id);
-        }
-        self.discard(now, id, &first.packet, Discard::Early, driver);
-        // A PAUSE frame that memory given back asks for waits until the packet has left.
-        self.classes(id).pending = true;
-        self.release(now, first.own, &first.packet, driver);
-        let waiting = self.take_first(*start, id, index, slot);
-        let verdict = self.says_on_leaving(*start, id, slot, &waiting);
-        // The class pays for what it sends, not for what it drops.
-        let classes = self.classes(id);
-        classes.pending = false;
-        classes.pay_instead(index, paid, u64::from(waiting.packet.bytes));
-        (waiting, verdict)
-    }
-
-    pub(crate) fn classes(&mut self, id: PortId) -> &mut Classes<B> {
-        self.ports[id.index()].cold.classes.as_mut().expect("a scheduled port")
     }
 }
