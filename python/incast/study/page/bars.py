@@ -125,7 +125,9 @@ def _layers(labels: list[str], title: str, top: float) -> alt.LayerChart:
     colors = alt.Scale(domain=list(_SIDES), range=[charts.color(c) for c in _SIDES.values()])
     y = alt.Y("y:Q", title=title, scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=4))
     blocks = base.mark_bar().encode(y=y, color=alt.Color("who:N", scale=colors, legend=None))
-    spans = base.mark_rule(color="var(--ink)", strokeWidth=1.2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    spans = base.mark_rule(clip=True, color="var(--ink)", strokeWidth=1.2).encode(
+        y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
+    )
     figures = base.mark_text(dy=-5, fontSize=9, color="var(--soft)").encode(
         y=alt.Y("end:Q"), text=alt.Text("y:Q", format=".3~g")
     )
