@@ -140,7 +140,8 @@ def interval(a: Samples, b: Samples) -> tuple[float, float] | None:
     error = sum(part for part, _ in parts)
     if error == 0:
         return middle, middle
-    freedom = error**2 / sum(part**2 / (size - 1) for part, size in parts)
+    # Of parts of the whole, so that squares of tiny variances don't become 0.
+    freedom = 1 / sum((part / error) ** 2 / (size - 1) for part, size in parts)
     half = _quantile(freedom) * math.sqrt(error)
     return middle - half, middle + half
 

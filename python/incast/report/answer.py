@@ -138,10 +138,10 @@ def _headline(order: list[Figures], first: Measure, winners: set[str]) -> Markup
         )
     who = _join([name(f.name) for f in order if f.name in winners])
     does = f"has the shortest {_lower(first.label)}"
-    if len(winners) > 1:
+    if first.key == "done":
+        does = "finishes its jobs first" if len(winners) == 1 else "finish their jobs first"
+    elif len(winners) > 1:
         does = f"lead by {_lower(first.label)}"
-    elif first.key == "done":
-        does = "finishes its jobs first"
     rest = [f for f in order if f.name not in winners]
     leads = [_lead(top, other, first) for other in rest[:1] + rest[1:][-1:]]
     return Markup("{} {}: {}, {}.").format(who, does, _after(first, least), _join(leads))
