@@ -153,7 +153,7 @@ def test_seeds_are_averaged_and_uncertain_leads_are_no_leads(tmp_path: Path) -> 
     done = computed[0].samples["done"]
     assert computed[0].values["done"] == pytest.approx(sum(done.values()) / 3)
     page = text_of(write(tmp_path))
-    assert "a and b lead by all jobs done" in page or "b and a lead by all jobs done" in page
+    assert "a and b finish their jobs first" in page or "b and a finish their jobs first" in page
     assert "Means over up to 3 seeds" in page
 
 
