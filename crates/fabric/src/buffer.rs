@@ -94,13 +94,20 @@ impl Pool {
         taken
     }
 
-    /// Takes `cells` for an ingress group that holds `held`, unless that goes over its XOFF threshold.
-    pub(crate) fn take_below(&mut self, xoff: &Xoff, held: u64, cells: u64) -> bool {
+    /// Whether an ingress group that holds `held` may have `cells` more without going over its XOFF threshold.
+    pub(crate) fn is_below(&self, xoff: &Xoff, held: u64, cells: u64) -> bool {
         let free = self.shared - self.used;
         let before = held.saturating_sub(self.reserve);
         let after = (held + cells).saturating_sub(self.reserve);
-        let below = after == 0 || (after <= xoff.threshold(free) && after - before <= free);
-        self.used += if below { after - before } else { 0 };
+        after == 0 || (after <= xoff.threshold(free) && after - before <= free)
+    }
+
+    /// Takes `cells` for an ingress group that holds `held`, unless that goes over its XOFF threshold.
+    pub(crate) fn take_below(&mut self, xoff: &Xoff, held: u64, cells: u64) -> bool {
+        let below = self.is_below(xoff, held, cells);
+        if below {
+            self.used += (held + cells).saturating_sub(self.reserve) - held.saturating_sub(self.reserve);
+        }
         below
     }
 

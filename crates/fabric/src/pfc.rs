@@ -95,6 +95,18 @@ impl Pfc {
         (true, begins)
     }
 
+    /// A packet of `cells` goes through without waiting: its memory is taken and given back at once. False, with nothing
+    /// done, when the peer would have to know of it, or has been asked to pause.
+    pub(crate) fn pass(&mut self, own: PortId, class: u8, cells: u64, pool: &Pool) -> bool {
+        let slot = self.slot(own, class);
+        let group = &mut self.groups[slot];
+        let passes = !group.xoff && pool.is_below(&self.config.xoff, group.held, cells);
+        if passes {
+            group.held_max = group.held_max.max(group.held + cells);
+        }
+        passes
+    }
+
     /// Gives back `cells` of a packet that came in by `own`; whether the peer may go on from now on.
     pub(crate) fn give(&mut self, own: PortId, class: u8, cells: u64, pool: &mut Pool) -> bool {
         let slot = self.slot(own, class);

@@ -111,8 +111,7 @@ impl<B: Copy + Default> Fabric<B> {
         }
         let pending = classes.pending;
         // Where nothing waits, memory that is taken is given back at once.
-        let passes =
-            !busy && port.scheduled_packets == 0 && (PLAIN || !pending && !fluids && own == PortId::NONE);
+        let mut passes = !busy && port.scheduled_packets == 0 && (PLAIN || !pending && !fluids);
         let (pool, pfc) = (classes.pool, classes.pfc);
         let slot = classes.slot(index, entry.0);
         let (queue, cap) = classes.queue_with_cap(slot);
@@ -130,8 +129,11 @@ impl<B: Copy + Default> Fabric<B> {
             let pfc = &mut self.pfcs[pfc.expect("PFC counts it") as usize];
             let pool = &mut self.pools[pfc.pool as usize];
             cells = pool.cells(packet.bytes);
-            let room;
-            (room, xoff) = pfc.take(own, packet.class, cells, pool);
+            passes = passes && pfc.pass(own, packet.class, cells, pool);
+            let mut room = true;
+            if !passes {
+                (room, xoff) = pfc.take(own, packet.class, cells, pool);
+            }
             if !room {
                 self.discard(now, own, packet, Discard::Headroom, driver);
                 return if xoff {
