@@ -233,7 +233,7 @@ impl Wheel {
     fn fetch_far(&mut self) {
         while let Some(&Reverse(Entry { time, key })) = self.far.peek() {
             let bucket = time.as_ps() >> self.shift;
-            if bucket >= self.now + self.mask + 1 {
+            if bucket > self.now + self.mask {
                 break;
             }
             self.far.pop();
