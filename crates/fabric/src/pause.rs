@@ -148,7 +148,8 @@ impl<B: Copy + Default> Fabric<B> {
         let port = &mut self.ports[own.index()];
         let pausing = port.cold.pausing.as_deref_mut().expect("a port that pauses");
         let due = std::mem::take(&mut pausing.due);
-        let (xoff, xon) = (due & wanted, due & !wanted);
+        // Who asks for one pause renews all: the next time that they are renewed is reckoned from now.
+        let (xoff, xon) = (if due & wanted == 0 { 0 } else { wanted }, due & !wanted);
         if xoff != 0 {
             // Half a pause leaves time for the packet that the frame waits for.
             let pause = pause_time(far_rate, pausing.quanta);
@@ -247,10 +248,10 @@ impl<B: Copy + Default> Fabric<B> {
         if !expired.is_empty() {
             self.obey(now, id, driver);
         }
-        if refresh {
-            for class in classes(self.wanted(id)) {
-                self.signal(now, id, class, driver);
-            }
+        let wanted = if refresh { self.wanted(id) } else { 0 };
+        if wanted != 0 {
+            // One frame names them all.
+            self.signal(now, id, wanted.trailing_zeros() as u8, driver);
         }
         self.poll(now, id, driver);
     }
