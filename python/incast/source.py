@@ -10,9 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from incast.document import Mark, Node, assign, lay_over, read_file, read_text
+from incast.document import Mark, Node, assign, dump, lay_over, read_file, read_text
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
 from incast.resolve import Resolved, resolve
@@ -67,7 +65,7 @@ class Source:
     def from_model(scenario: Scenario, folder: Path) -> Source:
         """A scenario made in Python."""
         data = scenario.model_dump(by_alias=True, exclude_none=True)
-        text = yaml.safe_dump(data, sort_keys=False)
+        text = dump(data)
         return Source(Node.of(data), folder, text)
 
     def choices(self) -> list[str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incast.document import Node, dotted, read_file, read_text
+from incast.document import Node, dotted, dump, read_file, read_text
 from incast.document.yaml import FILE_BYTES_MAX
 from incast.errors import Problem, ScenarioError
 
@@ -68,7 +67,12 @@ PLAIN = st.recursive(
 
 @given(PLAIN)
 def test_what_is_written_reads_back(value: object) -> None:
-    assert read_text(yaml.safe_dump(value)).plain() == value
+    assert read_text(dump(value)).plain() == value
+
+
+@pytest.mark.parametrize("text", ["0E0", "1e3", "0o7", "0x1F", "true", "null", ".inf", "010", "on"])
+def test_text_that_looks_like_something_else_stays_text(text: str) -> None:
+    assert read_text(dump([text])).plain() == [text]
 
 
 @given(st.text(max_size=200))

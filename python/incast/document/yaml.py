@@ -35,6 +35,38 @@ _WORDS: dict[str, Scalar] = {
 }
 
 
+def _unquoted(text: str) -> Scalar:
+    """What `text` means without quotes."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) > 40:  # no number of ours; int() of a huge text is slow
+        return text
+    if _INT.fullmatch(text):
+        return int(text)
+    if _OCTAL.fullmatch(text) or _HEX.fullmatch(text):
+        return int(text, 0)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes what would be read as a number or a word: PyYAML's own goes by YAML 1.1."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> ScalarNode:
+    style = None if isinstance(_unquoted(text), str) else "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def dump(value: object, width: int = 80) -> str:
+    """`value` as a document that `read_text` reads back."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width)
+
+
 def read_file(path: Path) -> Node:
     """The document in the file."""
     try:
@@ -133,19 +165,7 @@ class _Reader:
 
     def _scalar(self, node: ScalarNode) -> Scalar:
         text: str = node.value
-        if node.style:  # quoted or block: text
-            return text
-        if text in _WORDS:
-            return _WORDS[text]
-        if len(text) > 40:  # no number of ours; int() of a huge text is slow
-            return text
-        if _INT.fullmatch(text):
-            return int(text)
-        if _OCTAL.fullmatch(text) or _HEX.fullmatch(text):
-            return int(text, 0)
-        if _FLOAT.fullmatch(text):
-            return float(text)
-        return text
+        return text if node.style else _unquoted(text)  # Quoted or block: text.
 
     def _mark(self, node: yaml.Node) -> Mark:
         return Mark(self.file, node.start_mark.line + 1 if self.line else None)

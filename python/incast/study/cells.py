@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import yaml
-
 from incast._version import __version__
-from incast.document import Node, assign, lay_over
+from incast.document import Node, assign, dump, lay_over
 from incast.errors import Problem, ScenarioError
 from incast.source import Plan, Source
 from incast.study.axes import Cell, select
@@ -65,7 +63,7 @@ def plan(study: Study, cells: Sequence[Cell], seeds: Sequence[int]) -> list[Cell
     for cell in cells:
         try:
             written = document(study, cell)
-            text = yaml.safe_dump(written.plain(), sort_keys=False, allow_unicode=True)
+            text = dump(written.plain())
             source = Source(written, _files(study), text)
             plans = source.plans(seeds=seeds)
         except ScenarioError as error:

@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
-from incast.document import Mark, Node, read_file
+from incast.document import Mark, Node, dump, read_file
 from incast.errors import Problem, ScenarioError
 from incast.folder import write_text
 from incast.quantity import format_bytes, format_rate, format_time, parse_bytes, parse_rate, parse_time
@@ -102,4 +100,4 @@ def write(
     ]
     content = {"parameters": parameters, "residuals": list(residuals)}
     note = "# Written by `incast calibrate`; the study reads the parameters, people the residuals.\n"
-    write_text(file, note + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110))
+    write_text(file, note + dump(content, width=110))
