@@ -1,0 +1,1 @@
+//! What people get from walks: pure functions from finished walks to results.

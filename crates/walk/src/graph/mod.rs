@@ -1,0 +1,1 @@
+//! Graphs in compressed rows.

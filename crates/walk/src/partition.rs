@@ -1,0 +1,1 @@
+//! Which server owns which node, and the part that each server holds.
