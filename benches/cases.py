@@ -1,6 +1,6 @@
 """The cases of the benchmarks and of the differential tests, as resolved scenarios.
 
-A case is a plain dict in the form that `crates/scenario/src/spec.rs` defines: times in picoseconds,
+A case is a plain dict in the form that `crates/scenario/src/spec` defines: times in picoseconds,
 sizes in bytes, rates in bits per second. It is not the form that people write (that is YAML with
 units, see the manual): a benchmark must not pay for checking it, and both simulators start from the
 same numbers. Every flow is listed with its start, so nothing is left to either side's randomness.

@@ -1,0 +1,50 @@
+//! A scenario as plain data, checked and in base units: what the Python package hands over as JSON.
+//!
+//! Times are picoseconds, sizes bytes, rates bits per second. Names of hosts and switches are the
+//! topology's. Unknown fields are refused here too, so the two sides can't drift apart unseen.
+
+mod fault;
+mod host;
+mod job;
+mod measure;
+mod pfc;
+mod shuffle;
+mod switch;
+mod topology;
+
+pub use fault::{Change, Fault};
+pub use host::{Congestion, Ecn, Host, HostRule, Span, Tcp};
+pub use job::{Carrier, CoflowSpec, FlowSpec, Job, Model, Work};
+pub use measure::Measure;
+pub use pfc::{Pfc, Watchdog, WatchdogAction, Xoff};
+use serde::{Deserialize, Serialize};
+pub use shuffle::{Framework, Shuffle, ShuffleCosts};
+pub use switch::{Buffer, Depth, Queue, Scheduler, Switch, SwitchRule};
+pub use topology::{Framing, GraphLink, LinkSpec, NodeKind, NodeSpec, Topology};
+use units::Time;
+
+/// One run: a cluster, what it is asked to do, what goes wrong, what is measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Shown in results.
+    pub name: String,
+    /// All randomness of the run derives from it.
+    pub seed: u64,
+    /// Who is connected to whom.
+    pub topology: Topology,
+    /// Bytes a packet costs on the wire beyond its IP length.
+    pub framing: Framing,
+    /// Settings of switches; the last rule whose pattern matches a switch counts.
+    pub switches: Vec<SwitchRule>,
+    /// Settings of hosts; the last rule whose pattern matches a host counts.
+    pub hosts: Vec<HostRule>,
+    /// What the cluster does.
+    pub jobs: Vec<Job>,
+    /// What goes wrong, in any order.
+    pub faults: Vec<Fault>,
+    /// What is recorded beyond the totals.
+    pub measure: Measure,
+    /// The run ends here at the latest; without it, when all jobs have ended (`background` jobs don't count).
+    pub until: Option<Time>,
+}
