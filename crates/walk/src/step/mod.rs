@@ -1,1 +1,5 @@
 //! How a walker moves.
+
+mod random;
+
+pub use random::Stream;
