@@ -33,11 +33,11 @@ pub struct Scratch {
 
 impl Scratch {
     /// Fills `other` and `keep` of a row's slots from its weights, all positive.
-    pub fn fill(&mut self, slots: &mut [Slot], weights: &[f32]) {
-        let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
-        let scale = slots.len() as f64 / total;
+    pub fn fill(&mut self, slots: &mut [Slot], weights: impl Iterator<Item = f64>) {
         self.scaled.clear();
-        self.scaled.extend(weights.iter().map(|&weight| f64::from(weight) * scale));
+        self.scaled.extend(weights);
+        let scale = slots.len() as f64 / self.scaled.iter().sum::<f64>();
+        self.scaled.iter_mut().for_each(|weight| *weight *= scale);
         self.small.clear();
         self.large.clear();
         for (index, &share) in self.scaled.iter().enumerate() {
@@ -89,7 +89,7 @@ mod tests {
         fn slots_have_the_probabilities_of_the_weights(weights in prop::collection::vec(1e-3f32..1e3, 1..60)) {
             let mut slots: Vec<Slot> =
                 (0..weights.len() as u32).map(|target| Slot { target, ..Slot::default() }).collect();
-            Scratch::default().fill(&mut slots, &weights);
+            Scratch::default().fill(&mut slots, weights.iter().map(|&weight| f64::from(weight)));
             let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
             for (got, &weight) in probabilities(&slots).iter().zip(&weights) {
                 prop_assert!((got - f64::from(weight) / total).abs() < 1e-8);

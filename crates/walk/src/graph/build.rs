@@ -49,7 +49,8 @@ impl Graph {
         let weights: Vec<f32> = slots.iter().map(|slot| f32::from_bits(slot.keep)).collect();
         let mut scratch = Scratch::default();
         for row in &rows {
-            scratch.fill(&mut slots[row.range()], &weights[row.range()]);
+            let weights = weights[row.range()].iter().map(|&weight| f64::from(weight));
+            scratch.fill(&mut slots[row.range()], weights);
         }
         Self::checked(shape, rows, Columns::Weighted(slots, weights))
     }

@@ -85,11 +85,6 @@ impl Graph {
         }
     }
 
-    /// More nodes that arcs may lead to, without rows.
-    pub(crate) fn add_targets(&mut self, targets: u32) {
-        self.shape.targets += targets;
-    }
-
     /// The changes by row and target, each arc once.
     fn edits(&self, changes: &[Change]) -> Result<Vec<Edit>, GraphError> {
         let mut edits = Vec::with_capacity(changes.len() * 2);
@@ -216,7 +211,7 @@ impl Writer {
             Columns::Weighted(slots, weights) => {
                 let mut row: Vec<Slot> =
                     self.targets.iter().map(|&target| Slot { target, ..Slot::default() }).collect();
-                self.scratch.fill(&mut row, &self.weights);
+                self.scratch.fill(&mut row, self.weights.iter().map(|&weight| f64::from(weight)));
                 overwrite(slots, offset, &row);
                 overwrite(weights, offset, &self.weights);
             }

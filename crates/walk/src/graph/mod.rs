@@ -4,7 +4,7 @@
 //! edge in the rows of both ends. A row that grows moves to the end of the columns (`change.rs`); what reads the graph
 //! never sees half a row, because whoever changes it holds it alone.
 
-mod alias;
+pub(crate) mod alias;
 mod build;
 mod change;
 mod error;

@@ -10,10 +10,17 @@ pub struct Stream(pub u64);
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Stream {
-    /// The stream of walk `number` of the run with `seed`.
+    /// The stream of walk `number` from `start`, of the run with `seed`.
     #[inline]
-    pub fn of(seed: u64, number: u64) -> Self {
-        Self(mix(mix(seed.wrapping_add(GAMMA)) ^ number.wrapping_mul(GAMMA)))
+    pub fn of(seed: u64, start: u32, number: u32) -> Self {
+        let walk = Self(u64::from(start) << 32 | u64::from(number)).next();
+        Self(Self(seed ^ walk).next())
+    }
+
+    /// A stream beside this one, for what is decided once a walk: its length.
+    #[inline]
+    pub fn beside(self) -> Self {
+        Self(mix(!self.0))
     }
 
     /// The next number.
@@ -49,9 +56,10 @@ mod tests {
 
     #[test]
     fn walks_and_seeds_have_streams_of_their_own() {
-        let first = |seed, walk| Stream::of(seed, walk).next();
-        assert_eq!(first(1, 2), first(1, 2));
-        assert_ne!(first(1, 2), first(2, 1));
-        assert_ne!(first(1, 2), first(1, 3));
+        let first = |seed, start, walk| Stream::of(seed, start, walk).next();
+        assert_eq!(first(1, 2, 3), first(1, 2, 3));
+        assert_ne!(first(1, 2, 3), first(1, 3, 2));
+        assert_ne!(first(1, 2, 3), first(2, 2, 3));
+        assert_ne!(Stream::of(1, 2, 3).beside(), Stream::of(1, 2, 3));
     }
 }

@@ -40,7 +40,7 @@ impl Rmat {
         // A level takes 16 bits of a draw, so that four levels share one.
         let limits = [a, a + b, a + b + c].map(|sum| (sum * 65536.0) as u64);
         (0..edges).filter_map(move |edge| {
-            let mut stream = Stream::of(seed, edge);
+            let mut stream = Stream::of(seed, (edge >> 32) as u32, edge as u32);
             let (mut from, mut to, mut bits) = (0, 0, 0);
             for level in 0..scale {
                 bits = if level % 4 == 0 { stream.next() } else { bits >> 16 };

@@ -49,7 +49,7 @@ impl Sbm {
         let blocks: Vec<(u32, u32)> = starts.collect();
         let count = blocks.len();
         (0..count).flat_map(move |a| (a..count).map(move |b| (a, b))).flat_map(move |(a, b)| {
-            let stream = Stream::of(seed, (a * count + b) as u64);
+            let stream = Stream::of(seed, a as u32, b as u32);
             let ((first, rows), (second, columns)) = (blocks[a], blocks[b]);
             let probability = if a == b { self.inside } else { self.between };
             let pairs = u64::from(rows) * u64::from(columns);

@@ -1,1 +1,0 @@
-//! Which server owns which node, and the part that each server holds.

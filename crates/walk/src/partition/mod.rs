@@ -1,0 +1,8 @@
+//! Which server owns which node, unevenly if need be, and the part of the graph that each server holds.
+
+mod members;
+mod owners;
+mod part;
+
+pub use owners::{Partition, PartitionError};
+pub use part::ServerPart;
