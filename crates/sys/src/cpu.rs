@@ -1,0 +1,71 @@
+//! Processor time and processor affinity. Pages: clock_gettime(2), sched_setaffinity(2).
+
+use rustix::thread::CpuSet;
+use rustix::time::{ClockId, clock_gettime};
+use std::io;
+use std::time::Duration;
+
+/// Processor time that this process has used, all threads together.
+pub fn process_time() -> Duration {
+    clock(ClockId::ProcessCPUTime)
+}
+
+/// Processor time that the calling thread has used.
+pub fn thread_time() -> Duration {
+    clock(ClockId::ThreadCPUTime)
+}
+
+fn clock(id: ClockId) -> Duration {
+    let time = clock_gettime(id);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Processors that the calling thread may run on.
+///
+/// # Errors
+/// What the kernel says.
+pub fn allowed() -> io::Result<Vec<usize>> {
+    let set = rustix::thread::sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
+}
+
+/// Keeps the calling thread on one processor.
+///
+/// # Errors
+/// When there is no such processor, or the thread may not run on it.
+pub fn pin(cpu: usize) -> io::Result<()> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::black_box;
+
+    #[test]
+    fn work_takes_processor_time() {
+        let (process, thread) = (process_time(), thread_time());
+        let mut sum = 0u64;
+        while thread_time() - thread < Duration::from_millis(5) {
+            sum = black_box(sum.wrapping_mul(3) + 1);
+        }
+        assert!(process_time() - process >= Duration::from_millis(5));
+    }
+
+    #[test]
+    fn a_thread_stays_where_it_is_put() {
+        let cpu = *allowed().unwrap().last().unwrap();
+        std::thread::spawn(move || {
+            pin(cpu).unwrap();
+            assert_eq!(allowed().unwrap(), [cpu]);
+        })
+        .join()
+        .unwrap();
+        assert!(pin(CpuSet::MAX_CPU).is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! Requests to end: SIGINT and SIGTERM become something that can be read. Page: signal(7).
+
+use signal_hook::SigId;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::low_level::{pipe, unregister};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+/// Catches requests to end as long as it lives. A second one has no other effect than the first.
+#[derive(Debug)]
+pub struct Requests {
+    reader: UnixStream,
+    ids: Vec<SigId>,
+}
+
+impl Requests {
+    /// Begins to catch.
+    ///
+    /// # Errors
+    /// When the process has no descriptors left.
+    pub fn catch() -> io::Result<Requests> {
+        let (reader, writer) = UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
+        let mut requests = Requests { reader, ids: Vec::new() };
+        for signal in [SIGINT, SIGTERM] {
+            requests.ids.push(pipe::register(signal, writer.try_clone()?)?);
+        }
+        Ok(requests)
+    }
+
+    /// Whether one has come since the last call.
+    pub fn take(&self) -> bool {
+        (&self.reader).read(&mut [0; 16]).is_ok_and(|bytes| bytes > 0)
+    }
+}
+
+impl AsFd for Requests {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.reader.as_fd()
+    }
+}
+
+impl Drop for Requests {
+    fn drop(&mut self) {
+        for id in self.ids.drain(..) {
+            unregister(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Signal, getpid, kill_process};
+
+    #[test]
+    fn a_request_is_seen_once() {
+        let requests = Requests::catch().unwrap();
+        assert!(!requests.take());
+        kill_process(getpid(), Signal::TERM).unwrap();
+        let mut epoll = crate::epoll::Epoll::new().unwrap();
+        epoll.add(&requests, 0).unwrap();
+        while !epoll.wait(None).unwrap().any(|ready| ready.readable) {}
+        assert!(requests.take());
+        assert!(!requests.take());
+    }
+}
