@@ -1,4 +1,35 @@
 //! The live driver: runs Processes on kernel UDP and TCP sockets, by the wall clock, one operating
 //! system process a host.
 //!
-//! The same [`process::Process`] runs in the simulator; what differs is who answers its context.
+//! The same [`process::Process`] runs in the simulator; what differs is who answers its context. Datagrams
+//! leave and come in batches ([`Datagrams`]), streams are TCP with bounded buffers, timers follow the wall
+//! clock, and a computation takes the time that it takes. There is no disk: a transfer is done at once.
+//!
+//! A [`Member`] is one host of a run: it binds its sockets and says where they are; when all members are known
+//! ([`Table`]) it runs its processes until it is told to stop ([`Handle`]), and hands back a [`Report`]. Who
+//! starts members and carries these between machines is not this crate's business; [`local`] does it for
+//! threads of one process.
+
+mod clock;
+mod context;
+mod datagrams;
+mod driver;
+mod handle;
+mod hello;
+mod lane;
+pub mod local;
+mod member;
+mod report;
+mod settings;
+mod stream;
+mod streams;
+mod table;
+mod task;
+mod timers;
+
+pub use handle::Handle;
+pub use hello::Key;
+pub use member::{Error, Job, Member, Run};
+pub use report::{Counters, DatagramRow, End, FlowRow, JobRow, Outcome, Progress, Report, TaskRow};
+pub use settings::{Datagrams, Settings};
+pub use table::{HostAddress, Table, TableError};

@@ -11,6 +11,7 @@
 mod context;
 mod event;
 mod payload;
+pub mod rng;
 
 pub use context::{Context, Read};
 pub use event::{Addr, CloseReason, Event, HostId, StreamId, TaskId};

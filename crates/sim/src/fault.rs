@@ -2,10 +2,10 @@
 
 use crate::endpoint::Stage;
 use crate::host::NORMAL;
-use crate::rng;
 use crate::run::Sim;
 use fabric::{NodeId, PortId};
 use process::Event;
+use process::rng;
 use units::{Rate, Time};
 
 /// Something that goes wrong, or comes right again.

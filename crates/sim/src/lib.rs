@@ -21,7 +21,6 @@ mod net;
 mod outside;
 mod pump;
 mod records;
-pub mod rng;
 mod run;
 mod sample;
 mod setup;
@@ -37,6 +36,7 @@ pub use fault::{Change, LinkChange};
 pub use fluid::{FluidError, FluidSetup};
 pub use host::HostConfig;
 pub use job::JobSetup;
+pub use process::rng;
 pub use records::{
     DatagramRecord, FlowRecord, FlowSample, HostRecord, HostSample, JobRecord, Outcome, PacketSeen, Records,
     TaskOutcome, TaskRecord, Transport,

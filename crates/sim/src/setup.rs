@@ -5,11 +5,11 @@ use crate::job::{Job, JobSetup, Slot};
 use crate::key::Kind;
 use crate::net::Net;
 use crate::outside::Outside;
-use crate::rng;
 use crate::run::{Control, Sim};
 use crate::wheel::Wheel;
 use crate::{Change, Records};
 use fabric::{Depth, Fabric, Framing, Graph, NodeId, SwitchConfig};
+use process::rng;
 use std::collections::{BTreeMap, VecDeque};
 use units::{Bytes, Time};
 

@@ -6,6 +6,11 @@ use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
+/// Error of a connection that is being made (connect(2)).
+pub const IN_PROGRESS: i32 = libc::EINPROGRESS;
+/// For calls that send: an error instead of a signal when the other end is gone (send(2)).
+pub const NO_SIGNAL: i32 = libc::MSG_NOSIGNAL;
+
 /// Figures of a connection; zero what the kernel is too old to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Info {

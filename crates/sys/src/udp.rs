@@ -20,6 +20,9 @@ pub const SEGMENTS_MAX: usize = 64;
 /// headers of IP and UDP.
 pub const PAYLOAD_MAX: usize = 65_507;
 
+/// Error of a datagram that is longer than its path carries (`EMSGSIZE`).
+pub const TOO_LONG: i32 = libc::EMSGSIZE;
+
 /// A UDP socket.
 #[derive(Debug)]
 pub struct UdpSocket(Socket);

@@ -1,0 +1,401 @@
+//! The loop of a member: waits for sockets and timers, lets processes handle what has happened, sends what they say.
+//!
+//! One thread, in turns. In a turn each port brings one batch of datagrams, processes handle a bounded number of
+//! events, and everything that they have sent leaves together at its end: under load batches grow by themselves.
+
+use crate::clock::{self, Clock};
+use crate::context::View;
+use crate::datagrams::Datagrams;
+use crate::handle::{Command, Handle};
+use crate::report::{Counters, End, JobRow, Progress, Report};
+use crate::settings::{Datagrams as Mode, Settings};
+use crate::streams::{Inbox, Streams, World};
+use crate::table::Table;
+use crate::task::Tasks;
+use crate::timers::Timers;
+use bytes::Bytes;
+use process::{Event, HostId, Payload, Process};
+use rand_pcg::Pcg64;
+use std::cell::Cell;
+use std::io;
+use std::time::Duration;
+use sys::epoll::{Epoll, Ready};
+use sys::signal::Requests;
+use sys::udp::Received;
+use units::Time;
+
+/// Tokens that mean no stream have the top bit.
+const TOKEN_HANDLE: u64 = 1 << 63;
+const TOKEN_SIGNAL: u64 = TOKEN_HANDLE + 1;
+const TOKEN_PORTS: u64 = TOKEN_HANDLE + (1 << 16);
+const TOKEN_LISTENERS: u64 = TOKEN_HANDLE + (2 << 16);
+/// Clocks of members may differ by this much without anybody missing what a faster one sends.
+const GRACE: Time = Time::from_secs(1);
+
+/// A process and what belongs to it.
+pub(crate) struct Slot {
+    pub job: u32,
+    /// The run waits for it.
+    pub awaited: bool,
+    pub start: Time,
+    /// Absent while it is handling an event.
+    pub process: Option<Box<dyn Process>>,
+    pub rng: Pcg64,
+    pub finished: Option<Time>,
+}
+
+/// A member that runs.
+pub(crate) struct Driver {
+    pub host: HostId,
+    pub clock: Clock,
+    /// The time, once the event at hand has asked for it.
+    pub now: Cell<Option<Time>>,
+    pub table: Table,
+    pub slots: Vec<Slot>,
+    pub datagrams: Datagrams,
+    pub streams: Streams,
+    pub timers: Timers,
+    pub tasks: Tasks,
+    pub inbox: Inbox,
+    pub counters: Counters,
+    pub epoll: Epoll,
+    pub settings: Settings,
+    pub handle: Handle,
+    pub signals: Option<Requests>,
+    /// Processes that have not begun, the last one first.
+    waiting: Vec<u32>,
+    /// Until then a port that nobody has bound yet keeps what comes.
+    grace: Time,
+    end: Option<End>,
+}
+
+/// What a driver is made of.
+pub(crate) struct Parts {
+    pub host: HostId,
+    pub clock: Clock,
+    pub table: Table,
+    pub slots: Vec<Slot>,
+    pub datagrams: Datagrams,
+    pub streams: Streams,
+    pub settings: Settings,
+    pub handle: Handle,
+    pub signals: Option<Requests>,
+}
+
+/// Tells of progress, and is told whether to go on.
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(&Progress) -> bool;
+
+impl Driver {
+    pub fn new(parts: Parts) -> io::Result<Driver> {
+        let Parts { host, clock, table, slots, datagrams, streams, settings, handle, signals } = parts;
+        let epoll = Epoll::new()?;
+        epoll.add(handle.waker(), TOKEN_HANDLE)?;
+        if let Some(signals) = &signals {
+            epoll.add(signals, TOKEN_SIGNAL)?;
+        }
+        for (index, port) in datagrams.ports.iter().enumerate() {
+            epoll.add(&port.socket, TOKEN_PORTS + index as u64)?;
+        }
+        for (index, listener) in streams.listeners.iter().enumerate() {
+            epoll.add(&listener.socket, TOKEN_LISTENERS + index as u64)?;
+        }
+        let mut waiting: Vec<u32> = (0..slots.len() as u32).collect();
+        waiting.sort_by_key(|process| std::cmp::Reverse(slots[*process as usize].start));
+        let last = slots.iter().map(|slot| slot.start).max().unwrap_or_default();
+        Ok(Driver {
+            host,
+            clock,
+            now: Cell::new(None),
+            table,
+            slots,
+            datagrams,
+            streams,
+            timers: Timers::default(),
+            tasks: Tasks::default(),
+            inbox: Inbox::new(),
+            counters: Counters::default(),
+            epoll,
+            settings,
+            handle,
+            signals,
+            waiting,
+            grace: last.saturating_add(GRACE),
+            end: None,
+        })
+    }
+
+    /// Runs until told to stop.
+    pub fn run(&mut self, tell: Tell<'_>) -> io::Result<Report> {
+        let cpu = sys::cpu::thread_time();
+        let every = clock::to_time(self.settings.progress_every());
+        let mut next = every;
+        let mut finished = false;
+        while self.end.is_none() {
+            self.turn(next)?;
+            let now = self.time();
+            if now >= next || self.is_finished() != finished {
+                finished = self.is_finished();
+                next = now.saturating_add(every);
+                if !tell(&self.progress(now)) {
+                    self.end = Some(End::Interrupted);
+                }
+            }
+        }
+        Ok(self.report(clock::to_time(sys::cpu::thread_time() - cpu)))
+    }
+
+    fn turn(&mut self, wake: Time) -> io::Result<()> {
+        self.wait(wake)?;
+        self.on_time();
+        for index in 0..self.datagrams.ports.len() {
+            self.receive(index)?;
+        }
+        for index in 0..self.streams.listeners.len() {
+            let (streams, mut world) = self.world();
+            streams.accept(index, &mut world);
+        }
+        self.converse();
+        let (streams, mut world) = self.world();
+        streams.settle(&mut world);
+        for index in 0..self.datagrams.ports.len() {
+            self.datagrams.flush(index, &mut self.counters);
+        }
+        Ok(())
+    }
+
+    /// Waits for sockets, at most until the next timer or until `wake`.
+    fn wait(&mut self, wake: Time) -> io::Result<()> {
+        let timeout = self.timeout(wake);
+        let ready: Vec<Ready> = self.epoll.wait(timeout)?.collect();
+        self.now.set(None);
+        for ready in ready {
+            self.on_ready(ready);
+        }
+        Ok(())
+    }
+
+    fn timeout(&self, wake: Time) -> Option<Duration> {
+        let now = !self.inbox.is_empty()
+            || self.streams.has_work()
+            || self.datagrams.ports.iter().any(|port| port.has_work() || self.reads(port));
+        if now {
+            return Some(Duration::ZERO);
+        }
+        let start = self.waiting.last().map(|process| self.slots[*process as usize].start);
+        let grace = Some(self.grace).filter(|grace| *grace > self.time());
+        let times = [self.timers.next(), start, self.streams.next(), grace];
+        let next = times.into_iter().flatten().fold(wake, Time::min);
+        Some(self.clock.until(next).unwrap_or_default())
+    }
+
+    /// Whether a port is to be read: not before those who may bind it have begun.
+    fn reads(&self, port: &crate::datagrams::Port) -> bool {
+        port.readable && (port.owner.is_some() || self.time() >= self.grace)
+    }
+
+    fn on_ready(&mut self, ready: Ready) {
+        if ready.token < TOKEN_HANDLE {
+            let (streams, mut world) = self.world();
+            return streams.on_ready(ready, &mut world);
+        }
+        match ready.token {
+            TOKEN_HANDLE => self.on_commands(),
+            TOKEN_SIGNAL => {
+                if self.signals.as_ref().is_some_and(Requests::take) {
+                    self.end = Some(End::Interrupted);
+                }
+            }
+            token if token < TOKEN_LISTENERS => {
+                let port = &mut self.datagrams.ports[(token - TOKEN_PORTS) as usize];
+                port.readable |= ready.readable;
+                if ready.writable {
+                    port.unblock();
+                }
+            }
+            token => self.streams.listeners[(token - TOKEN_LISTENERS) as usize].ready |= ready.readable,
+        }
+    }
+
+    fn on_commands(&mut self) {
+        for command in self.handle.take() {
+            match command {
+                Command::Stop => self.end = Some(End::Stopped),
+                Command::Lost(host) => {
+                    let begun = |process: &u32| !self.waiting.contains(process);
+                    let told = (0..self.slots.len() as u32).filter(begun);
+                    self.inbox.extend(told.map(|process| (process, Event::PeerLost { host })));
+                }
+                Command::Moved(address) => {
+                    // An address that belongs to somebody else is not taken: datagrams to it would go astray.
+                    if self.table.put(address).is_ok() {
+                        self.datagrams.readdress(&self.table);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Starts and timers that are due.
+    fn on_time(&mut self) {
+        let due = |clock: &Clock, at| clock.until(at).is_none();
+        while let Some(&process) = self.waiting.last()
+            && due(&self.clock, self.slots[process as usize].start)
+        {
+            self.waiting.pop();
+            self.inbox.push_back((process, Event::Start));
+        }
+        let now = self.time();
+        for _ in 0..self.settings.turn_events {
+            let Some((process, token)) = self.timers.expire(now) else { break };
+            self.inbox.push_back((process, Event::Timer { token }));
+        }
+        let (streams, mut world) = self.world();
+        streams.on_time(&mut world);
+    }
+
+    /// Takes one batch from a port.
+    fn receive(&mut self, index: usize) -> io::Result<()> {
+        if !self.reads(&self.datagrams.ports[index]) {
+            return Ok(());
+        }
+        let mut batch = self.datagrams.received.take().expect("it is put back");
+        match self.datagrams.ports[index].socket.recv(&mut batch) {
+            Ok(filled) => {
+                self.counters.receive_calls += 1;
+                // A call that brings less than it could has found the socket empty.
+                self.datagrams.ports[index].readable = filled == batch.capacity();
+                for received in batch.iter() {
+                    self.on_received(index, &received);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => self.datagrams.ports[index].readable = false,
+        }
+        self.datagrams.received = Some(batch);
+        Ok(())
+    }
+
+    /// What came in one buffer: one datagram, or several of one sender.
+    fn on_received(&mut self, index: usize, received: &Received<'_>) {
+        let port = &mut self.datagrams.ports[index];
+        let (number, owner) = (port.port, port.owner);
+        if let Some(total) = received.overflows {
+            port.overflowed(total, &mut self.counters);
+        }
+        let parts = received.segments();
+        let count = parts.len() as u64;
+        let too_long = received.segment as u64 > self.datagrams.datagram_max();
+        let Some(from) = received.from.and_then(|address| self.table.source(address)) else {
+            self.counters.foreign_datagrams += count;
+            return;
+        };
+        if received.truncated || too_long {
+            self.counters.truncated_datagrams += count;
+            return;
+        }
+        let Some(process) = owner else {
+            self.counters.unbound_datagrams += count;
+            return;
+        };
+        let job = self.slots[process as usize].job;
+        let length = received.data.len() as u64;
+        self.counters.received_datagrams += count;
+        self.counters.received_bytes += length;
+        self.datagrams.came(job, from.host.0, count, length);
+        // One copy for all of them; each datagram is a slice of it.
+        let mut rest = Bytes::copy_from_slice(received.data);
+        for part in parts {
+            let data = Payload::Data(rest.split_to(part.len()));
+            self.dispatch(process, Event::Datagram { from, port: number, data });
+        }
+    }
+
+    /// Lets processes handle what has happened, up to a bound: then sockets get their turn.
+    fn converse(&mut self) {
+        for _ in 0..self.settings.turn_events {
+            let Some((process, event)) = self.inbox.pop_front() else { return };
+            let closed = match event {
+                Event::Closed { stream, .. } => Some(stream),
+                _ => None,
+            };
+            self.dispatch(process, event);
+            if let Some(stream) = closed {
+                let (streams, world) = self.world();
+                streams.closed(stream, &world);
+            }
+        }
+    }
+
+    fn dispatch(&mut self, process: u32, event: Event) {
+        let Some(mut state) = self.slots[process as usize].process.take() else { return };
+        self.now.set(None);
+        self.counters.events += 1;
+        state.handle(event, &mut View { driver: self, process });
+        self.slots[process as usize].process = Some(state);
+    }
+
+    /// The time; it stands still while an event is handled.
+    pub fn time(&self) -> Time {
+        let now = self.now.get().unwrap_or_else(|| self.clock.now());
+        self.now.set(Some(now));
+        now
+    }
+
+    /// The streams, and what they need of the rest.
+    pub fn world(&mut self) -> (&mut Streams, World<'_>) {
+        let now = self.time();
+        let world = World {
+            now,
+            early: now < self.grace,
+            host: self.host,
+            table: &self.table,
+            epoll: &self.epoll,
+            counters: &mut self.counters,
+            inbox: &mut self.inbox,
+        };
+        (&mut self.streams, world)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.slots.iter().all(|slot| slot.finished.is_some() || !slot.awaited)
+    }
+
+    fn progress(&self, now: Time) -> Progress {
+        Progress {
+            host: self.host.0,
+            time_ps: now.as_ps(),
+            finished: self.is_finished(),
+            cpu_ps: clock::to_time(sys::cpu::process_time()).as_ps(),
+            streams: self.streams.count() as u64,
+            counters: self.counters,
+        }
+    }
+
+    fn report(&mut self, cpu: Time) -> Report {
+        let job = |slot: &Slot| JobRow {
+            job: slot.job,
+            start_ps: slot.start.as_ps(),
+            end_ps: slot.finished.map(Time::as_ps),
+        };
+        let jobs = self.slots.iter().map(job).collect();
+        let (streams, world) = self.world();
+        let (flows, flows_not_kept) = streams.finish(&world);
+        let datagrams = match self.settings.datagrams {
+            Mode::Segmented if !self.datagrams.joins() => Mode::Batched,
+            mode => mode,
+        };
+        Report {
+            host: self.host.0,
+            end: self.end.unwrap_or(End::Interrupted),
+            datagrams,
+            time_ps: self.time().as_ps(),
+            cpu_ps: cpu.as_ps(),
+            counters: self.counters,
+            jobs,
+            flows,
+            flows_not_kept,
+            datagram_rows: self.datagrams.rows(),
+            tasks: self.tasks.close(),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Datagrams on their way from one port to one destination, until the kernel takes them.
+//!
+//! Datagrams of one size that follow one another form a run, which the kernel can take as one (GSO); the last of
+//! a run may be shorter. A lane keeps their order.
+
+use process::{Addr, Payload};
+use std::collections::VecDeque;
+use sys::udp::{Destination, Message, PAYLOAD_MAX, SEGMENTS_MAX};
+
+/// What waits for one destination.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub to: Addr,
+    pub destination: Destination,
+    data: Vec<u8>,
+    runs: VecDeque<Run>,
+    /// Runs of more than one datagram are formed.
+    joins: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    start: usize,
+    bytes: usize,
+    /// Size of each datagram but the last.
+    segment: u16,
+    count: u16,
+    /// Another may follow: the last was as long as the others.
+    open: bool,
+}
+
+impl Lane {
+    pub fn new(to: Addr, destination: Destination, joins: bool) -> Lane {
+        Lane { to, destination, data: Vec::new(), runs: VecDeque::new(), joins }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Adds a datagram of at most [`PAYLOAD_MAX`] bytes.
+    pub fn push(&mut self, payload: &Payload) {
+        let length = payload.len() as usize;
+        let start = self.data.len();
+        match payload {
+            Payload::Data(bytes) => self.data.extend_from_slice(bytes),
+            Payload::Zeros(_) => self.data.resize(start + length, 0),
+        }
+        match self.runs.back_mut() {
+            Some(run) if run.takes(length) => {
+                run.bytes += length;
+                run.count += 1;
+                run.open = length == usize::from(run.segment);
+            }
+            _ => {
+                let open = self.joins && length > 0;
+                self.runs.push_back(Run { start, bytes: length, segment: length as u16, count: 1, open });
+            }
+        }
+    }
+
+    /// What waits, in order; a message a run.
+    pub fn messages(&self) -> impl Iterator<Item = Message<'_>> {
+        self.runs.iter().map(|run| Message {
+            to: &self.destination,
+            data: &self.data[run.start..run.start + run.bytes],
+            segment: if run.count > 1 { run.segment } else { 0 },
+        })
+    }
+
+    /// Takes the first run off: its datagrams and bytes.
+    pub fn pop(&mut self) -> Option<(u64, usize)> {
+        let run = self.runs.pop_front()?;
+        match self.runs.front() {
+            None => self.data.clear(),
+            Some(next) if next.start > self.data.len() / 2 => self.forget(next.start),
+            Some(_) => {}
+        }
+        Some((run.count.into(), run.bytes))
+    }
+
+    /// Gives the memory of what was sent back, when something has waited for long.
+    fn forget(&mut self, bytes: usize) {
+        self.data.drain(..bytes);
+        for run in &mut self.runs {
+            run.start -= bytes;
+        }
+    }
+
+    /// The kernel can't cut runs on this path: takes them apart, and forms no more. False if there was nothing to
+    /// take apart.
+    pub fn separate(&mut self) -> bool {
+        self.joins = false;
+        if self.runs.iter().all(|run| run.count == 1) {
+            return false;
+        }
+        self.runs = self.runs.iter().flat_map(Run::apart).collect();
+        true
+    }
+}
+
+impl Run {
+    fn takes(&self, length: usize) -> bool {
+        self.open
+            && (1..=usize::from(self.segment)).contains(&length)
+            && usize::from(self.count) < SEGMENTS_MAX
+            && self.bytes + length <= PAYLOAD_MAX
+    }
+
+    fn apart(&self) -> impl Iterator<Item = Run> + use<> {
+        let run = *self;
+        (0..run.count).map(move |i| {
+            let skip = usize::from(i) * usize::from(run.segment);
+            let bytes = (run.bytes - skip).min(run.segment.into());
+            Run { start: run.start + skip, bytes, segment: bytes as u16, count: 1, open: false }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use process::HostId;
+    use proptest::prelude::*;
+    use std::net::SocketAddr;
+
+    fn lane(joins: bool) -> Lane {
+        let address: SocketAddr = "127.0.0.1:9".parse().unwrap();
+        Lane::new(Addr { host: HostId(0), port: 9 }, address.into(), joins)
+    }
+
+    /// The datagrams that the kernel would make of a message.
+    fn datagrams(message: &Message<'_>) -> Vec<Vec<u8>> {
+        match message.segment {
+            0 => vec![message.data.to_vec()],
+            size => message.data.chunks(size.into()).map(<[u8]>::to_vec).collect(),
+        }
+    }
+
+    #[test]
+    fn sixty_four_of_one_size_are_one_message() {
+        let mut lane = lane(true);
+        for _ in 0..130 {
+            lane.push(&Payload::Zeros(64));
+        }
+        let counts: Vec<_> = lane.messages().map(|m| m.data.len() / 64).collect();
+        assert_eq!(counts, [64, 64, 2]);
+        assert_eq!(lane.pop(), Some((64, 64 * 64)));
+    }
+
+    proptest! {
+        #[test]
+        fn every_datagram_leaves_once_and_in_order(
+            sizes in prop::collection::vec(prop_oneof![Just(64usize), 0..200usize, 30_000..=65_507usize], 1..100),
+            joins: bool,
+            separate_at in 0..200usize,
+            pops in prop::collection::vec(any::<bool>(), 100),
+        ) {
+            let mut lane = lane(joins);
+            let mut expected = Vec::new();
+            let mut got = Vec::new();
+            for (i, size) in sizes.iter().enumerate() {
+                let data = vec![i as u8; *size];
+                lane.push(&Payload::from(data.clone()));
+                expected.push(data);
+                if i == separate_at {
+                    lane.separate();
+                }
+                if pops[i] {
+                    got.extend(datagrams(&lane.messages().next().unwrap()));
+                    lane.pop();
+                }
+            }
+            while !lane.is_empty() {
+                let parts = lane.messages().next().map(|message| datagrams(&message)).unwrap();
+                let bytes = parts.iter().map(Vec::len).sum();
+                prop_assert!(bytes <= PAYLOAD_MAX);
+                prop_assert!(parts.len() <= SEGMENTS_MAX && (joins || parts.len() == 1));
+                prop_assert_eq!(lane.pop(), Some((parts.len() as u64, bytes)));
+                got.extend(parts);
+            }
+            prop_assert_eq!(got, expected);
+            prop_assert!(lane.is_empty());
+        }
+    }
+}

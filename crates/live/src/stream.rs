@@ -1,0 +1,269 @@
+//! One TCP connection: what waits to be written and to be read, and where it stands.
+//!
+//! Nothing here knows of processes: `streams.rs` tells them.
+
+use bytes::Bytes;
+use process::{CloseReason, HostId, Payload};
+use socket2::Socket;
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, Read};
+use std::time::Duration;
+use units::Time;
+
+/// Pieces of one call that writes.
+const PIECES: usize = 16;
+/// What is sent for [`Payload::Zeros`].
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+
+/// Where a stream stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Waits for the other side to answer.
+    Connecting,
+    /// Waits for the opener's greeting.
+    Greeting,
+    /// In use.
+    Open,
+    /// Its process is being told that it is closed.
+    Over,
+}
+
+/// Whose stream it is, for the results.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner {
+    pub process: u32,
+    pub job: u32,
+    pub opener: bool,
+    pub peer: HostId,
+    /// The accepting side's port.
+    pub port: u16,
+    pub group: u64,
+    pub opened: Time,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub socket: Socket,
+    pub stage: Stage,
+    pub owner: Owner,
+    /// The opener's greeting: what has yet to be sent, or what has come of it.
+    pub greeting: Vec<u8>,
+    output: VecDeque<Payload>,
+    output_bytes: u64,
+    /// The last write was cut short: the process waits for room.
+    pub cut: bool,
+    /// Nothing more will be written.
+    pub closing: bool,
+    shut: bool,
+    input: VecDeque<Bytes>,
+    pub input_bytes: u64,
+    /// The kernel may have more.
+    pub more: bool,
+    /// The peer has finished, and everything has come.
+    pub end: bool,
+    /// The process has been told that there is something to read, and has not read everything since.
+    pub told: bool,
+    pub draining: bool,
+    pub sent: u64,
+    pub received: u64,
+    /// In the list of streams to look after.
+    pub touched: bool,
+    pub reason: Option<CloseReason>,
+}
+
+impl Stream {
+    pub fn new(socket: Socket, stage: Stage, owner: Owner, greeting: Vec<u8>) -> Stream {
+        Stream {
+            socket,
+            stage,
+            owner,
+            greeting,
+            output: VecDeque::new(),
+            output_bytes: 0,
+            cut: false,
+            closing: false,
+            shut: false,
+            input: VecDeque::new(),
+            input_bytes: 0,
+            more: true,
+            end: false,
+            told: false,
+            draining: false,
+            sent: 0,
+            received: 0,
+            touched: false,
+            reason: None,
+        }
+    }
+
+    /// Keeps as much of `data` as fits into `room` bytes; says how much.
+    pub fn write(&mut self, mut data: Payload, room: u64) -> u64 {
+        if self.closing || self.stage == Stage::Over {
+            return 0;
+        }
+        let offered = data.len();
+        let taken = offered.min(room.saturating_sub(self.output_bytes));
+        self.cut |= taken < offered;
+        match (self.output.back_mut(), data.split_to(taken)) {
+            (_, piece) if piece.is_empty() => {}
+            (Some(Payload::Zeros(last)), Payload::Zeros(more)) => *last += more,
+            (_, piece) => self.output.push_back(piece),
+        }
+        self.output_bytes += taken;
+        taken
+    }
+
+    /// Whether half of `room` bytes is free again.
+    pub fn has_room(&self, room: u64) -> bool {
+        self.output_bytes <= room / 2
+    }
+
+    /// Sends what waits; afterwards, the end if there will be no more. Says how many bytes of content left.
+    pub fn flush(&mut self) -> io::Result<u64> {
+        let before = self.sent;
+        while self.greeting_left() + self.output.len() > 0 {
+            let greeting = self.greeting_left();
+            let sent = match self.send_some() {
+                Ok(sent) => sent,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(self.sent - before),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let of_greeting = sent.min(greeting);
+            self.greeting.drain(..of_greeting);
+            self.forget((sent - of_greeting) as u64);
+        }
+        if self.closing && !self.shut {
+            self.shut = true;
+            match self.socket.shutdown(std::net::Shutdown::Write) {
+                Err(error) if error.kind() != io::ErrorKind::NotConnected => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(self.sent - before)
+    }
+
+    /// Bytes of the greeting that this side has yet to send.
+    fn greeting_left(&self) -> usize {
+        if self.owner.opener { self.greeting.len() } else { 0 }
+    }
+
+    fn send_some(&self) -> io::Result<usize> {
+        let mut slices = [IoSlice::new(&[]); PIECES];
+        let greeting = &self.greeting[..self.greeting_left()];
+        let pieces = self.output.iter().flat_map(pieces);
+        let filled = slices.iter_mut().zip(std::iter::once(greeting).chain(pieces));
+        let count = filled.map(|(slice, piece)| *slice = IoSlice::new(piece)).count();
+        self.socket.send_vectored_with_flags(&slices[..count], sys::tcp::NO_SIGNAL)
+    }
+
+    /// Drops the first `n` bytes of what waits: they are sent.
+    fn forget(&mut self, mut n: u64) {
+        self.sent += n;
+        self.output_bytes -= n;
+        while n > 0 {
+            let Some(first) = self.output.front_mut() else { return };
+            let part = first.len().min(n);
+            first.split_to(part);
+            n -= part;
+            if first.is_empty() {
+                self.output.pop_front();
+            }
+        }
+    }
+
+    /// Takes what the kernel has, while less than `room` bytes wait for the process, and at most `budget` bytes.
+    /// Says how many came.
+    pub fn fill(&mut self, scratch: &mut [u8], room: u64, budget: u64) -> io::Result<u64> {
+        let before = self.received;
+        while self.more && self.input_bytes < room && self.received - before < budget {
+            let free = if self.draining { scratch.len() as u64 } else { room - self.input_bytes };
+            let part = scratch.len().min(free as usize);
+            match (&self.socket).read(&mut scratch[..part]) {
+                Ok(0) => {
+                    self.end = true;
+                    self.more = false;
+                }
+                Ok(n) => self.take(&scratch[..n]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.more = false,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.received - before)
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.received += bytes.len() as u64;
+        if !self.draining {
+            self.input.push_back(Bytes::copy_from_slice(bytes));
+            self.input_bytes += bytes.len() as u64;
+        }
+    }
+
+    /// What comes from now on is dropped, and what waits.
+    pub fn drain(&mut self) {
+        self.draining = true;
+        self.told = false;
+        self.input.clear();
+        self.input_bytes = 0;
+    }
+
+    /// Hands out up to `max` bytes.
+    pub fn read(&mut self, max: u64) -> process::Read {
+        let mut data = Vec::new();
+        let mut left = max.min(self.input_bytes);
+        self.input_bytes -= left;
+        while left > 0 {
+            let Some(first) = self.input.front_mut() else { break };
+            let part = first.split_to(left.min(first.len() as u64) as usize);
+            left -= part.len() as u64;
+            if first.is_empty() {
+                self.input.pop_front();
+            }
+            data.push(Payload::Data(part));
+        }
+        let empty = self.input_bytes == 0;
+        // The end is told once; a stream that has not ended is told of again when more comes.
+        self.told = if empty { self.end } else { self.told };
+        process::Read { data, end: empty && self.end }
+    }
+
+    /// There is something to tell the process to read.
+    pub fn has_news(&self) -> bool {
+        !self.told && (self.input_bytes > 0 || self.end)
+    }
+
+    /// Both sides have finished, and everything was read.
+    pub fn is_done(&self) -> bool {
+        self.shut && self.end && self.input_bytes == 0
+    }
+
+    /// Drops the connection at once: the peer sees a reset.
+    pub fn reset(&self) {
+        // A socket that is closed with this option sends a reset; without it, the peer sees one a little later.
+        let _ = self.socket.set_linger(Some(Duration::ZERO));
+    }
+}
+
+fn pieces(payload: &Payload) -> impl Iterator<Item = &[u8]> {
+    let (data, zeros) = match payload {
+        Payload::Data(bytes) => (Some(&bytes[..]), 0),
+        Payload::Zeros(n) => (None, *n),
+    };
+    let whole = ZEROS.len() as u64;
+    let chunks = (0..zeros.div_ceil(whole)).map(move |i| &ZEROS[..(zeros - i * whole).min(whole) as usize]);
+    data.into_iter().chain(chunks)
+}
+
+/// What an error of a connection means to a process.
+pub(crate) fn reason(error: &io::Error) -> CloseReason {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => CloseReason::Refused,
+        io::ErrorKind::TimedOut | io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+            CloseReason::TimedOut
+        }
+        _ => CloseReason::Reset,
+    }
+}

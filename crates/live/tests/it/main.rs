@@ -1,0 +1,8 @@
+//! The live driver on loopback sockets: against the simulator, against strangers, against its own bounds.
+
+mod datagrams;
+mod faults;
+mod hostile;
+mod jobs;
+mod streams;
+mod support;
