@@ -173,33 +173,54 @@ impl Columns {
 
 /// An arc as the kernels see it: a bare target, or an alias slot.
 pub(crate) trait Arc: Copy + Sync {
+    /// Whether arcs are chosen by weight.
+    const WEIGHTED: bool;
     /// The arc's own target.
     fn target(self) -> u32;
+    /// What of a draw's fraction is kept between choosing an arc and following it.
+    type Fraction: Copy + Default;
+    /// Keeps it.
+    fn keep(fraction: u64) -> Self::Fraction;
     /// The target that a draw which fell on this arc chooses.
-    fn pick(self, fraction: u64) -> u32;
+    fn pick_kept(self, fraction: Self::Fraction) -> u32;
 }
 
 impl Arc for u32 {
+    const WEIGHTED: bool = false;
     #[inline(always)]
     fn target(self) -> u32 {
         self
     }
 
+    type Fraction = ();
+
     #[inline(always)]
-    fn pick(self, _: u64) -> u32 {
+    fn keep(_: u64) {}
+
+    #[inline(always)]
+    fn pick_kept(self, (): ()) -> u32 {
         self
     }
 }
 
 impl Arc for Slot {
+    const WEIGHTED: bool = true;
+
     #[inline(always)]
     fn target(self) -> u32 {
         self.target
     }
 
+    type Fraction = u32;
+
     #[inline(always)]
-    fn pick(self, fraction: u64) -> u32 {
-        Slot::pick(self, fraction)
+    fn keep(fraction: u64) -> u32 {
+        (fraction >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn pick_kept(self, fraction: u32) -> u32 {
+        if fraction < self.keep { self.target } else { self.other }
     }
 }
 

@@ -11,7 +11,10 @@ const ENTRIES_MAX: f64 = 4096.0;
 
 /// Draws lengths.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Geometric(Vec<Slot>);
+pub(crate) struct Geometric {
+    slots: Vec<Slot>,
+    mean: f64,
+}
 
 impl Geometric {
     /// `stop` is above 0 and at most 1.
@@ -26,16 +29,21 @@ impl Geometric {
             share
         });
         Scratch::default().fill(&mut slots, weights);
-        Self(slots)
+        Self { slots, mean: (1.0 - stop) / stop }
+    }
+
+    /// The steps of a walk on average.
+    pub(crate) fn mean(&self) -> f64 {
+        self.mean
     }
 
     /// The length, in steps, that `stream` gives; one of more than 32 bits is cut off there.
     pub(crate) fn draw(&self, mut stream: Stream) -> u32 {
-        let last = self.0.len() as u32 - 1;
+        let last = self.slots.len() as u32 - 1;
         let mut steps = 0u32;
         loop {
-            let product = u128::from(stream.next()) * self.0.len() as u128;
-            let part = self.0[(product >> 64) as usize].pick(product as u64);
+            let product = u128::from(stream.next()) * self.slots.len() as u128;
+            let part = self.slots[(product >> 64) as usize].pick(product as u64);
             steps = steps.saturating_add(part);
             if part < last || last == 0 {
                 return steps;

@@ -22,7 +22,8 @@ pub struct Place {
     pub at: u32,
     /// Where it was before, for second-order walks; none at the start and after a restart.
     pub previous: Option<u32>,
-    /// A neighbour that was drawn, and of which only its own server knows whether it is next to `previous`.
+    /// A neighbour that was drawn, and of which only its own server knows whether it is next to `previous`; or `at`
+    /// itself once that neighbour was rejected, so that the step draws another and does not begin again.
     pub candidate: Option<u32>,
     /// Steps so far.
     pub steps: u32,
@@ -62,13 +63,13 @@ impl Rule {
             return Hop::End;
         }
         match (place.candidate.take(), part.row(place.at)) {
-            (Some(candidate), _) => self.answer(part, length, place, candidate),
-            (None, Some(row)) => self.step(part, row, length, place),
-            (None, None) => Hop::End,
+            (Some(candidate), _) if candidate != place.at => self.answer(part, length, place, candidate),
+            (again, Some(row)) => self.step(part, row, length, place, again.is_some()),
+            (_, None) => Hop::End,
         }
     }
 
-    fn step(&self, part: &ServerPart, row: u32, length: u32, place: &mut Place) -> Hop {
+    fn step(&self, part: &ServerPart, row: u32, length: u32, place: &mut Place, again: bool) -> Hop {
         let graph = part.rows();
         if graph.degree(row) == 0 {
             return match self.dead_end {
@@ -76,7 +77,7 @@ impl Rule {
                 DeadEnd::Restart => restart(part, length, place),
             };
         }
-        if self.restart > 0 && place.stream.next() < self.restart {
+        if self.restart > 0 && !again && place.stream.next() < self.restart {
             return restart(part, length, place);
         }
         loop {
@@ -115,6 +116,7 @@ impl Rule {
         if bias.keeps(part.has_arc(candidate, before)) {
             return arrive(part, length, place, candidate);
         }
+        place.candidate = Some(place.at);
         go(part, place.at)
     }
 }

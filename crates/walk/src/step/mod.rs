@@ -1,12 +1,21 @@
 //! How a walker moves: its rule, its random numbers, one step, and many walkers at once in memory.
 
 mod bias;
+mod engine;
+mod far;
+mod first;
 mod geometric;
 mod hop;
 mod random;
+mod record;
 mod rule;
+mod second;
+mod starts;
 
 pub use bias::{Bias, Verdict};
+pub use engine::Engine;
 pub use hop::{Hop, Place};
 pub use random::Stream;
+pub use record::{Ends, Paths, Visits};
 pub use rule::{DeadEnd, Length, Rule, Walk, WalkError};
+pub use starts::{StartError, Starts};

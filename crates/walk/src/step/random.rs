@@ -20,7 +20,7 @@ impl Stream {
     /// A stream beside this one, for what is decided once a walk: its length.
     #[inline]
     pub fn beside(self) -> Self {
-        Self(mix(!self.0))
+        Self(!self.0)
     }
 
     /// The next number.

@@ -139,6 +139,14 @@ impl Rule {
         }
     }
 
+    /// The steps of a walk on average, without dead ends.
+    pub fn mean_steps(&self) -> f64 {
+        match &self.length {
+            Lengths::Fixed(steps) => f64::from(*steps),
+            Lengths::Geometric(lengths) => lengths.mean(),
+        }
+    }
+
     /// Whether a step depends on the node before.
     pub fn second_order(&self) -> bool {
         self.bias.is_some()
