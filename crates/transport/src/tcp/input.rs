@@ -10,6 +10,11 @@ use crate::cc::{Ack, Signal};
 /// Flags that take a segment off the plain path, and ACK, which must be there.
 const PLAIN: u8 = Flags::SYN.bits() | Flags::RST.bits() | Flags::FIN.bits() | Flags::ACK.bits();
 
+/// How long ago a timestamp was given, in microseconds.
+fn since(now: Time, stamp: u32) -> u32 {
+    (now.as_us() as u32).wrapping_sub(stamp)
+}
+
 impl Connection {
     /// A segment arrived; `ce` tells whether the network marked it.
     #[inline(always)]
@@ -58,6 +63,7 @@ impl Connection {
         }
         self.rcv.advance(now, len, self.config.delayed_ack);
         if now >= self.rcv.sizing.round_end {
+            self.time_round_trip(now, header);
             self.right_size(now);
         }
     }
@@ -84,6 +90,7 @@ impl Connection {
             self.events.push(Event::Readable);
         }
         if now >= self.rcv.sizing.round_end {
+            self.time_round_trip(now, header);
             self.right_size(now);
         }
         self.finish_if_done();
@@ -108,11 +115,20 @@ impl Connection {
         self.rcv.ack_now = true;
     }
 
+    /// An end that only receives learns of queues on the way from the timestamps that come back with data
+    /// (RFC 7323 4.1). Without timestamps it has what the handshake took.
+    #[cold]
+    fn time_round_trip(&mut self, now: Time, header: &Header) {
+        self.rcv.sizing.start(if self.rtt.has_sample() { self.rtt.srtt() } else { self.config.rto_initial });
+        if header.flags.contains(Flags::TIMESTAMPS) && self.timestamps {
+            self.rcv.sizing.sample(since(now, header.ts_ecr));
+        }
+    }
+
     /// A round trip of the receive buffer's sizing is over.
     #[cold]
     pub(super) fn right_size(&mut self, now: Time) {
-        let rtt = if self.rtt.has_sample() { self.rtt.srtt() } else { self.config.rto_initial };
-        self.rcv.sizing.adjust(now, self.rcv.read, rtt, u64::from(self.mss));
+        self.rcv.sizing.adjust(now, self.rcv.read, u64::from(self.mss));
     }
 
     /// Takes the acknowledgement field.
@@ -180,7 +196,7 @@ impl Connection {
         let rtt = if flags & RESENT_EVER == 0 {
             now.saturating_sub(sent)
         } else if header.flags.contains(Flags::TIMESTAMPS) && self.timestamps {
-            Time::from_us(u64::from((now.as_us() as u32).wrapping_sub(header.ts_ecr)))
+            Time::from_us(u64::from(since(now, header.ts_ecr)))
         } else {
             return Time::ZERO;
         };
