@@ -1,0 +1,210 @@
+//! The source's ledger: which walks of its start nodes are finished. What it says is what counts.
+//!
+//! A walk is one of a start node's `walks`, whatever becomes of its walkers: a lost one is generated again under
+//! the next attempt, and whichever attempt ends first ends the walk. So a walk is counted once when its
+//! confirmation is lost, comes twice, or comes after it was given up. Not here: when a walker counts as lost
+//! ([`crate::loss`]), and how fast new ones come ([`crate::generator`]).
+//!
+//! Three bytes a walk in memory. A snapshot holds what a restarted source needs: the finished walks.
+
+use std::collections::VecDeque;
+
+/// A walk by its place in the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Entry(u64);
+
+/// What a confirmation was worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worth {
+    /// The walk is finished now.
+    Finished,
+    /// It is, by an attempt that had been given up.
+    Late,
+    /// It had been finished before.
+    Again,
+    /// There is no such walk, or nobody has begun it.
+    Unknown,
+}
+
+/// A snapshot that can't be read back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotError {
+    /// It is none, or damaged.
+    #[error("damaged: it can't be read back")]
+    Damaged,
+    /// It belongs to other start nodes or another number of walks.
+    #[error("of another job: {0}")]
+    Other(String),
+}
+
+/// The ledger.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    /// Start nodes, ascending.
+    starts: Vec<u32>,
+    /// Walks from each.
+    walks: u32,
+    finished: Vec<u64>,
+    /// The attempt that is under way or due, from 1; 0: none yet.
+    attempts: Vec<u16>,
+    /// The first entry that nobody has begun.
+    fresh: u64,
+    /// Given up, to be generated again.
+    again: VecDeque<Entry>,
+    finished_count: u64,
+    given_up: u64,
+    /// A lost walk is generated again.
+    regenerate: bool,
+}
+
+impl Ledger {
+    /// A ledger of `walks` walks from each of `starts`. Without `regenerate` every walk has one attempt.
+    pub fn new(mut starts: Vec<u32>, walks: u32, regenerate: bool) -> Ledger {
+        starts.sort_unstable();
+        starts.dedup();
+        let entries = starts.len() * walks as usize;
+        Ledger {
+            starts,
+            walks,
+            finished: vec![0; entries.div_ceil(64)],
+            attempts: vec![0; entries],
+            fresh: 0,
+            again: VecDeque::new(),
+            finished_count: 0,
+            given_up: 0,
+            regenerate,
+        }
+    }
+
+    /// The same ledger, with nothing begun.
+    pub(crate) fn renewed(&mut self) -> Ledger {
+        Ledger::new(std::mem::take(&mut self.starts), self.walks, self.regenerate)
+    }
+
+    /// Walks that are to be finished.
+    pub fn required(&self) -> u64 {
+        self.attempts.len() as u64
+    }
+
+    /// Walks that are.
+    pub fn finished(&self) -> u64 {
+        self.finished_count
+    }
+
+    /// Nothing is left to wait for.
+    pub fn is_complete(&self) -> bool {
+        self.finished_count + self.given_up == self.required()
+    }
+
+    /// The next walk to generate: one that was lost, or one that nobody has begun. Walks of all start nodes take turns.
+    pub(crate) fn next(&mut self) -> Option<(Entry, u16)> {
+        while let Some(entry) = self.again.pop_front() {
+            if !self.is_finished(entry) {
+                return Some((entry, self.attempts[entry.0 as usize]));
+            }
+        }
+        while self.fresh < self.required() {
+            let entry = Entry(self.fresh);
+            self.fresh += 1;
+            if !self.is_finished(entry) {
+                self.attempts[entry.0 as usize] = 1;
+                return Some((entry, 1));
+            }
+        }
+        None
+    }
+
+    /// Whether [`Ledger::next`] may have something.
+    pub(crate) fn has_next(&self) -> bool {
+        !self.again.is_empty() || self.fresh < self.required()
+    }
+
+    /// The start node of an entry and its number among the walks from there.
+    pub(crate) fn walk(&self, entry: Entry) -> (u32, u32) {
+        let starts = self.starts.len() as u64;
+        (self.starts[(entry.0 % starts) as usize], (entry.0 / starts) as u32)
+    }
+
+    /// The entry of a walk, if it is this source's.
+    pub(crate) fn entry(&self, start: u32, number: u32) -> Option<Entry> {
+        let at = self.starts.binary_search(&start).ok()?;
+        (number < self.walks).then(|| Entry(u64::from(number) * self.starts.len() as u64 + at as u64))
+    }
+
+    /// An attempt is lost. Says whether that is news: it was under way.
+    pub(crate) fn lose(&mut self, entry: Entry, attempt: u16) -> bool {
+        if attempt == 0 || self.attempts[entry.0 as usize] != attempt || self.is_finished(entry) {
+            return false;
+        }
+        // After the last attempt that can be told from others comes the first again.
+        self.attempts[entry.0 as usize] = attempt.checked_add(1).unwrap_or(1);
+        if self.regenerate {
+            self.again.push_back(entry);
+        } else {
+            self.given_up += 1;
+        }
+        true
+    }
+
+    /// An attempt has come to its end; 0: one of an earlier life of this source.
+    pub(crate) fn end(&mut self, entry: Entry, attempt: u16) -> Worth {
+        let current = self.attempts[entry.0 as usize];
+        if self.is_finished(entry) {
+            return Worth::Again;
+        }
+        if current == 0 && attempt != 0 {
+            return Worth::Unknown;
+        }
+        self.finished[(entry.0 / 64) as usize] |= 1 << (entry.0 % 64);
+        self.finished_count += 1;
+        if current == attempt {
+            return Worth::Finished;
+        }
+        self.given_up -= u64::from(!self.regenerate && current > 1);
+        Worth::Late
+    }
+
+    fn is_finished(&self, entry: Entry) -> bool {
+        self.finished[(entry.0 / 64) as usize] >> (entry.0 % 64) & 1 == 1
+    }
+
+    /// What a restarted source needs, appended to `out`.
+    pub(crate) fn save(&self, out: &mut Vec<u8>) {
+        out.extend((self.starts.len() as u64).to_le_bytes());
+        out.extend(self.walks.to_le_bytes());
+        self.starts.iter().for_each(|start| out.extend(start.to_le_bytes()));
+        self.finished.iter().for_each(|word| out.extend(word.to_le_bytes()));
+    }
+
+    /// Takes over what [`Ledger::save`] wrote; what is not finished begins anew. The rest of `bytes` is handed back.
+    pub(crate) fn restore<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], SnapshotError> {
+        let (starts, bytes) = bytes.split_first_chunk::<8>().ok_or(SnapshotError::Damaged)?;
+        let (walks, bytes) = bytes.split_first_chunk::<4>().ok_or(SnapshotError::Damaged)?;
+        let (starts, walks) = (u64::from_le_bytes(*starts), u32::from_le_bytes(*walks));
+        if (starts, walks) != (self.starts.len() as u64, self.walks) {
+            let (have, each) = (self.starts.len(), self.walks);
+            let message = format!("{starts} start nodes with {walks} walks, not {have} with {each}");
+            return Err(SnapshotError::Other(message));
+        }
+        let (nodes, bytes) = bytes.split_at_checked(4 * self.starts.len()).ok_or(SnapshotError::Damaged)?;
+        let same = nodes.chunks_exact(4).zip(&self.starts).all(|(node, start)| node == start.to_le_bytes());
+        if !same {
+            return Err(SnapshotError::Other("its start nodes are others".into()));
+        }
+        let (words, rest) = bytes.split_at_checked(8 * self.finished.len()).ok_or(SnapshotError::Damaged)?;
+        let mut ledger = self.renewed();
+        for (word, bytes) in ledger.finished.iter_mut().zip(words.chunks_exact(8)) {
+            *word = u64::from_le_bytes(*bytes.first_chunk().expect("a chunk of eight"));
+        }
+        ledger.finished_count = ledger.finished.iter().map(|word| u64::from(word.count_ones())).sum();
+        *self = ledger;
+        // Bits behind the last walk mean damage.
+        let last = self.required() % 64;
+        let beyond = last != 0 && self.finished.last().is_some_and(|word| word >> last != 0);
+        if beyond { Err(SnapshotError::Damaged) } else { Ok(rest) }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/ledger.rs"]
+mod tests;

@@ -1,0 +1,183 @@
+//! When a walker counts as lost (document 000, *RG*): by timeout, if its age lies in a window and its end has not
+//! been confirmed; at once, if the server where it was born dropped it.
+//!
+//! The window is [T, 2T]. T follows how long walks take to be confirmed, as RFC 6298 (section 2) follows round
+//! trips: `T = srtt + 4 · rttvar`, with a floor. Attempts carry the time of their generation, so each confirmation
+//! is a sample, late ones too (as RFC 7323's timestamps; Karn's rule is not needed).
+
+use crate::ledger::{Entry, Ledger};
+use std::collections::VecDeque;
+use units::Time;
+
+/// The settings of loss detection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossSettings {
+    /// T before the first walk has been confirmed.
+    pub initial: Time,
+    /// Least T.
+    pub floor: Time,
+    /// A walker in the window slows generation down at every check, not only at the first that finds it.
+    pub repeated: bool,
+    /// A walker dropped on the server where it was born is known to be lost at once.
+    pub direct: bool,
+    /// Servers tell others of walkers that they drop. Beyond the document.
+    pub remote: bool,
+}
+
+impl Default for LossSettings {
+    /// The document's, where it says; RFC 6298's first timeout; a floor of 10 ms.
+    fn default() -> LossSettings {
+        LossSettings {
+            initial: Time::from_secs(1),
+            floor: Time::from_ms(10),
+            repeated: false,
+            direct: true,
+            remote: false,
+        }
+    }
+}
+
+/// How long walks take.
+#[derive(Clone, Copy, Debug, Default)]
+struct Estimate {
+    srtt: Time,
+    rttvar: Time,
+}
+
+impl Estimate {
+    /// RFC 6298, section 2: α = 1/8, β = 1/4.
+    fn add(&mut self, sample: Time) {
+        let r = sample.as_ps();
+        if self.srtt == Time::ZERO {
+            (self.srtt, self.rttvar) = (sample, Time::from_ps(r / 2));
+            return;
+        }
+        let (srtt, rttvar) = (self.srtt.as_ps(), self.rttvar.as_ps());
+        self.rttvar = Time::from_ps(rttvar - rttvar / 4 + srtt.abs_diff(r) / 4);
+        self.srtt = Time::from_ps(srtt - srtt / 8 + r / 8);
+    }
+}
+
+/// Walkers on their way, and those that have become overdue.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    settings: LossSettings,
+    estimate: Estimate,
+    /// In order of birth.
+    under_way: VecDeque<(Time, Entry, u16)>,
+    /// With `repeated`: the end of the window of the last walker that was found in it.
+    window_end: Time,
+}
+
+impl Watch {
+    pub(crate) fn new(settings: LossSettings) -> Watch {
+        let (under_way, window_end) = (VecDeque::new(), Time::ZERO);
+        Watch { settings, estimate: Estimate::default(), under_way, window_end }
+    }
+
+    /// T.
+    pub(crate) fn timeout(&self) -> Time {
+        let Estimate { srtt, rttvar } = self.estimate;
+        if srtt == Time::ZERO {
+            self.settings.initial
+        } else {
+            (srtt + rttvar.saturating_mul(4)).max(self.settings.floor)
+        }
+    }
+
+    /// A walker sets out.
+    pub(crate) fn born(&mut self, now: Time, entry: Entry, attempt: u16) {
+        self.under_way.push_back((now, entry, attempt));
+    }
+
+    /// A walk has been confirmed `age` after its generation.
+    pub(crate) fn confirmed(&mut self, age: Time) {
+        self.estimate.add(age.max(Time::from_ps(1)));
+    }
+
+    /// Gives up those that are overdue. Returns how many, and whether generation is to slow down for them: those
+    /// that nobody looked for until their window had passed are generated again, but say nothing of now.
+    pub(crate) fn check(&mut self, now: Time, ledger: &mut Ledger) -> (u64, bool) {
+        let timeout = self.timeout();
+        let (mut lost, mut signal) = (0, self.settings.repeated && now < self.window_end);
+        while let Some(&(born, entry, attempt)) = self.under_way.front() {
+            let age = now.saturating_sub(born);
+            if age < timeout {
+                break;
+            }
+            self.under_way.pop_front();
+            if ledger.lose(entry, attempt) {
+                lost += 1;
+                let end = born.saturating_add(timeout.saturating_mul(2));
+                signal |= now <= end;
+                self.window_end = self.window_end.max(end);
+            }
+        }
+        (lost, signal)
+    }
+
+    /// When the next walker may become overdue; nothing if none is on its way.
+    pub(crate) fn due(&self) -> Option<Time> {
+        self.under_way.front().map(|(born, ..)| born.saturating_add(self.timeout()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup(repeated: bool) -> (Watch, Ledger) {
+        let settings = LossSettings { repeated, ..LossSettings::default() };
+        (Watch::new(settings), Ledger::new(vec![0], 10, true))
+    }
+
+    #[test]
+    fn the_timeout_follows_rfc_6298_with_a_floor() {
+        let (mut watch, _) = setup(false);
+        assert_eq!(watch.timeout(), Time::from_secs(1));
+        watch.confirmed(Time::from_ms(1));
+        assert_eq!(watch.timeout(), Time::from_ms(10), "1 + 4 · 0.5 is below the floor");
+        watch.confirmed(Time::from_ms(81));
+        // rttvar = 3/4 · 0.5 + 1/4 · 80 = 20.375; srtt = 7/8 + 81/8 = 11: 92.5 ms.
+        assert_eq!(watch.timeout(), Time::from_us(92_500));
+    }
+
+    #[test]
+    fn a_walker_is_lost_once_its_age_is_in_the_window() {
+        let (mut watch, mut ledger) = setup(false);
+        let (entry, attempt) = ledger.next().unwrap();
+        watch.born(Time::ZERO, entry, attempt);
+        assert_eq!(watch.due(), Some(Time::from_secs(1)));
+        assert_eq!(watch.check(Time::from_ms(999), &mut ledger), (0, false));
+        assert_eq!(watch.check(Time::from_secs(1), &mut ledger), (1, true));
+        assert_eq!(watch.check(Time::from_ms(1500), &mut ledger), (0, false));
+        assert_eq!((ledger.next(), watch.due()), (Some((entry, 2)), None));
+    }
+
+    #[test]
+    fn repeated_it_slows_down_as_long_as_the_window_lasts() {
+        let (mut watch, mut ledger) = setup(true);
+        let (entry, attempt) = ledger.next().unwrap();
+        watch.born(Time::ZERO, entry, attempt);
+        assert_eq!(watch.check(Time::from_secs(1), &mut ledger), (1, true));
+        assert_eq!(watch.check(Time::from_ms(1999), &mut ledger), (0, true));
+        assert_eq!(watch.check(Time::from_secs(2), &mut ledger), (0, false));
+    }
+
+    #[test]
+    fn what_is_found_after_the_window_is_lost_but_no_signal() {
+        let (mut watch, mut ledger) = setup(false);
+        let (entry, attempt) = ledger.next().unwrap();
+        watch.born(Time::ZERO, entry, attempt);
+        assert_eq!(watch.check(Time::from_ms(2001), &mut ledger), (1, false));
+    }
+
+    #[test]
+    fn who_has_been_confirmed_is_not_lost() {
+        let (mut watch, mut ledger) = setup(false);
+        let (entry, attempt) = ledger.next().unwrap();
+        watch.born(Time::ZERO, entry, attempt);
+        ledger.end(entry, attempt);
+        assert_eq!(watch.check(Time::from_secs(1), &mut ledger), (0, false));
+    }
+}

@@ -1,0 +1,190 @@
+//! RQ: the walkers that wait at a server, those that came and those that are new alike (document 000, *RQ*).
+//!
+//! A discipline decides whom it drops; whatever it is, the queue holds no more than `limit`. The walker that is
+//! being served does not count.
+
+use crate::codel::{Codel, CodelSettings};
+use crate::red::{Red, RedSettings, Verdict};
+use crate::wire::Walker;
+use rand::Rng;
+use std::collections::VecDeque;
+use units::Time;
+
+/// Who is dropped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Discipline {
+    /// Who finds the queue full.
+    TailDrop,
+    /// Random early detection, on entering.
+    Red(RedSettings),
+    /// Controlled delay, on leaving.
+    Codel(CodelSettings),
+}
+
+/// The queue's settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueSettings {
+    /// Who is dropped.
+    pub discipline: Discipline,
+    /// Most walkers that wait.
+    pub limit: usize,
+}
+
+impl Default for QueueSettings {
+    /// The document's: RED, and never more than its `max_th` of 100.
+    fn default() -> QueueSettings {
+        QueueSettings { discipline: Discipline::Red(RedSettings::default()), limit: 100 }
+    }
+}
+
+/// Why a walker was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// By RED's chance.
+    Early,
+    /// RED's upper threshold.
+    Forced,
+    /// The queue was full.
+    Full,
+    /// It had waited for too long (CoDel).
+    Wait,
+}
+
+enum State {
+    TailDrop,
+    Red(Box<Red>),
+    Codel(Box<Codel>),
+}
+
+/// The queue.
+pub(crate) struct Queue {
+    waiting: VecDeque<(Time, Walker)>,
+    limit: usize,
+    state: State,
+    /// Longest since it was last asked for.
+    longest: usize,
+}
+
+impl Queue {
+    pub(crate) fn new(settings: QueueSettings) -> Queue {
+        let state = match settings.discipline {
+            Discipline::TailDrop => State::TailDrop,
+            Discipline::Red(red) => State::Red(Box::new(Red::new(red))),
+            Discipline::Codel(codel) => State::Codel(Box::new(Codel::new(codel))),
+        };
+        Queue { waiting: VecDeque::new(), limit: settings.limit, state, longest: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// The longest that it has been since the last call.
+    pub(crate) fn take_longest(&mut self) -> usize {
+        std::mem::replace(&mut self.longest, self.waiting.len())
+    }
+
+    /// Lets a walker in, or says why not.
+    pub(crate) fn push(
+        &mut self,
+        now: Time,
+        walker: Walker,
+        rng: &mut dyn Rng,
+    ) -> Result<(), (Cause, Walker)> {
+        let length = self.waiting.len();
+        let verdict = match &mut self.state {
+            State::Red(red) => red.admit(now, length, rng),
+            State::TailDrop | State::Codel(_) => Verdict::Accept,
+        };
+        match verdict {
+            Verdict::Early => Err((Cause::Early, walker)),
+            Verdict::Forced => Err((Cause::Forced, walker)),
+            Verdict::Accept if length >= self.limit => Err((Cause::Full, walker)),
+            Verdict::Accept => {
+                self.waiting.push_back((now, walker));
+                self.longest = self.longest.max(length + 1);
+                Ok(())
+            }
+        }
+    }
+
+    /// The walker that is served next; whom CoDel drops goes to `dropped`.
+    pub(crate) fn pop(&mut self, now: Time, dropped: impl FnMut(Walker)) -> Option<Walker> {
+        let waiting = &mut self.waiting;
+        let next = match &mut self.state {
+            State::Codel(codel) => {
+                let take = || waiting.pop_front().map(|(came, walker)| (came, walker, waiting.len()));
+                codel.dequeue(now, take, dropped)
+            }
+            State::TailDrop | State::Red(_) => waiting.pop_front().map(|(_, walker)| walker),
+        };
+        if self.waiting.is_empty()
+            && let State::Red(red) = &mut self.state
+        {
+            red.idle(now);
+        }
+        next
+    }
+
+    /// A walker has been served in `time`.
+    pub(crate) fn served(&mut self, time: Time) {
+        if let State::Red(red) = &mut self.state {
+            red.served(time);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::WalkId;
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64;
+
+    fn walker(number: u32) -> Walker {
+        let id = WalkId { start: 0, number, attempt: 1, epoch: 0, born_ns: 0 };
+        let (previous, candidate, path) = (None, None, Vec::new());
+        Walker { id, source: 0, at: 0, previous, candidate, steps: 0, random: 0, path }
+    }
+
+    fn fill(discipline: Discipline, n: u32) -> (Queue, Vec<(u32, Cause)>) {
+        let mut queue = Queue::new(QueueSettings { discipline, limit: 100 });
+        let mut rng = Pcg64::seed_from_u64(1);
+        let mut drops = Vec::new();
+        for number in 0..n {
+            if let Err((cause, walker)) = queue.push(Time::ZERO, walker(number), &mut rng) {
+                drops.push((walker.id.number, cause));
+            }
+        }
+        (queue, drops)
+    }
+
+    #[test]
+    fn tail_drop_takes_a_hundred_and_serves_them_in_order() {
+        let (mut queue, drops) = fill(Discipline::TailDrop, 150);
+        assert_eq!(drops, (100..150).map(|n| (n, Cause::Full)).collect::<Vec<_>>());
+        let order: Vec<u32> =
+            std::iter::from_fn(|| queue.pop(Time::ZERO, |_| ())).map(|w| w.id.number).collect();
+        assert_eq!(order, (0..100).collect::<Vec<_>>());
+        assert_eq!((queue.take_longest(), queue.take_longest()), (100, 0));
+    }
+
+    #[test]
+    fn red_drops_some_early_and_never_holds_more() {
+        let (queue, drops) = fill(Discipline::Red(RedSettings::default()), 1000);
+        assert_eq!(queue.len(), 100);
+        assert!(drops.iter().any(|(_, cause)| *cause == Cause::Early));
+        assert_eq!(drops.last(), Some(&(999, Cause::Forced)));
+    }
+
+    #[test]
+    fn codel_drops_who_has_waited_and_never_holds_more() {
+        let (mut queue, drops) = fill(Discipline::Codel(CodelSettings::default()), 101);
+        assert_eq!(drops, [(100, Cause::Full)]);
+        let mut late = Vec::new();
+        for ms in 0..60 {
+            queue.pop(Time::from_ms(10 + ms), |walker| late.push(walker.id.number));
+        }
+        assert!(!late.is_empty());
+    }
+}

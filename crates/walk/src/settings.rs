@@ -1,0 +1,213 @@
+//! Everything that can be set about walks on servers, with the readings of document 000 as defaults, and the checks
+//! that refuse what can't work.
+
+use crate::generator::{GeneratorSettings, Rule, Sleep};
+use crate::loss::LossSettings;
+use crate::outbox::DatagramSettings;
+use crate::queue::{Discipline, QueueSettings};
+use crate::seal::TAG;
+use crate::wire::{DATAGRAM_MAX, HEADER, WALKER};
+use units::Time;
+
+/// Steps that a walk may have at most.
+pub const STEPS_MAX: u32 = 1 << 24;
+/// Walks from one node at most.
+pub const WALKS_MAX: u32 = 1 << 30;
+
+/// How long things take on a modelled host. Zero where the work itself takes the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// A step.
+    pub step: Time,
+    /// Taking a walker in and sending it on.
+    pub walker: Time,
+    /// Generating a walker.
+    pub generate: Time,
+}
+
+/// How walks are run; the same on all servers of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Finished walks that each start node is to have.
+    pub walks: u32,
+    /// A lost walk is generated again (document 000: experiment 1; experiment 2 doesn't).
+    pub regenerate: bool,
+    /// A walk ends after so many steps, whatever its rule says.
+    pub steps_max: u32,
+    /// Walkers carry the nodes that they pass.
+    pub paths: bool,
+    /// RQ.
+    pub queue: QueueSettings,
+    /// RG's loss detection.
+    pub loss: LossSettings,
+    /// RG's generation.
+    pub generator: GeneratorSettings,
+    /// How walkers share datagrams.
+    pub datagrams: DatagramSettings,
+    /// Walkers that a server serves side by side.
+    pub workers: u32,
+    /// Walkers that are served between two looks at what has come: 1 where time is modelled, more on real hosts.
+    pub burst: u32,
+    /// Time between samples; nothing: none.
+    pub sample: Option<Time>,
+    /// Time between snapshots; nothing: one at the end.
+    pub snapshot: Option<Time>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            walks: 10_000,
+            regenerate: true,
+            steps_max: 1 << 16,
+            paths: false,
+            queue: QueueSettings::default(),
+            loss: LossSettings::default(),
+            generator: GeneratorSettings::default(),
+            datagrams: DatagramSettings::default(),
+            workers: 1,
+            burst: 1,
+            sample: None,
+            snapshot: None,
+        }
+    }
+}
+
+/// Why settings are refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct SettingsError {
+    /// The field, as in [`Settings`] (`queue.red.max_p`).
+    pub field: &'static str,
+    /// What is wrong, and what is allowed.
+    pub message: String,
+}
+
+type Check = Result<(), SettingsError>;
+
+fn refuse(field: &'static str, message: impl Into<String>) -> Check {
+    Err(SettingsError { field, message: message.into() })
+}
+
+fn within(field: &'static str, value: u64, least: u64, most: u64) -> Check {
+    if (least..=most).contains(&value) {
+        Ok(())
+    } else {
+        refuse(field, format!("{value}: {least} to {most} are allowed"))
+    }
+}
+
+impl Settings {
+    /// Refuses what can't work.
+    ///
+    /// # Errors
+    /// The first field that is wrong.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        within("walks", self.walks.into(), 1, WALKS_MAX.into())?;
+        within("steps_max", self.steps_max.into(), 1, STEPS_MAX.into())?;
+        within("workers", self.workers.into(), 1, 1024)?;
+        within("burst", self.burst.into(), 1, 1 << 16)?;
+        self.check_queue()?;
+        self.check_generation()?;
+        self.check_datagrams()?;
+        for (field, time) in [("sample", self.sample), ("snapshot", self.snapshot)] {
+            if time.is_some_and(|time| time < Time::from_us(1)) {
+                return refuse(field, "below a microsecond: at least 1us");
+            }
+        }
+        Ok(())
+    }
+
+    fn check_queue(&self) -> Check {
+        within("queue.limit", self.queue.limit as u64, 1, 1 << 32)?;
+        match self.queue.discipline {
+            Discipline::TailDrop => Ok(()),
+            Discipline::Red(red) => {
+                if !(red.min >= 0.0 && red.max > red.min && red.max.is_finite()) {
+                    let message = format!("min {} and max {}: 0 ≤ min < max", red.min, red.max);
+                    return refuse("queue.red.max", message);
+                }
+                if !(0.0..=1.0).contains(&red.max_p) {
+                    return refuse("queue.red.max_p", format!("{}: 0 to 1 are allowed", red.max_p));
+                }
+                if !(red.weight > 0.0 && red.weight <= 1.0) {
+                    return refuse("queue.red.weight", format!("{}: above 0 and at most 1", red.weight));
+                }
+                Ok(())
+            }
+            Discipline::Codel(codel) if codel.target == Time::ZERO || codel.interval < codel.target => {
+                let message =
+                    format!("target {}, interval {}: 0 < target ≤ interval", codel.target, codel.interval);
+                refuse("queue.codel.interval", message)
+            }
+            Discipline::Codel(_) => Ok(()),
+        }
+    }
+
+    fn check_generation(&self) -> Check {
+        if self.loss.initial == Time::ZERO || self.loss.floor == Time::ZERO {
+            return refuse("loss.floor", "0s: timeouts are above zero");
+        }
+        within("generator.batch", self.generator.batch.into(), 1, 1 << 20)?;
+        if let Rule::AfterLoss(x) = self.generator.rule {
+            within("generator.checks", x.into(), 1, 1 << 20)?;
+        }
+        if self.generator.rule != Rule::Never && self.generator.time == Time::ZERO {
+            return refuse("generator.sleep", "0s: a sleep is above zero");
+        }
+        match self.generator.sleep {
+            Sleep::Additive { max } | Sleep::Aimd { max } if max < self.generator.time => {
+                refuse("generator.max_sleep", format!("{max}: at least a sleep of {}", self.generator.time))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_datagrams(&self) -> Check {
+        let DatagramSettings { records, bytes, .. } = self.datagrams;
+        within("datagrams.records", records as u64, 1, u64::from(u16::MAX))?;
+        // A walker with all that is optional, and a header with a tag.
+        let least = HEADER + TAG + WALKER + 8;
+        within("datagrams.bytes", bytes as u64, least as u64, DATAGRAM_MAX as u64)?;
+        let longest = least + 2 + 4 * (self.steps_max as usize + 1);
+        if self.paths && longest > bytes {
+            let fit = (bytes - least - 2) / 4;
+            let message = if fit < 2 {
+                format!("{bytes} bytes a datagram are too few for paths")
+            } else {
+                format!(
+                    "{}: a path of at most {} steps fits a datagram of {bytes} bytes",
+                    self.steps_max,
+                    fit - 1
+                )
+            };
+            return refuse("steps_max", message);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::red::RedSettings;
+
+    fn field(change: impl FnOnce(&mut Settings)) -> Option<&'static str> {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        settings.check().err().map(|error| error.field)
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_by_its_field() {
+        assert_eq!(field(|_| ()), None);
+        assert_eq!(field(|s| s.walks = 0), Some("walks"));
+        assert_eq!(field(|s| s.queue.limit = 0), Some("queue.limit"));
+        let red = RedSettings { max_p: 1.5, ..RedSettings::default() };
+        assert_eq!(field(|s| s.queue.discipline = Discipline::Red(red)), Some("queue.red.max_p"));
+        assert_eq!(field(|s| s.generator.time = Time::ZERO), Some("generator.sleep"));
+        assert_eq!(field(|s| s.datagrams.bytes = 60), Some("datagrams.bytes"));
+        assert_eq!(field(|s| s.paths = true), Some("steps_max"));
+        assert_eq!(field(|s| (s.paths, s.steps_max) = (true, 80)), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! The source side of a server: its start nodes' walks, generated, watched and counted (document 000, *RG*).
+
+use crate::counters::Counters;
+use crate::generator::Generator;
+use crate::ledger::{Ledger, SnapshotError, Worth};
+use crate::loss::Watch;
+use crate::settings::Settings;
+use crate::sink::{FinishedWalk, Sink};
+use crate::store;
+use crate::territory::Territory;
+use crate::wire::{Ended, WalkId, Walker};
+use units::Time;
+
+/// How a source learned that a walker was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// It was dropped here.
+    Here,
+    /// Another server said so.
+    ByAnother,
+}
+
+pub(crate) struct Source {
+    pub ledger: Ledger,
+    pub watch: Watch,
+    pub generator: Generator,
+    sink: Box<dyn Sink>,
+    server: u16,
+    paths: bool,
+    /// This life.
+    epoch: u16,
+    /// A drop has been told of since the last check.
+    told: bool,
+}
+
+impl Source {
+    pub(crate) fn new(settings: &Settings, starts: Vec<u32>, server: u16, sink: Box<dyn Sink>) -> Source {
+        Source {
+            ledger: Ledger::new(starts, settings.walks, settings.regenerate),
+            watch: Watch::new(settings.loss),
+            generator: Generator::new(settings.generator),
+            sink,
+            server,
+            paths: settings.paths,
+            epoch: 0,
+            told: false,
+        }
+    }
+
+    /// Looks for losses; says whether there is one to slow down for.
+    pub(crate) fn check(&mut self, now: Time, counters: &Counters) -> bool {
+        let (lost, signal) = self.watch.check(now, &mut self.ledger);
+        counters.lost_timeout.add(lost);
+        signal | std::mem::take(&mut self.told)
+    }
+
+    /// The next walker, if one is due.
+    pub(crate) fn generate(
+        &mut self,
+        now: Time,
+        territory: &Territory,
+        counters: &Counters,
+    ) -> Option<Walker> {
+        let (entry, attempt) = self.ledger.next()?;
+        self.watch.born(now, entry, attempt);
+        counters.generated.add(1);
+        let (start, number) = self.ledger.walk(entry);
+        let id = WalkId { start, number, attempt, epoch: self.epoch, born_ns: now.as_ps() / 1000 };
+        Some(Walker {
+            id,
+            source: self.server,
+            at: start,
+            previous: None,
+            candidate: None,
+            steps: 0,
+            random: territory.stream(start, number).0,
+            path: if self.paths { vec![start] } else { Vec::new() },
+        })
+    }
+
+    /// A walk has ended, and this source is told of it.
+    pub(crate) fn ended(&mut self, now: Time, ended: &Ended, counters: &Counters) {
+        let id = ended.id;
+        let Some(entry) = self.ledger.entry(id.start, id.number) else {
+            return counters.refused_records.add(1);
+        };
+        let mine = id.epoch == self.epoch;
+        let worth = self.ledger.end(entry, if mine { id.attempt } else { 0 });
+        match worth {
+            Worth::Finished | Worth::Late => {
+                counters.finished.add(1);
+                counters.late.add(u64::from(worth == Worth::Late));
+                let path = &ended.path[..];
+                let walk = FinishedWalk {
+                    start: id.start,
+                    number: id.number,
+                    end: ended.end,
+                    steps: ended.steps,
+                    path,
+                };
+                self.sink.finished(&walk);
+            }
+            Worth::Again => counters.again.add(1),
+            Worth::Unknown => return counters.refused_records.add(1),
+        }
+        let born = Time::from_ns(id.born_ns.min(u64::MAX / 1000));
+        if mine && born <= now {
+            self.watch.confirmed(now.saturating_sub(born));
+        }
+    }
+
+    /// A walker was dropped, and this source is told of it.
+    pub(crate) fn dropped(&mut self, id: &WalkId, told: Told, counters: &Counters) {
+        let Some(entry) = self.ledger.entry(id.start, id.number) else {
+            return counters.refused_records.add(1);
+        };
+        if id.epoch == self.epoch && self.ledger.lose(entry, id.attempt) {
+            self.told = true;
+            match told {
+                Told::Here => counters.lost_direct.add(1),
+                Told::ByAnother => counters.lost_remote.add(1),
+            }
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> Vec<u8> {
+        store::encode(self.epoch, &self.ledger, &*self.sink)
+    }
+
+    /// Begins a life: with what a snapshot says, or anew. Says whether the snapshot could be read.
+    pub(crate) fn begin(
+        &mut self,
+        snapshot: Option<&[u8]>,
+        settings: &Settings,
+    ) -> Result<(), SnapshotError> {
+        self.ledger = self.ledger.renewed();
+        self.watch = Watch::new(settings.loss);
+        self.generator = Generator::new(settings.generator);
+        self.told = false;
+        self.epoch = self.epoch.wrapping_add(1);
+        let restored = match snapshot {
+            Some(snapshot) => store::decode(snapshot, &mut self.ledger, &mut *self.sink).map(Some),
+            None => Ok(None),
+        };
+        match restored {
+            Ok(Some(wrote)) => self.epoch = self.epoch.max(wrote.wrapping_add(1)),
+            _ => drop(self.sink.restore(None)),
+        }
+        restored.map(drop)
+    }
+}

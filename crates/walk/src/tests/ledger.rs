@@ -1,0 +1,101 @@
+//! Whatever happens to attempts, each walk is finished once.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+#[test]
+fn walks_of_all_start_nodes_take_turns_and_lost_ones_come_first() {
+    let mut ledger = Ledger::new(vec![7, 3], 2, true);
+    let (first, attempt) = ledger.next().unwrap();
+    assert_eq!((ledger.walk(first), attempt), ((3, 0), 1));
+    assert!(ledger.lose(first, 1));
+    assert!(!ledger.lose(first, 1), "counted once");
+    assert_eq!(ledger.next(), Some((first, 2)));
+    let rest: Vec<_> = std::iter::from_fn(|| ledger.next().map(|(entry, _)| ledger.walk(entry))).collect();
+    assert_eq!(rest, [(7, 0), (3, 1), (7, 1)]);
+    assert_eq!(ledger.entry(7, 1).map(|entry| ledger.walk(entry)), Some((7, 1)));
+    assert_eq!((ledger.entry(7, 2), ledger.entry(4, 0)), (None, None));
+}
+
+#[test]
+fn a_confirmation_is_worth_what_it_is() {
+    let mut ledger = Ledger::new(vec![0], 2, true);
+    let (entry, _) = ledger.next().unwrap();
+    let unborn = ledger.entry(0, 1).unwrap();
+    assert_eq!(ledger.end(unborn, 1), Worth::Unknown, "nobody has begun it");
+    ledger.lose(entry, 1);
+    assert_eq!(ledger.end(entry, 1), Worth::Late);
+    assert_eq!(ledger.end(entry, 2), Worth::Again);
+    let (second, _) = ledger.next().unwrap();
+    assert_eq!(second, unborn, "the late one is not generated again");
+    assert_eq!(ledger.end(second, 1), Worth::Finished);
+    assert!(ledger.is_complete() && ledger.next().is_none());
+}
+
+#[test]
+fn without_regeneration_a_lost_walk_is_given_up_until_it_ends_late() {
+    let mut ledger = Ledger::new(vec![0], 1, false);
+    let (entry, _) = ledger.next().unwrap();
+    ledger.lose(entry, 1);
+    assert!(ledger.is_complete() && ledger.next().is_none());
+    assert_eq!((ledger.end(entry, 1), ledger.finished()), (Worth::Late, 1));
+    assert!(ledger.is_complete());
+}
+
+#[test]
+fn a_snapshot_of_another_job_or_a_damaged_one_is_refused() {
+    let mut bytes = Vec::new();
+    Ledger::new(vec![1, 2], 5, true).save(&mut bytes);
+    for other in [Ledger::new(vec![1, 2], 4, true), Ledger::new(vec![1, 3], 5, true)] {
+        assert!(matches!(other.clone().restore(&bytes), Err(SnapshotError::Other(_))));
+    }
+    let mut same = Ledger::new(vec![1, 2], 5, true);
+    assert_eq!(same.restore(&bytes[..bytes.len() - 1]), Err(SnapshotError::Damaged));
+    *bytes.last_mut().unwrap() = 0x80;
+    assert_eq!(same.restore(&bytes), Err(SnapshotError::Damaged));
+}
+
+proptest! {
+    #[test]
+    fn each_walk_is_finished_once_whatever_happens(
+        starts in proptest::collection::btree_set(0u32..50, 1..9), walks in 1u32..20,
+        moves in proptest::collection::vec((0u8..5, any::<prop::sample::Index>()), 0..400)
+    ) {
+        let mut ledger = Ledger::new(starts.into_iter().collect(), walks, true);
+        let (mut seen, mut finished) = (Vec::new(), BTreeSet::new());
+        for (what, which) in moves {
+            match what {
+                0 | 1 => seen.extend(ledger.next()),
+                _ if seen.is_empty() => {}
+                2 => {
+                    let (entry, attempt) = seen[which.index(seen.len())];
+                    let news = ledger.lose(entry, attempt);
+                    prop_assert!(!(news && finished.contains(&entry)));
+                }
+                3 => {
+                    let (entry, attempt) = seen[which.index(seen.len())];
+                    let worth = ledger.end(entry, attempt);
+                    prop_assert_eq!(matches!(worth, Worth::Finished | Worth::Late), finished.insert(entry));
+                }
+                _ => {
+                    let mut bytes = Vec::new();
+                    ledger.save(&mut bytes);
+                    prop_assert_eq!(ledger.restore(&bytes), Ok(&[][..]));
+                    // Who set out before belongs to an earlier life.
+                    seen.iter_mut().for_each(|(_, attempt)| *attempt = 0);
+                }
+            }
+            prop_assert_eq!(ledger.finished(), finished.len() as u64);
+        }
+        // Everything that is left can still be finished.
+        for (entry, attempt) in seen {
+            ledger.lose(entry, attempt);
+        }
+        while let Some((entry, attempt)) = ledger.next() {
+            ledger.end(entry, attempt);
+        }
+        prop_assert!(ledger.is_complete());
+        prop_assert_eq!(ledger.finished(), ledger.required());
+    }
+}

@@ -1,0 +1,4 @@
+//! Servers among themselves, over a network that loses, doubles and delays.
+
+mod servers;
+mod world;

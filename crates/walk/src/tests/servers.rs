@@ -1,0 +1,324 @@
+//! Every walk is counted once, and ends where it ends alone: under loss, duplicates, reordering, crashes, and
+//! whatever strangers send.
+
+use crate::codel::CodelSettings;
+use crate::counters::{Board, Totals};
+use crate::generator::Rule;
+use crate::graph::{Change, Graph, Sbm};
+use crate::partition::{Partition, ServerPart};
+use crate::queue::{Discipline, QueueSettings};
+use crate::seal::Key;
+use crate::server::{Server, ServerSetup};
+use crate::settings::{Costs, Settings};
+use crate::sink::{Ends, FinishedWalk, Sink};
+use crate::step::{Rule as Moves, Walk};
+use crate::store::Memory;
+use crate::territory::{Territory, TimedChanges};
+use crate::tests::world::{PORT, Trouble, World, addresses};
+use crate::wire::{Codec, WalkId, Walker};
+use process::{Addr, Event, HostId, Payload};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use units::Time;
+
+/// Ends that the test can look at, and the longest path.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<(Ends, u64)>>);
+
+impl Sink for Shared {
+    fn finished(&mut self, walk: &FinishedWalk<'_>) {
+        let mut inner = self.0.lock().unwrap();
+        inner.1 += walk.path.len() as u64;
+        inner.0.finished(walk);
+    }
+    fn save(&self, out: &mut Vec<u8>) {
+        self.0.lock().unwrap().0.save(out);
+    }
+    fn restore(&mut self, state: Option<&[u8]>) -> bool {
+        self.0.lock().unwrap().0.restore(state)
+    }
+}
+
+struct Cluster {
+    world: World,
+    boards: Vec<Arc<Board>>,
+    sinks: Vec<Shared>,
+}
+
+const SEED: u64 = 11;
+
+/// A graph spread over servers, and the walks on it.
+struct Ground {
+    graph: Graph,
+    partition: Partition,
+    rule: Moves,
+}
+
+impl Ground {
+    /// A stochastic block model, walks that stop with `stop` before each step.
+    fn new(sizes: &[u32], stop: f64) -> Ground {
+        Ground::of(sizes, &Walk::geometric(stop))
+    }
+
+    fn of(sizes: &[u32], walk: &Walk) -> Ground {
+        let sbm = Sbm { sizes: sizes.to_vec(), inside: 0.4, between: 0.2 };
+        let graph = sbm.graph(3).unwrap().unwrap();
+        Ground { graph, partition: Partition::ranges(sizes).unwrap(), rule: Moves::new(walk).unwrap() }
+    }
+
+    fn territory(&self, partition: &Partition, server: u16) -> Territory {
+        let part = ServerPart::of(&self.graph, partition, server).unwrap();
+        Territory { part, rule: self.rule.clone(), seed: SEED }
+    }
+
+    /// How all walks end on one server that has the whole graph.
+    fn alone(&self, walks: u32, steps_max: u32) -> BTreeMap<(u32, u32), u64> {
+        let territory = self.territory(&Partition::even(self.graph.nodes(), 1).unwrap(), 0);
+        let mut counts = BTreeMap::new();
+        for (start, number) in (0..self.graph.nodes()).flat_map(|start| (0..walks).map(move |n| (start, n))) {
+            let id = WalkId { start, number, attempt: 1, epoch: 0, born_ns: 0 };
+            let random = territory.stream(start, number).0;
+            let (previous, candidate, path) = (None, None, Vec::new());
+            let mut walker = Walker { id, source: 0, at: start, previous, candidate, steps: 0, random, path };
+            assert_eq!(territory.walk(&mut walker, steps_max, false), None);
+            *counts.entry((start, walker.at)).or_default() += 1;
+        }
+        counts
+    }
+}
+
+fn costs() -> Costs {
+    Costs { step: Time::from_ns(500), walker: Time::from_us(1), generate: Time::from_us(1) }
+}
+
+impl Cluster {
+    fn new(
+        settings: &Settings,
+        ground: &Ground,
+        changes: &[TimedChanges],
+        trouble: Trouble,
+        seed: u64,
+    ) -> Cluster {
+        settings.check().unwrap();
+        let mut cluster = Cluster { world: World::new(trouble, seed), boards: Vec::new(), sinks: Vec::new() };
+        let servers = ground.partition.servers();
+        for server in 0..servers {
+            let (board, sink) = (Arc::new(Board::default()), Shared::default());
+            cluster.world.add(Box::new(Server::new(ServerSetup {
+                settings: settings.clone(),
+                costs: costs(),
+                servers: addresses(usize::from(servers)),
+                codec: Codec { job: 3, server, key: Some(Key::new([5; 16])) },
+                territory: ground.territory(&ground.partition, server),
+                starts: None,
+                changes: changes.to_vec(),
+                sink: Box::new(sink.clone()),
+                store: Box::new(Memory::default()),
+                board: Arc::clone(&board),
+            })));
+            cluster.boards.push(board);
+            cluster.sinks.push(sink);
+        }
+        cluster
+    }
+
+    fn totals(&self) -> Vec<Totals> {
+        self.boards.iter().map(|board| board.counters.totals()).collect()
+    }
+
+    fn sum(&self, of: impl Fn(&Totals) -> u64) -> u64 {
+        self.totals().iter().map(of).sum()
+    }
+
+    fn ends(&self) -> BTreeMap<(u32, u32), u64> {
+        self.sinks.iter().flat_map(|sink| sink.0.lock().unwrap().0.counts.clone()).collect()
+    }
+}
+
+fn quick(walks: u32) -> Settings {
+    let mut settings = Settings { walks, steps_max: 500, ..Settings::default() };
+    settings.loss.initial = Time::from_ms(10);
+    settings
+}
+
+const LONG: Time = Time::from_secs(1000);
+
+#[test]
+fn without_trouble_walks_end_where_they_end_alone() {
+    let ground = Ground::new(&[20, 20, 60], 0.15);
+    let mut cluster = Cluster::new(&quick(100), &ground, &[], Trouble::default(), 1);
+    assert!(cluster.world.run(LONG));
+    assert_eq!(cluster.ends(), ground.alone(100, 500));
+    for totals in cluster.totals() {
+        assert_eq!(totals.finished, totals.required);
+        // Each walker that was generated is finished, came back too late, or was lost.
+        let lost = totals.lost_direct + totals.lost_timeout + totals.lost_remote;
+        assert_eq!(totals.generated, totals.required + lost);
+    }
+    assert!(cluster.sum(|t| t.drops_early) > 0, "RED had something to do");
+    assert!(cluster.sum(|t| t.lost_direct) > 0);
+    assert_eq!(cluster.sum(|t| t.refused_datagrams + t.refused_strangers + t.refused_records), 0);
+}
+
+#[test]
+fn the_comparisons_of_the_document_differ_as_it_says() {
+    let ground = Ground::new(&[20, 20, 60], 0.15);
+    let run = |change: fn(&mut Settings)| {
+        let mut settings = quick(30);
+        change(&mut settings);
+        let mut cluster = Cluster::new(&settings, &ground, &[], Trouble::default(), 1);
+        assert!(cluster.world.run(LONG));
+        cluster.sum(|t| t.generated - t.required)
+    };
+    let rq_rg = run(|_| ());
+    let sleep0 = run(|s| s.generator.rule = Rule::Never);
+    let sleep1 = run(|s| s.generator.rule = Rule::Always);
+    let tail = run(|s| s.queue.discipline = Discipline::TailDrop);
+    assert!(sleep0 > 5 * rq_rg && sleep1 < rq_rg && tail > rq_rg, "{sleep0} {sleep1} {tail} {rq_rg}");
+}
+
+#[test]
+fn several_walkers_share_a_datagram() {
+    let ground = Ground::new(&[30, 30], 0.08);
+    let datagrams = |records: usize| {
+        let mut settings = quick(100);
+        settings.datagrams.records = records;
+        settings.datagrams.linger = Time::from_us(100);
+        let mut cluster = Cluster::new(&settings, &ground, &[], Trouble::default(), 1);
+        assert!(cluster.world.run(LONG));
+        assert_eq!(cluster.ends(), ground.alone(100, 500));
+        cluster.sum(|t| t.sent_datagrams)
+    };
+    let (one, many) = (datagrams(1), datagrams(64));
+    assert!(many * 10 < one, "{many} {one}");
+}
+
+#[test]
+fn walks_that_are_lost_are_not_made_up_for_where_they_need_not_be() {
+    let ground = Ground::new(&[20, 20], 0.15);
+    let mut settings = quick(100);
+    settings.regenerate = false;
+    let trouble = Trouble { loss: 0.1, ..Trouble::default() };
+    let mut cluster = Cluster::new(&settings, &ground, &[], trouble, 1);
+    assert!(cluster.world.run(LONG));
+    let (generated, finished) = (cluster.sum(|t| t.generated), cluster.sum(|t| t.finished));
+    assert_eq!(generated, 4000);
+    assert!(finished < generated);
+}
+
+#[test]
+fn paths_come_with_the_walks() {
+    let ground = Ground::new(&[10, 10], 0.23);
+    let settings = Settings { paths: true, steps_max: 100, ..quick(20) };
+    let mut cluster = Cluster::new(&settings, &ground, &[], Trouble::default(), 1);
+    assert!(cluster.world.run(LONG));
+    assert_eq!(cluster.ends(), ground.alone(20, 100));
+    let nodes: u64 = cluster.sinks.iter().map(|sink| sink.0.lock().unwrap().1).sum();
+    // A path has a node more than its walk has steps; steps of lost walkers are counted where they were walked.
+    assert!(nodes > 400 && nodes <= 400 + cluster.sum(|t| t.steps), "{nodes}");
+}
+
+#[test]
+fn edges_come_and_go_while_walks_run() {
+    let ground = Ground::new(&[10, 10], 0.08);
+    // From 1 ms on, node 0 leads nowhere but to node 1.
+    let away = ground.graph.neighbours(0).map(|to| Change::Remove { from: 0, to });
+    let changes = away.chain([Change::Set { from: 0, to: 1, weight: None }]).collect();
+    let owners = (0..20).map(|node| (node, ground.partition.owner(node).unwrap())).collect();
+    let changes = [TimedChanges { at: Time::from_ms(1), changes, owners }];
+    let mut cluster = Cluster::new(&quick(300), &ground, &changes, Trouble::default(), 1);
+    assert!(cluster.world.run(LONG));
+    assert_eq!(cluster.sum(|t| t.finished), 6000);
+    assert_eq!(cluster.sum(|t| t.refused_changes), 0);
+    assert_ne!(cluster.ends(), ground.alone(300, 500));
+}
+
+#[test]
+fn second_order_walks_ask_other_servers() {
+    let ground = Ground::of(&[10, 15, 20], &Walk::node2vec(12, 2.0, 0.5));
+    let trouble = Trouble { loss: 0.05, ..Trouble::default() };
+    let mut cluster = Cluster::new(&quick(30), &ground, &[], trouble, 1);
+    assert!(cluster.world.run(LONG));
+    assert_eq!(cluster.ends(), ground.alone(30, 500));
+}
+
+#[test]
+fn what_strangers_send_changes_nothing() {
+    let ground = Ground::new(&[20, 20, 20], 0.15);
+    let mut cluster = Cluster::new(&quick(50), &ground, &[], Trouble::default(), 1);
+    cluster.world.keep_sent = true;
+    assert!(cluster.world.run(LONG));
+    let sent = std::mem::take(&mut cluster.world.sent);
+    let mut cluster = Cluster::new(&quick(50), &ground, &[], Trouble::default(), 1);
+    let stranger = Addr { host: HostId(9), port: PORT };
+    let members = addresses(3);
+    for (n, (from, to, bytes)) in sent.iter().enumerate().take(5000) {
+        let at = Time::from_us(n as u64);
+        let mut say = |from, data: Vec<u8>| {
+            let event = Event::Datagram { from, port: PORT, data: Payload::from(data) };
+            cluster.world.tell(at, *to, event);
+        };
+        // Recorded datagrams from elsewhere, changed ones, cut ones, nonsense; and recorded ones as they were.
+        say(stranger, bytes.clone());
+        let mut changed = bytes.clone();
+        changed[n % bytes.len()] ^= 1;
+        say(members[*from], changed);
+        say(members[*from], bytes[..n % bytes.len()].to_vec());
+        say(members[*from], vec![n as u8; n % 3000]);
+        say(members[*from], bytes.clone());
+    }
+    assert!(cluster.world.run(LONG));
+    assert_eq!(cluster.ends(), ground.alone(50, 500));
+    assert!(cluster.sum(|t| t.refused_strangers) > 5000 && cluster.sum(|t| t.refused_datagrams) > 1000);
+}
+
+fn disciplines() -> impl Strategy<Value = Discipline> {
+    prop_oneof![
+        Just(QueueSettings::default().discipline),
+        Just(Discipline::TailDrop),
+        Just(Discipline::Codel(CodelSettings { target: Time::from_us(20), interval: Time::from_us(200) })),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn each_walk_is_counted_once_under_loss_duplicates_and_reordering(
+        loss in 0.0f64..0.5, doubled in 0.0f64..0.5, jitter in 0u64..30_000, seed: u64,
+        records in 1usize..20, discipline in disciplines(), workers in 1u32..4,
+        direct: bool, remote: bool, repeated: bool
+    ) {
+        let ground = Ground::new(&[7, 5, 12], 0.23);
+        // A long walk that crosses servers often needs exponentially many attempts at such losses.
+        let mut settings = Settings { workers, steps_max: 8, ..quick(20) };
+        settings.datagrams.records = records;
+        settings.datagrams.linger = Time::from_us(50);
+        settings.queue = QueueSettings { discipline, limit: 20 };
+        (settings.loss.direct, settings.loss.remote, settings.loss.repeated) = (direct, remote, repeated);
+        let trouble = Trouble { loss, doubled, jitter: Time::from_us(jitter) };
+        let mut cluster = Cluster::new(&settings, &ground, &[], trouble, seed);
+        prop_assert!(cluster.world.run(LONG), "not finished: {:?}", cluster.totals());
+        prop_assert_eq!(cluster.ends(), ground.alone(20, 8));
+        prop_assert_eq!(cluster.sum(|t| t.finished), 24 * 20);
+    }
+
+    #[test]
+    fn each_walk_is_counted_once_when_servers_crash(
+        loss in 0.0f64..0.3, seed: u64, crashes in proptest::collection::vec((0usize..3, 1u64..8000, 1u64..30_000), 1..5),
+        snapshot in proptest::option::of(100u64..5000)
+    ) {
+        let ground = Ground::new(&[7, 5, 12], 0.23);
+        let settings = Settings { snapshot: snapshot.map(Time::from_us), steps_max: 12, ..quick(40) };
+        let trouble = Trouble { loss, ..Trouble::default() };
+        let mut cluster = Cluster::new(&settings, &ground, &[], trouble, seed);
+        for (server, after, pause) in crashes {
+            cluster.world.run(cluster.world.now + Time::from_us(after));
+            cluster.world.crash(server, Time::from_us(pause));
+        }
+        prop_assert!(cluster.world.run(LONG), "not finished: {:?}", cluster.totals());
+        prop_assert_eq!(cluster.ends(), ground.alone(40, 12));
+        prop_assert_eq!(cluster.sum(|t| t.finished), 24 * 40);
+    }
+}
