@@ -30,7 +30,7 @@ pub(crate) struct Port {
     waiting: VecDeque<u32>,
     queued_bytes: usize,
     /// The kernel's buffer is full.
-    blocked: bool,
+    pub blocked: bool,
     /// What the kernel said last of datagrams that it had no room for.
     overflows: u32,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Datagrams {
     queue_max: usize,
     datagram_max: u64,
     joins: bool,
-    rows: BTreeMap<(u32, u32), DatagramRow>,
+    came: BTreeMap<(u32, u32), DatagramRow>,
 }
 
 impl Datagrams {
@@ -68,7 +68,7 @@ impl Datagrams {
             queue_max: settings.send_queue_bytes,
             datagram_max: settings.datagram_max_bytes as u64,
             joins,
-            rows: BTreeMap::new(),
+            came: BTreeMap::new(),
         })
     }
 
@@ -108,23 +108,21 @@ impl Datagrams {
             counters.queue_drops += 1;
             return;
         }
-        let Some(lane) = port.lane(to, self.joins, table) else {
+        let Some(index) = port.lane(job, to, self.joins, table) else {
             counters.unroutable_datagrams += 1;
             return;
         };
-        if port.lanes[lane as usize].is_empty() {
-            port.waiting.push_back(lane);
+        let lane = &mut port.lanes[index as usize];
+        if lane.is_empty() {
+            port.waiting.push_back(index);
         }
-        port.lanes[lane as usize].push(data);
+        lane.push(data);
         port.queued_bytes += length;
-        let row = row(&mut self.rows, job, to.host.0);
-        row.sent_packets += 1;
-        row.sent_bytes += data.len() + HEADERS;
     }
 
     /// Notes `count` datagrams of `bytes` in all that came for `job`.
     pub fn came(&mut self, job: u32, from: u32, count: u64, bytes: u64) {
-        let row = row(&mut self.rows, job, from);
+        let row = row(&mut self.came, job, from);
         row.received_packets += count;
         row.received_bytes += bytes + count * HEADERS;
     }
@@ -157,7 +155,13 @@ impl Datagrams {
 
     /// Totals by job and peer.
     pub fn rows(&self) -> Vec<DatagramRow> {
-        self.rows.values().copied().collect()
+        let mut rows = self.came.clone();
+        for lane in self.ports.iter().flat_map(|port| &port.lanes) {
+            let row = row(&mut rows, lane.job, lane.to.host.0);
+            row.sent_packets += lane.sent_packets;
+            row.sent_bytes += lane.sent_bytes + lane.sent_packets * HEADERS;
+        }
+        rows.into_values().collect()
     }
 }
 
@@ -181,8 +185,9 @@ impl Port {
         }
     }
 
-    /// The lane to `to`; `None` when the table doesn't know it.
-    fn lane(&mut self, to: Addr, joins: bool, table: &Table) -> Option<u32> {
+    /// The lane of `job` to `to`; `None` when the table doesn't know it. A port is one job's.
+    #[inline]
+    fn lane(&mut self, job: u32, to: Addr, joins: bool, table: &Table) -> Option<u32> {
         let host = to.host.0 as usize;
         let known = self.lane_of.get(host).and_then(|lanes| lanes.iter().find(|(port, _)| *port == to.port));
         if let Some((_, lane)) = known {
@@ -193,7 +198,7 @@ impl Port {
             self.lane_of.resize(host + 1, Vec::new());
         }
         let lane = self.lanes.len() as u32;
-        self.lanes.push(Lane::new(to, destination, joins));
+        self.lanes.push(Lane::new(job, to, destination, joins));
         self.lane_of[host].push((to.port, lane));
         Some(lane)
     }
@@ -234,11 +239,6 @@ impl Port {
                 *counter += count;
             }
         }
-    }
-
-    /// The kernel has room again.
-    pub fn unblock(&mut self) {
-        self.blocked = false;
     }
 
     /// The kernel says how many datagrams it had no room for, ever; counts those that are new.

@@ -18,6 +18,7 @@ use process::{Event, HostId, Payload, Process};
 use rand_pcg::Pcg64;
 use std::cell::Cell;
 use std::io;
+use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::epoll::{Epoll, Ready};
 use sys::signal::Requests;
@@ -27,8 +28,7 @@ use units::Time;
 /// Tokens that mean no stream have the top bit.
 const TOKEN_HANDLE: u64 = 1 << 63;
 const TOKEN_SIGNAL: u64 = TOKEN_HANDLE + 1;
-const TOKEN_PORTS: u64 = TOKEN_HANDLE + (1 << 16);
-const TOKEN_LISTENERS: u64 = TOKEN_HANDLE + (2 << 16);
+const TOKEN_LISTENERS: u64 = TOKEN_HANDLE + 2;
 /// Clocks of members may differ by this much without anybody missing what a faster one sends.
 const GRACE: Time = Time::from_secs(1);
 
@@ -92,9 +92,6 @@ impl Driver {
         epoll.add(handle.waker(), TOKEN_HANDLE)?;
         if let Some(signals) = &signals {
             epoll.add(signals, TOKEN_SIGNAL)?;
-        }
-        for (index, port) in datagrams.ports.iter().enumerate() {
-            epoll.add(&port.socket, TOKEN_PORTS + index as u64)?;
         }
         for (index, listener) in streams.listeners.iter().enumerate() {
             epoll.add(&listener.socket, TOKEN_LISTENERS + index as u64)?;
@@ -163,34 +160,44 @@ impl Driver {
         Ok(())
     }
 
-    /// Waits for sockets, at most until the next timer or until `wake`.
+    /// Waits for sockets, at most until the next timer or until `wake`. Who has something to do doesn't wait, and
+    /// just tries its ports: they are not among what epoll watches, which would cost something with every datagram.
     fn wait(&mut self, wake: Time) -> io::Result<()> {
         let timeout = self.timeout(wake);
-        let ready: Vec<Ready> = self.epoll.wait(timeout)?.collect();
-        self.now.set(None);
-        for ready in ready {
-            self.on_ready(ready);
+        let watched = |port| (self.reads(port), port.blocked);
+        let mut ready = vec![(true, true); self.datagrams.ports.len()];
+        if timeout != Duration::ZERO {
+            let ports = self.datagrams.ports.iter();
+            let ports = ports.map(|port| (port.socket.as_fd(), watched(port).0, watched(port).1));
+            ready = self.epoll.wait_also(&ports.collect::<Vec<_>>(), Some(timeout))?;
         }
+        for (port, (readable, writable)) in self.datagrams.ports.iter_mut().zip(ready) {
+            port.readable |= readable;
+            port.blocked &= !writable;
+        }
+        let ready: Vec<Ready> = self.epoll.wait(Some(Duration::ZERO))?.collect();
+        self.now.set(None);
+        ready.into_iter().for_each(|ready| self.on_ready(ready));
         Ok(())
     }
 
-    fn timeout(&self, wake: Time) -> Option<Duration> {
+    fn timeout(&self, wake: Time) -> Duration {
         let now = !self.inbox.is_empty()
             || self.streams.has_work()
-            || self.datagrams.ports.iter().any(|port| port.has_work() || self.reads(port));
+            || self.datagrams.ports.iter().any(|port| port.has_work() || port.readable && self.reads(port));
         if now {
-            return Some(Duration::ZERO);
+            return Duration::ZERO;
         }
         let start = self.waiting.last().map(|process| self.slots[*process as usize].start);
         let grace = Some(self.grace).filter(|grace| *grace > self.time());
         let times = [self.timers.next(), start, self.streams.next(), grace];
         let next = times.into_iter().flatten().fold(wake, Time::min);
-        Some(self.clock.until(next).unwrap_or_default())
+        self.clock.until(next).unwrap_or_default()
     }
 
     /// Whether a port is to be read: not before those who may bind it have begun.
     fn reads(&self, port: &crate::datagrams::Port) -> bool {
-        port.readable && (port.owner.is_some() || self.time() >= self.grace)
+        port.owner.is_some() || self.time() >= self.grace
     }
 
     fn on_ready(&mut self, ready: Ready) {
@@ -203,13 +210,6 @@ impl Driver {
             TOKEN_SIGNAL => {
                 if self.signals.as_ref().is_some_and(Requests::take) {
                     self.end = Some(End::Interrupted);
-                }
-            }
-            token if token < TOKEN_LISTENERS => {
-                let port = &mut self.datagrams.ports[(token - TOKEN_PORTS) as usize];
-                port.readable |= ready.readable;
-                if ready.writable {
-                    port.unblock();
                 }
             }
             token => self.streams.listeners[(token - TOKEN_LISTENERS) as usize].ready |= ready.readable,
@@ -253,23 +253,26 @@ impl Driver {
         streams.on_time(&mut world);
     }
 
-    /// Takes one batch from a port.
+    /// Takes what has come to a port, up to the bound of a turn.
     fn receive(&mut self, index: usize) -> io::Result<()> {
         if !self.reads(&self.datagrams.ports[index]) {
             return Ok(());
         }
         let mut batch = self.datagrams.received.take().expect("it is put back");
-        match self.datagrams.ports[index].socket.recv(&mut batch) {
-            Ok(filled) => {
-                self.counters.receive_calls += 1;
-                // A call that brings less than it could has found the socket empty.
-                self.datagrams.ports[index].readable = filled == batch.capacity();
-                for received in batch.iter() {
-                    self.on_received(index, &received);
+        let until = self.counters.received_datagrams + self.settings.turn_events as u64;
+        while self.datagrams.ports[index].readable && self.counters.received_datagrams < until {
+            match self.datagrams.ports[index].socket.recv(&mut batch) {
+                Ok(filled) => {
+                    self.counters.receive_calls += 1;
+                    // A call that brings less than it could has found the socket empty.
+                    self.datagrams.ports[index].readable = filled == batch.capacity();
+                    for received in batch.iter() {
+                        self.on_received(index, &received);
+                    }
                 }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => self.datagrams.ports[index].readable = false,
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => self.datagrams.ports[index].readable = false,
         }
         self.datagrams.received = Some(batch);
         Ok(())
@@ -302,12 +305,16 @@ impl Driver {
         self.counters.received_datagrams += count;
         self.counters.received_bytes += length;
         self.datagrams.came(job, from.host.0, count, length);
+        let Some(mut state) = self.slots[process as usize].process.take() else { return };
+        self.counters.events += count;
         // One copy for all of them; each datagram is a slice of it.
         let mut rest = Bytes::copy_from_slice(received.data);
         for part in parts {
             let data = Payload::Data(rest.split_to(part.len()));
-            self.dispatch(process, Event::Datagram { from, port: number, data });
+            self.now.set(None);
+            state.handle(Event::Datagram { from, port: number, data }, &mut View { driver: self, process });
         }
+        self.slots[process as usize].process = Some(state);
     }
 
     /// Lets processes handle what has happened, up to a bound: then sockets get their turn.

@@ -10,7 +10,13 @@ use sys::udp::{Destination, Message, PAYLOAD_MAX, SEGMENTS_MAX};
 /// What waits for one destination.
 #[derive(Debug)]
 pub(crate) struct Lane {
+    /// Whose datagrams they are.
+    pub job: u32,
     pub to: Addr,
+    /// Datagrams ever queued here.
+    pub sent_packets: u64,
+    /// Their content.
+    pub sent_bytes: u64,
     pub destination: Destination,
     data: Vec<u8>,
     runs: VecDeque<Run>,
@@ -30,8 +36,18 @@ struct Run {
 }
 
 impl Lane {
-    pub fn new(to: Addr, destination: Destination, joins: bool) -> Lane {
-        Lane { to, destination, data: Vec::new(), runs: VecDeque::new(), joins }
+    pub fn new(job: u32, to: Addr, destination: Destination, joins: bool) -> Lane {
+        let (sent_packets, sent_bytes) = (0, 0);
+        Lane {
+            job,
+            to,
+            sent_packets,
+            sent_bytes,
+            destination,
+            data: Vec::new(),
+            runs: VecDeque::new(),
+            joins,
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -42,6 +58,8 @@ impl Lane {
     pub fn push(&mut self, payload: &Payload) {
         let length = payload.len() as usize;
         let start = self.data.len();
+        self.sent_packets += 1;
+        self.sent_bytes += length as u64;
         match payload {
             Payload::Data(bytes) => self.data.extend_from_slice(bytes),
             Payload::Zeros(_) => self.data.resize(start + length, 0),
@@ -126,7 +144,7 @@ mod tests {
 
     fn lane(joins: bool) -> Lane {
         let address: SocketAddr = "127.0.0.1:9".parse().unwrap();
-        Lane::new(Addr { host: HostId(0), port: 9 }, address.into(), joins)
+        Lane::new(0, Addr { host: HostId(0), port: 9 }, address.into(), joins)
     }
 
     /// The datagrams that the kernel would make of a message.

@@ -1,11 +1,12 @@
-//! Waiting for many descriptors at once. Pages: epoll(7), epoll_pwait2(2).
+//! Waiting for many descriptors at once. Pages: epoll(7), epoll_pwait2(2), ppoll(2).
 //!
 //! Edge-triggered: who is told reads or writes until it would block.
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// What a descriptor is ready for.
@@ -46,16 +47,44 @@ impl Epoll {
         Ok(epoll::add(&self.fd, fd, EventData::new_u64(token), flags)?)
     }
 
+    /// Waits until [`Epoll::wait`] has something to report, or one of `others` is ready for reading or for writing,
+    /// as its flags ask. Says which of them are for what.
+    ///
+    /// A descriptor that was added costs something with every packet, one that is given here with every wait
+    /// (poll(2)): for sockets that are seldom waited for.
+    ///
+    /// # Errors
+    /// None that a correct program sees.
+    pub fn wait_also(
+        &self,
+        others: &[(BorrowedFd<'_>, bool, bool)],
+        timeout: Option<Duration>,
+    ) -> io::Result<Vec<(bool, bool)>> {
+        let mut fds = vec![PollFd::new(&self.fd, PollFlags::IN)];
+        fds.extend(others.iter().map(|(fd, read, write)| {
+            let mut flags = PollFlags::empty();
+            flags.set(PollFlags::IN, *read);
+            flags.set(PollFlags::OUT, *write);
+            PollFd::from_borrowed_fd(*fd, flags)
+        }));
+        match poll(&mut fds, timeout.map(timespec).as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let ready = |fd: &PollFd<'_>| {
+            let flags = fd.revents();
+            (flags.contains(PollFlags::IN), flags.contains(PollFlags::OUT))
+        };
+        Ok(fds[1..].iter().map(ready).collect())
+    }
+
     /// Waits until a descriptor is ready, `timeout` is over (`None`: for ever), or a signal comes: then none is.
     ///
     /// # Errors
     /// None that a correct program sees.
     pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<impl Iterator<Item = Ready> + '_> {
         self.events.clear();
-        let timeout = timeout.map(|time| Timespec {
-            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        });
+        let timeout = timeout.map(timespec);
         let spare = rustix::buffer::spare_capacity(&mut self.events);
         match epoll::wait(&self.fd, spare, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -71,6 +100,11 @@ impl Epoll {
             }
         }))
     }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    Timespec { tv_sec: seconds, tv_nsec: time.subsec_nanos().into() }
 }
 
 #[cfg(test)]
@@ -95,6 +129,25 @@ mod tests {
         a.read_exact(&mut [0]).unwrap();
         drop(b);
         assert!(epoll.wait(None).unwrap().next().unwrap().readable);
+    }
+
+    #[test]
+    fn descriptors_that_were_not_added_can_be_waited_for() {
+        let (a, mut b) = UnixStream::pair().unwrap();
+        let (c, mut d) = UnixStream::pair().unwrap();
+        let mut epoll = Epoll::new().unwrap();
+        epoll.add(&c, 7).unwrap();
+        epoll.wait(None).unwrap().for_each(drop);
+        let now = Some(Duration::ZERO);
+        let nothing = [(false, false)];
+        assert_eq!(epoll.wait_also(&[(a.as_fd(), true, false)], now).unwrap(), nothing);
+        assert_eq!(epoll.wait_also(&[(a.as_fd(), true, true)], now).unwrap(), [(false, true)]);
+        b.write_all(&[1]).unwrap();
+        assert_eq!(epoll.wait_also(&[(a.as_fd(), true, false)], None).unwrap(), [(true, false)]);
+        assert_eq!(epoll.wait_also(&[(a.as_fd(), false, false)], now).unwrap(), nothing);
+        d.write_all(&[1]).unwrap();
+        assert_eq!(epoll.wait_also(&[(a.as_fd(), false, false)], None).unwrap(), nothing);
+        assert!(epoll.wait(now).unwrap().next().unwrap().readable);
     }
 
     #[test]
