@@ -156,14 +156,20 @@ pub fn headroom_needed(from_peer: LinkProps, to_peer: LinkProps, framing: Framin
 }
 
 /// The most memory that packets of up to `mtu` take that fill `wire` bytes of a link.
+///
+/// Worst is a packet that needs one cell more by a byte. Up to `min_payload` the wire costs the same, so the most
+/// cells are worst; above it `(k + 1) cell / (k cell + 1 + overhead)` only rises or only falls with `k`, so
+/// one of its ends is.
 fn in_memory(wire: u64, mtu: u64, framing: Framing, cell: u64) -> u64 {
-    // Worst is a packet that needs one cell more by a byte, or the smallest one.
-    let worst = (0..=mtu / cell).map(|cells| {
-        let bytes = (cells * cell + 1).min(mtu);
-        (bytes.next_multiple_of(cell), u64::from(framing.wire_bytes(bytes as u16)))
-    });
-    let memory = |(cells, on_wire): (u64, u64)| (wire * cells).div_ceil(on_wire);
-    worst.map(memory).max().unwrap_or(wire)
+    let mtu = mtu.clamp(1, 65_535);
+    let full = (mtu - 1) / cell;
+    let padded = u64::from(framing.min_payload).saturating_sub(1) / cell;
+    let memory = |cells: u64| {
+        let bytes = cells.min(full) * cell + 1;
+        let on_wire = u64::from(framing.wire_bytes(bytes as u16));
+        (wire * bytes.next_multiple_of(cell)).div_ceil(on_wire)
+    };
+    [padded, padded + 1, full].map(memory).into_iter().fold(0, u64::max)
 }
 
 impl Xoff {
@@ -240,5 +246,23 @@ mod tests {
         // 2 × 100 Gb/s × 1.5 µs + 3 × 1538 B + 84 B on the wire; less in memory, which holds no framing.
         let wire = 2 * 18_750 + 3 * 1_538 + 84;
         assert!((wire - 2_000..=wire).contains(&bytes.get()), "{bytes} of {wire}");
+    }
+
+    #[test]
+    fn no_size_of_packets_takes_more_memory_than_the_worst() {
+        let wire = 1_000_000u64;
+        for (overhead, min_payload) in [(38, 46), (0, 0), (38, 0), (500, 46), (0, 1_400)] {
+            let framing = Framing { overhead, min_payload };
+            for (mtu, cell) in
+                [(1_500, 1), (1_500, 208), (1_500, 1_500), (1_500, 4_096), (9_000, 256), (40, 64)]
+            {
+                let memory = |bytes: u64| {
+                    (wire * bytes.next_multiple_of(cell))
+                        .div_ceil(u64::from(framing.wire_bytes(bytes as u16)))
+                };
+                let worst = (1..=mtu).map(memory).max();
+                assert_eq!(Some(in_memory(wire, mtu, framing, cell)), worst, "{framing:?} {mtu} {cell}");
+            }
+        }
     }
 }
