@@ -176,6 +176,16 @@ impl<B: Copy + Default> Fabric<B> {
         Some(self.routing.next(route))
     }
 
+    /// The ports that a packet of a flow with that route crosses, in order.
+    pub fn path(&self, (mut port, mut route): (PortId, Route)) -> Vec<PortId> {
+        let mut path = vec![port];
+        while !self.ports[port.index()].is(flag::TO_HOST) {
+            (port, route) = self.routing.next(route);
+            path.push(port);
+        }
+        path
+    }
+
     /// How long a packet that enters `id` at `now` would wait for those before it (first-in first-out ports).
     #[inline]
     pub fn backlog(&self, now: Time, id: PortId) -> Time {

@@ -273,15 +273,10 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// The ports that `flow` crosses, and what it takes of each: bits a second on the wire.
     pub fn fluid_path(&mut self, flow: &FluidFlow) -> Option<(Vec<PortId>, Rate)> {
-        let (mut port, mut route) = self.route(flow.from, flow.to, flow.hash)?;
-        let mut path = vec![port];
-        while !self.ports[port.index()].is(flag::TO_HOST) {
-            (port, route) = self.routing.next(route);
-            path.push(port);
-        }
+        let way = self.route(flow.from, flow.to, flow.hash)?;
         let wire = u128::from(self.framing.wire_bytes(flow.packet_bytes));
         let bps = u128::from(flow.rate.as_bps()) * wire / u128::from(flow.packet_bytes.max(1));
-        Some((path, Rate::from_bps(bps as u64)))
+        Some((self.path(way), Rate::from_bps(bps as u64)))
     }
 
     /// Whether fluid can be modelled at `id`: it has one queue.

@@ -35,6 +35,21 @@ fn equal_ways_are_used_evenly_and_as_the_hash_says() {
 }
 
 #[test]
+fn a_path_leads_from_host_to_host_over_the_fewest_links() {
+    let graph = fat_tree(4, LINK, LINK).unwrap();
+    let mut fabric = fabric(&graph);
+    for (to, links) in [(0, 1), (1, 2), (2, 4), (15, 6)] {
+        for hash in 0..50 {
+            let way = fabric.route(NodeId(0), NodeId(to), hash).unwrap();
+            let ends: Vec<_> = fabric.path(way).into_iter().map(|port| fabric.ends(port)).collect();
+            assert_eq!(ends.len(), links, "to host {to}");
+            assert_eq!((ends[0].0, ends[links - 1].1), (NodeId(0), NodeId(to)));
+            assert!(ends.windows(2).all(|pair| pair[0].1 == pair[1].0), "{ends:?}");
+        }
+    }
+}
+
+#[test]
 fn fat_tree_ways_have_the_papers_lengths() {
     let graph = fat_tree(4, LINK, LINK).unwrap();
     // Same edge 2 links, same pod 4, other pod 6.

@@ -188,6 +188,11 @@ table! {
         srtt_ps: Nullable<U64>,
         /// How it ended.
         outcome: Labels<Outcome>,
+        /// The ports that its data crossed, one after the other with a space between; after a link has failed,
+        /// those of its last way. Missing where there was none, or none that is known.
+        path: Nullable<Text>,
+        /// The same for its acknowledgements.
+        path_back: Nullable<Text>,
     }
 }
 

@@ -33,6 +33,8 @@ fn flow(number: u64) -> Flow<'static> {
         min_rtt_ps: None,
         srtt_ps: Some(12_000_000),
         outcome: if finished { Outcome::Finished } else { Outcome::TimedOut },
+        path: finished.then_some("host0:leaf0 leaf0:host1"),
+        path_back: None,
     }
 }
 

@@ -121,8 +121,8 @@ pub fn run(
     let total = sim.progress().jobs_left;
     let mut failed = None;
     let end = drive(&mut sim, scenario.until, total, progress, |sim| {
-        let records = sim.take_records();
-        failed = writer.write(sim.progress().now, &records).err();
+        let (now, records) = (sim.progress().now, sim.take_records());
+        failed = writer.write(sim.network(), now, &records).err();
         failed.is_none()
     });
     let finished = writer.finish(&mut sim);

@@ -1,7 +1,7 @@
 //! From what the simulator measured to the tables and captures of a run folder.
 
 use crate::names;
-use fabric::{Discard, NodeId, PauseCounters, PortId};
+use fabric::{Discard, Fabric, NodeId, PauseCounters, PortId, Route};
 use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
 use record::rows::{self, PortKind};
 use record::{Error, RunFolder, Tables};
@@ -42,9 +42,14 @@ impl Writer {
     }
 
     /// Writes what the simulator has measured since the last call.
-    pub(crate) fn write(&mut self, now: Time, records: &Records) -> Result<(), Error> {
+    pub(crate) fn write<B: Copy + Default>(
+        &mut self,
+        network: &Fabric<B>,
+        now: Time,
+        records: &Records,
+    ) -> Result<(), Error> {
         for flow in &records.flows {
-            self.flow(flow)?;
+            self.flow(network, flow)?;
         }
         for task in &records.tasks {
             self.task(task)?;
@@ -92,7 +97,8 @@ impl Writer {
         self.packets(now, &records.packets)
     }
 
-    fn flow(&mut self, flow: &FlowRecord) -> Result<(), Error> {
+    fn flow<B: Copy + Default>(&mut self, network: &Fabric<B>, flow: &FlowRecord) -> Result<(), Error> {
+        let [path, path_back] = flow.ways.map(|way| self.path(network, way?));
         self.tables.flows.push(rows::Flow {
             flow: u64::from(flow.flow),
             job: &self.jobs[flow.job as usize],
@@ -119,7 +125,16 @@ impl Writer {
                 Outcome::TimedOut => rows::Outcome::TimedOut,
                 Outcome::Unfinished => rows::Outcome::Unfinished,
             },
+            path: path.as_deref(),
+            path_back: path_back.as_deref(),
         })
+    }
+
+    /// The names of the ports of a way; none between two processes of one host.
+    fn path<B: Copy + Default>(&self, network: &Fabric<B>, way: (PortId, Route)) -> Option<String> {
+        let names: Option<Vec<&str>> =
+            network.path(way).iter().map(|port| self.ports.get(port).map(String::as_str)).collect();
+        names.map(|names| names.join(" "))
     }
 
     fn task(&mut self, task: &TaskRecord) -> Result<(), Error> {
@@ -163,7 +178,7 @@ impl Writer {
         let now = sim.progress().now;
         sim.close();
         let records = sim.take_records();
-        let written = self.write(now, &records);
+        let written = self.write(sim.network(), now, &records);
         let totals = written.and(self.totals(sim, now));
         let tables = self.tables.finish();
         let captures = self.captures.into_values().map(Capture::finish).fold(Ok(()), Result::and);

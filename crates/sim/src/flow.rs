@@ -50,6 +50,7 @@ impl Flow {
         // Who sent more is the sender: an aggregator opens a stream to be sent something.
         let backwards = self.ends[0].tcp.received() > self.ends[1].tcp.received();
         let sender = if backwards { b } else { a };
+        let side = usize::from(backwards);
         let [opener, acceptor] = self.addresses;
         let (from, to) = if backwards { (acceptor, opener) } else { (opener, acceptor) };
         FlowRecord {
@@ -72,6 +73,7 @@ impl Flow {
             min_rtt: sender.min_rtt,
             srtt: sender.srtt,
             outcome: self.outcome,
+            ways: [self.ends[side].way, self.ends[1 - side].way],
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the simulator has measured: handed out in slices, so that memory stays bounded.
 
-use fabric::{Discard, Ecn, PortId, Sample};
+use fabric::{Discard, Ecn, PortId, Route, Sample};
 use process::Addr;
 use transport::tcp::{Header, SackBlock};
 use units::Time;
@@ -61,6 +61,8 @@ pub struct FlowRecord {
     pub srtt: Time,
     /// How it ended.
     pub outcome: Outcome,
+    /// The routes that its packets took at the end: to the receiver, and back.
+    pub ways: [Option<(PortId, Route)>; 2],
 }
 
 /// How a task ended.
