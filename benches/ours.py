@@ -11,6 +11,8 @@ from typing import Any
 
 import polars as pl
 
+from benches.ns3.case_file import Ways
+
 ROOT = Path(__file__).resolve().parents[1]
 Run = dict[str, Any]
 
@@ -51,7 +53,20 @@ def run(program: Path, scenario: dict[str, Any]) -> Run:
                 "finish_ps": flow["end_ps"],
                 "retransmits": flow["retransmits"],
                 "timeouts": flow["timeouts"],
+                "path": nodes(flow["path"]),
+                "path_back": nodes(flow["path_back"]),
             }
             for flow in flows.iter_rows(named=True)
         ],
     }
+
+
+def nodes(path: str) -> list[str]:
+    """The nodes that a path of ports, `a:b b:c`, crosses."""
+    ports = [port.split(":") for port in path.split()]
+    return [ports[0][0], *(peer for _, peer in ports)]
+
+
+def ways(run: Run) -> Ways:
+    """Which of several equal ways each pair of hosts took."""
+    return {(flow["from"], flow["to"]): (flow["path"], flow["path_back"]) for flow in run["flows"]}

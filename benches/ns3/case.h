@@ -31,6 +31,7 @@ struct Flow
     int64_t start;
     uint64_t bytes;
     std::vector<uint32_t> path; // nodes, both hosts included
+    std::vector<uint32_t> back; // of its acknowledgements, from the receiver on
     int64_t connected = -1;
     int64_t finished = -1;
     uint64_t received = 0;
@@ -63,6 +64,19 @@ struct Case
         return Number(key) != 0;
     }
 };
+
+inline std::vector<uint32_t>
+ReadNodes(std::istringstream& words)
+{
+    std::vector<uint32_t> nodes;
+    uint32_t node;
+    while (words >> node)
+    {
+        nodes.push_back(node);
+    }
+    NS_ABORT_MSG_IF(nodes.size() < 2, "a flow without a path");
+    return nodes;
+}
 
 inline Case
 ReadCase(const char* name)
@@ -103,13 +117,14 @@ ReadCase(const char* name)
         {
             Flow f;
             words >> f.start >> f.bytes;
-            uint32_t node;
-            while (words >> node)
-            {
-                f.path.push_back(node);
-            }
-            NS_ABORT_MSG_IF(f.path.size() < 2, "a flow without a path");
+            f.path = ReadNodes(words);
+            f.back.assign(f.path.rbegin(), f.path.rend());
             c.flows.push_back(f);
+        }
+        else if (kind == "back")
+        {
+            NS_ABORT_MSG_IF(c.flows.empty(), "a way back before the first flow");
+            c.flows.back().back = ReadNodes(words);
         }
     }
     return c;

@@ -5,6 +5,7 @@
     link A B RATE DELAY              both ways, bits per second and ps
     loss START A B PROBABILITY       packets on the link vanish at random, both ways
     flow START BYTES NODE NODE …     the nodes of its path, both hosts included
+    back NODE NODE …                 those of the last flow's acknowledgements, where it is not the same path
 
 The settings are those of the scenario. Three of ns-3's own stand beside them: `recovery` (rfc6675 is
 ns-3's TcpClassicRecovery, prr its TcpPrrRecovery), `clock`, the granularity that RFC 6298 calls G, and
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Scenario = dict[str, Any]
+#: By pair of hosts: the nodes that its data crosses, and those that its acknowledgements cross.
+Ways = dict[tuple[str, str], tuple[list[str], list[str]]]
 
 IPV4_AND_TCP = 40
 TIMESTAMPS = 12
@@ -39,8 +42,8 @@ DIFFERENTIAL = Model()
 STOCK = Model(recovery="prr", reductions="", count_segments=False)
 
 
-def write(scenario: Scenario, model: Model = DIFFERENTIAL) -> str:
-    """The text of a case file."""
+def write(scenario: Scenario, model: Model = DIFFERENTIAL, ways: Ways | None = None) -> str:
+    """The text of a case file; `ways` says which paths are taken where there are several."""
     hosts, switches, links, path = graph(scenario["topology"])
     number = {name: i for i, name in enumerate(hosts + switches)}
     lines = [f"set {key} {value}" for key, value in settings(scenario, model).items()]
@@ -50,8 +53,13 @@ def write(scenario: Scenario, model: Model = DIFFERENTIAL) -> str:
     lines += [loss(fault, number) for fault in scenario["faults"]]
     (job,) = scenario["jobs"]
     for flow in job["work"]["flows"]:
-        nodes = " ".join(str(number[name]) for name in path(flow["from"], flow["to"]))
+        a, b = flow["from"], flow["to"]
+        if ways and (b, a) in ways:
+            raise ValueError(f"flows from {a} to {b} and back: the driver has one way for each pair of hosts")
+        to, *back = ways[a, b] if ways else [path(a, b)]
+        nodes = " ".join(str(number[name]) for name in to)
         lines.append(f"flow {job['start'] + flow['at']} {flow['bytes']} {nodes}")
+        lines += ["back " + " ".join(str(number[name]) for name in names) for names in back]
     return "\n".join(lines) + "\n"
 
 
@@ -111,7 +119,7 @@ def graph(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:
 
 
 def any_graph(topology: Scenario) -> tuple[list[str], list[str], list[Any], Any]:
-    """Links alike both ways; the shortest path, which must be the only one of its length."""
+    """Links alike both ways; the shortest path: the only one of its length, or `write` is told the ways."""
     hosts = [node["name"] for node in topology["nodes"] if node["kind"] == "host"]
     switches = [node["name"] for node in topology["nodes"] if node["kind"] == "switch"]
     links = [(link["a"], link["b"], link["ab"]) for link in topology["links"]]

@@ -53,6 +53,7 @@ class Run
         for (const auto& flow : m_case.flows)
         {
             InstallPath(flow.path);
+            InstallPath(flow.back);
         }
         for (uint32_t i = 0; i < m_case.flows.size(); i++)
         {
@@ -250,7 +251,6 @@ class Run
         for (size_t i = 0; i + 1 < path.size(); i++)
         {
             m_routing[path[i]]->Add(from, to, m_ports.at({path[i], path[i + 1]}));
-            m_routing[path[i + 1]]->Add(to, from, m_ports.at({path[i + 1], path[i]}));
         }
     }
 

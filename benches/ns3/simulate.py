@@ -10,16 +10,16 @@ from typing import Any
 
 from benches.ns3 import case_file
 from benches.ns3.build import Ns3
-from benches.ns3.case_file import DIFFERENTIAL, Model
+from benches.ns3.case_file import DIFFERENTIAL, Model, Ways
 
 Run = dict[str, Any]
 
 
-def run(ns3: Ns3, scenario: dict[str, Any], model: Model = DIFFERENTIAL) -> Run:
+def run(ns3: Ns3, scenario: dict[str, Any], model: Model = DIFFERENTIAL, ways: Ways | None = None) -> Run:
     """What the driver prints: packet-hops, events, drops, marks, CPU seconds, RSS, and every flow."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "case"
-        file.write_text(case_file.write(scenario, model))
+        file.write_text(case_file.write(scenario, model, ways))
         done = subprocess.run([str(ns3.driver), str(file)], capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{ns3.name} failed on {scenario['name']}: {done.stderr.strip()}")

@@ -39,6 +39,8 @@ class Setting:
     packets: int
     seeds: int
     losses: tuple[Loss, ...] = ()
+    #: Equal ways from host to host: ns-3 is told which ones our hash chooses.
+    several_ways: bool = False
 
     def scenario(self, control: str, seed: int) -> Scenario:
         """The scenario of one run."""
@@ -82,10 +84,24 @@ def permutation(topology: Scenario, size: int, width: int) -> Callable[[random.R
     return flows
 
 
+def cycle(topology: Scenario, size: int, width: int) -> Callable[[random.Random], list[Flow]]:
+    """Every host to another one, none to the one that it gets its own from."""
+    hosts = cases.host_names(topology)
+
+    def flows(rng: random.Random) -> list[Flow]:
+        ring = rng.sample(hosts, len(hosts))
+        starts = cases.jitter(len(hosts), width, rng)
+        return [Flow(at, ring[i - 1], ring[i], size) for i, at in enumerate(starts)]
+
+    return flows
+
+
 #: 10 Gb/s and 80 µs there and back: 67 packets of 1500 bytes in flight.
 DUMBBELL = cases.dumbbell(8, cases.link(delay=36 * MICROSECOND))
 #: One spine, so that every path is the only one; two senders share an uplink's rate on average.
 LEAF_SPINE = cases.leaf_spine(4, 4, 1, cases.link(rate=20 * GIGABIT))
+#: As many spines as hosts a leaf: flows meet where the hash sends two up by one link.
+FOUR_SPINES = cases.leaf_spine(4, 4, 4, cases.link())
 
 
 def lossy(probability: float) -> tuple[Loss, ...]:
@@ -112,6 +128,14 @@ SETTINGS = (
         *("leaf-spine-ample", LEAF_SPINE, permutation(LEAF_SPINE, 500_000, 100 * MICROSECOND)), 20_000, 5
     ),
     Setting("leaf-spine", LEAF_SPINE, permutation(LEAF_SPINE, 500_000, 100 * MICROSECOND), 256, 12),
+    Setting(
+        *("four-spines-ample", FOUR_SPINES, cycle(FOUR_SPINES, 500_000, 100 * MICROSECOND), 20_000, 5),
+        several_ways=True,
+    ),
+    Setting(
+        *("four-spines", FOUR_SPINES, cycle(FOUR_SPINES, 500_000, 100 * MICROSECOND), 256, 40),
+        several_ways=True,
+    ),
 )
 
 

@@ -17,15 +17,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import figures
 import matrix
+from benches import ours
 from benches.ns3 import build, case_file, simulate
 
 REFERENCE = Path(__file__).with_name("reference.json")
+#: A scenario, and which of several equal ways each pair of hosts takes.
+Case = tuple[dict[str, Any], case_file.Ways | None]
 COMMAND = "python tests/differential/record.py"
 
 
-def digest(setting: matrix.Setting, control: str) -> str:
+def digest(cases: list[Case]) -> str:
     """Of the very cases that ns-3 was given: a reference of other cases must not be compared with."""
-    texts = [case_file.write(s) for s in scenarios(setting, control)]
+    texts = [case_file.write(scenario, ways=ways) for scenario, ways in cases]
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
 
 
@@ -34,11 +37,24 @@ def scenarios(setting: matrix.Setting, control: str) -> list[dict[str, Any]]:
     return [setting.scenario(control, seed) for seed in range(setting.seeds)]
 
 
+def cases(setting: matrix.Setting, control: str, runs: list[ours.Run]) -> list[Case]:
+    """What ns-3 is given: the scenarios, and where there are several ways those of our runs."""
+    given = scenarios(setting, control)
+    if not setting.several_ways:
+        return [(scenario, None) for scenario in given]
+    return [(scenario, ours.ways(run)) for scenario, run in zip(given, runs, strict=True)]
+
+
 def record(ns3: build.Ns3, setting: matrix.Setting, control: str) -> dict[str, Any]:
     """The figures of one setting under one congestion control."""
-    runs = [simulate.run(ns3, s) for s in scenarios(setting, control)]
+    mine = []
+    if setting.several_ways:
+        program = ours.binary()
+        mine = [ours.run(program, scenario) for scenario in scenarios(setting, control)]
+    given = cases(setting, control, mine)
+    runs = [simulate.run(ns3, scenario, ways=ways) for scenario, ways in given]
     rounded = {key: round(value, 3) for key, value in figures_of(setting, runs).items()}
-    return {"cases": digest(setting, control), "runs": setting.seeds, "figures": rounded}
+    return {"cases": digest(given), "runs": setting.seeds, "figures": rounded}
 
 
 def figures_of(setting: matrix.Setting, runs: list[dict[str, Any]]) -> dict[str, float]:
