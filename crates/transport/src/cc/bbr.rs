@@ -3,7 +3,9 @@
 //! The model is the greatest delivery rate of ten round trips and the least round-trip time of ten seconds. Integers
 //! only: gains in thousandths, rates in bytes per second. A send quantum is one segment, for there is no
 //! segmentation offload here. ECN is ignored.
-//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 4; names as there.
+//! Source: draft-cardwell-iccrg-bbr-congestion-control-00, section 4, read against this file function by function;
+//! names as there. What differs: the send quantum (4.2.2 leaves it open); the end of an idle restart waits for an
+//! acknowledgement that delivers something, as in Linux; the filter of 4.1.1.2 is exact.
 
 use super::filter::WindowedMax;
 use super::{Ack, Window};
@@ -107,11 +109,13 @@ impl Bbr {
         }
     }
 
-    /// A segment that ends at `end` goes out, with `in_flight` bytes before it (4.2.2, 4.4.2 on restart from idle).
+    /// A segment that ends at `end` goes out, with `in_flight` bytes before it (BBRInitPacingRate of
+    /// 4.2.1, BBRHandleRestartFromIdle of 4.3.4.4).
     pub fn send(&mut self, now: Time, end: u64, in_flight: u64, srtt: Time) {
         if self.pacing_rate == 0 {
-            // BBRInitPacingRate.
             let rtt = if srtt == Time::ZERO { NOMINAL_RTT } else { srtt };
+            // BBRInit: the handshake's round trip is the first.
+            self.rt_prop = if srtt == Time::ZERO { Time::MAX } else { srtt };
             self.rt_prop_stamp = now;
             self.pacing_rate = scaled(self.initial_cwnd * 1_000_000 / rtt.as_us().max(1), HIGH_GAIN);
         }
@@ -135,7 +139,7 @@ impl Bbr {
         self.lost += bytes;
     }
 
-    /// BBRUpdateOnACK (4.2.1): the model, the state, and then rate and window.
+    /// BBRUpdateOnACK (3.5.2): the model, the state, and then rate and window.
     #[inline(never)]
     pub fn observe(&mut self, window: &mut Window, ack: &Ack, phase: Phase) {
         let min_rtt = if self.rt_prop == Time::MAX { Time::ZERO } else { self.rt_prop };
@@ -152,7 +156,7 @@ impl Bbr {
         self.lost = 0;
     }
 
-    /// Entering and leaving loss recovery (4.3.4): packet conservation for a round trip.
+    /// Entering and leaving loss recovery (4.2.3.4): packet conservation for a round trip.
     fn follow(&mut self, window: &mut Window, ack: &Ack, phase: Phase) {
         let recovering = phase >= Phase::Recovery;
         if recovering && !self.recovering {
@@ -169,7 +173,7 @@ impl Bbr {
         self.recovering = recovering;
     }
 
-    /// BBROnEnterRTO: one segment, until recovery is over.
+    /// 4.2.3.4, upon a retransmission timeout: one segment, until recovery is over.
     pub fn time_out(&mut self, window: &mut Window) {
         self.save_cwnd(window);
         self.recovering = true;
@@ -192,7 +196,7 @@ impl Bbr {
         }
     }
 
-    /// BBRInflight.
+    /// BBRInflight (4.2.3.2).
     fn inflight(&self, window: &Window, gain: u64) -> u64 {
         if self.rt_prop == Time::MAX {
             return self.initial_cwnd;
@@ -201,7 +205,7 @@ impl Bbr {
         scaled(bdp as u64, gain) + 3 * window.mss
     }
 
-    /// 4.3.3.4 and 4.3.3.5: the gain cycle.
+    /// 4.3.4.3: the gain cycle.
     fn check_cycle_phase(&mut self, window: &Window, ack: &Ack) {
         if self.state != State::ProbeBw {
             return;
@@ -240,6 +244,7 @@ impl Bbr {
         self.filled_pipe = self.full_bw_count >= 3;
     }
 
+    /// 4.3.3.
     fn check_drain(&mut self, window: &Window, ack: &Ack) {
         if self.state == State::Startup && self.filled_pipe {
             self.state = State::Drain;
@@ -251,6 +256,7 @@ impl Bbr {
         }
     }
 
+    /// 4.3.4.2 and 4.3.4.3.
     fn enter_probe_bw(&mut self, now: Time) {
         self.state = State::ProbeBw;
         self.cwnd_gain = 2 * UNIT;
@@ -319,7 +325,7 @@ impl Bbr {
         }
     }
 
-    /// 4.2.3.
+    /// 4.2.3.4 to 4.2.3.6.
     fn set_cwnd(&mut self, window: &mut Window, ack: &Ack) {
         let least = MIN_PIPE * window.mss;
         let target = self.inflight(window, self.cwnd_gain);

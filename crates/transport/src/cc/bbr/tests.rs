@@ -110,6 +110,16 @@ fn startup_drain_and_then_the_gain_cycle() {
 }
 
 #[test]
+fn the_handshakes_round_trip_is_the_first_estimate() {
+    let mut bbr = Bbr::new(10 * MSS, 0);
+    bbr.send(Time::from_secs(1), MSS, 0, Time::from_ms(8));
+    assert_eq!((bbr.rt_prop, bbr.rt_prop_stamp), (Time::from_ms(8), Time::from_secs(1)));
+    let mut unknown = Bbr::new(10 * MSS, 0);
+    unknown.send(Time::from_secs(1), MSS, 0, Time::ZERO);
+    assert_eq!(unknown.rt_prop, Time::MAX);
+}
+
+#[test]
 fn startup_ends_after_three_rounds_without_a_quarter_more() {
     let mut bbr = Bbr::new(10 * MSS, 0);
     let grow = |bbr: &mut Bbr, bandwidth| {
