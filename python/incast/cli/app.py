@@ -124,9 +124,9 @@ def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
     show.deadlocks(result.runs)
     show.unfinished(result.runs)
     show.thresholds(result.runs)
-    show.out.print(f"Result: {result.path}", soft_wrap=True, highlight=False)
+    show.place("Result", result.path)
     if written:
-        show.out.print(f"Report: {written}", soft_wrap=True, highlight=False)
+        show.place("Report", written)
 
 
 @app.command(epilog=exits.TEXT)
@@ -168,10 +168,7 @@ def write_report(
     with told(as_json):
         result = Result.open(run)
         written = report.write(result.path)
-    if as_json:
-        show.print_json({"report": str(written)})
-    else:
-        show.out.print(f"Report: {written}", soft_wrap=True, highlight=False)
+    show.written("report", written, as_json)
 
 
 @app.command("trace", epilog=exits.TEXT)
@@ -187,10 +184,7 @@ def write_trace(
     with told(as_json):
         result = Result.open(run)
         written = trace.write(result, out or result.path / TRACE)
-    if as_json:
-        show.print_json({"trace": str(written)})
-    else:
-        show.out.print(f"Trace: {written}", soft_wrap=True, highlight=False)
+    show.written("trace", written, as_json)
 
 
 @app.command("diverge", epilog=exits.TEXT)

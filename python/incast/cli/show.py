@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -40,6 +41,19 @@ _PFC_ROWS = ("in_discards", "pauses")
 def print_json(content: Any) -> None:
     """Plain JSON on standard output."""
     sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def place(what: str, path: Path) -> None:
+    """Where something lies; not broken into lines, so that it can be copied."""
+    out.print(f"{what}: {path}", soft_wrap=True, highlight=False)
+
+
+def written(what: str, path: Path, as_json: bool) -> None:
+    """Where the one thing lies that a command has written."""
+    if as_json:
+        print_json({what: str(path)})
+    else:
+        place(what.capitalize(), path)
 
 
 def error(problem: IncastError, as_json: bool) -> None:

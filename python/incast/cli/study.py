@@ -69,8 +69,8 @@ def run(
     show.out.print(show_study.cells(found, rows))
     if outcome.findings:
         show.out.print(show_study.tally(outcome.findings), highlight=False)
-    show.out.print(f"Result: {place}", soft_wrap=True, highlight=False)
-    show.out.print(f"Report: {written}", soft_wrap=True, highlight=False)
+    show.place("Result", place)
+    show.place("Report", written)
 
 
 def _run(
@@ -120,9 +120,9 @@ def report(
     if as_json:
         show.print_json({"ok": True, "report": str(written), "svg": [str(each) for each in drawn]})
         return
-    show.out.print(f"Report: {written}", soft_wrap=True, highlight=False)
+    show.place("Report", written)
     for each in drawn:
-        show.out.print(f"Picture: {each}", soft_wrap=True, highlight=False)
+        show.place("Picture", each)
 
 
 @study_app.command("check", epilog=exits.TEXT)
@@ -171,7 +171,7 @@ def calibrate(study: StudyFolder, jobs: Jobs = None, out: Out = None, as_json: J
     show.out.print(show_study.residuals(found, best))
     assert found.model.calibration
     frozen = found.folder / found.model.calibration.file
-    show.out.print(f"Calibrated: {frozen}", soft_wrap=True, highlight=False)
+    show.place("Calibrated", frozen)
 
 
 def _watch_trials(number: int, best: calibration.Trial | None) -> Watcher:

@@ -9,7 +9,7 @@ from incast.report import charts, points, text
 from incast.report.charts import Chart
 from incast.report.load import Run
 from incast.report.sections import Drawn, Figure, Key, all_classes, watched
-from incast.report.tables import ROWS_MAX, Table, cells, more_than
+from incast.report.tables import Columns, Table, listed
 
 _BUCKETS = 100
 _PORTS_MAX = 2
@@ -162,27 +162,14 @@ def pauses(run: Run) -> Table:
         .join(of_class, on="port", how="left")
         .sort("paused_ps", "pause_sent", "port", descending=[True, True, False])
     )
-    rows = tuple(
-        cells(
-            row["port"] or text.NONE,
-            text.count(row["pause_sent"]),
-            text.count(row["pause_received"]),
-            text.time(row["paused_ps"]),
-            text.count(row["in_discards"]),
-            text.count(row["out_discards"]),
-            text.count(row["storms"]),
-            text.count(row["storm_drops"]),
-        )
-        for row in ports.head(ROWS_MAX).iter_rows(named=True)
-    )
-    columns = (
-        "Port",
-        "PAUSE sent",
-        "PAUSE received",
-        "Time paused",
-        "In discards",
-        "Out discards",
-        "Watchdog storms",
-        "Dropped by it",
-    )
-    return Table("Pauses", columns, rows, more=more_than(ports.height, "port"))
+    columns: Columns = {
+        "Port": lambda row: row["port"] or text.NONE,
+        "PAUSE sent": lambda row: text.count(row["pause_sent"]),
+        "PAUSE received": lambda row: text.count(row["pause_received"]),
+        "Time paused": lambda row: text.time(row["paused_ps"]),
+        "In discards": lambda row: text.count(row["in_discards"]),
+        "Out discards": lambda row: text.count(row["out_discards"]),
+        "Watchdog storms": lambda row: text.count(row["storms"]),
+        "Dropped by it": lambda row: text.count(row["storm_drops"]),
+    }
+    return listed("Pauses", ports, columns, "port")

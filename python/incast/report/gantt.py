@@ -150,50 +150,40 @@ def _flows_said(row: dict[str, object]) -> str:
     return ", ".join(parts)
 
 
+def _placed(data: str, x: alt.X, y: alt.Y, colors: alt.Scale) -> alt.Chart:
+    """Where the rectangles of `data` stand, and their colours."""
+    rectangles = alt.Chart(alt.NamedData(data))
+    chart: alt.Chart = rectangles.encode(x=x, x2="b:Q", y=y, y2="low:Q", color=_color(colors))
+    return chart
+
+
 def _shades(x: alt.X, y: alt.Y, colors: alt.Scale) -> alt.Chart:
-    chart: alt.Chart = (
-        alt.Chart(alt.NamedData("shades"), name="shades")
-        .mark_rect(opacity=0.06)
-        .encode(x=x, x2="b:Q", y=y, y2="low:Q", color=_color(colors))
-    )
+    chart: alt.Chart = _placed("shades", x, y, colors).mark_rect(opacity=0.06).properties(name="shades")
     return chart
 
 
 def _strip(x: alt.X, y: alt.Y, colors: alt.Scale, unit: str) -> alt.Chart:
-    chart: alt.Chart = (
-        alt.Chart(alt.NamedData("phases"), name="phases")
-        .mark_rect(opacity=0.9)
-        .encode(
-            x=x,
-            x2="b:Q",
-            y=y,
-            y2="low:Q",
-            color=_color(colors),
-            tooltip=[
-                alt.Tooltip("kind:N", title="phase"),
-                alt.Tooltip("tasks:Q", title="tasks"),
-                alt.Tooltip("a:Q", title=f"from ({unit})"),
-                alt.Tooltip("b:Q", title=f"to ({unit})"),
-            ],
-        )
+    base = _placed("phases", x, y, colors).mark_rect(opacity=0.9).properties(name="phases")
+    chart: alt.Chart = base.encode(
+        tooltip=[
+            alt.Tooltip("kind:N", title="phase"),
+            alt.Tooltip("tasks:Q", title="tasks"),
+            alt.Tooltip("a:Q", title=f"from ({unit})"),
+            alt.Tooltip("b:Q", title=f"to ({unit})"),
+        ]
     )
     return chart
 
 
 def _tasks(x: alt.X, y: alt.Y, colors: alt.Scale, unit: str) -> list[alt.Chart]:
     """The bars; those that did not end are outlined, and paler inside."""
-    base = alt.Chart(alt.NamedData("bars")).encode(
-        x=x,
-        x2="b:Q",
-        y=y,
-        y2="low:Q",
-        color=_color(colors),
+    base = _placed("bars", x, y, colors).encode(
         tooltip=[
             alt.Tooltip("what:N", title="task"),
             alt.Tooltip("took:N", title="took"),
             alt.Tooltip("a:Q", title=f"began ({unit})"),
             alt.Tooltip("flows:N", title="flows"),
-        ],
+        ]
     )
     ended = base.transform_filter("datum.stuck == 0").mark_rect(
         fillOpacity=0.85, stroke="var(--paper)", strokeWidth=0.6, strokeOpacity=1

@@ -1,7 +1,8 @@
 """The report's tables as text, ready for the page. Computes no new figures."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -17,6 +18,9 @@ from incast.report.measures import (
 )
 
 ROWS_MAX = 10
+Row: TypeAlias = dict[str, Any]
+Columns: TypeAlias = dict[str, Callable[[Row], str]]
+"""What stands in the columns of a table, by their heads."""
 COLUMNS_MAX = 5
 """Up to so many choices stand side by side; more stand below each other."""
 
@@ -85,68 +89,39 @@ def hottest_ports(run: Run) -> Table:
         .with_columns(pl.col("share").fill_null(0), dropped=pl.sum_horizontal(list(DROPS)))
         .sort("share", "dropped", "utilisation", "port", descending=[True, True, True, False])
     )
-    rows = tuple(
-        cells(
-            row["port"] or text.NONE,
-            text.rate(row["rate_bps"]),
-            text.percent(row["utilisation"]),
-            text.percent(row["share"]),
-            text.time(row["wait_p99_ps"]),
-            text.time(row["wait_max_ps"]),
-            text.size(row["queue_max_bytes"]),
-            text.count(row["dropped"]),
-            text.count(row["marks"]),
-            text.size(row["sent_bytes"]),
-        )
-        for row in ports.head(ROWS_MAX).iter_rows(named=True)
-    )
-    columns = (
-        "Port",
-        "Rate",
-        "Busy",
-        "Share of all waiting",
-        "Wait, 99th percentile",
-        "Longest wait",
-        "Longest queue",
-        "Dropped",
-        "Marked",
-        "Sent",
-    )
-    return Table("Hottest ports", columns, rows, more=more_than(ports.height, "port"))
+    columns: Columns = {
+        "Port": lambda row: row["port"] or text.NONE,
+        "Rate": lambda row: text.rate(row["rate_bps"]),
+        "Busy": lambda row: text.percent(row["utilisation"]),
+        "Share of all waiting": lambda row: text.percent(row["share"]),
+        "Wait, 99th percentile": lambda row: text.time(row["wait_p99_ps"]),
+        "Longest wait": lambda row: text.time(row["wait_max_ps"]),
+        "Longest queue": lambda row: text.size(row["queue_max_bytes"]),
+        "Dropped": lambda row: text.count(row["dropped"]),
+        "Marked": lambda row: text.count(row["marks"]),
+        "Sent": lambda row: text.size(row["sent_bytes"]),
+    }
+    return listed("Hottest ports", ports, columns, "port")
 
 
 def slowest_flows(run: Run) -> Table:
     """Flows that did not finish, then the slowest."""
     flows = foreground_flows(run).sort("fct_ps", "flow", descending=[True, False], nulls_last=False)
-    rows = tuple(
-        cells(
-            text.count(row["flow"]),
-            row["job"] or text.NONE,
-            f"{row['from']} → {row['to']}",
-            text.size(row["bytes"]),
-            text.time(row["start_ps"]),
-            text.time(row["fct_ps"]) if row["fct_ps"] is not None else row["outcome"] or "unfinished",
-            text.rate(_rate(row["bytes"], row["fct_ps"])),
-            text.count(row["retransmits"]),
-            text.count(row["timeouts"]),
-            text.time(row["srtt_ps"]),
-        )
-        for row in flows.head(ROWS_MAX).iter_rows(named=True)
-    )
-    columns = (
-        "Flow",
-        "Job",
-        "From → to",
-        "Size",
-        "Started at",
-        "Took",
-        "Goodput",
-        "Retransmitted",
-        "Timeouts",
-        "Smoothed RTT",
-    )
-    left = frozenset({"Job", "From → to"})
-    return Table("Slowest flows", columns, rows, left, more_than(flows.height, "flow"))
+    columns: Columns = {
+        "Flow": lambda row: text.count(row["flow"]),
+        "Job": lambda row: row["job"] or text.NONE,
+        "From → to": _ends,
+        "Size": lambda row: text.size(row["bytes"]),
+        "Started at": lambda row: text.time(row["start_ps"]),
+        "Took": lambda row: (
+            text.time(row["fct_ps"]) if row["fct_ps"] is not None else row["outcome"] or "unfinished"
+        ),
+        "Goodput": lambda row: text.rate(_rate(row["bytes"], row["fct_ps"])),
+        "Retransmitted": lambda row: text.count(row["retransmits"]),
+        "Timeouts": lambda row: text.count(row["timeouts"]),
+        "Smoothed RTT": lambda row: text.time(row["srtt_ps"]),
+    }
+    return listed("Slowest flows", flows, columns, "flow", frozenset({"Job", "From → to"}))
 
 
 def jobs(run: Run) -> Table:
@@ -182,33 +157,50 @@ def datagrams(run: Run) -> Table:
         .with_columns(missing=pl.col("sent_packets") - pl.col("received_packets"))
         .sort("missing", "job", "from", "to", descending=[True, False, False, False])
     )
-    rows = tuple(
-        cells(
-            row["job"] or text.NONE,
-            f"{row['from']} → {row['to']}",
-            text.count(row["sent_packets"]),
-            text.count(row["received_packets"]),
-            text.percent(row["missing"] / row["sent_packets"]) if row["sent_packets"] else text.NONE,
-        )
-        for row in table.head(ROWS_MAX).iter_rows(named=True)
-    )
-    columns = ("Job", "From → to", "Datagrams sent", "Arrived", "Missing")
-    more = more_than(table.height, "pair")
-    return Table("Datagrams", columns, rows, frozenset({"From → to"}), more)
+    columns: Columns = {
+        "Job": lambda row: row["job"] or text.NONE,
+        "From → to": _ends,
+        "Datagrams sent": lambda row: text.count(row["sent_packets"]),
+        "Arrived": lambda row: text.count(row["received_packets"]),
+        "Missing": lambda row: (
+            text.percent(row["missing"] / row["sent_packets"]) if row["sent_packets"] else text.NONE
+        ),
+    }
+    return listed("Datagrams", table, columns, "pair", frozenset({"From → to"}))
 
 
 def events(run: Run) -> Table:
     """Faults, and what PFC's watchdog found, in the order of time."""
     table = run.table("events").sort("time_ps", maintain_order=True)
+    columns: Columns = {
+        "At": lambda row: text.time(row["time_ps"]),
+        "What": lambda row: row["what"] or text.NONE,
+        "Where": lambda row: row["where"] or text.NONE,
+    }
+    return listed("Faults", table, columns, "event", frozenset({"What", "Where"}), 4 * ROWS_MAX)
+
+
+def listed(
+    caption: str,
+    frame: pl.DataFrame,
+    columns: Columns,
+    word: str,
+    left: frozenset[str] = frozenset(),
+    shown: int = ROWS_MAX,
+) -> Table:
+    """The first rows of `frame`; `word` is what a row is, to say how many are left out."""
     rows = tuple(
-        cells(text.time(row["time_ps"]), row["what"] or text.NONE, row["where"] or text.NONE)
-        for row in table.head(4 * ROWS_MAX).iter_rows(named=True)
+        cells(*(column(row) for column in columns.values()))
+        for row in frame.head(shown).iter_rows(named=True)
     )
-    more = more_than(table.height, "event", 4 * ROWS_MAX)
-    return Table("Faults", ("At", "What", "Where"), rows, frozenset({"What", "Where"}), more)
+    return Table(caption, tuple(columns), rows, left, more_than(frame.height, word, shown))
 
 
-def _until_the_end(run: Run, row: dict[str, Any]) -> int | None:
+def _ends(row: Row) -> str:
+    return f"{row['from']} → {row['to']}"
+
+
+def _until_the_end(run: Run, row: Row) -> int | None:
     """How long background traffic lasted: nothing waits for it, so it has no end of its own."""
     end = run.summary.get("sim_time_ps")
     if row["kind"] != "background" or end is None:

@@ -13,7 +13,7 @@ from incast.report import gantt, text
 from incast.report.load import Run
 from incast.report.measures import completed
 from incast.report.sections import Drawn, Figure, Key
-from incast.report.tables import ROWS_MAX, Cell, Table, cells, more_than
+from incast.report.tables import Columns, Table, listed
 
 _BARS_MAX = 2500
 _ROWS_MAX = 160
@@ -184,20 +184,13 @@ def _phases(of: _Job, kinds: list[str]) -> pl.DataFrame:
 def _stuck(of: _Job) -> Table:
     """Tasks that did not end, those that began first at the top."""
     tasks = _with_flows(of).filter(pl.col("end_ps").is_null()).sort("start_ps", "task")
-    rows = tuple(
-        (
-            Cell(f"{row['kind']} {row['number']}"),
-            *cells(
-                row["host"],
-                text.time(row["start_ps"]),
-                text.time(of.end - row["start_ps"]),
-                text.count(row["flows"] or 0),
-                text.count(row["open"] or 0),
-                row["slowest"] if row["open"] else text.NONE,
-            ),
-        )
-        for row in tasks.head(ROWS_MAX).iter_rows(named=True)
-    )
-    columns = ("Task", "Host", "Since", "For", "Flows", "Of these not done", "The longest")
-    left = frozenset({"Host", "The longest"})
-    return Table("Tasks that did not end", columns, rows, left, more_than(tasks.height, "task"))
+    columns: Columns = {
+        "Task": lambda row: f"{row['kind']} {row['number']}",
+        "Host": lambda row: row["host"],
+        "Since": lambda row: text.time(row["start_ps"]),
+        "For": lambda row: text.time(of.end - row["start_ps"]),
+        "Flows": lambda row: text.count(row["flows"] or 0),
+        "Of these not done": lambda row: text.count(row["open"] or 0),
+        "The longest": lambda row: row["slowest"] if row["open"] else text.NONE,
+    }
+    return listed("Tasks that did not end", tasks, columns, "task", frozenset({"Host", "The longest"}))
