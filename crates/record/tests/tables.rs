@@ -63,7 +63,9 @@ fn cells_come_back_with_name_type_and_nulls() {
     assert_eq!(cell(3, "end_ps"), Field::Null);
     assert_eq!(cell(3, "outcome"), Field::Str("timed-out".into()));
     assert_eq!(cell(1, "outcome"), Field::Str("finished".into()));
-    assert_eq!(rows[0].len(), 19);
+    assert_eq!(cell(1, "path"), Field::Str("host0:leaf0 leaf0:host1".into()));
+    assert_eq!(cell(3, "path"), Field::Null);
+    assert_eq!(rows[0].len(), 21);
 }
 
 #[test]
