@@ -35,7 +35,7 @@ pub enum FluidError {
     /// A port on its way shares its line among several queues.
     #[error(
         "the port from {0} to {1} has classes or virtual output queues: fluid needs one queue a port, \
-         with scheduler fifo and a static or shared buffer"
+         with scheduler fifo and a static or shared buffer, or model packets"
     )]
     ManyQueues(String, String),
     /// A port on its way has no room for it.
