@@ -33,6 +33,8 @@ pub struct Setup {
     pub until: Time,
 }
 
+/// What Ethernet adds to a packet on the wire, about.
+const FRAMING_BYTES: u64 = 38;
 /// Packets that a NIC's queue holds at most (Linux's `txqueuelen`).
 const NIC_PACKETS: u64 = 1000;
 
@@ -43,8 +45,9 @@ impl Sim {
         let first_switch = graph.hosts();
         let switch = |node: NodeId| switches[node.0 as usize - first_switch].clone();
         let mut fabric = Fabric::new(&graph, framing, rng::split(seed, "fabric"), switch);
-        fabric.expect_packets_of(hosts.iter().map(|host| host.mtu).max().unwrap_or(0));
-        let outside = Outside::new(Wheel::new(spacing(&graph), 2 * graph.links().len()));
+        let mtu = hosts.iter().map(|host| host.mtu).max().unwrap_or(0);
+        fabric.expect_packets_of(mtu);
+        let outside = Outside::new(Wheel::new(spacing(&graph, mtu), 2 * graph.links().len()));
         let mut states = Vec::with_capacity(hosts.len());
         for (index, config) in hosts.into_iter().enumerate() {
             let node = NodeId(index as u32);
@@ -134,9 +137,9 @@ impl Sim {
     }
 }
 
-/// Mean time between events when half of the ports are busy with full packets.
-fn spacing(graph: &Graph) -> Time {
-    const PACKET_BITS: u64 = 1538 * 8;
+/// Mean time between events when half of the ports are busy with packets of `mtu` bytes.
+fn spacing(graph: &Graph, mtu: u32) -> Time {
+    let packet_bits = (u64::from(mtu) + FRAMING_BYTES) * 8;
     let bits: u64 = graph.links().iter().map(|link| link.ab.rate.as_bps() + link.ba.rate.as_bps()).sum();
-    Time::from_ps(2_000_000_000_000u64.saturating_mul(PACKET_BITS) / bits.max(1))
+    Time::from_ps(2_000_000_000_000u64.saturating_mul(packet_bits) / bits.max(1))
 }

@@ -42,23 +42,27 @@ fn restore(upper: u64, short: Short) -> Entry {
 }
 
 /// Turns after which the width of buckets is looked at.
-const LOOK: u32 = 1024;
+const LOOK: u32 = 256;
 /// Events a bucket for which the width is right.
-const FEW: u32 = 6;
-const MANY: u32 = 32;
+const FEW: u32 = 4;
+const MANY: u32 = 16;
+/// A turn reaches as far as so many events of each port, at least.
+const TURN: u64 = 4;
 /// Events that are looked at together beforehand.
-const AHEAD: usize = 16;
+pub(crate) const AHEAD: usize = 16;
 /// With more ports than this, what packets need is rarely in a cache, and looking ahead pays.
 const CACHED_PORTS: usize = 2000;
-/// Least and greatest width of a bucket, as powers of two in picoseconds: 64 ps to 2 µs.
+/// Least and greatest width of a bucket, as powers of two in picoseconds: 64 ps to 8 µs.
 const NARROWEST: u32 = 6;
-const WIDEST: u32 = 21;
+const WIDEST: u32 = 23;
 
 /// Events to come.
 #[derive(Debug)]
 pub(crate) struct Wheel {
     /// A bucket is `2^shift` ps wide.
     shift: u32,
+    /// The least shift with which a turn is still as long as a packet takes to the next port.
+    narrowest: u32,
     /// The bucket that is being emptied, counted from time zero.
     now: u64,
     /// Where it begins, but for the lower half.
@@ -88,8 +92,11 @@ impl Wheel {
     pub(crate) fn new(spacing: Time, ports: usize) -> Wheel {
         let buckets = ports.next_power_of_two().clamp(BUCKETS.0, BUCKETS.1);
         let width = spacing.as_ps().saturating_mul(u64::from(FEW)).max(1);
+        let turn = spacing.as_ps().saturating_mul(TURN * ports as u64);
+        let narrowest = (turn / buckets as u64).max(1).ilog2().clamp(NARROWEST, WIDEST);
         Wheel {
-            shift: width.ilog2().clamp(NARROWEST, WIDEST),
+            shift: width.ilog2().clamp(narrowest, WIDEST),
+            narrowest,
             now: 0,
             upper: 0,
             current: Vec::new(),
@@ -97,7 +104,7 @@ impl Wheel {
             looks: ports > CACHED_PORTS,
             look_at: usize::MAX,
             // A few each from the start, so that they don't grow one by one.
-            buckets: (0..buckets).map(|_| Vec::with_capacity(2 * FEW as usize)).collect(),
+            buckets: (0..buckets).map(|_| Vec::with_capacity(3 * FEW as usize)).collect(),
             mask: buckets as u64 - 1,
             occupied: vec![0; buckets / 64].into_boxed_slice(),
             far: BinaryHeap::new(),
@@ -169,12 +176,12 @@ impl Wheel {
     /// Keys of the next events, once every [`AHEAD`] of them where buckets are crowded: one that looks at what
     /// they need beforehand waits for memory once, not for each.
     #[inline(always)]
-    pub(crate) fn crowd(&mut self) -> Option<impl Iterator<Item = u32> + Clone> {
+    pub(crate) fn crowd(&mut self) -> Option<impl Iterator<Item = u32>> {
         (self.next == self.look_at).then(|| self.look_ahead())
     }
 
     #[cold]
-    fn look_ahead(&mut self) -> impl Iterator<Item = u32> + Clone {
+    fn look_ahead(&mut self) -> impl Iterator<Item = u32> {
         self.look_at += AHEAD;
         self.current[self.next..].iter().take(AHEAD).map(|&short| short as u32)
     }
@@ -258,7 +265,7 @@ impl Wheel {
         let (opened, found) = (std::mem::take(&mut self.opened), std::mem::take(&mut self.found));
         let shift = match found / opened {
             0..FEW if self.shift < WIDEST => self.shift + 1,
-            MANY.. if self.shift > NARROWEST => self.shift - 1,
+            MANY.. if self.shift > self.narrowest => self.shift - 1,
             _ => return,
         };
         // The bucket at hand is empty: everything else lies after it.
