@@ -94,8 +94,15 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// A packet reaches the far end of `id` at `now`. It goes on to its next queue; or, when that is its host, it is
-    /// in `packet` and the answer is true.
+    /// The packet that reaches the far end of `id` at `now`; none when the link has changed since that was scheduled.
+    #[inline(always)]
+    pub fn due(&self, now: Time, id: PortId) -> Option<&Packet<B>> {
+        let front = self.ports[id.index()].wire.front()?;
+        (front.arrive == now).then_some(&front.packet)
+    }
+
+    /// The packet that [is due](Fabric::due) at the far end of `id` arrives. It goes on to its next queue, or the
+    /// answer is true: that is its host.
     #[inline(always)]
     pub fn arrive<D: Driver<B>>(
         &mut self,
@@ -105,10 +112,6 @@ impl<B: Copy + Default> Fabric<B> {
         driver: &mut D,
     ) -> bool {
         let port = &mut self.ports[id.index()];
-        match port.wire.front() {
-            Some(front) if front.arrive == now => *packet = front.packet,
-            _ => return false, // The link has changed since this was scheduled.
-        }
         if port.waiting == port.wire.head() {
             // Nobody has looked since its sending began.
             port.waiting_bytes -= u64::from(packet.bytes);
@@ -147,27 +150,23 @@ impl<B: Copy + Default> Fabric<B> {
         pause
     }
 
-    /// Whether nothing is on the wire or in the queue of `id` (first-in first-out ports).
-    #[inline]
-    pub fn is_idle(&self, id: PortId) -> bool {
-        self.ports[id.index()].wire.is_empty()
-    }
-
     /// The packet that arrives next by `id`.
     #[inline]
     pub fn front(&self, id: PortId) -> Option<&Packet<B>> {
         self.ports[id.index()].wire.front().map(|entry| &entry.packet)
     }
 
-    /// Reads the port that `packet` goes on to from the far end of `id`, so that it is in the cache beforehand;
-    /// none when that is its host.
+    /// The port that `packet` goes on to from the far end of `id`; none when that is its host.
     #[inline]
-    pub fn look_beyond(&self, id: PortId, packet: &Packet<B>) -> Option<(Time, u64)> {
-        if self.ports[id.index()].is(flag::TO_HOST) {
-            return None;
-        }
-        let next = &self.ports[self.routing.next(packet.route).0.index()];
-        Some((next.free_at, next.enqueued_bytes))
+    pub fn beyond(&self, id: PortId, packet: &Packet<B>) -> Option<PortId> {
+        if self.ports[id.index()].is(flag::TO_HOST) { None } else { Some(self.routing.next(packet.route).0) }
+    }
+
+    /// Reads both cache lines of a port, for a driver that wants them in the cache beforehand.
+    #[inline]
+    pub fn look(&self, id: PortId) -> u64 {
+        let port = &self.ports[id.index()];
+        port.free_at.as_ps() ^ port.enqueued_bytes
     }
 
     /// The route of a flow, if there is one: the port that its packets enter first, and what they carry.

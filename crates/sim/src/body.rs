@@ -13,7 +13,7 @@ pub(crate) struct Body {
     pub extra: u32,
 }
 
-/// The `to` of a datagram: all about it is in its [`Extra`].
+/// The `to` of a datagram, which is no flow's: all about it is in its [`Extra`].
 pub(crate) const DATAGRAM: u32 = u32::MAX;
 
 /// The SACK blocks that fit a segment.

@@ -1,6 +1,6 @@
 //! Streams as the simulator keeps them: two endpoints, who opened them, what is on its way.
 
-use crate::body::{Body, Sacks};
+use crate::body::{Body, DATAGRAM, Sacks};
 use crate::endpoint::{Endpoint, Stage, endpoint};
 use crate::records::{FlowRecord, Outcome};
 use crate::run::Sim;
@@ -39,9 +39,10 @@ impl Flow {
     }
 
     /// Reads here and there, for the caches' sake.
-    pub(crate) fn look(&self, side: u32) -> (u32, Stage, u64) {
+    #[inline]
+    pub(crate) fn look(&self, side: u32) -> u64 {
         let end = &self.ends[side as usize];
-        (self.in_flight, end.stage, end.tcp.look())
+        u64::from(self.in_flight) ^ end.timer_at.as_ps() ^ end.tcp.look()
     }
 
     /// What the results say of it.
@@ -150,7 +151,7 @@ impl Sim {
     #[inline(always)]
     pub(crate) fn on_segment(&mut self, packet: &Packet<Body>) {
         let id = packet.body.to;
-        let Some(flow) = self.flows.get_mut(id >> 1) else { return };
+        let Some(flow) = self.flows.get_mut(id >> 1) else { return self.on_other_packet(packet) };
         flow.in_flight -= 1;
         let end = &mut flow.ends[(id & 1) as usize];
         if end.stage != Stage::Open || packet.body.extra != 0 {
@@ -160,6 +161,14 @@ impl Sim {
             self.pass_on(id);
         } else {
             self.net.pump(id, flow);
+        }
+    }
+
+    /// A packet that is of no flow: a datagram, if anything.
+    #[cold]
+    fn on_other_packet(&mut self, packet: &Packet<Body>) {
+        if packet.body.to == DATAGRAM {
+            self.on_datagram(packet);
         }
     }
 

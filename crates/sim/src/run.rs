@@ -1,6 +1,6 @@
 //! The loop: the next event, what it does, what that makes processes say.
 
-use crate::body::{Body, DATAGRAM};
+use crate::body::Body;
 use crate::context::View;
 use crate::datagram::Pair;
 use crate::fault::Change;
@@ -14,6 +14,7 @@ use crate::slab::Slab;
 use crate::stall::Stall;
 use crate::task::Tasks;
 use crate::timer::Timers;
+use crate::wheel::AHEAD;
 use crate::work::Work;
 use fabric::{Fabric, FluidFlow, Graph, NodeId, Packet, PortId};
 use process::Event;
@@ -154,7 +155,7 @@ impl Sim {
     #[inline(always)]
     fn on_arrive(&mut self, port: PortId) {
         self.hops += 1;
-        let mut packet = Packet::default();
+        let Some(&(mut packet)) = self.net.fabric.due(self.net.now, port) else { return };
         if self.net.fabric.arrive(self.net.now, port, &mut packet, &mut self.net.outside) {
             self.on_packet(&packet);
         }
@@ -163,11 +164,7 @@ impl Sim {
     /// A packet has come to its host.
     #[inline(never)]
     fn on_packet(&mut self, packet: &Packet<Body>) {
-        if packet.body.to == DATAGRAM {
-            self.on_datagram(packet);
-        } else {
-            self.on_segment(packet);
-        }
+        self.on_segment(packet);
     }
 
     /// Apart, so that the loop over arrivals stays small.
@@ -367,23 +364,41 @@ impl Sim {
     }
 }
 
-/// Reads what the packets that arrive next will need. In a large network hardly any of it is in a cache, and
-/// reads that don't wait for each other overlap.
+/// Where a packet goes from the far end of its link.
+#[derive(Clone, Copy)]
+enum Next {
+    Nowhere,
+    Port(PortId),
+    Endpoint(u32),
+}
+
+/// Reads what the packets that arrive next by `ports`, at most [`AHEAD`] of them, will need. In a large network
+/// hardly any of it is in a cache, and reads that don't wait for each other overlap: first the ports, then their
+/// packets, then where these go.
 #[inline(never)]
-fn look_ahead(fabric: &Fabric<Body>, flows: &Slab<Flow>, ports: impl Iterator<Item = u32> + Clone) {
-    for port in ports.clone() {
-        black_box(fabric.is_idle(PortId(port)));
+fn look_ahead(fabric: &Fabric<Body>, flows: &Slab<Flow>, ports: impl Iterator<Item = u32>) {
+    let (mut ahead, mut count, mut read) = ([(PortId::NONE, Next::Nowhere); AHEAD], 0, 0);
+    for (slot, port) in ahead.iter_mut().zip(ports) {
+        slot.0 = PortId(port);
+        read ^= fabric.look(slot.0);
+        count += 1;
     }
-    for port in ports.clone() {
-        black_box(fabric.front(PortId(port)).map(|packet| packet.bytes));
+    let ahead = &mut ahead[..count];
+    for (port, next) in ahead.iter_mut() {
+        let Some(packet) = fabric.front(*port) else { continue };
+        *next = match fabric.beyond(*port, packet) {
+            Some(port) => Next::Port(port),
+            None => Next::Endpoint(packet.body.to),
+        };
     }
-    for port in ports {
-        let Some(packet) = fabric.front(PortId(port)) else { continue };
-        if black_box(fabric.look_beyond(PortId(port), packet)).is_none() {
-            let to = packet.body.to;
-            black_box(flows.get(to >> 1).map(|flow| flow.look(to & 1)));
-        }
+    for (_, next) in ahead {
+        read ^= match *next {
+            Next::Nowhere => 0,
+            Next::Port(port) => fabric.look(port),
+            Next::Endpoint(id) => flows.get(id >> 1).map_or(0, |flow| flow.look(id & 1)),
+        };
     }
+    black_box(read);
 }
 
 /// Mixes an event into the fingerprint (FNV-like, on words).

@@ -91,7 +91,7 @@ impl Lab {
                 self.fabric.timer(at, PortId(port), &mut self.log);
                 continue;
             }
-            let mut packet = Packet::default();
+            let Some(&(mut packet)) = self.fabric.due(at, PortId(port)) else { continue };
             if self.fabric.arrive(at, PortId(port), &mut packet, &mut self.log) {
                 self.delivered.push((at, packet.body, packet.ecn));
             }
