@@ -104,12 +104,12 @@ impl Control {
 
     /// Takes note of an acknowledgement before any reaction to it: by how many bytes it moved, whether
     /// it carried ECE, and what the sender is doing about congestion.
-    #[inline]
-    pub fn observe(&mut self, ack: Ack, advanced: u64, ece: bool, phase: Phase) {
+    #[inline(always)]
+    pub fn observe(&mut self, ack: impl Fn() -> Ack, advanced: u64, ece: bool, phase: Phase) {
         match &mut self.algorithm {
-            Algorithm::Dctcp(dctcp) => dctcp.observe(advanced, ece, ack.una, ack.nxt),
+            Algorithm::Dctcp(dctcp) => dctcp.observe(advanced, ece, ack().una, ack().nxt),
             Algorithm::Reno(_) | Algorithm::Cubic(_) => {}
-            _ => self.measure(&Ack { ..ack }, phase),
+            _ => self.measure(&ack(), phase),
         }
     }
 

@@ -186,8 +186,11 @@ impl Connection {
             self.permit_probes();
         }
         self.react(now, header, advanced, advanced, rtt);
+        if self.state == State::Closed {
+            return; // That was the last.
+        }
         self.rearm(now);
-        self.update_limit();
+        self.update_open_limit();
     }
 
     /// A round-trip sample, unless the segment was sent twice (Karn) and there are no timestamps.
@@ -210,7 +213,9 @@ impl Connection {
         self.attempts = 0;
         let ece = self.ecn.on && header.flags.contains(Flags::ECE);
         let (una, nxt) = (self.board.una, self.board.nxt);
-        let ack = Ack { now, delivered, una, nxt, rtt, srtt: self.rtt.srtt(), in_flight: self.board.pipe };
+        let (srtt, in_flight) = (self.rtt.srtt(), self.board.pipe);
+        // Made where it is asked for: most acknowledgements need a part of it only.
+        let ack = || Ack { now, delivered, una, nxt, rtt, srtt, in_flight };
         self.control.observe(ack, advanced, ece, self.phase);
         self.counters.ece_acks += u64::from(ece);
         // Above it, for the segment with CWR is the first after it.
@@ -227,7 +232,7 @@ impl Connection {
             Phase::Reduced | Phase::Recovery => false,
         };
         if grows {
-            self.control.grow(&ack);
+            self.control.grow(&ack());
         }
         if self.write_blocked || (self.fin_sent && una == nxt) {
             self.release(una);

@@ -87,17 +87,35 @@ impl Connection {
     /// except that new data is sent.
     #[inline(always)]
     pub(super) fn update_limit(&mut self) {
+        if self.state == State::Open {
+            self.update_open_limit();
+        } else {
+            self.send_limit = 0;
+        }
+    }
+
+    /// The same for a connection that is known to be open.
+    #[inline(always)]
+    pub(super) fn update_open_limit(&mut self) {
         let nxt = self.board.nxt;
         let room = self.control.window.cwnd.saturating_sub(self.pipe());
         let allowed = (nxt + room).min(self.edge);
-        self.send_limit = if self.written <= allowed && self.state == State::Open {
+        self.send_limit = if self.written <= allowed {
             // All of it, and the FIN too.
             self.written + u64::from(self.closing && !self.fin_sent)
         } else {
             self.partial_limit(nxt, nxt + room)
         };
-        if self.board.is_empty() && self.send_limit <= nxt && self.written > nxt && self.state == State::Open
-        {
+        if self.board.is_empty() {
+            self.look_at_closed_window();
+        }
+    }
+
+    /// Nothing is in flight: when nothing may be sent either, the peer's window must be probed.
+    #[inline(never)]
+    fn look_at_closed_window(&mut self) {
+        let nxt = self.board.nxt;
+        if self.send_limit <= nxt && self.written > nxt {
             self.urgent |= urgent::PERSIST;
         }
     }
@@ -105,9 +123,6 @@ impl Connection {
     /// Not all may go out: full segments, or from half of the largest window of the peer what fits.
     #[inline(always)]
     fn partial_limit(&self, nxt: u64, window_end: u64) -> u64 {
-        if self.state != State::Open {
-            return 0;
-        }
         let mss = u64::from(self.mss);
         if self.edge < window_end && self.edge > nxt && 2 * (self.edge - nxt) >= self.max_window {
             return self.edge;
@@ -309,7 +324,9 @@ impl Connection {
         if !resend.rescue {
             self.high_rxt = self.high_rxt.max(segment.end());
         }
-        self.rack.note_resent(segment.start, now);
+        if self.config.rack {
+            self.rack.note_resent(segment.start, now);
+        }
         self.counters.retransmits += 1;
         if self.retransmit_at == Time::MAX {
             self.retransmit_at = now.saturating_add(self.rtt.rto());

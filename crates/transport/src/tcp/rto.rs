@@ -11,8 +11,6 @@ pub(crate) struct RttEstimator {
     srtt: Time,
     rttvar: Time,
     min_rtt: Time,
-    /// Two round trips, for RFC 8985's probe.
-    two_srtt: Time,
     /// SRTT + 4 RTTVAR between the bounds, without back-off.
     base: Time,
     backoff: u32,
@@ -28,7 +26,6 @@ impl RttEstimator {
             srtt: Time::ZERO,
             rttvar: Time::ZERO,
             min_rtt: Time::MAX,
-            two_srtt: Time::from_secs(1),
             base: initial.min(max),
             backoff: 0,
             min: min.min(max),
@@ -62,7 +59,6 @@ impl RttEstimator {
 
     #[inline]
     fn update(&mut self) {
-        self.two_srtt = Time::from_ps(2 * self.srtt.as_ps());
         let rto = Time::from_ps(self.srtt.as_ps() + 4 * self.rttvar.as_ps());
         self.base = rto.max(self.min).min(self.max);
         self.backoff = 0;
@@ -94,7 +90,7 @@ impl RttEstimator {
     /// before there is a sample.
     #[inline]
     pub fn two_srtt(&self) -> Time {
-        self.two_srtt
+        if self.has_sample() { Time::from_ps(2 * self.srtt.as_ps()) } else { Time::from_secs(1) }
     }
 
     /// Whether there has been a sample.
