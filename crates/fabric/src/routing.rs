@@ -9,6 +9,7 @@ use crate::port::PortId;
 use crate::topology::{Graph, NodeId};
 use indexmap::IndexMap;
 use std::collections::VecDeque;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// A packet's position on its route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub(crate) struct Routing {
     /// By root node: hops from each switch.
     distances: Vec<Option<Box<[u16]>>>,
     arena: Vec<PortId>,
-    known: IndexMap<Box<[PortId]>, Route>,
+    known: IndexMap<Box<[PortId]>, Route, BuildHasherDefault<PortHasher>>,
     /// The last route, for its memory.
     walked: Vec<PortId>,
 }
@@ -50,7 +51,7 @@ impl Routing {
             distances: vec![None; graph.nodes()],
             // The first position is nobody's route: PAUSE frames carry it.
             arena: vec![PortId(0)],
-            known: IndexMap::new(),
+            known: IndexMap::default(),
             walked: Vec::new(),
         }
     }
@@ -201,6 +202,30 @@ pub fn flow_hash(from: NodeId, to: NodeId, from_port: u16, to_port: u16, protoco
 fn choose(hash: u16, node: NodeId, seed: u64, count: usize) -> usize {
     let mixed = mix(seed ^ (u64::from(node.0) << 16) ^ u64::from(hash));
     ((u128::from(mixed) * count as u128) >> 64) as usize
+}
+
+/// Hashes the ports of a route: the numbers are the model's own, so that nothing stronger is called for.
+#[derive(Default)]
+struct PortHasher(u64);
+
+impl Hasher for PortHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u32(u32::from(byte));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = mix(self.0 ^ u64::from(number));
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.0 ^= number as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea & Flood 2014).

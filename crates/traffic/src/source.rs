@@ -3,7 +3,6 @@
 use crate::plan::Planned;
 use crate::stream::{self, Outgoing};
 use process::{Addr, Context, Event, HostId, StreamId};
-use std::collections::BTreeMap;
 use units::Time;
 
 /// The only timer: the next flow is due.
@@ -12,6 +11,7 @@ const NEXT_FLOW: u64 = 0;
 /// A flow under way.
 #[derive(Debug)]
 struct Open {
+    stream: StreamId,
     to: HostId,
     outgoing: Outgoing,
 }
@@ -24,7 +24,8 @@ pub(crate) struct Source {
     next: usize,
     /// Flows that may be open at a time.
     parallel: usize,
-    open: BTreeMap<StreamId, Open>,
+    /// In the order of their opening, which is that of their numbers.
+    open: Vec<Open>,
     /// When the job began: a restart of the host does not move it.
     begun: Option<Time>,
     timer_set: bool,
@@ -39,7 +40,7 @@ impl Source {
             plan,
             next: 0,
             parallel,
-            open: BTreeMap::new(),
+            open: Vec::new(),
             begun: None,
             timer_set: false,
             finished: false,
@@ -48,7 +49,11 @@ impl Source {
 
     /// Whether this source opened `stream`.
     pub fn owns(&self, stream: StreamId) -> bool {
-        self.open.contains_key(&stream)
+        self.find(stream).is_ok()
+    }
+
+    fn find(&self, stream: StreamId) -> Result<usize, usize> {
+        self.open.binary_search_by_key(&stream, |open| open.stream)
     }
 
     /// Handles an event that is the job's start or concerns what this source asked for.
@@ -57,8 +62,8 @@ impl Source {
             Event::Start => self.start(cx),
             Event::Timer { token: NEXT_FLOW } => self.timer_set = false,
             Event::Writable { stream } => {
-                if let Some(open) = self.open.get_mut(&stream) {
-                    open.outgoing.resume(stream, cx);
+                if let Ok(index) = self.find(stream) {
+                    self.open[index].outgoing.resume(stream, cx);
                 }
                 return;
             }
@@ -67,7 +72,9 @@ impl Source {
                 return;
             }
             Event::Closed { stream, .. } => {
-                self.open.remove(&stream);
+                if let Ok(index) = self.find(stream) {
+                    self.open.remove(index);
+                }
             }
             Event::PeerLost { host } => self.give_up(host, cx),
             _ => return,
@@ -84,9 +91,9 @@ impl Source {
     }
 
     fn give_up(&mut self, host: HostId, cx: &mut dyn Context) {
-        self.open.retain(|stream, open| {
+        self.open.retain(|open| {
             if open.to == host {
-                cx.abort(*stream);
+                cx.abort(open.stream);
             }
             open.to != host
         });
@@ -120,6 +127,11 @@ impl Source {
         // A receiver has nothing to say but the end: what it says is dropped.
         cx.drain(stream);
         let outgoing = Outgoing::begin(process::Payload::Zeros(flow.bytes), stream, cx);
-        self.open.insert(stream, Open { to: flow.to, outgoing });
+        // Most hosts have one flow at a time.
+        if self.open.capacity() == 0 {
+            self.open.reserve_exact(1);
+        }
+        let at = self.find(stream).unwrap_or_else(|at| at);
+        self.open.insert(at, Open { stream, to: flow.to, outgoing });
     }
 }
