@@ -17,12 +17,12 @@ ROOT = Path(__file__).resolve().parents[1]
 Run = dict[str, Any]
 
 
-def binary() -> Path:
-    """The release build of `crates/scenario/examples/run.rs`, built when it is out of date."""
-    command = ["cargo", "build", "-q", "--release", "-p", "incast-scenario", "--example", "run"]
+def binary(example: str = "run") -> Path:
+    """The release build of an example of `crates/scenario`, built when it is out of date."""
+    command = ["cargo", "build", "-q", "--release", "-p", "incast-scenario", "--example", example]
     subprocess.run(command, cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release" / "examples" / "run"
+    return target / "release" / "examples" / example
 
 
 def run(program: Path, scenario: dict[str, Any]) -> Run:

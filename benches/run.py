@@ -119,8 +119,8 @@ class Tree:
 
 FAT_TREES = (
     Tree(8, (500 * KILOBYTE, 4 * MEGABYTE), (50 * KILOBYTE, 100 * KILOBYTE)),
-    Tree(16, (250 * KILOBYTE, MEGABYTE), (20 * KILOBYTE, 40 * KILOBYTE)),
-    Tree(32, (50 * KILOBYTE, 200 * KILOBYTE), (5 * KILOBYTE, 10 * KILOBYTE)),
+    Tree(16, (250 * KILOBYTE, MEGABYTE), (50 * KILOBYTE, 100 * KILOBYTE)),
+    Tree(32, (50 * KILOBYTE, 200 * KILOBYTE), (50 * KILOBYTE, 100 * KILOBYTE)),
 )
 
 
@@ -186,12 +186,12 @@ class Programs:
     """The two programs, and the files that they read."""
 
     def __init__(self, folder: Path) -> None:
-        self.ours = ours.binary()
+        self.ours = ours.binary("measure")
         self.ns3 = build.best()
         self.folder = folder
 
     def our_command(self, scenario: Scenario) -> list[str]:
-        """Without a folder for results: the simulation alone."""
+        """The simulation alone: a program that writes no tables."""
         file = self.folder / "scenario.json"
         file.write_text(json.dumps(scenario))
         return [str(self.ours), str(file)]
