@@ -12,7 +12,7 @@ impl Graph {
         I: IntoIterator<Item = (u32, u32)>,
     {
         let (mut rows, total) = count(shape, arcs())?;
-        let mut targets = vec![0; total];
+        let mut targets = blank(total, 0);
         place(shape, &mut rows, arcs(), |at, (_, to)| targets[at] = to)?;
         let mut end = 0;
         for row in &mut rows {
@@ -20,8 +20,7 @@ impl Graph {
             *row = merge(&mut targets, *row, end, |_, _| ());
             end += row.degree() as usize;
         }
-        targets.truncate(end);
-        targets.shrink_to_fit();
+        shrink(&mut targets, end);
         Self::checked(shape, rows, Columns::Even(targets))
     }
 
@@ -32,7 +31,7 @@ impl Graph {
     {
         let (mut rows, total) = count(shape, arcs())?;
         // Until the slots are filled, `keep` holds the weight.
-        let mut slots = vec![Slot::default(); total];
+        let mut slots = blank(total, Slot::default());
         place(shape, &mut rows, arcs(), |at, (_, to, weight)| {
             slots[at] = Slot { target: to, other: 0, keep: weight.to_bits() };
         })?;
@@ -44,8 +43,7 @@ impl Graph {
             });
             end += row.degree() as usize;
         }
-        slots.truncate(end);
-        slots.shrink_to_fit();
+        shrink(&mut slots, end);
         let weights: Vec<f32> = slots.iter().map(|slot| f32::from_bits(slot.keep)).collect();
         let mut scratch = Scratch::default();
         for row in &rows {
@@ -161,7 +159,9 @@ fn count<A: Given>(shape: Shape, arcs: impl IntoIterator<Item = A>) -> Result<(V
         offset += degree as usize;
         Row::new(offset - degree as usize, degree as usize)
     });
-    Ok((rows.collect(), total as usize))
+    let mut rows: Vec<Row> = rows.collect();
+    let _ = sys::memory::advise_huge_pages(&mut rows);
+    Ok((rows, total as usize))
 }
 
 fn check<A: Given>(shape: Shape, arc: u64, given: A) -> Result<(), GraphError> {
@@ -217,6 +217,24 @@ fn place<A: Given>(
         end = row.offset();
     }
     Ok(())
+}
+
+/// Memory on huge pages where the system has them: columns are read in no order, and each small page would be
+/// looked up anew.
+fn blank<T: Clone>(length: usize, value: T) -> Vec<T> {
+    let mut memory: Vec<T> = Vec::with_capacity(length);
+    // Without huge pages the walks are slower and otherwise the same.
+    let _ = sys::memory::advise_huge_pages(memory.spare_capacity_mut());
+    memory.resize(length, value);
+    memory
+}
+
+/// Gives memory back where much is left over; moving the rest would leave the huge pages behind.
+fn shrink<T>(memory: &mut Vec<T>, length: usize) {
+    memory.truncate(length);
+    if memory.capacity() > length + length / 4 {
+        memory.shrink_to_fit();
+    }
 }
 
 /// Moves a sorted row to position `end`, not after where it was, with each target once.

@@ -181,6 +181,8 @@ pub(crate) trait Arc: Copy + Sync {
     type Fraction: Copy + Default;
     /// Keeps it.
     fn keep(fraction: u64) -> Self::Fraction;
+    /// Asks for the cache lines that it lies in.
+    fn prefetch(&self);
     /// The target that a draw which fell on this arc chooses.
     fn pick_kept(self, fraction: Self::Fraction) -> u32;
 }
@@ -196,6 +198,11 @@ impl Arc for u32 {
 
     #[inline(always)]
     fn keep(_: u64) {}
+
+    #[inline(always)]
+    fn prefetch(&self) {
+        sys::prefetch(self);
+    }
 
     #[inline(always)]
     fn pick_kept(self, (): ()) -> u32 {
@@ -216,6 +223,13 @@ impl Arc for Slot {
     #[inline(always)]
     fn keep(fraction: u64) -> u32 {
         (fraction >> 32) as u32
+    }
+
+    /// A slot in eight lies in two lines.
+    #[inline(always)]
+    fn prefetch(&self) {
+        sys::prefetch(&self.target);
+        sys::prefetch(&self.keep);
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 //! cache line a round before it is read. Whose walk is over makes room for the next, so that as many misses as possible
 //! are outstanding.
 
-use sys::{prefetch, prefetch_at};
+use sys::prefetch_at;
 
 use crate::graph::Arc;
 
@@ -16,7 +16,7 @@ use super::starts::{Queue, Ready};
 const LANES: usize = 128;
 
 /// Walks that are made ready at once.
-const READY: u32 = 64;
+const READY: usize = 64;
 
 /// A walker on its way.
 struct Lane<F> {
@@ -70,9 +70,10 @@ impl<A: Arc> Run<'_, A> {
         record: &mut R,
     ) -> Option<Lane<A::Fraction>> {
         while walks.is_empty() {
-            if !queue.take(READY, walks, record) {
-                return None;
-            }
+            walks.resize(READY, Ready::default());
+            let filled = queue.take(walks, record);
+            walks.truncate(filled.unwrap_or(0));
+            filled?;
             walks.iter().for_each(|ready| prefetch_at(self.rows, ready.start as usize));
         }
         let ready = walks.pop()?;
@@ -94,7 +95,7 @@ impl<A: Arc> Run<'_, A> {
         }
         let (at, fraction) = row.draw(lane.ready.stream.next());
         (lane.at, lane.fraction) = (at, A::keep(fraction));
-        prefetch(&self.arcs[at]);
+        self.arcs[at].prefetch();
     }
 
     /// Takes the step; false when the walk is over.

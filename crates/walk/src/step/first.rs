@@ -9,7 +9,7 @@ use super::starts::{Queue, Ready};
 use super::{DeadEnd, Rule};
 
 /// Walks of a group.
-const GROUP: u32 = 512;
+const GROUP: usize = 512;
 
 /// What all walkers of a run have in common.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) struct Run<'a, A> {
 }
 
 /// A walker on its way.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Lane {
     ready: Ready,
     node: u32,
@@ -31,11 +31,11 @@ struct Lane {
 impl<A: Arc> Run<'_, A> {
     /// Walks all walks of `queue`.
     pub(super) fn near<R: Record>(&self, mut queue: Queue<'_>, record: &mut R) {
-        let (mut group, mut lanes) = (Vec::new(), Vec::new());
-        while queue.take(GROUP, &mut group, record) {
-            longest_first(&group, &mut lanes);
-            group.clear();
-            let (mut active, mut step) = (lanes.len(), 0);
+        let mut group = vec![Ready::default(); GROUP];
+        let mut lanes = vec![Lane::default(); GROUP];
+        while let Some(filled) = queue.take(&mut group, record) {
+            longest_first(&group[..filled], &mut lanes);
+            let (mut active, mut step) = (filled, 0);
             while active > 0 {
                 for lane in &mut lanes[..active] {
                     self.step(step, lane, record);
@@ -82,7 +82,7 @@ impl<A: Arc> Run<'_, A> {
 const BUCKETS: usize = 64;
 
 /// Sorts by counting: most walks are short.
-fn longest_first(group: &[Ready], lanes: &mut Vec<Lane>) {
+fn longest_first(group: &[Ready], lanes: &mut [Lane]) {
     let bucket = |ready: &Ready| BUCKETS - 1 - (ready.steps as usize).min(BUCKETS - 1);
     let mut next = [0; BUCKETS];
     for ready in group {
@@ -93,8 +93,6 @@ fn longest_first(group: &[Ready], lanes: &mut Vec<Lane>) {
     for count in &mut next {
         (*count, end) = (end, end + *count);
     }
-    let blank = Ready { walk: 0, start: 0, steps: 0, stream: super::Stream(0), mark: 0 };
-    lanes.resize(group.len(), Lane { ready: blank, node: 0, over: false });
     for ready in group {
         let at = &mut next[bucket(ready)];
         lanes[*at] = Lane { ready: *ready, node: ready.start, over: false };

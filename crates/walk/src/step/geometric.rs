@@ -1,18 +1,20 @@
 //! Lengths of walks that stop with the same probability after each step: P(n steps) = stop · (1 - stop)^n. A length
 //! is one look-up in an alias table; the table's last entry means "so many, and as many more as the next look-up
-//! says", which is right because such lengths have no memory.
+//! says", which is right because such lengths have no memory. Entries are a power of two, so the top bits of a draw choose
+//! one.
 
 use crate::graph::{Slot, alias::Scratch};
 
 use super::Stream;
 
-/// The largest table: 48 KiB, for walks of more than four hundred steps on average.
-const ENTRIES_MAX: f64 = 4096.0;
+/// The largest table, as a power of two: 48 KiB, for walks of more than four hundred steps on average.
+const BITS_MAX: u32 = 12;
 
 /// Draws lengths.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Geometric {
     slots: Vec<Slot>,
+    shift: u32,
     mean: f64,
 }
 
@@ -20,7 +22,9 @@ impl Geometric {
     /// `stop` is above 0 and at most 1.
     pub(crate) fn new(stop: f64) -> Self {
         // After so many entries, e^-9 of the lengths are left.
-        let last = libm::ceil(9.0 / stop).min(ENTRIES_MAX - 1.0) as u32;
+        let enough = libm::ceil(9.0 / stop).min(f64::from(1 << BITS_MAX)) as u32;
+        let bits = enough.next_power_of_two().trailing_zeros();
+        let last = (1 << bits) - 1;
         let mut slots: Vec<Slot> = (0..=last).map(|target| Slot { target, ..Slot::default() }).collect();
         let mut left = 1.0;
         let weights = (0..=last).map(|length| {
@@ -29,7 +33,7 @@ impl Geometric {
             share
         });
         Scratch::default().fill(&mut slots, weights);
-        Self { slots, mean: (1.0 - stop) / stop }
+        Self { slots, shift: 64 - bits, mean: (1.0 - stop) / stop }
     }
 
     /// The steps of a walk on average.
@@ -38,14 +42,25 @@ impl Geometric {
     }
 
     /// The length, in steps, that `stream` gives; one of more than 32 bits is cut off there.
+    #[inline(always)]
     pub(crate) fn draw(&self, mut stream: Stream) -> u32 {
+        let random = stream.next();
+        let steps = self.entry(random);
+        if steps as usize == self.slots.len() - 1 { self.longer(steps, stream) } else { steps }
+    }
+
+    #[inline(always)]
+    fn entry(&self, random: u64) -> u32 {
+        self.slots[(random >> self.shift) as usize].pick(random << (64 - self.shift))
+    }
+
+    #[cold]
+    fn longer(&self, mut steps: u32, mut stream: Stream) -> u32 {
         let last = self.slots.len() as u32 - 1;
-        let mut steps = 0u32;
         loop {
-            let product = u128::from(stream.next()) * self.slots.len() as u128;
-            let part = self.slots[(product >> 64) as usize].pick(product as u64);
+            let part = self.entry(stream.next());
             steps = steps.saturating_add(part);
-            if part < last || last == 0 {
+            if part < last || steps == u32::MAX {
                 return steps;
             }
         }

@@ -4,7 +4,7 @@
 //! SplitMix64: G. L. Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 
 /// A stream of 64-bit random numbers; its state is one word, so a walker can carry it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stream(pub u64);
 
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

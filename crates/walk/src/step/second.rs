@@ -2,7 +2,7 @@
 //! that it leads to and decide, if the draw alone decides; for those that must ask, find the shorter of the two rows in
 //! which the answer lies; search all these rows side by side. Each pass asks for the cache lines that the next one reads.
 
-use sys::{prefetch, prefetch_at};
+use sys::prefetch_at;
 
 use crate::graph::{Arc, Row};
 
@@ -15,7 +15,7 @@ use super::starts::{Queue, Ready};
 /// Walkers that move at once.
 const LANES: usize = 128;
 /// Walks that are made ready at once.
-const READY: u32 = 64;
+const READY: usize = 64;
 /// Arcs that are searched one by one: those of a cache line.
 const LINE: usize = 16;
 /// Stands for no node before: nodes are numbered below it.
@@ -92,7 +92,13 @@ impl<A: Arc> Run<'_, A> {
                 index += 1;
                 continue;
             }
-            while walks.is_empty() && queue.take(READY, walks, record) {
+            while walks.is_empty() {
+                walks.resize(READY, Ready::default());
+                let filled = queue.take(walks, record);
+                walks.truncate(filled.unwrap_or(0));
+                if filled.is_none() {
+                    break;
+                }
                 walks.iter().for_each(|ready| prefetch_at(self.rows, ready.start as usize));
             }
             match walks.pop() {
@@ -122,7 +128,7 @@ impl<A: Arc> Run<'_, A> {
             return self.back(lane, record);
         }
         (lane.at, lane.fraction) = lane.row.draw(lane.ready.stream.next());
-        prefetch(&self.arcs[lane.at]);
+        self.arcs[lane.at].prefetch();
     }
 
     /// Back to the start.

@@ -59,7 +59,7 @@ impl Starts {
 }
 
 /// A walk that can begin and has a step to take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ready {
     /// Its number in the queue.
     pub(crate) walk: u32,
@@ -89,27 +89,33 @@ impl<'a> Queue<'a> {
         Self { starts, rule, seed, node, number, taken: 0, left: (end - first) as u32 }
     }
 
-    /// Puts the next `walks` walks into `ready`, or as many as are left, without those that have no step. Their streams
-    /// and lengths depend on nothing, so the processor makes several at a time. False when none was left.
+    /// Puts the next walks into `ready`, as many as fit or are left, without those that have no step, and says how many
+    /// these are; none when no walk was left. Streams and lengths depend on nothing, so the processor makes several at
+    /// a time.
     #[inline(never)]
-    pub(crate) fn take<R: Record>(&mut self, walks: u32, ready: &mut Vec<Ready>, record: &mut R) -> bool {
-        let some = self.left.min(walks);
+    pub(crate) fn take<R: Record>(&mut self, ready: &mut [Ready], record: &mut R) -> Option<usize> {
+        let some = self.left.min(ready.len() as u32);
         self.left -= some;
-        for _ in 0..some {
+        let mut filled = 0;
+        let end = self.taken + some;
+        while self.taken < end {
             let start = self.starts.nodes[self.node];
-            let stream = Stream::of(self.seed, start, self.number);
-            let steps = self.rule.steps(stream);
-            let mark = record.begin(start, steps);
-            ready.push(Ready { walk: self.taken, start, steps, stream, mark });
-            // Without a branch that nobody can foresee.
-            ready.truncate(ready.len() - usize::from(steps == 0));
-            self.taken += 1;
-            self.number += 1;
+            let same = (end - self.taken).min(self.starts.walks - self.number);
+            for number in self.number..self.number + same {
+                let stream = Stream::of(self.seed, start, number);
+                let steps = self.rule.steps(stream);
+                let mark = record.begin(start, steps);
+                ready[filled] = Ready { walk: self.taken, start, steps, stream, mark };
+                // Without a branch that nobody can foresee.
+                filled += usize::from(steps > 0);
+                self.taken += 1;
+            }
+            self.number += same;
             if self.number == self.starts.walks {
                 (self.node, self.number) = (self.node + 1, 0);
             }
         }
-        some > 0
+        (some > 0).then_some(filled)
     }
 }
 
@@ -123,8 +129,10 @@ mod tests {
         let starts = Starts::new(vec![7, 9], 3);
         let rule = Rule::new(&Walk::fixed(4)).unwrap();
         let mut queue = Queue::new(&starts, &rule, 5, 2, 5);
-        let mut walks = Vec::new();
-        while queue.take(2, &mut walks, &mut Ends::default()) {}
+        let (mut walks, mut some) = (Vec::new(), [Ready::default(); 2]);
+        while let Some(filled) = queue.take(&mut some, &mut Ends::default()) {
+            walks.extend_from_slice(&some[..filled]);
+        }
         let found: Vec<_> = walks.iter().map(|ready| (ready.walk, ready.start, ready.steps)).collect();
         assert_eq!(found, [(0, 7, 4), (1, 9, 4), (2, 9, 4)]);
         assert_eq!(walks[0].stream, Stream::of(5, 7, 2));
