@@ -2,6 +2,7 @@
 //!
 //! Thin: it turns JSON and numbers into calls and errors into exceptions, and decides nothing itself.
 
+mod live;
 mod quantity;
 mod scenario;
 mod trace;
@@ -13,5 +14,6 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     quantity::register(module)?;
     trace::register(module)?;
-    scenario::register(module)
+    scenario::register(module)?;
+    live::register(module)
 }

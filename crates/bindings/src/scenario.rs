@@ -27,11 +27,11 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(diverge, module)?)
 }
 
-fn refused(problem: Problem) -> PyErr {
+pub(crate) fn refused(problem: Problem) -> PyErr {
     SpecError::new_err((problem.path, problem.message))
 }
 
-fn json(value: &impl serde::Serialize) -> PyResult<String> {
+pub(crate) fn json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 

@@ -68,7 +68,7 @@ pub struct Run {
     pub start: SystemTime,
     /// What it does.
     pub jobs: Vec<Job>,
-    /// SIGINT and SIGTERM end the run in good order.
+    /// SIGINT and SIGTERM end the run in good order, unless the process ignores them.
     pub signals: bool,
 }
 

@@ -57,6 +57,25 @@ pub fn build(scenario: &Scenario) -> Result<Sim, Problem> {
     Ok(sim)
 }
 
+/// The topology of a scenario, and its jobs with their processes: all that doesn't depend on who runs them.
+///
+/// # Errors
+/// The first thing that is wrong with them.
+pub(crate) fn cast(scenario: &Scenario) -> Result<(Graph, Vec<JobSetup>), Problem> {
+    let graph = topology::graph(&scenario.topology)?;
+    let hosts = hosts::all(scenario, &graph)?;
+    let jobs = jobs(scenario, &graph, &Names::new(&graph), &hosts)?;
+    Ok((graph, jobs))
+}
+
+/// The port of the job with this index.
+pub(crate) fn port(index: usize) -> Result<u16, Problem> {
+    BASE_PORT
+        .checked_add(index as u16)
+        .filter(|_| index < 40_000)
+        .ok_or_else(|| Problem::new("jobs", "more than 40000 jobs"))
+}
+
 fn framing(scenario: &Scenario) -> Result<Framing, Problem> {
     let small = |bytes: units::Bytes, field: &str| {
         u32::try_from(bytes.get()).ok().filter(|n| *n <= 65_535).ok_or_else(|| {
@@ -97,10 +116,7 @@ fn jobs(
             return Err(Problem::new(format!("{path}.class"), format!("{}: 0 to 7 are allowed", job.class)));
         }
         let mut draws = rng::stream(scenario.seed, &format!("plan of job {}", job.name));
-        let port = BASE_PORT
-            .checked_add(index as u16)
-            .filter(|_| index < 40_000)
-            .ok_or_else(|| Problem::new("jobs", "more than 40000 jobs"))?;
+        let port = port(index)?;
         let processes = match &job.work {
             spec::Work::Shuffle(job) => {
                 shuffle::processes(job, names, graph.hosts(), &mut draws, port, &path)?

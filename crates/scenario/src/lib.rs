@@ -5,6 +5,7 @@
 //! JSON. Whatever is wrong with it is a [`Problem`] that names the field.
 
 mod build;
+pub mod live;
 mod names;
 mod problem;
 mod run;

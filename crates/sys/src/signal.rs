@@ -1,9 +1,12 @@
-//! Requests to end: SIGINT and SIGTERM become something that can be read. Page: signal(7).
+//! Requests to end: SIGINT and SIGTERM become something that can be read. Pages: signal(7), sigaction(2).
+//!
+//! A signal that the process ignores stays ignored: whoever started it has said so.
 
 use signal_hook::SigId;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::{pipe, unregister};
 use std::io::{self, Read};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
@@ -23,7 +26,7 @@ impl Requests {
         let (reader, writer) = UnixStream::pair()?;
         reader.set_nonblocking(true)?;
         let mut requests = Requests { reader, ids: Vec::new() };
-        for signal in [SIGINT, SIGTERM] {
+        for signal in [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)) {
             requests.ids.push(pipe::register(signal, writer.try_clone()?)?);
         }
         Ok(requests)
@@ -49,6 +52,14 @@ impl Drop for Requests {
     }
 }
 
+fn is_ignored(signal: libc::c_int) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action the call only writes the present one to memory of that type.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: zeroed at least, and all of its parts are integers or may be null.
+    result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +75,12 @@ mod tests {
         while !epoll.wait(None).unwrap().any(|ready| ready.readable) {}
         assert!(requests.take());
         assert!(!requests.take());
+    }
+
+    #[test]
+    fn what_is_ignored_is_known() {
+        // SIGURG is ignored by default, but not by choice: only a choice counts.
+        assert!(!is_ignored(libc::SIGTERM) && !is_ignored(libc::SIGURG));
+        assert!(is_ignored(libc::SIGPIPE), "Rust programs ignore it from the start");
     }
 }

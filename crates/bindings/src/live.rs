@@ -1,0 +1,179 @@
+//! Members of a live run: bound, told where the others are, run. Addresses, counters and reports are JSON.
+//!
+//! A run holds no Python lock. Several times a second it tells Python how far it is; Python answers whether to go
+//! on. [`LiveMember::run_jobs`] is the way for every part that brings processes of its own.
+
+use crate::scenario::{json, refused};
+use live::{Handle, HostAddress, Job, Key, Member, Run, Settings, Table};
+use process::HostId;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+create_exception!(_core, LiveError, PyException, "A member of a live run that can't run.");
+
+/// Adds what live runs need to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("LiveError", module.py().get_type::<LiveError>())?;
+    module.add_class::<LiveMember>()?;
+    module.add_function(wrap_pyfunction!(live_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(live_members, module)?)?;
+    module.add_function(wrap_pyfunction!(live_write, module)?)
+}
+
+/// What every member is told when all of them are ready.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Begin {
+    addresses: Vec<HostAddress>,
+    key: [u8; 16],
+    /// Time zero, in nanoseconds since 1970.
+    start_ns: u64,
+}
+
+/// A host of a live run.
+#[pyclass(frozen)]
+pub(crate) struct LiveMember {
+    /// Gone when it has run.
+    member: Mutex<Option<Member>>,
+    handle: Handle,
+    address: String,
+    host: HostId,
+}
+
+#[pymethods]
+impl LiveMember {
+    /// Takes ports of the kernel's choice on `ip`.
+    #[new]
+    fn new(host: u32, ip: &str, ports: Vec<u16>, settings: &str) -> PyResult<LiveMember> {
+        let ip = ip.parse().map_err(|_| PyValueError::new_err(format!("{ip:?} is no IP address")))?;
+        LiveMember::made(Member::bind(HostId(host), ip, &ports, read(settings)?))
+    }
+
+    /// Takes the ports that `address` says: a host that comes back is where it was.
+    #[staticmethod]
+    fn at(address: &str, settings: &str) -> PyResult<LiveMember> {
+        LiveMember::made(Member::bind_at(read(address)?, read(settings)?))
+    }
+
+    /// Where it is.
+    fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The run is over.
+    fn stop(&self) {
+        self.handle.stop();
+    }
+
+    /// A host is gone.
+    fn lost(&self, host: u32) {
+        self.handle.lost(HostId(host));
+    }
+
+    /// A host has come back, or moved.
+    fn moved(&self, address: &str) -> PyResult<()> {
+        self.handle.moved(read(address)?);
+        Ok(())
+    }
+
+    /// Runs the jobs of a scenario until told to stop; returns the report.
+    fn run(&self, py: Python<'_>, scenario: &str, begin: &str, progress: Py<PyAny>) -> PyResult<String> {
+        let spec = ::scenario::parse(scenario).map_err(refused)?;
+        let members = ::scenario::live::members(&spec).map_err(refused)?;
+        let member = members.into_iter().find(|member| member.host == self.host.0);
+        let name = member.ok_or_else(|| LiveError::new_err("this host has no part in the scenario"))?.name;
+        let jobs = ::scenario::live::jobs_of(&spec, self.host).map_err(refused)?;
+        self.run_jobs(py, begin, (name, spec.seed), jobs, &progress)
+    }
+}
+
+impl LiveMember {
+    fn made(member: Result<Member, live::Error>) -> PyResult<LiveMember> {
+        let member = member.map_err(failed)?;
+        let (address, handle) = (json(member.address())?, member.handle());
+        let host = HostId(member.address().host);
+        Ok(LiveMember { member: Mutex::new(Some(member)), handle, address, host })
+    }
+
+    /// Runs `jobs` on the host called `name` until told to stop; returns the report as JSON. SIGINT and SIGTERM end
+    /// it in good order.
+    pub(crate) fn run_jobs(
+        &self,
+        py: Python<'_>,
+        begin: &str,
+        (name, seed): (String, u64),
+        jobs: Vec<Job>,
+        progress: &Py<PyAny>,
+    ) -> PyResult<String> {
+        let Begin { addresses, key, start_ns } = read(begin)?;
+        let table = Table::new(addresses).map_err(|error| LiveError::new_err(error.to_string()))?;
+        let start = SystemTime::UNIX_EPOCH + Duration::from_nanos(start_ns);
+        let run = Run { table, name, seed, key: Key(key), start, jobs, signals: true };
+        let member = self.member.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let member = member.ok_or_else(|| LiveError::new_err("a member runs once"))?;
+        let mut raised = None;
+        let report = py.detach(|| {
+            member.run(run, &mut |now| {
+                Python::attach(|py| json(now).and_then(|now| progress.call1(py, (now,))?.extract::<bool>(py)))
+                    .unwrap_or_else(|error| {
+                        raised = Some(error);
+                        false
+                    })
+            })
+        });
+        match (raised, report) {
+            (Some(error), _) => Err(error),
+            (None, Ok(report)) => json(&report),
+            (None, Err(error)) => Err(failed(error)),
+        }
+    }
+}
+
+fn failed(error: live::Error) -> PyErr {
+    LiveError::new_err(error.to_string())
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Refuses settings that can't be; returns them whole, with defaults.
+#[pyfunction]
+fn live_settings(settings: &str) -> PyResult<String> {
+    let settings: Settings = read(settings)?;
+    settings.check().map_err(PyValueError::new_err)?;
+    json(&settings)
+}
+
+/// The hosts that a live run of a scenario needs: number, name, ports.
+#[pyfunction]
+fn live_members(scenario: &str) -> PyResult<String> {
+    let spec = ::scenario::parse(scenario).map_err(refused)?;
+    json(&::scenario::live::members(&spec).map_err(refused)?)
+}
+
+/// Writes reports of members into the folder of a run. `crashes` says how often a host crashed.
+#[pyfunction]
+fn live_write(
+    py: Python<'_>,
+    scenario: &str,
+    folder: PathBuf,
+    overwrite: bool,
+    reports: &str,
+    crashes: BTreeMap<u32, u64>,
+) -> PyResult<()> {
+    let spec = ::scenario::parse(scenario).map_err(refused)?;
+    let reports: Vec<live::Report> = read(reports)?;
+    let written = py.detach(|| ::scenario::live::write(&spec, &folder, overwrite, &reports, &crashes));
+    written.map_err(|error| match error {
+        ::scenario::Error::Scenario(problem) => refused(problem),
+        error => crate::scenario::RunError::new_err(error.to_string()),
+    })
+}

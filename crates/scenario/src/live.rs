@@ -1,0 +1,199 @@
+//! A scenario's jobs on real hosts: who takes part, what each of them runs, and what they report as tables.
+//!
+//! The network is the real one: topology, switches and the transports' settings have no effect here.
+
+use crate::build;
+use crate::problem::Problem;
+use crate::spec::Scenario;
+use live::{FlowRow, Report};
+use process::HostId;
+use record::rows::{self, Outcome, TaskOutcome};
+use record::{Error, RunFolder, Tables};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A host that takes part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemberView {
+    /// Its number.
+    pub host: u32,
+    /// Its name.
+    pub name: String,
+    /// Ports that its jobs use.
+    pub ports: Vec<u16>,
+}
+
+/// The hosts that a live run of `scenario` needs, in the order of their numbers.
+///
+/// # Errors
+/// A scenario that can't run, or that asks for what only the simulator has.
+pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
+    if !scenario.faults.is_empty() {
+        return Err(Problem::new("faults", "a live run has none: only the simulator breaks hosts and links"));
+    }
+    let (graph, jobs) = build::cast(scenario)?;
+    let mut ports: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
+    for (index, job) in jobs.iter().enumerate() {
+        if job.processes.is_empty() {
+            let message = "a fluid has no packets: leave it out of a live run";
+            return Err(Problem::new(format!("jobs[{index}]"), message));
+        }
+        for (host, _) in &job.processes {
+            ports.entry(host.0).or_default().push(build::port(index)?);
+        }
+    }
+    let names: Vec<&str> = graph.names().collect();
+    let view = |(host, ports): (u32, _)| MemberView { host, name: names[host as usize].to_owned(), ports };
+    Ok(ports.into_iter().map(view).collect())
+}
+
+/// What `host` runs.
+///
+/// # Errors
+/// A scenario that can't run.
+pub fn jobs_of(scenario: &Scenario, host: HostId) -> Result<Vec<live::Job>, Problem> {
+    let (_, jobs) = build::cast(scenario)?;
+    let own = |(index, job): (usize, sim::JobSetup)| {
+        let (_, process) = job.processes.into_iter().find(|(at, _)| *at == host)?;
+        let (index, name) = (index as u32, job.name);
+        Some(live::Job { index, name, start: job.start, background: job.background, process })
+    };
+    Ok(jobs.into_iter().enumerate().filter_map(own).collect())
+}
+
+/// Writes what members report into the folder `out`. A host of which there is no report crashed, as often as
+/// `crashes` says.
+///
+/// # Errors
+/// A scenario that can't run, or results that can't be written.
+pub fn write(
+    scenario: &Scenario,
+    out: &Path,
+    overwrite: bool,
+    reports: &[Report],
+    crashes: &BTreeMap<u32, u64>,
+) -> Result<(), crate::Error> {
+    let (graph, jobs) = build::cast(scenario)?;
+    let folder = RunFolder::create(out, overwrite)?;
+    folder.write_scenario(scenario)?;
+    let hosts = graph.names().take(graph.hosts()).collect();
+    let mut writer = Writer { tables: folder.tables(), hosts, jobs: &scenario.jobs, reports };
+    for (index, job) in jobs.iter().enumerate() {
+        writer.job(index as u32, job)?;
+    }
+    writer.flows()?;
+    for report in reports {
+        writer.report(report, crashes.get(&report.host).copied().unwrap_or_default())?;
+    }
+    Ok(writer.tables.finish()?)
+}
+
+struct Writer<'a> {
+    tables: Tables,
+    hosts: Vec<&'a str>,
+    jobs: &'a [crate::spec::Job],
+    reports: &'a [Report],
+}
+
+impl Writer<'_> {
+    fn job(&mut self, index: u32, job: &sim::JobSetup) -> Result<(), Error> {
+        let parts: Vec<_> =
+            self.reports.iter().flat_map(|report| &report.jobs).filter(|row| row.job == index).collect();
+        // A job ends with the last of its members; one that is missing has not finished.
+        let all = parts.len() == job.processes.len() && !job.background;
+        let ends: Option<Vec<u64>> = parts.iter().map(|row| row.end_ps).collect();
+        let flows = || self.reports.iter().flat_map(|r| &r.flows).filter(|flow| flow.job == index);
+        self.tables.jobs.push(rows::Job {
+            job: &job.name,
+            kind: &job.kind,
+            start_ps: job.start.as_ps(),
+            end_ps: ends.filter(|_| all).and_then(|ends| ends.into_iter().max()),
+            flows: flows().count() as u64,
+            bytes: flows().map(|flow| flow.bytes).sum(),
+        })
+    }
+
+    fn flows(&mut self) -> Result<(), Error> {
+        let mut flows: Vec<&FlowRow> = self.reports.iter().flat_map(|report| &report.flows).collect();
+        flows.sort_by_key(|flow| (flow.start_ps, flow.from, flow.to));
+        for (number, flow) in (0..).zip(flows) {
+            self.tables.flows.push(rows::Flow {
+                flow: number,
+                job: &self.jobs[flow.job as usize].name,
+                group: flow.group,
+                from: self.hosts[flow.from as usize],
+                to: self.hosts[flow.to as usize],
+                class: self.jobs[flow.job as usize].class,
+                bytes: flow.bytes,
+                start_ps: flow.start_ps,
+                end_ps: flow.end_ps,
+                sent_packets: flow.sent_packets,
+                sent_bytes: flow.sent_bytes,
+                retransmits: flow.retransmits,
+                timeouts: 0,
+                fast_recoveries: 0,
+                tail_loss_probes: 0,
+                ece_acks: 0,
+                min_rtt_ps: flow.min_rtt_ps,
+                srtt_ps: flow.srtt_ps,
+                outcome: outcome(flow.outcome),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Tasks, datagrams and totals of one host. Who sent counts what left, who received what came.
+    fn report(&mut self, report: &Report, crashes: u64) -> Result<(), Error> {
+        let host = self.hosts[report.host as usize];
+        for task in &report.tasks {
+            let outcome = if task.end_ps.is_some() { TaskOutcome::Finished } else { TaskOutcome::Unfinished };
+            self.tables.tasks.push(rows::Task {
+                task: task.task,
+                job: &self.jobs[task.job as usize].name,
+                host,
+                kind: &task.kind,
+                number: task.number,
+                start_ps: task.start_ps,
+                end_ps: task.end_ps,
+                bytes: task.bytes,
+                outcome,
+            })?;
+        }
+        for row in report.datagram_rows.iter().filter(|row| row.sent_packets > 0) {
+            let back = |other: &&live::DatagramRow| other.job == row.job && other.peer == report.host;
+            let peer = self.reports.iter().find(|other| other.host == row.peer);
+            let came = peer.and_then(|peer| peer.datagram_rows.iter().find(back));
+            self.tables.datagrams.push(rows::Datagrams {
+                job: &self.jobs[row.job as usize].name,
+                from: host,
+                to: self.hosts[row.peer as usize],
+                sent_packets: row.sent_packets,
+                sent_bytes: row.sent_bytes,
+                received_packets: came.map_or(0, |came| came.received_packets),
+                received_bytes: came.map_or(0, |came| came.received_bytes),
+            })?;
+        }
+        let counters = &report.counters;
+        self.tables.hosts.push(rows::Host {
+            host,
+            sent_bytes: counters.sent_bytes + counters.stream_sent_bytes,
+            received_bytes: counters.received_bytes + counters.stream_received_bytes,
+            retransmits: report.flows.iter().map(|flow| flow.retransmits).sum(),
+            timeouts: 0,
+            core_busy_ps: report.cpu_ps,
+            disk_busy_ps: 0,
+            crashes,
+        })
+    }
+}
+
+fn outcome(outcome: live::Outcome) -> Outcome {
+    match outcome {
+        live::Outcome::Finished => Outcome::Finished,
+        live::Outcome::Refused => Outcome::Refused,
+        live::Outcome::Reset => Outcome::Reset,
+        live::Outcome::TimedOut => Outcome::TimedOut,
+        live::Outcome::Unfinished => Outcome::Unfinished,
+    }
+}

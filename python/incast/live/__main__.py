@@ -1,0 +1,22 @@
+"""`python -m incast.live`: a member of a live run. Whom it serves comes by its standard input."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from typing import Any
+
+from incast.live.member import serve
+
+
+def main() -> int:
+    """Reads whom to serve."""
+    # A Ctrl-C in the terminal reaches all processes of the group: the launcher decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    told: dict[str, Any] = json.loads(sys.stdin.readline())
+    return serve((told["ip"], told["port"]), bytes.fromhex(told["key"]), told["host"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""A member of a live run: a process that the launcher has started, here or on another machine.
+
+It is told who it is and what its work is, prepares it, says where its sockets are, and runs when all members
+are ready. A thread of its own reads the control channel while the work runs without the Python lock. When the
+launcher is gone the member ends.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from incast import _core
+from incast.live.control import Channel, ChannelClosedError, Frame, connect
+
+PATIENCE_S = 600.0
+"""A member waits this long for the others to get ready."""
+
+
+class Work(Protocol):
+    """What a member does, ready to run."""
+
+    def __call__(self, member: _core.LiveMember, begin: str, progress: Callable[[str], bool]) -> str:
+        """Runs until told to stop; returns the report as JSON."""
+        ...
+
+
+def serve(address: tuple[str, int], key: bytes, host: int) -> int:
+    """Takes part in a run as `host`; returns an exit code."""
+    channel = connect(address, key)
+    channel.send({"type": "hello", "host": host, "pid": os.getpid()})
+    try:
+        return _take_part(channel)
+    except (ChannelClosedError, TimeoutError):
+        return 1
+    except Exception as error:  # Whatever it is, the launcher says which host failed and why.
+        _tell(channel, {"type": "error", "message": f"{type(error).__name__}: {error}"})
+        return 1
+
+
+def _take_part(channel: Channel) -> int:
+    init = channel.receive(PATIENCE_S)
+    work = _find(init["work"])(init)
+    settings = json.dumps(init["settings"])
+    if init["address"] is not None:
+        member = _core.LiveMember.at(json.dumps(init["address"]), settings)
+    else:
+        member = _core.LiveMember(init["host"], init["ip"], init["ports"], settings)
+    channel.send({"type": "ready", "address": json.loads(member.address())})
+    begin = channel.receive(PATIENCE_S)
+    if begin["type"] != "begin":
+        return 0
+    threading.Thread(target=_listen, args=(channel, member), daemon=True).start()
+
+    def progress(now: str) -> bool:
+        try:
+            channel.send({"type": "progress", "progress": json.loads(now)})
+        except ChannelClosedError:
+            return False
+        return True
+
+    report = work(member, json.dumps(begin["begin"]), progress)
+    channel.send({"type": "report", "report": json.loads(report)})
+    return 0
+
+
+def _find(name: str) -> Callable[[Frame], Work]:
+    """The function `module:function` of this package that prepares the work."""
+    module, _, function = name.partition(":")
+    if module.partition(".")[0] != "incast":
+        raise ValueError(f"{name!r} is not of this package")
+    found: Callable[[Frame], Work] = getattr(importlib.import_module(module), function)
+    return found
+
+
+def _listen(channel: Channel, member: _core.LiveMember) -> None:
+    """Passes on what the launcher says."""
+    while True:
+        try:
+            frame = channel.receive()
+        except ChannelClosedError:
+            return member.stop()
+        match frame["type"]:
+            case "stop":
+                member.stop()
+            case "lost":
+                member.lost(frame["host"])
+            case "moved":
+                member.moved(json.dumps(frame["address"]))
+
+
+def _tell(channel: Channel, frame: Frame) -> None:
+    try:
+        channel.send(frame)
+    except ChannelClosedError:
+        return

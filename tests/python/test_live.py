@@ -1,0 +1,199 @@
+"""Live runs with a process a host: as in the simulator, and with members that die or hang."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from helpers import SMALL, spec
+from incast import _core
+from incast.errors import RunError
+from incast.live import Host, Launch, run_jobs
+from incast.live.control import ChannelClosedError, Door, connect
+from incast.live.launch import Child, start_here
+
+LIMIT_S = 120.0
+
+
+def _flows(folder: Path) -> list[tuple[Any, ...]]:
+    columns = ["job", "group", "from", "to", "bytes", "outcome"]
+    return sorted(pl.read_parquet(folder / "flows/*.parquet").select(columns).rows())
+
+
+def _slow(tmp_path: Path, last_ms: int = 1500) -> dict[str, Any]:
+    """A job that lasts a while."""
+    flows = [
+        {"at": f"{at}ms", "from": "host0", "to": "host1", "size": "1kB"} for at in (0, 500, 1000, last_ms)
+    ]
+    return spec(tmp_path, {**SMALL, "jobs": [{"name": "slow", "kind": "replay", "flows": flows}]})
+
+
+def test_the_same_flows_as_in_the_simulator(tmp_path: Path) -> None:
+    given = spec(tmp_path, SMALL)
+    _core.run(json.dumps(given), str(tmp_path / "sim"), False, lambda _: True)
+    told: list[Mapping[int, Mapping[str, Any]]] = []
+    outcome = run_jobs(given, tmp_path / "live", limit_s=LIMIT_S, watch=told.append)
+    assert outcome.finished
+    assert not outcome.crashes
+    assert _flows(tmp_path / "live") == _flows(tmp_path / "sim")
+    assert len(_flows(tmp_path / "live")) == 3
+    assert told
+    assert {report["end"] for report in outcome.reports} == {"stopped"}
+    jobs = pl.read_parquet(tmp_path / "live/jobs/*.parquet")
+    assert jobs["end_ps"][0] > 0
+    hosts = pl.read_parquet(tmp_path / "live/hosts/*.parquet")
+    assert hosts["host"].to_list() == ["host0", "host1", "host2", "host3"]
+    assert hosts["received_bytes"][0] == 60_000
+
+
+class _Children:
+    """Starts members here, and remembers them."""
+
+    def __init__(self) -> None:
+        self.by_host: dict[int, subprocess.Popen[bytes]] = {}
+
+    def __call__(self, host: int, address: tuple[str, int], key: bytes) -> Child:
+        child = start_here(host, address, key)
+        assert isinstance(child, subprocess.Popen)
+        self.by_host[host] = child
+        return child
+
+
+def _launch(given: dict[str, Any], children: _Children, **more: Any) -> Launch:
+    members = json.loads(_core.live_members(json.dumps(given)))
+    hosts = [Host(each["host"], each["name"], each["ports"], {"spec": given}) for each in members]
+    return Launch(hosts, "incast.live.jobs:prepare", start=children, limit_s=LIMIT_S, **more)
+
+
+def _kill_once(children: _Children, host: int, how: int) -> Any:
+    done = threading.Event()
+
+    def watch(progress: Mapping[int, Mapping[str, Any]]) -> None:
+        if progress.get(host, {}).get("time_ps", 0) > 0 and not done.is_set():
+            done.set()
+            os.kill(children.by_host[host].pid, how)
+
+    return watch
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_member_that_dies_is_named(tmp_path: Path, how: int) -> None:
+    children = _Children()
+    with pytest.raises(RunError, match=r"^host1 (is gone|was ended from outside)"):
+        _launch(_slow(tmp_path), children).run(_kill_once(children, 1, how))
+    for child in children.by_host.values():
+        assert child.wait(10) != 0 or how == signal.SIGTERM
+
+
+def test_a_member_that_dies_is_started_anew(tmp_path: Path) -> None:
+    children = _Children()
+    outcome = _launch(_slow(tmp_path, 15_000), children, restarts=1).run(
+        _kill_once(children, 1, signal.SIGKILL)
+    )
+    assert outcome.finished
+    assert outcome.crashes == {1: 1}
+    assert len(outcome.reports) == 2
+    flows = next(report["flows"] for report in outcome.reports if report["host"] == 0)
+    assert len(flows) == 4
+    assert flows[-1]["outcome"] == "finished"
+
+
+def test_a_member_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    children = _Children()
+    launch = _launch(_slow(tmp_path, 60_000), children, patience_s=10.0)
+    with pytest.raises(RunError, match=r"^host1 has not answered for 10 s"):
+        launch.run(_kill_once(children, 1, signal.SIGSTOP))
+
+
+def test_a_member_that_never_comes_is_named(tmp_path: Path) -> None:
+    def start(host: int, address: tuple[str, int], key: bytes) -> Child:
+        if host == 0:
+            return start_here(host, address, key)
+        return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+
+    given = _slow(tmp_path)
+    launch = _launch(given, _Children(), patience_s=4.0)
+    launch.start = start
+    with pytest.raises(RunError, match=r"^host1 has not answered for 4 s"):
+        launch.run()
+
+
+def test_work_that_fails_is_told_with_its_host() -> None:
+    launch = Launch([Host(7, "g", [5000], {})], "os:system")
+    with pytest.raises(RunError, match=r"^g: ValueError: 'os:system' is not of this package"):
+        launch.run()
+
+
+def test_a_run_that_is_stopped_keeps_its_reports(tmp_path: Path) -> None:
+    stop = threading.Event()
+    outcome = run_jobs(_slow(tmp_path), tmp_path / "live", watch=lambda _: stop.set(), stop=stop)
+    assert not outcome.finished
+    assert len(outcome.reports) == 2
+    assert pl.read_parquet(tmp_path / "live/jobs/*.parquet")["end_ps"][0] is None
+
+
+def test_ctrl_c_stops_in_good_order(tmp_path: Path) -> None:
+    (tmp_path / "spec.json").write_text(json.dumps(_slow(tmp_path)), encoding="utf-8")
+    script = (
+        "import json, pathlib, sys; from incast.live import run_jobs\n"
+        "spec = json.loads(pathlib.Path(sys.argv[1]).read_text())\n"
+        "told = lambda now: print('going', flush=True)\n"
+        "out = run_jobs(spec, pathlib.Path(sys.argv[2]), watch=told)\n"
+        "print('finished' if out.finished else 'stopped', len(out.reports))\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "spec.json"), str(tmp_path / "live")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "going\n"
+        # As a terminal does: to the whole group.
+        os.killpg(child.pid, signal.SIGINT)
+        rest = child.stdout.read()
+        assert child.wait(LIMIT_S) == 0
+    assert rest.splitlines()[-1] == "stopped 2"
+
+
+def test_what_only_the_simulator_has_is_refused(tmp_path: Path) -> None:
+    faults = [{"at": "1ms", "crash": "host1"}]
+    with pytest.raises(_core.SpecError, match="a live run has none"):
+        run_jobs(spec(tmp_path, {**SMALL, "faults": faults}), tmp_path / "live")
+    with pytest.raises(ValueError, match="batch: 0 is not within 1–1024"):
+        run_jobs(spec(tmp_path, SMALL), tmp_path / "live", settings={"batch": 0})
+    assert not (tmp_path / "live").exists()
+
+
+def test_strangers_do_not_come_in() -> None:
+    door = Door("127.0.0.1", b"the key")
+    for garbage in [b"", b"\0" * 100, b"\xff" * 100, os.urandom(1000)]:
+        with socket.create_connection(door.address) as stranger:
+            stranger.sendall(garbage)
+    with pytest.raises(Exception, match=r"digest|reset|EOF|^$"):
+        connect(door.address, b"another key")
+    channel = connect(door.address, b"the key")
+    inside = door.arrived.get(timeout=10)
+    channel.send({"type": "hello"})
+    assert inside.receive(10) == {"type": "hello"}
+    with pytest.raises(TimeoutError):
+        inside.receive(0.01)
+    channel.connection.send_bytes(b"[1, 2")
+    with pytest.raises(ChannelClosedError):
+        inside.receive(10)
+    channel.close()
+    with pytest.raises(ChannelClosedError):
+        inside.receive(10)
+    deadline = time.monotonic() + 10
+    while door.refused < 5 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert door.refused == 5
+    door.close()
