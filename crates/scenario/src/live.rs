@@ -138,6 +138,9 @@ impl Writer<'_> {
                 min_rtt_ps: flow.min_rtt_ps,
                 srtt_ps: flow.srtt_ps,
                 outcome: outcome(flow.outcome),
+                // Which way packets take through a real network is not known.
+                path: None,
+                path_back: None,
             })?;
         }
         Ok(())
