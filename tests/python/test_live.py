@@ -117,16 +117,12 @@ def test_a_member_that_does_not_answer_is_named(tmp_path: Path) -> None:
         launch.run(_kill_once(children, 1, signal.SIGSTOP))
 
 
-def test_a_member_that_never_comes_is_named(tmp_path: Path) -> None:
+def test_a_member_that_never_comes_is_named() -> None:
     def start(host: int, address: tuple[str, int], key: bytes) -> Child:
-        if host == 0:
-            return start_here(host, address, key)
         return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 
-    given = _slow(tmp_path)
-    launch = _launch(given, _Children(), patience_s=4.0)
-    launch.start = start
-    with pytest.raises(RunError, match=r"^host1 has not answered for 4 s"):
+    launch = Launch([Host(1, "late", [5000], {})], "incast.live.jobs:prepare", patience_s=1.0, start=start)
+    with pytest.raises(RunError, match=r"^late has not answered for 1 s"):
         launch.run()
 
 
