@@ -118,7 +118,7 @@ def test_a_member_that_does_not_answer_is_named(tmp_path: Path) -> None:
 
 
 def test_a_member_that_never_comes_is_named() -> None:
-    def start(host: int, address: tuple[str, int], key: bytes) -> Child:
+    def start(*_: object) -> Child:
         return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 
     launch = Launch([Host(1, "late", [5000], {})], "incast.live.jobs:prepare", patience_s=1.0, start=start)

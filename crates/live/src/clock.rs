@@ -46,6 +46,20 @@ pub(crate) fn to_time(duration: Duration) -> Time {
     Time::from_ns(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX / 1_000))
 }
 
+/// How long the shortest pause of this machine takes, asked for as one nanosecond: the median of some. A process
+/// that is to pause as a program does that sleeps sets a timer for this long; a timer of a driver with other things
+/// to do would come sooner.
+pub fn shortest_sleep() -> Time {
+    let mut pauses = [Duration::ZERO; 21];
+    for pause in &mut pauses {
+        let begun = Instant::now();
+        sys::sleep::sleep_ns(1);
+        *pause = begun.elapsed();
+    }
+    pauses.sort_unstable();
+    to_time(pauses[pauses.len() / 2])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +77,12 @@ mod tests {
         assert!(clock.now() >= Time::from_ms(100));
         assert_eq!(clock.until(Time::from_ms(100)), None);
         assert!(clock.until(Time::from_secs(60)).is_some());
+    }
+
+    #[test]
+    fn a_pause_takes_time() {
+        let pause = shortest_sleep();
+        assert!(pause > Time::from_ns(1) && pause < Time::from_secs(1), "{pause}");
     }
 
     #[test]

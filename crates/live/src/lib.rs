@@ -27,6 +27,7 @@ mod table;
 mod task;
 mod timers;
 
+pub use clock::shortest_sleep;
 pub use handle::Handle;
 pub use hello::Key;
 pub use member::{Error, Job, Member, Run};
