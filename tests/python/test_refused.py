@@ -151,7 +151,7 @@ SORT = {"compute": "host0", "master": "host1", "data": "host[2-3]", "input_repli
         ({"costs": {"map_rate": "1bps"}}, "costs.map_rate", "at least 1kbps"),
         ({"costs": {"variation": 1.0}}, "costs.variation", "less than 1"),
         ({"costs": {"container_rpcs": -1}}, "costs.container_rpcs", "greater than or equal to 0"),
-        ({"costs": {"task_rpcs": 10_001}}, "costs.task_rpcs", "less than or equal to 10000"),
+        ({"costs": {"map_rpcs": 10_001}}, "costs.map_rpcs", "less than or equal to 10000"),
         ({"costs": {"node_expiry": "1s"}}, "costs.node_expiry", "longer than a heartbeat"),
         ({"costs": {"map_speed": "1MB/s"}}, "costs.map_speed", "map_rate"),
     ],

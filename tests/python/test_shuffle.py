@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import incast
 from helpers import plans, written
 from incast.cli.app import app
+from incast.scenario.jobs import ShuffleCosts
 
 SORT: dict[str, Any] = {
     "name": "sort",
@@ -56,10 +57,14 @@ def test_a_field_of_the_costs_is_set_by_its_path(tmp_path: Path) -> None:
 
 
 def test_remote_calls_have_defaults_and_may_be_none(tmp_path: Path) -> None:
-    costs = work(tmp_path)["costs"]
-    assert (costs["container_rpcs"], costs["task_rpcs"]) == (9, 10)
-    costs = work(tmp_path, costs={"container_rpcs": 0, "task_rpcs": 0})["costs"]
-    assert (costs["container_rpcs"], costs["task_rpcs"]) == (0, 0)
+    mapreduce, tez = work(tmp_path)["costs"], work(tmp_path, framework="tez")["costs"]
+    fields = [field for field in mapreduce if field.endswith("_rpcs")]
+    assert len(fields) == 6
+    for field in fields:
+        said = ShuffleCosts.model_fields[field].description or ""
+        assert f"Without a value {mapreduce[field]}, with Tez {tez[field]}" in said
+        assert work(tmp_path, costs={field: 0})["costs"] == {**mapreduce, field: 0}
+    assert mapreduce["commit_rpcs"] > tez["commit_rpcs"], "MapReduce's client waits for the history file"
 
 
 @pytest.mark.parametrize("framework", ["mapreduce", "tez"])

@@ -3,7 +3,7 @@
 
 use crate::plan::Plan;
 use crate::remote_calls::RemoteCalls;
-use crate::wire::Message;
+use crate::wire::{Kind, Message};
 use process::{Addr, Context, HostId, Payload, StreamId};
 use std::collections::BTreeMap;
 use units::Time;
@@ -95,6 +95,8 @@ pub(crate) struct Env<'a> {
     pub owners: &'a mut BTreeMap<StreamId, u64>,
     /// What the master is to be told.
     pub calls: &'a mut Vec<Message>,
+    /// Whether the node has the job's files; its first containers wait for them.
+    pub localised: &'a mut bool,
 }
 
 impl Env<'_> {
@@ -123,22 +125,33 @@ impl Env<'_> {
     /// A container starts, or one that has run before is there at once; [`Op::Started`] follows.
     pub(crate) fn start_container(&mut self, reuse: bool) -> RemoteCalls {
         let costs = &self.plan.job.costs;
-        let (n, delay) = if reuse { (0, Time::ZERO) } else { (costs.container_rpcs, costs.container_start) };
+        let files = if *self.localised { 0 } else { costs.localisation_rpcs };
+        let (n, delay) =
+            if reuse { (0, Time::ZERO) } else { (files + costs.container_rpcs, costs.container_start) };
         let mut calls = RemoteCalls::default();
         calls.before(n, Op::Started, delay, self);
         calls
     }
 
     /// A task starts in its container, with the first half of its calls; [`Op::SetUp`] follows.
-    pub(crate) fn set_up(&mut self, calls: &mut RemoteCalls) {
-        let costs = &self.plan.job.costs;
-        calls.before(costs.task_rpcs.div_ceil(2), Op::SetUp, costs.task_setup, self);
+    pub(crate) fn set_up(&mut self, kind: Kind, calls: &mut RemoteCalls) {
+        *self.localised = true;
+        let n = self.rpcs(kind).div_ceil(2);
+        calls.before(n, Op::SetUp, self.plan.job.costs.task_setup, self);
     }
 
     /// A task commits its output, with the other half of its calls; [`Op::Committed`] follows.
-    pub(crate) fn commit(&mut self, calls: &mut RemoteCalls) {
-        let costs = &self.plan.job.costs;
-        calls.before(costs.task_rpcs / 2, Op::Committed, costs.task_commit, self);
+    pub(crate) fn commit(&mut self, kind: Kind, calls: &mut RemoteCalls) {
+        let n = self.rpcs(kind) / 2;
+        calls.before(n, Op::Committed, self.plan.job.costs.task_commit, self);
+    }
+
+    /// Calls that a task makes.
+    fn rpcs(&self, kind: Kind) -> u32 {
+        match kind {
+            Kind::Map => self.plan.job.costs.map_rpcs,
+            Kind::Reduce => self.plan.job.costs.reduce_rpcs,
+        }
     }
 
     pub(crate) fn compute(&mut self, op: Op, time: Time) {

@@ -81,18 +81,26 @@ pub struct Costs {
     pub job_submit: Time,
     /// The application master's container starts.
     pub master_start: Time,
+    /// Calls that the application master makes over its compute node's link when it starts, one after the other.
+    pub master_rpcs: u32,
     /// A container starts: localisation and a JVM.
     pub container_start: Time,
+    /// Calls to the master by which a node gets the job's files: its first containers wait for them.
+    pub localisation_rpcs: u32,
     /// Calls to the master that a new container makes before its task starts, one after the other.
     pub container_rpcs: u32,
     /// A task starts in its container.
     pub task_setup: Time,
     /// A task commits its output.
     pub task_commit: Time,
-    /// Calls to the master that a task makes one after the other: half when it starts, half when it commits.
-    pub task_rpcs: u32,
+    /// Calls to the master that a map makes one after the other: half when it starts, half when it commits.
+    pub map_rpcs: u32,
+    /// Calls to the master that a reduce makes, as a map does.
+    pub reduce_rpcs: u32,
     /// The job commits its output.
     pub job_commit: Time,
+    /// Calls that the application master makes over its compute node's link when the job commits, one after the other.
+    pub commit_rpcs: u32,
     /// Time between a NodeManager's heartbeats: containers are assigned in answer to them.
     pub heartbeat: Time,
     /// Time between a node's questions for finished maps on behalf of its reduces.
@@ -245,9 +253,15 @@ impl Costs {
                 return refuse(field, format!("{time}: at least 100us"));
             }
         }
-        for (field, calls) in
-            [("costs.container_rpcs", self.container_rpcs), ("costs.task_rpcs", self.task_rpcs)]
-        {
+        let calls = [
+            ("costs.master_rpcs", self.master_rpcs),
+            ("costs.localisation_rpcs", self.localisation_rpcs),
+            ("costs.container_rpcs", self.container_rpcs),
+            ("costs.map_rpcs", self.map_rpcs),
+            ("costs.reduce_rpcs", self.reduce_rpcs),
+            ("costs.commit_rpcs", self.commit_rpcs),
+        ];
+        for (field, calls) in calls {
             if calls > RPCS_MAX {
                 return refuse(field, format!("{calls}: at most {RPCS_MAX}"));
             }

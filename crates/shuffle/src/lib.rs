@@ -20,6 +20,7 @@ mod job;
 mod link;
 mod map_task;
 mod master;
+mod master_calls;
 mod node_manager;
 mod pace;
 mod plan;

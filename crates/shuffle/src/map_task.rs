@@ -8,7 +8,7 @@ use crate::env::{Env, Op, Signal, Status};
 use crate::pace::Pace;
 use crate::plan::core_time;
 use crate::remote_calls::RemoteCalls;
-use crate::wire::Message;
+use crate::wire::{Kind, Message};
 use process::{HostId, StreamId, TaskId};
 use units::Time;
 
@@ -89,7 +89,7 @@ impl MapTask {
 
     pub(crate) fn on(&mut self, op: Op, env: &mut Env<'_>) -> Status {
         match op {
-            Op::Started => env.set_up(&mut self.calls),
+            Op::Started => env.set_up(Kind::Map, &mut self.calls),
             Op::SetUp | Op::Retry => self.open(env),
             Op::Tick => {
                 self.pace.tick();
@@ -105,7 +105,7 @@ impl MapTask {
                 let bytes = if self.busy == Busy::Ending { self.bytes } else { self.collected };
                 env.disk_write(Op::Written, bytes);
             }
-            Op::Written if self.busy == Busy::Ending => env.commit(&mut self.calls),
+            Op::Written if self.busy == Busy::Ending => env.commit(Kind::Map, &mut self.calls),
             Op::Written => {
                 self.spills += 1;
                 self.spilled += std::mem::take(&mut self.collected);
@@ -185,7 +185,7 @@ impl MapTask {
         if self.spills > 1 {
             env.read_back(Op::ReadBack, self.bytes);
         } else {
-            env.commit(&mut self.calls);
+            env.commit(Kind::Map, &mut self.calls);
         }
     }
 

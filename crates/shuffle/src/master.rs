@@ -4,16 +4,19 @@
 //! One process stands for all three: RPCs among them stay on the management nodes.
 
 use crate::link::Link;
+use crate::master_calls::{MasterCalls, Next};
 use crate::plan::{Plan, sample};
 use crate::schedule::Schedule;
 use crate::wire::{COMPLETED_MAX, Kind, Message};
 use process::{Context, Event, HostId, Process, StreamId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use units::Time;
 
 /// Timers of the job; those of nodes lie above.
 const BEGIN: u64 = 0;
 const COMMITTED: u64 = 1;
+const SUBMITTED: u64 = 2;
 const NODES: u64 = 16;
 /// Failed fetches of a map's output after which the map runs again (MAX_FETCH_FAILURES_NOTIFICATIONS).
 const FETCH_FAILURES: u32 = 3;
@@ -54,6 +57,7 @@ pub(crate) struct Master {
     /// Where each map's output is.
     outputs: Vec<Option<HostId>>,
     fetch_failures: BTreeMap<u32, u32>,
+    calls: MasterCalls,
 }
 
 impl Master {
@@ -67,6 +71,7 @@ impl Master {
             events: Vec::new(),
             outputs: vec![None; plan.maps as usize],
             fetch_failures: BTreeMap::new(),
+            calls: MasterCalls::default(),
             plan,
         }
     }
@@ -81,6 +86,20 @@ impl Master {
     fn tell_all(&mut self, message: &Message, cx: &mut dyn Context) {
         for host in self.nodes.keys().copied().collect::<Vec<_>>() {
             self.tell(host, message, cx);
+        }
+    }
+
+    /// Makes `n` calls from the application master's node and sets a timer after them.
+    fn call(&mut self, n: u32, token: u64, delay: Time, cx: &mut dyn Context) {
+        let next = self.calls.before(n, token, delay, self.nodes.keys().next().copied());
+        self.go_on(next, cx);
+    }
+
+    fn go_on(&mut self, next: Next, cx: &mut dyn Context) {
+        match next {
+            Next::Call(node) => self.tell(node, &Message::Call { work: 0 }, cx),
+            Next::Timer(token, delay) => cx.set_timer(token, delay),
+            Next::Wait => {}
         }
     }
 
@@ -143,7 +162,9 @@ impl Master {
         if self.schedule.complete() {
             if self.stage == Stage::Running {
                 self.stage = Stage::Committing;
-                cx.set_timer(COMMITTED, self.plan.job.costs.job_commit);
+                let costs = &self.plan.job.costs;
+                let (n, delay) = (costs.commit_rpcs, costs.job_commit);
+                self.call(n, COMMITTED, delay, cx);
             }
             return;
         }
@@ -210,6 +231,8 @@ impl Master {
                 }
             }
         }
+        let next = self.calls.lost(host, self.nodes.keys().next().copied());
+        self.go_on(next, cx);
         self.see_whether_done(cx);
     }
 
@@ -250,6 +273,8 @@ impl Master {
                 self.lose(host, cx);
                 self.nodes.insert(host, Node { stream, running: BTreeSet::new(), idle: 0 });
                 cx.set_timer(NODES + u64::from(host.0), self.plan.job.costs.node_expiry);
+                let next = self.calls.registered(host);
+                self.go_on(next, cx);
             }
             Message::Heartbeat => self.heartbeat(host, cx),
             Message::Poll { from } => self.answer_poll(host, from, cx),
@@ -258,6 +283,10 @@ impl Master {
             Message::FetchFailed { map, from } => self.fetch_failed(map, from, cx),
             Message::AddBlock { .. } => self.add_block(host, &message, cx),
             Message::Call { work } => self.tell(host, &Message::Answer { work }, cx),
+            Message::Answer { work: 0 } => {
+                let next = self.calls.answered(host);
+                self.go_on(next, cx);
+            }
             Message::Idle => {
                 if let Some(node) = self.nodes.remove(&host) {
                     cx.cancel_timer(NODES + u64::from(host.0));
@@ -289,6 +318,11 @@ impl Master {
 
     fn on_timer(&mut self, token: u64, cx: &mut dyn Context) {
         match token {
+            SUBMITTED => {
+                let costs = &self.plan.job.costs;
+                let (n, delay) = (costs.master_rpcs, costs.master_start);
+                self.call(n, BEGIN, delay, cx);
+            }
             BEGIN => self.stage = Stage::Running,
             COMMITTED => {
                 self.stage = Stage::Finishing;
@@ -308,8 +342,7 @@ impl Process for Master {
             Event::Start => {
                 self.task = Some(cx.begin_task("application", 0));
                 cx.listen(self.plan.port);
-                let costs = &self.plan.job.costs;
-                cx.set_timer(BEGIN, costs.job_submit + costs.master_start);
+                cx.set_timer(SUBMITTED, self.plan.job.costs.job_submit);
             }
             Event::Accepted { stream, from, .. } if self.plan.job.compute.contains(&from.host) => {
                 self.links.insert(stream, (from.host, Link::new(stream)));

@@ -41,6 +41,8 @@ pub(crate) struct NodeManager {
     events: Vec<(u32, HostId)>,
     /// Containers without a task.
     idle: u32,
+    /// The job's files are here.
+    localised: bool,
     polling: bool,
     finishing: bool,
     stopped: bool,
@@ -59,6 +61,7 @@ impl NodeManager {
             handler: ShuffleHandler::default(),
             events: Vec::new(),
             idle: 0,
+            localised: false,
             polling: false,
             finishing: false,
             stopped: false,
@@ -92,6 +95,7 @@ impl NodeManager {
         self.handler.outputs.clear();
         self.events.clear();
         self.idle = 0;
+        self.localised = false;
         self.polling = false;
         cx.cancel_timer(HEARTBEAT);
         cx.cancel_timer(POLL);
@@ -110,8 +114,8 @@ impl NodeManager {
     ) {
         let Some(mut work) = self.works.remove(&id) else { return };
         let mut calls = Vec::new();
-        let (plan, owners) = (&self.plan, &mut self.owners);
-        let mut env = Env { cx, plan, work: id, owners, calls: &mut calls };
+        let (plan, owners, localised) = (&self.plan, &mut self.owners, &mut self.localised);
+        let mut env = Env { cx, plan, work: id, owners, calls: &mut calls, localised };
         let status = act(&mut work, &self.events, &mut env);
         if status == Status::Going {
             self.works.insert(id, work);
@@ -152,8 +156,8 @@ impl NodeManager {
         self.last_work += 1;
         let id = self.last_work;
         let mut calls = Vec::new();
-        let (plan, owners) = (&self.plan, &mut self.owners);
-        let work = new(&mut Env { cx, plan, work: id, owners, calls: &mut calls });
+        let (plan, owners, localised) = (&self.plan, &mut self.owners, &mut self.localised);
+        let work = new(&mut Env { cx, plan, work: id, owners, calls: &mut calls, localised });
         self.works.insert(id, work);
         self.tell(&calls, cx);
     }
@@ -185,8 +189,8 @@ impl NodeManager {
     /// Ends a work and tells nobody.
     fn kill(&mut self, id: u64, cx: &mut dyn Context) {
         let Some(work) = self.works.remove(&id) else { return };
-        let (plan, owners) = (&self.plan, &mut self.owners);
-        work.end(false, &mut Env { cx, plan, work: id, owners, calls: &mut Vec::new() });
+        let (plan, owners, localised) = (&self.plan, &mut self.owners, &mut self.localised);
+        work.end(false, &mut Env { cx, plan, work: id, owners, calls: &mut Vec::new(), localised });
         self.drop_streams(id, cx);
     }
 
@@ -233,6 +237,7 @@ impl NodeManager {
                 work.targets(&nodes, env);
                 Status::Going
             }),
+            Message::Call { work } => self.tell(&[Message::Answer { work }], cx),
             Message::Answer { work } => self.act(work, cx, |work, _, env| {
                 work.answered(env);
                 Status::Going

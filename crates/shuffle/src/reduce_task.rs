@@ -11,6 +11,7 @@ use crate::fetch::Fetches;
 use crate::pace::QUANTUM;
 use crate::plan::core_time;
 use crate::remote_calls::RemoteCalls;
+use crate::wire::Kind;
 use process::{HostId, StreamId, TaskId};
 use std::collections::VecDeque;
 
@@ -94,7 +95,7 @@ impl ReduceTask {
 
     pub(crate) fn on(&mut self, op: Op, events: &[(u32, HostId)], env: &mut Env<'_>) -> Status {
         match op {
-            Op::Started => env.set_up(&mut self.calls),
+            Op::Started => env.set_up(Kind::Reduce, &mut self.calls),
             Op::SetUp => self.begin_copying(events, env),
             Op::Stalled => return self.look(env),
             Op::Penalty => {
@@ -254,7 +255,7 @@ impl ReduceTask {
 
     fn commit(&mut self, env: &mut Env<'_>) {
         self.phase = Phase::Committing;
-        env.commit(&mut self.calls);
+        env.commit(Kind::Reduce, &mut self.calls);
     }
 
     /// Time to see whether transfers go on.

@@ -39,7 +39,8 @@ pub(crate) enum Message {
     FetchFailed { map: u32, from: HostId },
     /// NodeManager to master, as the NameNode: `copies` data nodes for a block, not `without`.
     AddBlock { work: u64, copies: u8, log: bool, without: Option<HostId> },
-    /// NodeManager to master, for a work: a remote call of no particular content.
+    /// A remote call of no particular content: of a work to the master; of the application master, as work 0,
+    /// by way of its node.
     Call { work: u64 },
     /// NodeManager to master: all logs are uploaded.
     Idle,
@@ -49,7 +50,7 @@ pub(crate) enum Message {
     Completed { from: u32, events: Vec<(u32, HostId)> },
     /// Master to NodeManager: the data nodes of a new block.
     Block { work: u64, nodes: Vec<HostId> },
-    /// Master to NodeManager: the answer to a work's call.
+    /// The answer to a call.
     Answer { work: u64 },
     /// Master to NodeManager: end a reduce, its container is needed.
     Kill { reduce: u32 },

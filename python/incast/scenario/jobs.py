@@ -215,18 +215,32 @@ class ShuffleCosts(Model):
     """The client computes the splits and submits the job."""
     master_start: Time = "4s"
     """The application master's container starts."""
+    master_rpcs: _Calls | None = None
+    """Calls of the application master's start, one after the other, over the link of the first compute node.
+    Without a value 62, with Tez 78: these and the other calls are measured, see the explanation of shuffle."""
     container_start: Time = "1500ms"
     """A container starts: localisation and a JVM."""
-    container_rpcs: _Calls = 9
-    """Calls to the master that a new container makes before its task starts, one after the other."""
+    localisation_rpcs: _Calls | None = None
+    """Calls to the master by which a node gets the job's files: its first containers wait for them.
+    Without a value 20, with Tez 32."""
+    container_rpcs: _Calls | None = None
+    """Calls to the master that a new container makes before its task starts, one after the other.
+    Without a value 20, with Tez 21."""
     task_setup: Time = "300ms"
     """A task starts in its container."""
     task_commit: Time = "100ms"
     """A task commits its output."""
-    task_rpcs: _Calls = 10
-    """Calls to the master that a task makes one after the other: half at its start, half at its commit."""
+    map_rpcs: _Calls | None = None
+    """Calls to the master that a map makes one after the other: half at its start, half at its commit.
+    Without a value 13, with Tez 10."""
+    reduce_rpcs: _Calls | None = None
+    """Calls to the master that a reduce makes one after the other: half at its start, half at its commit.
+    Without a value 30, with Tez 22."""
     job_commit: Time = "500ms"
     """The job commits its output."""
+    commit_rpcs: _Calls | None = None
+    """Calls of the application master at the job's commit, one after the other, over its compute node's link.
+    Without a value 62, with Tez 14."""
     heartbeat: PositiveTime = "1s"
     """Time between a NodeManager's heartbeats: containers are assigned in answer to them."""
     umbilical: PositiveTime | None = None

@@ -77,18 +77,26 @@ pub struct ShuffleCosts {
     pub job_submit: Time,
     /// The application master starts.
     pub master_start: Time,
+    /// Calls that the application master makes over its compute node's link when it starts.
+    pub master_rpcs: u32,
     /// A container starts.
     pub container_start: Time,
+    /// Calls to the master by which a node gets the job's files: its first containers wait for them.
+    pub localisation_rpcs: u32,
     /// Calls to the master that a new container makes before its task starts.
     pub container_rpcs: u32,
     /// A task starts in its container.
     pub task_setup: Time,
     /// A task commits its output.
     pub task_commit: Time,
-    /// Calls to the master that a task makes, half at its start, half at its commit.
-    pub task_rpcs: u32,
+    /// Calls to the master that a map makes, half at its start, half at its commit.
+    pub map_rpcs: u32,
+    /// Calls to the master that a reduce makes, half at its start, half at its commit.
+    pub reduce_rpcs: u32,
     /// The job commits its output.
     pub job_commit: Time,
+    /// Calls that the application master makes over its compute node's link when the job commits.
+    pub commit_rpcs: u32,
     /// Time between a node's heartbeats.
     pub heartbeat: Time,
     /// Time between a node's questions for finished maps.

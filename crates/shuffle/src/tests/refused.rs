@@ -34,7 +34,11 @@ fn each_with_its_field_and_what_is_allowed() {
     assert_eq!(refused(|job| job.costs.heartbeat = Time::ZERO).0, "costs.heartbeat");
     assert_eq!(refused(|job| job.costs.node_expiry = Time::ZERO).0, "costs.node_expiry");
     assert_eq!(refused(|job| job.costs.container_rpcs = 10_001).0, "costs.container_rpcs");
-    assert_eq!(refused(|job| job.costs.task_rpcs = 10_001).1, "10001: at most 10000");
+    assert_eq!(refused(|job| job.costs.master_rpcs = 10_001).0, "costs.master_rpcs");
+    assert_eq!(refused(|job| job.costs.localisation_rpcs = 10_001).0, "costs.localisation_rpcs");
+    assert_eq!(refused(|job| job.costs.commit_rpcs = 10_001).0, "costs.commit_rpcs");
+    assert_eq!(refused(|job| job.costs.reduce_rpcs = 10_001).0, "costs.reduce_rpcs");
+    assert_eq!(refused(|job| job.costs.map_rpcs = 10_001).1, "10001: at most 10000");
     assert_eq!(refused(|job| job.costs.variation = 1.0).0, "costs.variation");
     assert_eq!(refused(|job| job.log_nodes.clear()).0, "log_nodes");
 }
