@@ -217,7 +217,7 @@ class ShuffleCosts(Model):
     """The application master's container starts."""
     master_rpcs: _Calls | None = None
     """Calls of the application master's start, one after the other, over the link of the first compute node.
-    Without a value 62, with Tez 78: these and the other calls are measured, see the explanation of shuffle."""
+    Without a value 62, with Tez 78: these and the others are measured, see the explanation of shuffle."""
     container_start: Time = "1500ms"
     """A container starts: localisation and a JVM."""
     localisation_rpcs: _Calls | None = None
