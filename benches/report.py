@@ -25,6 +25,8 @@ HEAD = """# Benchmarks
 - **Packet-hop**: a packet put on a link. **CPU time**: the median of three runs for ours, start-up
   included; ns-3's is that of its event loop alone. **Instructions**: counted by callgrind on two sizes of
   the case; the difference over the difference in packet-hops, so start-up does not count.
+- **Memory**: the peak of the whole process, shared libraries included, as it was for htsim. Ours is
+  `crates/scenario/examples/measure.rs`: all of the simulator, but no tables, which htsim does not write either.
 - ns-3 carries less data in some cases (`peer_size` in `benches/run.py`): it is the cost a packet-hop that is
   compared. Its memory is given only where the sizes are equal.
 - **Ratio** is ours over the peer's. The target for packet-hops per CPU second is that ratio; for
