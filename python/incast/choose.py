@@ -12,7 +12,7 @@ from incast.compare import Way, mean, samples
 from incast.metrics import DONE, FLOWS, Metric
 from incast.result import Result
 
-_CLOSED = frozenset(("bulk", "incast", "permutation", "all-to-all", "shuffle"))
+_CLOSED = frozenset(("bulk", "incast", "permutation", "all-to-all", "shuffle", "walk"))
 
 
 def deciding(choices: Mapping[str, Sequence[Result]]) -> tuple[Way, Metric]:

@@ -31,10 +31,12 @@ TABLES = (
     "ports",
     "waits",
     "pauses",
+    "walks",
     "hosts",
     "ports_series",
     "flows_series",
     "hosts_series",
+    "walks_series",
     "events",
 )
 

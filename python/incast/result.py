@@ -99,6 +99,16 @@ class Result:
         return self.scan("waits").collect()
 
     @cached_property
+    def walks(self) -> pl.DataFrame:
+        """One row a server of random walks."""
+        return self.scan("walks").collect()
+
+    @cached_property
+    def walks_series(self) -> pl.DataFrame:
+        """Servers of random walks over time."""
+        return self.scan("walks_series").collect()
+
+    @cached_property
     def hosts(self) -> pl.DataFrame:
         """One row a host."""
         return self.scan("hosts").collect()

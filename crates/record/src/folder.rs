@@ -8,7 +8,7 @@ use crate::capture::Capture;
 use crate::error::{Error, Kept};
 use crate::rows::{
     DatagramTotals, Events, Flows, FlowsSeries, Hosts, HostsSeries, Jobs, Pauses, Ports, PortsSeries, Tasks,
-    Waits,
+    Waits, Walks, WalksSeries,
 };
 use crate::table::{Columns, PART_ROWS, Table};
 use serde::Serialize;
@@ -240,8 +240,12 @@ tables! {
     pauses: Pauses,
     /// Flows.
     flows: Flows,
+    /// Random walks at servers.
+    walks: Walks,
     /// Samples of hosts.
     hosts_series: HostsSeries,
+    /// Samples of servers of random walks.
+    walks_series: WalksSeries,
     /// Samples of ports.
     ports_series: PortsSeries,
     /// Samples of flows.

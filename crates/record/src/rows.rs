@@ -362,6 +362,120 @@ table! {
 }
 
 table! {
+    /// Random walks at a server. Walkers that are dropped are counted where that happens, losses at their source.
+    "walks": WalkServer, Walks {
+        /// The job.
+        job: Text,
+        /// The server.
+        host: Text,
+        /// Nodes that it owns.
+        nodes: U64,
+        /// Walks that are to be finished.
+        required: U64,
+        /// Walkers generated, lost ones again included.
+        generated: U64,
+        /// Of these, those beyond `required`: the document's additional runs.
+        additional: U64,
+        /// Walks finished, each counted once.
+        finished: U64,
+        /// Of these, by an attempt that had been given up.
+        late: U64,
+        /// Confirmations of walks that had been finished before.
+        again: U64,
+        /// Walkers given up by timeout.
+        lost_timeout: U64,
+        /// Walkers given up because this server, where they were born, dropped them.
+        lost_direct: U64,
+        /// Walkers given up because another server said that it had dropped them.
+        lost_remote: U64,
+        /// Checks before generation that found a loss.
+        loss_checks: U64,
+        /// Sleeps between generations.
+        sleeps: U64,
+        /// Walkers that came from other servers, dropped ones included.
+        arrived: U64,
+        /// Walkers served.
+        served: U64,
+        /// Steps walked here.
+        steps: U64,
+        /// Walkers dropped by RED's chance.
+        drops_early: U64,
+        /// Walkers dropped at RED's upper threshold.
+        drops_forced: U64,
+        /// Walkers dropped because the queue was full.
+        drops_full: U64,
+        /// Walkers dropped because they had waited for too long.
+        drops_wait: U64,
+        /// Of all dropped walkers, those born here.
+        drops_own: U64,
+        /// Datagrams sent.
+        sent_datagrams: U64,
+        /// Their bytes, UDP and IP headers not counted.
+        sent_bytes: U64,
+        /// Datagrams received and understood.
+        received_datagrams: U64,
+        /// Datagrams refused: none of random walks, another version, another job, malformed.
+        refused_datagrams: U64,
+        /// Datagrams refused: without the job's tag, or from an address that is no member's.
+        refused_strangers: U64,
+        /// Records refused: of nodes or walks that are not this server's.
+        refused_records: U64,
+        /// Batches of changes of the graph that could not be applied.
+        refused_changes: U64,
+        /// Snapshots that could not be read back: everything was walked again.
+        refused_snapshots: U64,
+        /// Starts after a crash.
+        restarts: U64,
+        /// When its last walk was finished; missing while unfinished.
+        finished_ps: Nullable<U64>,
+    }
+}
+
+table! {
+    /// A sample of a server of random walks; what is counted is counted since the sample before.
+    "walks_series": WalkSample, WalksSeries {
+        /// When.
+        time_ps: U64,
+        /// The job.
+        job: Text,
+        /// The server.
+        host: Text,
+        /// Walkers that wait now.
+        queue: U64,
+        /// Most that waited since the sample before.
+        queue_max: U64,
+        /// Walkers that are older than this count as lost now.
+        timeout_ps: U64,
+        /// Walkers generated, lost ones again included.
+        generated: U64,
+        /// Walks finished, each counted once.
+        finished: U64,
+        /// Steps walked here.
+        steps: U64,
+        /// Walkers that came from other servers, dropped ones included.
+        arrived: U64,
+        /// Walkers served.
+        served: U64,
+        /// Walkers dropped by RED's chance.
+        drops_early: U64,
+        /// Walkers dropped at RED's upper threshold.
+        drops_forced: U64,
+        /// Walkers dropped because the queue was full.
+        drops_full: U64,
+        /// Walkers dropped because they had waited for too long.
+        drops_wait: U64,
+        /// Of all dropped walkers, those born here.
+        drops_own: U64,
+        /// Walkers given up by timeout.
+        lost_timeout: U64,
+        /// Walkers given up because this server, where they were born, dropped them.
+        lost_direct: U64,
+        /// Sleeps between generations.
+        sleeps: U64,
+    }
+}
+
+table! {
     /// A sample of a port; what is counted is counted since the sample before.
     "ports_series": PortSample, PortsSeries {
         /// When.

@@ -80,10 +80,12 @@ fn a_table_without_rows_still_has_its_schema() {
         "ports",
         "waits",
         "pauses",
+        "walks",
         "hosts",
         "ports_series",
         "flows_series",
         "hosts_series",
+        "walks_series",
         "events",
     ];
     for table in tables {

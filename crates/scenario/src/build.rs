@@ -15,6 +15,9 @@ mod jobs;
 mod pfc;
 mod shuffle;
 mod switches;
+mod walk;
+
+pub(crate) use walk::Shown;
 
 /// First port of jobs: the first job listens there, the next on the one after it.
 const BASE_PORT: u16 = 5000;
@@ -24,6 +27,11 @@ const BASE_PORT: u16 = 5000;
 /// # Errors
 /// The first thing that is wrong with the scenario.
 pub fn build(scenario: &Scenario) -> Result<Sim, Problem> {
+    build_shown(scenario).map(|(sim, _)| sim)
+}
+
+/// The same, with what its walk servers show of themselves.
+pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Vec<Shown>), Problem> {
     let graph = topology::graph(&scenario.topology)?;
     let names = Names::new(&graph);
     let hosts = hosts::all(scenario, &graph)?;
@@ -38,7 +46,7 @@ pub fn build(scenario: &Scenario) -> Result<Sim, Problem> {
             "background traffic alone never ends: set a time at which the run ends",
         ));
     }
-    let jobs = jobs(scenario, &graph, &names, &hosts)?;
+    let (jobs, shown) = jobs(scenario, &graph, &names, &hosts)?;
     let configs = hosts.clone();
     let faults = faults::all(scenario, &names)?;
     let setup = Setup {
@@ -54,7 +62,7 @@ pub fn build(scenario: &Scenario) -> Result<Sim, Problem> {
     let mut sim = Sim::new(setup);
     fluids::add(scenario, &names, &configs, &mut sim)?;
     measure(scenario, &mut sim)?;
-    Ok(sim)
+    Ok((sim, shown))
 }
 
 /// The topology of a scenario, and its jobs with their processes: all that doesn't depend on who runs them.
@@ -104,9 +112,10 @@ fn jobs(
     graph: &Graph,
     names: &Names<'_>,
     hosts: &[HostConfig],
-) -> Result<Vec<JobSetup>, Problem> {
+) -> Result<(Vec<JobSetup>, Vec<Shown>), Problem> {
     let infos = jobs::host_infos(graph, hosts);
     let mut setups: Vec<JobSetup> = Vec::with_capacity(scenario.jobs.len());
+    let mut shown = Vec::new();
     for (index, job) in scenario.jobs.iter().enumerate() {
         let path = format!("jobs[{index}]");
         if setups.iter().any(|other| other.name == job.name) {
@@ -121,6 +130,19 @@ fn jobs(
             spec::Work::Shuffle(job) => {
                 shuffle::processes(job, names, graph.hosts(), &mut draws, port, &path)?
             }
+            spec::Work::Walk(walk) => {
+                let work_path = format!("{path}.work");
+                let look = jobs::Look { names, path: &work_path };
+                let (start, sample) = (job.start, scenario.measure.interval);
+                let (processes, boards) = walk::processes(
+                    walk,
+                    &look,
+                    &walk::Place { index, port, start, hosts, sample },
+                    &mut draws,
+                )?;
+                shown.extend(boards);
+                processes
+            }
             work => jobs::processes(work, names, &infos, &mut draws, port, &path)?,
         };
         setups.push(JobSetup {
@@ -133,7 +155,7 @@ fn jobs(
         });
     }
     reachable(graph, &setups)?;
-    Ok(setups)
+    Ok((setups, shown))
 }
 
 /// Refuses a job with two hosts that no way joins.

@@ -1,6 +1,6 @@
 //! Running a scenario: into a folder, for its figures alone, or against another run.
 
-use crate::build::build;
+use crate::build::{build, build_shown};
 use crate::names;
 use crate::problem::Problem;
 use crate::spec::Scenario;
@@ -114,10 +114,10 @@ pub fn run(
     overwrite: bool,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Error> {
-    let mut sim = build(scenario)?;
+    let (mut sim, shown) = build_shown(scenario)?;
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
-    let mut writer = Writer::new(&mut sim, &folder)?;
+    let mut writer = Writer::new(&mut sim, &folder, shown)?;
     let total = sim.progress().jobs_left;
     let mut failed = None;
     let end = drive(&mut sim, scenario.until, total, progress, |sim| {

@@ -1,5 +1,6 @@
 //! From what the simulator measured to the tables and captures of a run folder.
 
+use crate::build::Shown;
 use crate::names;
 use fabric::{Discard, Fabric, NodeId, PauseCounters, PortId, Route};
 use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
@@ -9,6 +10,10 @@ use sim::{FlowRecord, Outcome, PacketSeen, Records, Sim, TaskOutcome, TaskRecord
 use std::collections::BTreeMap;
 use transport::tcp::{Flags, Notes};
 use units::Time;
+
+mod walks;
+
+use walks::WalkTables;
 
 /// The tables of a run that is under way.
 pub(crate) struct Writer {
@@ -20,10 +25,11 @@ pub(crate) struct Writer {
     hosts: Vec<String>,
     jobs: Vec<String>,
     ports: BTreeMap<PortId, String>,
+    walks: WalkTables,
 }
 
 impl Writer {
-    pub(crate) fn new(sim: &mut Sim, folder: &RunFolder) -> Result<Writer, Error> {
+    pub(crate) fn new(sim: &mut Sim, folder: &RunFolder, shown: Vec<Shown>) -> Result<Writer, Error> {
         let graph = sim.graph().clone();
         let ports: BTreeMap<PortId, String> = names::ports(&graph, sim.network()).into_iter().collect();
         let (mut captures, mut reverse) = (BTreeMap::new(), BTreeMap::new());
@@ -38,6 +44,7 @@ impl Writer {
             hosts: graph.names().take(graph.hosts()).map(str::to_owned).collect(),
             jobs: sim.job_records().into_iter().map(|job| job.name).collect(),
             ports,
+            walks: WalkTables::new(shown),
         })
     }
 
@@ -94,6 +101,7 @@ impl Writer {
         for (time, what, place) in &records.events {
             self.tables.events.push(rows::Event { time_ps: time.as_ps(), what, where_: place })?;
         }
+        self.walks.samples(&mut self.tables, &self.jobs, &self.hosts)?;
         self.packets(now, &records.packets)
     }
 
@@ -220,6 +228,7 @@ impl Writer {
                 received_bytes: pair.received_bytes,
             })?;
         }
+        self.walks.totals(&mut self.tables, &self.jobs, &self.hosts)?;
         self.ports(sim, now)
     }
 

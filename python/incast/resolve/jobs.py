@@ -15,6 +15,7 @@ from incast.resolve.findings import Findings
 from incast.resolve.select import SelectError, select
 from incast.resolve.shuffle import ShuffleResolver
 from incast.resolve.traces import Flow, TraceFile
+from incast.resolve.walk import WalkResolver
 from incast.scenario.jobs import (
     AllToAll,
     Background,
@@ -26,6 +27,7 @@ from incast.scenario.jobs import (
     Permutation,
     Replay,
     Shuffle,
+    Walk,
 )
 
 
@@ -71,8 +73,8 @@ class JobResolver:
                 return {"flows": self._replay(job, loc)}
             case Coflows():
                 return {"coflows": self._coflows(job, loc)}
-            case Shuffle():
-                return ShuffleResolver(job, loc, self._hosts, self.cluster, self.findings).spec()
+            case Shuffle() | Walk():
+                return self._own(job, loc)
             case Background():
                 return {
                     "pairs": self._pairs(job.pairs, job.among, job.name, loc),
@@ -81,6 +83,13 @@ class JobResolver:
                     "model": job.model,
                     "duration": parse_time(job.duration) if job.duration else None,
                 }
+
+    def _own(self, job: Shuffle | Walk, loc: Loc) -> dict[str, Any]:
+        """Jobs with algorithms of their own."""
+        if isinstance(job, Shuffle):
+            return ShuffleResolver(job, loc, self._hosts, self.cluster, self.findings).spec()
+        servers = self._hosts(job.servers, (*loc, "servers"))
+        return WalkResolver(job, loc, servers, self.folder, self.findings).spec()
 
     def _hosts(self, selector: str | list[str], loc: Loc) -> list[str]:
         try:

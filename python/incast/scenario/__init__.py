@@ -14,6 +14,7 @@ from incast.scenario.jobs import (
     ReplayFlow,
     Shuffle,
     ShuffleCosts,
+    Walk,
 )
 from incast.scenario.model import Measure, Scenario
 from incast.scenario.pfc import DynamicXoff, Pfc, StaticXoff, Watchdog
@@ -43,6 +44,18 @@ from incast.scenario.topology import (
     Link,
     SingleSwitch,
 )
+from incast.scenario.walk import (
+    EdgesGraph,
+    Generation,
+    SbmGraph,
+    WalkChange,
+    WalkCodel,
+    WalkCosts,
+    WalkDatagrams,
+    WalkLoss,
+    WalkRed,
+    WalkTailDrop,
+)
 
 __all__ = [
     "AllToAll",
@@ -53,6 +66,7 @@ __all__ = [
     "Coflows",
     "Dumbbell",
     "DynamicXoff",
+    "EdgesGraph",
     "Ets",
     "FasterLink",
     "FatTree",
@@ -61,6 +75,7 @@ __all__ = [
     "FileTopology",
     "Flap",
     "Framing",
+    "Generation",
     "Graph",
     "GraphLink",
     "Host",
@@ -78,6 +93,7 @@ __all__ = [
     "Red",
     "Replay",
     "ReplayFlow",
+    "SbmGraph",
     "Scenario",
     "SharedBuffer",
     "Shuffle",
@@ -92,5 +108,13 @@ __all__ = [
     "TailDrop",
     "Tcp",
     "VoqBuffer",
+    "Walk",
+    "WalkChange",
+    "WalkCodel",
+    "WalkCosts",
+    "WalkDatagrams",
+    "WalkLoss",
+    "WalkRed",
+    "WalkTailDrop",
     "Watchdog",
 ]

@@ -9,6 +9,18 @@ from pydantic import Field, PlainValidator, ValidationInfo, WithJsonSchema, fiel
 from incast.hints import unknown
 from incast.quantity import PositiveSize, PositiveTime, Rate, Size, Time, parse_bytes
 from incast.scenario.base import Count, Kind, Model, Name, Pairs, Selector, TrafficClass
+from incast.scenario.walk import (
+    EdgesGraph,
+    Generation,
+    SbmGraph,
+    WalkChange,
+    WalkCodel,
+    WalkCosts,
+    WalkDatagrams,
+    WalkLoss,
+    WalkRed,
+    WalkTailDrop,
+)
 
 SIZE_DISTRIBUTIONS = ("web-search", "data-mining")
 
@@ -301,7 +313,59 @@ class Shuffle(_Job):
     """How long things take on a host."""
 
 
+_Steps = Annotated[int, Field(ge=1, le=2**24)]
+_Bias = Annotated[float, Field(ge=1e-3, le=1e3)]
+
+
+class Walk(_Job):
+    """Random walks on a graph spread over servers: every walker travels, and queues, by itself."""
+
+    kind: Literal["walk"] = "walk"
+    servers: Selector = "*"
+    """The hosts that are servers, in order."""
+    graph: Annotated[SbmGraph | EdgesGraph, Field(discriminator="kind")]
+    """The graph."""
+    partition: list[Annotated[int, Field(ge=0, lt=2**31)]] | None = None
+    """Nodes of each server, in order; without a value a block each, or as even as can be."""
+    changes: list[WalkChange] = []
+    """Edges that come and go, by time."""
+    walks: Annotated[int, Field(ge=1, le=2**30)] = 10_000
+    """Finished walks that each node is to have."""
+    stop: Annotated[float, Field(ge=1e-6, le=1)] | None = None
+    """A walk stops with this probability before each step; without a value and without `length`, 0.15."""
+    length: _Steps | None = None
+    """Instead of `stop`: steps of each walk."""
+    restart: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """A step leads back to the start with this probability."""
+    p: _Bias = 1.0
+    """node2vec's return parameter."""
+    q: _Bias = 1.0
+    """node2vec's in-out parameter."""
+    steps_max: _Steps = 65_536
+    """A walk ends after so many steps, whatever its rule says."""
+    regenerate: bool = True
+    """A lost walk is generated again, until all are finished."""
+    queue: Annotated[WalkTailDrop | WalkRed | WalkCodel, Field(discriminator="kind")] = WalkRed()
+    """Which walkers a server drops (RQ)."""
+    limit: Count = 100
+    """Most walkers that wait at a server."""
+    loss: WalkLoss = WalkLoss()
+    """How a source finds losses (RG)."""
+    generation: Generation = Generation()
+    """How a source generates walkers (RG)."""
+    datagrams: WalkDatagrams = WalkDatagrams()
+    """How walkers share datagrams."""
+    authenticate: bool = True
+    """Datagrams carry a tag of 8 bytes that only members can make."""
+    workers: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Walkers that a server serves side by side; its host has cores for them and for generating."""
+    costs: WalkCosts | list[WalkCosts] = WalkCosts()
+    """How long things take on all servers, or on each in order."""
+    snapshot: PositiveTime | None = None
+    """Time between snapshots of a source's finished walks, for a restart; without a value, one at the end."""
+
+
 Job = Annotated[
-    Bulk | Incast | Permutation | AllToAll | Load | Replay | Coflows | Background | Shuffle,
+    Bulk | Incast | Permutation | AllToAll | Load | Replay | Coflows | Background | Shuffle | Walk,
     Field(discriminator="kind"),
 ]

@@ -36,6 +36,7 @@ pub(super) fn kind(work: &Work) -> &'static str {
         Work::Coflows { .. } => "coflows",
         Work::Background { .. } => "background",
         Work::Shuffle(_) => "shuffle",
+        Work::Walk(_) => "walk",
     }
 }
 
@@ -87,7 +88,7 @@ fn generic(work: &Work, look: &Look<'_>) -> Result<Job, Problem> {
             },
             duration: *duration,
         },
-        Work::Shuffle(_) => unreachable!("it has a crate of its own"),
+        Work::Shuffle(_) | Work::Walk(_) => unreachable!("they have crates of their own"),
     })
 }
 

@@ -1,6 +1,6 @@
 //! What the cluster does, and when.
 
-use super::Shuffle;
+use super::{Shuffle, Walk};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Time};
 
@@ -92,6 +92,8 @@ pub enum Work {
     },
     /// TeraSort on Hadoop.
     Shuffle(Box<Shuffle>),
+    /// Random walks on a graph that is spread over servers.
+    Walk(Box<Walk>),
 }
 
 /// How background traffic travels.

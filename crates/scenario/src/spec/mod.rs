@@ -11,6 +11,7 @@ mod pfc;
 mod shuffle;
 mod switch;
 mod topology;
+mod walk;
 
 pub use fault::{Change, Fault};
 pub use host::{Congestion, Ecn, Host, HostRule, Span, Tcp};
@@ -22,6 +23,10 @@ pub use shuffle::{Framework, Shuffle, ShuffleCosts};
 pub use switch::{Buffer, Depth, Queue, Scheduler, Switch, SwitchRule};
 pub use topology::{Framing, GraphLink, LinkSpec, NodeKind, NodeSpec, Topology};
 use units::Time;
+pub use walk::{
+    Generation, Partition, Sleep, Walk, WalkChanges, WalkCosts, WalkDatagrams, WalkGraph, WalkLoss,
+    WalkQueue, WalkSteps,
+};
 
 /// One run: a cluster, what it is asked to do, what goes wrong, what is measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ mod row;
 pub use alias::Slot;
 pub use change::{Applied, Change};
 pub use error::GraphError;
-pub use generate::{Rmat, Sbm};
+pub use generate::{Blocks, Rmat, Sbm};
 pub use row::{ARCS_MAX, DEGREE_MAX, Row};
 
 /// What the arcs of a graph are, apart from the arcs.

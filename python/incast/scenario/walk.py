@@ -1,0 +1,163 @@
+"""Random walks: the graph, and how walkers wait, are generated and travel."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from incast.quantity import PositiveTime, Time, parse_time
+from incast.scenario.base import Count, Kind, Model, Probability
+
+_Nodes = Annotated[int, Field(ge=1, lt=2**31)]
+_Weight = Annotated[float, Field(gt=0, le=1)]
+_Length = Annotated[float, Field(ge=0, le=1e9)]
+
+
+class SbmGraph(Kind):
+    """A stochastic block model, drawn from the seed: one block a server unless `partition` says otherwise."""
+
+    kind: Literal["sbm"] = "sbm"
+    sizes: Annotated[list[_Nodes], Field(min_length=1)]
+    """Nodes of each block."""
+    inside: Probability | None = None
+    """Probability of an edge between two nodes of a block."""
+    between: Probability | None = None
+    """Probability of an edge between nodes of different blocks."""
+    probabilities: list[list[Probability]] | None = None
+    """Instead of `inside` and `between`: a probability for each pair of blocks, as a symmetric matrix."""
+
+
+class EdgesGraph(Kind):
+    """A graph from a file: an edge a line, two node numbers and perhaps a weight; `#` begins a comment."""
+
+    kind: Literal["edges"] = "edges"
+    file: str
+    """The file."""
+    directed: bool = False
+    """Edges go one way only."""
+    owners: str | None = None
+    """A METIS partition file: the number of a server for each node; without a value, `partition` counts."""
+
+
+class WalkTailDrop(Model):
+    """Walkers are dropped that find the queue full."""
+
+    kind: Literal["tail-drop"] = "tail-drop"
+
+
+class WalkRed(Model):
+    """Random early detection on entering (Floyd & Jacobson 1993). The defaults are those of document 000."""
+
+    kind: Literal["red"] = "red"
+    min: _Length = 5.0
+    """Walkers below which none is dropped."""
+    max: Annotated[float, Field(gt=0, le=1e9)] = 100.0
+    """Walkers from which all are dropped; with `gentle`, from twice as many."""
+    max_p: Probability = 0.1
+    """Probability reached at `max`."""
+    weight: _Weight = 1.0
+    """Weight of a new length in the average; 1 is the length at the moment, 0.002 the paper's."""
+    count: bool = False
+    """Drops are spaced by a count, as in the paper."""
+    gentle: bool = False
+    """The probability rises from `max_p` to 1 between `max` and twice `max`."""
+
+    @field_validator("max")
+    @classmethod
+    def _above_min(cls, most: float, info: ValidationInfo) -> float:
+        if most <= info.data.get("min", 0.0):
+            raise ValueError(f"{most} is not above min, which is {info.data['min']}")
+        return most
+
+
+class WalkCodel(Model):
+    """Controlled delay on leaving (RFC 8289)."""
+
+    kind: Literal["codel"] = "codel"
+    target: PositiveTime = "1ms"
+    """A standing wait up to this is accepted."""
+    interval: PositiveTime = "20ms"
+    """Waits above the target for so long are a standing queue."""
+
+    @field_validator("interval")
+    @classmethod
+    def _at_least_target(cls, interval: str, info: ValidationInfo) -> str:
+        if "target" in info.data and parse_time(interval) < parse_time(info.data["target"]):
+            raise ValueError(f"{interval} is shorter than the target, which is {info.data['target']}")
+        return interval
+
+
+class WalkLoss(Model):
+    """How a source finds losses: by timeout T = srtt + 4·rttvar of how long walks take, or by being told."""
+
+    initial: PositiveTime = "1s"
+    """The timeout before the first walk has been confirmed."""
+    floor: PositiveTime = "10ms"
+    """Least timeout."""
+    repeated: bool = False
+    """A walker whose age is in the window of T to 2T counts at every check, not only at the first."""
+    direct: bool = True
+    """A drop on the server where the walker was born is known at once."""
+    remote: bool = False
+    """Servers tell others of their drops; beyond the document."""
+
+
+class Generation(Model):
+    """How a source generates walkers: it sleeps between them unless its last checks saw no loss."""
+
+    sleep: Literal["never", "always", "fixed", "additive", "aimd"] = "fixed"
+    """Never, always, or after a loss: always as long, longer and shorter by steps, or by halving the rate."""
+    checks: Count = 3
+    """Checks without a loss after which it sleeps no more: the document's x."""
+    time: PositiveTime = "69us"
+    """Length of a sleep, or of its step. A sleep of 1 ns is 50 to 70 us on Linux."""
+    max: PositiveTime = "10ms"
+    """Longest sleep, where it varies."""
+    batch: Count = 1
+    """Walkers between two checks."""
+
+    @field_validator("max")
+    @classmethod
+    def _at_least_a_sleep(cls, longest: str, info: ValidationInfo) -> str:
+        if "time" in info.data and parse_time(longest) < parse_time(info.data["time"]):
+            raise ValueError(f"{longest} is shorter than a sleep, which is {info.data['time']}")
+        return longest
+
+
+class WalkDatagrams(Model):
+    """How walkers share datagrams."""
+
+    walkers: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Most walkers in one; no more than fit the hosts' MTU."""
+    linger: Time = "0s"
+    """How long one waits for others while the server is busy."""
+
+
+class WalkCosts(Model):
+    """How long things take on a server."""
+
+    step: Time = "1us"
+    """A step."""
+    walker: Time = "5us"
+    """Taking a walker in and sending it on."""
+    generate: PositiveTime = "1us"
+    """Generating a walker."""
+
+    @field_validator("walker")
+    @classmethod
+    def _takes_time(cls, walker: str, info: ValidationInfo) -> str:
+        if parse_time(walker) + parse_time(info.data.get("step", "1us")) == 0:
+            raise ValueError("a step and a walker that take no time: one of them has to take some")
+        return walker
+
+
+class WalkChange(Model):
+    """Edges that come and go while walks run."""
+
+    at: Time
+    """When, since the job's start."""
+    add: list[Annotated[list[float], Field(min_length=2, max_length=3)]] = []
+    """Edges that are there from then on: [from, to], or [from, to, weight] where edges have weights."""
+    remove: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = []
+    """Edges that are not there from then on: [from, to]."""
