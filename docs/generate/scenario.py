@@ -176,12 +176,15 @@ _TITLES = {
     "Measure": "what to record", "Framing": "framing", "Fault": "faults", "GraphLink": "links of a graph",
     "Back": "what differs", "ReplayFlow": "flows", "ShuffleCosts": "costs", "Slow": "fields",
     "LinkProbability": "fields", "LinkRate": "fields", "Flap": "fields", "Pfc": "PFC",
-    "PauseStorm": "fields",
+    "PauseStorm": "fields", "WalkLoss": "losses", "Generation": "generation", "WalkDatagrams": "datagrams",
+    "WalkCosts": "costs", "WalkChange": "changes",
 }  # fmt: skip
 _ANCHORS = {
     "FasterLink": "links", "Link": "links", "Host": "hosts", "Switch": "switches",
     "HostOverride": "overrides", "SwitchOverride": "overrides", "Fault": "faults",
     "GraphLink": "links-of-a-graph", "Back": "links-of-a-graph", "ReplayFlow": "flows-of-a-replay",
     "ShuffleCosts": "costs-of-a-shuffle", "Slow": "slow", "LinkProbability": "loss-and-corrupt",
-    "LinkRate": "rate", "PauseStorm": "pause-storm",
+    "LinkRate": "rate", "PauseStorm": "pause-storm", "WalkLoss": "losses-of-a-walk",
+    "Generation": "generation-of-a-walk", "WalkDatagrams": "datagrams-of-a-walk",
+    "WalkCosts": "costs-of-a-walk", "WalkChange": "changes-of-a-walk",
 }  # fmt: skip

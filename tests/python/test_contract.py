@@ -52,6 +52,21 @@ jobs:
     log_size: 1kB
     input_replication: 1
   - {name: l, kind: background, rate: 1Mbps, model: fluid, pairs: [[host0, host1]]}
+  - name: m
+    kind: walk
+    graph: {kind: sbm, sizes: [2, 2, 2, 2], inside: 1, between: 1}
+    changes: [{at: 1us, add: [[0, 7]], remove: [[0, 1]]}]
+    generation: {sleep: never}
+    p: 2
+  - {name: n, kind: walk, graph: {kind: edges, file: e.txt}, queue: {kind: tail-drop}, generation: {sleep: always}}
+  - name: o
+    kind: walk
+    graph: {kind: edges, file: e.txt, owners: o.txt}
+    length: 3
+    queue: {kind: codel}
+    generation: {sleep: additive}
+    snapshot: 1ms
+  - {name: p, kind: walk, graph: {kind: edges, file: e.txt}, generation: {sleep: aimd}, retry: fresh}
 faults:
   - {at: 1us, crash: host3, for: 1us}
   - {at: 1us, slow: {host: host2, speed: 0.5}}
@@ -90,6 +105,8 @@ SCENARIOS = {
 
 def resolved(folder: Path, name: str) -> dict[str, Any]:
     (folder / "c.txt").write_text("3 1\n1 10 2 0 2 1 1:3.0\n")
+    (folder / "e.txt").write_text("# four edges\n0 1 1.5\n1 2 1\n2 3 1\n3 0 2\n")
+    (folder / "o.txt").write_text("0\n1\n2\n3\n")
     (plan,) = plans(folder, SCENARIOS[name])
     return plan.resolved.spec
 

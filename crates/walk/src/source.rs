@@ -73,7 +73,7 @@ impl Source {
             previous: None,
             candidate: None,
             steps: 0,
-            random: territory.stream(start, number).0,
+            random: territory.stream(&id).0,
             path: if self.paths { vec![start] } else { Vec::new() },
         })
     }

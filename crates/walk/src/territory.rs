@@ -1,12 +1,13 @@
 //! What a server walks on: its part of the graph, the rule of walks, and the seed that all walks' streams come from.
 //!
 //! Where a walker goes depends on the graph, the seed and which walk it is, and on nothing else. So a lost walker that
-//! is generated again walks the same way, and losses can't favour short walks.
+//! is generated again walks the same way, and losses can't favour short walks. With `fresh` it depends on the attempt
+//! too: walks over lossy servers finish sooner then, and short ones more often.
 
 use crate::graph::{Change, GraphError};
 use crate::partition::ServerPart;
 use crate::step::{Hop, Place, Rule, Stream};
-use crate::wire::Walker;
+use crate::wire::{WalkId, Walker};
 use units::Time;
 
 /// Arcs that come and go at a time, and the owners of nodes that they join.
@@ -29,12 +30,15 @@ pub struct Territory {
     pub rule: Rule,
     /// All randomness of walks derives from it.
     pub seed: u64,
+    /// Each attempt at a walk draws anew.
+    pub fresh: bool,
 }
 
 impl Territory {
     /// The stream of a walk from its beginning.
-    pub(crate) fn stream(&self, start: u32, number: u32) -> Stream {
-        Stream::of(self.seed, start, number)
+    pub(crate) fn stream(&self, id: &WalkId) -> Stream {
+        let attempt = if self.fresh { u64::from(id.attempt) - 1 } else { 0 };
+        Stream::of(self.seed.wrapping_add(attempt), id.start, id.number)
     }
 
     /// Whether a walker from elsewhere can be served here: the next decision is about an own node.
@@ -46,7 +50,7 @@ impl Territory {
     /// nothing when its walk is over. With `paths` it notes the nodes.
     pub(crate) fn walk(&self, walker: &mut Walker, steps_max: u32, paths: bool) -> Option<u16> {
         let (start, home) = (walker.id.start, walker.source);
-        let length = self.rule.steps(self.stream(start, walker.id.number)).min(steps_max);
+        let length = self.rule.steps(self.stream(&walker.id)).min(steps_max);
         let mut place = Place {
             start,
             home,

@@ -47,6 +47,7 @@ class WalkResolver:
             "node2vec": None if (job.p, job.q) == (1, 1) else [float(job.p), float(job.q)],
             "steps_max": job.steps_max,
             "regenerate": job.regenerate,
+            "retry": job.retry,
             "queue": self._queue(),
             "limit": job.limit,
             "loss": {

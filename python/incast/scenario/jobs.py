@@ -345,6 +345,8 @@ class Walk(_Job):
     """A walk ends after so many steps, whatever its rule says."""
     regenerate: bool = True
     """A lost walk is generated again, until all are finished."""
+    retry: Literal["same", "fresh"] = "same"
+    """A walk that is generated again goes the same way, or draws anew, which favours short walks."""
     queue: Annotated[WalkTailDrop | WalkRed | WalkCodel, Field(discriminator="kind")] = WalkRed()
     """Which walkers a server drops (RQ)."""
     limit: Count = 100

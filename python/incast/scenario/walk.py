@@ -141,7 +141,7 @@ class WalkCosts(Model):
     """A step."""
     walker: Time = "5us"
     """Taking a walker in and sending it on."""
-    generate: PositiveTime = "1us"
+    generate: PositiveTime = "10us"
     """Generating a walker."""
 
     @field_validator("walker")

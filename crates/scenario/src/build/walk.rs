@@ -2,7 +2,7 @@
 
 use super::jobs::Look;
 use crate::problem::Problem;
-use crate::spec::{Partition, Sleep, Walk, WalkChanges, WalkGraph, WalkQueue, WalkSteps};
+use crate::spec::{Partition, Retry, Sleep, Walk, WalkChanges, WalkGraph, WalkQueue, WalkSteps};
 use process::{Addr, HostId, Process};
 use rand::{Rng, RngExt};
 use sim::HostConfig;
@@ -79,7 +79,7 @@ pub(super) fn processes(
             costs: Costs { step: costs.step, walker: costs.walker, generate: costs.generate },
             servers: addresses.clone(),
             codec: wire::Codec { job: place.index as u32, server, key: spec.authenticate.then_some(key) },
-            territory: Territory { part, rule: rule.clone(), seed },
+            territory: Territory { part, rule: rule.clone(), seed, fresh: spec.retry == Retry::Fresh },
             starts: None,
             changes: changes.clone(),
             sink: Box::new(sink::Ignore),

@@ -24,7 +24,7 @@ pub use switch::{Buffer, Depth, Queue, Scheduler, Switch, SwitchRule};
 pub use topology::{Framing, GraphLink, LinkSpec, NodeKind, NodeSpec, Topology};
 use units::Time;
 pub use walk::{
-    Generation, Partition, Sleep, Walk, WalkChanges, WalkCosts, WalkDatagrams, WalkGraph, WalkLoss,
+    Generation, Partition, Retry, Sleep, Walk, WalkChanges, WalkCosts, WalkDatagrams, WalkGraph, WalkLoss,
     WalkQueue, WalkSteps,
 };
 

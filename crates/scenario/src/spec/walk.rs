@@ -27,6 +27,8 @@ pub struct Walk {
     pub steps_max: u32,
     /// A lost walk is generated again.
     pub regenerate: bool,
+    /// Where it goes then.
+    pub retry: Retry,
     /// RQ: how walkers wait.
     pub queue: WalkQueue,
     /// Most walkers that wait at a server.
@@ -101,6 +103,16 @@ pub enum WalkSteps {
     Fixed(u32),
     /// Stops with this probability before each step.
     Stop(f64),
+}
+
+/// Where a lost walk goes when it is generated again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Retry {
+    /// The same way.
+    Same,
+    /// It draws anew.
+    Fresh,
 }
 
 /// Which walkers are dropped.

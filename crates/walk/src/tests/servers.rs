@@ -69,7 +69,7 @@ impl Ground {
 
     fn territory(&self, partition: &Partition, server: u16) -> Territory {
         let part = ServerPart::of(&self.graph, partition, server).unwrap();
-        Territory { part, rule: self.rule.clone(), seed: SEED }
+        Territory { part, rule: self.rule.clone(), seed: SEED, fresh: false }
     }
 
     /// How all walks end on one server that has the whole graph.
@@ -78,7 +78,7 @@ impl Ground {
         let mut counts = BTreeMap::new();
         for (start, number) in (0..self.graph.nodes()).flat_map(|start| (0..walks).map(move |n| (start, n))) {
             let id = WalkId { start, number, attempt: 1, epoch: 0, born_ns: 0 };
-            let random = territory.stream(start, number).0;
+            let random = territory.stream(&id).0;
             let (previous, candidate, path) = (None, None, Vec::new());
             let mut walker = Walker { id, source: 0, at: start, previous, candidate, steps: 0, random, path };
             assert_eq!(territory.walk(&mut walker, steps_max, false), None);
@@ -100,6 +100,17 @@ impl Cluster {
         trouble: Trouble,
         seed: u64,
     ) -> Cluster {
+        Cluster::with(settings, ground, changes, trouble, seed, false)
+    }
+
+    fn with(
+        settings: &Settings,
+        ground: &Ground,
+        changes: &[TimedChanges],
+        trouble: Trouble,
+        seed: u64,
+        fresh: bool,
+    ) -> Cluster {
         settings.check().unwrap();
         let mut cluster = Cluster { world: World::new(trouble, seed), boards: Vec::new(), sinks: Vec::new() };
         let servers = ground.partition.servers();
@@ -110,7 +121,7 @@ impl Cluster {
                 costs: costs(),
                 servers: addresses(usize::from(servers)),
                 codec: Codec { job: 3, server, key: Some(Key::new([5; 16])) },
-                territory: ground.territory(&ground.partition, server),
+                territory: Territory { fresh, ..ground.territory(&ground.partition, server) },
                 starts: None,
                 changes: changes.to_vec(),
                 sink: Box::new(sink.clone()),
@@ -205,6 +216,18 @@ fn walks_that_are_lost_are_not_made_up_for_where_they_need_not_be() {
     let (generated, finished) = (cluster.sum(|t| t.generated), cluster.sum(|t| t.finished));
     assert_eq!(generated, 4000);
     assert!(finished < generated);
+}
+
+#[test]
+fn fresh_attempts_finish_walks_that_the_same_way_could_not() {
+    let ground = Ground::of(&[10, 10], &Walk::fixed(40));
+    let trouble = Trouble { loss: 0.3, ..Trouble::default() };
+    let run = |fresh| {
+        let mut cluster = Cluster::with(&quick(2), &ground, &[], trouble, 1, fresh);
+        (cluster.world.run(Time::from_secs(20)), cluster.sum(|t| t.finished))
+    };
+    // Forty steps cross servers some thirteen times, and some walks nearly always.
+    assert!(run(true).1 > run(false).1);
 }
 
 #[test]

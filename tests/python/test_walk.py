@@ -1,0 +1,105 @@
+"""Random walks from a scenario to their tables, and bad ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import incast
+from helpers import only, plans, refused, written
+
+WALK: dict[str, Any] = {
+    "name": "walks",
+    "kind": "walk",
+    "graph": {"kind": "sbm", "sizes": [20, 20, 20], "inside": 0.3, "between": 0.2},
+    "walks": 20,
+}
+SCENARIO: dict[str, Any] = {
+    "name": "walked",
+    "topology": {"kind": "single-switch", "hosts": 3, "host_link": {"rate": "10Gbps"}},
+    "host": {"cores": 2},
+    "jobs": [WALK],
+    "measure": {"interval": "1ms"},
+}
+
+
+def scenario(**change: object) -> dict[str, Any]:
+    return {**SCENARIO, "jobs": [{**WALK, **change}]}
+
+
+def work(folder: Path, **change: object) -> dict[str, Any]:
+    (plan,) = plans(folder, scenario(**change))
+    found: dict[str, Any] = plan.resolved.spec["jobs"][0]["work"]
+    return found
+
+
+def test_defaults_are_the_documents(tmp_path: Path) -> None:
+    found = work(tmp_path)
+    assert found["queue"] == {
+        "kind": "red",
+        "min": 5.0,
+        "max": 100.0,
+        "max_p": 0.1,
+        "weight": 1.0,
+        "count": False,
+        "gentle": False,
+    }
+    assert found["limit"] == 100
+    assert found["generation"]["checks"] == 3
+    assert found["steps"] == {"stop": 0.15}
+    assert found["datagrams"]["walkers"] == 1
+    assert found["partition"] == {"ranges": [20, 20, 20]}
+
+
+def test_every_walk_is_counted_once_under_loss_and_a_crash(tmp_path: Path) -> None:
+    faults = [
+        {"at": "0s", "loss": {"link": ["host0", "switch0"], "probability": 0.1}},
+        {"at": "3ms", "crash": "host2", "for": "5ms"},
+    ]
+    content = {**scenario(loss={"initial": "10ms"}, snapshot="1ms"), "faults": faults}
+    run = incast.run(written(tmp_path, content), tmp_path / "out")
+    walks = run.walks
+    assert run.summary["end"] == "finished"
+    assert walks["required"].to_list() == walks["finished"].to_list() == [400, 400, 400]
+    assert walks["restarts"].to_list() == [0, 0, 1]
+    assert walks["lost_timeout"].sum() > 0
+    series = run.walks_series
+    assert set(series["host"]) == {"host0", "host1", "host2"}
+    assert series.filter(pl.col("host") == "host0")["steps"].sum() <= walks["steps"][0]
+
+
+def test_a_graph_and_its_owners_come_from_files(tmp_path: Path) -> None:
+    (tmp_path / "ring.txt").write_text("# a ring\n" + "".join(f"{n}\t{(n + 1) % 9}\n" for n in range(9)))
+    (tmp_path / "owners.txt").write_text("".join(f"{n % 3}\n" for n in range(9)))
+    graph = {"kind": "edges", "file": "ring.txt", "owners": "owners.txt"}
+    run = incast.run(written(tmp_path, scenario(graph=graph, length=4)), tmp_path / "out")
+    assert run.walks["nodes"].to_list() == [3, 3, 3]
+    assert run.walks["finished"].sum() == 180
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "said"),
+    [
+        ({"graph": {"kind": "sbm", "sizes": [2], "inside": 2.0}}, "inside", "less than or equal to 1"),
+        ({"graph": {"kind": "sbm", "sizes": [2, 2]}}, "graph", "inside and between are required"),
+        ({"partition": [1, 2, 3]}, "partition", "6 nodes in all, but the graph has 60"),
+        ({"length": 3, "stop": 0.1}, "length", "either length or stop"),
+        ({"costs": [{}, {}]}, "costs", "2 for 3 servers"),
+        ({"queue": {"kind": "red", "min": 5, "max": 4}}, "max", "not above min"),
+        ({"changes": [{"at": "1ms", "add": [[0, 77]]}]}, "changes", "77"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, change: dict[str, Any], field: str, said: str) -> None:
+    problem = only(refused(tmp_path, scenario(**change)))
+    assert field in str(problem)
+    assert said in str(problem)
+
+
+def test_a_bad_line_is_shown_where_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_text("0 1\n1 x\n")
+    problem = only(refused(tmp_path, scenario(graph={"kind": "edges", "file": "bad.txt"})))
+    assert "bad.txt:2" in str(problem)
+    assert "'1 x'" in str(problem)
