@@ -72,7 +72,7 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Vec<Shown>), Prob
 pub(crate) fn cast(scenario: &Scenario) -> Result<(Graph, Vec<JobSetup>), Problem> {
     let graph = topology::graph(&scenario.topology)?;
     let hosts = hosts::all(scenario, &graph)?;
-    let jobs = jobs(scenario, &graph, &Names::new(&graph), &hosts)?;
+    let (jobs, _) = jobs(scenario, &graph, &Names::new(&graph), &hosts)?;
     Ok((graph, jobs))
 }
 

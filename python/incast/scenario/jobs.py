@@ -356,7 +356,7 @@ class Walk(_Job):
     generation: Generation = Generation()
     """How a source generates walkers (RG)."""
     datagrams: WalkDatagrams = WalkDatagrams()
-    """How walkers share datagrams."""
+    """One walker a datagram, or several."""
     authenticate: bool = True
     """Datagrams carry a tag of 8 bytes that only members can make."""
     workers: Annotated[int, Field(ge=1, le=1024)] = 1
