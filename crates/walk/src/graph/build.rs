@@ -95,6 +95,22 @@ impl Graph {
         Ok(graph)
     }
 
+    /// The graph with all arcs turned around; an undirected one stays as it is.
+    pub fn reversed(&self) -> Result<Self, GraphError> {
+        let nodes = 0..self.nodes();
+        if !self.shape().directed {
+            Ok(self.clone())
+        } else if self.weighted() {
+            let row =
+                |to| self.neighbours(to).zip(self.weights(to)).map(move |(from, weight)| (from, to, weight));
+            Self::with_weights(self.shape(), || nodes.clone().flat_map(row))
+        } else {
+            Self::even(self.shape(), || {
+                nodes.clone().flat_map(|to| self.neighbours(to).map(move |from| (from, to)))
+            })
+        }
+    }
+
     fn checked(shape: Shape, rows: Vec<Row>, columns: Columns) -> Result<Self, GraphError> {
         Ok(Self { rows, columns, shape, unused: 0 })
     }
@@ -279,6 +295,15 @@ mod tests {
         let graph =
             Graph::with_weights(Shape::directed(2), || [(0, 1, 1.5), (0, 0, 1.0), (0, 1, 0.5)]).unwrap();
         assert_eq!(graph.weights(0).collect::<Vec<_>>(), [1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_graph_turned_around_twice_is_itself() {
+        let graph =
+            Graph::with_weights(Shape::directed(3), || [(0, 1, 2.0), (0, 2, 1.0), (2, 1, 0.5)]).unwrap();
+        let turned = graph.reversed().unwrap();
+        assert!(turned.neighbours(1).eq([0, 2]) && turned.weights(1).eq([2.0, 0.5]));
+        assert_eq!(turned.reversed().unwrap(), graph);
     }
 
     #[test]
