@@ -51,7 +51,8 @@ pub enum Buffer {
         /// Memory is given in multiples of it.
         cell: Bytes,
     },
-    /// Virtual output queues: one for each port that packets come in by, port that they leave by, and class.
+    /// Virtual output queues: one for each port that packets come in by (or the processor that it shares with
+    /// others), port that they leave by, and class.
     Voq {
         /// Memory for all of them, what is guaranteed included.
         size: Bytes,
@@ -61,6 +62,8 @@ pub enum Buffer {
         reserve: Bytes,
         /// Most that one virtual output queue may hold.
         cap: Bytes,
+        /// Packet processors, to which the ports are dealt out in order; without a value each port is on its own.
+        processors: Option<u32>,
         /// Memory is given in multiples of it.
         cell: Bytes,
     },

@@ -391,11 +391,13 @@ fn configure<B: Copy + Default>(
             pools.push(Pool::new(size, alpha, reserve, cell, (ports.len() * count) as u64));
             Some(pools.len() as u32 - 1)
         }
-        Buffer::Voq { size, alpha, reserve, cell, .. } => {
-            pools.push(Pool::new(size, alpha, reserve, cell, (ports.len() * ports.len() * count) as u64));
+        Buffer::Voq { size, alpha, reserve, cell, processors, .. } => {
+            let entries = processors.map_or(ports.len(), |processors| ports.len().min(processors as usize));
+            pools.push(Pool::new(size, alpha, reserve, cell, (entries * ports.len() * count) as u64));
             Some(pools.len() as u32 - 1)
         }
     };
+    let total = ports.len();
     let delays = config.queues[..count].iter().any(|queue| matches!(queue, Queue::Codel(_)));
     for (index, port) in ports.iter_mut().enumerate() {
         if let Buffer::Static(limit) = config.buffer {
@@ -418,9 +420,10 @@ fn configure<B: Copy + Default>(
                 port.flags |= flag::OPEN;
             }
             let mut classes = Classes::new((0..count).map(discipline).collect(), strict, weights, pool);
-            if let Buffer::Voq { cap, .. } = config.buffer {
+            if let Buffer::Voq { cap, processors, .. } = config.buffer {
                 port.flags |= flag::VOQ;
-                classes.voqs = Some(Box::new(Voqs::new(first, cap, config.queues, place)));
+                let sharing = processors.map_or(1, |processors| total.div_ceil(processors as usize).max(1));
+                classes.voqs = Some(Box::new(Voqs::new(first, sharing, cap, config.queues, place)));
             }
             port.cold.classes = Some(classes);
             continue;

@@ -7,7 +7,8 @@
 //! bytes. The fabric between the ports is not a bottleneck: there is no matching to find, as in
 //! switches with a speed-up or with cells spread over a fabric.
 //!
-//! A queue comes into being when the first packet enters it.
+//! A queue comes into being when the first packet enters it. Where several ports share a packet processor, its
+//! memory and its queues are one, as in hardware that has them a processor and not a port (US 2017/0005951 A1).
 
 use crate::classes::ClassQueue;
 use crate::config::Queue;
@@ -34,6 +35,8 @@ pub(crate) struct Voqs<B> {
     place: Place,
     /// The switch's first port.
     first: u32,
+    /// Neighbouring ports of entry that share a processor, and with it the queues.
+    sharing: usize,
     /// By class and port of entry: which of `queues`.
     slots: [Vec<u32>; 8],
     /// By class: those that hold packets. The one in front has the credit for its first packet.
@@ -41,8 +44,8 @@ pub(crate) struct Voqs<B> {
 }
 
 impl<B: Copy + Default> Voqs<B> {
-    /// None yet, at a switch whose ports begin with number `first`.
-    pub(crate) fn new(first: u32, cap: Bytes, kinds: [Queue; 8], place: Place) -> Voqs<B> {
+    /// None yet, at a switch whose ports begin with number `first`, `sharing` of them a processor.
+    pub(crate) fn new(first: u32, sharing: usize, cap: Bytes, kinds: [Queue; 8], place: Place) -> Voqs<B> {
         Voqs {
             queues: Vec::new(),
             cap: cap.get(),
@@ -50,6 +53,7 @@ impl<B: Copy + Default> Voqs<B> {
             kinds,
             place,
             first,
+            sharing,
             slots: Default::default(),
             turns: Default::default(),
         }
@@ -71,8 +75,14 @@ impl<B: Copy + Default> Voqs<B> {
         if slots.len() <= entry {
             slots.resize(entry + 1, NONE);
         }
+        let processor = entry / self.sharing;
+        let neighbours = processor * self.sharing..slots.len().min((processor + 1) * self.sharing);
+        if let Some(&slot) = slots[neighbours].iter().find(|&&slot| slot != NONE) {
+            slots[entry] = slot;
+            return slot as usize;
+        }
         slots[entry] = self.queues.len() as u32;
-        let seed = self.place.seed ^ class as u64 ^ ((entry as u64 + 1) << 44);
+        let seed = self.place.seed ^ class as u64 ^ ((processor as u64 + 1) << 44);
         let discipline = Discipline::new(self.kinds[class], Place { seed, ..self.place });
         self.queues.push(ClassQueue::new(discipline));
         self.queues.len() - 1

@@ -42,8 +42,9 @@ fn switch() -> impl Strategy<Value = SwitchConfig> {
             reserve: Bytes::new(reserve * 100),
             cell: Bytes::new(256),
         }),
-        (20_000u64..400_000, 0.1f64..8.0, 0u64..10, 5_000u64..50_000).prop_map(
-            |(size, alpha, reserve, cap)| Buffer::Voq {
+        (20_000u64..400_000, 0.1f64..8.0, 0u64..10, 5_000u64..50_000, prop::option::of(1u32..4)).prop_map(
+            |(size, alpha, reserve, cap, processors)| Buffer::Voq {
+                processors,
                 size: Bytes::new(size),
                 alpha,
                 reserve: Bytes::new(reserve),

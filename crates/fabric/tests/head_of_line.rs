@@ -44,7 +44,14 @@ fn through_fifos(queues: &[Vec<usize>], slots: usize) -> usize {
 
 fn voq_lab(hosts: u32) -> Lab {
     let size = Bytes::new(8_000_000_000);
-    let buffer = Buffer::Voq { size, alpha: 1.0, reserve: Bytes::new(0), cap: size, cell: Bytes::new(1) };
+    let buffer = Buffer::Voq {
+        size,
+        alpha: 1.0,
+        reserve: Bytes::new(0),
+        cap: size,
+        processors: None,
+        cell: Bytes::new(1),
+    };
     let config = SwitchConfig { buffer, ..SwitchConfig::default() };
     Lab::new(Fabric::new(&single_switch(hosts, LINK).unwrap(), Framing::ETHERNET, 1, |_| config.clone()))
 }

@@ -15,7 +15,7 @@ const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from
 fn voq(size: u64, alpha: f64, reserve: u64, cap: u64) -> SwitchConfig {
     let [size, reserve, cap] = [size, reserve, cap].map(Bytes::new);
     SwitchConfig {
-        buffer: Buffer::Voq { size, alpha, reserve, cap, cell: Bytes::new(1) },
+        buffer: Buffer::Voq { size, alpha, reserve, cap, processors: None, cell: Bytes::new(1) },
         ..SwitchConfig::default()
     }
 }
@@ -45,6 +45,33 @@ fn a_queue_is_capped_and_the_port_holds_the_sum() {
     assert!((118_500..=120_000).contains(&counters.queue_max_bytes), "{}", counters.queue_max_bytes);
     assert!(counters.discards.of(Discard::Tail) > 0);
     assert_eq!(counters.discards.total(), lab.log.discarded.len() as u64);
+}
+
+#[test]
+fn ports_of_one_processor_wait_in_one_queue_and_others_take_turns_with_it() {
+    let passed = |processors| {
+        let mut config = voq(10_000_000, 8.0, 0, 10_000_000);
+        if let Buffer::Voq { processors: of, .. } = &mut config.buffer {
+            *of = processors;
+        }
+        let mut lab = lab(5, &config);
+        // Hosts 0 and 1 fill the way to host 4; a little later each of 1, 2 and 3 has one packet for it.
+        let mut loads = burst(0..2, 4, 100, 1500);
+        loads.extend([load(60_000, 2, 4, 1500), load(60_000, 3, 4, 1500)]);
+        lab.play(&loads);
+        let behind = |number: usize| {
+            let (late, _, _) = lab.delivered.iter().find(|(_, n, _)| *n as usize == number).unwrap();
+            lab.delivered.iter().filter(|(at, n, _)| (*n as usize) < 200 && at < late).count()
+        };
+        [behind(200), behind(201)]
+    };
+    let [second, third] = passed(None);
+    assert!(second < 60 && third < 60, "{second}, {third}: each port has its turn");
+    let [second, third] = passed(Some(1));
+    assert!(second > 80 && third > 80, "{second}, {third}: behind what came before");
+    // Ports 0, 1 and 2 on the first processor, 3 and 4 on the second.
+    let [second, third] = passed(Some(2));
+    assert!(second > 80 && third < 60, "{second}, {third}");
 }
 
 #[test]

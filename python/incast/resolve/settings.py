@@ -145,6 +145,7 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
             "reserved": float(buffer.reserved),
             "multicast": float(buffer.multicast),
             "cap": parse_bytes(buffer.cap),
+            "processors": buffer.processors,
             "alpha": float(buffer.alpha),
             "cell": parse_bytes(buffer.cell),
         }

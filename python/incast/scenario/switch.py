@@ -45,7 +45,9 @@ _Part = Annotated[float, Field(ge=0, lt=1)]
 
 
 class VoqBuffer(Model):
-    """Deep memory with virtual output queues: one for each port of entry, port of exit and class."""
+    """Deep memory with virtual output queues: one for each port of entry, port of exit and class.
+
+    Where ports share a packet processor, as those of a Jericho do, they share its queues."""
 
     kind: Literal["voq"] = "voq"
     size: PositiveSize = "8GB"
@@ -56,6 +58,9 @@ class VoqBuffer(Model):
     """Part of it that is kept for multicast, and not used here."""
     cap: PositiveSize = "125MB"
     """Most that one queue may hold."""
+    processors: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """Packet processors, to which the ports are dealt out in order, and which have one queue for each port of
+    exit and class. Without a value each port of entry has queues of its own."""
     alpha: Annotated[float, Field(gt=0, le=1e6)] = 1.0
     """Threshold factor: what part of the free memory one queue may take beyond its minimum."""
     cell: PositiveSize = "1B"

@@ -63,7 +63,7 @@ fn buffer(buffer: &spec::Buffer, ports: u64, classes: u64, path: &str) -> Result
             }
             Ok(Buffer::Shared { size: *size, alpha: *alpha, reserve: *reserve, cell: *cell })
         }
-        spec::Buffer::Voq { size, reserved, multicast, cap, alpha, cell } => {
+        spec::Buffer::Voq { size, reserved, multicast, cap, processors, alpha, cell } => {
             thresholds(*alpha, *cell, path)?;
             for (field, part) in [("reserved", reserved), ("multicast", multicast)] {
                 if !(0.0..1.0).contains(part) {
@@ -81,15 +81,16 @@ fn buffer(buffer: &spec::Buffer, ports: u64, classes: u64, path: &str) -> Result
                 let message = format!("{cap}: above 0B and up to the memory ({size}) is allowed");
                 return Err(Problem::new(format!("{path}.cap"), message));
             }
-            Ok(virtual_output_queues(
-                *size,
-                *reserved,
-                *multicast,
-                *cap,
-                ports * ports * classes,
-                *alpha,
-                *cell,
-            ))
+            if *processors == Some(0) {
+                return Err(Problem::new(format!("{path}.processors"), "0: at least 1"));
+            }
+            let part = |part: f64| (size.get() as f64 * part) as u64;
+            let entries = processors.map_or(ports, |processors| ports.min(u64::from(processors)));
+            let queues = entries * ports * classes;
+            // A minimum above the cap would lie idle.
+            let reserve = Bytes::new((part(*reserved) / queues).min(cap.get()));
+            let size = Bytes::new(size.get() - part(*multicast));
+            Ok(Buffer::Voq { size, alpha: *alpha, reserve, cap: *cap, processors: *processors, cell: *cell })
         }
     }
 }
@@ -102,21 +103,6 @@ fn thresholds(alpha: f64, cell: Bytes, path: &str) -> Result<(), Problem> {
         return Err(Problem::new(format!("{path}.cell"), "0B: at least 1B"));
     }
     Ok(())
-}
-
-/// The memory that unicast has, and what each of `queues` is guaranteed of it.
-fn virtual_output_queues(
-    size: Bytes,
-    reserved: f64,
-    multicast: f64,
-    cap: Bytes,
-    queues: u64,
-    alpha: f64,
-    cell: Bytes,
-) -> Buffer {
-    let part = |part: f64| (size.get() as f64 * part) as u64;
-    let reserve = Bytes::new((part(reserved) / queues).min(cap.get()));
-    Buffer::Voq { size: Bytes::new(size.get() - part(multicast)), alpha, reserve, cap, cell }
 }
 
 fn depth(depth: spec::Depth) -> Depth {
@@ -197,8 +183,13 @@ mod tests {
     const DEEP: Bytes = Bytes::new(8_000_000_000);
 
     fn voq(reserved: f64, multicast: f64, cap: u64, alpha: f64) -> Result<Buffer, Problem> {
-        let (cap, cell) = (Bytes::new(cap), Bytes::new(1));
-        buffer(&spec::Buffer::Voq { size: DEEP, reserved, multicast, cap, alpha, cell }, 10, 1, "buffer")
+        let (cap, cell, processors) = (Bytes::new(cap), Bytes::new(1), None);
+        buffer(
+            &spec::Buffer::Voq { size: DEEP, reserved, multicast, cap, processors, alpha, cell },
+            10,
+            1,
+            "buffer",
+        )
     }
 
     #[test]
@@ -209,6 +200,7 @@ mod tests {
             alpha: 1.0,
             reserve: Bytes::new(24_000_000),
             cap: Bytes::new(125_000_000),
+            processors: None,
             cell: Bytes::new(1),
         };
         assert_eq!(voq(0.3, 0.15, 125_000_000, 1.0), Ok(expected));

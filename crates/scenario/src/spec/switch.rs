@@ -62,6 +62,8 @@ pub enum Buffer {
         multicast: f64,
         /// Most that one queue may hold.
         cap: Bytes,
+        /// Packet processors, at least one; the ports of entry of one share its queues. Missing: each port has its own.
+        processors: Option<u32>,
         /// Threshold factor on the dynamic part, above zero.
         alpha: f64,
         /// Memory is given in multiples of it (1: exact bytes).
