@@ -6,9 +6,9 @@
 //! window grows, a maximum of the round-trip time that fades. Unlike Linux, alpha is one again right after a
 //! reduction (there it stays until the window has grown once).
 //!
-//! Checked against the draft's increase function, `2 (1 - beta) f`, beta's bounds of 0.5 and 0.8, the throughput rule
-//! of a fifth, and the scaling by RTT / 100 ms between 0.1 and 2 (the same numbers as FreeBSD's `cc_htcp`, which
-//! is after the draft, and Linux's). Where beta is above 0.5, alpha is below one within Delta_L, as in Linux;
+//! Checked against FreeBSD's `cc_htcp`, which is after the draft, and Linux's, not against the draft's own text: the
+//! increase function, `2 (1 - beta) f`, beta's bounds of 0.5 and 0.8, the throughput rule of a fifth, and the scaling
+//! by RTT / 100 ms between 0.1 and 2. Where beta is above 0.5, alpha is below one within Delta_L, as in Linux;
 //! FreeBSD holds it at one.
 
 use super::{Ack, Signal, Window};
