@@ -22,7 +22,7 @@ help:
 	@echo "make test    set everything up and run all tests"
 	@echo "make lint    check formatting, lints and types"
 	@echo "make format  format all code"
-	@echo "make bench   run the benchmarks, side by side with ns-3"
+	@echo "make bench   run the benchmarks, side by side with ns-3 and libraries for walks"
 	@echo "make studies run what is missing of all studies, and print every claim: takes days"
 	@echo "make docs    write the generated parts of the manual anew"
 	@echo "make clean   remove what was built"
@@ -70,6 +70,7 @@ studies: $(VENV)/installed
 
 bench: $(VENV)/installed-for-tests
 	$(BIN)/python -m benches.run --name latest
+	$(BIN)/python -m benches.walk
 	$(BIN)/python -m benches.report latest
 
 docs: $(VENV)/installed-for-tests

@@ -1,8 +1,7 @@
 """Steps of random walks in memory beside PecanPy and igraph: `python -m benches.walk`.
 
-Each row is a line of bench/results.jsonl. Targets are those of the issue that asked for walks; they are for one thread of
-a machine that has nothing else to do. Our figures without a peer keep no paths; the peers always write paths, so they stand
-beside ours that write paths.
+Each row is a line of bench/results.jsonl. Targets are those of the issue that asked for walks, for one thread of a
+machine that has nothing else to do. The peers always write paths, so they stand beside our rows that write paths.
 """
 
 from __future__ import annotations
@@ -94,13 +93,7 @@ def record(graph: str, case: str, value: float, peer: tuple[str, float] | None) 
 def text(row: dict[str, object]) -> str:
     """For the terminal."""
     peer = "" if row["peer"] is None else f"{row['peer_name']} {row['peer']:.3g} (x {row['ratio']:.3g})"
-    verdict = (
-        {None: "", True: f"target {row['target']:g}: met", False: f"target {row['target']:g}: MISSED"}[
-            row["met"]
-        ]
-        if row["target"] is not None
-        else ""
-    )
+    verdict = "" if row["met"] is None else f"target {row['target']:g}: {'met' if row['met'] else 'MISSED'}"
     return f"{row['case']:22} {row['ours']:>8.4g} {row['unit']:14} {peer:28} {verdict}"
 
 
