@@ -6,6 +6,7 @@ mod live;
 mod quantity;
 mod scenario;
 mod trace;
+mod walk;
 
 use pyo3::prelude::*;
 
@@ -15,5 +16,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     quantity::register(module)?;
     trace::register(module)?;
     scenario::register(module)?;
-    live::register(module)
+    live::register(module)?;
+    walk::register(module)
 }

@@ -5,11 +5,12 @@ use thiserror::Error;
 use super::record::Record;
 use super::{Rule, Stream};
 
-/// The walks of a run. Walk `i` is number `i % walks` from `nodes[i / walks]`.
+/// The walks of a run. Walk `i` is number `first + i % walks` from `nodes[i / walks]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Starts {
     pub(crate) nodes: Vec<u32>,
     pub(crate) walks: u32,
+    pub(crate) first: u32,
 }
 
 /// A start that is none.
@@ -27,7 +28,13 @@ pub struct StartError {
 impl Starts {
     /// `walks` walks from each of `nodes`. A node that comes twice has the same walks twice.
     pub fn new(nodes: Vec<u32>, walks: u32) -> Self {
-        Self { nodes, walks }
+        Self { nodes, walks, first: 0 }
+    }
+
+    /// The walks from each node are numbered from `first` on: a run in parts has the walks of one in one piece.
+    #[must_use]
+    pub fn from_number(self, first: u32) -> Self {
+        Self { first, ..self }
     }
 
     /// `walks` walks from every node of a graph.
@@ -102,7 +109,7 @@ impl<'a> Queue<'a> {
             let start = self.starts.nodes[self.node];
             let same = (end - self.taken).min(self.starts.walks - self.number);
             for number in self.number..self.number + same {
-                let stream = Stream::of(self.seed, start, number);
+                let stream = Stream::of(self.seed, start, self.starts.first.wrapping_add(number));
                 let steps = self.rule.steps(stream);
                 let mark = record.begin(start, steps);
                 ready[filled] = Ready { walk: self.taken, start, steps, stream, mark };

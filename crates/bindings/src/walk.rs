@@ -1,0 +1,230 @@
+//! Random walks in memory: graphs from arrays, and walks on them. Arrays come as buffers and go as bytes.
+//!
+//! A call walks some of the walks of a run; the caller cuts a long run into calls, between which Python sees signals.
+
+mod apps;
+
+use ::walk::app::Tally;
+use ::walk::graph::{Graph, GraphError, Sbm, Shape};
+use ::walk::step::{Engine, Length, Rule, Starts, Walk};
+use pyo3::buffer::PyBuffer;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+
+create_exception!(_core, GraphArcError, PyValueError, "An arc that can't be: its number, message.");
+
+/// Adds the classes and functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("GraphArcError", module.py().get_type::<GraphArcError>())?;
+    module.add_class::<WalkGraph>()?;
+    module.add_class::<WalkEngine>()?;
+    apps::register(module)
+}
+
+/// A graph in memory; see [`walk::graph`].
+#[pyclass(frozen)]
+pub(crate) struct WalkGraph(pub(crate) Arc<Graph>);
+
+#[pymethods]
+impl WalkGraph {
+    /// A graph of `nodes` nodes from its arcs, with weights or without. Both ends are numbers below `nodes`.
+    #[staticmethod]
+    fn from_arcs(
+        py: Python<'_>,
+        nodes: u32,
+        directed: bool,
+        sources: PyBuffer<u32>,
+        targets: PyBuffer<u32>,
+        weights: Option<PyBuffer<f32>>,
+    ) -> PyResult<WalkGraph> {
+        let (sources, targets) = (sources.to_vec(py)?, targets.to_vec(py)?);
+        let weights = weights.map(|weights| weights.to_vec(py)).transpose()?;
+        let shape = if directed { Shape::directed(nodes) } else { Shape::undirected(nodes) };
+        let ends = || sources.iter().copied().zip(targets.iter().copied());
+        made(py.detach(|| match &weights {
+            None => Graph::even(shape, ends),
+            Some(weights) => Graph::with_weights(shape, || {
+                ends().zip(weights).map(|((from, to), weight)| (from, to, *weight))
+            }),
+        }))
+    }
+
+    /// A graph from compressed rows; an undirected one names each edge in both rows.
+    #[staticmethod]
+    fn from_rows(
+        py: Python<'_>,
+        directed: bool,
+        offsets: PyBuffer<u64>,
+        targets: PyBuffer<u32>,
+        weights: Option<PyBuffer<f32>>,
+    ) -> PyResult<WalkGraph> {
+        let (offsets, targets) = (offsets.to_vec(py)?, targets.to_vec(py)?);
+        let weights = weights.map(|weights| weights.to_vec(py)).transpose()?;
+        let nodes = u32::try_from(offsets.len().saturating_sub(1))
+            .map_err(|_| PyValueError::new_err("more nodes than 32 bits can number"))?;
+        let shape = if directed { Shape::directed(nodes) } else { Shape::undirected(nodes) };
+        made(py.detach(|| Graph::from_rows(shape, &offsets, &targets, weights.as_deref())))
+    }
+
+    /// A stochastic block model: blocks of these sizes, edges with these probabilities.
+    #[staticmethod]
+    fn sbm(py: Python<'_>, sizes: Vec<u32>, inside: f64, between: f64, seed: u64) -> PyResult<WalkGraph> {
+        let graph = py.detach(|| Sbm { sizes, inside, between }.graph(seed));
+        made(graph.ok_or_else(|| {
+            PyValueError::new_err("probabilities from 0 to 1 and fewer than 2^32 nodes are allowed")
+        })?)
+    }
+
+    /// How many nodes.
+    fn nodes(&self) -> u32 {
+        self.0.nodes()
+    }
+
+    /// How many arcs; an edge of an undirected graph is two, a loop one.
+    fn arcs(&self) -> u64 {
+        self.0.arcs()
+    }
+
+    /// Whether an arc goes one way only.
+    fn directed(&self) -> bool {
+        self.0.shape().directed
+    }
+
+    /// Whether arcs have weights.
+    fn weighted(&self) -> bool {
+        self.0.weighted()
+    }
+
+    /// Arcs that leave each node, as 32-bit numbers.
+    fn degrees<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        bytes(py, (0..self.0.nodes()).map(|node| self.0.degree(node).to_le_bytes()))
+    }
+
+    /// The graph with all arcs turned around.
+    fn reversed(&self, py: Python<'_>) -> PyResult<WalkGraph> {
+        made(py.detach(|| self.0.reversed()))
+    }
+}
+
+fn made(graph: Result<Graph, GraphError>) -> PyResult<WalkGraph> {
+    let graph = graph.map_err(|error| match error {
+        GraphError::Node { arc, .. } | GraphError::Weight { arc, .. } => {
+            GraphArcError::new_err((arc, error.to_string()))
+        }
+        error => PyValueError::new_err(error.to_string()),
+    })?;
+    Ok(WalkGraph(Arc::new(graph)))
+}
+
+/// A walk's rule: so many steps, or a probability to stop before each; p and q where steps look back.
+pub(crate) fn rule(steps: Option<u32>, stop: Option<f64>, bias: Option<(f64, f64)>) -> PyResult<Rule> {
+    let length = match (steps, stop) {
+        (Some(steps), None) => Length::Fixed(steps),
+        (None, Some(stop)) => Length::Geometric { stop },
+        _ => return Err(PyValueError::new_err("either a number of steps or a probability to stop")),
+    };
+    Rule::new(&Walk { length, node2vec: bias, ..Walk::fixed(0) })
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Walks on a graph by one rule, on several threads; the same walks on any number of them.
+#[pyclass(frozen)]
+struct WalkEngine {
+    graph: Arc<Graph>,
+    rule: Rule,
+    seed: u64,
+    threads: usize,
+}
+
+#[pymethods]
+impl WalkEngine {
+    #[new]
+    #[pyo3(signature = (graph, steps, stop, bias, seed, threads))]
+    fn new(
+        graph: &WalkGraph,
+        steps: Option<u32>,
+        stop: Option<f64>,
+        bias: Option<(f64, f64)>,
+        seed: u64,
+        threads: usize,
+    ) -> PyResult<WalkEngine> {
+        Ok(WalkEngine { graph: Arc::clone(&graph.0), rule: rule(steps, stop, bias)?, seed, threads })
+    }
+
+    /// Steps of a walk on average, without dead ends.
+    fn mean_steps(&self) -> f64 {
+        self.rule.mean_steps()
+    }
+
+    /// Where walks number `first` to before `first + walks` from each of `starts` end: start, node and how many, as
+    /// arrays, ascending.
+    fn ends<'py>(
+        &self,
+        py: Python<'py>,
+        starts: PyBuffer<u32>,
+        first: u32,
+        walks: u32,
+    ) -> PyResult<[Bound<'py, PyBytes>; 3]> {
+        let starts = Starts::new(starts.to_vec(py)?, walks).from_number(first);
+        let counted = py.detach(|| {
+            let mut tally = Tally::default();
+            self.engine().ends(&starts, |block| {
+                block.starts.iter().zip(&block.ends).for_each(|(&start, &end)| tally.add(start, end));
+            })?;
+            let starts = tally.starts().into_iter();
+            let rows = starts.flat_map(|start| {
+                tally.of(start).map(move |(node, count)| (start, node, count)).collect::<Vec<_>>()
+            });
+            Ok(rows.collect::<Vec<_>>())
+        });
+        let counted = counted.map_err(|error: ::walk::step::StartError| PyValueError::new_err(error.to_string()))?;
+        Ok([
+            bytes(py, counted.iter().map(|row| row.0.to_le_bytes())),
+            bytes(py, counted.iter().map(|row| row.1.to_le_bytes())),
+            bytes(py, counted.iter().map(|row| row.2.to_le_bytes())),
+        ])
+    }
+
+    /// The nodes that these walks pass, path after path, and where each path begins and the last one ends.
+    fn paths<'py>(
+        &self,
+        py: Python<'py>,
+        starts: PyBuffer<u32>,
+        first: u32,
+        walks: u32,
+    ) -> PyResult<[Bound<'py, PyBytes>; 2]> {
+        let starts = Starts::new(starts.to_vec(py)?, walks).from_number(first);
+        let (mut nodes, mut offsets) = (Vec::<u32>::new(), vec![0u64]);
+        let walked = py.detach(|| {
+            self.engine().paths(&starts, |block| {
+                let before = nodes.len() as u64;
+                nodes.extend_from_slice(block.nodes());
+                offsets.extend(block.offsets()[1..].iter().map(|&offset| before + offset as u64));
+            })
+        });
+        walked.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok([
+            bytes(py, nodes.iter().map(|node| node.to_le_bytes())),
+            bytes(py, offsets.iter().map(|offset| offset.to_le_bytes())),
+        ])
+    }
+}
+
+impl WalkEngine {
+    fn engine(&self) -> Engine<'_> {
+        Engine::new(&self.graph, self.rule.clone(), self.seed).threads(self.threads)
+    }
+}
+
+/// An array as numpy reads it from bytes.
+pub(crate) fn bytes<'py, const N: usize>(
+    py: Python<'py>,
+    numbers: impl Iterator<Item = [u8; N]>,
+) -> Bound<'py, PyBytes> {
+    let all: Vec<u8> = numbers.flatten().collect();
+    PyBytes::new(py, &all)
+}
+
