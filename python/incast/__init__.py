@@ -5,11 +5,12 @@ waits. The parts of a scenario are in `incast.scenario`.
 """
 
 from incast._version import __version__
-from incast.api import run
+from incast.api import run, walk
 from incast.compare import compare
 from incast.errors import IncastError, OutputExistsError, Problem, ResultError, RunError, ScenarioError
 from incast.result import Result
 from incast.scenario.model import Scenario
+from incast.walks.result import WalkResult
 
 __all__ = [
     "IncastError",
@@ -20,7 +21,9 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "WalkResult",
     "__version__",
     "compare",
     "run",
+    "walk",
 ]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import shutil
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 from incast.result import Result
 from incast.run import failure, run_all
 from incast.scenario.model import Scenario
 from incast.source import Plan, Source
+from incast.walks.result import WalkResult
+from incast.walks.run import run as run_walks
 
 
 def run(
@@ -47,6 +51,62 @@ def _run(source: Source, plans: list[Plan], out: Path, force: bool, jobs: int | 
     if failed:
         raise failed
     return Result(out)
+
+
+def walk(
+    graph: Any,
+    *,
+    app: str = "ppr",
+    starts: Sequence[Any] = (),
+    walks: int | None = None,
+    restart: float | None = None,
+    length: int | None = None,
+    p: float | None = None,
+    q: float | None = None,
+    weighted: bool = False,
+    directed: bool | None = None,
+    top: int = 10,
+    seed: int = 1,
+    threads: int | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+) -> WalkResult:
+    """Walks on a graph and returns what came of it; the parameters are those of `incast walk`.
+
+    `graph` is a networkx graph or what the command takes: the path of a file, or `sbm:…`. `out` is the result
+    folder; without it, the result is kept only as long as the returned object. Raises `ScenarioError` when
+    the graph or a parameter can't be, and `OutputExistsError`.
+    """
+
+    def walked(place: Path) -> WalkResult:
+        return run_walks(
+            graph,
+            place,
+            app=app,
+            starts=starts,
+            walks=walks,
+            restart=restart,
+            length=length,
+            p=p,
+            q=q,
+            weighted=weighted,
+            directed=directed,
+            top=top,
+            seed=seed,
+            threads=threads,
+            force=force,
+        )
+
+    if out is not None:
+        return walked(Path(out))
+    place = Path(mkdtemp(prefix="incast-"))
+    try:
+        result = walked(place)
+    except BaseException:
+        _remove(place)
+        raise
+    weakref.finalize(result, _remove, place)
+    return result
 
 
 def _remove(place: Path) -> None:

@@ -32,7 +32,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Begin {
     addresses: Vec<HostAddress>,
-    key: [u8; 16],
+    pub(crate) key: [u8; 16],
     /// Time zero, in nanoseconds since 1970.
     start_ns: u64,
 }
@@ -140,7 +140,7 @@ fn failed(error: live::Error) -> PyErr {
     LiveError::new_err(error.to_string())
 }
 
-fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 

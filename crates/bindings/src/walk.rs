@@ -3,8 +3,10 @@
 //! A call walks some of the walks of a run; the caller cuts a long run into calls, between which Python sees signals.
 
 mod apps;
+mod server;
 
 use ::walk::app::Tally;
+use ::walk::app::recommend::same_side;
 use ::walk::graph::{Graph, GraphError, Sbm, Shape};
 use ::walk::step::{Engine, Length, Rule, Starts, Walk};
 use pyo3::buffer::PyBuffer;
@@ -21,8 +23,11 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("GraphArcError", module.py().get_type::<GraphArcError>())?;
     module.add_class::<WalkGraph>()?;
     module.add_class::<WalkEngine>()?;
+    module.add_class::<server::WalkServer>()?;
     apps::register(module)
 }
+
+type Part<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>);
 
 /// A graph in memory; see [`walk::graph`].
 #[pyclass(frozen)]
@@ -98,9 +103,32 @@ impl WalkGraph {
         self.0.weighted()
     }
 
-    /// Arcs that leave each node, as 32-bit numbers.
-    fn degrees<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        bytes(py, (0..self.0.nodes()).map(|node| self.0.degree(node).to_le_bytes()))
+    /// The arcs that touch the nodes of a server: sources, targets, weights. An edge of an undirected graph comes once.
+    fn part<'py>(&self, py: Python<'py>, owners: PyBuffer<u16>, server: u16) -> PyResult<Part<'py>> {
+        let owners = owners.to_vec(py)?;
+        if owners.len() as u64 != u64::from(self.0.nodes()) {
+            return Err(PyValueError::new_err("there is an owner for each node"));
+        }
+        let graph = &self.0;
+        let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        let own = |node: u32| owners[node as usize] == server;
+        for from in 0..graph.nodes() {
+            for (to, weight) in graph.neighbours(from).zip(graph.weights(from)) {
+                if (own(from) || own(to)) && (graph.shape().directed || from <= to) {
+                    sources.push(from);
+                    targets.push(to);
+                    weights.push(weight);
+                }
+            }
+        }
+        let weights = graph.weighted().then(|| bytes(py, weights.into_iter().map(f32::to_le_bytes)));
+        let words = |numbers: Vec<u32>| bytes(py, numbers.into_iter().map(u32::to_le_bytes));
+        Ok((words(sources), words(targets), weights))
+    }
+
+    /// A byte a node: 1 for those that may be recommended to whom `liked` is liked.
+    fn same_side<'py>(&self, py: Python<'py>, liked: Vec<u32>) -> Bound<'py, PyBytes> {
+        bytes(py, same_side(&self.0, &liked).into_iter().map(|same| [u8::from(same)]))
     }
 
     /// The graph with all arcs turned around.
@@ -154,11 +182,6 @@ impl WalkEngine {
         Ok(WalkEngine { graph: Arc::clone(&graph.0), rule: rule(steps, stop, bias)?, seed, threads })
     }
 
-    /// Steps of a walk on average, without dead ends.
-    fn mean_steps(&self) -> f64 {
-        self.rule.mean_steps()
-    }
-
     /// Where walks number `first` to before `first + walks` from each of `starts` end: start, node and how many, as
     /// arrays, ascending.
     fn ends<'py>(
@@ -169,23 +192,14 @@ impl WalkEngine {
         walks: u32,
     ) -> PyResult<[Bound<'py, PyBytes>; 3]> {
         let starts = Starts::new(starts.to_vec(py)?, walks).from_number(first);
-        let counted = py.detach(|| {
-            let mut tally = Tally::default();
+        let mut tally = Tally::default();
+        let walked = py.detach(|| {
             self.engine().ends(&starts, |block| {
                 block.starts.iter().zip(&block.ends).for_each(|(&start, &end)| tally.add(start, end));
-            })?;
-            let starts = tally.starts().into_iter();
-            let rows = starts.flat_map(|start| {
-                tally.of(start).map(move |(node, count)| (start, node, count)).collect::<Vec<_>>()
-            });
-            Ok(rows.collect::<Vec<_>>())
+            })
         });
-        let counted = counted.map_err(|error: ::walk::step::StartError| PyValueError::new_err(error.to_string()))?;
-        Ok([
-            bytes(py, counted.iter().map(|row| row.0.to_le_bytes())),
-            bytes(py, counted.iter().map(|row| row.1.to_le_bytes())),
-            bytes(py, counted.iter().map(|row| row.2.to_le_bytes())),
-        ])
+        walked.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(rows(py, &mut tally))
     }
 
     /// The nodes that these walks pass, path after path, and where each path begins and the last one ends.
@@ -219,6 +233,23 @@ impl WalkEngine {
     }
 }
 
+/// Start, node and count, as arrays, ascending.
+fn rows<'py>(py: Python<'py>, tally: &mut Tally) -> [Bound<'py, PyBytes>; 3] {
+    let (mut starts, mut nodes, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+    for start in tally.starts() {
+        for (node, count) in tally.of(start) {
+            starts.push(start);
+            nodes.push(node);
+            counts.push(count);
+        }
+    }
+    [
+        bytes(py, starts.into_iter().map(u32::to_le_bytes)),
+        bytes(py, nodes.into_iter().map(u32::to_le_bytes)),
+        bytes(py, counts.into_iter().map(u64::to_le_bytes)),
+    ]
+}
+
 /// An array as numpy reads it from bytes.
 pub(crate) fn bytes<'py, const N: usize>(
     py: Python<'py>,
@@ -227,4 +258,3 @@ pub(crate) fn bytes<'py, const N: usize>(
     let all: Vec<u8> = numbers.flatten().collect();
     PyBytes::new(py, &all)
 }
-

@@ -12,6 +12,7 @@ import typer
 from incast import __version__, _core, report, schema, trace
 from incast.api import seed_list
 from incast.cli import exits, show, study
+from incast.cli import walk as walking
 from incast.cli.common import Json, told
 from incast.cli.exits import Exit
 from incast.cli.progress import Bars
@@ -243,6 +244,7 @@ def compare(
     show.out.print(show.differences(found, known, names))
 
 
+app.command(epilog=exits.TEXT)(walking.walk)
 app.add_typer(study.study_app, name="study")
 app.command(epilog=exits.TEXT)(study.calibrate)
 app.command(epilog=exits.TEXT)(study.reproduce)

@@ -1,0 +1,85 @@
+"""Walks in memory: cut into calls of the core that are short enough for progress and Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from incast import _core
+from incast.walks.graph import U32
+from incast.walks.plan import Plan
+
+U64 = npt.NDArray[np.uint64]
+Ends = tuple[U32, U32, U64]
+"""Start, node where walks ended, how many: ascending."""
+Paths = tuple[U32, U64]
+"""Nodes path after path, and where each path begins and the last one ends."""
+Tell = Callable[[int], None]
+"""Is told how many walks have been finished."""
+
+CALL_STEPS = 1 << 22
+"""Steps of a call, about."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Walks of a plan on a graph in memory."""
+
+    graph: _core.WalkGraph
+    plan: Plan
+    threads: int
+    tell: Tell
+
+    def ends(self, starts: U32) -> Iterator[Ends]:
+        """Where walks end. All of a start come together."""
+        engine = self._engine()
+        parts: list[Ends] = []
+        for some, first, walks in self._calls(starts):
+            found = engine.ends(some, first, walks)
+            types = (np.uint32, np.uint32, np.uint64)
+            starts_, nodes, counts = (
+                np.frombuffer(each, kind) for each, kind in zip(found, types, strict=True)
+            )
+            parts.append((starts_, nodes, counts))
+            self.tell(len(some) * walks)
+            if first + walks == self.plan.walks:
+                yield _together(parts)
+                parts = []
+
+    def paths(self, starts: U32) -> Iterator[Paths]:
+        """The walks' paths, in the order of the starts, by number."""
+        engine = self._engine()
+        for some, first, walks in self._calls(starts):
+            nodes, offsets = engine.paths(some, first, walks)
+            self.tell(len(some) * walks)
+            yield np.frombuffer(nodes, np.uint32), np.frombuffer(offsets, np.uint64)
+
+    def _engine(self) -> _core.WalkEngine:
+        plan = self.plan
+        return _core.WalkEngine(self.graph, plan.steps, plan.stop, plan.bias, plan.seed, self.threads)
+
+    def _calls(self, starts: U32) -> Iterator[tuple[U32, int, int]]:
+        """Starts, the number of the first walk, how many walks from each."""
+        walks = self.plan.walks
+        size = max(1, int(CALL_STEPS / (self.plan.mean_steps + 1)))
+        if walks < size:
+            several = size // walks
+            for at in range(0, len(starts), several):
+                yield starts[at : at + several], 0, walks
+            return
+        for at in range(len(starts)):
+            for first in range(0, walks, size):
+                yield starts[at : at + 1], first, min(size, walks - first)
+
+
+def _together(parts: list[Ends]) -> Ends:
+    """Several calls for one start as if they were one."""
+    if len(parts) == 1:
+        return parts[0]
+    nodes, places = np.unique(np.concatenate([part[1] for part in parts]), return_inverse=True)
+    counts = np.zeros(len(nodes), dtype=np.uint64)
+    np.add.at(counts, places, np.concatenate([part[2] for part in parts]))
+    return np.full(len(nodes), parts[0][0][0], dtype=np.uint32), nodes, counts

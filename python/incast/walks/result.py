@@ -1,0 +1,58 @@
+"""What came of walks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from incast.errors import ResultError
+from incast.folder import SUMMARY
+from incast.hints import unknown
+from incast.walks.output import MARKER
+
+
+class WalkResult:
+    """A folder of walks. Its tables are Polars frames; their columns are in the reference manual."""
+
+    def __init__(self, path: Path) -> None:
+        if not (path / MARKER).is_file():
+            raise ResultError(f"{path} is not a result of incast walk")
+        self.path = path
+        self.summary: Mapping[str, Any] = json.loads((path / SUMMARY).read_text("utf-8"))
+        """What was walked, and the top of the result."""
+
+    @staticmethod
+    def open(path: str | Path) -> WalkResult:
+        """The result in a folder."""
+        return WalkResult(Path(path))
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of its tables."""
+        return sorted(part.parent.name for part in self.path.glob("*/part-00000.parquet"))
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table."""
+        if name not in self.tables:
+            raise ResultError(unknown("a table of this result", name, self.tables))
+        return pl.read_parquet(self.path / name / "part-*.parquet")
+
+    @cached_property
+    def top(self) -> pl.DataFrame:
+        """What the command shows."""
+        return pl.DataFrame(self.summary["top"])
+
+    @property
+    def walks(self) -> np.memmap[Any, np.dtype[np.uint32]]:
+        """`walks.npy`: a row a walk, numbers of nodes; not read into memory."""
+        file = self.path / "walks.npy"
+        if not file.is_file():
+            raise ResultError(f"{self.path} has no walks.npy: it is written by node2vec")
+        found: np.memmap[Any, np.dtype[np.uint32]] = np.load(file, mmap_mode="r")
+        return found

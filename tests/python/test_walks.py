@@ -1,0 +1,313 @@
+"""Walks that people ask for: what comes out, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+from scipy.stats import chi2
+from typer.testing import CliRunner
+
+import incast
+from incast.cli.app import app
+from incast.errors import OutputExistsError, ScenarioError
+from incast.walks import APPS
+
+SBM = "sbm:3,60,0.3,0.05"
+
+
+def exact(graph: Any, start: int, stop: float = 0.15) -> np.ndarray[Any, Any]:
+    """Personalised PageRank by linear algebra; nodes are numbered from 0."""
+    order = sorted(graph.nodes)
+    matrix = nx.to_numpy_array(graph, nodelist=order)
+    degrees = matrix.sum(axis=1, keepdims=True)
+    moves = np.where(degrees > 0, matrix / np.where(degrees > 0, degrees, 1), np.eye(len(order)))
+    begin = np.eye(len(order))[order.index(start)]
+    found: np.ndarray[Any, Any] = np.linalg.solve((np.eye(len(order)) - (1 - stop) * moves).T, stop * begin)
+    return found
+
+
+def agrees(counts: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
+    """Whether counts may have come from these probabilities: Pearson's test, one in 10000 fails by chance."""
+    total = counts.sum()
+    often = expected * total >= 5
+    parts = [(counts[often], expected[often] * total)]
+    if (~often).any() and expected[~often].sum() > 1e-12:
+        parts.append((counts[~often].sum(keepdims=True), expected[~often].sum(keepdims=True) * total))
+    got, wanted = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return bool(((got - wanted) ** 2 / wanted).sum() < chi2.ppf(0.9999, len(got) - 1))
+
+
+def counts_of(result: incast.WalkResult, start: int, nodes: int) -> np.ndarray[Any, Any]:
+    frame = result.table("scores").filter(pl.col("start") == start)
+    counts = np.zeros(nodes)
+    counts[frame["node"].to_numpy()] = frame["walks"].to_numpy()
+    return counts
+
+
+def edges(folder: Path, text: str, name: str = "graph.txt") -> Path:
+    file = folder / name
+    if name.endswith(".gz"):
+        file.write_bytes(gzip.compress(text.encode()))
+    else:
+        file.write_text(text, encoding="utf-8")
+    return file
+
+
+def problem(graph: Any, **options: Any) -> str:
+    with pytest.raises(ScenarioError) as caught:
+        incast.walk(graph, **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["plain", "weighted", "directed"])
+def test_ends_follow_personalised_pagerank(kind: str) -> None:
+    graph: Any = nx.gnp_random_graph(40, 0.1, seed=3, directed=kind == "directed")
+    if kind == "weighted":
+        for number, (a, b) in enumerate(graph.edges):
+            graph[a][b]["weight"] = 1 + number % 5
+    result = incast.walk(graph, walks=20_000, starts=[0, 7], weighted=kind == "weighted", seed=5)
+    for start in (0, 7):
+        counts = counts_of(result, start, 40)
+        assert counts.sum() == 20_000
+        assert agrees(counts, exact(graph, start))
+        assert not agrees(counts, exact(graph, start, 0.2))
+
+
+def test_the_same_at_any_number_of_threads_and_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = incast.walk(SBM, walks=300, threads=1)
+    monkeypatch.setattr("incast.walks.memory.CALL_STEPS", 1000)
+    for result in (incast.walk(SBM, walks=300, threads=3), incast.walk(SBM, walks=300)):
+        assert result.table("scores").equals(whole.table("scores"))
+        assert result.summary == whole.summary
+    paths = [incast.walk(SBM, app="corpus", walks=3, length=9, threads=n) for n in (1, 2)]
+    assert (paths[0].path / "corpus.txt").read_bytes() == (paths[1].path / "corpus.txt").read_bytes()
+
+
+def test_all_forms_of_a_graph_are_the_same(tmp_path: Path) -> None:
+    graph = nx.gnp_random_graph(30, 0.2, seed=1)
+    pairs = list(graph.edges)
+    lines = "# a comment\n" + "".join(f"{a}\t{b}\n" for a, b in pairs)
+    table = pl.DataFrame(pairs, ["source", "target"], orient="row")
+    files = [
+        edges(tmp_path, lines),
+        edges(tmp_path, lines, "graph.txt.gz"),
+        # Any white space: read line by line.
+        edges(tmp_path, lines.replace("\t", "  \t "), "spaces.txt"),
+        tmp_path / "graph.csv",
+        tmp_path / "graph.parquet",
+        tmp_path / "graph.npz",
+    ]
+    table.write_csv(files[3])
+    table.write_parquet(files[4])
+    sparse.save_npz(files[5], sparse.csr_array(nx.to_numpy_array(graph)))
+    expected = incast.walk(graph, walks=50).summary
+    assert expected["graph"] == {"nodes": 30, "arcs": 2 * len(pairs), "directed": False, "weighted": False}
+    for file in files:
+        assert incast.walk(file, walks=50).summary == expected, file
+
+
+def test_nodes_keep_their_names(tmp_path: Path) -> None:
+    named = incast.walk(
+        edges(tmp_path, "source,target\nann,bob\nbob,cid\n", "g.csv"), starts=["bob"], walks=100
+    )
+    assert set(named.top["node"]) == {"ann", "bob", "cid"}
+    sparse_numbers = incast.walk(edges(tmp_path, "10 9000000000\n10 30\n"), app="corpus", length=2, walks=2)
+    text = (sparse_numbers.path / "corpus.txt").read_text()
+    assert set(text.split()) == {"10", "30", "9000000000"}
+    assert len(text.splitlines()) == 6
+
+
+def test_every_step_of_a_walk_is_an_arc() -> None:
+    graph = nx.DiGraph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)])
+    result = incast.walk(graph, app="node2vec", walks=20, length=7, p=0.5, q=2)
+    assert result.walks.shape == (100, 8)
+    assert result.table("nodes")["node"].to_list() == [0, 1, 2, 3, 4]
+    for number, row in enumerate(result.walks.tolist()):
+        assert row[0] == number // 20
+        passed = [node for node in row if node != 2**32 - 1]
+        assert all(graph.has_edge(a, b) for a, b in pairwise(passed))
+        assert len(passed) == 8 or passed[-1] == 4
+        assert row[len(passed) :] == [2**32 - 1] * (8 - len(passed))
+    # Without p and q, lines of a corpus are the same walks.
+    plain = incast.walk(graph, app="node2vec", walks=3, length=7)
+    lines = incast.walk(graph, app="corpus", walks=3, length=7)
+    rows = [[node for node in row if node != 2**32 - 1] for row in plain.walks.tolist()]
+    text = (lines.path / "corpus.txt").read_text()
+    assert [[int(word) for word in line.split()] for line in text.splitlines()] == rows
+
+
+def test_simrank_is_the_definition() -> None:
+    """Jeh and Widom's equation 1, iterated; on a graph whose arcs go one way."""
+    graph = nx.gnp_random_graph(12, 0.3, seed=4, directed=True)
+    before = {node: list(graph.predecessors(node)) for node in graph}
+    alike = np.eye(12)
+    for _ in range(10):
+        alike = np.array(
+            [
+                [
+                    1.0
+                    if a == b
+                    else 0.8 * np.mean([alike[i, j] for i in before[a] for j in before[b]])
+                    if before[a] and before[b]
+                    else 0.0
+                    for b in range(12)
+                ]
+                for a in range(12)
+            ]
+        )
+    top = incast.walk(graph, app="simrank", walks=20_000, length=10, starts=[0, 5], top=12).table("top")
+    for start, _, node, score in top.iter_rows():
+        assert score == pytest.approx(alike[start, node], abs=0.015)
+
+
+def test_communities_are_the_blocks() -> None:
+    found = incast.walk("sbm:3,120,0.5,0.01", app="communities", seed=2)
+    labels = found.table("communities")["community"].to_numpy().reshape(3, 40)
+    for block in labels:
+        assert np.bincount(block).max() >= 38
+    assert found.top["nodes"].to_list()[0] >= 38
+    around = incast.walk("sbm:3,120,0.5,0.01", app="communities", starts=[50], seed=2)
+    assert set(around.table("members")["node"]) >= {50, 51}
+    assert around.top["conductance"][0] < 0.1
+
+
+def test_recommended_are_things_that_similar_people_like(tmp_path: Path) -> None:
+    likes = "source,target\nann,tea\nann,milk\nbob,tea\nbob,milk\nbob,cake\ncid,tea\ncid,cake\ndan,car\n"
+    result = incast.walk(edges(tmp_path, likes, "likes.csv"), app="recommend", starts=["tea", "milk"])
+    # No people, nothing that is liked already, nothing out of reach.
+    assert result.top["node"].to_list() == ["cake"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0 1\n1 x\n", "graph.txt:2: '1 x': 'x' is not a node number, 0 to 9223372036854775807"),
+        ("# c\n0 1\n\n3\n", "graph.txt:4: '3': two node numbers are expected"),
+        ("0 1\n-1 2\n", "graph.txt:2: '-1 2': '-1' is not a node number, 0 to 9223372036854775807"),
+        ("0 1\n1 1.5\n", "graph.txt:2: '1 1.5': '1.5' is not a node number, 0 to 9223372036854775807"),
+        ("# nothing\n", "graph.txt: there is no edge in it"),
+    ],
+)
+@pytest.mark.parametrize("name", ["graph.txt", "graph.txt.gz"])
+def test_a_bad_line_is_named(tmp_path: Path, text: str, said: str, name: str) -> None:
+    found = problem(edges(tmp_path, text, name))
+    assert found == str(tmp_path / said.replace("graph.txt", name))
+
+
+@pytest.mark.parametrize("weight", ["-2", "0", "nan", "inf", "heavy", ""])
+def test_a_bad_weight_is_named(tmp_path: Path, weight: str) -> None:
+    assert "graph.txt:3: " in problem(edges(tmp_path, f"#\n0 1 1\n1 2 {weight}\n"), weighted=True)
+    table = f"source,target,weight\n0,1,1\n1,2,{weight}\n"
+    assert "a positive number" in problem(edges(tmp_path, table, "g.csv"), weighted=True)
+    assert "g.csv:3: " in problem(edges(tmp_path, table, "g.csv"), weighted=True)
+    # Nobody who doesn't ask for weights is bothered with them.
+    assert incast.walk(edges(tmp_path, table, "g.csv"), walks=1).summary["graph"]["nodes"] == 3
+
+
+def test_bad_graphs_are_refused(tmp_path: Path) -> None:
+    assert "no such file" in problem(tmp_path / "none.txt")
+    assert "of an unknown form" in problem(edges(tmp_path, "", "graph.dot"))
+    assert "g.csv:1: no column 'target'" in problem(edges(tmp_path, "source,to\n0,1\n", "g.csv"))
+    assert "g.csv:3: '2,': no target" in problem(edges(tmp_path, "source,target\n0,1\n2,\n", "g.csv"))
+    assert problem("sbm:3,60,1.5,0") == "sbm:3,60,1.5,0: INSIDE: 1.5 is not a probability: 0 to 1 is allowed"
+    assert "like sbm:3,300,0.3,0.03" in problem("sbm:3,60")
+    assert "at least a partition" in problem("sbm:9,3,0,0")
+    assert "graph has no nodes" in problem(nx.Graph())
+    assert "not a node of the graph, which has 60 nodes, 0 to 59" in problem(SBM, starts=[60])
+    assert "'x' is not a node" in problem(SBM, starts=["x"])
+    graph = nx.Graph([(0, 1, {"weight": -1})])
+    assert "edge (0, 1): weight -1" in problem(graph, weighted=True)
+    file = tmp_path / "m.npz"
+    sparse.save_npz(file, sparse.csr_array(np.array([[0, 1.0], [0, 0]])))
+    assert "names each edge in the rows of both ends (--directed" in problem(file)
+    sparse.save_npz(file, sparse.csr_array(np.array([[0, 1.0], [-3, 0]])))
+    assert "weight -3 at row 1, column 0" in problem(file, weighted=True)
+    sparse.save_npz(file, sparse.csr_array(np.ones((2, 3))))
+    assert "2 × 3" in problem(file)
+    file.write_bytes(b"PK")
+    assert "m.npz" in problem(file)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"app": "pagerank"}, "--app: "),
+        (
+            {"restart": 1.5},
+            "--restart: 1.5 is not a probability to stop before a step: 1e-06 to 1 is allowed",
+        ),
+        ({"restart": -0.1}, "--restart: -0.1 is not"),
+        ({"restart": float("nan")}, "--restart: nan is not"),
+        ({"length": 5}, "--length: ppr takes --restart instead"),
+        ({"app": "corpus", "length": 5, "restart": 0.1}, "--length: a walk has either"),
+        ({"app": "corpus", "length": 0}, "--length: 0 is not"),
+        ({"app": "node2vec", "p": 0.0}, "-p: 0 is not"),
+        ({"q": 2.0}, "-q: ppr has walks of the first order"),
+        ({"walks": 0}, "--walks: 0 is not"),
+        ({"top": 0}, "--top: 0 is not"),
+        ({"seed": -1}, "--seed: -1 is not"),
+        ({"threads": 0}, "--threads: 0 threads"),
+        ({"app": "recommend"}, "--start: recommend needs nodes"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, Any], said: str) -> None:
+    assert problem(SBM, **options).startswith(said)
+
+
+def test_a_folder_is_overwritten_only_when_asked(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    incast.walk(SBM, app="corpus", walks=1, out=out)
+    with pytest.raises(OutputExistsError, match="--force"):
+        incast.walk(SBM, walks=1, out=out)
+    (out / "mine.txt").write_text("mine")
+    again = incast.walk(SBM, walks=1, out=out, force=True)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "incast-walk.json", "mine.txt", "scores", "summary.json", "top", "visits",
+    ]  # fmt: skip
+    assert again.tables == ["scores", "top", "visits"]
+    with pytest.raises(OutputExistsError, match="isn't a result"):
+        incast.walk(SBM, walks=1, out=tmp_path, force=True)
+
+
+def test_what_is_stopped_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("incast.cli.walk.Bar.more", lambda *_: stop(None))
+    out = tmp_path / "out"
+    result = CliRunner().invoke(app, ["walk", SBM, "--out", str(out)])
+    assert result.exit_code == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_the_command_prints_tables_and_json(tmp_path: Path, name: str) -> None:
+    arguments = ["walk", SBM, "--app", name, "--walks", "30", "--out", str(tmp_path / "out")]
+    arguments += ["--start", "3", "--start", "4"] if name == "recommend" else []
+    shown = CliRunner().invoke(app, arguments)
+    assert shown.exit_code == 0, shown.output
+    assert str(tmp_path / "out") in shown.output
+    again = CliRunner().invoke(app, [*arguments, "--force", "--json"])
+    content = json.loads(again.output)
+    assert content["app"] == name
+    assert content["top"]
+    assert content == {
+        "folder": str(tmp_path / "out"),
+        **json.loads((tmp_path / "out/summary.json").read_text()),
+    }
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["walk", str(edges(tmp_path, "0 x\n")), "--json"])
+    assert result.exit_code == 2
+    (said,) = json.loads(result.output)["problems"]
+    assert (said["line"], said["message"]) == (1, "'0 x': 'x' is not a node number, 0 to 9223372036854775807")
