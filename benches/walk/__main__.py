@@ -1,7 +1,8 @@
 """Steps of random walks in memory beside PecanPy and igraph: `python -m benches.walk`.
 
-Each row is a line of bench/results.jsonl. Targets are those of the issue that asked for walks, for one thread of
-a machine that has nothing else to do. The peers always write paths: they stand beside our rows that do so too.
+Each row is a line of bench/results.jsonl. Targets are those of the issue that asked for walks, for one
+thread of a machine that has nothing else to do. The peers always write paths: they stand beside our rows
+that do so too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The peers' side, run by an interpreter that has them: `python peers.py GRAPH`, a file of `steps export`.
 
 Prints a line of JSON a measurement: case, peer, million steps a second of processor time. One thread.
-Loading, compiling and giving names to nodes are not counted, to the peers' advantage; paths are what both return.
+Loading, compiling and giving names to nodes are not counted, to the peers' advantage; paths are what both
+return.
 """
 
 import json
