@@ -145,6 +145,15 @@ def test_a_column_that_no_table_has(whole: tuple[Study, Path], tmp_path: Path) -
         collect(other, out)
 
 
+def test_a_figure_by_another_column(whole: tuple[Study, Path], tmp_path: Path) -> None:
+    _, out = whole
+    sizes = {"table": "flows", "column": "bytes", "per": "end_ps", "where": {"job": "answers"}}
+    other = study(tmp_path, {**SMALL, "metrics": {**SMALL["metrics"], "speed": sizes}})
+    row = collect(other, out).rows[0]
+    flows = pl.read_parquet(out / "runs/deep/one/seed-1/flows/*.parquet").filter(pl.col("job") == "answers")
+    assert row.figures["speed"][1] == flows["bytes"].sum() / flows["end_ps"].sum()
+
+
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
     found = study(tmp_path / "study")
     (tmp_path / "out").mkdir()

@@ -40,7 +40,7 @@ def named(listed: Mapping[str, str | TableFigure]) -> dict[str, Figure]:
     found = {}
     for name, source in listed.items():
         if isinstance(source, TableFigure):
-            unit = "" if source.of == "count" else Metric(source.column, "").unit
+            unit = "" if source.of == "count" or source.per else Metric(source.column, "").unit
             found[name] = Figure(name, Metric(f"{name}{unit}", name), source)
             continue
         known = metrics.find(source)
@@ -54,14 +54,18 @@ def named(listed: Mapping[str, str | TableFigure]) -> dict[str, Figure]:
 def _computed(folder: Path, figure: TableFigure) -> float | None:
     table = scan(folder, figure.table)
     columns = table.collect_schema().names()
-    for column in (figure.column, *figure.where):
+    per = [figure.per] if figure.per else []
+    for column in (figure.column, *per, *figure.where):
         if column not in columns:
             raise ResultError(f"{folder}: {unknown(f'a column of {figure.table}', column, columns)}")
     rows = table
     for column, said in figure.where.items():
         rows = rows.filter(matches(column, said))
     value = rows.select(_aggregate(pl.col(figure.column), figure.of)).collect().item()
-    return None if value is None else float(value)
+    if value is None or not figure.per:
+        return None if value is None else float(value)
+    base = rows.select(pl.col(figure.per).sum()).collect().item()
+    return float(value) / base if base else None
 
 
 def matches(column: str, said: str | list[str]) -> pl.Expr:

@@ -42,6 +42,8 @@ class TableFigure(Model):
     """Only rows whose text columns hold one of these: a name, a pattern with `*`, or a list of them."""
     of: Literal["sum", "max", "min", "mean", "count"] = "sum"
     """How rows become one number; `count` counts the rows in which the column is not zero."""
+    per: str = ""
+    """A column of the same rows: the figure is divided by its sum, and is a plain number."""
 
     @field_validator("table")
     @classmethod
