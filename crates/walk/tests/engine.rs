@@ -2,7 +2,7 @@
 //! lie in the cache and graphs that don't, at any number of threads.
 
 use proptest::prelude::*;
-use walk::graph::{Graph, Rmat, Sbm, Shape};
+use walk::graph::{Change, Graph, Rmat, Sbm, Shape};
 use walk::partition::{Partition, ServerPart};
 use walk::step::{DeadEnd, Engine, Hop, Place, Rule, Starts, Stream, Walk};
 
@@ -119,6 +119,37 @@ proptest! {
         let graph = Graph::even(Shape { directed, ..Shape::undirected(9) }, || arcs.iter().copied()).unwrap();
         same(&spread(graph, 2), rules()[rule], &Starts::all(9, 3));
     }
+}
+
+/// A long run is walked in parts, numbers after numbers; between two of them the graph may change.
+#[test]
+fn walks_in_parts_see_the_graph_of_their_time() {
+    let mut graph = Sbm::document(0.1, 0.01).graph(3).unwrap().unwrap();
+    let rule = Rule::new(&Walk::node2vec(12, 2.0, 0.5)).unwrap();
+    let walked = |graph: &Graph, first: u32, walks: u32| {
+        let mut paths = std::collections::BTreeMap::new();
+        let engine = Engine::new(graph, rule.clone(), SEED).threads(3);
+        let starts = Starts::all(300, walks).from_number(first);
+        let mut at = 0;
+        engine
+            .paths(&starts, |block| {
+                for path in block.iter() {
+                    paths.insert((at / walks, first + at % walks), path.to_vec());
+                    at += 1;
+                }
+            })
+            .unwrap();
+        paths
+    };
+    let before = walked(&graph, 0, 40);
+    assert!(walked(&graph, 0, 25).iter().all(|(walk, path)| before[walk] == *path));
+    let batch: Vec<Change> = (0..300).map(|from| Change::Set { from, to: from / 2, weight: None }).collect();
+    graph.apply(&batch).unwrap();
+    let after = walked(&graph, 25, 15);
+    let arcs = || (0..300).flat_map(|node| graph.neighbours(node).map(move |to| (node, to)));
+    let fresh = walked(&Graph::even(Shape::undirected(300), arcs).unwrap(), 0, 40);
+    assert!(after.iter().all(|(walk, path)| fresh[walk] == *path));
+    assert!(after.iter().any(|(walk, path)| before[walk] != *path));
 }
 
 #[test]
