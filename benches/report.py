@@ -26,7 +26,7 @@ HEAD = """# Benchmarks
   included; ns-3's is that of its event loop alone. **Instructions**: counted by callgrind on two sizes of
   the case; the difference over the difference in packet-hops, so start-up does not count.
 - **Memory**: the peak of the whole process, shared libraries included, as it was for htsim. Ours is
-  `crates/scenario/examples/measure.rs`: all of the simulator, but no tables, which htsim does not write either.
+  `crates/scenario/examples/measure.rs`: all of the simulator, but no tables; htsim writes none either.
 - ns-3 carries less data in some cases (`peer_size` in `benches/run.py`): it is the cost a packet-hop that is
   compared. Its memory is given only where the sizes are equal.
 - **Ratio** is ours over the peer's. The target for packet-hops per CPU second is that ratio; for

@@ -47,7 +47,8 @@ _Part = Annotated[float, Field(ge=0, lt=1)]
 class VoqBuffer(Model):
     """Deep memory with virtual output queues: one for each port of entry, port of exit and class.
 
-    Where ports share a packet processor, as those of a Jericho do, they share its queues."""
+    Where ports share a packet processor, as those of a Jericho do, they share its queues.
+    """
 
     kind: Literal["voq"] = "voq"
     size: PositiveSize = "8GB"
