@@ -68,6 +68,8 @@ def walk(
     top: int = 10,
     seed: int = 1,
     threads: int | None = None,
+    servers: int | None = None,
+    partition: str | Path | None = None,
     out: str | Path | None = None,
     force: bool = False,
 ) -> WalkResult:
@@ -94,6 +96,8 @@ def walk(
             top=top,
             seed=seed,
             threads=threads,
+            servers=servers,
+            partition=partition,
             force=force,
         )
 

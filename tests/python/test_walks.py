@@ -19,7 +19,11 @@ from typer.testing import CliRunner
 import incast
 from incast.cli.app import app
 from incast.errors import OutputExistsError, ScenarioError
-from incast.walks import APPS
+from incast.live.launch import Child, start_here
+from incast.walks import APPS, plan
+from incast.walks.memory import Memory
+from incast.walks.read import read
+from incast.walks.servers import Servers
 
 SBM = "sbm:3,60,0.3,0.05"
 
@@ -311,3 +315,79 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     assert result.exit_code == 2
     (said,) = json.loads(result.output)["problems"]
     assert (said["line"], said["message"]) == (1, "'0 x': 'x' is not a node number, 0 to 9223372036854775807")
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_servers_walk_the_same_walks(tmp_path: Path, name: str) -> None:
+    options: dict[str, Any] = {"app": name, "walks": 20, "starts": [3, 40] if name == "recommend" else ()}
+    memory = incast.walk(SBM, **options)
+    owners = "".join(f"{node % 5 % 2}\n" for node in range(60))
+    servers = incast.walk(SBM, **options, servers=2, partition=edges(tmp_path, owners, "graph.part.2"))
+    assert servers.summary == memory.summary
+    assert servers.tables == memory.tables
+    for table in memory.tables:
+        assert servers.table(table).sort(pl.all()).equals(memory.table(table).sort(pl.all()))
+    for file in ("corpus.txt", "walks.npy"):
+        if (memory.path / file).exists():
+            assert (servers.path / file).read_bytes() == (memory.path / file).read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["plain", "weighted"])
+def test_ends_on_servers_follow_personalised_pagerank(kind: str) -> None:
+    graph: Any = nx.gnp_random_graph(40, 0.1, seed=3, directed=True)
+    if kind == "weighted":
+        for number, (a, b) in enumerate(graph.edges):
+            graph[a][b]["weight"] = 1 + number % 5
+    result = incast.walk(graph, walks=10_000, starts=[0, 30], weighted=kind == "weighted", servers=2, seed=8)
+    for start in (0, 30):
+        counts = counts_of(result, start, 40)
+        assert counts.sum() == 10_000
+        assert agrees(counts, exact(graph, start))
+
+
+def test_a_server_that_dies_is_started_anew() -> None:
+    children: dict[int, Any] = {}
+
+    def start(host: int, address: tuple[str, int], key: bytes) -> Child:
+        children[host] = start_here(host, address, key)
+        return children[host]  # type: ignore[no-any-return]
+
+    killed: list[int] = []
+
+    def tell(_: int) -> None:
+        if not killed:
+            killed.append(children[1].pid)
+            children[1].kill()
+
+    graph = read(SBM, weighted=False, directed=None, seed=1).core
+    wanted = plan.make("ppr", walks=3000, restart=None, length=None, p=None, q=None, seed=1, top=1, starts=())
+    everywhere = np.arange(60, dtype=np.uint32)
+    owners = (everywhere % 2).astype(np.uint16)
+    servers = Servers(graph, wanted, everywhere, owners, 2, tell, start)
+    (found,) = servers.ends(everywhere)
+    assert killed
+    assert children[1].pid != killed[0]
+    (expected,) = Memory(graph, wanted, 1, lambda _: None).ends(everywhere)
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0\n" * 59, "part: 59 lines for 60 nodes: one for each"),
+        ("0\n" * 61, "part: 61 lines for 60 nodes: one for each"),
+        ("0\n2\n", "part:2: '2' is not a server's number: 0 to 1 is allowed (--servers 2)"),
+        ("0\n\n", "part:2: '' is not a server's number"),
+        ("-1\n", "part:1: '-1' is not a server's number"),
+    ],
+)
+def test_a_bad_partition_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    assert said in problem(SBM, servers=2, partition=edges(tmp_path, text, "part"))
+
+
+def test_bad_servers_are_refused(tmp_path: Path) -> None:
+    assert problem(SBM, servers=0) == "--servers: 0 servers: 1 to 256 are allowed"
+    assert problem(SBM, partition=tmp_path / "part").startswith("--partition: it says which server")
+    assert "part: No such file" in problem(SBM, servers=2, partition=tmp_path / "part")
+    assert problem(SBM, app="corpus", length=20_000, servers=2).startswith("--length: 20000: with --servers")
+    assert problem(SBM, app="corpus", restart=0.001, servers=2).startswith("--restart: 0.001: with --servers")

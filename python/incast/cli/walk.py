@@ -66,6 +66,15 @@ def walk(
     directed: Annotated[bool, typer.Option("--directed", help="Edges go one way.")] = False,
     top: Annotated[int, typer.Option(help="So many nodes in tables of the best.")] = 10,
     seed: Annotated[int, typer.Option(help="All randomness derives from it.")] = 1,
+    servers: Annotated[
+        int | None, typer.Option(help="Walk on so many servers, a process each; default: in memory.")
+    ] = None,
+    partition: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A server's number for each node, a line each, as METIS writes it."
+        ),
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; default: all cores.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Result folder; default: results/walk-<application>.")
@@ -91,6 +100,8 @@ def walk(
             top=top,
             seed=seed,
             threads=threads,
+            servers=servers,
+            partition=partition,
             force=force,
             watch=Watch(bar.begin, bar.more),
         )

@@ -15,11 +15,13 @@ from incast.errors import RunError
 from incast.walks import apps, plan
 from incast.walks.graph import Graph
 from incast.walks.memory import Memory, Tell
-from incast.walks.output import Writer, check_free, written
+from incast.walks.output import check_free, written
+from incast.walks.partition import read as read_partition
 from incast.walks.plan import Plan
 from incast.walks.problem import refuse
 from incast.walks.read import read
 from incast.walks.result import WalkResult
+from incast.walks.servers import Servers
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ def run(
     seed: int = 1,
     top: int = 10,
     threads: int | None = None,
+    servers: int | None = None,
+    partition: str | Path | None = None,
     force: bool = False,
     watch: Watch | None = None,
 ) -> WalkResult:
@@ -57,29 +61,34 @@ def run(
         refuse(f"{threads} threads: at least 1 is allowed", "--threads")
     check_free(out, force)
     given = read(graph, weighted=weighted, directed=directed, seed=seed)
-    if given.core.nodes() == 0:
+    nodes = given.core.nodes()
+    if nodes == 0:
         refuse("the graph has no nodes", file=graph if isinstance(graph, str | Path) else "")
-    began = given.find(starts, "--start") if starts else np.arange(given.core.nodes(), dtype=np.uint32)
-    _, first = np.unique(began, return_index=True)
-    began = began[np.sort(first)]
+    everywhere = np.arange(nodes, dtype=np.uint32)
+    began = np.unique(given.find(starts, "--start")) if starts else everywhere
+    # The walkers of SimRank go against the arcs, from every node.
+    alike = app == "simrank"
+    core = given.core.reversed() if alike and given.core.directed() else given.core
+    from_ = everywhere if alike else began
+    tell: Tell = watch.more if watch else lambda _: None
+    walker: apps.Walks
+    if servers is None:
+        if partition is not None:
+            refuse("it says which server owns which node: it needs --servers", "--partition")
+        walker = Memory(core, wanted, threads or os.cpu_count() or 1, tell)
+    else:
+        owners = read_partition(None if partition is None else Path(partition), nodes, servers)
+        walker = Servers(core, wanted, from_, owners, servers, tell)
+        walker.check()
+    if watch:
+        watch.begin(len(from_) * wanted.walks)
     try:
         with written(out, force) as writer:
-            _walk(given, wanted, began, writer, threads or os.cpu_count() or 1, watch)
+            shown = apps.OF[app](apps.Task(given, wanted, began, walker, writer))
+            writer.summary(_summary(given, wanted, len(began), shown))
     except OSError as error:
         raise RunError(f"{out}: {error}") from error
     return WalkResult(out)
-
-
-def _walk(graph: Graph, wanted: Plan, starts: Any, writer: Writer, threads: int, watch: Watch | None) -> None:
-    # The walkers of SimRank go against the arcs, from every node.
-    core = graph.core.reversed() if wanted.app == "simrank" and graph.core.directed() else graph.core
-    everywhere = wanted.app == "simrank"
-    if watch:
-        watch.begin((len(graph.names) if everywhere else len(starts)) * wanted.walks)
-    tell: Tell = watch.more if watch else lambda _: None
-    memory = Memory(core, wanted, threads, tell)
-    top = apps.OF[wanted.app](apps.Task(graph, wanted, starts, memory, writer))
-    writer.summary(_summary(graph, wanted, len(starts), top))
 
 
 def _summary(graph: Graph, wanted: Plan, starts: int, top: pl.DataFrame) -> dict[str, Any]:

@@ -129,8 +129,8 @@ impl WalkServer {
     }
 
     /// The counters by name.
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.board.counters.totals().named()
+    fn counters(&self) -> std::collections::BTreeMap<&'static str, u64> {
+        self.board.counters.totals().named().into_iter().collect()
     }
 
     /// Where the finished walks ended: start, node and how many, as arrays, ascending.

@@ -1,0 +1,185 @@
+"""Walks on servers of this machine: one process a server, each with its own part of the graph (crates/walk).
+
+A server reads its part from a file, and leaves its finished walks in another. One that dies is started anew
+from its part; what it had not handed over is walked again, with the same result.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from incast import _core
+from incast.errors import RunError
+from incast.live.control import Frame
+from incast.live.launch import Host, Launch, Start, start_here
+from incast.live.member import Work
+from incast.walks.graph import U32
+from incast.walks.memory import Ends, Paths, Tell
+from incast.walks.partition import U16
+from incast.walks.plan import Plan
+from incast.walks.problem import refuse
+
+DATAGRAM_MAX_BYTES = 65_507
+"""The longest UDP datagram over IPv4."""
+PATH_STEPS_MAX = 16_000
+"""Steps of a path that fits a datagram."""
+PATH_STOP_MIN = 0.005
+"""With it, one walk in 10^34 would be longer."""
+
+
+def prepare(init: Frame) -> Work:
+    """A server, on the member's side."""
+    told = init["told"]
+    server = told["server"]
+    folder = Path(told["folder"])
+    with np.load(folder / f"part-{server}.npz") as part:
+        arcs = part["sources"], part["targets"], part.get("weights")
+        core = _core.WalkServer(json.dumps(told["spec"]), part["owners"], arcs, part["starts"])
+
+    def work(member: _core.LiveMember, begin: str, progress: Callable[[str], bool]) -> str:
+        def tell(now: str) -> bool:
+            return progress(json.dumps({**json.loads(now), "walks": core.counters()["finished"]}))
+
+        report = core.run(member, begin, tell)
+        found = core.paths() if told["spec"]["paths"] else core.ends()
+        # Whole or not at all, and before the report says that it is there.
+        with (folder / f"walks-{server}.tmp").open("wb") as file:
+            np.savez(file, *(np.frombuffer(each, np.uint8) for each in found))
+        (folder / f"walks-{server}.tmp").rename(folder / f"walks-{server}.npz")
+        return json.dumps({**json.loads(report), "walks": core.counters()})
+
+    return work
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Walks of a plan on servers: all of them are walked when the first are asked for."""
+
+    graph: _core.WalkGraph
+    plan: Plan
+    starts: U32
+    """Where walks begin, ascending."""
+    owners: U16
+    servers: int
+    tell: Tell
+    start: Start = start_here
+
+    def check(self) -> None:
+        """Refuses walks whose paths fit no datagram."""
+        if self.plan.takes == "ends":
+            return
+        if self.plan.steps is not None and self.plan.steps > PATH_STEPS_MAX:
+            refuse(f"{self.plan.steps}: with --servers, 1 to {PATH_STEPS_MAX} is allowed", "--length")
+        if self.plan.stop is not None and self.plan.stop < PATH_STOP_MIN:
+            refuse(f"{self.plan.stop:g}: with --servers, {PATH_STOP_MIN} to 1 is allowed", "--restart")
+
+    def ends(self, starts: U32) -> Iterator[Ends]:
+        """Where walks end, all at once."""
+        found, nodes, counts = self._ends
+        if len(starts) < len(self.starts):
+            wanted = np.isin(found, starts)
+            found, nodes, counts = found[wanted], nodes[wanted], counts[wanted]
+        yield found, nodes, counts
+
+    def paths(self, starts: U32) -> Iterator[Paths]:
+        """All paths, in the order of their starts and numbers."""
+        assert len(starts) == len(self.starts)
+        yield self._paths
+
+    @cached_property
+    def _ends(self) -> Ends:
+        parts = [_arrays(each, (np.uint32, np.uint32, np.uint64)) for each in self._walked()]
+        found, nodes, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
+        self._complete(int(counts.sum()))
+        order = np.lexsort((nodes, found))
+        return found[order], nodes[order], counts[order]
+
+    @cached_property
+    def _paths(self) -> Paths:
+        kinds = (np.uint32, np.uint32, np.uint32, np.uint64)
+        parts = [_arrays(each, kinds) for each in self._walked()]
+        begins, numbers, nodes = (np.concatenate([part[at] for part in parts]) for at in range(3))
+        self._complete(len(begins))
+        lengths = np.concatenate([np.diff(part[3].astype(np.int64)) for part in parts])
+        order = np.lexsort((numbers, begins))
+        firsts = (np.cumsum(lengths) - lengths)[order]
+        lengths = lengths[order]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(firsts - offsets[:-1], lengths) + np.arange(len(nodes))
+        return nodes[places], offsets.astype(np.uint64)
+
+    def _complete(self, walks: int) -> None:
+        wanted = len(self.starts) * self.plan.walks
+        if walks != wanted:
+            raise RunError(f"the servers handed over {walks} walks of {wanted}")
+
+    def _walked(self) -> list[Any]:
+        """Runs the servers; what each of them has left."""
+        with TemporaryDirectory(prefix="incast-walk-") as name:
+            folder = Path(name)
+            hosts = [self._host(server, folder) for server in range(self.servers)]
+            settings = json.loads(_core.live_settings(json.dumps({"datagram_max_bytes": DATAGRAM_MAX_BYTES})))
+            launch = Launch(
+                hosts, "incast.walks.servers:prepare", settings, restarts=self.servers, start=self.start
+            )
+            if not launch.run(_Finished(self.tell)).finished:
+                raise KeyboardInterrupt
+            found = []
+            for server in range(self.servers):
+                with np.load(folder / f"walks-{server}.npz") as left:
+                    found.append([left[key] for key in left])
+            return found
+
+    def _host(self, server: int, folder: Path) -> Host:
+        """A server, and the file of its part."""
+        sources, targets, weights = self.graph.part(self.owners, server)
+        part: dict[str, Any] = {
+            "sources": np.frombuffer(sources, np.uint32),
+            "targets": np.frombuffer(targets, np.uint32),
+            "owners": self.owners,
+            "starts": self.starts[self.owners[self.starts] == server],
+        }
+        if weights is not None:
+            part["weights"] = np.frombuffer(weights, np.float32)
+        np.savez(folder / f"part-{server}.npz", **part)
+        plan = self.plan
+        spec = {
+            "server": server,
+            "servers": self.servers,
+            "nodes": self.graph.nodes(),
+            "directed": self.graph.directed(),
+            "walks": plan.walks,
+            "steps": plan.steps,
+            "stop": plan.stop,
+            "bias": plan.bias,
+            "seed": plan.seed,
+            "paths": plan.takes == "paths",
+        }
+        return Host(server, f"server{server}", [1], {"server": server, "folder": str(folder), "spec": spec})
+
+
+class _Finished:
+    """Passes on how many more walks are finished."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._walks = 0
+
+    def __call__(self, progress: Mapping[int, Mapping[str, Any]]) -> None:
+        walks = sum(each["walks"] for each in progress.values())
+        # A server that was started anew begins at nought.
+        if walks > self._walks:
+            self._tell(walks - self._walks)
+            self._walks = walks
+
+
+def _arrays(left: list[Any], kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(np.frombuffer(each.tobytes(), kind) for each, kind in zip(left, kinds, strict=True))
