@@ -151,7 +151,7 @@ def test_a_figure_by_another_column(whole: tuple[Study, Path], tmp_path: Path) -
     other = study(tmp_path, {**SMALL, "metrics": {**SMALL["metrics"], "speed": sizes}})
     row = collect(other, out).rows[0]
     flows = pl.read_parquet(out / "runs/deep/one/seed-1/flows/*.parquet").filter(pl.col("job") == "answers")
-    assert row.figures["speed"][1] == flows["bytes"].sum() / flows["end_ps"].sum()
+    assert row.figures["speed"][1] == float(flows["bytes"].sum()) / float(flows["end_ps"].sum())
 
 
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
