@@ -1,7 +1,12 @@
 """Settings of the tests."""
 
+import signal
+
 from hypothesis import settings
 
 # Other work may keep the machine busy: a slow example is no failure. A failure prints how to run it again.
 settings.register_profile("incast", deadline=None, print_blob=True, max_examples=60)
 settings.load_profile("incast")
+
+# A shell ignores Ctrl-C for what it starts in the background, and so would all that the tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
