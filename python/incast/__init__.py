@@ -4,13 +4,20 @@
 waits. The parts of a scenario are in `incast.scenario`.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from incast._version import __version__
-from incast.api import run, walk
-from incast.compare import compare
 from incast.errors import IncastError, OutputExistsError, Problem, ResultError, RunError, ScenarioError
-from incast.result import Result
-from incast.scenario.model import Scenario
-from incast.walks.result import WalkResult
+
+if TYPE_CHECKING:
+    from incast.api import run, walk
+    from incast.comparison import compare
+    from incast.result import Result
+    from incast.scenario.model import Scenario
+    from incast.walks.result import WalkResult
 
 __all__ = [
     "IncastError",
@@ -27,3 +34,24 @@ __all__ = [
     "run",
     "walk",
 ]
+
+_PLACES = {
+    "Result": "incast.result",
+    "Scenario": "incast.scenario.model",
+    "WalkResult": "incast.walks.result",
+    "compare": "incast.comparison",
+    "run": "incast.api",
+    "walk": "incast.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the module of a name when it is first used: a member of a live run needs few of them."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_PLACES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES})

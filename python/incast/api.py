@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, Unpack
 
 from incast.result import Result
-from incast.run import failure, run_all
+from incast.runs import failure, run_all
 from incast.scenario.model import Scenario
 from incast.source import Plan, Source
+from incast.walks.options import Options
 from incast.walks.result import WalkResult
 from incast.walks.run import run as run_walks
 
@@ -54,52 +54,21 @@ def _run(source: Source, plans: list[Plan], out: Path, force: bool, jobs: int | 
 
 
 def walk(
-    graph: Any,
-    *,
-    app: str = "ppr",
-    starts: Sequence[Any] = (),
-    walks: int | None = None,
-    restart: float | None = None,
-    length: int | None = None,
-    p: float | None = None,
-    q: float | None = None,
-    weighted: bool = False,
-    directed: bool | None = None,
-    top: int = 10,
-    seed: int = 1,
-    threads: int | None = None,
-    servers: int | None = None,
-    partition: str | Path | None = None,
-    out: str | Path | None = None,
-    force: bool = False,
+    graph: Any, *, out: str | Path | None = None, force: bool = False, **options: Unpack[Options]
 ) -> WalkResult:
-    """Walks on a graph and returns what came of it; the parameters are those of `incast walk`.
+    """Walks on a graph and returns what came of it.
 
-    `graph` is a networkx graph or what the command takes: the path of a file, or `sbm:…`. `out` is the result
-    folder; without it, the result is kept only as long as the returned object. Raises `ScenarioError` when
-    the graph or a parameter can't be, and `OutputExistsError`.
+    `graph` is a networkx graph or what the command takes: the path of a file, or `sbm:…`. `options` are those
+    of `incast walk`: `app`, `starts`, `walks`, `restart`, `length`, `p`, `q`, `weighted`, `directed`, `top`,
+    `seed`, `threads`, `changes`; `servers`, and with them `partition`, `settings` and `metrics` (see
+    `incast.walks.options.Options`). `out` is the result folder; without it, the result is kept only as long
+    as the returned object. Ctrl-C ends walks in good order: the result holds those that were finished. Raises
+    `ScenarioError` when the graph or a parameter can't be, `OutputExistsError`, and `RunError` when servers
+    fail.
     """
 
     def walked(place: Path) -> WalkResult:
-        return run_walks(
-            graph,
-            place,
-            app=app,
-            starts=starts,
-            walks=walks,
-            restart=restart,
-            length=length,
-            p=p,
-            q=q,
-            weighted=weighted,
-            directed=directed,
-            top=top,
-            seed=seed,
-            threads=threads,
-            servers=servers,
-            partition=partition,
-            force=force,
-        )
+        return run_walks(graph, place, force=force, **options)
 
     if out is not None:
         return walked(Path(out))

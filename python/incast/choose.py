@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from incast.compare import Way, mean, samples
+from incast.comparison import Way, mean, samples
 from incast.metrics import DONE, FLOWS, Metric
 from incast.result import Result
 

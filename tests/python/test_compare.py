@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incast.choose import best, deciding
-from incast.compare import by_choice, change, compare, interval
+from incast.comparison import by_choice, change, compare, interval
 from incast.errors import ResultError
 from incast.result import Result
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import incast
-from incast.run import run_all
+from incast.runs import run_all
 from incast.source import Source
 
 FOLDER = Path(__file__).parents[2] / "examples"

@@ -16,7 +16,7 @@ import pytest
 import incast
 from helpers import SMALL, written
 from incast import _core, folder
-from incast.run import run_all
+from incast.runs import run_all
 from incast.scenario import (
     Host,
     Incast,

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from incast.errors import OutputExistsError, ResultError, RunError
-from incast.run import run_all
+from incast.runs import run_all
 from incast.study import Study
 from incast.study.cells import CellRun
 from incast.study.outcome import collect, write

@@ -5,6 +5,7 @@
 mod apps;
 mod server;
 
+use ::scenario::spec::WalkChanges;
 use ::walk::app::Tally;
 use ::walk::app::recommend::same_side;
 use ::walk::graph::{Graph, GraphError, Sbm, Shape};
@@ -14,7 +15,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 create_exception!(_core, GraphArcError, PyValueError, "An arc that can't be: its number, message.");
 
@@ -161,7 +162,8 @@ pub(crate) fn rule(steps: Option<u32>, stop: Option<f64>, bias: Option<(f64, f64
 /// Walks on a graph by one rule, on several threads; the same walks on any number of them.
 #[pyclass(frozen)]
 struct WalkEngine {
-    graph: Arc<Graph>,
+    /// Its own, once a change has come: the graph that it was made for stays as it is.
+    graph: RwLock<Arc<Graph>>,
     rule: Rule,
     seed: u64,
     threads: usize,
@@ -179,7 +181,12 @@ impl WalkEngine {
         seed: u64,
         threads: usize,
     ) -> PyResult<WalkEngine> {
-        Ok(WalkEngine { graph: Arc::clone(&graph.0), rule: rule(steps, stop, bias)?, seed, threads })
+        Ok(WalkEngine {
+            graph: RwLock::new(Arc::clone(&graph.0)),
+            rule: rule(steps, stop, bias)?,
+            seed,
+            threads,
+        })
     }
 
     /// Where walks number `first` to before `first + walks` from each of `starts` end: start, node and how many, as
@@ -194,7 +201,7 @@ impl WalkEngine {
         let starts = Starts::new(starts.to_vec(py)?, walks).from_number(first);
         let mut tally = Tally::default();
         let walked = py.detach(|| {
-            self.engine().ends(&starts, |block| {
+            self.engine(&self.graph()).ends(&starts, |block| {
                 block.starts.iter().zip(&block.ends).for_each(|(&start, &end)| tally.add(start, end));
             })
         });
@@ -213,7 +220,7 @@ impl WalkEngine {
         let starts = Starts::new(starts.to_vec(py)?, walks).from_number(first);
         let (mut nodes, mut offsets) = (Vec::<u32>::new(), vec![0u64]);
         let walked = py.detach(|| {
-            self.engine().paths(&starts, |block| {
+            self.engine(&self.graph()).paths(&starts, |block| {
                 let before = nodes.len() as u64;
                 nodes.extend_from_slice(block.nodes());
                 offsets.extend(block.offsets()[1..].iter().map(|&offset| before + offset as u64));
@@ -225,11 +232,25 @@ impl WalkEngine {
             bytes(py, offsets.iter().map(|offset| offset.to_le_bytes())),
         ])
     }
+
+    /// Arcs come and go: later calls walk on the graph as it is then. The changes are a batch as in a scenario.
+    fn change(&self, py: Python<'_>, batch: &str) -> PyResult<()> {
+        let changes = crate::live::read::<WalkChanges>(batch)?.changes();
+        py.detach(|| {
+            let mut graph = self.graph.write().unwrap_or_else(PoisonError::into_inner);
+            Arc::make_mut(&mut graph).apply(&changes).map(drop)
+        })
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
 }
 
 impl WalkEngine {
-    fn engine(&self) -> Engine<'_> {
-        Engine::new(&self.graph, self.rule.clone(), self.seed).threads(self.threads)
+    fn engine<'g>(&self, graph: &'g Graph) -> Engine<'g> {
+        Engine::new(graph, self.rule.clone(), self.seed).threads(self.threads)
+    }
+
+    fn graph(&self) -> Arc<Graph> {
+        Arc::clone(&self.graph.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -15,6 +15,7 @@ pub mod generator;
 pub mod graph;
 pub mod ledger;
 pub mod loss;
+pub mod mailbox;
 pub mod outbox;
 pub mod partition;
 pub mod queue;

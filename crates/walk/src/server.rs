@@ -6,6 +6,7 @@
 //! finished, and goes on serving the walkers of others: whoever drives it ends it.
 
 use crate::counters::{Board, Counters, Sample};
+use crate::mailbox::{LOOK, Mailbox};
 use crate::outbox::Outbox;
 use crate::queue::{Cause, Queue};
 use crate::settings::{Costs, Settings};
@@ -44,6 +45,8 @@ pub struct ServerSetup {
     pub starts: Option<Vec<u32>>,
     /// Arcs that come and go, by time.
     pub changes: Vec<TimedChanges>,
+    /// Where more of them come from while it runs; nothing: from nowhere.
+    pub mailbox: Option<Arc<Mailbox>>,
     /// Where its finished walks go.
     pub sink: Box<dyn Sink>,
     /// Where its snapshots are kept.
@@ -80,6 +83,7 @@ pub struct Server {
     territory: Territory,
     changes: Vec<TimedChanges>,
     changed: usize,
+    mailbox: Option<Arc<Mailbox>>,
     source: Source,
     queue: Queue,
     workers: Vec<Worker>,
@@ -96,8 +100,8 @@ pub struct Server {
 impl Server {
     /// A server that is ready to start.
     pub fn new(setup: ServerSetup) -> Server {
-        let ServerSetup { settings, costs, servers, codec, territory, starts, changes, sink, store, board } =
-            setup;
+        let ServerSetup { settings, costs, servers, codec, territory, starts, .. } = setup;
+        let ServerSetup { changes, mailbox, sink, store, board, .. } = setup;
         let part = &territory.part;
         let starts = match starts {
             Some(starts) => starts.into_iter().filter(|start| part.owns(*start)).collect(),
@@ -116,6 +120,7 @@ impl Server {
             territory,
             changes,
             changed: 0,
+            mailbox,
             store,
             board,
             records: Vec::new(),
@@ -158,14 +163,22 @@ impl Server {
 
     /// Applies the arcs that have come or gone by now.
     fn change(&mut self, cx: &mut dyn Context) {
-        while let Some(timed) = self.changes.get(self.changed) {
-            if timed.at > cx.now() {
-                return cx.set_timer(CHANGE, timed.at.saturating_sub(cx.now()));
-            }
+        let now = cx.now();
+        for timed in self.mailbox.iter().flat_map(|mailbox| mailbox.take()) {
+            // Behind those of the same time, and never before what has been applied.
+            let place = self.changes[self.changed..].partition_point(|other| other.at <= timed.at);
+            self.changes.insert(self.changed + place, timed);
+        }
+        while let Some(timed) = self.changes.get(self.changed).filter(|timed| timed.at <= now) {
             if self.territory.change(timed).is_err() {
                 self.board.counters.refused_changes.add(1);
             }
             self.changed += 1;
+        }
+        let due = self.changes.get(self.changed).map(|timed| timed.at.saturating_sub(now));
+        let look = self.mailbox.is_some().then_some(LOOK);
+        if let Some(wait) = due.into_iter().chain(look).min() {
+            cx.set_timer(CHANGE, wait);
         }
     }
 

@@ -16,13 +16,13 @@ from incast.cli import walk as walking
 from incast.cli.common import Json, told
 from incast.cli.exits import Exit
 from incast.cli.progress import Bars
-from incast.compare import by_choice, ways
-from incast.compare import compare as compare_results
+from incast.comparison import by_choice, ways
+from incast.comparison import compare as compare_results
 from incast.folder import TRACE
 from incast.report import text
 from incast.resolve import resolve
 from incast.result import Result
-from incast.run import failure, run_all
+from incast.runs import failure, run_all
 from incast.scenario.validate import validate as validate_model
 from incast.source import Source, describe
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from incast.choose import best, deciding
-from incast.compare import Difference, Samples, Way, change, interval, mean, samples, spread
+from incast.comparison import Difference, Samples, Way, change, interval, mean, samples, spread
 from incast.errors import IncastError, ScenarioError
 from incast.metrics import JOB, PORTS, Metric
 from incast.report import text

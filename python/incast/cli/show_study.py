@@ -10,7 +10,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from incast.compare import mean, spread
+from incast.comparison import mean, spread
 from incast.errors import Problem, ScenarioError
 from incast.folder import REPORT
 from incast.hints import unknown

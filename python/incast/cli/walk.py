@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from incast.cli import show
 from incast.cli.common import Json, told
+from incast.cli.exits import Exit
+from incast.cli.walk_view import View
+from incast.errors import Problem, ScenarioError
 from incast.report import text
+from incast.walks.board import DROPS
 from incast.walks.plan import APPS
 from incast.walks.result import WalkResult
-from incast.walks.run import Watch, run
+from incast.walks.run import run
 
-_PATIENCE_S = 2.0
-"""A bar is shown when it takes longer."""
 _TITLES = {
     "ppr": "Personalised PageRank",
     "node2vec": "Most visited",
@@ -31,6 +32,50 @@ _TITLES = {
     "communities": "Communities",
     "recommend": "Recommended",
 }
+_WALKS, _SERVERS, _RQ, _RG, _DATAGRAMS, _RESULT = (
+    "Walks",
+    "Servers",
+    "Queues of servers (RQ)",
+    "Loss and generation on servers (RG)",
+    "Datagrams between servers",
+    "Result",
+)
+
+SETTINGS = {
+    "queue": "queue.kind",
+    "limit": "limit",
+    "min_th": "queue.min",
+    "max_th": "queue.max",
+    "max_p": "queue.max_p",
+    "w_q": "queue.weight",
+    "gentle": "queue.gentle",
+    "count": "queue.count",
+    "target": "queue.target",
+    "interval": "queue.interval",
+    "timeout": "loss.initial",
+    "timeout_floor": "loss.floor",
+    "every_check": "loss.repeated",
+    "direct": "loss.direct",
+    "remote": "loss.remote",
+    "sleep": "generation.sleep",
+    "checks": "generation.checks",
+    "sleep_time": "generation.time",
+    "sleep_max": "generation.max",
+    "batch": "generation.batch",
+    "walkers": "datagrams.walkers",
+    "linger": "datagrams.linger",
+    "sample": "sample",
+}
+"""Options, and the fields of settings that they stand for."""
+_OF_QUEUE = {
+    "min_th": "red", "max_th": "red", "max_p": "red", "w_q": "red", "gentle": "red", "count": "red",
+    "target": "codel", "interval": "codel",
+}  # fmt: skip
+"""Options that only one discipline has."""
+
+
+def _of(panel: str, help_: str, *flags: str, metavar: str | None = None) -> Any:
+    return typer.Option(*flags, metavar=metavar, help=help_, rich_help_panel=panel)
 
 
 def walk(
@@ -42,49 +87,154 @@ def walk(
             ".parquet), compressed rows (.npz), or sbm:PARTITIONS,NODES,INSIDE,BETWEEN.",
         ),
     ],
-    app: Annotated[
-        str, typer.Option(metavar="NAME", help=f"What to make of walks: {', '.join(APPS)}.")
-    ] = "ppr",
+    app: Annotated[str, _of(_WALKS, f"What to make of walks: {', '.join(APPS)}.", metavar="NAME")] = "ppr",
     start: Annotated[
         list[str],
-        typer.Option(metavar="NODE", help="Begin at this node; may be repeated. Default: at every node."),
+        _of(_WALKS, "Begin at this node; may be repeated. Default: at every node.", metavar="NODE"),
     ] = [],  # noqa: B006 - typer's way
     walks: Annotated[
-        int | None, typer.Option(help="Walks from each start; default: what the application's paper says.")
+        int | None, _of(_WALKS, "Walks from each start; default: what the application's paper says.")
     ] = None,
     restart: Annotated[
-        float | None, typer.Option(metavar="P", help="Walks stop with this probability before each step.")
+        float | None, _of(_WALKS, "Walks stop with this probability before each step.", metavar="P")
     ] = None,
-    length: Annotated[int | None, typer.Option(help="Walks have so many steps.")] = None,
+    length: Annotated[int | None, _of(_WALKS, "Walks have so many steps.")] = None,
     p: Annotated[
-        float | None, typer.Option("-p", metavar="P", help="node2vec's return parameter; default: 1.")
+        float | None, _of(_WALKS, "node2vec's return parameter; default: 1.", "-p", metavar="P")
     ] = None,
     q: Annotated[
-        float | None, typer.Option("-q", metavar="Q", help="node2vec's in-out parameter; default: 1.")
+        float | None, _of(_WALKS, "node2vec's in-out parameter; default: 1.", "-q", metavar="Q")
     ] = None,
-    weighted: Annotated[bool, typer.Option("--weighted", help="Choose edges by weight.")] = False,
-    directed: Annotated[bool, typer.Option("--directed", help="Edges go one way.")] = False,
-    top: Annotated[int, typer.Option(help="So many nodes in tables of the best.")] = 10,
-    seed: Annotated[int, typer.Option(help="All randomness derives from it.")] = 1,
-    servers: Annotated[
-        int | None, typer.Option(help="Walk on so many servers, a process each; default: in memory.")
-    ] = None,
-    partition: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="A server's number for each node, a line each, as METIS writes it."
+    weighted: Annotated[bool, _of(_WALKS, "Choose edges by weight.", "--weighted")] = False,
+    directed: Annotated[bool, _of(_WALKS, "Edges go one way.", "--directed")] = False,
+    changes: Annotated[
+        str | None,
+        _of(
+            _WALKS,
+            "Edges that come and go while walks run: a CSV file with the columns at, change (add or remove), "
+            "source, target[, weight]; - for standard input. at is a time, like 500ms, or a number of "
+            "finished walks.",
+            metavar="FILE",
         ),
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; default: all cores.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Result folder; default: results/walk-<application>.")
+    seed: Annotated[int, _of(_WALKS, "All randomness derives from it.")] = 1,
+    threads: Annotated[int | None, _of(_WALKS, "Threads in memory; default: all cores.")] = None,
+    servers: Annotated[
+        int | None, _of(_SERVERS, "Walk on so many servers, a process each; default: in memory.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a result of walks.")] = False,
+    partition: Annotated[
+        str | None,
+        _of(
+            _SERVERS,
+            "Who owns which node: a server's number for each, a line each, as METIS writes it; or how many "
+            "nodes each server owns, like 100,100,50. Default: as many each.",
+            metavar="FILE|N,N,…",
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        _of(_SERVERS, "Show figures to Prometheus there, while walks run.", metavar="HOST:PORT"),
+    ] = None,
+    sample: Annotated[
+        str | None,
+        _of(_SERVERS, "Time between two looks at queues, for the report; default: 50ms.", metavar="TIME"),
+    ] = None,
+    queue: Annotated[
+        str | None,
+        _of(_RQ, "Who is dropped: red, tail-drop or codel; default: red.", metavar="KIND"),
+    ] = None,
+    limit: Annotated[int | None, _of(_RQ, "Most walkers that wait at a server; default: 100.")] = None,
+    min_th: Annotated[
+        float | None, _of(_RQ, "red: none is dropped below so many walkers; default: 5.", metavar="N")
+    ] = None,
+    max_th: Annotated[
+        float | None, _of(_RQ, "red: all are dropped from so many on; default: 100.", metavar="N")
+    ] = None,
+    max_p: Annotated[
+        float | None, _of(_RQ, "red: the probability of a drop at --max-th; default: 0.1.", metavar="P")
+    ] = None,
+    w_q: Annotated[
+        float | None,
+        _of(
+            _RQ,
+            "red: weight of a new length in the average; 1 is the length at the moment, 0.002 the paper's; "
+            "default: 1.",
+            metavar="W",
+        ),
+    ] = None,
+    gentle: Annotated[
+        bool | None,
+        _of(_RQ, "red: rise from --max-p to 1 between --max-th and twice that.", "--gentle"),
+    ] = None,
+    count: Annotated[
+        bool | None, _of(_RQ, "red: space drops by a count, as in the paper.", "--count")
+    ] = None,
+    target: Annotated[
+        str | None, _of(_RQ, "codel: a standing wait that is accepted; default: 1ms.", metavar="TIME")
+    ] = None,
+    interval: Annotated[
+        str | None,
+        _of(_RQ, "codel: longer waits for so long are a standing queue; default: 20ms.", metavar="TIME"),
+    ] = None,
+    sleep: Annotated[
+        str | None,
+        _of(
+            _RG,
+            "When a source sleeps between walkers, and how long: never, always, or after a loss fixed, "
+            "additive or aimd; default: fixed.",
+            metavar="POLICY",
+        ),
+    ] = None,
+    checks: Annotated[
+        int | None, _of(_RG, "It sleeps no more after so many checks without a loss (x); default: 3.")
+    ] = None,
+    sleep_time: Annotated[
+        str | None, _of(_RG, "A sleep, or the step by which it varies; default: 69us.", metavar="TIME")
+    ] = None,
+    sleep_max: Annotated[
+        str | None, _of(_RG, "Longest sleep where it varies; default: 10ms.", metavar="TIME")
+    ] = None,
+    batch: Annotated[int | None, _of(_RG, "Walkers generated between two checks; default: 1.")] = None,
+    direct: Annotated[
+        bool | None,
+        _of(
+            _RG,
+            "A drop on the server where the walker was born is known at once; default: yes.",
+            "--direct/--no-direct",
+        ),
+    ] = None,
+    remote: Annotated[bool | None, _of(_RG, "Servers tell each other of their drops.", "--remote")] = None,
+    timeout: Annotated[
+        str | None,
+        _of(
+            _RG,
+            "T before a walk is confirmed: walkers of an age from T to 2T count as lost; default: 1s.",
+            metavar="TIME",
+        ),
+    ] = None,
+    timeout_floor: Annotated[str | None, _of(_RG, "Least T; default: 10ms.", metavar="TIME")] = None,
+    every_check: Annotated[
+        bool | None,
+        _of(_RG, "A walker in the window counts at every check, not only at the first.", "--every-check"),
+    ] = None,
+    walkers: Annotated[int | None, _of(_DATAGRAMS, "Most walkers in a datagram; default: 1.")] = None,
+    linger: Annotated[
+        str | None,
+        _of(
+            _DATAGRAMS,
+            "How long a walker waits for others while the server is busy; default: 0s.",
+            metavar="TIME",
+        ),
+    ] = None,
+    top: Annotated[int, _of(_RESULT, "So many nodes in tables of the best.")] = 10,
+    out: Annotated[Path | None, _of(_RESULT, "Result folder; default: results/walk-<application>.")] = None,
+    force: Annotated[bool, _of(_RESULT, "Overwrite a result of walks.", "--force")] = False,
     as_json: Json = False,
 ) -> None:
     """Walk on a graph: PageRank, corpora, SimRank, communities, recommendations."""
+    said = {name: value for name, value in locals().items() if name in SETTINGS and value is not None}
     place = out or Path("results") / f"walk-{app}"
-    with told(as_json), Bar(show.err) as bar:
+    with told(as_json), _flags(), View(show.err) as view:
         result = run(
             graph,
             place,
@@ -96,16 +246,59 @@ def walk(
             p=p,
             q=q,
             weighted=weighted,
-            directed=directed,
+            directed=directed or None,
             top=top,
             seed=seed,
             threads=threads,
             servers=servers,
             partition=partition,
+            settings=_settings(said, servers),
+            changes=changes,
+            metrics=metrics,
             force=force,
-            watch=Watch(bar.begin, bar.more),
+            watch=view,
         )
     _show(result, as_json)
+    if result.interrupted:
+        show.err.print("[yellow]Interrupted: the result holds the walks that were finished by then.[/]")
+        raise typer.Exit(Exit.INTERRUPTED)
+
+
+def _settings(said: Mapping[str, Any], servers: int | None) -> dict[str, Any] | None:
+    """The settings that options say; nothing where they say none."""
+    if not said:
+        return None
+    if servers is None:
+        first = next(iter(said))
+        raise ScenarioError([Problem("it says how servers behave: it needs --servers", _flag(first))])
+    kind = said.get("queue", "red")
+    foreign = [name for name in said if _OF_QUEUE.get(name, kind) != kind]
+    if foreign:
+        raise ScenarioError(
+            [Problem(f"only --queue {_OF_QUEUE[name]} has it, not {kind}", _flag(name)) for name in foreign]
+        )
+    settings: dict[str, Any] = {}
+    for name, value in said.items():
+        group, _, field = SETTINGS[name].rpartition(".")
+        (settings.setdefault(group, {}) if group else settings)[field] = value
+    if "queue" in settings:
+        settings["queue"]["kind"] = kind
+    return settings
+
+
+@contextmanager
+def _flags() -> Iterator[None]:
+    """Problems of settings are told with the options that said them."""
+    try:
+        yield
+    except ScenarioError as error:
+        flags = {f"settings.{path}": _flag(name) for name, path in SETTINGS.items()}
+        problems = [replace(each, path=flags.get(each.path, each.path)) for each in error.problems]
+        raise ScenarioError(problems) from None
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _show(result: WalkResult, as_json: bool) -> None:
@@ -122,6 +315,9 @@ def _show(result: WalkResult, as_json: bool) -> None:
     for row in result.top.head(_ROWS_MAX).iter_rows():
         table.add_row(*(f"{cell:.4g}" if isinstance(cell, float) else escape(str(cell)) for cell in row))
     show.out.print(table)
+    if "servers" in result.summary:
+        show.out.print(_servers(result))
+        show.out.print(_network(result.summary["servers"]), highlight=False, soft_wrap=True)
     show.out.print(f"{kind}; {text.count(total)} walks", highlight=False)
     show.place("Result", result.path)
 
@@ -129,43 +325,28 @@ def _show(result: WalkResult, as_json: bool) -> None:
 _ROWS_MAX = 100
 
 
-class Bar:
-    """How many walks are finished, how fast, and how long the rest will take; nothing where it is quick."""
+def _servers(result: WalkResult) -> Table:
+    """A row a server: what it walked, and what it dropped."""
+    table = Table(box=box.SIMPLE_HEAD, title="Servers", title_justify="left")
+    table.add_column("")
+    for column in ("nodes", "walks", "additional", "drops", "of its own", "queue", "longest"):
+        table.add_column(column, justify="right")
+    queues = result.queues()
+    for row in result.table("walks").head(_ROWS_MAX).iter_rows(named=True):
+        drops = sum(row[name] for name in DROPS)
+        figures = (row["nodes"], row["finished"], row["additional"], drops, row["drops_own"])
+        mean, longest = queues.get(row["host"], (None, None))
+        queue = text.NONE if mean is None else text.digits(mean)
+        table.add_row(row["host"], *(text.count(figure) for figure in figures), queue, text.count(longest))
+    return table
 
-    def __init__(self, console: Console) -> None:
-        self._progress = Progress(
-            TextColumn("walks"),
-            BarColumn(bar_width=None),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[note]}"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-        )
-        self._task = self._progress.add_task("walks", total=None, note="")
-        self._began = 0.0
-        self._done = 0
 
-    def begin(self, total: int) -> None:
-        """So many walks will be walked."""
-        self._began = time.monotonic()
-        self._progress.update(self._task, total=total)
-
-    def more(self, walks: int) -> None:
-        """So many more are finished."""
-        self._done += walks
-        seconds = time.monotonic() - self._began
-        if seconds < _PATIENCE_S:
-            return
-        self._progress.start()
-        self._progress.update(
-            self._task, completed=self._done, note=f"{text.count(self._done / seconds)} walks/s"
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
+def _network(found: Mapping[str, Any]) -> str:
+    parts = [
+        text.time(found["seconds"] * 1e12),
+        f"{text.count(found['walks_per_s'])} walks/s",
+        f"{text.count(found['steps_per_cpu_s'])} steps per CPU second",
+        f"datagrams {found['datagrams']}",
+    ]
+    parts += [text.plural(found["restarts"], "restart")] if found["restarts"] else []
+    return "Servers: " + ", ".join(parts)

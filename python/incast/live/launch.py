@@ -22,6 +22,9 @@ from incast.live.control import Channel, ChannelClosedError, Door, Frame
 Watch = Callable[[Mapping[int, Mapping[str, Any]]], None]
 """Is told the last progress of every host, by number."""
 
+Tick = Callable[[Callable[[Frame], None]], None]
+"""Is called many times a second with a function that tells all members something, those started anew too."""
+
 HEAD_START_S = 0.2
 """Between the word to begin and time zero: it has to reach all members."""
 FAREWELL_S = 5.0
@@ -118,21 +121,25 @@ class Launch:
     ip: str = "127.0.0.1"
     """Where members reach this process."""
 
-    def run(self, watch: Watch | None = None, stop: threading.Event | None = None) -> Outcome:
+    def run(
+        self, watch: Watch | None = None, stop: threading.Event | None = None, tick: Tick | None = None
+    ) -> Outcome:
         """Runs to the end. Ctrl-C stops the members in good order, and their reports are kept.
 
         Raises `RunError` with the host's name when one doesn't answer, fails, or crashes once too often.
         """
-        return _Running(self, watch, stop or threading.Event()).run()
+        return _Running(self, watch, stop or threading.Event(), tick).run()
 
 
 class _Running:
     """A run under way. One thread a member reads its channel; all else happens in the caller's thread."""
 
-    def __init__(self, launch: Launch, watch: Watch | None, stop: threading.Event) -> None:
+    def __init__(self, launch: Launch, watch: Watch | None, stop: threading.Event, tick: Tick | None) -> None:
         self.launch = launch
         self.watch = watch
         self.stop = stop
+        self.tick = tick
+        self.told: list[Frame] = []
         self.key = secrets.token_bytes(32)
         self.job_key = list(secrets.token_bytes(16))
         self.door = Door(launch.ip, self.key)
@@ -183,7 +190,16 @@ class _Running:
         addresses = [each.address for each in self.members.values()]
         begin = {"addresses": addresses, "key": self.job_key, "start_ns": self.start_ns}
         self._send(member, {"type": "begin", "begin": begin})
+        for told in self.told:
+            self._send(member, {"type": "tell", "told": told})
         member.heard = time.monotonic() + HEAD_START_S
+
+    def _tell(self, told: Frame) -> None:
+        """To all members, and later to those that are started anew."""
+        self.told.append(told)
+        for member in self.members.values():
+            if member.ready:
+                self._send(member, {"type": "tell", "told": told})
 
     def _end(self) -> None:
         """Stops all members and waits for what they have to say."""
@@ -224,6 +240,8 @@ class _Running:
             try:
                 self._step()
                 self._look()
+                if self.tick and self.start_ns:
+                    self.tick(self._tell)
             except KeyboardInterrupt:
                 self.stopping = True
                 return

@@ -12,7 +12,7 @@ import json
 import os
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from incast import _core
 from incast.live.control import Channel, ChannelClosedError, Frame, connect
@@ -26,6 +26,15 @@ class Work(Protocol):
 
     def __call__(self, member: _core.LiveMember, begin: str, progress: Callable[[str], bool]) -> str:
         """Runs until told to stop; returns the report as JSON."""
+        ...
+
+
+@runtime_checkable
+class Hears(Protocol):
+    """Work that can be told something while it is done."""
+
+    def hear(self, told: Frame) -> None:
+        """What the launcher says; called in a thread of its own."""
         ...
 
 
@@ -54,7 +63,7 @@ def _take_part(channel: Channel) -> int:
     begin = channel.receive(PATIENCE_S)
     if begin["type"] != "begin":
         return 0
-    threading.Thread(target=_listen, args=(channel, member), daemon=True).start()
+    threading.Thread(target=_listen, args=(channel, member, work), daemon=True).start()
 
     def progress(now: str) -> bool:
         try:
@@ -77,7 +86,7 @@ def _find(name: str) -> Callable[[Frame], Work]:
     return found
 
 
-def _listen(channel: Channel, member: _core.LiveMember) -> None:
+def _listen(channel: Channel, member: _core.LiveMember, work: Work) -> None:
     """Passes on what the launcher says."""
     while True:
         try:
@@ -91,6 +100,8 @@ def _listen(channel: Channel, member: _core.LiveMember) -> None:
                 member.lost(frame["host"])
             case "moved":
                 member.moved(json.dumps(frame["address"]))
+            case "tell" if isinstance(work, Hears):
+                work.hear(frame["told"])
 
 
 def _tell(channel: Channel, frame: Frame) -> None:

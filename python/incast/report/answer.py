@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from incast.compare import interval
+from incast.comparison import interval
 from incast.report import phases, text
 from incast.report.evidence import apart, evidence, name
 from incast.report.load import Run

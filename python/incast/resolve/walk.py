@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from incast.document import Loc
 from incast.quantity import parse_time
 from incast.resolve.findings import Findings
+from incast.scenario.base import Model
 from incast.scenario.jobs import Walk
-from incast.scenario.walk import EdgesGraph, SbmGraph, WalkChange, WalkCosts, WalkTailDrop
+from incast.scenario.walk import (
+    EdgesGraph,
+    Generation,
+    SbmGraph,
+    WalkChange,
+    WalkCodel,
+    WalkCosts,
+    WalkDatagrams,
+    WalkLoss,
+    WalkRed,
+    WalkTailDrop,
+)
 
 _STOP = 0.15
 """Of personalised PageRank."""
@@ -48,26 +60,7 @@ class WalkResolver:
             "steps_max": job.steps_max,
             "regenerate": job.regenerate,
             "retry": job.retry,
-            "queue": self._queue(),
-            "limit": job.limit,
-            "loss": {
-                "initial": parse_time(job.loss.initial),
-                "floor": parse_time(job.loss.floor),
-                "repeated": job.loss.repeated,
-                "direct": job.loss.direct,
-                "remote": job.loss.remote,
-            },
-            "generation": {
-                "sleep": job.generation.sleep,
-                "checks": job.generation.checks,
-                "time": parse_time(job.generation.time),
-                "max": parse_time(job.generation.max),
-                "batch": job.generation.batch,
-            },
-            "datagrams": {
-                "walkers": job.datagrams.walkers,
-                "linger": parse_time(job.datagrams.linger),
-            },
+            **rules(job),
             "authenticate": job.authenticate,
             "workers": job.workers,
             "costs": [_costs(each) for each in costs],
@@ -84,14 +77,6 @@ class WalkResolver:
         if job.length is not None:
             return {"fixed": job.length}
         return {"stop": _STOP if job.stop is None else float(job.stop)}
-
-    def _queue(self) -> dict[str, Any]:
-        queue = self.job.queue
-        if isinstance(queue, WalkTailDrop):
-            return {"kind": queue.kind}
-        times = ("target", "interval")
-        said = queue.model_dump()
-        return {field: parse_time(value) if field in times else value for field, value in said.items()}
 
     def _sbm(self, graph: SbmGraph) -> dict[str, Any]:
         blocks = len(graph.sizes)
@@ -218,3 +203,55 @@ def _change(change: WalkChange) -> dict[str, Any]:
 
 def _costs(costs: WalkCosts) -> dict[str, int]:
     return {field: parse_time(value) for field, value in costs.model_dump().items()}
+
+
+class Rules(Protocol):
+    """How walkers wait, are generated and travel, as a job says it, or the command that walks for real."""
+
+    @property
+    def queue(self) -> WalkTailDrop | WalkRed | WalkCodel:
+        """Which walkers a server drops."""
+        ...
+
+    @property
+    def limit(self) -> int:
+        """Most walkers that wait at a server."""
+        ...
+
+    @property
+    def loss(self) -> WalkLoss:
+        """How a source finds losses."""
+        ...
+
+    @property
+    def generation(self) -> Generation:
+        """How a source generates walkers."""
+        ...
+
+    @property
+    def datagrams(self) -> WalkDatagrams:
+        """How walkers share datagrams."""
+        ...
+
+
+def rules(said: Rules) -> dict[str, Any]:
+    """The same in base units, as the core reads it."""
+    return {
+        "queue": {"kind": said.queue.kind} if isinstance(said.queue, WalkTailDrop) else _in_ps(said.queue),
+        "limit": said.limit,
+        "loss": _in_ps(said.loss),
+        "generation": _in_ps(said.generation),
+        "datagrams": _in_ps(said.datagrams),
+    }
+
+
+_TIMES = {"target", "interval", "initial", "floor", "time", "max", "linger"}
+"""Fields that are times where they are text."""
+
+
+def _in_ps(said: Model) -> dict[str, Any]:
+    fields = said.model_dump()
+    times = {
+        name: parse_time(value) for name, value in fields.items() if name in _TIMES and isinstance(value, str)
+    }
+    return {**fields, **times}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from incast.compare import mean
+from incast.comparison import mean
 from incast.errors import Problem, RunError, ScenarioError
 from incast.study import parameters, tables
 from incast.study.load import FILE, Study

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from incast import metrics
-from incast.compare import Way, lookup
+from incast.comparison import Way, lookup
 from incast.errors import ResultError
 from incast.hints import unknown
 from incast.metrics import Metric

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from incast.errors import IncastError
-from incast.run import run_all
+from incast.runs import run_all
 from incast.study.cells import CellRun
 
 # A fresh interpreter each: forking a process that has threads is not safe.

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from incast import folder
-from incast.compare import Samples, change, half_interval, mean
+from incast.comparison import Samples, change, half_interval, mean
 from incast.result import Result
 from incast.study.axes import Cell
 from incast.study.load import Study

@@ -2,7 +2,7 @@
 
 A test compares cells by linear combinations of their figures, like a − 0.95·b, and the interval of 95 % of
 each one's mean over the seeds. Where it leaves out zero, the sign is certain; otherwise the test is
-undecided. Where both cells ran the same seeds, seed is compared with seed (`incast.compare.interval`).
+undecided. Where both cells ran the same seeds, seed is compared with seed (`incast.comparison.interval`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from incast.compare import Samples, interval, mean
+from incast.comparison import Samples, interval, mean
 from incast.hints import unknown
 from incast.study.axes import Cell, Selection, select
 from incast.study.claims import Claim, Test

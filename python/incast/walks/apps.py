@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from incast import _core
@@ -24,6 +26,11 @@ CELLS_MAX = 1 << 40
 
 class Walks(Protocol):
     """Whoever walks."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Walks were stopped before all were finished: what there is are those that were."""
+        ...
 
     def ends(self, starts: U32) -> Iterator[Ends]:
         """Where walks end, start after start."""
@@ -53,7 +60,7 @@ class Task:
 def pagerank(task: Task) -> pl.DataFrame:
     """Personalised PageRank of every start; of all starts together, PageRank."""
     ended = np.zeros(len(task.graph.names), dtype=np.uint64)
-    best = []
+    best = [_best(_scores(task, _NOTHING), task.plan.top)]
     for part in task.walks.ends(task.starts):
         np.add.at(ended, part[1], part[2])
         scores = _scores(task, part)
@@ -63,6 +70,9 @@ def pagerank(task: Task) -> pl.DataFrame:
     task.writer.table("top", top)
     visits = _visits(task, ended, "walks")
     return _most(visits, task.plan.top) if task.all else top
+
+
+_NOTHING: Ends = (np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint64))
 
 
 def _scores(task: Task, part: Ends) -> pl.DataFrame:
@@ -139,8 +149,18 @@ def node2vec(task: Task) -> pl.DataFrame:
             block[np.arange(shape[1]) < lengths[:, None]] = nodes
         row += len(lengths)
     matrix.flush()
+    if row < len(matrix):
+        _cut(file, matrix[:row])
     task.writer.table("nodes", pl.DataFrame({"node": task.graph.names}).with_row_index("number"))
     return _most(_visits(task, visited, "visits"), task.plan.top)
+
+
+def _cut(file: Path, rows: npt.NDArray[np.uint32]) -> None:
+    """Leaves the rows that were filled: those of walks that were finished."""
+    whole = file.with_suffix(".tmp")
+    with whole.open("wb") as out:
+        np.save(out, rows)
+    whole.replace(file)
 
 
 def simrank(task: Task) -> pl.DataFrame:
@@ -190,8 +210,12 @@ class _Around:
         self._task = task
 
     def __call__(self, seed: int) -> tuple[Any, Any]:
-        (part,) = self._task.walks.ends(np.array([seed], dtype=np.uint32))
-        return part[1], part[2] / part[2].sum()
+        parts = list(self._task.walks.ends(np.array([seed], dtype=np.uint32)))
+        if self._task.walks.interrupted:
+            # A community is of all walks around it.
+            raise KeyboardInterrupt
+        ((_, nodes, counts),) = parts
+        return nodes, counts / counts.sum()
 
 
 def _around(task: Task) -> pl.DataFrame:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from incast import _core
+from incast.walks.changes import Changes
 from incast.walks.graph import U32
 from incast.walks.plan import Plan
+from incast.walks.stop import Stop
 
 U64 = npt.NDArray[np.uint64]
 Ends = tuple[U32, U32, U64]
@@ -32,12 +36,19 @@ class Memory:
     plan: Plan
     threads: int
     tell: Tell
+    changes: Changes = field(default_factory=Changes)
+    stop: Stop = field(default_factory=Stop)
+
+    @property
+    def interrupted(self) -> bool:
+        """Walks were stopped before all were finished."""
+        return self.stop.asked
 
     def ends(self, starts: U32) -> Iterator[Ends]:
         """Where walks end. All of a start come together."""
         engine = self._engine()
         parts: list[Ends] = []
-        for some, first, walks in self._calls(starts):
+        for some, first, walks in self._calls(engine, starts):
             found = engine.ends(some, first, walks)
             types = (np.uint32, np.uint32, np.uint64)
             starts_, nodes, counts = (
@@ -48,11 +59,13 @@ class Memory:
             if first + walks == self.plan.walks:
                 yield _together(parts)
                 parts = []
+        if parts:
+            yield _together(parts)
 
     def paths(self, starts: U32) -> Iterator[Paths]:
         """The walks' paths, in the order of the starts, by number."""
         engine = self._engine()
-        for some, first, walks in self._calls(starts):
+        for some, first, walks in self._calls(engine, starts):
             nodes, offsets = engine.paths(some, first, walks)
             self.tell(len(some) * walks)
             yield np.frombuffer(nodes, np.uint32), np.frombuffer(offsets, np.uint64)
@@ -61,18 +74,29 @@ class Memory:
         plan = self.plan
         return _core.WalkEngine(self.graph, plan.steps, plan.stop, plan.bias, plan.seed, self.threads)
 
-    def _calls(self, starts: U32) -> Iterator[tuple[U32, int, int]]:
-        """Starts, the number of the first walk, how many walks from each."""
+    def _calls(self, engine: _core.WalkEngine, starts: U32) -> Iterator[tuple[U32, int, int]]:
+        """Starts, the number of the first walk, how many from each; changes of the graph come between."""
         walks = self.plan.walks
-        size = max(1, int(CALL_STEPS / (self.plan.mean_steps + 1)))
-        if walks < size:
-            several = size // walks
-            for at in range(0, len(starts), several):
-                yield starts[at : at + several], 0, walks
-            return
-        for at in range(len(starts)):
-            for first in range(0, walks, size):
-                yield starts[at : at + 1], first, min(size, walks - first)
+        began, done, at, first = time.monotonic_ns(), 0, 0, 0
+        while at < len(starts) and not self.stop.asked:
+            for batch in self.changes.due((time.monotonic_ns() - began) * 1000, done):
+                engine.change(json.dumps(batch.spec()))
+            size = min(self._size, max(1, self.changes.walks_until(done)))
+            if first == 0 and walks <= size:
+                several = starts[at : at + size // walks]
+                yield several, 0, walks
+                at, done = at + len(several), done + len(several) * walks
+                continue
+            some = min(size, walks - first)
+            yield starts[at : at + 1], first, some
+            first, done = first + some, done + some
+            if first == walks:
+                at, first = at + 1, 0
+
+    @property
+    def _size(self) -> int:
+        """Walks of a call."""
+        return max(1, int(CALL_STEPS / (self.plan.mean_steps + 1)))
 
 
 def _together(parts: list[Ends]) -> Ends:

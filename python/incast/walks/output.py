@@ -13,11 +13,13 @@ import polars as pl
 
 from incast._version import __version__
 from incast.errors import OutputExistsError
-from incast.folder import FORMAT, SUMMARY, write_json
+from incast.folder import FORMAT, REPORT, SUMMARY, write_json
 
 MARKER = "incast-walk.json"
-TABLES = ("scores", "top", "visits", "nodes", "communities", "members")
-FILES = (SUMMARY, "corpus.txt", "walks.npy")
+TABLES = (
+    "scores", "top", "visits", "nodes", "communities", "members", "walks", "walks_series", "hosts",
+)  # fmt: skip
+FILES = (SUMMARY, REPORT, "corpus.txt", "walks.npy")
 
 
 class Writer:

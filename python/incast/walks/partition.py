@@ -1,7 +1,8 @@
-"""Which server owns which node: ranges of one size, or a file as METIS writes it (manual, section 4.2)."""
+"""Which server owns which node: ranges, or a file as METIS writes it (manual, section 4.2)."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,30 @@ from incast.walks.problem import refuse
 U16 = npt.NDArray[np.uint16]
 
 SERVERS_MAX = 256
+_SIZES = re.compile(r"[0-9]+(,[0-9]+)+")
 
 
-def read(file: Path | None, nodes: int, servers: int) -> U16:
+def read(said: str | Path | None, nodes: int, servers: int) -> U16:
     """The owner of each node, in the order of the nodes' names."""
     if not 1 <= servers <= SERVERS_MAX:
         refuse(f"{servers} servers: 1 to {SERVERS_MAX} are allowed", "--servers")
-    if file is None:
+    if said is None:
         return (np.arange(nodes, dtype=np.uint64) * servers // nodes).astype(np.uint16)
+    if _SIZES.fullmatch(str(said)) and not Path(said).exists():
+        return _ranges([int(size) for size in str(said).split(",")], nodes, servers)
+    return _file(Path(said), nodes, servers)
+
+
+def _ranges(sizes: list[int], nodes: int, servers: int) -> U16:
+    """The first so many nodes belong to the first server, and so on."""
+    if len(sizes) != servers:
+        refuse(f"{len(sizes)} sizes for {servers} servers: one for each", "--partition")
+    if sum(sizes) != nodes:
+        refuse(f"{sum(sizes)} nodes in all, but the graph has {nodes}", "--partition")
+    return np.repeat(np.arange(servers, dtype=np.uint16), sizes)
+
+
+def _file(file: Path, nodes: int, servers: int) -> U16:
     try:
         lines = file.read_text("utf-8", errors="replace").splitlines()
     except OSError as error:

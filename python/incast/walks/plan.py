@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
@@ -105,34 +105,45 @@ def _option(name: str) -> str:
     return f"{'-' if len(name) == 1 else '--'}{name}"
 
 
-def make(
-    app: str,
-    *,
-    walks: int | None,
-    restart: float | None,
-    length: int | None,
-    p: float | None,
-    q: float | None,
-    seed: int,
-    top: int,
-    starts: Sequence[Any],
-) -> Plan:
+class Numbers(TypedDict, total=False):
+    """What may be said of walks; what is left out is as the application's paper has it."""
+
+    starts: Sequence[Any]
+    """Names of nodes where walks begin; none: all nodes."""
+    walks: int | None
+    """Walks from each start."""
+    restart: float | None
+    """The probability to stop before a step."""
+    length: int | None
+    """Steps of each walk."""
+    p: float | None
+    """node2vec's return parameter."""
+    q: float | None
+    """node2vec's in-out parameter."""
+    top: int
+    """Nodes in tables of the best, 10 by default."""
+    seed: int
+    """All randomness derives from it; 1 by default."""
+
+
+def make(app: str, **said: Unpack[Numbers]) -> Plan:
     """A plan; raises `ScenarioError` with all that can't be."""
     if app not in APPS:
         raise ScenarioError([Problem(unknown("an application", app, APPS), "--app")])
     known = APPS[app]
-    numbers = {"restart": restart, "length": length, "walks": walks, "p": p, "q": q, "seed": seed, "top": top}
-    said_of = {option: value for option, value in numbers.items() if value is not None}
-    if problems := [*_ranges(said_of), *_meanings(app, known, said_of, bool(starts))]:
+    all_said: dict[str, Any] = {"seed": 1, "top": 10, "starts": (), **said}
+    numbers = {name: all_said[name] for name in _RANGES if all_said.get(name) is not None}
+    starts = tuple(all_said["starts"])
+    if problems := [*_ranges(numbers), *_meanings(app, known, numbers, bool(starts))]:
         raise ScenarioError(problems)
-    said = restart is not None or length is not None
+    sized = "restart" in numbers or "length" in numbers
     return Plan(
         app=app,
-        walks=walks or known.walks,
-        steps=length if said else known.steps,
-        stop=restart if said else known.stop,
-        bias=(p or 1.0, q or 1.0) if known.looks_back else None,
-        seed=seed,
-        top=top,
-        starts=tuple(starts),
+        walks=numbers.get("walks", known.walks),
+        steps=numbers.get("length") if sized else known.steps,
+        stop=numbers.get("restart") if sized else known.stop,
+        bias=(numbers.get("p", 1.0), numbers.get("q", 1.0)) if known.looks_back else None,
+        seed=numbers["seed"],
+        top=numbers["top"],
+        starts=starts,
     )

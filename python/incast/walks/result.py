@@ -33,6 +33,11 @@ class WalkResult:
         return WalkResult(Path(path))
 
     @property
+    def interrupted(self) -> bool:
+        """Whether walks were stopped: the result holds those that were finished."""
+        return bool(self.summary.get("interrupted"))
+
+    @property
     def tables(self) -> list[str]:
         """The names of its tables."""
         return sorted(part.parent.name for part in self.path.glob("*/part-00000.parquet"))
@@ -47,6 +52,15 @@ class WalkResult:
     def top(self) -> pl.DataFrame:
         """What the command shows."""
         return pl.DataFrame(self.summary["top"])
+
+    def queues(self) -> dict[str, tuple[float, int]]:
+        """With servers: how many walkers waited at each, on average over its samples and at most."""
+        if "walks_series" not in self.tables:
+            return {}
+        lengths = (
+            self.table("walks_series").group_by("host").agg(pl.col("queue").mean(), pl.col("queue_max").max())
+        )
+        return {host: (mean, most) for host, mean, most in lengths.iter_rows()}
 
     @property
     def walks(self) -> np.memmap[Any, np.dtype[np.uint32]]:

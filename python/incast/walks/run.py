@@ -3,92 +3,134 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack, cast
 
 import numpy as np
 import polars as pl
 
 from incast.errors import RunError
-from incast.walks import apps, plan
-from incast.walks.graph import Graph
-from incast.walks.memory import Memory, Tell
+from incast.walks import apps, plan, served
+from incast.walks.board import Board
+from incast.walks.changes import read as read_changes
+from incast.walks.graph import U32, Graph
+from incast.walks.memory import Memory
+from incast.walks.metrics import Exporter, split
+from incast.walks.options import Options
 from incast.walks.output import check_free, written
 from incast.walks.partition import read as read_partition
-from incast.walks.plan import Plan
+from incast.walks.plan import Numbers, Plan
 from incast.walks.problem import refuse
 from incast.walks.read import read
 from incast.walks.result import WalkResult
 from incast.walks.servers import Servers
+from incast.walks.settings import make as make_settings
+from incast.walks.stop import Stop
 
 
-@dataclass(frozen=True)
 class Watch:
-    """Is told how many walks there will be, and how many more are finished."""
+    """Is told how walks go; by itself it shows nothing."""
 
-    begin: Tell
-    more: Tell
+    def begin(self, total: int, board: Board | None) -> None:
+        """So many walks will be walked; with servers, where they say how they do."""
+
+    def more(self, walks: int) -> None:
+        """So many more are finished."""
+
+    def metrics(self, address: str) -> None:
+        """Where Prometheus finds figures."""
 
 
 def run(
     graph: Any,
     out: Path,
     *,
-    app: str = "ppr",
-    starts: Sequence[Any] = (),
-    walks: int | None = None,
-    restart: float | None = None,
-    length: int | None = None,
-    p: float | None = None,
-    q: float | None = None,
-    weighted: bool = False,
-    directed: bool | None = None,
-    seed: int = 1,
-    top: int = 10,
-    threads: int | None = None,
-    servers: int | None = None,
-    partition: str | Path | None = None,
     force: bool = False,
     watch: Watch | None = None,
+    **options: Unpack[Options],
 ) -> WalkResult:
     """Walks on a graph into the folder `out`; the parameters are those of `incast.walk`."""
-    wanted = plan.make(
-        app, walks=walks, restart=restart, length=length, p=p, q=q, seed=seed, top=top, starts=starts
+    watch = watch or Watch()
+    wanted = plan.make(options.get("app", "ppr"), **_numbers(options))
+    _check(wanted, options)
+    check_free(out, force)
+    given = read(
+        graph,
+        weighted=options.get("weighted", False),
+        directed=options.get("directed"),
+        seed=wanted.seed,
     )
+    if given.core.nodes() == 0:
+        refuse("the graph has no nodes", file=graph if isinstance(graph, str | Path) else "")
+    everywhere = np.arange(given.core.nodes(), dtype=np.uint32)
+    began = np.unique(given.find(wanted.starts, "--start")) if wanted.starts else everywhere
+    # The walkers of SimRank go against the arcs, from every node.
+    alike = wanted.app == "simrank"
+    from_ = everywhere if alike else began
+    with Stop() as stop:
+        walker = _walker(given, wanted, from_, options, watch, stop)
+        board = walker.board if isinstance(walker, Servers) else None
+        try:
+            with Exporter(options.get("metrics"), board) as exporter, written(out, force) as writer:
+                if exporter.address:
+                    watch.metrics(exporter.address)
+                watch.begin(len(from_) * wanted.walks, board)
+                shown = apps.OF[wanted.app](apps.Task(given, wanted, began, walker, writer))
+                summary = _summary(given, wanted, len(began), shown)
+                if walker.interrupted:
+                    summary["interrupted"] = True
+                if isinstance(walker, Servers):
+                    summary["servers"] = served.write(walker, writer)
+                writer.summary(summary)
+        except OSError as error:
+            raise RunError(f"{out}: {error}") from error
+    return WalkResult(out)
+
+
+def _numbers(options: Options) -> Numbers:
+    known = Numbers.__annotations__
+    return cast(Numbers, {name: said for name, said in options.items() if name in known})
+
+
+def _check(wanted: Plan, options: Options) -> None:
+    """Refuses options that mean nothing, or can't be."""
+    threads = options.get("threads")
     if threads is not None and threads < 1:
         refuse(f"{threads} threads: at least 1 is allowed", "--threads")
-    check_free(out, force)
-    given = read(graph, weighted=weighted, directed=directed, seed=seed)
-    nodes = given.core.nodes()
-    if nodes == 0:
-        refuse("the graph has no nodes", file=graph if isinstance(graph, str | Path) else "")
-    everywhere = np.arange(nodes, dtype=np.uint32)
-    began = np.unique(given.find(starts, "--start")) if starts else everywhere
-    # The walkers of SimRank go against the arcs, from every node.
-    alike = app == "simrank"
-    core = given.core.reversed() if alike and given.core.directed() else given.core
-    from_ = everywhere if alike else began
-    tell: Tell = watch.more if watch else lambda _: None
-    walker: apps.Walks
+    if options.get("servers") is None:
+        for name, what in _OF_SERVERS.items():
+            if options.get(name) is not None:
+                refuse(f"it says {what}: it needs --servers", f"--{name}")
+    if options.get("changes") is not None and wanted.app == "communities":
+        refuse("communities are of a graph that stays as it is", "--changes")
+    if (place := options.get("metrics")) is not None:
+        split(place)
+
+
+_OF_SERVERS = {
+    "partition": "which server owns which node",
+    "settings": "how servers behave",
+    "metrics": "where figures of servers are",
+}
+
+
+def _walker(
+    given: Graph, wanted: Plan, starts: U32, options: Options, watch: Watch, stop: Stop
+) -> Memory | Servers:
+    """Who walks: this process, or servers."""
+    turned = wanted.app == "simrank" and given.core.directed()
+    core = given.core.reversed() if turned else given.core
+    servers = options.get("servers")
     if servers is None:
-        if partition is not None:
-            refuse("it says which server owns which node: it needs --servers", "--partition")
-        walker = Memory(core, wanted, threads or os.cpu_count() or 1, tell)
-    else:
-        owners = read_partition(None if partition is None else Path(partition), nodes, servers)
-        walker = Servers(core, wanted, from_, owners, servers, tell)
-        walker.check()
-    if watch:
-        watch.begin(len(from_) * wanted.walks)
-    try:
-        with written(out, force) as writer:
-            shown = apps.OF[app](apps.Task(given, wanted, began, walker, writer))
-            writer.summary(_summary(given, wanted, len(began), shown))
-    except OSError as error:
-        raise RunError(f"{out}: {error}") from error
-    return WalkResult(out)
+        changes = read_changes(options.get("changes"), given, turned)
+        threads = options.get("threads") or os.cpu_count() or 1
+        return Memory(core, wanted, threads, watch.more, changes, stop)
+    settings = make_settings(options.get("settings"))
+    owners = read_partition(options.get("partition"), core.nodes(), servers)
+    changes = read_changes(options.get("changes"), given, turned)
+    walker = Servers(core, wanted, starts, owners, servers, watch.more, settings, changes, stop)
+    walker.check()
+    return walker
 
 
 def _summary(graph: Graph, wanted: Plan, starts: int, top: pl.DataFrame) -> dict[str, Any]:

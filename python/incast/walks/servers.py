@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,13 +19,18 @@ import numpy as np
 from incast import _core
 from incast.errors import RunError
 from incast.live.control import Frame
-from incast.live.launch import Host, Launch, Start, start_here
-from incast.live.member import Work
+from incast.live.launch import Host, Launch, Outcome, Start, start_here
+from incast.quantity import parse_time
+from incast.resolve.walk import rules
+from incast.walks.board import Board
+from incast.walks.changes import Changes
 from incast.walks.graph import U32
 from incast.walks.memory import Ends, Paths, Tell
 from incast.walks.partition import U16
 from incast.walks.plan import Plan
 from incast.walks.problem import refuse
+from incast.walks.settings import ServerSettings
+from incast.walks.stop import Stop
 
 DATAGRAM_MAX_BYTES = 65_507
 """The longest UDP datagram over IPv4."""
@@ -33,30 +38,7 @@ PATH_STEPS_MAX = 16_000
 """Steps of a path that fits a datagram."""
 PATH_STOP_MIN = 0.005
 """With it, one walk in 10^34 would be longer."""
-
-
-def prepare(init: Frame) -> Work:
-    """A server, on the member's side."""
-    told = init["told"]
-    server = told["server"]
-    folder = Path(told["folder"])
-    with np.load(folder / f"part-{server}.npz") as part:
-        arcs = part["sources"], part["targets"], part.get("weights")
-        core = _core.WalkServer(json.dumps(told["spec"]), part["owners"], arcs, part["starts"])
-
-    def work(member: _core.LiveMember, begin: str, progress: Callable[[str], bool]) -> str:
-        def tell(now: str) -> bool:
-            return progress(json.dumps({**json.loads(now), "walks": core.counters()["finished"]}))
-
-        report = core.run(member, begin, tell)
-        found = core.paths() if told["spec"]["paths"] else core.ends()
-        # Whole or not at all, and before the report says that it is there.
-        with (folder / f"walks-{server}.tmp").open("wb") as file:
-            np.savez(file, *(np.frombuffer(each, np.uint8) for each in found))
-        (folder / f"walks-{server}.tmp").rename(folder / f"walks-{server}.npz")
-        return json.dumps({**json.loads(report), "walks": core.counters()})
-
-    return work
+NEVER_PS = 2**63
 
 
 @dataclass(frozen=True)
@@ -70,7 +52,23 @@ class Servers:
     owners: U16
     servers: int
     tell: Tell
+    settings: ServerSettings = field(default_factory=ServerSettings)
+    changes: Changes = field(default_factory=Changes)
+    stop: Stop = field(default_factory=Stop)
     start: Start = start_here
+    ran: list[Outcome] = field(default_factory=list)
+    """How the run went, once it is over."""
+
+    @cached_property
+    def board(self) -> Board:
+        """What the servers say of themselves."""
+        owned = np.bincount(self.owners, minlength=self.servers).tolist()
+        return Board(owned, len(self.starts) * self.plan.walks)
+
+    @property
+    def interrupted(self) -> bool:
+        """Walks were stopped before all were finished."""
+        return bool(self.ran) and not self.ran[0].finished
 
     def check(self) -> None:
         """Refuses walks whose paths fit no datagram."""
@@ -118,7 +116,7 @@ class Servers:
 
     def _complete(self, walks: int) -> None:
         wanted = len(self.starts) * self.plan.walks
-        if walks != wanted:
+        if walks != wanted and not self.interrupted:
             raise RunError(f"the servers handed over {walks} walks of {wanted}")
 
     def _walked(self) -> list[Any]:
@@ -128,15 +126,33 @@ class Servers:
             hosts = [self._host(server, folder) for server in range(self.servers)]
             settings = json.loads(_core.live_settings(json.dumps({"datagram_max_bytes": DATAGRAM_MAX_BYTES})))
             launch = Launch(
-                hosts, "incast.walks.servers:prepare", settings, restarts=self.servers, start=self.start
+                hosts, "incast.walks.member:prepare", settings, restarts=self.servers, start=self.start
             )
-            if not launch.run(_Finished(self.tell)).finished:
+            outcome = launch.run(self._hear, self.stop.event, self._tick)
+            self.ran.append(outcome)
+            for report in outcome.reports:
+                self.board.hear(report["host"], report)
+            if len(outcome.reports) < self.servers:
+                # Stopped before all of them had begun.
                 raise KeyboardInterrupt
             found = []
             for server in range(self.servers):
                 with np.load(folder / f"walks-{server}.npz") as left:
                     found.append([left[key] for key in left])
             return found
+
+    def _hear(self, progress: Mapping[int, Mapping[str, Any]]) -> None:
+        before = self.board.finished
+        for server, told in progress.items():
+            self.board.hear(server, told)
+        if self.board.finished > before:
+            self.tell(self.board.finished - before)
+
+    def _tick(self, tell: Callable[[Frame], None]) -> None:
+        """Hands out what has come due: what waits for a time at once, servers know what time it is."""
+        for batch in self.changes.due(NEVER_PS, self.board.finished):
+            owners = sorted((node, int(self.owners[node])) for node in batch.nodes())
+            tell({"changes": batch.spec(), "owners": owners})
 
     def _host(self, server: int, folder: Path) -> Host:
         """A server, and the file of its part."""
@@ -162,23 +178,10 @@ class Servers:
             "bias": plan.bias,
             "seed": plan.seed,
             "paths": plan.takes == "paths",
+            **rules(self.settings),
+            "sample": parse_time(self.settings.sample),
         }
         return Host(server, f"server{server}", [1], {"server": server, "folder": str(folder), "spec": spec})
-
-
-class _Finished:
-    """Passes on how many more walks are finished."""
-
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
-        self._walks = 0
-
-    def __call__(self, progress: Mapping[int, Mapping[str, Any]]) -> None:
-        walks = sum(each["walks"] for each in progress.values())
-        # A server that was started anew begins at nought.
-        if walks > self._walks:
-            self._tell(walks - self._walks)
-            self._walks = walks
 
 
 def _arrays(left: list[Any], kinds: tuple[Any, ...]) -> tuple[Any, ...]:

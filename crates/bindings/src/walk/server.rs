@@ -3,25 +3,30 @@
 
 use super::bytes;
 use crate::live::{Begin, LiveMember, read};
+use ::scenario::spec::{Generation, WalkChanges, WalkDatagrams, WalkLoss, WalkQueue};
 use ::walk::app::Tally;
-use ::walk::counters::Board;
+use ::walk::counters::{Board, Sample, Totals};
 use ::walk::graph::Shape;
+use ::walk::mailbox::Mailbox;
 use ::walk::outbox::DatagramSettings;
 use ::walk::partition::{Partition, ServerPart};
+use ::walk::queue::QueueSettings;
 use ::walk::seal::Key;
 use ::walk::server::{Server, ServerSetup};
 use ::walk::settings::{Costs, STEPS_MAX, Settings};
 use ::walk::sink::{FinishedWalk, Sink};
 use ::walk::step::Rule;
 use ::walk::store::Memory;
-use ::walk::territory::Territory;
+use ::walk::territory::{Territory, TimedChanges};
 use ::walk::wire::{Codec, DATAGRAM_MAX};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use units::Time;
 
 /// The port of the job, by its own number.
 const PORT: u16 = 1;
@@ -44,6 +49,21 @@ struct Told {
     bias: Option<(f64, f64)>,
     seed: u64,
     paths: bool,
+    queue: WalkQueue,
+    limit: u64,
+    loss: WalkLoss,
+    generation: Generation,
+    datagrams: WalkDatagrams,
+    /// Time between samples.
+    sample: Time,
+}
+
+/// A batch of changes, and who owns the nodes that they join.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Changed {
+    owners: Vec<(u32, u16)>,
+    changes: WalkChanges,
 }
 
 /// A server, ready to run once.
@@ -53,6 +73,9 @@ pub(super) struct WalkServer {
     ready: Mutex<Option<(Territory, Settings, Vec<u32>)>>,
     kept: Arc<Mutex<Kept>>,
     board: Arc<Board>,
+    mailbox: Arc<Mailbox>,
+    /// The counters at the last sample that was handed out.
+    shown: Mutex<Totals>,
 }
 
 fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -96,6 +119,8 @@ impl WalkServer {
             ready: Mutex::new(Some((territory, settings, starts.to_vec(py)?))),
             kept: Arc::default(),
             board: Arc::default(),
+            mailbox: Arc::default(),
+            shown: Mutex::default(),
         })
     }
 
@@ -113,11 +138,12 @@ impl WalkServer {
             territory,
             starts: Some(starts),
             changes: Vec::new(),
+            mailbox: Some(Arc::clone(&self.mailbox)),
             sink: Box::new(Keep { kept: Arc::clone(&self.kept), paths: self.told.paths }),
             store: Box::new(Memory::default()),
             board: Arc::clone(&self.board),
         });
-        let (name, start) = (format!("server{}", self.told.server), units::Time::ZERO);
+        let (name, start) = (format!("server{}", self.told.server), Time::ZERO);
         let job = ::live::Job {
             index: 0,
             name: "walk".into(),
@@ -129,8 +155,33 @@ impl WalkServer {
     }
 
     /// The counters by name.
-    fn counters(&self) -> std::collections::BTreeMap<&'static str, u64> {
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
         self.board.counters.totals().named().into_iter().collect()
+    }
+
+    /// The samples taken since the last call: time, queue, and what was counted since the sample before.
+    fn samples(&self) -> Vec<BTreeMap<&'static str, u64>> {
+        let mut shown = hold(&self.shown);
+        let row = |sample: Sample| {
+            let before = std::mem::replace(&mut *shown, sample.totals).named();
+            let since = sample.totals.named().into_iter().zip(before);
+            let since = since.map(|((name, now), (_, before))| (name, now.saturating_sub(before)));
+            let own = [
+                ("time_ps", sample.time.as_ps()),
+                ("queue", sample.queue),
+                ("queue_max", sample.queue_max),
+                ("timeout_ps", sample.timeout.as_ps()),
+            ];
+            own.into_iter().chain(since).collect()
+        };
+        self.board.take_samples().into_iter().map(row).collect()
+    }
+
+    /// Arcs come and go: a batch, applied between two steps, and the owners of the nodes that it joins.
+    fn change(&self, batch: &str) -> PyResult<()> {
+        let Changed { owners, changes } = read(batch)?;
+        self.mailbox.put(TimedChanges { at: changes.at, changes: changes.changes(), owners });
+        Ok(())
     }
 
     /// Where the finished walks ended: start, node and how many, as arrays, ascending.
@@ -148,9 +199,8 @@ impl WalkServer {
     }
 }
 
-/// The document's settings, with what a path needs. On one machine no datagram is cut.
+/// What it is told, with what a path needs. On one machine no datagram is cut.
 fn settings(told: &Told, rule: &Rule) -> Settings {
-    let plain = Settings::default();
     let bytes_max = DATAGRAM_MAX as u32;
     let fit = (bytes_max - BESIDE_PATH) / 4;
     let steps_max = match rule.fixed_steps() {
@@ -158,17 +208,25 @@ fn settings(told: &Told, rule: &Rule) -> Settings {
         None if told.paths => fit,
         None => STEPS_MAX,
     };
-    let bytes = match told.paths {
-        true => (BESIDE_PATH.saturating_add(steps_max.saturating_mul(4))).min(bytes_max) as usize,
-        false => plain.datagrams.bytes,
-    };
+    let WalkDatagrams { walkers, linger } = told.datagrams;
+    let plain = DatagramSettings::default().bytes;
+    let path = if told.paths { BESIDE_PATH.saturating_add(steps_max.saturating_mul(4)) } else { 0 };
+    // Several walkers a datagram may fill one as long as UDP has them.
+    let bytes = if walkers > 1 { bytes_max } else { path.min(bytes_max) };
     Settings {
         walks: told.walks,
         steps_max,
         paths: told.paths,
-        datagrams: DatagramSettings { bytes: bytes.max(plain.datagrams.bytes), ..plain.datagrams },
+        queue: QueueSettings {
+            discipline: told.queue.into(),
+            limit: usize::try_from(told.limit).unwrap_or(usize::MAX),
+        },
+        loss: told.loss.into(),
+        generator: told.generation.into(),
+        datagrams: DatagramSettings { records: walkers as usize, bytes: (bytes as usize).max(plain), linger },
         burst: BURST,
-        ..plain
+        sample: Some(told.sample),
+        ..Settings::default()
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::jobs::Look;
 use crate::problem::Problem;
-use crate::spec::{Partition, Retry, Sleep, Walk, WalkChanges, WalkGraph, WalkQueue, WalkSteps};
+use crate::spec::{
+    Generation, Partition, Retry, Sleep, Walk, WalkChanges, WalkGraph, WalkLoss, WalkQueue, WalkSteps,
+};
 use process::{Addr, HostId, Process};
 use rand::{Rng, RngExt};
 use sim::HostConfig;
@@ -82,6 +84,7 @@ pub(super) fn processes(
             territory: Territory { part, rule: rule.clone(), seed, fresh: spec.retry == Retry::Fresh },
             starts: None,
             changes: changes.clone(),
+            mailbox: None,
             sink: Box::new(sink::Ignore),
             store: Box::new(store::Memory::default()),
             board,
@@ -132,28 +135,17 @@ fn name_of(field: &'static str) -> &'static str {
 }
 
 fn settings(spec: &Walk, sample: Option<Time>, bytes: usize) -> Settings {
-    let discipline = match spec.queue {
-        WalkQueue::TailDrop {} => Discipline::TailDrop,
-        WalkQueue::Red { min, max, max_p, weight, count, gentle } => {
-            Discipline::Red(red::RedSettings { min, max, max_p, weight, count, gentle })
-        }
-        WalkQueue::Codel { target, interval } => Discipline::Codel(codel::CodelSettings { target, interval }),
-    };
-    let loss = spec.loss;
     Settings {
         walks: spec.walks,
         regenerate: spec.regenerate,
         steps_max: spec.steps_max,
         paths: false,
-        queue: QueueSettings { discipline, limit: usize::try_from(spec.limit).unwrap_or(usize::MAX) },
-        loss: loss::LossSettings {
-            initial: loss.initial,
-            floor: loss.floor,
-            repeated: loss.repeated,
-            direct: loss.direct,
-            remote: loss.remote,
+        queue: QueueSettings {
+            discipline: spec.queue.into(),
+            limit: usize::try_from(spec.limit).unwrap_or(usize::MAX),
         },
-        generator: generation(spec),
+        loss: spec.loss.into(),
+        generator: spec.generation.into(),
         datagrams: outbox::DatagramSettings {
             records: spec.datagrams.walkers as usize,
             bytes,
@@ -166,17 +158,48 @@ fn settings(spec: &Walk, sample: Option<Time>, bytes: usize) -> Settings {
     }
 }
 
-fn generation(spec: &Walk) -> GeneratorSettings {
-    let generation = spec.generation;
-    let max = generation.max;
-    let (rule, sleep) = match generation.sleep {
-        Sleep::Never => (Rule::Never, generator::Sleep::Fixed),
-        Sleep::Always => (Rule::Always, generator::Sleep::Fixed),
-        Sleep::Fixed => (Rule::AfterLoss(generation.checks), generator::Sleep::Fixed),
-        Sleep::Additive => (Rule::AfterLoss(generation.checks), generator::Sleep::Additive { max }),
-        Sleep::Aimd => (Rule::AfterLoss(generation.checks), generator::Sleep::Aimd { max }),
-    };
-    GeneratorSettings { rule, sleep, time: generation.time, batch: generation.batch }
+impl From<WalkQueue> for Discipline {
+    fn from(queue: WalkQueue) -> Discipline {
+        match queue {
+            WalkQueue::TailDrop {} => Discipline::TailDrop,
+            WalkQueue::Red { min, max, max_p, weight, count, gentle } => {
+                Discipline::Red(red::RedSettings { min, max, max_p, weight, count, gentle })
+            }
+            WalkQueue::Codel { target, interval } => {
+                Discipline::Codel(codel::CodelSettings { target, interval })
+            }
+        }
+    }
+}
+
+impl From<WalkLoss> for loss::LossSettings {
+    fn from(loss: WalkLoss) -> loss::LossSettings {
+        let WalkLoss { initial, floor, repeated, direct, remote } = loss;
+        loss::LossSettings { initial, floor, repeated, direct, remote }
+    }
+}
+
+impl From<Generation> for GeneratorSettings {
+    fn from(generation: Generation) -> GeneratorSettings {
+        let Generation { sleep, checks, time, max, batch } = generation;
+        let (rule, sleep) = match sleep {
+            Sleep::Never => (Rule::Never, generator::Sleep::Fixed),
+            Sleep::Always => (Rule::Always, generator::Sleep::Fixed),
+            Sleep::Fixed => (Rule::AfterLoss(checks), generator::Sleep::Fixed),
+            Sleep::Additive => (Rule::AfterLoss(checks), generator::Sleep::Additive { max }),
+            Sleep::Aimd => (Rule::AfterLoss(checks), generator::Sleep::Aimd { max }),
+        };
+        GeneratorSettings { rule, sleep, time, batch }
+    }
+}
+
+impl WalkChanges {
+    /// The changes in the order in which they are applied: what goes, then what comes.
+    pub fn changes(&self) -> Vec<Change> {
+        let remove = self.remove.iter().map(|&(from, to)| Change::Remove { from, to });
+        let set = self.set.iter().map(|&(from, to, weight)| Change::Set { from, to, weight });
+        remove.chain(set).collect()
+    }
 }
 
 fn rule(spec: &Walk) -> step::Walk {
@@ -245,7 +268,7 @@ fn changes(
         if std::mem::replace(&mut last, timed.at) > timed.at {
             return Err((index, "before the one above it: they are in order of time".into()));
         }
-        let changes = change(timed);
+        let changes = timed.changes();
         trial.apply(&changes).map_err(|error| (index, error.to_string()))?;
         let mut owners: Vec<(u32, u16)> = Vec::new();
         for change in &changes {
@@ -257,10 +280,4 @@ fn changes(
         all.push(TimedChanges { at: start + timed.at, changes, owners });
     }
     Ok(all)
-}
-
-fn change(timed: &WalkChanges) -> Vec<Change> {
-    let remove = timed.remove.iter().map(|&(from, to)| Change::Remove { from, to });
-    let set = timed.set.iter().map(|&(from, to, weight)| Change::Set { from, to, weight });
-    remove.chain(set).collect()
 }

@@ -4,7 +4,8 @@
 use crate::codel::CodelSettings;
 use crate::counters::{Board, Totals};
 use crate::generator::Rule;
-use crate::graph::{Change, Graph, Sbm};
+use crate::graph::{Change, Graph, Sbm, Shape};
+use crate::mailbox::{LOOK, Mailbox};
 use crate::partition::{Partition, ServerPart};
 use crate::queue::{Discipline, QueueSettings};
 use crate::seal::Key;
@@ -44,6 +45,7 @@ struct Cluster {
     world: World,
     boards: Vec<Arc<Board>>,
     sinks: Vec<Shared>,
+    mailboxes: Vec<Arc<Mailbox>>,
 }
 
 const SEED: u64 = 11;
@@ -112,10 +114,12 @@ impl Cluster {
         fresh: bool,
     ) -> Cluster {
         settings.check().unwrap();
-        let mut cluster = Cluster { world: World::new(trouble, seed), boards: Vec::new(), sinks: Vec::new() };
+        let (boards, sinks, mailboxes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut cluster = Cluster { world: World::new(trouble, seed), boards, sinks, mailboxes };
         let servers = ground.partition.servers();
         for server in 0..servers {
             let (board, sink) = (Arc::new(Board::default()), Shared::default());
+            let mailbox = Arc::new(Mailbox::default());
             cluster.world.add(Box::new(Server::new(ServerSetup {
                 settings: settings.clone(),
                 costs: costs(),
@@ -124,12 +128,14 @@ impl Cluster {
                 territory: Territory { fresh, ..ground.territory(&ground.partition, server) },
                 starts: None,
                 changes: changes.to_vec(),
+                mailbox: Some(Arc::clone(&mailbox)),
                 sink: Box::new(sink.clone()),
                 store: Box::new(Memory::default()),
                 board: Arc::clone(&board),
             })));
             cluster.boards.push(board);
             cluster.sinks.push(sink);
+            cluster.mailboxes.push(mailbox);
         }
         cluster
     }
@@ -255,6 +261,27 @@ fn edges_come_and_go_while_walks_run() {
     assert_eq!(cluster.sum(|t| t.finished), 6000);
     assert_eq!(cluster.sum(|t| t.refused_changes), 0);
     assert_ne!(cluster.ends(), ground.alone(300, 500));
+}
+
+#[test]
+fn edges_come_from_outside_and_reach_their_owners() {
+    // Two nodes on either side; the only edge across comes while walks run.
+    let graph = Graph::even(Shape::undirected(4), || [(0, 1), (2, 3)]).unwrap();
+    let rule = Moves::new(&Walk::geometric(0.1)).unwrap();
+    let ground = Ground { graph, partition: Partition::ranges(&[2, 2]).unwrap(), rule };
+    let mut cluster = Cluster::new(&quick(3000), &ground, &[], Trouble::default(), 1);
+    assert!(!cluster.world.run(Time::from_ms(2)));
+    assert_eq!(cluster.sum(|t| t.arrived), 0);
+    for mailbox in &cluster.mailboxes {
+        let owners = (0..4).map(|node| (node, ground.partition.owner(node).unwrap())).collect();
+        let changes = vec![Change::Set { from: 1, to: 2, weight: None }];
+        mailbox.put(TimedChanges { at: Time::ZERO, changes, owners });
+    }
+    let _ = cluster.world.run(Time::from_ms(2) + LOOK + LOOK);
+    assert!(cluster.sum(|t| t.arrived) > 0, "the edge is there within two looks");
+    assert!(cluster.world.run(LONG));
+    assert_eq!(cluster.sum(|t| t.finished), 12_000);
+    assert_eq!(cluster.sum(|t| t.refused_changes + t.refused_records), 0);
 }
 
 #[test]

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from incast.compare import half_interval, mean
+from incast.comparison import half_interval, mean
 from incast.report import charts, text
 from incast.report.charts import Chart
 from incast.report.sections import Figure, Key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from incast.compare import half_interval, mean, spread
+from incast.comparison import half_interval, mean, spread
 from incast.report import text
 from incast.report.tables import Cell, Table, cells
 from incast.study import words

@@ -1,0 +1,118 @@
+"""What servers say of themselves while they walk, gathered: for the terminal, Prometheus, and the tables.
+
+Not here: who runs the servers (`incast.walks.servers`), and how it is shown.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from incast.walks.member import SAMPLED
+
+JOB = "walk"
+"""The job's name in tables."""
+DROPS = ("drops_early", "drops_forced", "drops_full", "drops_wait")
+_CHUNK = 4096
+_BEHIND = ("job", "host")
+
+
+@dataclass
+class Server:
+    """A server, as it last was."""
+
+    name: str
+    nodes: int
+    """Nodes that it owns."""
+    totals: dict[str, int] = field(default_factory=dict)
+    """Its counters since it was started last."""
+    queue: int = 0
+    """Walkers that waited at the last sample."""
+    time_ps: int = 0
+    """Of the last sample."""
+    cpu_ps: int = 0
+    served_per_s: float = 0.0
+    """Walkers that it served a second, lately."""
+
+    @property
+    def drops(self) -> int:
+        """Walkers that it has dropped."""
+        return sum(self.totals.get(name, 0) for name in DROPS)
+
+
+class Board:
+    """The servers of a run. One thread tells it what comes, any may read it."""
+
+    def __init__(self, nodes: Sequence[int], required: int) -> None:
+        self.servers = [Server(f"server{at}", owned) for at, owned in enumerate(nodes)]
+        self.required = required
+        """Walks that are to be finished."""
+        self.finished = 0
+        """Walks finished; it stays where it was while a server that was started anew catches up."""
+        self._lock = threading.Lock()
+        self._rows: list[tuple[Any, ...]] = []
+        self._chunks: list[pl.DataFrame] = []
+
+    def hear(self, number: int, told: Mapping[str, Any]) -> None:
+        """A server's progress or report: its counters, and the samples since the last time."""
+        server = self.servers[number]
+        with self._lock:
+            server.totals = dict(told["walks"])
+            server.cpu_ps = told["cpu_ps"]
+            for sample in told["samples"]:
+                self._sample(server, sample)
+            if len(self._rows) >= _CHUNK:
+                self._pack()
+            self.finished = max(self.finished, sum(s.totals.get("finished", 0) for s in self.servers))
+
+    def _sample(self, server: Server, sample: Sequence[int]) -> None:
+        time_ps, queue, served = sample[0], sample[1], sample[SAMPLED.index("served")]
+        if time_ps <= server.time_ps:
+            return  # Progress is told again while other servers' comes.
+        rate = served * 1e12 / (time_ps - server.time_ps)
+        server.served_per_s += (rate - server.served_per_s) * 0.3
+        server.queue, server.time_ps = queue, time_ps
+        self._rows.append((*sample[:1], JOB, server.name, *sample[1:]))
+
+    def _pack(self) -> None:
+        schema: dict[str, Any] = dict.fromkeys(SAMPLED, pl.UInt64)
+        names = [SAMPLED[0], *_BEHIND, *SAMPLED[1:]]
+        kinds = {name: schema.get(name, pl.String) for name in names}
+        self._chunks.append(pl.DataFrame(self._rows, kinds, orient="row"))
+        self._rows = []
+
+    def series(self) -> pl.DataFrame:
+        """The table `walks_series`, by time."""
+        with self._lock:
+            self._pack()
+            self._chunks = [pl.concat(self._chunks)]
+        return self._chunks[0].sort("time_ps", "host", maintain_order=True)
+
+    def walks(self, restarts: Mapping[int, int]) -> pl.DataFrame:
+        """The table `walks`: a row a server."""
+        rows = []
+        for number, server in enumerate(self.servers):
+            totals = server.totals
+            rows.append(
+                {
+                    "job": JOB,
+                    "host": server.name,
+                    "nodes": server.nodes,
+                    "additional": max(0, totals.get("generated", 0) - totals.get("required", 0)),
+                    **totals,
+                    "finished_ps": totals.get("finished_ps") or None,
+                    "restarts": totals.get("restarts", 0) + restarts.get(number, 0),
+                }
+            )
+        text = {"job": pl.String, "host": pl.String}
+        names = dict.fromkeys(name for row in rows for name in row)
+        kinds: dict[str, Any] = {name: text.get(name, pl.UInt64) for name in names}
+        return pl.DataFrame(rows, kinds, orient="row")
+
+    def total(self, *names: str) -> int:
+        """Counters of all servers, added."""
+        return sum(server.totals.get(name, 0) for server in self.servers for name in names)

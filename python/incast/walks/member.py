@@ -1,0 +1,59 @@
+"""A server of walks, as a member of a live run: its part of the graph is in a file, its walks go to another.
+
+It loads no more than it needs, so that many servers start quickly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from incast import _core
+from incast.live.control import Frame
+from incast.live.member import Work
+
+SAMPLED = (
+    "time_ps", "queue", "queue_max", "timeout_ps", "generated", "finished", "steps", "arrived", "served",
+    "drops_early", "drops_forced", "drops_full", "drops_wait", "drops_own", "lost_timeout", "lost_direct",
+    "sleeps",
+)  # fmt: skip
+"""What a sample has, in the order of the table `walks_series`; counters since the sample before."""
+
+
+def prepare(init: Frame) -> Work:
+    """A server, on the member's side."""
+    return _Server(init["told"])
+
+
+class _Server:
+    """A server's work."""
+
+    def __init__(self, told: Frame) -> None:
+        self._told = told
+        self._server = told["server"]
+        self._folder = Path(told["folder"])
+        with np.load(self._folder / f"part-{self._server}.npz") as part:
+            arcs = part["sources"], part["targets"], part.get("weights")
+            self._core = _core.WalkServer(json.dumps(told["spec"]), part["owners"], arcs, part["starts"])
+
+    def __call__(self, member: _core.LiveMember, begin: str, progress: Callable[[str], bool]) -> str:
+        """Walks; leaves the finished walks in a file."""
+        report = self._core.run(member, begin, lambda now: progress(self._with_walks(now)))
+        found = self._core.paths() if self._told["spec"]["paths"] else self._core.ends()
+        # Whole or not at all, and before the report says that it is there.
+        with (self._folder / f"walks-{self._server}.tmp").open("wb") as file:
+            np.savez(file, *(np.frombuffer(each, np.uint8) for each in found))
+        (self._folder / f"walks-{self._server}.tmp").rename(self._folder / f"walks-{self._server}.npz")
+        return self._with_walks(report)
+
+    def hear(self, told: Frame) -> None:
+        """Changes of the graph."""
+        self._core.change(json.dumps(told))
+
+    def _with_walks(self, said: str) -> str:
+        """What the driver says, with the counters and samples of walks."""
+        samples = [[sample[name] for name in SAMPLED] for sample in self._core.samples()]
+        return json.dumps({**json.loads(said), "walks": self._core.counters(), "samples": samples})

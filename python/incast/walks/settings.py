@@ -1,0 +1,53 @@
+"""How servers of walks behave: fields that a scenario's job `walk` has too, meant and checked alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, field_validator
+
+from incast.document import Node
+from incast.errors import Problem, ScenarioError
+from incast.quantity import PositiveTime, parse_time
+from incast.scenario.base import Count, Model
+from incast.scenario.validate import problems
+from incast.scenario.walk import Generation, WalkCodel, WalkDatagrams, WalkLoss, WalkRed, WalkTailDrop
+
+_SAMPLE_LEAST_PS = 10**9
+
+
+class ServerSettings(Model):
+    """Settings of servers; the defaults are those of document 000."""
+
+    queue: Annotated[WalkTailDrop | WalkRed | WalkCodel, Field(discriminator="kind")] = WalkRed()
+    """Which walkers a server drops (RQ)."""
+    limit: Count = 100
+    """Most walkers that wait at a server."""
+    loss: WalkLoss = WalkLoss()
+    """How a source finds losses (RG)."""
+    generation: Generation = Generation()
+    """How a source generates walkers (RG)."""
+    datagrams: WalkDatagrams = WalkDatagrams()
+    """One walker a datagram, or several."""
+    sample: PositiveTime = "50ms"
+    """Time between two looks at a server's queue and counters, for the table `walks_series`."""
+
+    @field_validator("sample")
+    @classmethod
+    def _no_flood(cls, sample: str) -> str:
+        if parse_time(sample) < _SAMPLE_LEAST_PS:
+            raise ValueError(f"{sample} is not allowed: it must be at least 1ms")
+        return sample
+
+
+def make(said: ServerSettings | Mapping[str, Any] | None) -> ServerSettings:
+    """The settings that are said; raises `ScenarioError` with all that can't be, below `settings`."""
+    if isinstance(said, ServerSettings):
+        return said
+    given = dict(said or {})
+    try:
+        return ServerSettings.model_validate(given)
+    except ValidationError as error:
+        found = problems(error, Node.of(given), of=ServerSettings)
+        raise ScenarioError([Problem(each.message, f"settings.{each.path}") for each in found]) from None
