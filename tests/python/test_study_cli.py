@@ -7,6 +7,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -49,6 +50,23 @@ def test_report(place: Path, tmp_path: Path) -> None:
     assert page.is_file()
     content = json.loads(call(*where, "--svg", tmp_path / "svg", "--json").stdout)
     assert content == {"ok": True, "report": str(page), "svg": []}
+
+
+def test_the_table_as_text(place: Path, tmp_path: Path) -> None:
+    file = tmp_path / "ours.csv"
+    where = ("study", "report", place / "studies/small", "--results", place / "results/small")
+    found = call(*where, "--csv", file)
+    assert f"Table: {file}" in found.output.replace("\n", "")
+    rows = {row["cell"]: row for row in pl.read_csv(file).to_dicts()}
+    kept = {row["cell"]: row for row in pl.read_parquet(place / "results/small/results.parquet").to_dicts()}
+    assert list(rows) == list(kept)
+    row = rows["deep/two"]
+    assert (row["seeds"], row["published_s"]) == (2, 0.0006)
+    for part, column in (("", "time_mean_ps"), ("_low", "time_low_ps"), ("_high", "time_high_ps")):
+        assert row[f"time{part}_s"] == pytest.approx(kept["deep/two"][column] / 1e12, rel=1e-4)
+    assert row["packet_hops"] == pytest.approx(kept["deep/two"]["packet_hops"], rel=1e-4)
+    assert row["cpu_s"] > 0
+    assert row["memory_mb"] > 10
 
 
 def test_report_over_something_else_is_refused(place: Path) -> None:

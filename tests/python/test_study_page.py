@@ -31,6 +31,7 @@ DRAWN: dict[str, Any] = {
             "text": "deep or shallow",
             "cells": ["deep|shallow"],
             "panels": ["rounds"],
+            "claims": ["S1"],
         }
     ],
     "pictures": [
@@ -82,6 +83,15 @@ def test_ours_stand_beside_the_published_figures(found: Study, out: Path, writte
     assert "were not run" not in text
     for head in ("95 % interval", "Packet-hops", "CPU time", "Memory"):
         assert head in text
+
+
+def test_claims_stand_beside_what_they_are_read_off(found: Study, out: Path, written: Path) -> None:
+    text = text_of(written)
+    (verdict,) = [each.verdict for each in collect(found, out).findings if each.claim.id == "S1"]
+    title, claim = text.index("deep or shallow"), f"S1 Deep buffers drop less. {verdict}"
+    assert text.index(claim) > title
+    assert text.count(claim) == 2
+    assert 'href="#S1"' in written.read_text("utf-8")
 
 
 def test_bars_have_both_sides_and_the_interval(found: Study, out: Path, written: Path) -> None:
@@ -225,6 +235,7 @@ def test_a_study_without_published_figures(tmp_path: Path) -> None:
     [
         ("bars", {"cells": ["dep"]}, "'dep' is not a value of an axis. Did you mean 'deep'?"),
         ("bars", {"panels": ["round"]}, "'round' is not an axis of the study. Did you mean 'rounds'?"),
+        ("bars", {"claims": ["S9"]}, "'S9' is not a claim's id."),
         ("bars", {"id": "queue"}, "'queue' is there twice: ids must differ"),
         ("bars", {"cells": []}, "at least 1"),
         ("pictures", {"show": ["lenght"]}, "queue"),

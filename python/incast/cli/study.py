@@ -13,9 +13,10 @@ import typer
 from incast.cli import exits, show, show_study
 from incast.cli.common import Json, told
 from incast.cli.progress import StudyBars
+from incast.folder import write_text
 from incast.report import text
 from incast.study import calibrate as calibration
-from incast.study import load, page
+from incast.study import load, page, tables
 from incast.study.axes import Cell
 from incast.study.cells import plan
 from incast.study.load import FILE, Study
@@ -106,6 +107,10 @@ def report(
     svg: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write its bars and pictures as SVG files too.")
     ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a row a cell as CSV too, to keep with the study."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the study's page anew, from what was run: report.html in its result folder."""
@@ -117,12 +122,19 @@ def report(
         write(outcome, place)
         written = page.write(outcome, place)
         drawn = page.write_svg(outcome, place, svg) if svg else []
+        if csv:
+            write_text(csv, tables.csv(found, outcome.rows))
     if as_json:
-        show.print_json({"ok": True, "report": str(written), "svg": [str(each) for each in drawn]})
+        show.print_json(
+            {"ok": True, "report": str(written), "svg": [str(each) for each in drawn]}
+            | ({"csv": str(csv)} if csv else {})
+        )
         return
     show.place("Report", written)
     for each in drawn:
         show.place("Picture", each)
+    if csv:
+        show.place("Table", csv)
 
 
 @study_app.command("check", epilog=exits.TEXT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from incast.hints import unknown
@@ -17,13 +17,11 @@ CELLS_MAX = 6
 def check(model: StudyFile, cells: Sequence[Cell], findings: Findings) -> None:
     """Notes what can't be drawn."""
     named: set[str] = set()
-    sections: dict[str, Sequence[Bars | Picture]] = {"bars": model.bars, "pictures": model.pictures}
-    for section, listed in sections.items():
-        for number, each in enumerate(listed):
-            if each.id in named:
-                findings.add((section, number, "id"), f"{each.id!r} is there twice: ids must differ")
-            named.add(each.id)
-            _check_cells(section, number, each, model, cells, findings)
+    for section, number, each in _listed(model):
+        if each.id in named:
+            findings.add((section, number, "id"), f"{each.id!r} is there twice: ids must differ")
+        named.add(each.id)
+        _check_cells(section, number, each, model, cells, findings)
     for number, bars in enumerate(model.bars):
         if not model.published:
             findings.add(("bars", number), "there is nothing to compare with: the study has no `published`")
@@ -31,6 +29,22 @@ def check(model: StudyFile, cells: Sequence[Cell], findings: Findings) -> None:
             if axis not in model.axes:
                 message = unknown("an axis of the study", axis, model.axes)
                 findings.add(("bars", number, "panels", position), message)
+
+
+def check_claims(model: StudyFile, ids: Sequence[str], findings: Findings) -> None:
+    """Notes claims to be shown that there are not."""
+    for section, number, each in _listed(model):
+        for position, claim in enumerate(each.claims):
+            if claim not in ids:
+                findings.add((section, number, "claims", position), unknown("a claim's id", claim, ids))
+
+
+def _listed(model: StudyFile) -> Iterator[tuple[str, int, Bars | Picture]]:
+    """All that is drawn: its section and number."""
+    sections: dict[str, Sequence[Bars | Picture]] = {"bars": model.bars, "pictures": model.pictures}
+    for section, listed in sections.items():
+        for number, each in enumerate(listed):
+            yield section, number, each
 
 
 def _check_cells(

@@ -105,7 +105,10 @@ def load(folder: Path) -> Study:
     )  # fmt: skip
     study = replace(study, published=_published(study))
     _check_calibration(study)
-    return replace(study, claims=_claims(study))
+    study = replace(study, claims=_claims(study))
+    drawings.check_claims(model, [claim.id for claim in study.claims], findings)
+    findings.stop_if_any()
+    return study
 
 
 def _cells(model: StudyFile, findings: Findings) -> list[Cell]:

@@ -16,7 +16,7 @@ from incast.study.axes import Axes
 
 Fields = dict[str, Any]
 """Fields of a scenario; a key may be a dotted path."""
-Show = Literal["queue", "latency", "drops", "out_discards", "in_discards", "pause"]
+Show = Literal["queue", "latency", "drops", "out_discards", "in_discards", "marks", "pause"]
 SeedCount = Annotated[int, Field(ge=1, le=10_000)]
 
 
@@ -108,11 +108,13 @@ class Bars(Model):
     place: str
     """Where the document has it."""
     text: str = ""
-    """What it compares."""
+    """What it asks, its title."""
     cells: Annotated[list[str], Field(min_length=1)]
     """Selections of the cells that have bars; one without a published figure has ours only."""
     panels: list[Name] = []
     """Axes: each combination of their values has a panel of its own."""
+    claims: list[str] = []
+    """Ids of the claims that it is evidence for: they stand beside it with their verdicts."""
 
 
 class Picture(Model):
@@ -123,13 +125,15 @@ class Picture(Model):
     place: str
     """Where the document has it."""
     text: str = ""
-    """What is to be seen."""
+    """What it asks, its title."""
     cells: Annotated[list[str], Field(min_length=1)]
     """Selections of the cells that are compared: at most six."""
     ports: Annotated[list[str], Field(min_length=1)]
     """Ports that are taken together, as in `measure.ports`, which has to sample them."""
     show: Annotated[list[Show], Field(min_length=1)]
     """What is drawn, in this order."""
+    claims: list[str] = []
+    """Ids of the claims that it is evidence for: they stand beside it with their verdicts."""
 
 
 class StudyFile(Model):

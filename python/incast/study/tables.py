@@ -20,6 +20,9 @@ from incast.study.axes import Cell
 from incast.study.load import Study
 from incast.study.run import Done
 
+_UNITS = {"_ps": ("_s", 1e12)}
+"""What text has instead of a unit of ours, and how many of ours that is."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -112,6 +115,40 @@ def write(study: Study, found: Sequence[Row], done: Sequence[Done], out: Path) -
     _parquet(out / "runs.parquet", [_of_run(study, row, seed) for row in found for seed in row.packet_hops])
     costs = [{**_key(study, each.run.cell), "seed": each.run.seed, **asdict(each.cost)} for each in done]
     _parquet(out / "costs.parquet", costs)
+
+
+def csv(study: Study, found: Sequence[Row]) -> str:
+    """The rows as text, to keep beside the published figures: times in seconds, five digits."""
+    names = [
+        (figure, *_UNITS.get(figure.metric.unit, (figure.metric.unit, 1)))
+        for figure in study.figures.values()
+    ]
+    listed = []
+    for row in found:
+        plain = _flat(study, row)
+        line: dict[str, Any] = {"cell": row.cell.name}
+        line |= {key: plain[key] for key in ("seeds", "unfinished", "fitted")}
+        for figure, unit, scale in names:
+            judged = figure is study.judged_by
+            if judged:
+                line[f"published{unit}"] = _digits(row.published, scale)
+            for part in ("mean", "low", "high") if judged else ("mean",):
+                value = plain[f"{figure.name}_{part}{figure.metric.unit}"]
+                line[f"{figure.name}{'' if part == 'mean' else f'_{part}'}{unit}"] = _digits(value, scale)
+        costs = {
+            "packet_hops": plain["packet_hops"],
+            "cpu_s": row.cpu_s,
+            "memory_mb": row.memory_max_bytes / 1e6,
+        }
+        listed.append(line | {key: _digits(value, 1) for key, value in costs.items()})
+    return pl.DataFrame(listed, infer_schema_length=None).write_csv()
+
+
+def _digits(value: float | None, scale: float) -> str | None:
+    """With five digits and without an exponent."""
+    if value is None:
+        return None
+    return f"{float(f'{value / scale:.5g}'):.12f}".rstrip("0").rstrip(".")
 
 
 def _key(study: Study, cell: Cell) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def write_svg(outcome: Outcome, out: Path, folder: Path) -> list[Path]:
     written = []
     for each in drawings(outcome, out):
         if each.figure.charts:
-            target = folder / f"{each.id}.svg"
+            target = folder / f"{each.asked.id}.svg"
             write_text(target, svg(each))
             written.append(target)
     return written

@@ -51,9 +51,9 @@ def _drawing(asked: Bars, outcome: Outcome, out: Path) -> Drawing:
     note = "Ours are means over the seeds with their 95 % intervals."
     figure = Figure(title, tuple(panels), keys, note, columns=min(2, len(panels)))
     if not missing:
-        return Drawing(asked.id, figure)
+        return Drawing(asked, figure)
     said = f"{len(missing)} of {text.plural(len(cells), 'cell')} were not run: these have no bar of ours."
-    return Drawing(asked.id, figure, said, command(study, out, cells))
+    return Drawing(asked, figure, said, command(study, out, cells))
 
 
 def _labels(asked: Bars, study: Study, cells: Sequence[Cell]) -> dict[Cell, str]:

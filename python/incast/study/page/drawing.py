@@ -10,13 +10,14 @@ from pathlib import Path
 from incast.report.sections import Figure
 from incast.study.axes import Cell, joined
 from incast.study.load import Study
+from incast.study.model import Bars, Picture
 
 
 @dataclass(frozen=True)
 class Drawing:
     """A chart of bars, or a picture."""
 
-    id: str
+    asked: Bars | Picture
     figure: Figure
     """Without charts where nothing of it was run."""
     said: str = ""

@@ -31,6 +31,7 @@ _COUNTED = {
     "drops": ("out_discards", "queue drops"),
     "out_discards": ("out_discards", "out discards"),
     "in_discards": ("in_discards", "in discards"),
+    "marks": ("marks", "ECN marks"),
     "pause": ("pause_sent", "PAUSE sent"),
 }
 _LENGTHS = {
@@ -79,7 +80,7 @@ def _picture(picture: Picture, outcome: Outcome, out: Path) -> Drawing:
     run = command(study, out, cells, seeds=1) if missing else ""
     title = f"{picture.place[:1].upper()}{picture.place[1:]}: {picture.text}".removesuffix(": ")
     figure = _figure(title, picture, sampled) if sampled else Figure(title, ())
-    return Drawing(picture.id, figure, " ".join(said), run)
+    return Drawing(picture, figure, " ".join(said), run)
 
 
 def _read(done: Done, ports: Sequence[str]) -> _Samples:

@@ -22,12 +22,14 @@ def render(outcome: Outcome, out: Path) -> str:
     study, rows = outcome.study, outcome.rows
     missing = len(study.cells) - len(rows)
     book = html.Book()
+    by_place = groups(outcome, out)
     context: dict[str, Any] = {
         "study": study,
         "source": study.model.published.source if study.model.published else "",
         "headline": _headline(study, rows),
         "missing": f"{missing} of {text.plural(len(study.cells), 'cell')} were not run." if missing else "",
         "command": command(study, out),
+        "shown": {claim.finding.claim.id: claim for group in by_place for claim in group.claims},
         "bars": [(each, book.add(each.figure)) for each in bars(outcome, out)],
         "published": tables.published(study, rows) if study.judged_by else None,
         "one_seed": any(row.seeds == 1 for row in rows),
@@ -35,7 +37,7 @@ def render(outcome: Outcome, out: Path) -> str:
         "figures": tables.figures(study, rows),
         "pictures": [(each, book.add(each.figure)) for each in pictures(outcome, out)],
         "tally": tally(outcome.findings),
-        "groups": groups(outcome, out),
+        "groups": by_place,
         "costs": tables.costs(rows),
     }
     data = {"nets": [], "charts": book.charts}
