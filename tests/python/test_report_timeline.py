@@ -1,6 +1,7 @@
 """The timeline of a job: lanes, what is drawn, what is left out, and what is stuck."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from incast.lanes import lanes
 from incast.report import write
-from test_report import charts_of, text_of
+from test_report import charts_of, data_of, text_of
 from test_report_data import DCTCP, DEEP, write_run, write_tasks
 
 INTERVALS = st.lists(
@@ -123,6 +124,22 @@ def test_runs_share_an_axis_unless_one_is_much_longer(tmp_path: Path) -> None:
     words = text_of(write(tmp_path))
     assert "Job terasort, quick" in words
     assert "Job terasort, slow" in words
+
+
+def test_a_long_start_of_one_task_is_left_out(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    write_tasks(tmp_path)
+    file = tmp_path / "tasks" / "part-00000.parquet"
+    tasks = pl.read_parquet(file)
+    long = pl.col("end_ps").max() * 4
+    late = tasks.with_columns(pl.col("start_ps") + long, pl.col("end_ps") + long)
+    first = late.head(1).with_columns(task=0, kind=pl.lit("application"), start_ps=0)
+    pl.concat([first.cast(tasks.schema), late]).write_parquet(file)
+    page = write(tmp_path)
+    spec: Any = next(chart["spec"] for chart in data_of(page)["charts"] if "bars" in chart["columns"])  # type: ignore[operator]
+    begin, end = spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert begin > end / 2
+    assert "Application 0 began at 0 s, long before the others" in text_of(page)
 
 
 def test_a_run_without_tasks_has_no_timeline(tmp_path: Path) -> None:

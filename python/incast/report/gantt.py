@@ -158,12 +158,14 @@ def _placed(data: str, x: alt.X, y: alt.Y, colors: alt.Scale) -> alt.Chart:
 
 
 def _shades(x: alt.X, y: alt.Y, colors: alt.Scale) -> alt.Chart:
-    chart: alt.Chart = _placed("shades", x, y, colors).mark_rect(opacity=0.06).properties(name="shades")
+    chart: alt.Chart = (
+        _placed("shades", x, y, colors).mark_rect(clip=True, opacity=0.06).properties(name="shades")
+    )
     return chart
 
 
 def _strip(x: alt.X, y: alt.Y, colors: alt.Scale, unit: str) -> alt.Chart:
-    base = _placed("phases", x, y, colors).mark_rect(opacity=0.9).properties(name="phases")
+    base = _placed("phases", x, y, colors).mark_rect(clip=True, opacity=0.9).properties(name="phases")
     chart: alt.Chart = base.encode(
         tooltip=[
             alt.Tooltip("kind:N", title="phase"),
@@ -186,10 +188,10 @@ def _tasks(x: alt.X, y: alt.Y, colors: alt.Scale, unit: str) -> list[alt.Chart]:
         ]
     )
     ended = base.transform_filter("datum.stuck == 0").mark_rect(
-        fillOpacity=0.85, stroke="var(--paper)", strokeWidth=0.6, strokeOpacity=1
+        clip=True, fillOpacity=0.85, stroke="var(--paper)", strokeWidth=0.6, strokeOpacity=1
     )
     stuck = base.transform_filter("datum.stuck > 0").mark_rect(
-        fillOpacity=0.45, stroke="var(--drop)", strokeWidth=1.6, strokeOpacity=1
+        clip=True, fillOpacity=0.45, stroke="var(--drop)", strokeWidth=1.6, strokeOpacity=1
     )
     return [ended.properties(name="tasks"), stuck.properties(name="stuck")]
 

@@ -18,6 +18,7 @@ from incast.report.tables import Columns, Table, listed
 _BARS_MAX = 2500
 _ROWS_MAX = 160
 _FINEST = 2000  # the least bar, as a part of the time shown
+_LEAD = 3  # the axis leaves out how only the first task ran, where that is more than such a part of the time
 _OWN_TIME = 4  # runs whose lengths differ more than this don't share an axis
 
 
@@ -59,8 +60,16 @@ def _jobs(run: Run, d: Drawn) -> list[_Job]:
     found = []
     for part in tasks.sort("start_ps", "task").partition_by("job", maintain_order=True):
         stuck = part["end_ps"].null_count() > 0
-        found.append(_Job(d, part["job"][0], part, _ends(part)[0], end if stuck else _ends(part)[1]))
+        last = end if stuck else _ends(part)[1]
+        found.append(_Job(d, part["job"][0], part, _begin(part, last), last))
     return found
+
+
+def _begin(tasks: pl.DataFrame, end: int) -> int:
+    """Where the axis begins: at the first task, or at the second where that is long after."""
+    first, second = tasks["start_ps"][0], tasks["start_ps"][min(1, tasks.height - 1)]
+    begin: int = second if (second - first) * _LEAD > end - first else first
+    return begin
 
 
 def _ends(tasks: pl.DataFrame) -> tuple[int, int]:
@@ -78,6 +87,10 @@ def _figure(title: str, of: _Job, kinds: list[str], span: tuple[int, int]) -> Fi
     keys = tuple(Key(kind, index, block=True) for index, kind in enumerate(kinds))
     stuck = of.tasks["end_ps"].null_count()
     notes = [said, merged]
+    first = of.tasks.row(0, named=True)
+    if first["start_ps"] < span[0]:
+        began = f"{first['kind'].capitalize()} {first['number']} began at {text.time(first['start_ps'])}"
+        notes.append(f"{began}, long before the others: the axis begins with these.")
     if stuck:
         notes.append(f"{text.plural(stuck, 'task')} did not end: outlined, to the end of the run.")
     notes.append("The strip on top is each kind of task from its first start to its last end.")
