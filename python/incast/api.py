@@ -60,11 +60,11 @@ def walk(
 
     `graph` is a networkx graph or what the command takes: the path of a file, or `sbm:…`. `options` are those
     of `incast walk`: `app`, `starts`, `walks`, `restart`, `length`, `p`, `q`, `weighted`, `directed`, `top`,
-    `seed`, `threads`, `changes`; `servers`, and with them `partition`, `settings` and `metrics` (see
-    `incast.walks.options.Options`). `out` is the result folder; without it, the result is kept only as long
-    as the returned object. Ctrl-C ends walks in good order: the result holds those that were finished. Raises
-    `ScenarioError` when the graph or a parameter can't be, `OutputExistsError`, and `RunError` when servers
-    fail.
+    `seed`, `threads`, `changes`; `servers` or `cluster`, and with them `partition`, `settings` and `metrics`
+    (see `incast.walks.options.Options`). `out` is the result folder; without it, the result is kept only as
+    long as the returned object. Ctrl-C ends walks in good order: the result holds those that were finished.
+    Raises `ScenarioError` when the graph or a parameter can't be, `OutputExistsError`, and `RunError` when
+    servers fail.
     """
 
     def walked(place: Path) -> WalkResult:

@@ -20,6 +20,7 @@ import incast
 from incast.cli.app import app
 from incast.errors import OutputExistsError, ScenarioError
 from incast.live.launch import Child, start_here
+from incast.live.place import Here
 from incast.walks import plan
 from incast.walks.memory import Memory
 from incast.walks.plan import APPS
@@ -364,8 +365,8 @@ def test_a_server_that_dies_is_started_anew() -> None:
     wanted = plan.make("ppr", walks=3000, restart=None, length=None, p=None, q=None, seed=1, top=1, starts=())
     everywhere = np.arange(60, dtype=np.uint32)
     owners = (everywhere % 2).astype(np.uint16)
-    servers = Servers(graph, wanted, everywhere, owners, 2, tell, start=start)
-    (found,) = servers.ends(everywhere)
+    with Here(start) as place:
+        (found,) = Servers(graph, wanted, everywhere, owners, 2, place, tell).ends(everywhere)
     assert killed
     assert children[1].pid != killed[0]
     (expected,) = Memory(graph, wanted, 1, lambda _: None).ends(everywhere)

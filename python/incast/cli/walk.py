@@ -122,6 +122,14 @@ def walk(
     servers: Annotated[
         int | None, _of(_SERVERS, "Walk on so many servers, a process each; default: in memory.")
     ] = None,
+    cluster: Annotated[
+        str | None,
+        _of(
+            _SERVERS,
+            "Walk on a Ray cluster, a server on each node: ray://HOST:PORT, auto or local (extra: ray).",
+            metavar="ADDRESS",
+        ),
+    ] = None,
     partition: Annotated[
         str | None,
         _of(
@@ -251,8 +259,9 @@ def walk(
             seed=seed,
             threads=threads,
             servers=servers,
+            cluster=cluster,
             partition=partition,
-            settings=_settings(said, servers),
+            settings=_settings(said, servers is not None or cluster is not None),
             changes=changes,
             metrics=metrics,
             force=force,
@@ -264,11 +273,11 @@ def walk(
         raise typer.Exit(Exit.INTERRUPTED)
 
 
-def _settings(said: Mapping[str, Any], servers: int | None) -> dict[str, Any] | None:
+def _settings(said: Mapping[str, Any], servers: bool) -> dict[str, Any] | None:
     """The settings that options say; nothing where they say none."""
     if not said:
         return None
-    if servers is None:
+    if not servers:
         first = next(iter(said))
         raise ScenarioError([Problem("it says how servers behave: it needs --servers", _flag(first))])
     kind = said.get("queue", "red")

@@ -27,8 +27,6 @@ Tick = Callable[[Callable[[Frame], None]], None]
 
 HEAD_START_S = 0.2
 """Between the word to begin and time zero: it has to reach all members."""
-FAREWELL_S = 5.0
-"""A member that has reported has this long to end."""
 
 
 class Child(Protocol):
@@ -115,6 +113,8 @@ class Launch:
     """Crashes of members that are made good, in all; one more fails the run."""
     patience_s: float = 30.0
     """A member that is silent for longer has failed."""
+    farewell_s: float = 5.0
+    """A member that has reported has this long to end."""
     limit_s: float | None = None
     """The run is stopped after it."""
     start: Start = start_here
@@ -218,7 +218,7 @@ class _Running:
         if member.report is None:
             member.child.kill()
         try:
-            member.child.wait(FAREWELL_S)
+            member.child.wait(self.launch.farewell_s)
         except subprocess.TimeoutExpired:
             member.child.kill()
             member.child.wait()
@@ -290,16 +290,19 @@ class _Running:
         member.heard = time.monotonic()
         threading.Thread(target=self._read, args=(member, channel), daemon=True).start()
         host = member.host
+        ip = hello.get("ip") or host.ip
+        # Where it was, if it is on the same machine again: then others need not be told.
+        same = member.address is not None and member.address["ip"] == ip
         self._send(
             member,
             {
                 "type": "init",
                 "host": host.number,
                 "name": host.name,
-                "ip": host.ip,
+                "ip": ip,
                 "ports": list(host.ports),
                 "settings": dict(self.launch.settings),
-                "address": member.address,
+                "address": member.address if same else None,
                 "life": member.life,
                 "work": self.launch.work,
                 "told": dict(host.work),

@@ -38,10 +38,10 @@ class Hears(Protocol):
         ...
 
 
-def serve(address: tuple[str, int], key: bytes, host: int) -> int:
-    """Takes part in a run as `host`; returns an exit code."""
+def serve(address: tuple[str, int], key: bytes, host: int, ip: str | None = None) -> int:
+    """Takes part in a run as `host`; returns an exit code. Who started it may know this machine's address."""
     channel = connect(address, key)
-    channel.send({"type": "hello", "host": host, "pid": os.getpid()})
+    channel.send({"type": "hello", "host": host, "pid": os.getpid(), "ip": ip})
     try:
         return _take_part(channel)
     except (ChannelClosedError, TimeoutError):

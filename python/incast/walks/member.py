@@ -15,6 +15,8 @@ from incast import _core
 from incast.live.control import Frame
 from incast.live.member import Work
 
+PART, WALKS = "part.npz", "walks.npz"
+"""Files: a server's part of the graph, and what it leaves."""
 SAMPLED = (
     "time_ps", "queue", "queue_max", "timeout_ps", "generated", "finished", "steps", "arrived", "served",
     "drops_early", "drops_forced", "drops_full", "drops_wait", "drops_own", "lost_timeout", "lost_direct",
@@ -33,9 +35,8 @@ class _Server:
 
     def __init__(self, told: Frame) -> None:
         self._told = told
-        self._server = told["server"]
         self._folder = Path(told["folder"])
-        with np.load(self._folder / f"part-{self._server}.npz") as part:
+        with np.load(self._folder / PART) as part:
             arcs = part["sources"], part["targets"], part.get("weights")
             self._core = _core.WalkServer(json.dumps(told["spec"]), part["owners"], arcs, part["starts"])
 
@@ -44,9 +45,10 @@ class _Server:
         report = self._core.run(member, begin, lambda now: progress(self._with_walks(now)))
         found = self._core.paths() if self._told["spec"]["paths"] else self._core.ends()
         # Whole or not at all, and before the report says that it is there.
-        with (self._folder / f"walks-{self._server}.tmp").open("wb") as file:
+        unfinished = self._folder / "unfinished"
+        with unfinished.open("wb") as file:
             np.savez(file, *(np.frombuffer(each, np.uint8) for each in found))
-        (self._folder / f"walks-{self._server}.tmp").rename(self._folder / f"walks-{self._server}.npz")
+        unfinished.rename(self._folder / WALKS)
         return self._with_walks(report)
 
     def hear(self, told: Frame) -> None:

@@ -24,6 +24,8 @@ class Options(Numbers, total=False):
     """Threads of walks in memory; all cores by default."""
     servers: int | None
     """Processes that walk, each with its part of the graph; in memory by default."""
+    cluster: str | None
+    """A Ray cluster, a server on each node: `ray://HOST:PORT`, `auto` or `local`."""
     partition: str | Path | None
     """With servers: a METIS partition file, or how many nodes each server owns, like `100,100,50`."""
     settings: ServerSettings | Mapping[str, Any] | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Unpack, cast
 
@@ -26,6 +27,7 @@ from incast.walks.result import WalkResult
 from incast.walks.servers import Servers
 from incast.walks.settings import make as make_settings
 from incast.walks.stop import Stop
+from incast.walks.where import place as place_of
 
 
 class Watch:
@@ -67,8 +69,8 @@ def run(
     # The walkers of SimRank go against the arcs, from every node.
     alike = wanted.app == "simrank"
     from_ = everywhere if alike else began
-    with Stop() as stop:
-        walker = _walker(given, wanted, from_, options, watch, stop)
+    with Stop() as stop, ExitStack() as places:
+        walker = _walker(given, wanted, from_, options, watch, stop, places)
         board = walker.board if isinstance(walker, Servers) else None
         try:
             with Exporter(options.get("metrics"), board) as exporter, written(out, force) as writer:
@@ -97,7 +99,7 @@ def _check(wanted: Plan, options: Options) -> None:
     threads = options.get("threads")
     if threads is not None and threads < 1:
         refuse(f"{threads} threads: at least 1 is allowed", "--threads")
-    if options.get("servers") is None:
+    if options.get("servers") is None and options.get("cluster") is None:
         for name, what in _OF_SERVERS.items():
             if options.get(name) is not None:
                 refuse(f"it says {what}: it needs --servers", f"--{name}")
@@ -115,20 +117,27 @@ _OF_SERVERS = {
 
 
 def _walker(
-    given: Graph, wanted: Plan, starts: U32, options: Options, watch: Watch, stop: Stop
+    given: Graph,
+    wanted: Plan,
+    starts: U32,
+    options: Options,
+    watch: Watch,
+    stop: Stop,
+    places: ExitStack,
 ) -> Memory | Servers:
     """Who walks: this process, or servers."""
     turned = wanted.app == "simrank" and given.core.directed()
     core = given.core.reversed() if turned else given.core
-    servers = options.get("servers")
-    if servers is None:
+    servers, cluster = options.get("servers"), options.get("cluster")
+    if servers is None and cluster is None:
         changes = read_changes(options.get("changes"), given, turned)
         threads = options.get("threads") or os.cpu_count() or 1
         return Memory(core, wanted, threads, watch.more, changes, stop)
     settings = make_settings(options.get("settings"))
+    place, servers = place_of(cluster, servers, places)
     owners = read_partition(options.get("partition"), core.nodes(), servers)
     changes = read_changes(options.get("changes"), given, turned)
-    walker = Servers(core, wanted, starts, owners, servers, watch.more, settings, changes, stop)
+    walker = Servers(core, wanted, starts, owners, servers, place, watch.more, settings, changes, stop)
     walker.check()
     return walker
 

@@ -1,4 +1,4 @@
-"""Walks on servers of this machine: one process a server, each with its own part of the graph (crates/walk).
+"""Walks on servers: one process a server, each with its own part of the graph (crates/walk).
 
 A server reads its part from a file, and leaves its finished walks in another. One that dies is started anew
 from its part; what it had not handed over is walked again, with the same result.
@@ -10,21 +10,21 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from incast import _core
 from incast.errors import RunError
 from incast.live.control import Frame
-from incast.live.launch import Host, Launch, Outcome, Start, start_here
+from incast.live.launch import Host, Launch, Outcome
+from incast.live.place import Place
 from incast.quantity import parse_time
 from incast.resolve.walk import rules
 from incast.walks.board import Board
 from incast.walks.changes import Changes
 from incast.walks.graph import U32
+from incast.walks.member import PART, WALKS
 from incast.walks.memory import Ends, Paths, Tell
 from incast.walks.partition import U16
 from incast.walks.plan import Plan
@@ -51,11 +51,11 @@ class Servers:
     """Where walks begin, ascending."""
     owners: U16
     servers: int
+    place: Place
     tell: Tell
     settings: ServerSettings = field(default_factory=ServerSettings)
     changes: Changes = field(default_factory=Changes)
     stop: Stop = field(default_factory=Stop)
-    start: Start = start_here
     ran: list[Outcome] = field(default_factory=list)
     """How the run went, once it is over."""
 
@@ -121,25 +121,27 @@ class Servers:
 
     def _walked(self) -> list[Any]:
         """Runs the servers; what each of them has left."""
-        with TemporaryDirectory(prefix="incast-walk-") as name:
-            folder = Path(name)
-            hosts = [self._host(server, folder) for server in range(self.servers)]
-            settings = json.loads(_core.live_settings(json.dumps({"datagram_max_bytes": DATAGRAM_MAX_BYTES})))
-            launch = Launch(
-                hosts, "incast.walks.member:prepare", settings, restarts=self.servers, start=self.start
-            )
-            outcome = launch.run(self._hear, self.stop.event, self._tick)
-            self.ran.append(outcome)
-            for report in outcome.reports:
-                self.board.hear(report["host"], report)
-            if len(outcome.reports) < self.servers:
-                # Stopped before all of them had begun.
-                raise KeyboardInterrupt
-            found = []
-            for server in range(self.servers):
-                with np.load(folder / f"walks-{server}.npz") as left:
-                    found.append([left[key] for key in left])
-            return found
+        place = self.place
+        hosts = [self._host(server) for server in range(self.servers)]
+        settings = json.loads(_core.live_settings(json.dumps({"datagram_max_bytes": DATAGRAM_MAX_BYTES})))
+        launch = Launch(
+            hosts,
+            "incast.walks.member:prepare",
+            settings,
+            restarts=self.servers,
+            patience_s=place.patience_s,
+            farewell_s=place.farewell_s,
+            start=place.start,
+            ip=place.ip,
+        )
+        outcome = launch.run(self._hear, self.stop.event, self._tick)
+        self.ran.append(outcome)
+        for report in outcome.reports:
+            self.board.hear(report["host"], report)
+        if len(outcome.reports) < self.servers:
+            # Stopped before all of them had begun.
+            raise KeyboardInterrupt
+        return [_left(place.take(server, WALKS)) for server in range(self.servers)]
 
     def _hear(self, progress: Mapping[int, Mapping[str, Any]]) -> None:
         before = self.board.finished
@@ -154,7 +156,7 @@ class Servers:
             owners = sorted((node, int(self.owners[node])) for node in batch.nodes())
             tell({"changes": batch.spec(), "owners": owners})
 
-    def _host(self, server: int, folder: Path) -> Host:
+    def _host(self, server: int) -> Host:
         """A server, and the file of its part."""
         sources, targets, weights = self.graph.part(self.owners, server)
         part: dict[str, Any] = {
@@ -165,7 +167,7 @@ class Servers:
         }
         if weights is not None:
             part["weights"] = np.frombuffer(weights, np.float32)
-        np.savez(folder / f"part-{server}.npz", **part)
+        self.place.give(server, PART, lambda file: np.savez(file, **part))
         plan = self.plan
         spec = {
             "server": server,
@@ -181,7 +183,13 @@ class Servers:
             **rules(self.settings),
             "sample": parse_time(self.settings.sample),
         }
-        return Host(server, f"server{server}", [1], {"server": server, "folder": str(folder), "spec": spec})
+        return Host(server, f"server{server}", [1], {"folder": self.place.folder(server), "spec": spec})
+
+
+def _left(file: IO[bytes]) -> list[Any]:
+    """What a server has left."""
+    with file, np.load(file) as left:
+        return [left[key] for key in left]
 
 
 def _arrays(left: list[Any], kinds: tuple[Any, ...]) -> tuple[Any, ...]:

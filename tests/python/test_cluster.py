@@ -1,0 +1,152 @@
+"""Walks on a Ray cluster of three nodes, which are raylets of this machine: servers and nodes that die, too."""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import incast
+from incast.errors import RunError, ScenarioError
+from incast.live.cluster import Cluster
+from incast.walks import plan
+from incast.walks.memory import Memory, Tell
+from incast.walks.read import read
+from incast.walks.servers import Servers
+
+SBM = "sbm:3,60,0.3,0.05"
+NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_log_monitor": False}
+MARK = "INCAST_TEST_CLUSTER"
+
+pytestmark = [
+    pytest.mark.timeout(420),
+    # Ray leaves sockets and files to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def raylets() -> Iterator[Any]:
+    """A cluster of three nodes with a processor each, and a client server."""
+    pytest.importorskip("ray", reason="Ray is not installed: the extra 'ray' has it")
+    import ray
+    from ray.cluster_utils import Cluster as Raylets
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(MARK, uuid.uuid4().hex)
+        # Otherwise members give way to everything else on a busy machine.
+        patch.setenv("RAY_worker_niceness", "0")
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        raylets = Raylets()
+        raylets.add_node(include_dashboard=False, no_monitor=True, **NODE)
+        for _ in range(2):
+            raylets.add_node(**NODE)
+        patch.setenv("RAY_ADDRESS", raylets.address)
+        yield raylets
+        ray.shutdown()
+        raylets.shutdown()
+
+
+def _members() -> list[int]:
+    """The processes of members on the nodes of this test, and of nobody else."""
+    mark = f"{MARK}={os.environ[MARK]}".encode()
+
+    def is_ours(process: Path) -> bool:
+        try:
+            name, environment = ((process / each).read_bytes() for each in ("cmdline", "environ"))
+        except OSError:
+            return False
+        return name.startswith(b"ray::Member") and mark in environment
+
+    return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit() and is_ours(each)]
+
+
+class _Once:
+    """Does something when the first walks are finished."""
+
+    def __init__(self, what: Any) -> None:
+        self.what = what
+        self.done: Any = None
+
+    def __call__(self, _: int) -> None:
+        if self.done is None:
+            self.done = self.what()
+
+
+def _ends(place: Cluster, tell: Tell) -> tuple[list[list[int]], list[list[int]]]:
+    """Where walks of three servers end, and where they should."""
+    graph = read(SBM, weighted=False, directed=None, seed=1).core
+    wanted = plan.make("ppr", walks=1500, restart=None, length=None, p=None, q=None, seed=1, top=1, starts=())
+    everywhere = np.arange(60, dtype=np.uint32)
+    owners = (everywhere % 3).astype(np.uint16)
+    (found,) = Servers(graph, wanted, everywhere, owners, 3, place, tell).ends(everywhere)
+    (expected,) = Memory(graph, wanted, 1, lambda _: None).ends(everywhere)
+    assert found[2].sum() == 90_000
+    return [each.tolist() for each in found], [each.tolist() for each in expected]
+
+
+def test_a_cluster_walks_the_same_walks(raylets: Any) -> None:
+    assert raylets.address
+    memory, cluster = (incast.walk(SBM, app="corpus", walks=5, cluster=address) for address in (None, "auto"))
+    assert (memory.path / "corpus.txt").read_bytes() == (cluster.path / "corpus.txt").read_bytes()
+    assert cluster.table("visits").sort(pl.all()).equals(memory.table("visits").sort(pl.all()))
+    with pytest.raises(ScenarioError, match="--servers: 4 servers: the cluster has 3 nodes, one for each"):
+        incast.walk(SBM, walks=1, cluster="auto", servers=4)
+
+
+def test_a_server_that_is_killed_is_started_anew(raylets: Any) -> None:
+    assert raylets.address
+
+    def kill() -> int:
+        victim = _members()[0]
+        os.kill(victim, signal.SIGKILL)
+        return victim
+
+    once = _Once(kill)
+    with Cluster("auto") as place:
+        found, expected = _ends(place, once)
+    assert once.done
+    assert found == expected
+
+
+def test_a_server_moves_when_its_node_is_gone(raylets: Any) -> None:
+    import ray
+
+    def remove() -> str:
+        # With its own node a program would go down itself.
+        own = ray.get_runtime_context().get_node_id()
+        node = next(node for node in raylets.worker_nodes if node.node_id != own)
+        raylets.remove_node(node, allow_graceful=False)
+        return str(node.node_id)
+
+    once = _Once(remove)
+    with Cluster("auto") as place:
+        found, expected = _ends(place, once)
+        assert len(place.nodes()) == 2
+        assert once.done not in place.nodes()
+    assert found == expected
+
+
+def test_a_bad_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        ScenarioError, match=r"^--cluster: 'http://x' is no cluster: ray://HOST:PORT, auto or"
+    ):
+        incast.walk(SBM, walks=1, cluster="http://x")
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(ScenarioError, match=r"^--cluster: Ray is not installed: pip install 'incast\[ray\]'"):
+        incast.walk(SBM, walks=1, cluster="auto")
+
+
+def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: the extra 'ray' has it")
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(RunError, match="no Ray cluster answers there"):
+        incast.walk(SBM, walks=1, cluster="ray://127.0.0.1:1")
