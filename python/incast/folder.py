@@ -14,6 +14,7 @@ from incast._version import __version__
 from incast.errors import OutputExistsError
 
 MARKER = "incast-run.json"
+WALKS_MARKER = "incast-walk.json"
 SUMMARY = "summary.json"
 WRITTEN = "scenario.yaml"
 RESOLVED = "scenario.json"

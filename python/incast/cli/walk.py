@@ -302,6 +302,7 @@ def _flags() -> Iterator[None]:
         yield
     except ScenarioError as error:
         flags = {f"settings.{path}": _flag(name) for name, path in SETTINGS.items()}
+        flags["settings.queue"] = "--queue"
         problems = [replace(each, path=flags.get(each.path, each.path)) for each in error.problems]
         raise ScenarioError(problems) from None
 
@@ -327,7 +328,8 @@ def _show(result: WalkResult, as_json: bool) -> None:
     if "servers" in result.summary:
         show.out.print(_servers(result))
         show.out.print(_network(result.summary["servers"]), highlight=False, soft_wrap=True)
-    show.out.print(f"{kind}; {text.count(total)} walks", highlight=False)
+    done = f"{text.count(result.summary['finished'])} of " if result.interrupted else ""
+    show.out.print(f"{kind}; {done}{text.count(total)} walks", highlight=False)
     show.place("Result", result.path)
 
 

@@ -5,6 +5,7 @@ Not here: what members do (their work is named by a function), and what becomes 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import secrets
@@ -51,12 +52,14 @@ Start = Callable[[int, tuple[str, int], bytes], Child]
 
 def start_here(host: int, address: tuple[str, int], key: bytes) -> Child:
     """A process on this machine."""
-    child = subprocess.Popen([sys.executable, "-m", "incast.live"], stdin=subprocess.PIPE)
+    # In a group of its own: a Ctrl-C in the terminal is the launcher's, from the first moment on.
+    child = subprocess.Popen([sys.executable, "-m", "incast.live"], stdin=subprocess.PIPE, process_group=0)
     told = {"ip": address[0], "port": address[1], "key": key.hex(), "host": host}
     assert child.stdin is not None
     # Not in the arguments or the environment: others on this machine can read those.
-    child.stdin.write((json.dumps(told) + "\n").encode())
-    child.stdin.close()
+    with contextlib.suppress(BrokenPipeError):  # It has ended already: who watches over it says so.
+        child.stdin.write((json.dumps(told) + "\n").encode())
+        child.stdin.close()
     return child
 
 
@@ -99,6 +102,8 @@ class _Member:
     progress: dict[str, Any] = field(default_factory=dict)
     report: dict[str, Any] | None = None
     life: int = 0
+    fruitless: int = 0
+    """Lives before this one, one after the other, in which it was never ready."""
 
 
 @dataclass
@@ -110,7 +115,8 @@ class Launch:
     """The function that prepares a member's work, as `module:function` of this package."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     restarts: int = 0
-    """Crashes of members that are made good, in all; one more fails the run."""
+    """Crashes of members that are made good, in all. One more fails the run; so does one that was not ready
+    in two lives, one after the other."""
     patience_s: float = 30.0
     """A member that is silent for longer has failed."""
     farewell_s: float = 5.0
@@ -169,6 +175,7 @@ class _Running:
         member = _Member(host, child, now, heard=now)
         if before:
             member.address, member.life = before.address, before.life + 1
+            member.fruitless = 0 if before.ready else before.fruitless + 1
         return member
 
     def _go(self) -> bool:
@@ -351,7 +358,8 @@ class _Running:
         """Starts a member anew, if that is allowed; the others are told at once."""
         number = member.host.number
         self.crashes[number] = self.crashes.get(number, 0) + 1
-        if sum(self.crashes.values()) > self.launch.restarts:
+        hopeless = not member.ready and member.fruitless > 0
+        if hopeless or sum(self.crashes.values()) > self.launch.restarts:
             raise RunError(f"{member.host.name} {how}")
         self._bury(member)
         for other in self.members.values():

@@ -1,21 +1,21 @@
-"""The report of a run, or of a scenario's choices: one HTML file that opens without a network."""
+"""The report of a run, of a scenario's choices, or of walks: one HTML file that opens without a network."""
 
 from pathlib import Path
 
-from incast.folder import REPORT, write_text
+from incast.folder import REPORT, WALKS_MARKER, write_text
 
 __all__ = ["write"]
 
 
 def write(run_folder: Path) -> Path:
-    """Writes `report.html` into a run folder, or into a folder of choices, and returns its path.
+    """Writes `report.html` into the folder of a run, of choices, or of walks, and returns its path.
 
     The same tables give the same bytes. Raises `incast.ResultError` where there is no run.
     """
     # Here, because these load what draws, and the package is imported by every command.
-    from incast.report.load import load
-    from incast.report.page import render
+    from incast.report import load, page, walk_page
 
     target = run_folder / REPORT
-    write_text(target, render(load(run_folder)))
+    walked = (run_folder / WALKS_MARKER).is_file()
+    write_text(target, walk_page.render(run_folder) if walked else page.render(load.load(run_folder)))
     return target

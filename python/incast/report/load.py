@@ -52,10 +52,19 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     "hosts_series": _columns("host", "time_ps sent_bytes received_bytes core_busy_ps disk_busy_ps"),
     "datagrams": _columns("job from to", "sent_packets received_packets received_bytes"),
     "events": _columns("what where", "time_ps"),
+    "walks": _columns(
+        "job host",
+        "nodes finished additional steps "
+        "drops_early drops_forced drops_full drops_wait drops_own finished_ps",
+    ),
+    "walks_series": _columns(
+        "job host",
+        "time_ps queue queue_max finished served drops_early drops_forced drops_full drops_wait drops_own",
+    ),
 }
 
 # Tables of which only the drawn seed is read: they are long, and no figure is computed from them.
-_DRAWN_ONLY = {"tasks", "ports_series", "flows_series", "hosts_series"}
+_DRAWN_ONLY = {"tasks", "ports_series", "flows_series", "hosts_series", "walks_series"}
 
 # Tables without which a section of the report is empty.
 EXPECTED = ("jobs", "flows", "ports", "waits", "ports_series")
@@ -117,6 +126,13 @@ def load(folder: Path) -> Report:
     first = choices[0][0]
     title = first.summary.get("name") or first.scenario.get("name") or folder.name
     return Report(str(title), _description(first.folder), choices, tuple(notes))
+
+
+def load_tables(folder: Path, names: tuple[str, ...]) -> Run:
+    """Some tables and the summary of a folder that is no run of a scenario."""
+    notes: list[str] = []
+    tables = {name: _read_table(folder / name, name, notes) for name in names}
+    return Run(folder.name, folder, tables, _read_object(folder / SUMMARY, notes), notes=tuple(notes))
 
 
 def _is_run(folder: Path) -> bool:

@@ -1,6 +1,6 @@
 """The report of a run: what is on the page, in which order."""
 
-from incast.report import congestion, facts, html, netload, sections, series, tables, timeline
+from incast.report import congestion, facts, html, netload, sections, series, tables, timeline, walking
 from incast.report.answer import answer, ranked
 from incast.report.load import Report, Run
 from incast.report.measures import figures, measures
@@ -35,6 +35,7 @@ def render(report: Report) -> str:
         "timelines": [book.add(f) for f in timeline.timelines(drawn)],
         "queues": [book.add(f) for f in sections.queues(drawn)],
         "congestion": [book.add(f) for f in congestion.congestion(drawn)],
+        "walking": [book.add(f) for f in walking.walking(drawn)],
         "completions": [book.add(f) for f in sections.completions(drawn)],
         "waits": [book.add(f) for f in sections.waits(drawn)],
         "series": [book.add(f) for f in (*series.flows(drawn), *series.hosts(drawn))],
@@ -58,6 +59,7 @@ def _details(run: Run) -> list[Table]:
         congestion.pauses(run),
         tables.slowest_flows(run),
         tables.jobs(run),
+        *walking.servers(run),
         tables.datagrams(run),
         tables.events(run),
     ]

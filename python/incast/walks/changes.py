@@ -94,12 +94,13 @@ class Changes:
 class Stream(Changes):
     """Changes from a pipe, read in a thread of their own."""
 
-    def __init__(self, stream: IO[str], name: str, row: Callable[[int, Sequence[str]], Batch]) -> None:
+    def __init__(self, pipe: Path | None, row: Callable[[int, Sequence[str]], Batch]) -> None:
+        """From a named pipe, or from standard input."""
         super().__init__()
         self._lock = threading.Lock()
         self._rows = deque[Batch]()
-        self._name, self._row = name, row
-        threading.Thread(target=self._read, args=(stream,), daemon=True, name="incast-changes").start()
+        self._row = row
+        threading.Thread(target=self._listen, args=(pipe,), daemon=True, name="incast-changes").start()
 
     def due(self, now_ps: int, walks: int) -> list[Batch]:
         """The same, with what has been read since."""
@@ -108,6 +109,13 @@ class Stream(Changes):
         for batch in read:
             self.add(batch)
         return super().due(now_ps, walks)
+
+    def _listen(self, pipe: Path | None) -> None:
+        if pipe is None:
+            return self._read(sys.stdin)
+        # Waits until somebody writes.
+        with pipe.open(encoding="utf-8", errors="replace", newline="") as stream:
+            return self._read(stream)
 
     def _read(self, stream: IO[str]) -> None:
         rows = csv.reader(stream)
@@ -131,10 +139,10 @@ def read(said: Said | None, graph: Graph, reverse: bool = False) -> Changes:
     if isinstance(said, str | Path):
         rows.file = "standard input" if str(said) == "-" else str(said)
         if str(said) == "-":
-            return Stream(sys.stdin, rows.file, rows.batch)
+            return Stream(None, rows.batch)
         try:
             if stat.S_ISFIFO(Path(said).stat().st_mode):
-                return Stream(Path(said).open(encoding="utf-8", errors="replace"), rows.file, rows.batch)
+                return Stream(Path(said), rows.batch)
             with Path(said).open(encoding="utf-8", errors="replace", newline="") as file:
                 return Changes(_together(rows.of_file(file)))
         except OSError as error:

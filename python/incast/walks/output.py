@@ -14,8 +14,8 @@ import polars as pl
 from incast._version import __version__
 from incast.errors import OutputExistsError
 from incast.folder import FORMAT, REPORT, SUMMARY, write_json
+from incast.folder import WALKS_MARKER as MARKER
 
-MARKER = "incast-walk.json"
 TABLES = (
     "scores", "top", "visits", "nodes", "communities", "members", "walks", "walks_series", "hosts",
 )  # fmt: skip

@@ -12,16 +12,15 @@ import numpy as np
 import polars as pl
 
 from incast.errors import ResultError
-from incast.folder import SUMMARY
+from incast.folder import SUMMARY, WALKS_MARKER
 from incast.hints import unknown
-from incast.walks.output import MARKER
 
 
 class WalkResult:
     """A folder of walks. Its tables are Polars frames; their columns are in the reference manual."""
 
     def __init__(self, path: Path) -> None:
-        if not (path / MARKER).is_file():
+        if not (path / WALKS_MARKER).is_file():
             raise ResultError(f"{path} is not a result of incast walk")
         self.path = path
         self.summary: Mapping[str, Any] = json.loads((path / SUMMARY).read_text("utf-8"))

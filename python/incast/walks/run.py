@@ -70,7 +70,8 @@ def run(
     alike = wanted.app == "simrank"
     from_ = everywhere if alike else began
     with Stop() as stop, ExitStack() as places:
-        walker = _walker(given, wanted, from_, options, watch, stop, places)
+        count = _Count(watch)
+        walker = _walker(given, wanted, from_, options, count, stop, places)
         board = walker.board if isinstance(walker, Servers) else None
         try:
             with Exporter(options.get("metrics"), board) as exporter, written(out, force) as writer:
@@ -79,14 +80,28 @@ def run(
                 watch.begin(len(from_) * wanted.walks, board)
                 shown = apps.OF[wanted.app](apps.Task(given, wanted, began, walker, writer))
                 summary = _summary(given, wanted, len(began), shown)
+                if options.get("changes") is not None:
+                    summary["changes"] = walker.changes.applied
                 if walker.interrupted:
-                    summary["interrupted"] = True
+                    summary |= {"interrupted": True, "finished": count.walks}
                 if isinstance(walker, Servers):
                     summary["servers"] = served.write(walker, writer)
                 writer.summary(summary)
         except OSError as error:
             raise RunError(f"{out}: {error}") from error
     return WalkResult(out)
+
+
+class _Count:
+    """How many walks are finished."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.walks = 0
+        self._watch = watch
+
+    def more(self, walks: int) -> None:
+        self.walks += walks
+        self._watch.more(walks)
 
 
 def _numbers(options: Options) -> Numbers:
@@ -121,7 +136,7 @@ def _walker(
     wanted: Plan,
     starts: U32,
     options: Options,
-    watch: Watch,
+    count: _Count,
     stop: Stop,
     places: ExitStack,
 ) -> Memory | Servers:
@@ -132,12 +147,12 @@ def _walker(
     if servers is None and cluster is None:
         changes = read_changes(options.get("changes"), given, turned)
         threads = options.get("threads") or os.cpu_count() or 1
-        return Memory(core, wanted, threads, watch.more, changes, stop)
+        return Memory(core, wanted, threads, count.more, changes, stop)
     settings = make_settings(options.get("settings"))
     place, servers = place_of(cluster, servers, places)
     owners = read_partition(options.get("partition"), core.nodes(), servers)
     changes = read_changes(options.get("changes"), given, turned)
-    walker = Servers(core, wanted, starts, owners, servers, place, watch.more, settings, changes, stop)
+    walker = Servers(core, wanted, starts, owners, servers, place, count.more, settings, changes, stop)
     walker.check()
     return walker
 

@@ -34,7 +34,6 @@ def write(walker: Servers, writer: Writer) -> dict[str, Any]:
         "additional": int(walks["additional"].sum()),
         "steps": steps,
         **{name: board.total(name) for name in (*DROPS, "drops_own", "lost_timeout", "lost_direct")},
-        "changes": walker.changes.applied,
         "restarts": sum(outcome.crashes.values()),
         "walks_per_s": round(finished / seconds, 1) if seconds else 0.0,
         "steps_per_cpu_s": round(steps / cpu_s, 1) if cpu_s else 0.0,

@@ -39,6 +39,8 @@ PATH_STEPS_MAX = 16_000
 PATH_STOP_MIN = 0.005
 """With it, one walk in 10^34 would be longer."""
 NEVER_PS = 2**63
+START_S = 0.5
+"""Patience for each server: all of them may start on the same core."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class Servers:
             "incast.walks.member:prepare",
             settings,
             restarts=self.servers,
-            patience_s=place.patience_s,
+            patience_s=place.patience_s + START_S * self.servers,
             farewell_s=place.farewell_s,
             start=place.start,
             ip=place.ip,

@@ -1,0 +1,174 @@
+"""Servers of random walks over time: how many walkers waited, which were dropped where, how fast it went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from incast.report import charts, points, text
+from incast.report.charts import Chart
+from incast.report.load import Run
+from incast.report.sections import Drawn, Figure, Key
+from incast.report.tables import Columns, Row, Table, listed
+
+SERVERS_MAX = 6
+"""Servers that are drawn: those that dropped most."""
+_ROWS_MAX = 40
+_BUCKETS = 150
+_CAUSES = ("drops_early", "drops_forced", "drops_full", "drops_wait")
+_PLACES = (("own", "walkers born there"), ("others", "walkers of other servers"))
+
+
+def walking(drawn: list[Drawn]) -> list[Figure]:
+    """The figures of all runs with random walks."""
+    several = len(drawn) > 1
+    found = []
+    for each in drawn:
+        for name, walks, series in jobs(each.run):
+            named = ", ".join([*([each.run.name] if several else []), *([name] if name else [])])
+            found += figures(walks, series, f", {named}" if named else "")
+    return found
+
+
+def servers(run: Run) -> list[Table]:
+    """A table of servers for each job of random walks."""
+    found = jobs(run)
+    return [table(walks, series, f" of {name}" if name else "") for name, walks, series in found]
+
+
+def jobs(run: Run) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
+    """Name, servers and samples of each job; without a name where there is one only."""
+    walks, series = run.table("walks"), run.table("walks_series")
+    names = walks["job"].unique(maintain_order=True).to_list()
+    return [
+        (name if len(names) > 1 else "", walks.filter(job=name), series.filter(job=name)) for name in names
+    ]
+
+
+def figures(walks: pl.DataFrame, series: pl.DataFrame, suffix: str = "") -> list[Figure]:
+    """Queues, drops and speed of a job's servers."""
+    series = series.drop_nulls(["host", "time_ps"]).with_columns(
+        own=pl.col("drops_own"), others=pl.sum_horizontal(_CAUSES) - pl.col("drops_own")
+    )
+    if not series.height:
+        return []
+    worst = walks.sort(pl.sum_horizontal(_CAUSES), "host", descending=[True, False]).head(SERVERS_MAX)
+    shown = [host for host in walks["host"] if host in set(worst["host"])]
+    of_host = {host: series.filter(host=host) for host in shown}
+    end = max(1, _most(series, "time_ps"))
+    note = ""
+    if walks.height > len(shown):
+        note = f"The {len(shown)} of {text.plural(walks.height, 'server')} that dropped most walkers."
+    colors = {host: index for index, host in enumerate(shown)}
+    found = [Figure(f"Queues of servers{suffix}", _queues(of_host, end), note=_queue_note(note))]
+    drops = _drops(of_host, end)
+    if drops:
+        keys = tuple(Key(name, index) for index, (_, name) in enumerate(_PLACES))
+        found.append(Figure(f"Drops by server and birthplace{suffix}", drops, keys, note))
+    keys = tuple(Key(host, index) for host, index in colors.items())
+    return [*found, Figure(f"Speed of servers{suffix}", _speeds(of_host, colors, end), keys, note)]
+
+
+def _most(series: pl.DataFrame, column: str) -> int:
+    most = series[column].max()
+    assert isinstance(most, int)
+    return most
+
+
+def _queue_note(note: str) -> str:
+    return f"The line is the mean, the area reaches from the shortest to the longest queue. {note}".strip()
+
+
+def _queues(of_host: dict[str, pl.DataFrame], end: int) -> tuple[tuple[str, Chart], ...]:
+    longest = max(_most(series, "queue_max") for series in of_host.values())
+    panels = []
+    for host, series in of_host.items():
+        spans = _spans(series, end)
+        curve = [(host, 0, spans.select("time_ps", y="queue"))]
+        band = spans.select("time_ps", "low", "high")
+        what = ("queue", "walkers")
+        panels.append((host, charts.lines(curve, what, "server", end, top=max(longest, 1), band=band)))
+    return tuple(panels)
+
+
+def _spans(series: pl.DataFrame, end: int) -> pl.DataFrame:
+    """Mean, least and greatest queue in each span of time."""
+    width = max(1, -(-(end + 1) // _BUCKETS))
+    return (
+        series.sort("time_ps")
+        .group_by(pl.col("time_ps") // width, maintain_order=True)
+        .agg(
+            pl.col("time_ps").last().alias("at"),
+            pl.col("queue").mean(),
+            pl.col("queue").min().alias("low"),
+            pl.max_horizontal(pl.col("queue").max(), pl.col("queue_max").max()).alias("high"),
+        )
+        .select(pl.col("at").alias("time_ps"), "queue", "low", "high")
+    )
+
+
+def _drops(of_host: dict[str, pl.DataFrame], end: int) -> tuple[tuple[str, Chart], ...]:
+    """Walkers dropped a second, by where they were born."""
+    columns = [column for column, _ in _PLACES]
+    panels = []
+    for host, series in of_host.items():
+        if not series.select(columns).sum().sum_horizontal()[0]:
+            continue
+        rates = points.rates(series, "time_ps", columns, end, _BUCKETS)
+        curves = [
+            (name, index, rates.select("time_ps", y=column)) for index, (column, name) in enumerate(_PLACES)
+        ]
+        panels.append((host, charts.lines(curves, ("drops", "walkers/s"), "born", end, steps=True)))
+    return tuple(panels)
+
+
+def _speeds(
+    of_host: dict[str, pl.DataFrame], colors: dict[str, int], end: int
+) -> tuple[tuple[str, Chart], ...]:
+    panels = []
+    for column, title in (("finished", "finished walks a second"), ("served", "served walkers a second")):
+        curves = [
+            (
+                host,
+                colors[host],
+                points.rates(series, "time_ps", [column], end, _BUCKETS).select("time_ps", y=column),
+            )
+            for host, series in of_host.items()
+        ]
+        known = [curve for curve in curves if curve[2].height]
+        unit = ("walks" if column == "finished" else "walkers", "1/s")
+        if known:
+            panels.append((title, charts.lines(known, unit, "server", end, steps=True)))
+    return tuple(panels)
+
+
+def table(walks: pl.DataFrame, series: pl.DataFrame, suffix: str = "") -> Table:
+    """A row a server: what it walked, what it dropped and why, how long its queue was."""
+    queues = series.group_by("host").agg(
+        pl.col("queue").mean().alias("mean"), pl.col("queue_max").max().alias("longest")
+    )
+    rows = walks.join(queues, on="host", how="left", maintain_order="left")
+    columns: Columns = {
+        "Server": lambda row: str(row["host"]),
+        "nodes": _count("nodes"),
+        "finished walks": _count("finished"),
+        "generated again": _count("additional"),
+        "steps": _count("steps"),
+        "drops by chance": _count("drops_early"),
+        "at the threshold": _count("drops_forced"),
+        "full": _count("drops_full"),
+        "waited too long": _count("drops_wait"),
+        "of its own": _count("drops_own"),
+        "mean queue": lambda row: text.NONE if row["mean"] is None else text.digits(row["mean"]),
+        "longest": _count("longest"),
+        "finished after": lambda row: text.time(row["finished_ps"]),
+    }
+    return listed(f"Servers of random walks{suffix}", rows, columns, "server", shown=_ROWS_MAX)
+
+
+def _count(name: str) -> Any:
+    def shown(row: Row) -> str:
+        return text.count(row[name])
+
+    return shown
