@@ -5,9 +5,9 @@ What has to fit together (selections, published rows, calibrated values) is chec
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from incast.folder import TABLES
 from incast.hints import unknown
@@ -16,7 +16,10 @@ from incast.study.axes import Axes
 
 Fields = dict[str, Any]
 """Fields of a scenario; a key may be a dotted path."""
-Show = Literal["queue", "latency", "drops", "out_discards", "in_discards", "marks", "pause"]
+Show = Literal["queue", "latency", "drops", "out_discards", "in_discards", "marks", "pause", "sleeps"]
+SHOWN_OF_SERVERS: tuple[Show, ...] = ("queue", "drops", "sleeps")
+"""What a picture can show of walk servers."""
+Names = Annotated[list[str], Field(min_length=1)]
 SeedCount = Annotated[int, Field(ge=1, le=10_000)]
 
 
@@ -118,7 +121,7 @@ class Bars(Model):
 
 
 class Picture(Model):
-    """Ports over time, cells side by side on shared scales. Drawn from the first seed's samples."""
+    """Ports or walk servers over time, cells side by side on shared scales; of the first seed's samples."""
 
     id: Name
     """Unique among bars and pictures; the name of the picture's file."""
@@ -128,12 +131,31 @@ class Picture(Model):
     """What it asks, its title."""
     cells: Annotated[list[str], Field(min_length=1)]
     """Selections of the cells that are compared: at most six."""
-    ports: Annotated[list[str], Field(min_length=1)]
+    ports: Names | None = None
     """Ports that are taken together, as in `measure.ports`, which has to sample them."""
+    servers: Names | None = None
+    """Instead of ports: hosts that serve random walks."""
     show: Annotated[list[Show], Field(min_length=1)]
     """What is drawn, in this order."""
     claims: list[str] = []
     """Ids of the claims that it is evidence for: they stand beside it with their verdicts."""
+
+    @property
+    def of(self) -> list[str]:
+        """The names or patterns of what is drawn."""
+        return self.servers or self.ports or []
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        if bool(self.ports) == bool(self.servers):
+            raise ValueError("either ports or servers: what is it a picture of?")
+        wrong = [
+            each for each in self.show if (each not in SHOWN_OF_SERVERS if self.servers else each == "sleeps")
+        ]
+        if wrong:
+            of = "servers" if self.servers else "ports"
+            raise ValueError(f"{wrong[0]!r} is not known of {of}")
+        return self
 
 
 class StudyFile(Model):
@@ -160,7 +182,7 @@ class StudyFile(Model):
     bars: list[Bars] = []
     """Charts of the page that set published figures beside ours."""
     pictures: list[Picture] = []
-    """Pictures of the page: ports over time."""
+    """Pictures of the page: ports or walk servers over time."""
 
 
 def axes_of(model: StudyFile) -> Axes:
