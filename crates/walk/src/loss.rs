@@ -1,8 +1,8 @@
 //! When a walker counts as lost (document 000, *RG*): by timeout, if its age lies in a window and its end has not
 //! been confirmed; at once, if the server where it was born dropped it.
 //!
-//! The window is [T, 2T]. T follows how long walks take to be confirmed, as RFC 6298 (section 2) follows round
-//! trips: `T = srtt + 4 · rttvar`, with a floor. Attempts carry the time of their generation, so each confirmation
+//! The window is a fixed range of ages, or [T, 2T]. T follows how long walks take to be confirmed, as RFC 6298
+//! (section 2) follows round trips: `T = srtt + 4 · rttvar`, with a floor. Attempts carry the time of their generation, so each confirmation
 //! is a sample, late ones too (as RFC 7323's timestamps; Karn's rule is not needed).
 
 use crate::ledger::{Entry, Ledger};
@@ -16,6 +16,8 @@ pub struct LossSettings {
     pub initial: Time,
     /// Least T.
     pub floor: Time,
+    /// Instead of [T, 2T]: the window's least and greatest age.
+    pub window: Option<(Time, Time)>,
     /// A walker in the window slows generation down at every check, not only at the first that finds it.
     pub repeated: bool,
     /// A walker dropped on the server where it was born is known to be lost at once.
@@ -30,6 +32,7 @@ impl Default for LossSettings {
         LossSettings {
             initial: Time::from_secs(1),
             floor: Time::from_ms(10),
+            window: None,
             repeated: false,
             direct: true,
             remote: false,
@@ -75,8 +78,11 @@ impl Watch {
         Watch { settings, estimate: Estimate::default(), under_way, window_end }
     }
 
-    /// T.
+    /// T: the age at which the window begins.
     pub(crate) fn timeout(&self) -> Time {
+        if let Some((from, _)) = self.settings.window {
+            return from;
+        }
         let Estimate { srtt, rttvar } = self.estimate;
         if srtt == Time::ZERO {
             self.settings.initial
@@ -99,6 +105,7 @@ impl Watch {
     /// that nobody looked for until their window had passed are generated again, but say nothing of now.
     pub(crate) fn check(&mut self, now: Time, ledger: &mut Ledger) -> (u64, bool) {
         let timeout = self.timeout();
+        let longest = self.settings.window.map_or(timeout.saturating_mul(2), |(_, to)| to);
         let (mut lost, mut signal) = (0, self.settings.repeated && now < self.window_end);
         while let Some(&(born, entry, attempt)) = self.under_way.front() {
             let age = now.saturating_sub(born);
@@ -108,7 +115,7 @@ impl Watch {
             self.under_way.pop_front();
             if ledger.lose(entry, attempt) {
                 lost += 1;
-                let end = born.saturating_add(timeout.saturating_mul(2));
+                let end = born.saturating_add(longest);
                 signal |= now <= end;
                 self.window_end = self.window_end.max(end);
             }
@@ -162,6 +169,21 @@ mod tests {
         assert_eq!(watch.check(Time::from_secs(1), &mut ledger), (1, true));
         assert_eq!(watch.check(Time::from_ms(1999), &mut ledger), (0, true));
         assert_eq!(watch.check(Time::from_secs(2), &mut ledger), (0, false));
+    }
+
+    #[test]
+    fn a_fixed_window_does_not_follow_how_long_walks_take() {
+        let window = Some((Time::from_ms(2), Time::from_ms(15)));
+        let mut watch = Watch::new(LossSettings { window, repeated: true, ..LossSettings::default() });
+        let mut ledger = Ledger::new(vec![0], 10, true);
+        let (entry, attempt) = ledger.next().unwrap();
+        watch.born(Time::ZERO, entry, attempt);
+        watch.confirmed(Time::from_secs(1));
+        assert_eq!(watch.timeout(), Time::from_ms(2));
+        assert_eq!(watch.check(Time::from_us(1999), &mut ledger), (0, false));
+        assert_eq!(watch.check(Time::from_ms(2), &mut ledger), (1, true));
+        assert_eq!(watch.check(Time::from_us(14_999), &mut ledger), (0, true));
+        assert_eq!(watch.check(Time::from_ms(15), &mut ledger), (0, false));
     }
 
     #[test]

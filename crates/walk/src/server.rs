@@ -91,6 +91,8 @@ pub struct Server {
     store: Box<dyn Store>,
     board: Arc<Board>,
     records: Vec<Record>,
+    /// Time that dropped walkers have taken, and nobody has waited for yet.
+    owed: Time,
     phase: Phase,
     lingering: bool,
     started: bool,
@@ -124,6 +126,7 @@ impl Server {
             store,
             board,
             records: Vec::new(),
+            owed: Time::ZERO,
             phase: Phase::Resting(Time::MAX),
             lingering: false,
             started: false,
@@ -143,6 +146,7 @@ impl Server {
         self.queue = Queue::new(self.settings.queue);
         self.workers.iter_mut().for_each(|worker| *worker = Worker::default());
         self.outbox.clear();
+        self.owed = Time::ZERO;
         (self.phase, self.lingering, self.finished) = (Phase::Resting(Time::MAX), false, false);
         let snapshot = self.store.load();
         if self.source.begin(snapshot.as_deref(), &self.settings).is_err() {
@@ -246,6 +250,7 @@ impl Server {
             Cause::Full => counters.drops_full.add(1),
             Cause::Wait => counters.drops_wait.add(1),
         }
+        self.owed = self.owed + self.costs.drop;
         let is_own = walker.source == self.codec.server;
         counters.drops_own.add(u64::from(is_own));
         if is_own && self.settings.loss.direct {
@@ -278,6 +283,7 @@ impl Server {
         dropped.iter().for_each(|walker| self.discard(Cause::Wait, walker));
         worker.busy = worker.walkers > 0;
         if worker.busy {
+            worker.time = worker.time + std::mem::take(&mut self.owed);
             cx.compute(SERVE + index as u64, worker.time);
         }
         self.workers[index] = worker;

@@ -23,6 +23,8 @@ pub struct Costs {
     pub walker: Time,
     /// Generating a walker.
     pub generate: Time,
+    /// A walker that is dropped: it has been taken in too. Whoever is served next waits for it.
+    pub drop: Time,
 }
 
 /// How walks are run; the same on all servers of a job.
@@ -147,6 +149,9 @@ impl Settings {
     fn check_generation(&self) -> Check {
         if self.loss.initial == Time::ZERO || self.loss.floor == Time::ZERO {
             return refuse("loss.floor", "0s: timeouts are above zero");
+        }
+        if self.loss.window.is_some_and(|(from, to)| from == Time::ZERO || to <= from) {
+            return refuse("loss.window", "0 < least < greatest age");
         }
         within("generator.batch", self.generator.batch.into(), 1, 1 << 20)?;
         if let Rule::AfterLoss(x) = self.generator.rule {

@@ -60,7 +60,31 @@ class WalkResolver:
             "steps_max": job.steps_max,
             "regenerate": job.regenerate,
             "retry": job.retry,
+<<<<<<< HEAD
             **rules(job),
+=======
+            "queue": self._queue(),
+            "limit": job.limit,
+            "loss": {
+                "initial": parse_time(job.loss.initial),
+                "floor": parse_time(job.loss.floor),
+                "window": [parse_time(age) for age in job.loss.window] if job.loss.window else None,
+                "repeated": job.loss.repeated,
+                "direct": job.loss.direct,
+                "remote": job.loss.remote,
+            },
+            "generation": {
+                "sleep": job.generation.sleep,
+                "checks": job.generation.checks,
+                "time": parse_time(job.generation.time),
+                "max": parse_time(job.generation.max),
+                "batch": job.generation.batch,
+            },
+            "datagrams": {
+                "walkers": job.datagrams.walkers,
+                "linger": parse_time(job.datagrams.linger),
+            },
+>>>>>>> eb94693 (walk: a fixed window of ages, and what a dropped walker costs the server that drops it)
             "authenticate": job.authenticate,
             "workers": job.workers,
             "costs": [_costs(each) for each in costs],

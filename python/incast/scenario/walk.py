@@ -95,12 +95,21 @@ class WalkLoss(Model):
     """The timeout before the first walk has been confirmed."""
     floor: PositiveTime = "10ms"
     """Least timeout."""
+    window: Annotated[list[PositiveTime], Field(min_length=2, max_length=2)] | None = None
+    """Instead of T to 2T: a fixed range of ages, like [2ms, 15ms]; `initial` and `floor` say nothing then."""
     repeated: bool = False
-    """A walker whose age is in the window of T to 2T counts at every check, not only at the first."""
+    """A walker that was found in the window counts at every check as long as it lasts, not only at the first."""
     direct: bool = True
     """A drop on the server where the walker was born is known at once."""
     remote: bool = False
     """Servers tell others of their drops; beyond the document."""
+
+    @field_validator("window")
+    @classmethod
+    def _from_less_to_more(cls, window: list[str] | None) -> list[str] | None:
+        if window and parse_time(window[0]) >= parse_time(window[1]):
+            raise ValueError(f"{window[0]} is not below {window[1]}: the least age stands first")
+        return window
 
 
 class Generation(Model):
@@ -143,6 +152,8 @@ class WalkCosts(Model):
     """Taking a walker in and sending it on."""
     generate: PositiveTime = "10us"
     """Generating a walker."""
+    drop: Time = "0s"
+    """A walker that is dropped: it was taken in too, and keeps the server from serving others."""
 
     @field_validator("walker")
     @classmethod

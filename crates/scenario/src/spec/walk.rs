@@ -153,6 +153,8 @@ pub struct WalkLoss {
     pub initial: Time,
     /// Least timeout.
     pub floor: Time,
+    /// Instead of a timeout that follows how long walks take: the window's least and greatest age.
+    pub window: Option<(Time, Time)>,
     /// A walker in the window counts at every check.
     pub repeated: bool,
     /// A drop on the server where the walker was born is known at once.
@@ -213,4 +215,6 @@ pub struct WalkCosts {
     pub walker: Time,
     /// Generating a walker.
     pub generate: Time,
+    /// A walker that is dropped.
+    pub drop: Time,
 }
