@@ -89,8 +89,9 @@ impl LiveMember {
         let members = ::scenario::live::members(&spec).map_err(refused)?;
         let member = members.into_iter().find(|member| member.host == self.host.0);
         let name = member.ok_or_else(|| LiveError::new_err("this host has no part in the scenario"))?.name;
-        let jobs = ::scenario::live::jobs_of(&spec, self.host).map_err(refused)?;
-        self.run_jobs(py, begin, (name, spec.seed), jobs, &progress)
+        let (jobs, boards) = ::scenario::live::jobs_of(&spec, self.host).map_err(refused)?;
+        let report = self.run_report(py, begin, (name, spec.seed), jobs, &progress)?;
+        json(&::scenario::live::MemberReport { report, walks: boards.report() })
     }
 }
 
@@ -112,6 +113,17 @@ impl LiveMember {
         jobs: Vec<Job>,
         progress: &Py<PyAny>,
     ) -> PyResult<String> {
+        json(&self.run_report(py, begin, (name, seed), jobs, progress)?)
+    }
+
+    fn run_report(
+        &self,
+        py: Python<'_>,
+        begin: &str,
+        (name, seed): (String, u64),
+        jobs: Vec<Job>,
+        progress: &Py<PyAny>,
+    ) -> PyResult<live::Report> {
         let Begin { addresses, key, start_ns } = read(begin)?;
         let table = Table::new(addresses).map_err(|error| LiveError::new_err(error.to_string()))?;
         let start = SystemTime::UNIX_EPOCH + Duration::from_nanos(start_ns);
@@ -130,7 +142,7 @@ impl LiveMember {
         });
         match (raised, report) {
             (Some(error), _) => Err(error),
-            (None, Ok(report)) => json(&report),
+            (None, Ok(report)) => Ok(report),
             (None, Err(error)) => Err(failed(error)),
         }
     }
@@ -170,7 +182,7 @@ fn live_write(
     crashes: BTreeMap<u32, u64>,
 ) -> PyResult<()> {
     let spec = ::scenario::parse(scenario).map_err(refused)?;
-    let reports: Vec<live::Report> = read(reports)?;
+    let reports: Vec<::scenario::live::MemberReport> = read(reports)?;
     let written = py.detach(|| ::scenario::live::write(&spec, &folder, overwrite, &reports, &crashes));
     written.map_err(|error| match error {
         ::scenario::Error::Scenario(problem) => refused(problem),

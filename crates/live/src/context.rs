@@ -81,7 +81,7 @@ impl Context for View<'_> {
     }
 
     fn set_timer(&mut self, token: u64, delay: Time) {
-        let at = self.driver.time().saturating_add(delay);
+        let at = self.driver.moment().saturating_add(delay);
         self.driver.timers.set(self.process, token, at);
     }
 
@@ -89,9 +89,13 @@ impl Context for View<'_> {
         self.driver.timers.cancel(self.process, token);
     }
 
-    // The work itself takes the time, before or after it is asked for.
-    fn compute(&mut self, token: u64, _: Time) {
-        self.driver.inbox.push_back((self.process, Event::Computed { token }));
+    // Unless the host is paced, the work itself takes the time, before or after it is asked for.
+    fn compute(&mut self, token: u64, time: Time) {
+        let at = self.driver.moment().saturating_add(time);
+        match &mut self.driver.pace {
+            Some(pace) => pace.compute(self.process, token, at),
+            None => self.driver.inbox.push_back((self.process, Event::Computed { token })),
+        }
     }
 
     // There is no disk: data that matters is in the process's memory.

@@ -7,6 +7,7 @@ use crate::clock::{self, Clock};
 use crate::context::View;
 use crate::datagrams::Datagrams;
 use crate::handle::{Command, Handle};
+use crate::pace::Pace;
 use crate::report::{Counters, End, JobRow, Progress, Report};
 use crate::settings::{Datagrams as Mode, Settings};
 use crate::streams::{Inbox, Streams, World};
@@ -55,6 +56,8 @@ pub(crate) struct Driver {
     pub datagrams: Datagrams,
     pub streams: Streams,
     pub timers: Timers,
+    /// With `Settings::paced`.
+    pub pace: Option<Pace>,
     pub tasks: Tasks,
     pub inbox: Inbox,
     pub counters: Counters,
@@ -108,6 +111,7 @@ impl Driver {
             datagrams,
             streams,
             timers: Timers::default(),
+            pace: settings.paced.then(Pace::default),
             tasks: Tasks::default(),
             inbox: Inbox::new(),
             counters: Counters::default(),
@@ -190,7 +194,8 @@ impl Driver {
         }
         let start = self.waiting.last().map(|process| self.slots[*process as usize].start);
         let grace = Some(self.grace).filter(|grace| *grace > self.time());
-        let times = [self.timers.next(), start, self.streams.next(), grace];
+        let computed = self.pace.as_ref().and_then(Pace::next);
+        let times = [self.timers.next(), computed, start, self.streams.next(), grace];
         let next = times.into_iter().flatten().fold(wake, Time::min);
         self.clock.until(next).unwrap_or_default()
     }
@@ -245,12 +250,32 @@ impl Driver {
             self.inbox.push_back((process, Event::Start));
         }
         let now = self.time();
+        if self.pace.is_some() {
+            self.keep_pace(now);
+        }
         for _ in 0..self.settings.turn_events {
-            let Some((process, token)) = self.timers.expire(now) else { break };
+            let Some((_, process, token)) = self.timers.expire(now) else { break };
             self.inbox.push_back((process, Event::Timer { token }));
         }
         let (streams, mut world) = self.world();
         streams.on_time(&mut world);
+    }
+
+    /// Computations and timers that are due, in their order, however late this turn is.
+    fn keep_pace(&mut self, now: Time) {
+        for _ in 0..self.settings.turn_events {
+            let Some(pace) = &mut self.pace else { return };
+            let Some((process, event)) = pace.resume(&mut self.timers, now) else { return };
+            self.dispatch(process, event);
+            if let Some(pace) = &mut self.pace {
+                pace.rest();
+            }
+        }
+    }
+
+    /// When what follows from the event at hand begins.
+    pub fn moment(&self) -> Time {
+        self.pace.as_ref().and_then(Pace::moment).unwrap_or_else(|| self.time())
     }
 
     /// Takes what has come to a port, up to the bound of a turn.

@@ -19,6 +19,7 @@ mod hello;
 mod lane;
 pub mod local;
 mod member;
+mod pace;
 mod report;
 mod settings;
 mod stream;

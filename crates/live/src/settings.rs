@@ -38,6 +38,9 @@ pub struct Settings {
     pub streams: usize,
     /// Events that processes handle before sockets are looked at again.
     pub turn_events: usize,
+    /// Computations take as long as their process says: the host is as slow as a modelled one. Otherwise the work itself
+    /// takes the time.
+    pub paced: bool,
     /// Milliseconds between two reports of progress.
     pub progress_ms: u64,
     /// Milliseconds after which a peer that answers nothing is given up (streams).
@@ -56,6 +59,7 @@ impl Default for Settings {
             stream_buffer_bytes: 256 << 10,
             streams: 4096,
             turn_events: 1024,
+            paced: false,
             progress_ms: 200,
             peer_timeout_ms: 30_000,
         }

@@ -29,14 +29,14 @@ impl Timers {
         self.by_time.first().map(|(at, _, _)| *at)
     }
 
-    /// Takes the first one that has expired by `now`: process and token.
-    pub fn expire(&mut self, now: Time) -> Option<(u32, u64)> {
+    /// Takes the first one that has expired by `now`: when it was due, process and token.
+    pub fn expire(&mut self, now: Time) -> Option<(Time, u32, u64)> {
         let &(at, process, token) = self.by_time.first()?;
         if at > now {
             return None;
         }
         self.cancel(process, token);
-        Some((process, token))
+        Some((at, process, token))
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(timers.next(), Some(at(20)));
         assert_eq!(timers.expire(at(19)), None);
         let expired: Vec<_> = std::iter::from_fn(|| timers.expire(at(40))).collect();
-        assert_eq!(expired, [(0, 2), (0, 1), (1, 1)]);
+        assert_eq!(expired, [(at(20), 0, 2), (at(30), 0, 1), (at(40), 1, 1)]);
         assert_eq!(timers.next(), None);
     }
 

@@ -69,11 +69,11 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Vec<Shown>), Prob
 ///
 /// # Errors
 /// The first thing that is wrong with them.
-pub(crate) fn cast(scenario: &Scenario) -> Result<(Graph, Vec<JobSetup>), Problem> {
+pub(crate) fn cast(scenario: &Scenario) -> Result<(Graph, Vec<JobSetup>, Vec<Shown>), Problem> {
     let graph = topology::graph(&scenario.topology)?;
     let hosts = hosts::all(scenario, &graph)?;
-    let (jobs, _) = jobs(scenario, &graph, &Names::new(&graph), &hosts)?;
-    Ok((graph, jobs))
+    let (jobs, shown) = jobs(scenario, &graph, &Names::new(&graph), &hosts)?;
+    Ok((graph, jobs, shown))
 }
 
 /// The port of the job with this index.

@@ -2,16 +2,18 @@
 //!
 //! The network is the real one: topology, switches and the transports' settings have no effect here.
 
-use crate::build;
+use crate::build::{self, Shown};
 use crate::problem::Problem;
 use crate::spec::Scenario;
+use crate::tables::walks::Server;
 use live::{FlowRow, Report};
 use process::HostId;
 use record::rows::{self, Outcome, TaskOutcome};
 use record::{Error, RunFolder, Tables};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
+use walk::counters::{Sample, Totals};
 
 /// A host that takes part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -32,7 +34,7 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
     if !scenario.faults.is_empty() {
         return Err(Problem::new("faults", "a live run has none: only the simulator breaks hosts and links"));
     }
-    let (graph, jobs) = build::cast(scenario)?;
+    let (graph, jobs, _) = build::cast(scenario)?;
     let mut ports: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
     for (index, job) in jobs.iter().enumerate() {
         if job.processes.is_empty() {
@@ -48,18 +50,56 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
     Ok(ports.into_iter().map(view).collect())
 }
 
-/// What `host` runs.
+/// What a member reports: how it ran, and how the servers of walks did that ran on it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MemberReport {
+    /// How it ran.
+    #[serde(flatten)]
+    pub report: Report,
+    /// Its servers of walks.
+    #[serde(default)]
+    pub walks: Vec<WalkReport>,
+}
+
+/// How a server of walks did.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WalkReport {
+    job: u32,
+    nodes: u32,
+    samples: Vec<Sample>,
+    totals: Totals,
+}
+
+/// What shows how the servers of walks on a host do.
+pub struct Boards(Vec<Shown>);
+
+impl Boards {
+    /// What they have shown by now.
+    #[must_use]
+    pub fn report(&self) -> Vec<WalkReport> {
+        let report = |shown: &Shown| WalkReport {
+            job: shown.job as u32,
+            nodes: shown.nodes,
+            samples: shown.board.take_samples(),
+            totals: shown.board.counters.totals(),
+        };
+        self.0.iter().map(report).collect()
+    }
+}
+
+/// What `host` runs, and what shows how it does.
 ///
 /// # Errors
 /// A scenario that can't run.
-pub fn jobs_of(scenario: &Scenario, host: HostId) -> Result<Vec<live::Job>, Problem> {
-    let (_, jobs) = build::cast(scenario)?;
+pub fn jobs_of(scenario: &Scenario, host: HostId) -> Result<(Vec<live::Job>, Boards), Problem> {
+    let (_, jobs, mut shown) = build::cast(scenario)?;
+    shown.retain(|shown| shown.host == host);
     let own = |(index, job): (usize, sim::JobSetup)| {
         let (_, process) = job.processes.into_iter().find(|(at, _)| *at == host)?;
         let (index, name) = (index as u32, job.name);
         Some(live::Job { index, name, start: job.start, background: job.background, process })
     };
-    Ok(jobs.into_iter().enumerate().filter_map(own).collect())
+    Ok((jobs.into_iter().enumerate().filter_map(own).collect(), Boards(shown)))
 }
 
 /// Writes what members report into the folder `out`. A host of which there is no report crashed, as often as
@@ -71,20 +111,25 @@ pub fn write(
     scenario: &Scenario,
     out: &Path,
     overwrite: bool,
-    reports: &[Report],
+    reports: &[MemberReport],
     crashes: &BTreeMap<u32, u64>,
 ) -> Result<(), crate::Error> {
-    let (graph, jobs) = build::cast(scenario)?;
+    let (graph, jobs, _) = build::cast(scenario)?;
+    let walks: Vec<_> = reports.iter().map(|each| (each.report.host, &each.walks)).collect();
+    let reports: Vec<Report> = reports.iter().map(|each| each.report.clone()).collect();
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
     let hosts = graph.names().take(graph.hosts()).collect();
-    let mut writer = Writer { tables: folder.tables(), hosts, jobs: &scenario.jobs, reports };
+    let mut writer = Writer { tables: folder.tables(), hosts, jobs: &scenario.jobs, reports: &reports };
     for (index, job) in jobs.iter().enumerate() {
         writer.job(index as u32, job)?;
     }
     writer.flows()?;
-    for report in reports {
+    for report in &reports {
         writer.report(report, crashes.get(&report.host).copied().unwrap_or_default())?;
+    }
+    for (host, walks) in walks {
+        writer.walks(host, walks)?;
     }
     Ok(writer.tables.finish()?)
 }
@@ -142,6 +187,21 @@ impl Writer<'_> {
                 path: None,
                 path_back: None,
             })?;
+        }
+        Ok(())
+    }
+
+    /// The servers of walks of one host.
+    fn walks(&mut self, host: u32, walks: &[WalkReport]) -> Result<(), Error> {
+        for walk in walks {
+            let job = &self.jobs[walk.job as usize].name;
+            let server = Server { job, host: self.hosts[host as usize], nodes: walk.nodes };
+            let mut before = Totals::default();
+            for sample in &walk.samples {
+                server.sample(&mut self.tables, sample, &before)?;
+                before = sample.totals;
+            }
+            server.totals(&mut self.tables, &walk.totals)?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use transport::tcp::{Flags, Notes};
 use units::Time;
 
-mod walks;
+pub(crate) mod walks;
 
 use walks::WalkTables;
 

@@ -1,6 +1,7 @@
 //! What a server counts, and its samples over time. The server alone writes them; drivers and views read them while
 //! it runs. A counter is read as it is at the moment: several of them need not be of the same moment.
 
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use units::Time;
@@ -14,7 +15,7 @@ macro_rules! counters {
         }
 
         /// The counters at a moment.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct Totals {
             $($(#[$doc])* pub $name: u64,)*
         }
@@ -115,7 +116,7 @@ impl Counter {
 }
 
 /// A server at a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// When.
     pub time: Time,

@@ -91,7 +91,7 @@ pub struct Server {
     store: Box<dyn Store>,
     board: Arc<Board>,
     records: Vec<Record>,
-    /// Time that dropped walkers have taken, and nobody has waited for yet.
+    /// Time that dropped walkers and datagrams have taken, and nobody has waited for yet.
     owed: Time,
     phase: Phase,
     lingering: bool,
@@ -195,6 +195,7 @@ impl Server {
         match read {
             Ok(sender) if self.servers.get(usize::from(sender)) == Some(&from) => {
                 self.counters().received_datagrams.add(1);
+                self.owed = self.owed + self.costs.datagram;
                 for record in records.drain(..) {
                     self.on_record(record, cx);
                 }
@@ -375,7 +376,7 @@ impl Server {
             }
             FLUSH => {
                 self.lingering = false;
-                self.outbox.flush(true, &self.board.counters, cx);
+                self.flush(true, cx);
             }
             SNAPSHOT if !self.finished => {
                 self.store.save(self.source.snapshot());
@@ -420,6 +421,13 @@ impl Server {
         }
     }
 
+    fn flush(&mut self, all: bool, cx: &mut dyn Context) {
+        let sent = &self.board.counters.sent_datagrams;
+        let before = sent.get();
+        self.outbox.flush(all, &self.board.counters, cx);
+        self.owed = self.owed + self.costs.datagram.saturating_mul(sent.get() - before);
+    }
+
     /// Sends what waits: full datagrams, and all when nobody is to wait for others.
     fn send(&mut self, cx: &mut dyn Context) {
         if self.outbox.is_empty() {
@@ -427,7 +435,7 @@ impl Server {
         }
         let linger = self.settings.datagrams.linger;
         let all = linger == Time::ZERO || self.workers.iter().all(|worker| !worker.busy);
-        self.outbox.flush(all, &self.board.counters, cx);
+        self.flush(all, cx);
         if !self.outbox.is_empty() && !std::mem::replace(&mut self.lingering, true) {
             cx.set_timer(FLUSH, linger);
         }

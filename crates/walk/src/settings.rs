@@ -25,6 +25,8 @@ pub struct Costs {
     pub generate: Time,
     /// A walker that is dropped: it has been taken in too. Whoever is served next waits for it.
     pub drop: Time,
+    /// A datagram that comes or goes, whatever it carries. Whoever is served next waits for it.
+    pub datagram: Time,
 }
 
 /// How walks are run; the same on all servers of a job.

@@ -154,6 +154,8 @@ class WalkCosts(Model):
     """Generating a walker."""
     drop: Time = "0s"
     """A walker that is dropped: it was taken in too, and keeps the server from serving others."""
+    datagram: Time = "0s"
+    """A datagram that comes or goes, whatever it carries."""
 
     @field_validator("walker")
     @classmethod

@@ -78,7 +78,13 @@ pub(super) fn processes(
         let costs = spec.costs[if spec.costs.len() == 1 { 0 } else { usize::from(server) }];
         let setup = ServerSetup {
             settings: settings.clone(),
-            costs: Costs { step: costs.step, walker: costs.walker, generate: costs.generate, drop: costs.drop },
+            costs: Costs {
+                step: costs.step,
+                walker: costs.walker,
+                generate: costs.generate,
+                drop: costs.drop,
+                datagram: costs.datagram,
+            },
             servers: addresses.clone(),
             codec: wire::Codec { job: place.index as u32, server, key: spec.authenticate.then_some(key) },
             territory: Territory { part, rule: rule.clone(), seed, fresh: spec.retry == Retry::Fresh },

@@ -217,4 +217,6 @@ pub struct WalkCosts {
     pub generate: Time,
     /// A walker that is dropped.
     pub drop: Time,
+    /// A datagram that comes or goes.
+    pub datagram: Time,
 }

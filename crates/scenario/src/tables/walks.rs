@@ -2,7 +2,7 @@
 
 use crate::build::Shown;
 use record::{Error, Tables, rows};
-use walk::counters::Totals;
+use walk::counters::{Sample, Totals};
 
 /// The servers of all jobs.
 pub(super) struct WalkTables {
@@ -23,32 +23,11 @@ impl WalkTables {
         hosts: &[String],
     ) -> Result<(), Error> {
         for (shown, before) in &mut self.servers {
-            for sample in shown.board.take_samples() {
-                let now = sample.totals;
-                // A server that has crashed counts its finished walks anew.
-                let since = |of: fn(&Totals) -> u64| of(&now).saturating_sub(of(before));
-                tables.walks_series.push(rows::WalkSample {
-                    time_ps: sample.time.as_ps(),
-                    job: &jobs[shown.job],
-                    host: &hosts[shown.host.0 as usize],
-                    queue: sample.queue,
-                    queue_max: sample.queue_max,
-                    timeout_ps: sample.timeout.as_ps(),
-                    generated: since(|t| t.generated),
-                    finished: since(|t| t.finished),
-                    steps: since(|t| t.steps),
-                    arrived: since(|t| t.arrived),
-                    served: since(|t| t.served),
-                    drops_early: since(|t| t.drops_early),
-                    drops_forced: since(|t| t.drops_forced),
-                    drops_full: since(|t| t.drops_full),
-                    drops_wait: since(|t| t.drops_wait),
-                    drops_own: since(|t| t.drops_own),
-                    lost_timeout: since(|t| t.lost_timeout),
-                    lost_direct: since(|t| t.lost_direct),
-                    sleeps: since(|t| t.sleeps),
-                })?;
-                *before = now;
+            let server =
+                Server { job: &jobs[shown.job], host: &hosts[shown.host.0 as usize], nodes: shown.nodes };
+            for now in shown.board.take_samples() {
+                server.sample(tables, &now, before)?;
+                *before = now.totals;
             }
         }
         Ok(())
@@ -57,42 +36,84 @@ impl WalkTables {
     /// Writes what the servers have counted in all.
     pub(super) fn totals(&self, tables: &mut Tables, jobs: &[String], hosts: &[String]) -> Result<(), Error> {
         for (shown, _) in &self.servers {
-            let totals = shown.board.counters.totals();
-            tables.walks.push(rows::WalkServer {
-                job: &jobs[shown.job],
-                host: &hosts[shown.host.0 as usize],
-                nodes: shown.nodes.into(),
-                additional: totals.generated.saturating_sub(totals.required),
-                finished_ps: (totals.finished_ps > 0).then_some(totals.finished_ps),
-                required: totals.required,
-                generated: totals.generated,
-                finished: totals.finished,
-                late: totals.late,
-                again: totals.again,
-                lost_timeout: totals.lost_timeout,
-                lost_direct: totals.lost_direct,
-                lost_remote: totals.lost_remote,
-                loss_checks: totals.loss_checks,
-                sleeps: totals.sleeps,
-                arrived: totals.arrived,
-                served: totals.served,
-                steps: totals.steps,
-                drops_early: totals.drops_early,
-                drops_forced: totals.drops_forced,
-                drops_full: totals.drops_full,
-                drops_wait: totals.drops_wait,
-                drops_own: totals.drops_own,
-                sent_datagrams: totals.sent_datagrams,
-                sent_bytes: totals.sent_bytes,
-                received_datagrams: totals.received_datagrams,
-                refused_datagrams: totals.refused_datagrams,
-                refused_strangers: totals.refused_strangers,
-                refused_records: totals.refused_records,
-                refused_changes: totals.refused_changes,
-                refused_snapshots: totals.refused_snapshots,
-                restarts: totals.restarts,
-            })?;
+            let server =
+                Server { job: &jobs[shown.job], host: &hosts[shown.host.0 as usize], nodes: shown.nodes };
+            server.totals(tables, &shown.board.counters.totals())?;
         }
         Ok(())
+    }
+}
+
+/// A server's place in the tables.
+pub(crate) struct Server<'a> {
+    pub job: &'a str,
+    pub host: &'a str,
+    pub nodes: u32,
+}
+
+impl Server<'_> {
+    /// A sample, with the counters as they were at the one before.
+    pub(crate) fn sample(&self, tables: &mut Tables, now: &Sample, before: &Totals) -> Result<(), Error> {
+        // A server that has crashed counts its finished walks anew.
+        let since = |of: fn(&Totals) -> u64| of(&now.totals).saturating_sub(of(before));
+        tables.walks_series.push(rows::WalkSample {
+            time_ps: now.time.as_ps(),
+            job: self.job,
+            host: self.host,
+            queue: now.queue,
+            queue_max: now.queue_max,
+            timeout_ps: now.timeout.as_ps(),
+            generated: since(|t| t.generated),
+            finished: since(|t| t.finished),
+            steps: since(|t| t.steps),
+            arrived: since(|t| t.arrived),
+            served: since(|t| t.served),
+            drops_early: since(|t| t.drops_early),
+            drops_forced: since(|t| t.drops_forced),
+            drops_full: since(|t| t.drops_full),
+            drops_wait: since(|t| t.drops_wait),
+            drops_own: since(|t| t.drops_own),
+            lost_timeout: since(|t| t.lost_timeout),
+            lost_direct: since(|t| t.lost_direct),
+            sleeps: since(|t| t.sleeps),
+        })
+    }
+
+    /// What it has counted in all.
+    pub(crate) fn totals(&self, tables: &mut Tables, totals: &Totals) -> Result<(), Error> {
+        tables.walks.push(rows::WalkServer {
+            job: self.job,
+            host: self.host,
+            nodes: self.nodes.into(),
+            additional: totals.generated.saturating_sub(totals.required),
+            finished_ps: (totals.finished_ps > 0).then_some(totals.finished_ps),
+            required: totals.required,
+            generated: totals.generated,
+            finished: totals.finished,
+            late: totals.late,
+            again: totals.again,
+            lost_timeout: totals.lost_timeout,
+            lost_direct: totals.lost_direct,
+            lost_remote: totals.lost_remote,
+            loss_checks: totals.loss_checks,
+            sleeps: totals.sleeps,
+            arrived: totals.arrived,
+            served: totals.served,
+            steps: totals.steps,
+            drops_early: totals.drops_early,
+            drops_forced: totals.drops_forced,
+            drops_full: totals.drops_full,
+            drops_wait: totals.drops_wait,
+            drops_own: totals.drops_own,
+            sent_datagrams: totals.sent_datagrams,
+            sent_bytes: totals.sent_bytes,
+            received_datagrams: totals.received_datagrams,
+            refused_datagrams: totals.refused_datagrams,
+            refused_strangers: totals.refused_strangers,
+            refused_records: totals.refused_records,
+            refused_changes: totals.refused_changes,
+            refused_snapshots: totals.refused_snapshots,
+            restarts: totals.restarts,
+        })
     }
 }

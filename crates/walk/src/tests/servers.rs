@@ -91,7 +91,12 @@ impl Ground {
 }
 
 fn costs() -> Costs {
-    Costs { step: Time::from_ns(500), walker: Time::from_us(1), generate: Time::from_us(1), ..Costs::default() }
+    Costs {
+        step: Time::from_ns(500),
+        walker: Time::from_us(1),
+        generate: Time::from_us(1),
+        ..Costs::default()
+    }
 }
 
 impl Cluster {
