@@ -60,31 +60,7 @@ class WalkResolver:
             "steps_max": job.steps_max,
             "regenerate": job.regenerate,
             "retry": job.retry,
-<<<<<<< HEAD
             **rules(job),
-=======
-            "queue": self._queue(),
-            "limit": job.limit,
-            "loss": {
-                "initial": parse_time(job.loss.initial),
-                "floor": parse_time(job.loss.floor),
-                "window": [parse_time(age) for age in job.loss.window] if job.loss.window else None,
-                "repeated": job.loss.repeated,
-                "direct": job.loss.direct,
-                "remote": job.loss.remote,
-            },
-            "generation": {
-                "sleep": job.generation.sleep,
-                "checks": job.generation.checks,
-                "time": parse_time(job.generation.time),
-                "max": parse_time(job.generation.max),
-                "batch": job.generation.batch,
-            },
-            "datagrams": {
-                "walkers": job.datagrams.walkers,
-                "linger": parse_time(job.datagrams.linger),
-            },
->>>>>>> eb94693 (walk: a fixed window of ages, and what a dropped walker costs the server that drops it)
             "authenticate": job.authenticate,
             "workers": job.workers,
             "costs": [_costs(each) for each in costs],
@@ -263,10 +239,14 @@ def rules(said: Rules) -> dict[str, Any]:
     return {
         "queue": {"kind": said.queue.kind} if isinstance(said.queue, WalkTailDrop) else _in_ps(said.queue),
         "limit": said.limit,
-        "loss": _in_ps(said.loss),
+        "loss": {**_in_ps(said.loss), "window": _ages(said.loss)},
         "generation": _in_ps(said.generation),
         "datagrams": _in_ps(said.datagrams),
     }
+
+
+def _ages(loss: WalkLoss) -> list[int] | None:
+    return [parse_time(age) for age in loss.window] if loss.window else None
 
 
 _TIMES = {"target", "interval", "initial", "floor", "time", "max", "linger"}

@@ -180,8 +180,8 @@ impl From<WalkQueue> for Discipline {
 
 impl From<WalkLoss> for loss::LossSettings {
     fn from(loss: WalkLoss) -> loss::LossSettings {
-        let WalkLoss { initial, floor, repeated, direct, remote } = loss;
-        loss::LossSettings { initial, floor, repeated, direct, remote }
+        let WalkLoss { initial, floor, window, repeated, direct, remote } = loss;
+        loss::LossSettings { initial, floor, window, repeated, direct, remote }
     }
 }
 
