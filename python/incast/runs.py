@@ -49,16 +49,21 @@ def run_all(
     force: bool = False,
     jobs: int | None = None,
     watch: Watch | None = None,
+    live: bool = False,
 ) -> list[Done]:
-    """Runs the plans into `out`: a single one into the folder itself, several into sub-folders."""
+    """Runs the plans into `out`: a single one into the folder itself, several into sub-folders.
+
+    With `live` on sockets of this machine, a process a host, one run after the other.
+    """
     folder.check_free(out, force)
     if force and out.exists():
         folder.clear(out)
     places = _places(plans, out)
     stop = threading.Event()
-    with ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1) as pool:
+    run = _LiveRun if live else _Run
+    with ThreadPoolExecutor(max_workers=1 if live else jobs or os.cpu_count() or 1) as pool:
         running = [
-            pool.submit(_Run(source, plan, place, force, stop, number, watch).go)
+            pool.submit(run(source, plan, place, force, stop, number, watch).go)
             for number, (plan, place) in enumerate(zip(plans, places, strict=True))
         ]
         _wait(running, stop)
@@ -121,16 +126,21 @@ class _Run:
             raise
 
     def _go(self) -> Done:
-        spec = json.dumps(self.plan.resolved.spec)
         began = time.monotonic()
         core: dict[str, Any] = {}
         error = ""
         try:
-            core = json.loads(_core.run(spec, str(self.place), self.force, self._progress))
-        except _core.RunError as failed:
+            core = self._core()
+        except (_core.RunError, RunError) as failed:
             error = str(failed)
         core["wall_s"] = round(time.monotonic() - began, 3)
         return self._write(core, error)
+
+    def _core(self) -> dict[str, Any]:
+        """What the core says of the run."""
+        spec = json.dumps(self.plan.resolved.spec)
+        core: dict[str, Any] = json.loads(_core.run(spec, str(self.place), self.force, self._progress))
+        return core
 
     def _progress(self, progress: Mapping[str, Any]) -> bool:
         if self.watch:
@@ -167,6 +177,35 @@ class _Run:
             "set": list(self.source.changes),
             **core,
         }
+
+
+class _LiveRun(_Run):
+    """One run on sockets: a process a host, each as slow as the scenario's hosts are."""
+
+    def _core(self) -> dict[str, Any]:
+        from incast.live import run_jobs
+
+        spec = self.plan.resolved.spec
+        settings = {"paced": True}
+        try:
+            outcome = run_jobs(
+                spec,
+                self.place,
+                force=self.force,
+                settings=settings,
+                watch=self._live_progress,
+                stop=self.stop,
+            )
+        except ValueError as refused:
+            raise RunError(f"can't run live: {refused}") from None
+        end = max((report["time_ps"] for report in outcome.reports), default=0)
+        return {"end": "finished" if outcome.finished else "interrupted", "sim_time_ps": end, "live": True}
+
+    def _live_progress(self, progress: Mapping[int, Mapping[str, Any]]) -> None:
+        time_ps = max((each["time_ps"] for each in progress.values()), default=0)
+        events = sum(each["counters"]["events"] for each in progress.values())
+        if self.watch:
+            self.watch(self.number, {"sim_time_ps": time_ps, "events": events, "fraction": None})
 
 
 def _write_overview(plans: Sequence[Plan], done: Sequence[Done], out: Path) -> None:

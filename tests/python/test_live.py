@@ -16,9 +16,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
-from helpers import SMALL, spec
+from helpers import SMALL, spec, written
 from incast import _core
+from incast.cli.app import app
 from incast.errors import RunError
 from incast.live import Host, Launch, run_jobs
 from incast.live.control import ChannelClosedError, Door, connect
@@ -193,3 +195,41 @@ def test_strangers_do_not_come_in() -> None:
         time.sleep(0.01)
     assert door.refused == 5
     door.close()
+
+
+def test_walks_run_live_as_slow_as_modelled_and_leave_their_tables(tmp_path: Path) -> None:
+    walk = {
+        "name": "walks",
+        "kind": "walk",
+        "graph": {"kind": "sbm", "sizes": [10, 10, 10], "inside": 0.3, "between": 0.2},
+        "walks": 20,
+        "costs": {"generate": "2ms"},
+        "generation": {"sleep": "never"},
+        "loss": {"initial": "30s"},
+    }
+    content = {
+        "name": "walked",
+        "topology": {"kind": "single-switch", "hosts": 3, "host_link": {"rate": "10Gbps"}},
+        "jobs": [walk],
+        "measure": {"interval": "20ms"},
+    }
+    file = written(tmp_path, content)
+    command = ["run", str(file), "--live", "--no-report", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    walks = pl.read_parquet(tmp_path / "out/walks/*.parquet").sort("host")
+    assert walks["finished"].to_list() == [200, 200, 200]
+    assert walks["generated"].to_list() == [200, 200, 200]
+    # 200 generations of 2 ms each, however late the kernel wakes the process: not faster.
+    assert walks["finished_ps"].min() >= 400e9  # type: ignore[operator]
+    series = pl.read_parquet(tmp_path / "out/walks_series/*.parquet")
+    assert series["generated"].sum() <= 600
+    assert set(series["host"]) == {"host0", "host1", "host2"}
+
+
+def test_what_only_the_simulator_has_is_refused_by_the_command(tmp_path: Path) -> None:
+    faults = [{"at": "1ms", "down": ["host0", "switch0"]}]
+    file = written(tmp_path, {**SMALL, "faults": faults})
+    result = CliRunner().invoke(app, ["run", str(file), "--live", "--out", str(tmp_path / "out")])
+    assert result.exit_code == 4
+    assert "a live run has none" in " ".join(result.output.split())

@@ -17,7 +17,7 @@ from incast.study.load import Study
 from incast.study.outcome import Outcome, collect
 from incast.study.page import pictures
 from incast.study.run import run_study
-from studies import SMALL, refused, study
+from studies import NO_TESTS, SMALL, refused, study
 from test_report import data_of, text_of
 
 EVIL = "</script><script>alert(1)</script>"
@@ -241,6 +241,10 @@ def test_a_study_without_published_figures(tmp_path: Path) -> None:
         ("pictures", {"show": ["lenght"]}, "queue"),
         ("pictures", {"show": []}, "at least 1"),
         ("pictures", {"ports": []}, "at least 1"),
+        ("pictures", {"ports": None}, "either ports or servers"),
+        ("pictures", {"servers": ["host0"]}, "either ports or servers"),
+        ("pictures", {"ports": None, "servers": ["host0"], "show": ["pause"]}, "'pause' is not known of"),
+        ("pictures", {"show": ["sleeps"]}, "'sleeps' is not known of ports"),
         ("pictures", {"colour": "red"}, "'colour' is not a field here"),
     ],
 )
@@ -269,3 +273,57 @@ def test_cells_are_named_by_a_short_selection(found: Study) -> None:
     assert named("two") == ["two"]
     assert named("deep/one") == ["deep/one"]
     assert named("deep/one", "shallow/two") == ["deep/one", "shallow/two"]
+
+
+WALKED: dict[str, Any] = {
+    "name": "walked",
+    "base": {
+        "name": "walked",
+        "topology": {"kind": "single-switch", "hosts": 3, "host_link": {"rate": "10Gbps"}},
+        "host": {"cores": 2},
+        "jobs": [
+            {
+                "name": "walks",
+                "kind": "walk",
+                "graph": {"kind": "sbm", "sizes": [20, 20, 20], "inside": 0.3, "between": 0.2},
+                "walks": 200,
+                "retry": "fresh",
+            }
+        ],
+        "measure": {"interval": "1ms"},
+    },
+    "axes": {
+        "queue": {
+            "red": {"set": {"jobs.walks.queue": {"kind": "red"}}},
+            "tail": {"set": {"jobs.walks.queue": {"kind": "tail-drop"}}},
+        }
+    },
+    "seeds": 1,
+    "metrics": {"drops": {"table": "walks", "column": "drops_early"}},
+    "pictures": [
+        {
+            "id": "walkers",
+            "place": "page 1",
+            "cells": ["red|tail"],
+            "servers": ["host2"],
+            "show": ["queue", "drops", "sleeps"],
+        }
+    ],
+}
+
+
+def test_walk_servers_are_drawn_by_their_queue_and_why_they_dropped(tmp_path: Path) -> None:
+    walked = study(tmp_path / "study", WALKED, NO_TESTS)
+    out = tmp_path / "results"
+    run_study(walked, out, cells=walked.cells, seeds=[1], jobs=1)
+    file = page.write(collect(walked, out), out)
+    series = pl.read_parquet(out / "runs/red/seed-1/walks_series/*.parquet").filter(pl.col("host") == "host2")
+    queues = panels(file, "queue of walkers")
+    assert len(queues) == 2
+    assert max(queues[0]["columns"]["points"]["y"]) == series["queue_max"].max()
+    drops = panels(file, "drops (")
+    assert len(drops) == 2
+    names = set(drops[0]["columns"]["points"]["name"])
+    assert "early, by RED's chance" in names
+    assert len(panels(file, "sleeps (")) == 2
+    assert "Of seed 1, 1 server (host2)." in text_of(file)

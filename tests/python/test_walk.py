@@ -103,3 +103,38 @@ def test_a_bad_line_is_shown_where_it_stands(tmp_path: Path) -> None:
     problem = only(refused(tmp_path, scenario(graph={"kind": "edges", "file": "bad.txt"})))
     assert "bad.txt:2" in str(problem)
     assert "'1 x'" in str(problem)
+
+
+def test_a_fixed_window_and_what_drops_cost_reach_the_core(tmp_path: Path) -> None:
+    found = work(tmp_path, loss={"window": ["2ms", "15ms"]}, costs={"drop": "3us", "datagram": "1us"})
+    assert found["loss"]["window"] == [2_000_000_000, 15_000_000_000]
+    assert (found["costs"][0]["drop"], found["costs"][0]["datagram"]) == (3_000_000, 1_000_000)
+    assert work(tmp_path)["loss"]["window"] is None
+
+
+@pytest.mark.parametrize("window", [["15ms", "2ms"], ["2ms"], ["0s", "2ms"]])
+def test_a_window_that_is_none_is_refused(tmp_path: Path, window: list[str]) -> None:
+    problems = refused(tmp_path, scenario(loss={"window": window}))
+    assert any(each.path.startswith("jobs[0].loss.window") for each in problems), [str(p) for p in problems]
+
+
+def test_drops_and_datagrams_take_the_servers_time(tmp_path: Path) -> None:
+    """All walkers queue at one crowded server: what it does beside serving makes all walks later."""
+    crowded = {
+        "graph": {"kind": "sbm", "sizes": [20, 20, 20], "inside": 0.1, "between": 0.9},
+        "generation": {"sleep": "never"},
+        "costs": {"walker": "10us", "generate": "5us"},
+        "limit": 20,
+    }
+
+    def end(name: str, **costs: str) -> int:
+        change = {**crowded, "costs": {**crowded["costs"], **costs}}  # type: ignore[dict-item]
+        folder = tmp_path / name
+        folder.mkdir()
+        walks = incast.run(written(folder, scenario(**change)), folder / "out").walks
+        assert walks["finished"].to_list() == [400, 400, 400]
+        return int(walks["finished_ps"].max())  # type: ignore[arg-type]
+
+    plain = end("plain")
+    assert end("drop", drop="10us") > plain
+    assert end("datagram", datagram="10us") > plain

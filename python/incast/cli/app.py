@@ -74,10 +74,13 @@ def run(
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")
     ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Run its jobs on sockets of this machine, a process a host.")
+    ] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Simulate a scenario: all its choices side by side."""
+    """Simulate a scenario, or run it live: all its choices side by side."""
     with told(as_json):
         source = Source.from_file(scenario, [*changes, *([f"seed={seed}"] if seed is not None else [])])
         plans = source.plans(choice, seed_list(source, seeds))
@@ -87,7 +90,7 @@ def run(
             for plan in plans
         ]
         with Bars(names, show.err) as bars:
-            done = run_all(source, plans, place, force=force, jobs=jobs, watch=bars.watch)
+            done = run_all(source, plans, place, force=force, jobs=jobs, watch=bars.watch, live=live)
         failed = failure(done)
         written = None
         if not no_report and not failed:

@@ -98,7 +98,7 @@ class WalkLoss(Model):
     window: Annotated[list[PositiveTime], Field(min_length=2, max_length=2)] | None = None
     """Instead of T to 2T: a fixed range of ages, like [2ms, 15ms]; `initial` and `floor` say nothing then."""
     repeated: bool = False
-    """A walker that was found in the window counts at every check as long as it lasts, not only at the first."""
+    """A walker found in the window counts at every check as long as it lasts, not only at the first."""
     direct: bool = True
     """A drop on the server where the walker was born is known at once."""
     remote: bool = False
