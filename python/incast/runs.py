@@ -187,17 +187,9 @@ class _LiveRun(_Run):
 
         spec = self.plan.resolved.spec
         settings = {"paced": True}
-        try:
-            outcome = run_jobs(
-                spec,
-                self.place,
-                force=self.force,
-                settings=settings,
-                watch=self._live_progress,
-                stop=self.stop,
-            )
-        except ValueError as refused:
-            raise RunError(f"can't run live: {refused}") from None
+        outcome = run_jobs(
+            spec, self.place, force=self.force, settings=settings, watch=self._live_progress, stop=self.stop
+        )
         end = max((report["time_ps"] for report in outcome.reports), default=0)
         return {"end": "finished" if outcome.finished else "interrupted", "sim_time_ps": end, "live": True}
 

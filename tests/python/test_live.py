@@ -219,11 +219,11 @@ def test_walks_run_live_as_slow_as_modelled_and_leave_their_tables(tmp_path: Pat
     assert result.exit_code == 0, result.output
     walks = pl.read_parquet(tmp_path / "out/walks/*.parquet").sort("host")
     assert walks["finished"].to_list() == [200, 200, 200]
-    assert walks["generated"].to_list() == [200, 200, 200]
+    assert walks["generated"].min() >= 200  # type: ignore[operator]
     # 200 generations of 2 ms each, however late the kernel wakes the process: not faster.
     assert walks["finished_ps"].min() >= 400e9  # type: ignore[operator]
     series = pl.read_parquet(tmp_path / "out/walks_series/*.parquet")
-    assert series["generated"].sum() <= 600
+    assert 0 < series["generated"].sum() <= walks["generated"].sum()
     assert set(series["host"]) == {"host0", "host1", "host2"}
 
 
@@ -231,5 +231,5 @@ def test_what_only_the_simulator_has_is_refused_by_the_command(tmp_path: Path) -
     faults = [{"at": "1ms", "down": ["host0", "switch0"]}]
     file = written(tmp_path, {**SMALL, "faults": faults})
     result = CliRunner().invoke(app, ["run", str(file), "--live", "--out", str(tmp_path / "out")])
-    assert result.exit_code == 4
+    assert result.exit_code == 2
     assert "a live run has none" in " ".join(result.output.split())

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
+import threading
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from scipy.stats import chi2
 from typer.testing import CliRunner
 
 import incast
+from incast import _core
 from incast.cli.app import app
 from incast.errors import OutputExistsError, ScenarioError
 from incast.live.launch import Child, start_here
@@ -393,3 +397,38 @@ def test_bad_servers_are_refused(tmp_path: Path) -> None:
     assert "part: No such file" in problem(SBM, servers=2, partition=tmp_path / "part")
     assert problem(SBM, app="corpus", length=20_000, servers=2).startswith("--length: 20000: with --servers")
     assert problem(SBM, app="corpus", restart=0.001, servers=2).startswith("--restart: 0.001: with --servers")
+
+
+def test_no_walk_sees_half_of_a_batch_of_changes() -> None:
+    """A thread changes the graph while others walk: all arcs lead to one half of the nodes, then to the other."""
+    nodes, half = 1 + 2 * 64, 64
+    sides = [[[0, 1 + side * half + at, None] for at in range(half)] for side in range(2)]
+    here, there = (np.array([arc[at] for arc in sides[0]], dtype=np.uint32) for at in range(2))
+    graph = _core.WalkGraph.from_arcs(nodes, True, here, there, None)
+    engine = _core.WalkEngine(graph, 1, None, None, 1, 2)
+    over = threading.Event()
+
+    def change() -> None:
+        for flip in itertools.count(1):
+            if over.is_set():
+                return
+            gone = [arc[:2] for arc in sides[(flip + 1) % 2]]
+            engine.change(json.dumps({"at": 0, "set": sides[flip % 2], "remove": gone}))
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    seen = set()
+    try:
+        deadline = time.monotonic() + 60
+        calls = 0
+        while (calls < 100 or len(seen) < 2) and time.monotonic() < deadline:
+            calls += 1
+            ends = np.frombuffer(engine.ends(np.zeros(1, dtype=np.uint32), 0, 500)[1], dtype=np.uint32)
+            # Walks of one step: where they end says which graph they saw.
+            halves = set(((ends - 1) // half).tolist())
+            assert len(halves) == 1
+            seen |= halves
+    finally:
+        over.set()
+        changer.join()
+    assert seen == {0, 1}
