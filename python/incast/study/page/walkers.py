@@ -15,8 +15,8 @@ from incast.summary import scan
 
 QUEUE = ("queue of walkers", "walkers")
 """What lengths are, and their unit."""
-SLEEPS = ("sleeps", "sleeps")
-DROPS = ("drops", "walkers")
+SLEEPS = ("sleeps", "sleeps/s")
+DROPS = ("drops", "walkers/s")
 _REASONS = {
     "drops_early": "early, by RED's chance",
     "drops_forced": "at RED's upper threshold",
