@@ -195,7 +195,7 @@ impl Server {
         match read {
             Ok(sender) if self.servers.get(usize::from(sender)) == Some(&from) => {
                 self.counters().received_datagrams.add(1);
-                self.owed = self.owed + self.costs.datagram;
+                self.owed += self.costs.datagram;
                 for record in records.drain(..) {
                     self.on_record(record, cx);
                 }
@@ -251,7 +251,7 @@ impl Server {
             Cause::Full => counters.drops_full.add(1),
             Cause::Wait => counters.drops_wait.add(1),
         }
-        self.owed = self.owed + self.costs.drop;
+        self.owed += self.costs.drop;
         let is_own = walker.source == self.codec.server;
         counters.drops_own.add(u64::from(is_own));
         if is_own && self.settings.loss.direct {
@@ -284,7 +284,7 @@ impl Server {
         dropped.iter().for_each(|walker| self.discard(Cause::Wait, walker));
         worker.busy = worker.walkers > 0;
         if worker.busy {
-            worker.time = worker.time + std::mem::take(&mut self.owed);
+            worker.time += std::mem::take(&mut self.owed);
             cx.compute(SERVE + index as u64, worker.time);
         }
         self.workers[index] = worker;
@@ -425,7 +425,7 @@ impl Server {
         let sent = &self.board.counters.sent_datagrams;
         let before = sent.get();
         self.outbox.flush(all, &self.board.counters, cx);
-        self.owed = self.owed + self.costs.datagram.saturating_mul(sent.get() - before);
+        self.owed += self.costs.datagram.saturating_mul(sent.get() - before);
     }
 
     /// Sends what waits: full datagrams, and all when nobody is to wait for others.
