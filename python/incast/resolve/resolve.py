@@ -18,7 +18,7 @@ from incast.resolve.cluster import Cluster, check, expand, too_large
 from incast.resolve.faults import fault_specs
 from incast.resolve.findings import Findings
 from incast.resolve.jobs import JobResolver
-from incast.resolve.select import matches
+from incast.resolve.select import matches, select
 from incast.resolve.settings import host_spec, rules, switch_spec
 from incast.resolve.topology import framing_spec, topology_spec
 from incast.scenario.jobs import Background
@@ -65,7 +65,7 @@ def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
     _check_end(scenario, findings)
     _check_mtu(scenario, spec, cluster, findings)
     findings.stop_if_any()
-    _check_by_core(spec, findings)
+    _check_by_core(spec, scenario, cluster, findings)
     return Resolved(spec, cluster, thresholds)
 
 
@@ -147,14 +147,34 @@ def _check_mtu(scenario: Scenario, spec: dict[str, Any], cluster: Cluster, findi
             )
 
 
-def _check_by_core(spec: dict[str, Any], findings: Findings) -> None:
+def _check_by_core(spec: dict[str, Any], scenario: Scenario, cluster: Cluster, findings: Findings) -> None:
     """The core's own rules; what it refuses is said where the field is, as near as names allow."""
     try:
         _core.check(json.dumps(spec))
     except _core.SpecError as problem:
         path, message = problem.args
-        findings.add(_loc(path), message)
+        findings.add(_written(_loc(path), spec, scenario, cluster), message)
         findings.stop_if_any()
+
+
+def _written(loc: Loc, spec: dict[str, Any], scenario: Scenario, cluster: Cluster) -> Loc:
+    """Where people write the core's field: a rule's is one of `switch` or `host`, or of an override."""
+    match loc:
+        case ("switches" | "hosts" as section, int(number), "config", *field):
+            pattern = spec[section][number]["pattern"]
+        case _:
+            return loc
+    whole, overrides, names = (
+        ("switch", scenario.switch_overrides, cluster.switches)
+        if section == "switches"
+        else ("host", scenario.host_overrides, cluster.hosts)
+    )
+    for index, override in reversed(list(enumerate(overrides))):
+        # A rule is of an override's pattern, or of a single name.
+        meant = override.match == pattern or pattern in select(override.match, names, f"a {whole}")
+        if meant and field and field[0] in override.changes():
+            return (f"{whole}_overrides", index, *field)
+    return (whole, *field)
 
 
 def _loc(path: str) -> Loc:
