@@ -60,7 +60,7 @@ def figures(folder: Path, end_ps: int) -> dict[str, Any]:
 
 
 def _unfinished(folder: Path) -> dict[str, Any]:
-    """The tasks that the end of the run found under way, those that began first at the front."""
+    """The tasks that the end of the run found under way, oldest first, each with its oldest open flow."""
     tasks = scan(folder, "tasks").filter(pl.col("end_ps").is_null())
     count = tasks.select(pl.len()).collect().item()
     if not count:
@@ -68,7 +68,19 @@ def _unfinished(folder: Path) -> dict[str, Any]:
     first = tasks.select(
         pl.col("job", "kind").cast(pl.String), "number", pl.col("host").cast(pl.String), "start_ps", "task"
     )
-    listed = first.sort("start_ps", "task").drop("task").head(UNFINISHED_LISTED)
+    flows = (
+        scan(folder, "flows")
+        .filter(pl.col("end_ps").is_null())
+        .sort("start_ps", "flow")
+        .group_by(pl.col("job").cast(pl.String), task="group")
+        .agg(pl.col("from", "to").cast(pl.String).first())
+    )
+    listed = (
+        first.sort("start_ps", "task")
+        .head(UNFINISHED_LISTED)
+        .join(flows, on=["job", "task"], how="left", maintain_order="left")
+        .drop("task")
+    )
     return {"unfinished_tasks": {"count": count, "first": _rows(listed)}}
 
 

@@ -25,7 +25,10 @@ def write(folder: Path, table: str, rows: Sequence[dict[str, Any]]) -> None:
 def flow(job: str, group: int, start: int, end: int | None, **more: Any) -> dict[str, Any]:
     outcome = "unfinished" if end is None else "finished"
     times = {"start_ps": start * MS, "end_ps": None if end is None else end * MS}
-    return {"job": job, "group": group, **times, "outcome": outcome, "retransmits": 1, "timeouts": 2, **more}
+    ends = {"flow": start, "from": "b", "to": "a"}
+    return {
+        "job": job, "group": group, **ends, **times, "outcome": outcome, "retransmits": 1, "timeouts": 2, **more
+    }  # fmt: skip
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
         flow("s", 1, 0, 2),
         flow("s", 1, 1, 4),
         flow("s", 2, 4, 10),
-        flow("s", 3, 4, None),
+        flow("s", 3, 4, None, **{"from": "c"}),
         flow("bg", 0, 0, 9),
     ]
     port = {
@@ -65,7 +68,13 @@ def folder(tmp_path: Path) -> Path:
     ]
     place = {"job": "s", "kind": "map", "host": "a"}
     tasks = [
-        {"task": n, **place, "number": n, "start_ps": (50 - n) * MS, "end_ps": 60 * MS if n % 2 else None}
+        {
+            "task": 51 - n,
+            **place,
+            "number": n,
+            "start_ps": (50 - n) * MS,
+            "end_ps": 60 * MS if n % 2 else None,
+        }
         for n in range(50)
     ]
     write(tmp_path, "tasks", tasks)
@@ -80,7 +89,9 @@ def test_unfinished_tasks_are_counted_and_the_first_listed(folder: Path) -> None
     found = figures(folder, 20 * MS)["unfinished_tasks"]
     assert found["count"] == 25
     assert len(found["first"]) == 20
-    assert found["first"][0] == {"job": "s", "kind": "map", "number": 48, "host": "a", "start_ps": 2 * MS}
+    task = {"job": "s", "kind": "map", "host": "a"}
+    assert found["first"][0] == {**task, "number": 48, "start_ps": 2 * MS, "from": "c", "to": "a"}
+    assert found["first"][1] == {**task, "number": 46, "start_ps": 4 * MS, "from": None, "to": None}
 
 
 def test_figures_of_a_job(folder: Path) -> None:

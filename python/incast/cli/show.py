@@ -108,6 +108,8 @@ def unfinished(runs: Sequence[Result]) -> None:
         listed = found.get("first", [])
         for each in listed:
             what = f"{each['kind']} {each['number']} on {each['host']} since {text.time(each['start_ps'])}"
+            if each["from"]:
+                what += f", {each['from']} → {each['to']} not done"
             out.print(f"[bold red]stuck:[/] {escape(what + where)}", soft_wrap=True, highlight=False)
         if (more := found.get("count", 0) - len(listed)) > 0:
             out.print(
