@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import shutil
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from incast.result import Result
 from incast.runs import failure, run_all
 from incast.scenario.model import Scenario
-from incast.source import Plan, Source
+from incast.source import Source
 from incast.walks.options import Options
 from incast.walks.result import WalkResult
 from incast.walks.run import run as run_walks
+
+_R = TypeVar("_R")
 
 
 def run(
@@ -34,23 +37,13 @@ def run(
     """
     source = scenario.source() if isinstance(scenario, Scenario) else Source.from_file(Path(scenario))
     plans = source.plans(seeds=seed_list(source, seeds))
-    if out is not None:
-        return _run(source, plans, Path(out), force, jobs)
-    place = Path(mkdtemp(prefix="incast-"))
-    try:
-        result = _run(source, plans, place, force, jobs)
-    except BaseException:
-        _remove(place)
-        raise
-    weakref.finalize(result, _remove, place)
-    return result
 
+    def done(place: Path) -> Result:
+        if failed := failure(run_all(source, plans, place, force=force, jobs=jobs)):
+            raise failed
+        return Result(place)
 
-def _run(source: Source, plans: list[Plan], out: Path, force: bool, jobs: int | None) -> Result:
-    failed = failure(run_all(source, plans, out, force=force, jobs=jobs))
-    if failed:
-        raise failed
-    return Result(out)
+    return _into(out, done)
 
 
 def walk(
@@ -70,11 +63,16 @@ def walk(
     def walked(place: Path) -> WalkResult:
         return run_walks(graph, place, force=force, **options)
 
+    return _into(out, walked)
+
+
+def _into(out: str | Path | None, make: Callable[[Path], _R]) -> _R:
+    """What `make` leaves in the folder `out`; without one, in one that goes with the returned object."""
     if out is not None:
-        return walked(Path(out))
+        return make(Path(out))
     place = Path(mkdtemp(prefix="incast-"))
     try:
-        result = walked(place)
+        result = make(place)
     except BaseException:
         _remove(place)
         raise
