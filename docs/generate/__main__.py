@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import command
+import metrics
 import scenario
 import study
 import tables
@@ -29,6 +30,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "table": tables.table,
     "figures": tables.figures,
     "command": command.command,
+    "metrics": lambda _: metrics.metrics(),
     "exit-codes": lambda _: command.exit_codes(),
 }
 

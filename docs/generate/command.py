@@ -43,9 +43,18 @@ def command(name: str) -> str:
         *(["[OPTIONS]"] if options else []),
     ]
     body = [(code(info.metavar), _help(info)) for info in arguments]
-    body += [(_option(*each), _help(each[2])) for each in options]
-    table = "\n" + rows(("", ""), body) if body else ""
+    panels = dict.fromkeys(each[2].rich_help_panel or "" for each in sorted(options, key=_panelled))
+    table = ""
+    for panel in panels if options else [""]:
+        listed = (each for each in options if (each[2].rich_help_panel or "") == panel)
+        body += [(_option(*each), _help(each[2])) for each in listed]
+        table += f"\n{panel}:\n" * bool(panel) + ("\n" + rows(("", ""), body) if body else "")
+        body = []
     return f"{inspect.cleandoc(call.__doc__ or '')}\n\n```text\n{' '.join(usage)}\n```\n{table}"
+
+
+def _panelled(option: tuple[str, Any, OptionInfo]) -> bool:
+    return bool(option[2].rich_help_panel)
 
 
 def _help(info: ArgumentInfo | OptionInfo) -> str:

@@ -43,6 +43,7 @@ LABELLED = {
     ),
 }
 """Counters with one more label: its name, its values by counter of a server, what it is."""
+CPU = ("cpu_seconds", "Processor time.")
 GAUGES = {
     "queue_walkers": "Walkers that wait.",
     "required_walks": "Walks that are to be finished.",
@@ -72,7 +73,7 @@ class Collector:
                 for key, value in values.items():
                     counter.add_metric([server.name, value], server.totals.get(key, 0))
             yield counter
-        cpu = CounterMetricFamily("incast_walk_cpu_seconds", "Processor time.", labels=["server"])
+        cpu = CounterMetricFamily(f"incast_walk_{CPU[0]}", CPU[1], labels=["server"])
         for server in servers:
             cpu.add_metric([server.name], server.cpu_ps / 1e12)
         yield cpu
