@@ -360,20 +360,23 @@ proptest! {
     }
 
     #[test]
-    fn each_walk_is_counted_once_when_servers_crash(
-        loss in 0.0f64..0.3, seed: u64, crashes in proptest::collection::vec((0usize..3, 1u64..8000, 1u64..30_000), 1..5),
+    fn each_walk_is_counted_once_when_servers_crash_as_well(
+        loss in 0.0f64..0.5, doubled in 0.0f64..0.5, jitter in 0u64..30_000, seed: u64, second_order: bool,
+        crashes in proptest::collection::vec((0usize..3, 1u64..8000, 1u64..30_000), 1..5),
         snapshot in proptest::option::of(100u64..5000)
     ) {
-        let ground = Ground::new(&[7, 5, 12], 0.23);
-        let settings = Settings { snapshot: snapshot.map(Time::from_us), steps_max: 12, ..quick(40) };
-        let trouble = Trouble { loss, ..Trouble::default() };
+        let walk = if second_order { Walk::node2vec(4, 2.0, 0.5) } else { Walk::geometric(0.23) };
+        let ground = Ground::of(&[7, 5, 12], &walk);
+        let settings = Settings { snapshot: snapshot.map(Time::from_us), steps_max: 8, ..quick(40) };
+        let trouble = Trouble { loss, doubled, jitter: Time::from_us(jitter) };
         let mut cluster = Cluster::new(&settings, &ground, &[], trouble, seed);
         for (server, after, pause) in crashes {
             cluster.world.run(cluster.world.now + Time::from_us(after));
             cluster.world.crash(server, Time::from_us(pause));
         }
         prop_assert!(cluster.world.run(LONG), "not finished: {:?}", cluster.totals());
-        prop_assert_eq!(cluster.ends(), ground.alone(40, 12));
+        prop_assert_eq!(cluster.ends(), ground.alone(40, 8));
         prop_assert_eq!(cluster.sum(|t| t.finished), 24 * 40);
+        prop_assert!(cluster.sum(|t| t.restarts) > 0);
     }
 }

@@ -1,77 +1,11 @@
-//! Walks against what the definitions say exactly: PageRank by power iteration, node2vec's transitions and SimRank by
-//! brute force. Seeds are fixed; a chi-square test at five standard deviations says whether counts fit.
+//! Walks in memory: PageRank by power iteration, node2vec's transitions and SimRank by brute force.
 
+use crate::exact::{after, even, fits, only, page_rank, second_order, sim_rank, transitions, weighted};
 use std::collections::BTreeMap;
 
 use walk::app::{Tally, ppr, simrank};
-use walk::graph::{Change, Graph, Sbm, Shape};
+use walk::graph::{Change, Graph};
 use walk::step::{DeadEnd, Engine, Rule, Starts, Walk};
-
-/// Counts against probabilities, a row each: those that are expected fewer than five times are taken together.
-fn fits(rows: impl IntoIterator<Item = (Vec<u64>, Vec<f64>)>) {
-    let (mut chi, mut degrees) = (0.0, 0.0);
-    for (counts, shares) in rows {
-        let total = counts.iter().sum::<u64>() as f64;
-        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-        let (mut cells, mut rest) = (0.0, (0.0, 0.0));
-        let mut cell = |count: f64, expected: f64| {
-            chi += (count - expected) * (count - expected) / expected;
-            cells += 1.0;
-        };
-        for (&count, share) in counts.iter().zip(shares) {
-            let expected = share * total;
-            assert!(expected > 0.0 || count == 0, "something that can't happen happened {count} times");
-            if expected >= 5.0 {
-                cell(count as f64, expected);
-            } else {
-                rest = (rest.0 + count as f64, rest.1 + expected);
-            }
-        }
-        if rest.1 > 1.0 {
-            cell(rest.0, rest.1);
-        }
-        degrees += (cells - 1.0f64).max(0.0);
-    }
-    assert!(degrees > 0.0);
-    let bound = degrees + 5.0 * (2.0 * degrees).sqrt();
-    assert!(chi < bound, "chi-square {chi:.1} of {degrees} degrees of freedom");
-}
-
-/// The graph's transitions: rows of probabilities. A node without arcs stays where it is.
-fn transitions(graph: &Graph) -> Vec<Vec<f64>> {
-    let row = |node| {
-        let mut row = vec![0.0; graph.nodes() as usize];
-        let total: f64 = graph.weights(node).map(f64::from).sum();
-        for (to, weight) in graph.neighbours(node).zip(graph.weights(node)) {
-            row[to as usize] += f64::from(weight) / total;
-        }
-        if graph.degree(node) == 0 {
-            row[node as usize] = 1.0;
-        }
-        row
-    };
-    (0..graph.nodes()).map(row).collect()
-}
-
-fn after(at: &[f64], transitions: &[Vec<f64>]) -> Vec<f64> {
-    let to = |node: usize| at.iter().zip(transitions).map(|(share, row)| share * row[node]).sum();
-    (0..at.len()).map(to).collect()
-}
-
-fn only(nodes: u32, node: u32) -> Vec<f64> {
-    (0..nodes).map(|other| f64::from(u8::from(other == node))).collect()
-}
-
-/// Personalised PageRank by power iteration.
-fn page_rank(graph: &Graph, start: u32, damping: f64) -> Vec<f64> {
-    let (rows, teleport) = (transitions(graph), only(graph.nodes(), start));
-    let mut rank = teleport.clone();
-    for _ in 0..400 {
-        let next = after(&rank, &rows);
-        rank = next.iter().zip(&teleport).map(|(one, back)| damping * one + (1.0 - damping) * back).collect();
-    }
-    rank
-}
 
 fn end_counts(graph: &Graph, walk: Walk, start: u32, walks: u32) -> Vec<u64> {
     let mut counts = vec![0; graph.nodes() as usize];
@@ -79,18 +13,6 @@ fn end_counts(graph: &Graph, walk: Walk, start: u32, walks: u32) -> Vec<u64> {
     let starts = Starts::new(vec![start], walks);
     engine.ends(&starts, |block| block.ends.iter().for_each(|&end| counts[end as usize] += 1)).unwrap();
     counts
-}
-
-fn weighted(directed: bool) -> Graph {
-    let sbm = Sbm { sizes: vec![15; 3], inside: 0.3, between: 0.05 };
-    let weight = |from: u32, to: u32| 0.25 + (from * 5 + to * 3) as f32 % 7.0;
-    let arcs = || sbm.edges(4).map(|(from, to)| (from, to, weight(from, to)));
-    Graph::with_weights(Shape { directed, ..Shape::undirected(45) }, arcs).unwrap()
-}
-
-fn even(directed: bool) -> Graph {
-    let sbm = Sbm { sizes: vec![15; 3], inside: 0.3, between: 0.05 };
-    Graph::even(Shape { directed, ..Shape::undirected(45) }, || sbm.edges(4)).unwrap()
 }
 
 #[test]
@@ -141,23 +63,6 @@ fn walks_that_restart_are_where_their_chain_is() {
     }
 }
 
-/// node2vec's probabilities of the next node after `before` and `node`, by its definition.
-fn second_order(graph: &Graph, before: u32, node: u32, p: f64, q: f64) -> Vec<f64> {
-    let mut row = vec![0.0; graph.nodes() as usize];
-    for (to, weight) in graph.neighbours(node).zip(graph.weights(node)) {
-        let bias = if to == before {
-            1.0 / p
-        } else if graph.neighbours(to).any(|next| next == before) {
-            1.0
-        } else {
-            1.0 / q
-        };
-        row[to as usize] = bias * f64::from(weight);
-    }
-    let total: f64 = row.iter().sum();
-    row.iter().map(|share| share / total).collect()
-}
-
 #[test]
 fn second_order_transitions_are_those_of_node2vec() {
     for graph in [even(false), even(true), weighted(false), weighted(true)] {
@@ -190,30 +95,6 @@ fn a_graph_that_changed_is_walked_as_it_is_now() {
     let gone: Vec<Change> = graph.neighbours(3).take(2).map(|to| Change::Remove { from: 3, to }).collect();
     graph.apply(&gone).unwrap();
     fits([(end_counts(&graph, ppr::walk(0.85), 3, 40_000), page_rank(&graph, 3, 0.85))]);
-}
-
-/// SimRank by its recursive definition (Jeh and Widom, equation 1), in as many rounds as walks have steps.
-fn sim_rank(graph: &Graph, decay: f64, rounds: usize) -> Vec<Vec<f64>> {
-    let nodes = graph.nodes() as usize;
-    let rows = transitions(&graph.reversed().unwrap());
-    let alone = |node: usize| graph.reversed().unwrap().degree(node as u32) == 0;
-    let alone: Vec<bool> = (0..nodes).map(alone).collect();
-    let mut like: Vec<Vec<f64>> = (0..nodes).map(|node| only(nodes as u32, node as u32)).collect();
-    for _ in 0..rounds {
-        let spread: Vec<Vec<f64>> = rows.iter().map(|row| after(row, &like)).collect();
-        let pair = |one: usize, other: usize| {
-            if one == other {
-                1.0
-            } else if alone[one] || alone[other] {
-                0.0
-            } else {
-                decay
-                    * spread[one].iter().zip(&rows[other]).map(|(share, weight)| share * weight).sum::<f64>()
-            }
-        };
-        like = (0..nodes).map(|one| (0..nodes).map(|other| pair(one, other)).collect()).collect();
-    }
-    like
 }
 
 #[test]
