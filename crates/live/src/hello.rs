@@ -7,7 +7,7 @@ use process::HostId;
 use std::fmt;
 
 /// Length in bytes.
-pub(crate) const LENGTH: usize = 28;
+pub const LENGTH: usize = 28;
 const MAGIC: &[u8; 6] = b"incast";
 const VERSION: u8 = 1;
 
@@ -27,7 +27,7 @@ fn equal(a: &[u8], b: &[u8; 16]) -> bool {
 }
 
 /// The first bytes of a stream that `host` opens.
-pub(crate) fn encode(key: &Key, host: HostId) -> [u8; LENGTH] {
+pub fn encode(key: &Key, host: HostId) -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
     bytes[..6].copy_from_slice(MAGIC);
     bytes[6] = VERSION;
@@ -37,7 +37,7 @@ pub(crate) fn encode(key: &Key, host: HostId) -> [u8; LENGTH] {
 }
 
 /// Who opens a stream that begins with `bytes`; `None`: nobody of this job.
-pub(crate) fn decode(key: &Key, bytes: &[u8; LENGTH]) -> Option<HostId> {
+pub fn decode(key: &Key, bytes: &[u8; LENGTH]) -> Option<HostId> {
     let member = bytes[..6] == *MAGIC && bytes[6..8] == [VERSION, 0] && equal(&bytes[8..24], &key.0);
     let host = u32::from_be_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]);
     member.then_some(HostId(host))

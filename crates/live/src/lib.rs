@@ -15,7 +15,7 @@ mod context;
 mod datagrams;
 mod driver;
 mod handle;
-mod hello;
+pub mod hello;
 mod lane;
 pub mod local;
 mod member;

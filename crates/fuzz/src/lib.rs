@@ -1,0 +1,24 @@
+//! What takes bytes from outside, each as a function of these bytes: it panics when a promise is broken.
+//!
+//! The targets of cargo-fuzz (folder `fuzz`) call these functions with what a coverage-guided search comes up with,
+//! `tests/any_bytes.rs` with random bytes and damaged valid ones on every test run. Not here: the graph readers, which
+//! are Python (tests/python/test_any_graph.py).
+
+mod alone;
+pub mod live;
+pub mod units;
+pub mod walk;
+
+/// Panics when a promise about these bytes is broken.
+pub type Target = fn(&[u8]);
+
+/// All targets by name.
+pub const TARGETS: [(&str, Target); 7] = [
+    ("live_hello", live::hello),
+    ("live_table", live::table),
+    ("units", units::text),
+    ("walk_datagram", walk::datagram),
+    ("walk_graph", walk::graph),
+    ("walk_server", walk::server),
+    ("walk_snapshot", walk::snapshot),
+];

@@ -1,0 +1,98 @@
+//! Random bytes, and damaged valid ones, on every test run; the search that knows what is covered is in `fuzz`.
+
+use fuzz::TARGETS;
+use proptest::prelude::*;
+use walk::wire::{Codec, Ended, Record, WalkId, Walker};
+
+fn id() -> impl Strategy<Value = WalkId> {
+    (0u32..7, 0u32..5, 1u16..4, 0u16..3, any::<u64>()).prop_map(|(start, number, attempt, epoch, born_ns)| {
+        WalkId { start, number, attempt, epoch, born_ns }
+    })
+}
+
+fn path(start: u32, at: u32, steps: u32) -> Vec<u32> {
+    let mut path = vec![start; steps as usize + 1];
+    *path.last_mut().expect("not empty") = at;
+    path
+}
+
+/// Records that a server of six nodes may believe, or nearly.
+fn record() -> impl Strategy<Value = Record> {
+    let node = || 0u32..7;
+    prop_oneof![
+        (
+            id(),
+            0u16..3,
+            node(),
+            proptest::option::of(node()),
+            proptest::option::of(node()),
+            0u32..14,
+            any::<u64>(),
+            any::<bool>()
+        )
+            .prop_map(|(id, source, at, previous, candidate, steps, random, paths)| {
+                let path = if paths { path(id.start, at, steps) } else { Vec::new() };
+                Record::Walker(Walker { id, source, at, previous, candidate, steps, random, path })
+            }),
+        (id(), node(), 0u32..14, any::<bool>()).prop_map(|(id, end, steps, paths)| {
+            let path = if paths { path(id.start, end, steps) } else { Vec::new() };
+            Record::Ended(Ended { id, end, steps, path })
+        }),
+        id().prop_map(Record::Dropped),
+    ]
+}
+
+fn datagram() -> impl Strategy<Value = Vec<u8>> {
+    let codec = Codec { job: 0, server: 1, key: None };
+    proptest::collection::vec(record(), 0..4).prop_map(move |records| codec.encode(&records))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_bytes_keep_all_promises(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        TARGETS.iter().for_each(|(_, target)| target(&bytes));
+    }
+
+    #[test]
+    fn datagrams_that_may_be_believed(
+        kind: u8, datagrams in proptest::collection::vec(datagram(), 1..12), at: prop::sample::Index, to: u8
+    ) {
+        let mut bytes = vec![kind];
+        for datagram in datagrams {
+            fuzz::walk::datagram(&datagram);
+            bytes.extend((datagram.len() as u16).to_le_bytes());
+            bytes.extend(datagram);
+        }
+        fuzz::walk::server(&bytes);
+        let at = at.index(bytes.len());
+        bytes[at] = to;
+        fuzz::walk::server(&bytes);
+    }
+
+    #[test]
+    fn arcs_between_nodes_that_are_there(
+        arcs in proptest::collection::vec((0u32..20, 0u32..20, any::<f32>()), 0..40), nodes in 0u8..20
+    ) {
+        let mut bytes = vec![nodes];
+        for (from, to, weight) in arcs {
+            bytes.extend([from, to, weight.to_bits()].into_iter().flat_map(u32::to_le_bytes));
+        }
+        fuzz::walk::graph(&bytes);
+    }
+
+    #[test]
+    fn addresses_of_members(hosts in proptest::collection::vec((0u32..4, 1u16..4, 1u16..4), 0..5)) {
+        let host = |(host, port, real): &(u32, u16, u16)| {
+            format!(r#"{{"host":{host},"ip":"10.0.0.1","udp":{{"{port}":{real}}},"tcp":{{}}}}"#)
+        };
+        let hosts: Vec<String> = hosts.iter().map(host).collect();
+        fuzz::live::table(format!("[{}]", hosts.join(",")).as_bytes());
+    }
+
+    #[test]
+    fn quantities(text in "[0-9._e+-]{0,12} ?[kMGTmunp]?(i?[bB]|bit/s|s|min|h|ps)?") {
+        fuzz::units::text(text.as_bytes());
+    }
+}
