@@ -126,6 +126,7 @@ def _of_table(
             f"no column {missing[0]!r}: {', '.join(wanted)} are expected", file=file, line=first_line and 1
         )
     table = table.select(wanted)
+    _types(file, table)
     if table.is_empty():
         refuse("there is no edge in it", file=file)
 
@@ -150,6 +151,15 @@ def _of_table(
         ends = [table[name].cast(pl.String) for name in ("source", "target")]
         return from_text(ends[0], ends[1], weights, directed)
     return from_numbers(numbers[0].to_numpy(), numbers[1].to_numpy(), weights, directed)
+
+
+def _types(file: Path, table: pl.DataFrame) -> None:
+    """Refuses columns that hold neither nodes nor weights."""
+    for name, kind in table.schema.items():
+        weight = name == "weight"
+        if not (kind.is_integer() or kind == pl.String or (weight and kind.is_numeric())):
+            allowed = "numbers" if weight else "integers or text"
+            refuse(f"column {name!r} is of type {kind}: {allowed} are expected", file=file)
 
 
 def _line(file: Path, number: int) -> str:

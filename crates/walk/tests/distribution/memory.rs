@@ -1,6 +1,6 @@
 //! Walks in memory: PageRank by power iteration, node2vec's transitions and SimRank by brute force.
 
-use crate::exact::{after, even, fits, only, page_rank, second_order, sim_rank, transitions, weighted};
+use crate::exact::{even, fits, only, page_rank, second_order, sim_rank, transitions, weighted};
 use std::collections::BTreeMap;
 
 use walk::app::{Tally, ppr, simrank};

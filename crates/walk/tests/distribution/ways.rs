@@ -58,7 +58,7 @@ fn recommendations_count_the_visits_that_are_expected() {
         for start in [6, 9] {
             let rank = page_rank(&graph, start, 0.85);
             fits([(counts(&paths, start, 17, end), rank.clone())]);
-            let mut seen = vec![0u64; 17];
+            let mut seen = [0u64; 17];
             for path in paths.iter().filter(|path| path[0] == start) {
                 path.iter().for_each(|&node| seen[node as usize] += 1);
                 path[1..].iter().for_each(|&node| visits.add(start, node));
