@@ -86,7 +86,12 @@ fn open_server(walk: &Walk, paths: bool, snapshot: Option<Vec<u8>>) -> (Server, 
     let settings = Settings { walks: WALKS, steps_max: 12, paths, queue, ..Settings::default() };
     let server = Server::new(ServerSetup {
         settings,
-        costs: Costs { step: Time::from_us(1), walker: Time::from_us(1), generate: Time::from_us(1) },
+        costs: Costs {
+            step: Time::from_us(1),
+            walker: Time::from_us(1),
+            generate: Time::from_us(1),
+            ..Costs::default()
+        },
         servers: (0..2).map(|host| Addr { host: HostId(host), port: PORT }).collect(),
         codec: Codec { job: 0, server: 0, key: None },
         territory: territory(walk),

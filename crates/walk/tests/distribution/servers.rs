@@ -88,7 +88,11 @@ fn servers(graph: &Graph, rule: &Rule, starts: &[u32], walks: u32, kept: &Kept, 
     settings.burst = if modelled { 1 } else { 64 };
     settings.loss.initial = Time::from_ms(50);
     let step = Time::from_ns(100);
-    let costs = if modelled { Costs { step, walker: step, generate: step } } else { Costs::default() };
+    let costs = if modelled {
+        Costs { step, walker: step, generate: step, ..Costs::default() }
+    } else {
+        Costs::default()
+    };
     let server = |server| {
         let territory = Territory {
             part: ServerPart::of(graph, &partition, server).unwrap(),
