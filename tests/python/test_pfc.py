@@ -16,7 +16,7 @@ until: 1ms
 """
 ETS = "scheduler: {kind: ets}"
 BAD = [
-    (f"{{{ETS}, pfc: {{headroom: 0B}}}}", "switch.pfc.headroom", "above"),
+    (f"{{{ETS}, pfc: {{headroom: 0B}}}}", "switch.pfc.headroom", "lose nothing here"),
     (f"{{{ETS}, pfc: {{xoff: {{kind: static, limit: 5kB}}, xon: 6kB}}}}", "switch.pfc.xon", "at most 5kB"),
     (f"{{{ETS}, pfc: {{xoff: {{alpha: 0.001}}, xon: 1MB}}}}", "switch.pfc.xon", "above XOFF"),
     (f"{{{ETS}, buffer: {{kind: static, limit: 1MB}}, pfc: {{}}}}", "switch.pfc", "kind shared"),

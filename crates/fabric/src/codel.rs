@@ -5,9 +5,10 @@
 //! packet after the other, and `Phase` says where in that function it stands. It is not flow queueing
 //! (RFC 8290): one state a queue.
 //!
-//! Checked against copies of the pseudo-code of section 5 (`dodequeue`, `deque`, `control_law`), which differ in
-//! when `count` grows: the tests hold it, in its own shape, beside this one. `maxpacket_` is the link's MTU, and each drop counts, the one too after which the drop
-//! state ends, as in Linux. A queue that runs empty was at most an MTU long before: its reset needs no case of its own.
+//! Checked against the pseudo-code of section 5 (`dodequeue`, `deque`, `control_law`), of which copies differ in when
+//! `count` grows: the tests hold it, in its own shape, beside this one. `maxpacket_` is the link's MTU. Each drop counts,
+//! the one too after which the drop state ends, as in Linux. A queue that runs empty was at most an MTU long before:
+//! its reset needs no case of its own.
 
 use crate::config::CodelConfig;
 use crate::discipline::Verdict;

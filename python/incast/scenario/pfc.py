@@ -59,8 +59,8 @@ class Pfc(Model):
     """From where on an ingress port and class asks its peer to pause."""
     xon: Size = "4608B"
     """The peer goes on when no more than this is held, and no headroom is in use."""
-    headroom: PositiveSize = "160000B"
-    """Memory of each ingress port and class for what comes after XOFF; set aside from the buffer."""
+    headroom: Size = "160000B"
+    """Memory of each ingress port and class for what comes after XOFF, set aside from the buffer; above 0."""
     headroom_pool: PositiveSize | None = None
     """Headroom that all ports and classes share; without it, each has its own."""
     quanta: Annotated[int, Field(ge=1, le=65_535)] = 65_535
