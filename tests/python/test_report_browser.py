@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pytest
 
+import incast
 from incast.report import write
 from incast.study import page as study_page
 from incast.study.outcome import collect
@@ -130,6 +132,31 @@ def test_pointing_at_a_task_tells_its_flows(browser: Any, tmp_path: Path) -> Non
     assert "on compute" in tip
     assert "longest" in tip
     assert logged == []
+
+
+@pytest.fixture(scope="module")
+def walk_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of walks on servers, between nodes whose names try to be markup."""
+    graph = nx.relabel_nodes(nx.karate_club_graph(), {0: NAME, 1: "<i>1</i>"})
+    out = tmp_path_factory.mktemp("walks") / "out"
+    incast.walk(graph, walks=500, servers=2, settings={"sample": "2ms"}, out=out)
+    return write(out)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark"), (320, "light")])
+def test_a_page_of_walks_draws_everything_offline_without_a_sound(
+    browser: Any, walk_file: Path, width: int, scheme: str
+) -> None:
+    page, logged, asked = opened(browser, walk_file, width, scheme)
+    # Queues of two servers, walks and walkers a second; drops where there are any.
+    assert page.locator(".chart svg").count() >= 4
+    assert logged == []
+    assert asked == [walk_file.as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.title() == "Personalised PageRank: incast report"
+    assert page.locator("i").count() == 0
+    assert page.locator("table:not(:has(caption))").count() == 0
+    assert page.locator("[role=img]:not([aria-label])").count() == 0
 
 
 @pytest.fixture(scope="module")

@@ -417,7 +417,7 @@ def test_no_walk_sees_half_of_a_batch_of_changes() -> None:
 
     changer = threading.Thread(target=change)
     changer.start()
-    seen = set()
+    seen: set[int] = set()
     try:
         deadline = time.monotonic() + 60
         calls = 0

@@ -102,6 +102,8 @@ def test_every_setting_has_an_option() -> None:
         (["--checks", "0"], "--checks: 0 is not allowed"),
         (["--batch", "0"], "--batch: 0 is not allowed"),
         (["--timeout", "10"], '--timeout: "10" has no unit'),
+        (["--window", "15ms,2ms"], "--window: 15ms is not below 2ms"),
+        (["--window", "15ms"], "--window: "),
         (["--sleep-time", "20ms"], "--sleep-max: 10ms is shorter than a sleep, which is 20ms"),
         (["--walkers", "0"], "--walkers: 0 is not allowed"),
         (["--sample", "1us"], "--sample: 1us is not allowed: it must be at least 1ms"),
@@ -133,6 +135,7 @@ def test_what_is_of_servers_needs_servers(arguments: list[str]) -> None:
         {"queue": {"kind": "red", "weight": 0.002, "count": True, "gentle": True}},
         {"queue": {"kind": "codel", "target": "2ms"}},
         {"datagrams": {"walkers": 16}, "generation": {"batch": 8, "sleep": "aimd"}},
+        {"loss": {"window": ["5ms", "50ms"]}},
         {"loss": {"direct": False, "remote": True, "repeated": True}, "generation": {"sleep": "additive"}},
     ],
 )
@@ -337,7 +340,7 @@ def test_a_server_that_is_started_anew_hears_of_changes_again() -> None:
 
 
 def test_the_view_shows_a_bar_a_server_on_a_terminal_only() -> None:
-    board = Board([30, 30], 100)
+    board = Board([30, 30], room=100)
     sample = dict.fromkeys(SAMPLED, 0) | {"time_ps": 10**11, "queue": 7, "served": 5000}
     counters = {"finished": 25, "required": 50, "drops_early": 3, "drops_forced": 1200}
     board.hear(1, {"walks": counters, "cpu_ps": 1, "samples": [[sample[name] for name in SAMPLED]]})

@@ -54,6 +54,7 @@ SETTINGS = {
     "interval": "queue.interval",
     "timeout": "loss.initial",
     "timeout_floor": "loss.floor",
+    "window": "loss.window",
     "every_check": "loss.repeated",
     "direct": "loss.direct",
     "remote": "loss.remote",
@@ -221,6 +222,14 @@ def walk(
         ),
     ] = None,
     timeout_floor: Annotated[str | None, _of(_RG, "Least T; default: 10ms.", metavar="TIME")] = None,
+    window: Annotated[
+        str | None,
+        _of(
+            _RG,
+            "Instead of T to 2T: ages of walkers that count as lost, like 2ms,15ms.",
+            metavar="FROM,TO",
+        ),
+    ] = None,
     every_check: Annotated[
         bool | None,
         _of(_RG, "A walker in the window counts at every check, not only at the first.", "--every-check"),
@@ -289,7 +298,8 @@ def _settings(said: Mapping[str, Any], servers: bool) -> dict[str, Any] | None:
     settings: dict[str, Any] = {}
     for name, value in said.items():
         group, _, field = SETTINGS[name].rpartition(".")
-        (settings.setdefault(group, {}) if group else settings)[field] = value
+        part = settings.setdefault(group, {}) if group else settings
+        part[field] = value.split(",") if name == "window" else value
     if "queue" in settings:
         settings["queue"]["kind"] = kind
     return settings

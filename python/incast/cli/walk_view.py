@@ -28,7 +28,7 @@ _PATIENCE_S = 2.0
 _ROWS_MAX = 32
 """Servers that are shown; of more, those with the longest queues."""
 _FULL = 0.8
-"""A queue is drawn as full from this part of the longest one seen on."""
+"""A queue is drawn as full from this part of its room on."""
 
 
 class View(Watch):
@@ -47,7 +47,6 @@ class View(Watch):
         self._task = self._progress.add_task("walks", total=None, note="")
         self._board: Board | None = None
         self._live = Live(console=console, transient=True, refresh_per_second=10, get_renderable=self._drawn)
-        self._longest = 1
         self._began = 0.0
         self._done = 0
 
@@ -81,7 +80,6 @@ class View(Watch):
 
     def _servers(self, board: Board) -> Table:
         """A bar a server: walkers that wait there."""
-        self._longest = max([self._longest, *(server.queue for server in board.servers)])
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
         for name in ("server", "queue", "", "drops", "walkers/s", "finished"):
             table.add_column(name, justify="left" if name in ("server", "queue") else "right", no_wrap=True)
@@ -89,20 +87,18 @@ class View(Watch):
         if len(shown) > _ROWS_MAX:
             shown = sorted(shown, key=lambda server: -server.queue)[:_ROWS_MAX]
         for server in shown:
-            colour = "red" if server.queue >= _FULL * self._longest and server.queue > 1 else "cyan"
+            colour = "red" if server.queue >= _FULL * board.room else "cyan"
             required = server.totals.get("required", 0)
             part = f"{server.totals.get('finished', 0) / required:.0%}" if required else ""
+            waiting = min(server.queue, board.room)
             table.add_row(
                 server.name,
-                ProgressBar(
-                    total=self._longest, completed=server.queue, width=24, complete_style=colour,
-                    finished_style=colour,
-                ),
+                ProgressBar(board.room, waiting, width=24, complete_style=colour, finished_style=colour),
                 text.count(server.queue),
                 Text(text.count(server.drops), style="red" if server.drops else ""),
                 text.count(server.served_per_s),
                 part,
-            )  # fmt: skip
+            )
         more = len(board.servers) - len(shown)
         if more:
             table.caption = f"and {more} servers with shorter queues"

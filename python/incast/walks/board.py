@@ -47,10 +47,10 @@ class Server:
 class Board:
     """The servers of a run. One thread tells it what comes, any may read it."""
 
-    def __init__(self, nodes: Sequence[int], required: int) -> None:
+    def __init__(self, nodes: Sequence[int], room: float) -> None:
         self.servers = [Server(f"server{at}", owned) for at, owned in enumerate(nodes)]
-        self.required = required
-        """Walks that are to be finished."""
+        self.room = room
+        """Walkers that can wait at a server."""
         self.finished = 0
         """Walks finished; it stays where it was while a server that was started anew catches up."""
         self._lock = threading.Lock()

@@ -21,6 +21,7 @@ from incast.live.launch import Host, Launch, Outcome
 from incast.live.place import Place
 from incast.quantity import parse_time
 from incast.resolve.walk import rules
+from incast.scenario.walk import WalkRed
 from incast.walks.board import Board
 from incast.walks.changes import Changes
 from incast.walks.graph import U32
@@ -65,7 +66,9 @@ class Servers:
     def board(self) -> Board:
         """What the servers say of themselves."""
         owned = np.bincount(self.owners, minlength=self.servers).tolist()
-        return Board(owned, len(self.starts) * self.plan.walks)
+        queue, limit = self.settings.queue, self.settings.limit
+        full = queue.max * (2 if queue.gentle else 1) if isinstance(queue, WalkRed) else limit
+        return Board(owned, min(full, limit))
 
     @property
     def interrupted(self) -> bool:
