@@ -327,3 +327,5 @@ def test_walk_servers_are_drawn_by_their_queue_and_why_they_dropped(tmp_path: Pa
     assert "early, by RED's chance" in names
     assert len(panels(file, "sleeps (")) == 2
     assert "Of seed 1, 1 server (host2)." in text_of(file)
+    (svg,) = page.write_svg(collect(walked, out), out, tmp_path / "svg")
+    assert svg.read_text("utf-8").count("early, by RED") >= 2

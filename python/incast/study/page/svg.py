@@ -32,8 +32,11 @@ def svg(drawing: Drawing) -> str:
 def _panel(heading: str, chart: Chart, keyed: bool) -> dict[str, Any]:
     """A chart with its heading, and with a legend where the page has one beside it."""
     spec = {key: value for key, value in deepcopy(chart.spec).items() if key not in ("$schema", "config")}
-    if keyed:
-        spec["layer"][0]["encoding"]["color"]["legend"] = {"orient": "top", "title": None}
+    for encoding in (layer["encoding"] for layer in spec["layer"][:2] if keyed):
+        # A panel of one curve says in its heading what it is.
+        if len(encoding.get("color", {}).get("scale", {}).get("domain", ())) > 1:
+            for channel in encoding.keys() & {"color", "strokeDash"}:
+                encoding[channel]["legend"] = {"orient": "top", "title": None}
     title = {"text": heading, "fontSize": 12, "fontWeight": "normal", "anchor": "start"}
     return {**_with_data(spec, chart), "width": _WIDTH, "title": title}
 
