@@ -23,8 +23,7 @@ impl WalkTables {
         hosts: &[String],
     ) -> Result<(), Error> {
         for (shown, before) in &mut self.servers {
-            let server =
-                Server { job: &jobs[shown.job], host: &hosts[shown.host.0 as usize], nodes: shown.nodes };
+            let server = Server::of(shown, jobs, hosts);
             for now in shown.board.take_samples() {
                 server.sample(tables, &now, before)?;
                 *before = now.totals;
@@ -36,8 +35,7 @@ impl WalkTables {
     /// Writes what the servers have counted in all.
     pub(super) fn totals(&self, tables: &mut Tables, jobs: &[String], hosts: &[String]) -> Result<(), Error> {
         for (shown, _) in &self.servers {
-            let server =
-                Server { job: &jobs[shown.job], host: &hosts[shown.host.0 as usize], nodes: shown.nodes };
+            let server = Server::of(shown, jobs, hosts);
             server.totals(tables, &shown.board.counters.totals())?;
         }
         Ok(())
@@ -51,7 +49,11 @@ pub(crate) struct Server<'a> {
     pub nodes: u32,
 }
 
-impl Server<'_> {
+impl<'a> Server<'a> {
+    fn of(shown: &Shown, jobs: &'a [String], hosts: &'a [String]) -> Server<'a> {
+        Server { job: &jobs[shown.job], host: &hosts[shown.host.0 as usize], nodes: shown.nodes }
+    }
+
     /// A sample, with the counters as they were at the one before.
     pub(crate) fn sample(&self, tables: &mut Tables, now: &Sample, before: &Totals) -> Result<(), Error> {
         // A server that has crashed counts its finished walks anew.
