@@ -11,8 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import dgl
 import igraph
 import numpy as np
+import torch
 from numba_progress import ProgressBar
 from pecanpy import pecanpy
 
@@ -72,6 +74,22 @@ def igraph_walks(offsets: np.ndarray, targets: np.ndarray) -> Walks:
     return walks
 
 
+def dgl_walks(offsets: np.ndarray, targets: np.ndarray, bias: tuple[float, float] | None) -> Walks:
+    """Both of its samplers return a matrix of paths."""
+    rows = (torch.from_numpy(each.astype(np.int64)) for each in (offsets, targets))
+    graph = dgl.graph(("csr", (*rows, torch.empty(0, dtype=torch.int64))), num_nodes=len(offsets) - 1)
+
+    def walks(starts: np.ndarray) -> int:
+        nodes = torch.from_numpy(starts.astype(np.int64))
+        if bias is None:
+            paths, _ = dgl.sampling.random_walk(graph, nodes, length=STEPS)
+        else:
+            paths = dgl.sampling.node2vec_random_walk(graph, nodes, *bias, STEPS)
+        return int((paths[:, 1:] >= 0).sum())
+
+    return walks
+
+
 def measurements(file: Path) -> Iterator[tuple[str, str, float]]:
     """Case, peer, rate."""
     offsets, targets = load(file)
@@ -81,9 +99,12 @@ def measurements(file: Path) -> Iterator[tuple[str, str, float]]:
     yield "paths", "PecanPy", rate(uniform, starts)
     biased = pecanpy_walks(offsets, targets, pecanpy.SparseOTF(p=2, q=0.5))
     yield "node2vec-paths", "PecanPy", rate(biased, starts)
+    yield "paths", "DGL", rate(dgl_walks(offsets, targets, None), starts)
+    yield "node2vec-paths", "DGL", rate(dgl_walks(offsets, targets, (2, 0.5)), starts)
     yield "paths", "igraph", rate(igraph_walks(offsets, targets), starts)
 
 
 if __name__ == "__main__":
+    torch.set_num_threads(1)
     for case, peer, value in measurements(Path(sys.argv[1])):
         print(json.dumps({"case": case, "peer": peer, "rate": value}), flush=True)
