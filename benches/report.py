@@ -1,4 +1,8 @@
-"""Writes docs/benchmarks.md from a named run: `python -m benches.report NAME`."""
+"""Writes docs/benchmarks.md from a named run: `python -m benches.report NAME`.
+
+Walks are measured by `python -m benches.walk`: each of its rows is shown as it was measured last
+(bench/results.jsonl).
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,15 @@ HEAD = """# Benchmarks
 
 TITLES = {"ns-3": "Beside ns-3", "scaling": "From 128 to 8192 hosts"}
 
+WALKS = """## Random walks
+
+Steps a second of processor time on one thread, beside libraries for walks
+(`benches/walk/requirements.txt`), which always write paths: they stand beside our rows that do so too. `sbm`
+is the document's graph, three blocks of 100 nodes; `rmat` has 47 million arcs, which no cache holds. Loading
+and compiling are not counted.
+
+"""
+
 
 def table(rows: list[dict[str, Any]]) -> str:
     """A Markdown table."""
@@ -47,11 +60,13 @@ def table(rows: list[dict[str, Any]]) -> str:
             else f"{number(row['target'])}: {'met' if row['met'] else '**missed**'}"
         )
         unit = "" if row["unit"] in ("1", "1/s") else f" {row['unit']}"
+        # ns-3 is named above the table.
+        name = f" ({row['peer_name']})" if row["peer"] is not None and row["bench"] not in TITLES else ""
         cells = [
             row["case"],
             row["metric"],
             number(row["ours"]) + unit,
-            optional(row["peer"]),
+            optional(row["peer"]) + name,
             optional(row["ratio"]),
         ]
         lines.append(f"| {' | '.join([*cells, target])} |")
@@ -63,12 +78,25 @@ def optional(value: float | None) -> str:
     return "–" if value is None else number(value)
 
 
+def walks() -> list[dict[str, Any]]:
+    """The rows of walks, each as it was measured last."""
+    last: dict[tuple[Any, ...], dict[str, Any]] = {}
+    file = BENCH / "results.jsonl"
+    for line in file.read_text().splitlines() if file.exists() else []:
+        row = json.loads(line)
+        if row["bench"].startswith("walk"):
+            last[row["case"], row["metric"], row["peer_name"]] = row
+    return list(last.values())
+
+
 def main() -> None:
     """Reads bench/NAME.json."""
     run = json.loads((BENCH / f"{sys.argv[1]}.json").read_text())
     parts = [HEAD.format(**run, **run["machine"])]
     for bench, rows in itertools.groupby(run["rows"], key=lambda row: str(row["bench"])):
         parts.append(f"## {TITLES[bench]}\n\n{table(list(rows))}\n")
+    if rows := walks():
+        parts.append(f"{WALKS}{table(rows)}\n")
     DOCUMENT.write_text("\n".join(parts))
 
 
