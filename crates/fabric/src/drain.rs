@@ -50,7 +50,7 @@ impl<B: Copy + Default> Fabric<B> {
         let port = &mut self.ports[id.index()];
         let classes = port.cold.classes.as_mut().expect("a scheduled port");
         port.waiting_bytes -= classes.queues[index].bytes;
-        port.scheduled_packets -= classes.queues[index].packets;
+        port.waiting_packets -= classes.queues[index].packets;
         classes.clear(index);
         for packet in &lost {
             port.uncount_entry(u64::from(packet.bytes));

@@ -13,6 +13,7 @@ use crate::routing::{Route, Routing};
 use crate::topology::{Graph, LinkProps, NodeId};
 use crate::voq::Voqs;
 use crate::waits::WaitTimes;
+use crate::wires::Wires;
 use units::{Bytes, Rate, Time};
 
 /// What a port wants to be called back for.
@@ -43,6 +44,7 @@ pub trait Driver<B> {
 /// The network.
 pub struct Fabric<B> {
     pub(crate) ports: Vec<Port<B>>,
+    pub(crate) wires: Wires<B>,
     pub(crate) pools: Vec<Pool>,
     /// Switches with PFC.
     pub(crate) pfcs: Vec<Pfc>,
@@ -85,6 +87,7 @@ impl<B: Copy + Default> Fabric<B> {
         let peers = ports.iter().map(|port| port.cold.peer).collect();
         let reverse = ports.iter().map(|port| port.cold.reverse).collect();
         Fabric {
+            wires: Wires::new(ports.len()),
             ports,
             pools,
             pfcs,
@@ -94,66 +97,57 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// The packet that reaches the far end of `id` at `now`; none when the link has changed since that was scheduled.
+    /// A packet reaches the far end of `id` at `now`, unless the link has changed since that was scheduled. It goes on
+    /// to its next queue, or is the answer: that is its host.
     #[inline(always)]
-    pub fn due(&self, now: Time, id: PortId) -> Option<&Packet<B>> {
-        let front = self.ports[id.index()].wire.front()?;
-        (front.arrive == now).then_some(&front.packet)
-    }
-
-    /// The packet that [is due](Fabric::due) at the far end of `id` arrives. It goes on to its next queue, or the
-    /// answer is true: that is its host.
-    #[inline(always)]
-    pub fn arrive<D: Driver<B>>(
-        &mut self,
-        now: Time,
-        id: PortId,
-        packet: &mut Packet<B>,
-        driver: &mut D,
-    ) -> bool {
+    pub fn arrive<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) -> Option<Packet<B>> {
         let port = &mut self.ports[id.index()];
-        if port.waiting == port.wire.head() {
+        let slot = port.first;
+        let wire = self.wires.get(slot).filter(|wire| wire.arrive == now)?;
+        if port.waiting == slot {
             // Nobody has looked since its sending began.
-            port.waiting_bytes -= u64::from(packet.bytes);
-            port.waiting = port.waiting.wrapping_add(1);
+            port.leave_queue(wire);
         }
-        port.wire.advance();
-        if let Some(next) = port.wire.front() {
+        port.first = wire.next;
+        if let Some(next) = self.wires.get(wire.next) {
             driver.schedule(next.arrive, PortEvent::Arrive(id));
         }
         let flags = port.flags;
         if flags & (flag::FAULTY | flag::TO_HOST | flag::PAUSES) != 0 {
             let unusual = flags & (flag::FAULTY | flag::PAUSES) != 0;
-            if unusual && self.is_taken(now, id, packet, driver) {
-                return false;
+            if unusual && self.is_taken(now, id, slot, driver) {
+                return None;
             }
             if flags & flag::TO_HOST != 0 {
-                return true;
+                return Some(self.wires.take(slot));
             }
         }
+        let packet = &mut self.wires[slot].packet;
         let (next, route) = self.routing.next(packet.route);
         packet.route = route;
-        self.enqueue(now, id, next, packet, driver);
-        false
+        self.enter(now, id, next, slot, driver);
+        None
     }
 
     /// Whether a packet that has come over the link of `id` gets no further: hit by a fault, or a PAUSE frame.
     #[inline(never)]
-    fn is_taken<D: Driver<B>>(&mut self, now: Time, id: PortId, packet: &Packet<B>, driver: &mut D) -> bool {
-        if self.ports[id.index()].is(flag::FAULTY) && self.hit_by_fault(now, id, packet, driver) {
-            return true;
-        }
-        let pause = packet.class == PAUSE_FRAME;
+    fn is_taken<D: Driver<B>>(&mut self, now: Time, id: PortId, slot: u32, driver: &mut D) -> bool {
+        let packet = self.wires[slot].packet;
+        let lost = self.ports[id.index()].is(flag::FAULTY) && self.hit_by_fault(now, id, &packet, driver);
+        let pause = !lost && packet.class == PAUSE_FRAME;
         if pause {
-            self.receive_pause(now, id, packet, driver);
+            self.receive_pause(now, id, &packet, driver);
         }
-        pause
+        if lost || pause {
+            self.wires.take(slot);
+        }
+        lost || pause
     }
 
     /// The packet that arrives next by `id`.
     #[inline]
     pub fn front(&self, id: PortId) -> Option<&Packet<B>> {
-        self.ports[id.index()].wire.front().map(|entry| &entry.packet)
+        self.wires.get(self.ports[id.index()].first).map(|wire| &wire.packet)
     }
 
     /// The port that `packet` goes on to from the far end of `id`; none when that is its host.
@@ -237,9 +231,12 @@ impl<B: Copy + Default> Fabric<B> {
     /// Totals since the start.
     pub fn counters(&mut self, now: Time, id: PortId) -> Counters {
         let port = &mut self.ports[id.index()];
-        let mut counters = port.counters(now);
+        if !port.is(flag::SCHEDULED) {
+            port.start_beside_fluid(&self.wires, now);
+        }
+        let mut counters = port.counters();
         if port.is(flag::FLUID) {
-            counters.fluid = port.fluid_at(now, self.framing, &mut self.pools).0;
+            counters.fluid = port.fluid_at(now, self.framing, &self.wires, &mut self.pools).0;
             counters.busy += port.fluid_busy();
         }
         counters
@@ -248,9 +245,12 @@ impl<B: Copy + Default> Fabric<B> {
     /// The state at `now`.
     pub fn sample(&mut self, now: Time, id: PortId) -> Sample {
         let port = &mut self.ports[id.index()];
+        if !port.is(flag::SCHEDULED) {
+            port.start_beside_fluid(&self.wires, now);
+        }
         let mut sample = port.sample(now);
         if port.is(flag::FLUID) {
-            sample.queue_bytes += port.fluid_at(now, self.framing, &mut self.pools).1;
+            sample.queue_bytes += port.fluid_at(now, self.framing, &self.wires, &mut self.pools).1;
         }
         sample
     }
@@ -264,7 +264,8 @@ impl<B: Copy + Default> Fabric<B> {
     /// Packets on the wire or in the queue of `id`: enqueued, not yet at the far end.
     pub fn in_transit(&self, id: PortId) -> u64 {
         let port = &self.ports[id.index()];
-        u64::from(port.wire.len()) + u64::from(port.scheduled_packets)
+        let waiting = if port.is(flag::SCHEDULED) { port.waiting_packets } else { 0 };
+        self.wires.chain(port.first).count() as u64 + u64::from(waiting)
     }
 
     /// Memory that the packets waiting for `id` take in a buffer that ports share, in whole cells.

@@ -3,6 +3,7 @@
 use crate::fabric::{Driver, Fabric, PortEvent};
 use crate::packet::{Discard, Packet};
 use crate::port::{PortId, flag};
+use crate::wires::NONE;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use units::{Rate, Time};
@@ -14,19 +15,16 @@ impl<B: Copy + Default> Fabric<B> {
             return;
         }
         self.routing.set_up(id, false);
-        let mut lost = Vec::new();
         let port = &mut self.ports[id.index()];
         port.flags |= flag::DOWN;
-        while let Some(entry) = port.wire.pop() {
-            lost.push(entry.packet);
-        }
+        let slots: Vec<u32> = self.wires.chain(port.first).collect();
+        (port.first, port.waiting) = (NONE, NONE);
+        let mut lost: Vec<Packet<B>> = slots.into_iter().map(|slot| self.wires.take(slot)).collect();
         self.forget_pauses(now, id, driver);
         lost.extend(self.drain_classes(now, id, driver));
         self.fluid_drained(id);
         let port = &mut self.ports[id.index()];
-        port.waiting = port.wire.tail();
-        port.waiting_bytes = 0;
-        port.scheduled_packets = 0;
+        (port.waiting_packets, port.waiting_bytes) = (0, 0);
         port.free_at = now;
         for packet in lost {
             self.discard(now, id, &packet, Discard::Down, driver);
@@ -69,24 +67,22 @@ impl<B: Copy + Default> Fabric<B> {
         if port.is(flag::SCHEDULED) {
             return port.set_rate(rate);
         }
-        port.start_due(now);
+        port.start_beside_fluid(&self.wires, now);
         port.set_rate(rate);
-        if port.waiting == port.wire.tail() {
+        if port.waiting == NONE {
             return;
         }
         // Those that wait begin when the one before them ends, now at the new rate.
-        let mut start = port.wire.get(port.waiting).start;
-        for number in 0..port.waiting_packets() {
-            let serializer = port.serializer;
-            let entry = port.wire.get_mut(port.waiting.wrapping_add(number));
-            entry.start = start;
-            start += serializer.time_for(framing.wire_bytes(entry.packet.bytes));
-            entry.arrive = start + port.delay;
+        let (mut slot, mut start) = (port.waiting, self.wires[port.waiting].start);
+        while slot != NONE {
+            let wire = &mut self.wires[slot];
+            wire.start = start;
+            start += port.serializer.time_for(framing.wire_bytes(wire.packet.bytes));
+            wire.arrive = start + port.delay;
+            slot = wire.next;
         }
         port.free_at = start;
-        if let Some(front) = port.wire.front() {
-            driver.schedule(front.arrive, PortEvent::Arrive(id));
-        }
+        driver.schedule(self.wires[port.first].arrive, PortEvent::Arrive(id));
     }
 
     /// Whether an injected fault takes `packet`, which has come to the far end of `id`.

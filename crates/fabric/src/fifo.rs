@@ -9,6 +9,7 @@ use crate::discipline::Verdict;
 use crate::fabric::{Driver, Fabric, PortEvent};
 use crate::packet::{Discard, Ecn, Packet};
 use crate::port::{PortId, flag};
+use crate::wires::NONE;
 use units::Time;
 
 impl<B: Copy + Default> Fabric<B> {
@@ -19,50 +20,93 @@ impl<B: Copy + Default> Fabric<B> {
         now: Time,
         ingress: PortId,
         id: PortId,
-        packet: &mut Packet<B>,
+        packet: &Packet<B>,
         driver: &mut D,
     ) {
-        let framing = self.framing;
-        let port = &mut self.ports[id.index()];
+        let slot = self.wires.insert(packet);
+        self.enter(now, ingress, id, slot, driver);
+    }
+
+    /// The same for a packet that has a slot.
+    #[inline(always)]
+    pub(crate) fn enter<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        ingress: PortId,
+        id: PortId,
+        slot: u32,
+        driver: &mut D,
+    ) {
+        let (port, wires) = (&mut self.ports[id.index()], &mut self.wires);
         if port.is(flag::ENTRY) {
-            return self.enqueue_other(now, ingress, id, packet, driver);
+            return self.enter_other(now, ingress, id, slot, driver);
         }
-        let was_empty = port.wire.is_empty();
+        let packet = &mut wires[slot].packet;
         let bytes = u64::from(packet.bytes);
-        let wire_bytes = framing.wire_bytes(packet.bytes);
+        let wire_bytes = self.framing.wire_bytes(packet.bytes);
         if port.free_at <= now {
             // Nobody waits: the packet begins at once.
-            port.waiting_bytes = 0;
+            (port.waiting, port.waiting_packets, port.waiting_bytes) = (NONE, 0, 0);
             port.count_entry(bytes);
-            let arrive = port.launch(now, wire_bytes, packet);
-            port.waiting = port.wire.tail();
-            if was_empty {
+            if let Some(arrive) = port.launch(wires, now, wire_bytes, slot) {
                 driver.schedule(arrive, PortEvent::Arrive(id));
             }
             return;
         }
-        port.start_due(now);
-        let packets = port.waiting_packets();
+        port.start_due(wires, now);
+        let packets = port.waiting_packets;
         if port.waiting_bytes + bytes > port.limit_bytes || packets >= port.limit_packets {
-            return self.discard(now, id, packet, Discard::Tail, driver);
+            return self.discard_slot(now, id, slot, Discard::Tail, driver);
         }
         if port.waiting_bytes > port.mark_bytes || packets > port.mark_packets {
-            if packet.ecn == Ecn::NotEct {
-                return self.discard(now, id, packet, Discard::Early, driver);
+            let ecn = &mut wires[slot].packet.ecn;
+            if *ecn == Ecn::NotEct {
+                return self.discard_slot(now, id, slot, Discard::Early, driver);
             }
-            packet.ecn = Ecn::Ce;
+            *ecn = Ecn::Ce;
             port.cold.marks += 1;
         }
         port.waiting_bytes += bytes;
+        port.waiting_packets += 1;
+        if port.waiting == NONE {
+            port.waiting = slot;
+        }
         port.count_entry(bytes);
         let start = port.free_at;
         port.cold.waits.add(start - now);
-        // A busy transmitter has its packet on the wire, so an arrival is already scheduled.
-        let arrive = port.launch(start, wire_bytes, packet);
+        // A busy transmitter has its packet on the wire, so an arrival is mostly scheduled.
+        let arrive = port.launch(wires, start, wire_bytes, slot);
         port.note_length();
-        if was_empty {
+        if let Some(arrive) = arrive {
             driver.schedule(arrive, PortEvent::Arrive(id));
         }
+    }
+
+    #[cold]
+    fn discard_slot<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        id: PortId,
+        slot: u32,
+        reason: Discard,
+        driver: &mut D,
+    ) {
+        let packet = self.wires.take(slot);
+        self.discard(now, id, &packet, reason, driver);
+    }
+
+    /// A packet comes to a port with something of [`flag::ENTRY`].
+    #[inline(never)]
+    fn enter_other<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        ingress: PortId,
+        id: PortId,
+        slot: u32,
+        driver: &mut D,
+    ) {
+        let mut packet = self.wires.take(slot);
+        self.enqueue_other(now, ingress, id, &mut packet, driver);
     }
 
     /// What the short way leaves out: links that are down, MTU, captures, RED, then on to where the port queues.
@@ -86,10 +130,10 @@ impl<B: Copy + Default> Fabric<B> {
             return self.enqueue_scheduled::<false, D>(now, ingress, id, packet, driver);
         }
         let (fluid, fluid_packets) =
-            if port.is(flag::FLUID) { port.settle_fluid(now, self.framing) } else { (0, 0) };
+            if port.is(flag::FLUID) { port.settle_fluid(&self.wires, now, self.framing) } else { (0, 0) };
         if port.is(flag::RED) {
-            port.start_due(now);
-            let (bytes, packets) = (port.waiting_bytes + fluid, port.waiting_packets() + fluid_packets);
+            port.start_due(&self.wires, now);
+            let (bytes, packets) = (port.waiting_bytes + fluid, port.waiting_packets + fluid_packets);
             if packets == 0 && fluid == 0 {
                 port.cold.discipline.idle(port.free_at.min(now));
             }
@@ -116,11 +160,13 @@ impl<B: Copy + Default> Fabric<B> {
         port.waiting_bytes -= fluid;
         (port.limit_packets, port.mark_packets) = (limit, mark);
         if flags & flag::FLUID != 0 {
+            if port.waiting == NONE && port.enqueued_packets > before {
+                port.note_in_hand(&self.wires[port.last]);
+            }
             port.close_to_fluid(now, fluid);
         }
         if flags & flag::CAPTURE != 0 && port.enqueued_packets > before {
-            let sent = port.wire.get(port.wire.tail().wrapping_sub(1)).packet;
-            driver.sent(start, id, &sent);
+            driver.sent(start, id, &self.wires[port.last].packet);
         }
     }
 
@@ -141,6 +187,6 @@ impl<B: Copy + Default> Fabric<B> {
         };
         let (next, route) = self.routing.next(route);
         packet.route = route;
-        self.enqueue(now, ingress, next, &mut packet, driver);
+        self.enqueue(now, ingress, next, &packet, driver);
     }
 }

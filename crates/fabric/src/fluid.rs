@@ -18,6 +18,7 @@ use crate::config::Framing;
 use crate::fabric::Fabric;
 use crate::port::{Port, PortId, flag};
 use crate::topology::NodeId;
+use crate::wires::{Wire, Wires};
 use std::collections::VecDeque;
 use units::{Bytes, Rate, Time};
 
@@ -65,6 +66,8 @@ pub(crate) struct Fluid {
     between: Time,
     /// Scheduled ports: until then the transmitter sends what was before the packet in hand.
     sending: Time,
+    /// First-in first-out ports: when the last packet whose sending has begun is sent.
+    pub in_hand: Time,
     /// Until then a packet of the fluid's would find no room: what comes is lost.
     closed: Time,
     /// Shared memory taken.
@@ -160,14 +163,14 @@ impl Fluid {
 impl<B: Copy + Default> Port<B> {
     /// First-in first-out ports: brings the work ahead of a packet that enters at `now` up to date; returns
     /// the fluid in it as IP bytes and packets.
-    pub(crate) fn settle_fluid(&mut self, now: Time, framing: Framing) -> (u64, u32) {
+    pub(crate) fn settle_fluid(&mut self, wires: &Wires<B>, now: Time, framing: Framing) -> (u64, u32) {
         let rate = self.cold.rate;
         let Some(fluid) = &mut self.cold.fluid else { return (0, 0) };
         let work = self.free_at.saturating_sub(fluid.since);
         let (span, open) = fluid.pass(now);
         let work = (work + fluid.inflow(open, rate)).saturating_sub(span);
         self.free_at = now + work;
-        self.start_due(now);
+        self.start_beside_fluid(wires, now);
         let packets = self.work_of_packets(now, framing);
         let room = self.limit_bytes.saturating_sub(self.waiting_bytes);
         let Some(fluid) = &mut self.cold.fluid else { return (0, 0) };
@@ -183,14 +186,24 @@ impl<B: Copy + Default> Port<B> {
 
     /// What is still to be sent of packets (first-in first-out ports).
     fn work_of_packets(&self, now: Time, framing: Framing) -> Time {
-        let waiting = self.waiting_packets();
-        let bytes = self.waiting_bytes + u64::from(waiting) * u64::from(framing.overhead);
-        let in_hand = if self.waiting == self.wire.head() {
-            Time::ZERO
-        } else {
-            (self.wire.get(self.waiting.wrapping_sub(1)).arrive - self.delay).saturating_sub(now)
-        };
+        let bytes = self.waiting_bytes + u64::from(self.waiting_packets) * u64::from(framing.overhead);
+        let in_hand = self.cold.fluid.as_ref().map_or(Time::ZERO, |fluid| fluid.in_hand.saturating_sub(now));
         in_hand + self.cold.rate.time_for(Bytes::new(bytes))
+    }
+
+    /// [`Port::start_due`] where fluid may flow.
+    pub(crate) fn start_beside_fluid(&mut self, wires: &Wires<B>, now: Time) {
+        while let Some(wire) = wires.get(self.waiting).filter(|wire| wire.start <= now) {
+            self.leave_queue(wire);
+            self.note_in_hand(wire);
+        }
+    }
+
+    /// The sending of `wire` has begun.
+    pub(crate) fn note_in_hand(&mut self, wire: &Wire<B>) {
+        if let Some(fluid) = &mut self.cold.fluid {
+            fluid.in_hand = wire.arrive - self.delay;
+        }
     }
 
     /// Scheduled ports: fluid that came up to `now` joins the queue, as far as there is room.
@@ -238,12 +251,18 @@ impl<B: Copy + Default> Port<B> {
     }
 
     /// The fluid's totals and its queue length, brought up to `now`.
-    pub(crate) fn fluid_at(&mut self, now: Time, framing: Framing, pools: &mut [Pool]) -> (FluidTotals, u64) {
+    pub(crate) fn fluid_at(
+        &mut self,
+        now: Time,
+        framing: Framing,
+        wires: &Wires<B>,
+        pools: &mut [Pool],
+    ) -> (FluidTotals, u64) {
         let bytes = if self.is(flag::SCHEDULED) {
             self.accrue_fluid(now, pools);
             self.fluid_waiting()
         } else {
-            self.settle_fluid(now, framing).0
+            self.settle_fluid(wires, now, framing).0
         };
         (self.cold.fluid.as_ref().map_or_else(FluidTotals::default, |fluid| fluid.totals()), bytes)
     }
@@ -290,9 +309,11 @@ impl<B: Copy + Default> Fabric<B> {
         let each = flow.rate.as_bps() as f64 / 8.0 / f64::from(flow.packet_bytes.max(1));
         for id in path {
             let port = &mut self.ports[id.index()];
-            port.fluid_at(now, self.framing, &mut self.pools);
+            port.fluid_at(now, self.framing, &self.wires, &mut self.pools);
             port.flags |= flag::FLUID;
-            let new = || Box::new(Fluid { since: now, ..Fluid::default() });
+            let begun = self.wires.chain(port.first).take_while(|&slot| slot != port.waiting).last();
+            let in_hand = begun.map_or(Time::ZERO, |slot| self.wires[slot].arrive - port.delay);
+            let new = || Box::new(Fluid { since: now, in_hand, ..Fluid::default() });
             let fluid = port.cold.fluid.get_or_insert_with(new);
             fluid.change(wire.as_bps(), flow.rate.as_bps(), each, begins);
         }
@@ -301,7 +322,7 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Fluid at `id`: its totals.
     pub fn fluid(&mut self, now: Time, id: PortId) -> FluidTotals {
-        self.ports[id.index()].fluid_at(now, self.framing, &mut self.pools).0
+        self.ports[id.index()].fluid_at(now, self.framing, &self.wires, &mut self.pools).0
     }
 
     /// A packet is about to enter the queue of scheduled port `id`: the fluid before it in bytes and packets.
@@ -344,7 +365,9 @@ impl<B: Copy + Default> Fabric<B> {
     pub(crate) fn fluid_drained(&mut self, id: PortId) {
         let port = &mut self.ports[id.index()];
         let bytes = port.fluid_waiting();
-        let (Some(fluid), Some(classes)) = (&mut port.cold.fluid, &mut port.cold.classes) else { return };
+        let Some(fluid) = &mut port.cold.fluid else { return };
+        fluid.in_hand = Time::ZERO;
+        let Some(classes) = &mut port.cold.classes else { return };
         fluid.lose(bytes);
         (fluid.tail, fluid.between, fluid.sending) = (Time::ZERO, Time::ZERO, Time::ZERO);
         fluid.ahead.clear();

@@ -38,14 +38,7 @@ impl<B: Copy + Default> Fabric<B> {
         let queue = classes.queue(slot);
         let first = queue.ring.take().expect("a selected queue has a packet");
         let (since, bytes) = (first.since, first.packet.bytes);
-        let wire_bytes = framing.wire_bytes(bytes);
-        let free_at = now + port.serializer.time_for(wire_bytes);
-        let arrive = free_at + port.delay;
-        let was_empty = port.wire.is_empty();
-        let entry = port.wire.append();
-        entry.start = now;
-        entry.arrive = arrive;
-        entry.packet = first.packet;
+        let packet = self.wires.insert(&first.packet);
         if let Some(pool) = pool {
             let pool = &mut self.pools[pool as usize];
             let cells = pool.cells(bytes);
@@ -59,21 +52,18 @@ impl<B: Copy + Default> Fabric<B> {
         if let Some(voqs) = &mut classes.voqs {
             voqs.served(index, slot, u64::from(bytes));
         }
-        port.free_at = free_at;
-        port.wire_bytes += u64::from(wire_bytes);
-        port.waiting = port.wire.tail();
         port.waiting_bytes -= u64::from(bytes);
-        port.scheduled_packets -= 1;
-        let more = port.scheduled_packets > 0;
+        port.waiting_packets -= 1;
+        let more = port.waiting_packets > 0;
         classes.pending = more;
         if since != now {
             port.cold.waits.add(now - since);
         }
-        if was_empty {
+        if let Some(arrive) = port.launch(&mut self.wires, now, framing.wire_bytes(bytes), packet) {
             driver.schedule(arrive, PortEvent::Arrive(id));
         }
         if more {
-            driver.schedule(free_at, PortEvent::Transmit(id));
+            driver.schedule(port.free_at, PortEvent::Transmit(id));
         }
     }
 
@@ -86,7 +76,6 @@ impl<B: Copy + Default> Fabric<B> {
     /// Sends the next packet of any scheduled port, if one waits that may be sent.
     #[inline(never)]
     pub(crate) fn transmit_next<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
-        let framing = self.framing;
         let port = &mut self.ports[id.index()];
         let flags = port.flags;
         let classes = port.cold.classes.as_mut().expect("a scheduled port");
@@ -114,19 +103,14 @@ impl<B: Copy + Default> Fabric<B> {
         if let Some(voqs) = &mut classes.voqs {
             voqs.served(index, slot, u64::from(packet.bytes));
         }
-        let more = port.scheduled_packets > 0;
+        let more = port.waiting_packets > 0;
         classes.pending |= more;
         if since != start {
             port.cold.waits.add(start - since);
         }
-        let was_empty = port.wire.is_empty();
-        let arrive = port.launch(start, framing.wire_bytes(packet.bytes), &packet);
-        port.waiting = port.wire.tail();
-        if was_empty {
-            driver.schedule(arrive, PortEvent::Arrive(id));
-        }
+        self.launch(start, id, &packet, driver);
         if more {
-            driver.schedule(port.free_at, PortEvent::Transmit(id));
+            driver.schedule(self.ports[id.index()].free_at, PortEvent::Transmit(id));
         }
         if flags & flag::CAPTURE != 0 {
             driver.sent(start, id, &packet);
@@ -171,7 +155,7 @@ impl<B: Copy + Default> Fabric<B> {
             queue.discipline.idle(now);
         }
         port.waiting_bytes -= bytes;
-        port.scheduled_packets -= 1;
+        port.waiting_packets -= 1;
         waiting
     }
 

@@ -33,6 +33,7 @@ pub mod topology;
 mod voq;
 mod waits;
 mod watchdog;
+mod wires;
 
 pub use config::{
     Buffer, CodelConfig, Depth, Framing, PfcConfig, Queue, RedConfig, Scheduler, SwitchConfig,

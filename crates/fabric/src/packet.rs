@@ -15,8 +15,7 @@ pub enum Ecn {
     Ce = 0b11,
 }
 
-/// A packet: what switches look at, and the driver's `body`. Aligned so that it is copied in few wide moves.
-#[repr(align(16))]
+/// A packet: what switches look at, and the driver's `body`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet<B> {
     /// Where it goes next.

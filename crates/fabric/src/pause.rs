@@ -164,14 +164,11 @@ impl<B: Copy + Default> Fabric<B> {
         classes(xoff).for_each(|class| pausing.counters[usize::from(class)].xoff_sent += 1);
         classes(xon).for_each(|class| pausing.counters[usize::from(class)].xon_sent += 1);
         let frame = frame(xoff, xon, pausing.quanta);
-        let was_empty = port.wire.is_empty();
-        let arrive = port.launch(now, wire_bytes, &frame);
-        port.waiting = port.wire.tail();
-        let more = port.scheduled_packets > 0;
-        if was_empty {
+        let slot = self.wires.insert(&frame);
+        if let Some(arrive) = port.launch(&mut self.wires, now, wire_bytes, slot) {
             driver.schedule(arrive, PortEvent::Arrive(own));
         }
-        if more {
+        if port.waiting_packets > 0 {
             self.ask_to_transmit(own, driver);
         }
     }
@@ -226,7 +223,7 @@ impl<B: Copy + Default> Fabric<B> {
         let paused = port.cold.pausing.as_ref().map_or(0, |pausing| pausing.paused);
         let classes = port.cold.classes.as_mut().expect("a port that pauses has classes");
         classes.paused = paused & !classes.ignoring;
-        if classes.pending || port.scheduled_packets == 0 {
+        if classes.pending || port.waiting_packets == 0 {
             return;
         }
         if port.free_at > now {

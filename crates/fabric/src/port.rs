@@ -7,11 +7,11 @@ use crate::classes::Classes;
 use crate::counters::{Counters, Discards, Sample};
 use crate::discipline::Discipline;
 use crate::fluid::Fluid;
-use crate::packet::{Discard, Packet};
+use crate::packet::Discard;
 use crate::pause::Pausing;
-use crate::ring::Ring;
 use crate::topology::{LinkProps, NodeId};
 use crate::waits::Waits;
+use crate::wires::{NONE, Wire, Wires};
 use rand_pcg::Pcg32;
 use units::{Rate, Serializer, Time};
 
@@ -28,17 +28,6 @@ impl PortId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
-}
-
-/// A packet that is being sent or is on its way, or (first-in first-out ports) waits its turn: one cache line.
-#[repr(align(64))]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wire<B> {
-    /// Its first bit leaves.
-    pub start: Time,
-    /// Its last bit reaches the far end.
-    pub arrive: Time,
-    pub packet: Packet<B>,
 }
 
 /// What takes a packet off the short way through a port.
@@ -76,11 +65,14 @@ pub(crate) mod flag {
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub(crate) struct Port<B> {
-    pub wire: Ring<Wire<B>>,
-    /// First-in first-out ports: running number of the first packet whose sending has not begun.
+    /// First and last of the [packets](Wires) on the wire and, at first-in first-out ports, in the queue.
+    pub first: u32,
+    pub last: u32,
+    /// First-in first-out ports: the first packet whose sending has not begun.
     pub waiting: u32,
     pub flags: u32,
-    /// Bytes in the queue.
+    /// Packets and bytes in the queue.
+    pub waiting_packets: u32,
     pub waiting_bytes: u64,
     /// When the transmitter is free.
     pub free_at: Time,
@@ -95,8 +87,6 @@ pub(crate) struct Port<B> {
     pub limit_packets: u32,
     pub mark_packets: u32,
     pub wire_bytes: u64,
-    /// Packets in the queues of the classes (scheduled ports).
-    pub scheduled_packets: u32,
     pub cold: Box<Cold<B>>,
 }
 
@@ -135,9 +125,11 @@ pub(crate) struct Faults {
 impl<B: Copy + Default> Port<B> {
     pub(crate) fn new(owner: NodeId, peer: NodeId, reverse: PortId, props: LinkProps) -> Port<B> {
         Port {
-            wire: Ring::default(),
-            waiting: 0,
+            first: NONE,
+            last: NONE,
+            waiting: NONE,
             flags: 0,
+            waiting_packets: 0,
             waiting_bytes: 0,
             free_at: Time::ZERO,
             serializer: props.rate.serializer(),
@@ -149,7 +141,6 @@ impl<B: Copy + Default> Port<B> {
             enqueued_packets: 0,
             enqueued_bytes: 0,
             wire_bytes: 0,
-            scheduled_packets: 0,
             cold: Box::new(Cold {
                 max_bytes: 0,
                 max_packets: 0,
@@ -176,37 +167,45 @@ impl<B: Copy + Default> Port<B> {
         self.flags & flag != 0
     }
 
-    /// Packets in the queue.
-    #[inline]
-    pub(crate) fn waiting_packets(&self) -> u32 {
-        self.wire.tail().wrapping_sub(self.waiting) + self.scheduled_packets
-    }
-
     /// Lets packets whose sending has begun by `now` leave the queue (first-in first-out ports).
     #[inline]
-    pub(crate) fn start_due(&mut self, now: Time) {
-        while self.waiting != self.wire.tail() {
-            let entry = self.wire.get(self.waiting);
-            if entry.start > now {
-                break;
-            }
-            self.waiting_bytes -= u64::from(entry.packet.bytes);
-            self.waiting = self.waiting.wrapping_add(1);
+    pub(crate) fn start_due(&mut self, wires: &Wires<B>, now: Time) {
+        while let Some(wire) = wires.get(self.waiting).filter(|wire| wire.start <= now) {
+            self.leave_queue(wire);
         }
     }
 
-    /// Puts a packet on the wire from `start` on; returns when its last bit arrives.
+    /// The sending of `wire`, the first that waits, has begun.
     #[inline(always)]
-    pub(crate) fn launch(&mut self, start: Time, wire_bytes: u32, packet: &Packet<B>) -> Time {
+    pub(crate) fn leave_queue(&mut self, wire: &Wire<B>) {
+        self.waiting_bytes -= u64::from(wire.packet.bytes);
+        self.waiting_packets -= 1;
+        self.waiting = wire.next;
+    }
+
+    /// Puts the packet in `slot` on the wire from `start` on. Returns when its last bit arrives, if no other packet is
+    /// before it: then that is to be scheduled.
+    #[inline(always)]
+    pub(crate) fn launch(
+        &mut self,
+        wires: &mut Wires<B>,
+        start: Time,
+        wire_bytes: u32,
+        slot: u32,
+    ) -> Option<Time> {
         let end = start + self.serializer.time_for(wire_bytes);
         let arrive = end + self.delay;
         self.free_at = end;
         self.wire_bytes += u64::from(wire_bytes);
-        let entry = self.wire.append();
-        entry.start = start;
-        entry.arrive = arrive;
-        entry.packet = *packet;
-        arrive
+        let wire = &mut wires[slot];
+        (wire.start, wire.arrive, wire.next) = (start, arrive, NONE);
+        let last = std::mem::replace(&mut self.last, slot);
+        if self.first == NONE {
+            self.first = slot;
+            return Some(arrive);
+        }
+        wires[last].next = slot;
+        None
     }
 
     /// Counts a packet that is let into the queue.
@@ -224,7 +223,7 @@ impl<B: Copy + Default> Port<B> {
 
     #[inline(always)]
     pub(crate) fn note_length(&mut self) {
-        let (bytes, packets) = (self.waiting_bytes, self.waiting_packets());
+        let (bytes, packets) = (self.waiting_bytes, self.waiting_packets);
         if bytes > self.cold.max_bytes {
             self.cold.max_bytes = bytes;
         }
@@ -248,13 +247,10 @@ impl<B: Copy + Default> Port<B> {
         before + self.cold.rate.time_for(units::Bytes::new(self.wire_bytes - bytes))
     }
 
-    pub(crate) fn counters(&mut self, now: Time) -> Counters {
-        if !self.is(flag::SCHEDULED) {
-            self.start_due(now);
-        }
+    pub(crate) fn counters(&self) -> Counters {
         Counters {
             enqueued_packets: self.enqueued_packets,
-            sent_packets: self.enqueued_packets - u64::from(self.waiting_packets()),
+            sent_packets: self.enqueued_packets - u64::from(self.waiting_packets),
             sent_bytes: self.enqueued_bytes - self.waiting_bytes,
             wire_bytes: self.wire_bytes,
             busy: self.busy(),
@@ -267,14 +263,11 @@ impl<B: Copy + Default> Port<B> {
         }
     }
 
-    pub(crate) fn sample(&mut self, now: Time) -> Sample {
-        if !self.is(flag::SCHEDULED) {
-            self.start_due(now);
-        }
+    pub(crate) fn sample(&self, now: Time) -> Sample {
         let pausing = self.cold.pausing.as_deref();
         Sample {
             queue_bytes: self.waiting_bytes,
-            queue_packets: self.waiting_packets(),
+            queue_packets: self.waiting_packets,
             sent_bytes: self.enqueued_bytes - self.waiting_bytes,
             discards: self.cold.discards.total(),
             in_discards: self.cold.discards.inbound(),

@@ -37,24 +37,11 @@ impl<T: Copy + Default> Ring<T> {
         self.head
     }
 
-    /// The running number that the next entry gets.
-    #[inline]
-    pub(crate) fn tail(&self) -> u32 {
-        self.tail
-    }
-
     /// The entry with running number `number`, which must be in the ring.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> &T {
         debug_assert!(number.wrapping_sub(self.head) < self.len());
         &self.slots[self.slot(number)]
-    }
-
-    #[inline]
-    pub(crate) fn get_mut(&mut self, number: u32) -> &mut T {
-        debug_assert!(number.wrapping_sub(self.head) < self.len());
-        let slot = self.slot(number);
-        &mut self.slots[slot]
     }
 
     /// The first entry.

@@ -25,12 +25,11 @@ impl<B: Copy + Default> Fabric<B> {
         packet: &mut Packet<B>,
         driver: &mut D,
     ) {
-        let framing = self.framing;
         let port = &mut self.ports[id.index()];
         if port.flags & (flag::SCHEDULED | flag::UNUSUAL) != flag::SCHEDULED {
             return self.enqueue_long(now, ingress, id, packet, driver);
         }
-        if port.free_at > now || port.scheduled_packets > 0 || !port.is(flag::OPEN) {
+        if port.free_at > now || port.waiting_packets > 0 || !port.is(flag::OPEN) {
             return self.queue_plain(now, ingress, id, packet, driver);
         }
         let voq = port.is(flag::VOQ);
@@ -41,12 +40,22 @@ impl<B: Copy + Default> Fabric<B> {
         if voq {
             self.open_voq(ingress, id);
         }
-        let port = &mut self.ports[id.index()];
-        port.count_entry(u64::from(packet.bytes));
-        let was_empty = port.wire.is_empty();
-        let arrive = port.launch(now, framing.wire_bytes(packet.bytes), packet);
-        port.waiting = port.wire.tail();
-        if was_empty {
+        self.ports[id.index()].count_entry(u64::from(packet.bytes));
+        self.launch(now, id, packet, driver);
+    }
+
+    /// Puts a packet on the wire of a scheduled port, whose transmitter is free at `start`.
+    #[inline(always)]
+    pub(crate) fn launch<D: Driver<B>>(
+        &mut self,
+        start: Time,
+        id: PortId,
+        packet: &Packet<B>,
+        driver: &mut D,
+    ) {
+        let slot = self.wires.insert(packet);
+        let wire_bytes = self.framing.wire_bytes(packet.bytes);
+        if let Some(arrive) = self.ports[id.index()].launch(&mut self.wires, start, wire_bytes, slot) {
             driver.schedule(arrive, PortEvent::Arrive(id));
         }
     }
@@ -89,7 +98,6 @@ impl<B: Copy + Default> Fabric<B> {
         let entry =
             if flags & flag::VOQ != 0 && ingress != PortId::NONE { self.reverse(ingress) } else { id };
         let (fluid, fluid_packets) = if fluids { self.fluid_before(now, id) } else { (0, 0) };
-        let framing = self.framing;
         let port = &mut self.ports[id.index()];
         let sending = port.free_at > now;
         let classes = port.cold.classes.as_mut().expect("a scheduled port has classes");
@@ -103,7 +111,7 @@ impl<B: Copy + Default> Fabric<B> {
             let (all_bytes, all_packets) = if !PLAIN && classes.own_limits {
                 (classes.queues[index].bytes, classes.queues[index].packets)
             } else {
-                (port.waiting_bytes + fluid, port.scheduled_packets + fluid_packets)
+                (port.waiting_bytes + fluid, port.waiting_packets + fluid_packets)
             };
             if all_bytes + bytes > port.limit_bytes || all_packets >= port.limit_packets {
                 return self.discard(now, id, packet, Discard::Tail, driver);
@@ -111,7 +119,7 @@ impl<B: Copy + Default> Fabric<B> {
         }
         let pending = classes.pending;
         // Where nothing waits, memory that is taken is given back at once.
-        let mut passes = !busy && port.scheduled_packets == 0 && (PLAIN || !pending && !fluids);
+        let mut passes = !busy && port.waiting_packets == 0 && (PLAIN || !pending && !fluids);
         let (pool, pfc) = (classes.pool, classes.pfc);
         let slot = classes.slot(index, entry.0);
         let (queue, cap) = classes.queue_with_cap(slot);
@@ -157,12 +165,7 @@ impl<B: Copy + Default> Fabric<B> {
             queue.discipline.pass(now);
             classes.pass(index, bytes);
             port.count_entry(bytes);
-            let was_empty = port.wire.is_empty();
-            let arrive = port.launch(now, framing.wire_bytes(packet.bytes), packet);
-            port.waiting = port.wire.tail();
-            if was_empty {
-                driver.schedule(arrive, PortEvent::Arrive(id));
-            }
+            self.launch(now, id, packet, driver);
             if !PLAIN {
                 self.note_passed(now, id, index, packet, driver);
             }
@@ -181,7 +184,7 @@ impl<B: Copy + Default> Fabric<B> {
         }
         classes.pending |= sending;
         port.waiting_bytes += bytes;
-        port.scheduled_packets += 1;
+        port.waiting_packets += 1;
         port.count_entry(bytes);
         if pending || busy {
             port.note_length();

@@ -23,7 +23,7 @@ fn equal_ways_are_used_evenly_and_as_the_hash_says() {
         let (port, route) = lab.fabric.route(NodeId(0), NodeId(2), hash).unwrap();
         assert_eq!(lab.fabric.route(NodeId(0), NodeId(2), hash), Some((port, route)));
         let packet = fabric::Packet { route, bytes: 40, hash, ..Default::default() };
-        lab.fabric.enqueue(lab.now, fabric::PortId::NONE, port, &mut { packet }, &mut lab.log);
+        lab.fabric.enqueue(lab.now, fabric::PortId::NONE, port, &packet, &mut lab.log);
     }
     lab.run(Time::from_secs(1));
     assert_eq!(lab.delivered.len(), usize::from(count));

@@ -36,7 +36,7 @@ impl Sim {
         let Some((out, route)) = self.net.fabric.route(from_node, to_node, hash) else { return };
         let from = Addr { host: HostId(host), port };
         let extra = self.net.extras.insert(Extra::Datagram { from, to, data, pair }) + 1;
-        let mut packet = Packet {
+        let packet = Packet {
             route,
             bytes: bytes.min(u64::from(u16::MAX)) as u16,
             hash,
@@ -48,7 +48,7 @@ impl Sim {
             // As a socket with "don't fragment": it does not leave the host.
             return self.net.outside.discard(self.net.now, out, &packet, Discard::Mtu);
         }
-        self.net.fabric.enqueue(self.net.now, PortId::NONE, out, &mut packet, &mut self.net.outside);
+        self.net.fabric.enqueue(self.net.now, PortId::NONE, out, &packet, &mut self.net.outside);
     }
 
     fn pair(&mut self, job: u32, from: u32, to: u32) -> u32 {

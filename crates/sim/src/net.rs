@@ -139,7 +139,7 @@ impl Net {
         let Some((port, route)) = end.way else { return }; // No route: lost, as in a network without one.
         let header = &transmit.header;
         let extra = if header.notes == Notes::NONE { 0 } else { self.keep_sacks(end.tcp.sack_blocks()) };
-        let mut packet = Packet {
+        let packet = Packet {
             route,
             bytes: transmit.bytes,
             hash: flow.hash,
@@ -148,7 +148,7 @@ impl Net {
             body: Body { header: *header, to: id ^ 1, extra },
         };
         flow.in_flight += 1;
-        self.fabric.enqueue(self.now, PortId::NONE, port, &mut packet, &mut self.outside);
+        self.fabric.enqueue(self.now, PortId::NONE, port, &packet, &mut self.outside);
     }
 
     /// Sees to it that an event comes no later than the transport's deadline. An earlier one is left

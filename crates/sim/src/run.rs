@@ -155,8 +155,7 @@ impl Sim {
     #[inline(always)]
     fn on_arrive(&mut self, port: PortId) {
         self.hops += 1;
-        let Some(&(mut packet)) = self.net.fabric.due(self.net.now, port) else { return };
-        if self.net.fabric.arrive(self.net.now, port, &mut packet, &mut self.net.outside) {
+        if let Some(packet) = self.net.fabric.arrive(self.net.now, port, &mut self.net.outside) {
             self.on_packet(&packet);
         }
     }

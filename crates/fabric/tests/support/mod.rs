@@ -71,7 +71,7 @@ impl Lab {
         let Some((port, route)) = self.fabric.route(from, to, hash) else { return false };
         let Load { bytes, class, ecn, .. } = load;
         let packet = Packet { route, bytes, hash, class, ecn, body: number };
-        self.fabric.enqueue(self.now, PortId::NONE, port, &mut { packet }, &mut self.log);
+        self.fabric.enqueue(self.now, PortId::NONE, port, &packet, &mut self.log);
         true
     }
 
@@ -91,8 +91,7 @@ impl Lab {
                 self.fabric.timer(at, PortId(port), &mut self.log);
                 continue;
             }
-            let Some(&(mut packet)) = self.fabric.due(at, PortId(port)) else { continue };
-            if self.fabric.arrive(at, PortId(port), &mut packet, &mut self.log) {
+            if let Some(packet) = self.fabric.arrive(at, PortId(port), &mut self.log) {
                 self.delivered.push((at, packet.body, packet.ecn));
             }
         }

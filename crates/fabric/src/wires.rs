@@ -1,0 +1,114 @@
+//! The packets that are on a wire or wait in a first-in first-out queue: one arena for the whole network, in which
+//! each port has a chain of slots.
+//!
+//! A packet that goes on to the next port stays where it is, and only changes chains. A slot that was left last is used
+//! first, so the memory in use is that of the packets in the network, and mostly in a cache.
+
+use crate::packet::Packet;
+use std::ops::{Index, IndexMut};
+use units::Time;
+
+/// No slot.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A packet that is being sent or is on its way, or (first-in first-out ports) waits its turn: one cache line.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wire<B> {
+    /// Its first bit leaves.
+    pub start: Time,
+    /// Its last bit reaches the far end.
+    pub arrive: Time,
+    /// The slot of the packet behind it.
+    pub next: u32,
+    pub packet: Packet<B>,
+}
+
+/// All of them, by slot.
+#[derive(Debug)]
+pub(crate) struct Wires<B> {
+    slots: Vec<Wire<B>>,
+    /// The first of the chain of free slots.
+    free: u32,
+}
+
+impl<B: Copy> Wires<B> {
+    /// Room for some packets at each of so many ports; it grows when there are more.
+    pub(crate) fn new(ports: usize) -> Wires<B> {
+        Wires { slots: Vec::with_capacity(16 * ports), free: NONE }
+    }
+
+    /// The packet in `slot`, if there is one.
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> Option<&Wire<B>> {
+        self.slots.get(slot as usize)
+    }
+
+    /// A slot with `packet`; the rest of it is to be set.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, packet: &Packet<B>) -> u32 {
+        let slot = self.free;
+        match self.slots.get_mut(slot as usize) {
+            Some(wire) => {
+                self.free = wire.next;
+                wire.packet = *packet;
+                slot
+            }
+            None => self.extend(packet),
+        }
+    }
+
+    #[cold]
+    fn extend(&mut self, packet: &Packet<B>) -> u32 {
+        self.slots.push(Wire { start: Time::ZERO, arrive: Time::ZERO, next: NONE, packet: *packet });
+        self.slots.len() as u32 - 1
+    }
+
+    /// Takes a packet out of its slot.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, slot: u32) -> Packet<B> {
+        let wire = &mut self.slots[slot as usize];
+        wire.next = self.free;
+        self.free = slot;
+        wire.packet
+    }
+
+    /// The slots of the chain that begins with `first`.
+    pub(crate) fn chain(&self, first: u32) -> impl Iterator<Item = u32> {
+        std::iter::successors((first != NONE).then_some(first), |&slot| {
+            Some(self[slot].next).filter(|&next| next != NONE)
+        })
+    }
+}
+
+impl<B> Index<u32> for Wires<B> {
+    type Output = Wire<B>;
+
+    #[inline]
+    fn index(&self, slot: u32) -> &Wire<B> {
+        &self.slots[slot as usize]
+    }
+}
+
+impl<B> IndexMut<u32> for Wires<B> {
+    #[inline]
+    fn index_mut(&mut self, slot: u32) -> &mut Wire<B> {
+        &mut self.slots[slot as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slot_left_last_is_used_first() {
+        let mut wires = Wires::new(1);
+        let packet = |body: u32| Packet { body, ..Packet::default() };
+        let slots: Vec<u32> = (0..40).map(|body| wires.insert(&packet(body))).collect();
+        assert_eq!(slots, (0..40).collect::<Vec<u32>>());
+        assert_eq!((wires.take(7).body, wires.take(3).body), (7, 3));
+        assert_eq!([50, 51, 52].map(|body| wires.insert(&packet(body))), [3, 7, 40]);
+        assert_eq!([3, 7, 40].map(|slot| wires[slot].packet.body), [50, 51, 52]);
+    }
+}
