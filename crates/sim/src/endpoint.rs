@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_what_is_taken() {
-        let config = transport::tcp::Config::default();
+        let config = transport::tcp::Config::default().into();
         let mut end = Endpoint::new(Connection::client(&config, 0), 0, Time::ZERO, 0, Stage::Open);
         end.store(Payload::Zeros(5));
         end.store(Payload::Zeros(5));

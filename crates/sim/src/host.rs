@@ -1,6 +1,7 @@
 //! A simulated host: its NIC, what it listens to, its cores and disk.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use transport::tcp;
 use units::{Rate, Time};
 
@@ -16,8 +17,8 @@ pub struct HostConfig {
     pub cores: u32,
     /// Disk rate.
     pub disk: Rate,
-    /// TCP's settings; `mss` is set from the MTU.
-    pub tcp: tcp::Config,
+    /// TCP's settings; `mss` is set from the MTU. Hosts alike share them.
+    pub tcp: Arc<tcp::Config>,
 }
 
 /// IPv4 and TCP headers, without options.
@@ -29,8 +30,15 @@ impl HostConfig {
     /// Sets the largest segment that fits the MTU with the options that every segment carries.
     pub(crate) fn with_mss(mut self) -> HostConfig {
         let options = if self.tcp.timestamps { TIMESTAMPS } else { 0 };
-        self.tcp.mss = self.mtu.saturating_sub(TCP_HEADERS + options).max(1);
+        Arc::make_mut(&mut self.tcp).mss = self.mtu.saturating_sub(TCP_HEADERS + options).max(1);
         self
+    }
+
+    /// Takes over the settings of `other` where they are alike.
+    pub(crate) fn share(&mut self, other: &HostConfig) {
+        if self.tcp == other.tcp {
+            self.tcp = Arc::clone(&other.tcp);
+        }
     }
 }
 

@@ -48,7 +48,7 @@ impl Sim {
         let mtu = hosts.iter().map(|host| host.mtu).max().unwrap_or(0);
         fabric.expect_packets_of(mtu);
         let outside = Outside::new(Wheel::new(spacing(&graph, mtu), 2 * graph.links().len()));
-        let mut states = Vec::with_capacity(hosts.len());
+        let mut states: Vec<Host> = Vec::with_capacity(hosts.len());
         for (index, config) in hosts.into_iter().enumerate() {
             let node = NodeId(index as u32);
             for port in fabric.ports_of(node) {
@@ -56,7 +56,11 @@ impl Sim {
             }
             let nic = fabric.ports_of(node).next().expect("a host has a port");
             let limit = fabric.rate(nic).time_for(Bytes::new(config.nic_queue));
-            let mut host = Host::new(config.with_mss(), limit);
+            let mut config = config.with_mss();
+            if let Some(before) = states.last() {
+                config.share(&before.config);
+            }
+            let mut host = Host::new(config, limit);
             host.has_classes = fabric.ports_of(node).any(|port| fabric.class_backlog(port, 0).is_some());
             states.push(host);
         }

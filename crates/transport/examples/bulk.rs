@@ -3,6 +3,7 @@
 //! The difference of two sizes, divided by the difference in segments, leaves start-up out.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use transport::tcp::{Config, Congestion, Connection, Event, Header, Transmit};
 use units::{Rate, Time};
 
@@ -36,13 +37,13 @@ fn main() {
         Some(other) => panic!("{other} is not reno, cubic or dctcp"),
     };
     let ack_every = arguments.next().map_or(1, |text| text.parse().expect("segments"));
-    let config = Config {
+    let config = Arc::new(Config {
         congestion,
         ack_every,
         send_buffer: u64::MAX,
         receive_buffer_max: 1 << 20,
         ..Config::default()
-    };
+    });
     let mut ends = [Connection::client(&config, 1), Connection::server(&config, 2)];
     let mut links = [0, 1].map(|_| Link { packets: VecDeque::with_capacity(4096), free_at: Time::ZERO });
     ends[0].write(megabytes * 1_000_000);

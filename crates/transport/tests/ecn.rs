@@ -106,7 +106,7 @@ fn without_agreement_only_the_handshake_of_dctcp_is_ecn_capable() {
 
 /// An end that is open, with ECN agreed.
 fn opened(config: &Config) -> Connection {
-    let mut end = Connection::server(config, 0);
+    let mut end = Connection::server(&config.clone().into(), 0);
     let syn = Flags::SYN | Flags::ECE | Flags::CWR;
     end.handle_segment(Time::ZERO, &Header { window: 1000, flags: syn, ..Header::default() }, &[], false);
     assert!(end.poll_transmit(Time::ZERO).is_some());

@@ -81,7 +81,7 @@ proptest! {
             congestion, sack, rack, tail_loss_probe, limited_transmit, timestamps, hystart, mss: 1000,
             ecn: EcnMode::On, receive_buffer: 50_000, receive_buffer_max: 200_000, ..Config::default()
         };
-        let mut connection = Connection::client(&config, 999);
+        let mut connection = Connection::client(&config.into(), 999);
         if drained {
             connection.drain();
         }
@@ -116,7 +116,7 @@ proptest! {
 
     #[test]
     fn a_listener_survives_anything(headers in prop::collection::vec(header(), 1..50)) {
-        let mut connection = Connection::server(&Config::default(), 999);
+        let mut connection = Connection::server(&Config::default().into(), 999);
         for (i, header) in headers.iter().enumerate() {
             let now = Time::from_ms(i as u64);
             connection.handle_segment(now, header, &[], false);

@@ -40,7 +40,7 @@ fn dropping(mut numbers: Vec<u64>) -> impl FnMut(&Packet) -> Verdict {
 
 /// A connection that is open and has received nothing; its peer's numbers start at 1.
 fn opened(config: &Config) -> Connection {
-    let mut end = Connection::server(config, 0);
+    let mut end = Connection::server(&config.clone().into(), 0);
     let syn = Flags::SYN | Flags::SACK_PERMITTED | Flags::ECE | Flags::CWR;
     end.handle_segment(Time::ZERO, &Header { window: 60_000, flags: syn, ..Header::default() }, &[], false);
     assert!(end.poll_transmit(Time::ZERO).is_some());
@@ -341,7 +341,7 @@ fn rfc9293_3_8_6_a_closed_window_is_probed_and_opens_again() {
 
 #[test]
 fn a_refused_connection_says_so() {
-    let mut client = Connection::client(&config(), 7);
+    let mut client = Connection::client(&config().into(), 7);
     let syn = client.poll_transmit(Time::ZERO).expect("a SYN").header;
     let reset = syn.refusal().expect("an answer");
     client.handle_segment(Time::from_us(1), &reset, &[], false);

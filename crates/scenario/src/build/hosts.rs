@@ -39,7 +39,7 @@ fn host(config: &spec::Host, name: &str, seed: u64, path: &str) -> Result<HostCo
         nic_queue: config.nic_queue.get(),
         cores: config.cores,
         disk: config.disk,
-        tcp: tcp(&config.tcp, name, seed, &format!("{path}.tcp"))?,
+        tcp: tcp(&config.tcp, name, seed, &format!("{path}.tcp"))?.into(),
     })
 }
 

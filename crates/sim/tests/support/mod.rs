@@ -58,7 +58,7 @@ impl Cluster {
             nic_queue: 32_000,
             cores: 2,
             disk: Rate::from_gbps(4),
-            tcp: self.tcp.clone(),
+            tcp: self.tcp.clone().into(),
         };
         let job = JobSetup {
             name: "job".into(),

@@ -74,13 +74,13 @@ enum Algorithm {
 pub(crate) struct Control {
     pub window: Window,
     algorithm: Algorithm,
-    hystart: Option<HyStart>,
+    hystart: Option<Box<HyStart>>,
 }
 
 impl Control {
     /// `draw` differs between connections: what is left to chance depends on it.
-    pub fn new(config: &Config, draw: u32) -> Control {
-        let mss = u64::from(config.mss);
+    pub fn new(config: &Config, mss: u32, draw: u32) -> Control {
+        let mss = u64::from(mss);
         let window = Window { cwnd: mss * u64::from(config.initial_window.max(1)), ssthresh: u64::MAX, mss };
         let algorithm = match config.congestion {
             Congestion::Reno => Algorithm::Reno(Reno::default()),
@@ -89,7 +89,7 @@ impl Control {
             Congestion::Bbr => Algorithm::Bbr(Box::new(Bbr::new(window.cwnd, draw))),
             Congestion::Htcp => Algorithm::Htcp(Box::new(Htcp::new(config.htcp_rtt_scaling))),
         };
-        Control { window, algorithm, hystart: config.hystart.then(HyStart::default) }
+        Control { window, algorithm, hystart: config.hystart.then(Box::default) }
     }
 
     /// Whether segments must be ECN-capable whatever the host's ECN mode is.

@@ -3,7 +3,7 @@
 use super::*;
 
 fn control(congestion: Congestion) -> Control {
-    Control::new(&Config { congestion, mss: 1000, initial_window: 10, ..Config::default() }, 0)
+    Control::new(&Config { congestion, initial_window: 10, ..Config::default() }, 1000, 0)
 }
 
 fn ack(delivered: u64) -> Ack {

@@ -6,26 +6,26 @@ use super::rto::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::window::RightSizing;
 use super::*;
+use std::sync::Arc;
 
 impl Connection {
     /// A connection that sends a SYN; `isn` is its initial sequence number.
-    pub fn client(config: &Config, isn: u32) -> Self {
+    pub fn client(config: &Arc<Config>, isn: u32) -> Self {
         let mut connection = Self::new(config, isn, State::SynSent);
         connection.urgent = urgent::SYN;
         connection
     }
 
     /// A connection that waits for a SYN, which comes by [`Connection::handle_segment`].
-    pub fn server(config: &Config, isn: u32) -> Self {
+    pub fn server(config: &Arc<Config>, isn: u32) -> Self {
         Self::new(config, isn, State::Listen)
     }
 
-    fn new(config: &Config, isn: u32, state: State) -> Self {
+    fn new(config: &Arc<Config>, isn: u32, state: State) -> Self {
         let mss = config.mss.clamp(1, u32::from(u16::MAX));
-        let config = Config { mss, ..config.clone() };
         let initial_space = u64::from(config.initial_window.max(1)) * u64::from(mss);
         let sizing = RightSizing::new(config.receive_buffer, config.receive_buffer_max, initial_space);
-        let control = Control::new(&config, isn);
+        let control = Control::new(config, mss, isn);
         Connection {
             state,
             phase: Phase::Open,
@@ -70,12 +70,12 @@ impl Connection {
             ecn: Ecn::new(config.ecn, control.needs_ecn(), config.ecn_fallback),
             control,
             rtt: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
-            rack: Rack::default(),
+            rack: config.rack.then(Box::default),
             rcv: Receiver::new(config.ack_every, mss, sizing),
             earlier_ack: (0, false),
             blocks: [SackBlock::default(); BLOCKS_MAX],
             counters: Counters::default(),
-            config,
+            config: Arc::clone(config),
         }
     }
 
@@ -175,18 +175,6 @@ impl Connection {
             self.events.clear();
             self.urgent = if reset { urgent::RST } else { 0 };
         }
-    }
-
-    /// Reads a field of each part that segments need, for a driver that wants them in the cache beforehand.
-    #[inline]
-    pub fn look(&self) -> u64 {
-        self.rcv.next
-            ^ self.board.una
-            ^ self.written
-            ^ self.rtt.srtt().as_ps()
-            ^ self.counters.sent_bytes
-            ^ self.control.window.cwnd
-            ^ u64::from(self.isn)
     }
 
     /// Whether the connection is over.

@@ -180,7 +180,9 @@ impl Connection {
         let advanced = ack - self.board.una;
         let (sent, flags) = self.board.acknowledge_clean(ack);
         let rtt = self.sample_rtt(now, header, sent, flags);
-        self.rack.deliver_clean(sent, ack, now - sent);
+        if let Some(rack) = &mut self.rack {
+            rack.deliver_clean(sent, ack, now - sent);
+        }
         if self.tlp_end != 0 {
             self.end_tail_loss_probe(ack, false, false);
             self.permit_probes();

@@ -9,6 +9,7 @@ mod api;
 mod config;
 mod ecn;
 mod events;
+mod gaps;
 mod handshake;
 mod header;
 mod input;
@@ -37,6 +38,7 @@ use receiver::{BLOCKS_MAX, Receiver};
 use rto::RttEstimator;
 use scoreboard::Scoreboard;
 use stats::Counters;
+use std::sync::Arc;
 use units::Time;
 
 /// RFC 9293's states; what the FINs did is told by `fin_sent` and the receiver.
@@ -146,7 +148,8 @@ pub struct Connection {
     last_sent: Time,
     control: Control,
     rtt: RttEstimator,
-    rack: Rack,
+    /// When it is on.
+    rack: Option<Box<Rack>>,
 
     rcv: Receiver,
     ecn: Ecn,
@@ -155,5 +158,5 @@ pub struct Connection {
     blocks: [SackBlock; BLOCKS_MAX],
 
     counters: Counters,
-    config: Config,
+    config: Arc<Config>,
 }

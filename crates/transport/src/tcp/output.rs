@@ -324,8 +324,8 @@ impl Connection {
         if !resend.rescue {
             self.high_rxt = self.high_rxt.max(segment.end());
         }
-        if self.config.rack {
-            self.rack.note_resent(segment.start, now);
+        if let Some(rack) = &mut self.rack {
+            rack.note_resent(segment.start, now);
         }
         self.counters.retransmits += 1;
         if self.retransmit_at == Time::MAX {

@@ -3,13 +3,11 @@
 //! It counts bytes only; the contents of the stream live with the driver.
 //! Source: RFC 9293 3.10.7.4, RFC 5681 4.2 (delayed ACK), RFC 2018 4 and RFC 2883 (SACK, DSACK).
 
+use crate::tcp::gaps::Gaps;
 use crate::tcp::scoreboard::Range;
 use crate::tcp::window::RightSizing;
-use std::collections::VecDeque;
 use units::Time;
 
-/// Ranges beyond a gap that are held at most: far more than an honest sender makes.
-const RANGES_MAX: usize = 1 << 14;
 /// SACK blocks that fit without timestamps.
 pub(crate) const BLOCKS_MAX: usize = 4;
 
@@ -41,11 +39,8 @@ pub(crate) struct Receiver {
     /// The advertised edge moves on by at least so much.
     edge_step: u64,
     pub sizing: RightSizing,
-    ranges: VecDeque<Range>,
-    /// Starts of the ranges that were reported last, most recent first.
-    recent: [u64; BLOCKS_MAX],
-    /// A segment that arrived twice, to be reported once.
-    duplicate: Option<Range>,
+    /// What has arrived beyond gaps or twice, while there is any.
+    gaps: Option<Box<Gaps>>,
 }
 
 impl Receiver {
@@ -66,9 +61,7 @@ impl Receiver {
             ack_beyond: u64::from(ack_every.max(1) - 1) * mss,
             edge_step: mss.min(sizing.buffer() / 2),
             sizing,
-            ranges: VecDeque::new(),
-            recent: [0; BLOCKS_MAX],
-            duplicate: None,
+            gaps: None,
         }
     }
 
@@ -81,7 +74,9 @@ impl Receiver {
     /// Whether the next `len` bytes may be taken in order: nothing is out of order and they fit.
     #[inline]
     pub fn takes_next(&self, len: u64) -> bool {
-        self.next + len <= self.edge && self.ranges.is_empty() && self.fin == u64::MAX
+        self.next + len <= self.edge
+            && self.gaps.as_ref().is_none_or(|gaps| gaps.is_whole())
+            && self.fin == u64::MAX
     }
 
     /// Takes the next segment in order.
@@ -120,21 +115,27 @@ impl Receiver {
         }
         let end = (start + len).min(self.edge).min(self.fin);
         if end <= self.next && len > 0 {
-            self.duplicate = Some(Range { start, end: start + len });
+            self.gaps().note_repeat(Range { start, end: start + len });
         } else if start > self.next {
             // A FIN beyond a gap is held, and reported, with its sequence number.
-            self.hold(Range { start, end: end + u64::from(fin && end == self.fin) });
+            let end = end + u64::from(fin && end == self.fin);
+            self.gaps().hold(Range { start, end });
         } else {
             if end > self.next {
                 (self.next, self.advanced_at) = (end, now);
             }
-            self.join();
+            if let Some(gaps) = &mut self.gaps {
+                self.next = gaps.join(self.next);
+            }
         }
         if self.next >= self.fin && !self.ended {
             self.ended = true;
             self.next = self.fin + 1;
-            self.ranges.clear();
+            if let Some(gaps) = &mut self.gaps {
+                gaps.clear();
+            }
         }
+        self.forget_gaps();
         if self.drained {
             self.read = self.next - u64::from(self.ended);
         }
@@ -148,83 +149,32 @@ impl Receiver {
             && len > 0
             && start + len <= self.next
         {
-            self.duplicate = Some(Range { start, end: start + len });
+            self.gaps().note_repeat(Range { start, end: start + len });
         }
     }
 
-    /// Takes over the ranges that are in order now.
-    fn join(&mut self) {
-        while let Some(first) = self.ranges.front() {
-            if first.start > self.next {
-                break;
-            }
-            self.next = self.next.max(first.end);
-            self.ranges.pop_front();
-        }
-    }
-
-    /// Holds a range beyond a gap.
-    fn hold(&mut self, new: Range) {
-        if new.start >= new.end {
-            return;
-        }
-        // The first range that ends at or after the new one's start: the one to merge with.
-        let at = self.ranges.partition_point(|range| range.end < new.start);
-        if let Some(range) = self.ranges.get(at)
-            && range.start <= new.start
-            && new.end <= range.end
-        {
-            self.duplicate = Some(new);
-            self.report(self.ranges[at].start);
-            return;
-        }
-        let mut merged = new;
-        let mut last = at;
-        while let Some(range) = self.ranges.get(last).filter(|range| range.start <= merged.end) {
-            merged = Range { start: merged.start.min(range.start), end: merged.end.max(range.end) };
-            last += 1;
-        }
-        if last > at {
-            self.ranges[at] = merged;
-            self.ranges.drain(at + 1..last);
-        } else if self.ranges.len() < RANGES_MAX {
-            self.ranges.insert(at, merged);
-        }
-        self.report(merged.start);
-    }
-
-    /// Puts the range that begins at `start` first among those reported.
-    fn report(&mut self, start: u64) {
-        let old = self.recent.iter().position(|&other| other == start).unwrap_or(BLOCKS_MAX - 1);
-        self.recent.copy_within(0..old, 1);
-        self.recent[0] = start;
+    fn gaps(&mut self) -> &mut Gaps {
+        self.gaps.get_or_insert_default()
     }
 
     /// Whether there is anything to report in SACK blocks.
     #[inline]
     pub fn has_blocks(&self) -> bool {
-        !self.ranges.is_empty() || self.duplicate.is_some()
+        self.gaps.is_some()
     }
 
     /// Fills `blocks` (RFC 2018 4: most recent first; RFC 2883: a repeat before all) and returns how many.
     #[cold]
     pub fn blocks(&mut self, blocks: &mut [Range]) -> usize {
-        let mut count = 0;
-        if let Some(duplicate) = self.duplicate.take() {
-            blocks[0] = duplicate;
-            count = 1;
-        }
-        for start in self.recent {
-            let at = self.ranges.partition_point(|range| range.start < start);
-            match self.ranges.get(at) {
-                Some(&range) if range.start == start && count < blocks.len() => {
-                    blocks[count] = range;
-                    count += 1;
-                }
-                _ => {}
-            }
-        }
+        let Some(gaps) = &mut self.gaps else { return 0 };
+        let count = gaps.blocks(blocks);
+        self.forget_gaps();
         count
+    }
+
+    /// Gives up the memory for what is beyond gaps when there is nothing.
+    fn forget_gaps(&mut self) {
+        self.gaps.take_if(|gaps| gaps.is_quiet());
     }
 
     /// The window to advertise: its right edge never moves back, and moves on only by a worthwhile

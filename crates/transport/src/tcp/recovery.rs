@@ -33,10 +33,15 @@ impl Connection {
         let advanced = ack - self.board.una;
         let echo = self.echoed(header);
         let (rack, min_rtt) = (&mut self.rack, self.rtt.min_rtt());
-        let acked = self.board.acknowledge(ack, |segment| rack.deliver(now, segment, min_rtt, echo));
+        let mut deliver = |segment| {
+            if let Some(rack) = rack {
+                rack.deliver(now, segment, min_rtt, echo);
+            }
+        };
+        let acked = self.board.acknowledge(ack, &mut deliver);
         let model = &mut self.control.model();
         let sacked = self.board.sack(&ranges[..count], |segment| {
-            rack.deliver(now, segment, min_rtt, echo);
+            deliver(segment);
             if let Some(model) = model {
                 model.rate.sack(segment.end);
             }
@@ -52,7 +57,9 @@ impl Connection {
             self.end_tail_loss_probe(ack, dsack, duplicate && sacks.is_empty());
         }
         let ended = self.phase >= Phase::Recovery && ack >= self.recover;
-        self.rack.adapt(&self.board, dsack, ended);
+        if let Some(rack) = &mut self.rack {
+            rack.adapt(&self.board, dsack, ended);
+        }
         if ended {
             self.end_recovery();
         }
@@ -108,15 +115,15 @@ impl Connection {
         if !news {
             return false;
         }
-        if !self.config.rack {
+        let Some(rack) = &mut self.rack else {
             return self.board.sacked > 0 && {
                 let end = self.board.lost_below(self.mss);
                 self.board.mark_lost_below(end)
             };
-        }
+        };
         let in_recovery = self.phase >= Phase::Recovery;
-        let window = self.rack.reordering_window(&self.rtt, in_recovery, self.board.sacked_segments);
-        let (lost, wait) = self.rack.detect(&mut self.board, now, window);
+        let window = rack.reordering_window(&self.rtt, in_recovery, self.board.sacked_segments);
+        let (lost, wait) = rack.detect(&mut self.board, now, window);
         if wait != Time::MAX {
             self.probe_at = now.saturating_add(wait);
             self.probe_is_tlp = false;
@@ -187,7 +194,9 @@ impl Connection {
             self.control.window.cwnd = u64::from(self.mss);
         }
         self.board.mark_all_lost();
-        self.rack.forget_resent();
+        if let Some(rack) = &mut self.rack {
+            rack.forget_resent();
+        }
         self.phase = Phase::Loss;
         self.recover = self.board.nxt;
         self.timeout_guard = self.board.nxt;
@@ -230,7 +239,10 @@ impl Connection {
         if let Some(lost) = self.board.next_lost() {
             return Some(Resend { index: lost, rescue: false });
         }
-        if self.config.rack || !self.sack || self.phase != Phase::Recovery || self.board.nxt < self.send_limit
+        if self.rack.is_some()
+            || !self.sack
+            || self.phase != Phase::Recovery
+            || self.board.nxt < self.send_limit
         {
             return None;
         }

@@ -95,8 +95,8 @@ pub(crate) struct Scoreboard {
     resend_from: u64,
     /// Below here every segment has been judged by the loss rule (or was sent again).
     pub judged: u64,
-    /// Blocks of the last acknowledgement, so that repeated ones cost nothing.
-    known: [Range; 4],
+    /// Blocks of the last acknowledgement that had any, so that repeated ones cost nothing.
+    known: Option<Box<[Range; 4]>>,
 }
 
 impl Scoreboard {
@@ -113,7 +113,7 @@ impl Scoreboard {
             highest_sacked: start,
             resend_from: start,
             judged: start,
-            known: [Range::default(); 4],
+            known: None,
         }
     }
 
@@ -269,16 +269,27 @@ impl Scoreboard {
 
     /// Index of the segment that holds `offset`, or of the first one after it.
     pub fn index_of(&self, offset: u64) -> usize {
+        // Mostly segments are as long as the first.
+        if let Some(first) = self.segments.front() {
+            let guess = (offset.saturating_sub(first.start) / u64::from(first.len.max(1))) as usize;
+            let holds = |segment: &Segment| segment.start <= offset && offset < segment.end();
+            if self.segments.get(guess).is_some_and(holds) {
+                return guess;
+            }
+        }
         self.segments.partition_point(|segment| segment.end() <= offset)
     }
 
     /// Marks what lies within the blocks (already sorted out: each within `una..=nxt`). `seen` is
     /// called for each segment newly SACKED. Returns the bytes newly delivered.
     pub fn sack(&mut self, blocks: &[Range], mut seen: impl FnMut(Delivered)) -> u64 {
+        if blocks.is_empty() {
+            return 0;
+        }
         let mut delivered = 0;
+        let known = self.known.as_deref().copied().unwrap_or_default();
         for &block in blocks {
-            let old = self
-                .known
+            let old = known
                 .iter()
                 .copied()
                 .find(|k| block.start <= k.start && k.end <= block.end && k.start < k.end);
@@ -290,7 +301,7 @@ impl Scoreboard {
                 None => delivered += self.sack_part(block, block.start, block.end, &mut seen),
             }
         }
-        for (slot, &block) in self.known.iter_mut().zip(blocks) {
+        for (slot, &block) in self.known.get_or_insert_default().iter_mut().zip(blocks) {
             *slot = block;
         }
         delivered
@@ -368,7 +379,7 @@ impl Scoreboard {
             }
         }
         if reneged {
-            self.known = [Range::default(); 4];
+            self.known = None;
             self.highest_sacked = self.una;
         }
         self.judged = self.nxt;

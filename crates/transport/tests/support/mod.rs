@@ -134,7 +134,10 @@ impl Bench {
         let isn = [0xffff_f000, 77];
         let mut bench = Bench {
             now: Time::ZERO,
-            ends: [Connection::client(client, isn[0]), Connection::server(server, isn[1])],
+            ends: [
+                Connection::client(&client.clone().into(), isn[0]),
+                Connection::server(&server.clone().into(), isn[1]),
+            ],
             apps,
             paths: [Path::default(); 2],
             free_at: [Time::ZERO; 2],
