@@ -16,4 +16,4 @@ pub mod tcp;
 pub mod udp;
 pub mod waker;
 
-pub use prefetch::{prefetch, prefetch_at};
+pub use prefetch::{prefetch, prefetch_at, prefetch_whole};

@@ -3,10 +3,11 @@
 //!
 //! Intel SDM, PREFETCHT0; Arm A-profile, PRFM PLDL1KEEP.
 
-/// Starts to bring the line that holds the first byte of `value`.
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 #[inline(always)]
-pub fn prefetch<T>(value: &T) {
-    let address = std::ptr::from_ref(value);
+fn prefetch_line(address: *const u8) {
     // SAFETY: a prefetch reads and writes no memory that the program can see, and never faults.
     #[cfg(target_arch = "x86_64")]
     unsafe {
@@ -19,6 +20,19 @@ pub fn prefetch<T>(value: &T) {
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = address;
+}
+
+/// Starts to bring the line that holds the first byte of `value`.
+#[inline(always)]
+pub fn prefetch<T>(value: &T) {
+    prefetch_line(std::ptr::from_ref(value).cast());
+}
+
+/// Starts to bring all lines that hold `value`.
+#[inline(always)]
+pub fn prefetch_whole<T>(value: &T) {
+    let first = std::ptr::from_ref(value).cast::<u8>();
+    (0..size_of::<T>()).step_by(LINE).for_each(|offset| prefetch_line(first.wrapping_add(offset)));
 }
 
 /// Starts to bring the line that holds `values[index]`; past the end it does nothing.
