@@ -177,6 +177,12 @@ impl Connection {
         }
     }
 
+    /// What is kept of the oldest segment in flight, for a driver that wants it in the cache beforehand.
+    #[inline]
+    pub fn oldest_in_flight(&self) -> Option<&impl Sized> {
+        self.board.first()
+    }
+
     /// Whether the connection is over.
     #[inline]
     pub fn is_closed(&self) -> bool {
