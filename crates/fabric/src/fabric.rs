@@ -5,6 +5,7 @@ use crate::classes::Classes;
 use crate::config::{Buffer, Depth, Framing, PfcConfig, Queue, Scheduler, SwitchConfig};
 use crate::counters::{Counters, Sample};
 use crate::discipline::{Discipline, Place};
+use crate::fifo::Entered;
 use crate::packet::{Discard, Packet};
 use crate::pause::{PAUSE_FRAME, Pausing};
 use crate::pfc::Pfc;
@@ -40,6 +41,11 @@ pub trait Driver<B> {
     /// The PFC watchdog has found a storm of PAUSE frames at `port`, or that it is over.
     fn storm(&mut self, _now: Time, _port: PortId, _class: u8, _begins: bool) {}
 }
+
+/// A packet that has come to its host. It keeps its memory until it is [collected](Fabric::collect).
+#[must_use]
+#[derive(Debug)]
+pub struct Delivery(u32);
 
 /// The network.
 pub struct Fabric<B> {
@@ -98,35 +104,68 @@ impl<B: Copy + Default> Fabric<B> {
     }
 
     /// A packet reaches the far end of `id` at `now`, unless the link has changed since that was scheduled. It goes on
-    /// to its next queue, or is the answer: that is its host.
+    /// to its next queue, or is the answer: that is its host, which is to [collect](Fabric::collect) it.
     #[inline(always)]
-    pub fn arrive<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) -> Option<Packet<B>> {
-        let port = &mut self.ports[id.index()];
+    pub fn arrive<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) -> Option<Delivery> {
+        let (ports, wires) = (self.ports.as_mut_slice(), self.wires.slots.as_mut_slice());
+        let port = &mut ports[id.index()];
         let slot = port.first;
-        let wire = self.wires.get(slot).filter(|wire| wire.arrive == now)?;
+        let wire = wires.get(slot as usize).filter(|wire| wire.arrive == now)?;
         if port.waiting == slot {
             // Nobody has looked since its sending began.
             port.leave_queue(wire);
         }
         port.first = wire.next;
-        if let Some(next) = self.wires.get(wire.next) {
+        if let Some(next) = wires.get(wire.next as usize) {
             driver.schedule(next.arrive, PortEvent::Arrive(id));
         }
         let flags = port.flags;
         if flags & (flag::FAULTY | flag::TO_HOST | flag::PAUSES) != 0 {
-            let unusual = flags & (flag::FAULTY | flag::PAUSES) != 0;
-            if unusual && self.is_taken(now, id, slot, driver) {
-                return None;
-            }
-            if flags & flag::TO_HOST != 0 {
-                return Some(self.wires.take(slot));
-            }
+            return self.arrive_unusual(now, id, slot, driver);
         }
-        let packet = &mut self.wires[slot].packet;
+        let packet = &mut wires[slot as usize].packet;
         let (next, route) = self.routing.next(packet.route);
         packet.route = route;
-        self.enter(now, id, next, slot, driver);
+        let entered = ports[next.index()].enter(wires, self.framing, now, next, slot, driver);
+        if entered != Entered::Queued {
+            self.enter_other(now, id, next, slot, entered, driver);
+        }
         None
+    }
+
+    /// A packet arrives at its host, or over a link on which not all get through.
+    #[inline(always)]
+    fn arrive_unusual<D: Driver<B>>(
+        &mut self,
+        now: Time,
+        id: PortId,
+        slot: u32,
+        driver: &mut D,
+    ) -> Option<Delivery> {
+        let flags = self.ports[id.index()].flags;
+        if flags & (flag::FAULTY | flag::PAUSES) != 0 && self.is_taken(now, id, slot, driver) {
+            return None;
+        }
+        if flags & flag::TO_HOST != 0 {
+            return Some(Delivery(slot));
+        }
+        self.go_on(now, id, slot, driver);
+        None
+    }
+
+    /// A packet that has come by `id` goes on to its next queue.
+    #[inline(never)]
+    fn go_on<D: Driver<B>>(&mut self, now: Time, id: PortId, slot: u32, driver: &mut D) {
+        let mut packet = *self.wires.take(slot);
+        let (next, route) = self.routing.next(packet.route);
+        packet.route = route;
+        self.enqueue(now, id, next, &packet, driver);
+    }
+
+    /// Takes a packet that was delivered out of the network.
+    #[inline(always)]
+    pub fn collect(&mut self, delivery: Delivery) -> &Packet<B> {
+        self.wires.take(delivery.0)
     }
 
     /// Whether a packet that has come over the link of `id` gets no further: hit by a fault, or a PAUSE frame.
@@ -142,25 +181,6 @@ impl<B: Copy + Default> Fabric<B> {
             self.wires.take(slot);
         }
         lost || pause
-    }
-
-    /// The packet that arrives next by `id`.
-    #[inline]
-    pub fn front(&self, id: PortId) -> Option<&Packet<B>> {
-        self.wires.get(self.ports[id.index()].first).map(|wire| &wire.packet)
-    }
-
-    /// The port that `packet` goes on to from the far end of `id`; none when that is its host.
-    #[inline]
-    pub fn beyond(&self, id: PortId, packet: &Packet<B>) -> Option<PortId> {
-        if self.ports[id.index()].is(flag::TO_HOST) { None } else { Some(self.routing.next(packet.route).0) }
-    }
-
-    /// Reads both cache lines of a port, for a driver that wants them in the cache beforehand.
-    #[inline]
-    pub fn look(&self, id: PortId) -> u64 {
-        let port = &self.ports[id.index()];
-        port.free_at.as_ps() ^ port.enqueued_bytes
     }
 
     /// The route of a flow, if there is one: the port that its packets enter first, and what they carry.
@@ -232,11 +252,11 @@ impl<B: Copy + Default> Fabric<B> {
     pub fn counters(&mut self, now: Time, id: PortId) -> Counters {
         let port = &mut self.ports[id.index()];
         if !port.is(flag::SCHEDULED) {
-            port.start_beside_fluid(&self.wires, now);
+            port.start_beside_fluid(&self.wires.slots, now);
         }
         let mut counters = port.counters();
         if port.is(flag::FLUID) {
-            counters.fluid = port.fluid_at(now, self.framing, &self.wires, &mut self.pools).0;
+            counters.fluid = port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).0;
             counters.busy += port.fluid_busy();
         }
         counters
@@ -246,11 +266,11 @@ impl<B: Copy + Default> Fabric<B> {
     pub fn sample(&mut self, now: Time, id: PortId) -> Sample {
         let port = &mut self.ports[id.index()];
         if !port.is(flag::SCHEDULED) {
-            port.start_beside_fluid(&self.wires, now);
+            port.start_beside_fluid(&self.wires.slots, now);
         }
         let mut sample = port.sample(now);
         if port.is(flag::FLUID) {
-            sample.queue_bytes += port.fluid_at(now, self.framing, &self.wires, &mut self.pools).1;
+            sample.queue_bytes += port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).1;
         }
         sample
     }
@@ -270,7 +290,7 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Memory that the packets waiting for `id` take in a buffer that ports share, in whole cells.
     pub fn memory_held(&self, id: PortId) -> u64 {
-        self.ports[id.index()].cold.classes.as_ref().map_or(0, Classes::held)
+        self.ports[id.index()].cold.classes.as_deref().map_or(0, Classes::held)
     }
 
     /// Memory in use beyond the reserves in all shared buffers of the network.
@@ -366,7 +386,7 @@ fn configure_pfc<B: Copy + Default>(
             classes.own_limits = true;
             nic.flags |= flag::PAUSES | flag::SCHEDULED;
             nic.cold.pausing = Some(Box::new(Pausing::new(config.classes, u16::MAX)));
-            nic.cold.classes = Some(classes);
+            nic.cold.classes = Some(Box::new(classes));
         }
     }
 }
@@ -426,7 +446,7 @@ fn configure<B: Copy + Default>(
                 let sharing = processors.map_or(1, |processors| total.div_ceil(processors as usize).max(1));
                 classes.voqs = Some(Box::new(Voqs::new(first, sharing, cap, config.queues, place)));
             }
-            port.cold.classes = Some(classes);
+            port.cold.classes = Some(Box::new(classes));
             continue;
         }
         match config.queues[0] {

@@ -2,7 +2,7 @@
 
 use crate::fabric::{Driver, Fabric, PortEvent};
 use crate::packet::{Discard, Packet};
-use crate::port::{PortId, flag};
+use crate::port::{Faults, PortId, flag};
 use crate::wires::NONE;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
@@ -19,7 +19,7 @@ impl<B: Copy + Default> Fabric<B> {
         port.flags |= flag::DOWN;
         let slots: Vec<u32> = self.wires.chain(port.first).collect();
         (port.first, port.waiting) = (NONE, NONE);
-        let mut lost: Vec<Packet<B>> = slots.into_iter().map(|slot| self.wires.take(slot)).collect();
+        let mut lost: Vec<Packet<B>> = slots.into_iter().map(|slot| *self.wires.take(slot)).collect();
         self.forget_pauses(now, id, driver);
         lost.extend(self.drain_classes(now, id, driver));
         self.fluid_drained(id);
@@ -39,21 +39,26 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Packets vanish on the link with probability `p`.
     pub fn set_loss(&mut self, id: PortId, p: f64, seed: u64) {
-        self.ports[id.index()].cold.faults.loss = chance(p);
+        self.faults(id).loss = chance(p);
         self.refresh_faults(id, seed);
     }
 
     /// Packets arrive damaged with probability `p`, and are discarded there.
     pub fn set_corrupt(&mut self, id: PortId, p: f64, seed: u64) {
-        self.ports[id.index()].cold.faults.corrupt = chance(p);
+        self.faults(id).corrupt = chance(p);
         self.refresh_faults(id, seed);
     }
 
+    fn faults(&mut self, id: PortId) -> &mut Faults {
+        self.ports[id.index()].cold.faults.get_or_insert_default()
+    }
+
     fn refresh_faults(&mut self, id: PortId, seed: u64) {
-        let port = &mut self.ports[id.index()];
-        let faults = &mut port.cold.faults;
+        let faults = self.faults(id);
         faults.rng.get_or_insert_with(|| Pcg32::seed_from_u64(seed ^ (u64::from(id.0) << 20)));
-        if faults.loss + faults.corrupt > 0 {
+        let any = faults.loss + faults.corrupt > 0;
+        let port = &mut self.ports[id.index()];
+        if any {
             port.flags |= flag::FAULTY;
         } else {
             port.flags &= !flag::FAULTY;
@@ -67,7 +72,7 @@ impl<B: Copy + Default> Fabric<B> {
         if port.is(flag::SCHEDULED) {
             return port.set_rate(rate);
         }
-        port.start_beside_fluid(&self.wires, now);
+        port.start_beside_fluid(&self.wires.slots, now);
         port.set_rate(rate);
         if port.waiting == NONE {
             return;
@@ -94,7 +99,7 @@ impl<B: Copy + Default> Fabric<B> {
         packet: &Packet<B>,
         driver: &mut D,
     ) -> bool {
-        let faults = &mut self.ports[id.index()].cold.faults;
+        let faults = self.faults(id);
         let draw = u64::from(faults.rng.as_mut().expect("a faulty link has its draws").next_u32());
         let (loss, corrupt) = (faults.loss, faults.corrupt);
         if draw < loss {

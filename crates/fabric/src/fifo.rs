@@ -5,12 +5,80 @@
 //! length at any time is what has not started by then. Ports with classes, shared memory or pauses
 //! can't know the future and go the long way in `scheduled.rs`.
 
+use crate::config::Framing;
 use crate::discipline::Verdict;
 use crate::fabric::{Driver, Fabric, PortEvent};
 use crate::packet::{Discard, Ecn, Packet};
-use crate::port::{PortId, flag};
-use crate::wires::NONE;
+use crate::port::{Port, PortId, flag};
+use crate::wires::{NONE, Wire};
 use units::Time;
+
+/// What has become of a packet that was to enter a queue the short way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entered {
+    Queued,
+    Discarded(Discard),
+    /// Nothing: the port has something of [`flag::ENTRY`].
+    NotYet,
+}
+
+impl<B: Copy + Default> Port<B> {
+    /// The packet in `slot` enters the queue of this port, `id`, the short way.
+    #[inline(always)]
+    pub(crate) fn enter<D: Driver<B>>(
+        &mut self,
+        wires: &mut [Wire<B>],
+        framing: Framing,
+        now: Time,
+        id: PortId,
+        slot: u32,
+        driver: &mut D,
+    ) -> Entered {
+        if self.is(flag::ENTRY) {
+            return Entered::NotYet;
+        }
+        let packet = &mut wires[slot as usize].packet;
+        let bytes = u64::from(packet.bytes);
+        let wire_bytes = framing.wire_bytes(packet.bytes);
+        if self.free_at <= now {
+            // Nobody waits: the packet begins at once.
+            (self.waiting, self.waiting_packets, self.waiting_bytes) = (NONE, 0, 0);
+            self.count_entry(bytes);
+            if let Some(arrive) = self.launch(wires, now, wire_bytes, slot) {
+                driver.schedule(arrive, PortEvent::Arrive(id));
+            }
+            return Entered::Queued;
+        }
+        self.start_due(wires, now);
+        let packets = self.waiting_packets;
+        if self.waiting_bytes + bytes > self.limit_bytes || packets >= self.limit_packets {
+            return Entered::Discarded(Discard::Tail);
+        }
+        if self.waiting_bytes > self.mark_bytes || packets > self.mark_packets {
+            let ecn = &mut wires[slot as usize].packet.ecn;
+            if *ecn == Ecn::NotEct {
+                return Entered::Discarded(Discard::Early);
+            }
+            *ecn = Ecn::Ce;
+            self.cold.marks += 1;
+        }
+        self.waiting_bytes += bytes;
+        self.waiting_packets += 1;
+        if self.waiting == NONE {
+            self.waiting = slot;
+        }
+        self.count_entry(bytes);
+        let start = self.free_at;
+        self.cold.waits.add(start - now);
+        // A busy transmitter has its packet on the wire, so an arrival is mostly scheduled.
+        let arrive = self.launch(wires, start, wire_bytes, slot);
+        self.note_length();
+        if let Some(arrive) = arrive {
+            driver.schedule(arrive, PortEvent::Arrive(id));
+        }
+        Entered::Queued
+    }
+}
 
 impl<B: Copy + Default> Fabric<B> {
     /// A packet enters `id`'s queue at `now`; it came in by `ingress` ([`PortId::NONE`]: from the host itself).
@@ -23,90 +91,29 @@ impl<B: Copy + Default> Fabric<B> {
         packet: &Packet<B>,
         driver: &mut D,
     ) {
-        let slot = self.wires.insert(packet);
-        self.enter(now, ingress, id, slot, driver);
-    }
-
-    /// The same for a packet that has a slot.
-    #[inline(always)]
-    pub(crate) fn enter<D: Driver<B>>(
-        &mut self,
-        now: Time,
-        ingress: PortId,
-        id: PortId,
-        slot: u32,
-        driver: &mut D,
-    ) {
-        let (port, wires) = (&mut self.ports[id.index()], &mut self.wires);
-        if port.is(flag::ENTRY) {
-            return self.enter_other(now, ingress, id, slot, driver);
-        }
-        let packet = &mut wires[slot].packet;
-        let bytes = u64::from(packet.bytes);
-        let wire_bytes = self.framing.wire_bytes(packet.bytes);
-        if port.free_at <= now {
-            // Nobody waits: the packet begins at once.
-            (port.waiting, port.waiting_packets, port.waiting_bytes) = (NONE, 0, 0);
-            port.count_entry(bytes);
-            if let Some(arrive) = port.launch(wires, now, wire_bytes, slot) {
-                driver.schedule(arrive, PortEvent::Arrive(id));
-            }
-            return;
-        }
-        port.start_due(wires, now);
-        let packets = port.waiting_packets;
-        if port.waiting_bytes + bytes > port.limit_bytes || packets >= port.limit_packets {
-            return self.discard_slot(now, id, slot, Discard::Tail, driver);
-        }
-        if port.waiting_bytes > port.mark_bytes || packets > port.mark_packets {
-            let ecn = &mut wires[slot].packet.ecn;
-            if *ecn == Ecn::NotEct {
-                return self.discard_slot(now, id, slot, Discard::Early, driver);
-            }
-            *ecn = Ecn::Ce;
-            port.cold.marks += 1;
-        }
-        port.waiting_bytes += bytes;
-        port.waiting_packets += 1;
-        if port.waiting == NONE {
-            port.waiting = slot;
-        }
-        port.count_entry(bytes);
-        let start = port.free_at;
-        port.cold.waits.add(start - now);
-        // A busy transmitter has its packet on the wire, so an arrival is mostly scheduled.
-        let arrive = port.launch(wires, start, wire_bytes, slot);
-        port.note_length();
-        if let Some(arrive) = arrive {
-            driver.schedule(arrive, PortEvent::Arrive(id));
+        let (slot, wires) = self.wires.insert(packet);
+        let entered = self.ports[id.index()].enter(wires, self.framing, now, id, slot, driver);
+        if entered != Entered::Queued {
+            self.enter_other(now, ingress, id, slot, entered, driver);
         }
     }
 
-    #[cold]
-    fn discard_slot<D: Driver<B>>(
-        &mut self,
-        now: Time,
-        id: PortId,
-        slot: u32,
-        reason: Discard,
-        driver: &mut D,
-    ) {
-        let packet = self.wires.take(slot);
-        self.discard(now, id, &packet, reason, driver);
-    }
-
-    /// A packet comes to a port with something of [`flag::ENTRY`].
+    /// A packet that can't enter a port the short way.
     #[inline(never)]
-    fn enter_other<D: Driver<B>>(
+    pub(crate) fn enter_other<D: Driver<B>>(
         &mut self,
         now: Time,
         ingress: PortId,
         id: PortId,
         slot: u32,
+        entered: Entered,
         driver: &mut D,
     ) {
-        let mut packet = self.wires.take(slot);
-        self.enqueue_other(now, ingress, id, &mut packet, driver);
+        let mut packet = *self.wires.take(slot);
+        match entered {
+            Entered::Discarded(reason) => self.discard(now, id, &packet, reason, driver),
+            _ => self.enqueue_other(now, ingress, id, &mut packet, driver),
+        }
     }
 
     /// What the short way leaves out: links that are down, MTU, captures, RED, then on to where the port queues.
@@ -129,10 +136,13 @@ impl<B: Copy + Default> Fabric<B> {
         if port.is(flag::SCHEDULED) {
             return self.enqueue_scheduled::<false, D>(now, ingress, id, packet, driver);
         }
-        let (fluid, fluid_packets) =
-            if port.is(flag::FLUID) { port.settle_fluid(&self.wires, now, self.framing) } else { (0, 0) };
+        let (fluid, fluid_packets) = if port.is(flag::FLUID) {
+            port.settle_fluid(&self.wires.slots, now, self.framing)
+        } else {
+            (0, 0)
+        };
         if port.is(flag::RED) {
-            port.start_due(&self.wires, now);
+            port.start_due(&self.wires.slots, now);
             let (bytes, packets) = (port.waiting_bytes + fluid, port.waiting_packets + fluid_packets);
             if packets == 0 && fluid == 0 {
                 port.cold.discipline.idle(port.free_at.min(now));

@@ -18,7 +18,7 @@ use crate::config::Framing;
 use crate::fabric::Fabric;
 use crate::port::{Port, PortId, flag};
 use crate::topology::NodeId;
-use crate::wires::{Wire, Wires};
+use crate::wires::Wire;
 use std::collections::VecDeque;
 use units::{Bytes, Rate, Time};
 
@@ -163,7 +163,7 @@ impl Fluid {
 impl<B: Copy + Default> Port<B> {
     /// First-in first-out ports: brings the work ahead of a packet that enters at `now` up to date; returns
     /// the fluid in it as IP bytes and packets.
-    pub(crate) fn settle_fluid(&mut self, wires: &Wires<B>, now: Time, framing: Framing) -> (u64, u32) {
+    pub(crate) fn settle_fluid(&mut self, wires: &[Wire<B>], now: Time, framing: Framing) -> (u64, u32) {
         let rate = self.cold.rate;
         let Some(fluid) = &mut self.cold.fluid else { return (0, 0) };
         let work = self.free_at.saturating_sub(fluid.since);
@@ -192,8 +192,8 @@ impl<B: Copy + Default> Port<B> {
     }
 
     /// [`Port::start_due`] where fluid may flow.
-    pub(crate) fn start_beside_fluid(&mut self, wires: &Wires<B>, now: Time) {
-        while let Some(wire) = wires.get(self.waiting).filter(|wire| wire.start <= now) {
+    pub(crate) fn start_beside_fluid(&mut self, wires: &[Wire<B>], now: Time) {
+        while let Some(wire) = wires.get(self.waiting as usize).filter(|wire| wire.start <= now) {
             self.leave_queue(wire);
             self.note_in_hand(wire);
         }
@@ -255,7 +255,7 @@ impl<B: Copy + Default> Port<B> {
         &mut self,
         now: Time,
         framing: Framing,
-        wires: &Wires<B>,
+        wires: &[Wire<B>],
         pools: &mut [Pool],
     ) -> (FluidTotals, u64) {
         let bytes = if self.is(flag::SCHEDULED) {
@@ -301,7 +301,7 @@ impl<B: Copy + Default> Fabric<B> {
     /// Whether fluid can be modelled at `id`: it has one queue.
     pub fn takes_fluid(&self, id: PortId) -> bool {
         let one = |classes: &Classes<B>| classes.queues.len() == 1 && classes.voqs.is_none();
-        self.ports[id.index()].cold.classes.as_ref().is_none_or(one)
+        self.ports[id.index()].cold.classes.as_deref().is_none_or(one)
     }
 
     fn change_fluid(&mut self, now: Time, flow: &FluidFlow, begins: bool) -> bool {
@@ -309,7 +309,7 @@ impl<B: Copy + Default> Fabric<B> {
         let each = flow.rate.as_bps() as f64 / 8.0 / f64::from(flow.packet_bytes.max(1));
         for id in path {
             let port = &mut self.ports[id.index()];
-            port.fluid_at(now, self.framing, &self.wires, &mut self.pools);
+            port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools);
             port.flags |= flag::FLUID;
             let begun = self.wires.chain(port.first).take_while(|&slot| slot != port.waiting).last();
             let in_hand = begun.map_or(Time::ZERO, |slot| self.wires[slot].arrive - port.delay);
@@ -322,7 +322,7 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Fluid at `id`: its totals.
     pub fn fluid(&mut self, now: Time, id: PortId) -> FluidTotals {
-        self.ports[id.index()].fluid_at(now, self.framing, &self.wires, &mut self.pools).0
+        self.ports[id.index()].fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).0
     }
 
     /// A packet is about to enter the queue of scheduled port `id`: the fluid before it in bytes and packets.

@@ -38,7 +38,7 @@ impl<B: Copy + Default> Fabric<B> {
         let queue = classes.queue(slot);
         let first = queue.ring.take().expect("a selected queue has a packet");
         let (since, bytes) = (first.since, first.packet.bytes);
-        let packet = self.wires.insert(&first.packet);
+        let packet = self.wires.insert(&first.packet).0;
         if let Some(pool) = pool {
             let pool = &mut self.pools[pool as usize];
             let cells = pool.cells(bytes);
@@ -59,7 +59,7 @@ impl<B: Copy + Default> Fabric<B> {
         if since != now {
             port.cold.waits.add(now - since);
         }
-        if let Some(arrive) = port.launch(&mut self.wires, now, framing.wire_bytes(bytes), packet) {
+        if let Some(arrive) = port.launch(&mut self.wires.slots, now, framing.wire_bytes(bytes), packet) {
             driver.schedule(arrive, PortEvent::Arrive(id));
         }
         if more {

@@ -8,6 +8,7 @@
 //! What a packet carries (`B`) is the driver's: the simulator puts a transport header there,
 //! emulation a handle to real bytes.
 
+mod ahead;
 mod buffer;
 mod classes;
 mod codel;
@@ -41,7 +42,7 @@ pub use config::{
 };
 pub use counters::{Counters, PauseCounters, Sample};
 pub use deadlock::{Deadlock, QueueId};
-pub use fabric::{Driver, Fabric, PortEvent};
+pub use fabric::{Delivery, Driver, Fabric, PortEvent};
 pub use fluid::{FluidFlow, FluidTotals};
 pub use packet::{Discard, Ecn, Packet};
 pub use pause::pause_time;

@@ -164,8 +164,8 @@ impl<B: Copy + Default> Fabric<B> {
         classes(xoff).for_each(|class| pausing.counters[usize::from(class)].xoff_sent += 1);
         classes(xon).for_each(|class| pausing.counters[usize::from(class)].xon_sent += 1);
         let frame = frame(xoff, xon, pausing.quanta);
-        let slot = self.wires.insert(&frame);
-        if let Some(arrive) = port.launch(&mut self.wires, now, wire_bytes, slot) {
+        let (slot, wires) = self.wires.insert(&frame);
+        if let Some(arrive) = port.launch(wires, now, wire_bytes, slot) {
             driver.schedule(arrive, PortEvent::Arrive(own));
         }
         if port.waiting_packets > 0 {

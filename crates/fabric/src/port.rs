@@ -11,7 +11,7 @@ use crate::packet::Discard;
 use crate::pause::Pausing;
 use crate::topology::{LinkProps, NodeId};
 use crate::waits::Waits;
-use crate::wires::{NONE, Wire, Wires};
+use crate::wires::{NONE, Wire};
 use rand_pcg::Pcg32;
 use units::{Rate, Serializer, Time};
 
@@ -65,7 +65,7 @@ pub(crate) mod flag {
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub(crate) struct Port<B> {
-    /// First and last of the [packets](Wires) on the wire and, at first-in first-out ports, in the queue.
+    /// First and last of the [packets](Wire) on the wire and, at first-in first-out ports, in the queue.
     pub first: u32,
     pub last: u32,
     /// First-in first-out ports: the first packet whose sending has not begun.
@@ -102,15 +102,17 @@ pub(crate) struct Cold<B> {
     pub reverse: PortId,
     pub rate: Rate,
     pub mtu: u32,
-    pub discards: Discards,
+    pub discards: Option<Box<Discards>>,
     /// Busy time and wire bytes up to the last change of rate.
     pub busy_before: (Time, u64),
     /// RED of a first-in first-out port.
     pub discipline: Discipline,
-    pub classes: Option<Classes<B>>,
+    /// Of ports with [`flag::SCHEDULED`].
+    pub classes: Option<Box<Classes<B>>>,
     /// Of ports with [`flag::PAUSES`].
     pub pausing: Option<Box<Pausing>>,
-    pub faults: Faults,
+    /// Of ports that have been [`flag::FAULTY`].
+    pub faults: Option<Box<Faults>>,
     pub fluid: Option<Box<Fluid>>,
 }
 
@@ -151,12 +153,12 @@ impl<B: Copy + Default> Port<B> {
                 reverse,
                 rate: props.rate,
                 mtu: props.mtu,
-                discards: Discards::default(),
+                discards: None,
                 busy_before: (Time::ZERO, 0),
                 discipline: Discipline::Tail,
                 classes: None,
                 pausing: None,
-                faults: Faults::default(),
+                faults: None,
                 fluid: None,
             }),
         }
@@ -169,8 +171,8 @@ impl<B: Copy + Default> Port<B> {
 
     /// Lets packets whose sending has begun by `now` leave the queue (first-in first-out ports).
     #[inline]
-    pub(crate) fn start_due(&mut self, wires: &Wires<B>, now: Time) {
-        while let Some(wire) = wires.get(self.waiting).filter(|wire| wire.start <= now) {
+    pub(crate) fn start_due(&mut self, wires: &[Wire<B>], now: Time) {
+        while let Some(wire) = wires.get(self.waiting as usize).filter(|wire| wire.start <= now) {
             self.leave_queue(wire);
         }
     }
@@ -188,7 +190,7 @@ impl<B: Copy + Default> Port<B> {
     #[inline(always)]
     pub(crate) fn launch(
         &mut self,
-        wires: &mut Wires<B>,
+        wires: &mut [Wire<B>],
         start: Time,
         wire_bytes: u32,
         slot: u32,
@@ -197,14 +199,14 @@ impl<B: Copy + Default> Port<B> {
         let arrive = end + self.delay;
         self.free_at = end;
         self.wire_bytes += u64::from(wire_bytes);
-        let wire = &mut wires[slot];
+        let wire = &mut wires[slot as usize];
         (wire.start, wire.arrive, wire.next) = (start, arrive, NONE);
         let last = std::mem::replace(&mut self.last, slot);
         if self.first == NONE {
             self.first = slot;
             return Some(arrive);
         }
-        wires[last].next = slot;
+        wires[last as usize].next = slot;
         None
     }
 
@@ -233,7 +235,11 @@ impl<B: Copy + Default> Port<B> {
     }
 
     pub(crate) fn discard(&mut self, reason: Discard) {
-        self.cold.discards.count(reason);
+        self.cold.discards.get_or_insert_default().count(reason);
+    }
+
+    fn discards(&self) -> Discards {
+        self.cold.discards.as_deref().copied().unwrap_or_default()
     }
 
     pub(crate) fn set_rate(&mut self, rate: Rate) {
@@ -255,7 +261,7 @@ impl<B: Copy + Default> Port<B> {
             wire_bytes: self.wire_bytes,
             busy: self.busy(),
             marks: self.cold.marks,
-            discards: self.cold.discards,
+            discards: self.discards(),
             queue_max_bytes: self.cold.max_bytes,
             queue_max_packets: self.cold.max_packets,
             voq_max_bytes: self.cold.classes.as_ref().and_then(|classes| classes.longest_voq()),
@@ -264,14 +270,14 @@ impl<B: Copy + Default> Port<B> {
     }
 
     pub(crate) fn sample(&self, now: Time) -> Sample {
-        let pausing = self.cold.pausing.as_deref();
+        let (pausing, discards) = (self.cold.pausing.as_deref(), self.discards());
         Sample {
             queue_bytes: self.waiting_bytes,
             queue_packets: self.waiting_packets,
             sent_bytes: self.enqueued_bytes - self.waiting_bytes,
-            discards: self.cold.discards.total(),
-            in_discards: self.cold.discards.inbound(),
-            out_discards: self.cold.discards.outbound(),
+            discards: discards.total(),
+            in_discards: discards.inbound(),
+            out_discards: discards.outbound(),
             marks: self.cold.marks,
             pause_sent: pausing.map_or(0, |pausing| pausing.frames_sent),
             pause_received: pausing.map_or(0, |pausing| pausing.frames_received),

@@ -7,9 +7,8 @@
 
 use crate::port::PortId;
 use crate::topology::{Graph, NodeId};
-use indexmap::IndexMap;
+use hashbrown::HashTable;
 use std::collections::VecDeque;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// A packet's position on its route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +27,8 @@ pub(crate) struct Routing {
     /// By root node: hops from each switch.
     distances: Vec<Option<Box<[u16]>>>,
     arena: Vec<PortId>,
-    known: IndexMap<Box<[PortId]>, Route, BuildHasherDefault<PortHasher>>,
+    /// Where in it the known routes are: begin and length.
+    known: HashTable<(u32, u32)>,
     /// The last route, for its memory.
     walked: Vec<PortId>,
 }
@@ -51,7 +51,7 @@ impl Routing {
             distances: vec![None; graph.nodes()],
             // The first position is nobody's route: PAUSE frames carry it.
             arena: vec![PortId(0)],
-            known: IndexMap::default(),
+            known: HashTable::new(),
             walked: Vec::new(),
         }
     }
@@ -60,6 +60,12 @@ impl Routing {
     #[inline]
     pub(crate) fn next(&self, route: Route) -> (PortId, Route) {
         (self.arena[route.0 as usize], Route(route.0 + 1))
+    }
+
+    /// Asks for what [`Routing::next`] reads.
+    #[inline]
+    pub(crate) fn prefetch(&self, route: Route) {
+        sys::prefetch_at(&self.arena, route.0 as usize);
     }
 
     /// Takes a port in or out of use; routes computed from now on heed it.
@@ -83,13 +89,15 @@ impl Routing {
         } else {
             self.walk(from, to, hash, ports)?;
         }
-        if let Some(&route) = self.known.get(ports.as_slice()) {
-            return Some(route);
+        let (hash, begin) = (hash_of(ports), self.arena.len() as u32);
+        let at = |&(begin, length): &(u32, u32)| begin as usize..(begin + length) as usize;
+        if let Some(&(begin, _)) = self.known.find(hash, |known| self.arena[at(known)] == **ports) {
+            return Some(Route(begin));
         }
-        let route = Route(self.arena.len() as u32);
         self.arena.extend_from_slice(ports);
-        self.known.insert(ports.as_slice().into(), route);
-        Some(route)
+        let arena = &self.arena;
+        self.known.insert_unique(hash, (begin, ports.len() as u32), |known| hash_of(&arena[at(known)]));
+        Some(Route(begin))
     }
 
     /// The node that a route from `route` on ends at.
@@ -204,28 +212,9 @@ fn choose(hash: u16, node: NodeId, seed: u64, count: usize) -> usize {
     ((u128::from(mixed) * count as u128) >> 64) as usize
 }
 
-/// Hashes the ports of a route: the numbers are the model's own, so that nothing stronger is called for.
-#[derive(Default)]
-struct PortHasher(u64);
-
-impl Hasher for PortHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u32(u32::from(byte));
-        }
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.0 = mix(self.0 ^ u64::from(number));
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.0 ^= number as u64;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
+/// Hash of the ports of a route: the numbers are the model's own, so that nothing stronger is called for.
+fn hash_of(ports: &[PortId]) -> u64 {
+    ports.iter().fold(ports.len() as u64, |hash, port| mix(hash ^ u64::from(port.0)))
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea & Flood 2014).

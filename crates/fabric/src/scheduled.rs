@@ -53,9 +53,9 @@ impl<B: Copy + Default> Fabric<B> {
         packet: &Packet<B>,
         driver: &mut D,
     ) {
-        let slot = self.wires.insert(packet);
+        let (slot, wires) = self.wires.insert(packet);
         let wire_bytes = self.framing.wire_bytes(packet.bytes);
-        if let Some(arrive) = self.ports[id.index()].launch(&mut self.wires, start, wire_bytes, slot) {
+        if let Some(arrive) = self.ports[id.index()].launch(wires, start, wire_bytes, slot) {
             driver.schedule(arrive, PortEvent::Arrive(id));
         }
     }

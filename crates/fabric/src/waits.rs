@@ -1,7 +1,7 @@
 //! How long packets waited in a queue: a histogram with eight buckets an octave.
 //!
 //! A bucket is at most an eighth of its value wide, from 8 ns up; shorter waits share the first
-//! bucket. The vector grows to the longest wait seen, so an idle port costs nothing.
+//! bucket. The vector spans the waits seen, from the shortest to the longest, so an idle port costs nothing.
 
 use units::Time;
 
@@ -13,7 +13,9 @@ const SUB: u32 = 3;
 /// Histogram of waiting times, of the packets that waited at all.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waits {
+    /// Those from number `first` on.
     buckets: Vec<u32>,
+    first: usize,
     longest: Time,
 }
 
@@ -34,7 +36,7 @@ impl Waits {
     #[inline]
     pub(crate) fn add(&mut self, wait: Time) {
         let bucket = bucket_of(wait);
-        match self.buckets.get_mut(bucket) {
+        match self.buckets.get_mut(bucket.wrapping_sub(self.first)) {
             Some(count) => *count = count.saturating_add(1),
             None => self.extend(bucket),
         }
@@ -45,8 +47,18 @@ impl Waits {
 
     #[cold]
     fn extend(&mut self, bucket: usize) {
-        self.buckets.resize(bucket + 1, 0);
-        self.buckets[bucket] = 1;
+        if self.buckets.is_empty() {
+            self.first = bucket;
+        }
+        if bucket < self.first {
+            self.buckets.splice(..0, std::iter::repeat_n(0, self.first - bucket));
+            self.first = bucket;
+        }
+        let at = bucket - self.first;
+        if at >= self.buckets.len() {
+            self.buckets.resize(at + 1, 0);
+        }
+        self.buckets[at] = 1;
     }
 }
 
@@ -54,7 +66,7 @@ impl WaitTimes<'_> {
     /// (from, to, packets) of each bucket that holds something, ascending; packets that did not
     /// wait are (0, 0, packets).
     pub fn buckets(&self) -> impl Iterator<Item = (Time, Time, u64)> {
-        let waited = self.waits.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        let waited = (self.waits.first..).zip(&self.waits.buckets).filter(|(_, count)| **count > 0);
         let none = (self.none > 0).then_some((Time::ZERO, Time::ZERO, self.none));
         none.into_iter().chain(waited.map(|(i, &count)| (lower(i), lower(i + 1), u64::from(count))))
     }

@@ -13,7 +13,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// A packet that is being sent or is on its way, or (first-in first-out ports) waits its turn: one cache line.
 #[repr(C, align(64))]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wire<B> {
     /// Its first bit leaves.
     pub start: Time,
@@ -27,12 +27,12 @@ pub(crate) struct Wire<B> {
 /// All of them, by slot.
 #[derive(Debug)]
 pub(crate) struct Wires<B> {
-    slots: Vec<Wire<B>>,
+    pub slots: Vec<Wire<B>>,
     /// The first of the chain of free slots.
     free: u32,
 }
 
-impl<B: Copy> Wires<B> {
+impl<B: Copy + Default> Wires<B> {
     /// Room for some packets at each of so many ports; it grows when there are more.
     pub(crate) fn new(ports: usize) -> Wires<B> {
         Wires { slots: Vec::with_capacity(16 * ports), free: NONE }
@@ -44,33 +44,34 @@ impl<B: Copy> Wires<B> {
         self.slots.get(slot as usize)
     }
 
-    /// A slot with `packet`; the rest of it is to be set.
+    /// A slot with `packet`, the rest of which is to be set; and all slots.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, packet: &Packet<B>) -> u32 {
-        let slot = self.free;
-        match self.slots.get_mut(slot as usize) {
-            Some(wire) => {
-                self.free = wire.next;
-                wire.packet = *packet;
-                slot
-            }
-            None => self.extend(packet),
+    pub(crate) fn insert(&mut self, packet: &Packet<B>) -> (u32, &mut [Wire<B>]) {
+        if self.free == NONE {
+            self.extend();
         }
+        let Wires { slots, free } = self;
+        let wires = slots.as_mut_slice();
+        let slot = *free;
+        let wire = &mut wires[slot as usize];
+        *free = wire.next;
+        wire.packet = *packet;
+        (slot, wires)
     }
 
     #[cold]
-    fn extend(&mut self, packet: &Packet<B>) -> u32 {
-        self.slots.push(Wire { start: Time::ZERO, arrive: Time::ZERO, next: NONE, packet: *packet });
-        self.slots.len() as u32 - 1
+    fn extend(&mut self) {
+        self.free = self.slots.len() as u32;
+        self.slots.push(Wire { next: NONE, ..Wire::default() });
     }
 
-    /// Takes a packet out of its slot.
+    /// Takes a packet out of its slot. It can be read where it lies until another one comes.
     #[inline(always)]
-    pub(crate) fn take(&mut self, slot: u32) -> Packet<B> {
+    pub(crate) fn take(&mut self, slot: u32) -> &Packet<B> {
         let wire = &mut self.slots[slot as usize];
         wire.next = self.free;
         self.free = slot;
-        wire.packet
+        &wire.packet
     }
 
     /// The slots of the chain that begins with `first`.
@@ -105,10 +106,10 @@ mod tests {
     fn the_slot_left_last_is_used_first() {
         let mut wires = Wires::new(1);
         let packet = |body: u32| Packet { body, ..Packet::default() };
-        let slots: Vec<u32> = (0..40).map(|body| wires.insert(&packet(body))).collect();
+        let slots: Vec<u32> = (0..40).map(|body| wires.insert(&packet(body)).0).collect();
         assert_eq!(slots, (0..40).collect::<Vec<u32>>());
         assert_eq!((wires.take(7).body, wires.take(3).body), (7, 3));
-        assert_eq!([50, 51, 52].map(|body| wires.insert(&packet(body))), [3, 7, 40]);
+        assert_eq!([50, 51, 52].map(|body| wires.insert(&packet(body)).0), [3, 7, 40]);
         assert_eq!([3, 7, 40].map(|slot| wires[slot].packet.body), [50, 51, 52]);
     }
 }

@@ -4,7 +4,7 @@ use crate::body::{Body, DATAGRAM, Sacks};
 use crate::endpoint::{Endpoint, Stage, endpoint};
 use crate::records::{FlowRecord, Outcome};
 use crate::run::Sim;
-use fabric::{Ecn, NodeId, Packet, flow_hash};
+use fabric::{Delivery, Ecn, NodeId, Packet, flow_hash};
 use process::{Addr, CloseReason, Event, Read, StreamId};
 use rand::Rng;
 use transport::tcp::{self, Connection, Flags, Header, SackBlock, Transmit};
@@ -36,13 +36,6 @@ impl Flow {
     fn end(&self) -> Option<Time> {
         let last = self.ends[0].tcp.received_at().max(self.ends[1].tcp.received_at());
         (self.outcome == Outcome::Finished).then_some(last.max(self.opened))
-    }
-
-    /// Reads here and there, for the caches' sake.
-    #[inline]
-    pub(crate) fn look(&self, side: u32) -> u64 {
-        let end = &self.ends[side as usize];
-        u64::from(self.in_flight) ^ end.timer_at.as_ps() ^ end.tcp.look()
     }
 
     /// What the results say of it.
@@ -149,18 +142,23 @@ impl Sim {
 
     /// A segment has come to its host.
     #[inline(always)]
-    pub(crate) fn on_segment(&mut self, packet: &Packet<Body>) {
+    pub(crate) fn on_segment(&mut self, delivery: Delivery) {
+        let packet = self.net.fabric.collect(delivery);
         let id = packet.body.to;
-        let Some(flow) = self.flows.get_mut(id >> 1) else { return self.on_other_packet(packet) };
+        let Some(flow) = self.flows.get_mut(id >> 1) else {
+            let packet = *packet;
+            return self.on_other_packet(&packet);
+        };
         flow.in_flight -= 1;
         let end = &mut flow.ends[(id & 1) as usize];
         if end.stage != Stage::Open || packet.body.extra != 0 {
-            return self.on_rare_segment(packet);
+            let packet = *packet;
+            return self.on_rare_segment(&packet);
         }
         if take(end, self.net.now, packet, &[]) {
             self.pass_on(id);
         } else {
-            self.net.pump(id, flow);
+            self.net.pump_live(id, flow);
         }
     }
 

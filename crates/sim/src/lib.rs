@@ -6,7 +6,9 @@
 //!
 //! Results leave as [`Records`]; nothing here writes a file or reads a clock.
 
+mod ahead;
 mod body;
+mod buckets;
 mod context;
 mod datagram;
 mod diverge;

@@ -28,10 +28,15 @@ impl Net {
     /// queueing have it.
     #[inline(always)]
     pub(crate) fn pump(&mut self, id: u32, flow: &mut Flow) {
-        let side = (id & 1) as usize;
-        if flow.ends[side].stage == Stage::Dead {
-            return;
+        if flow.ends[(id & 1) as usize].stage != Stage::Dead {
+            self.pump_live(id, flow);
         }
+    }
+
+    /// The same for an endpoint that is not [dead](Stage::Dead).
+    #[inline(always)]
+    pub(crate) fn pump_live(&mut self, id: u32, flow: &mut Flow) {
+        let side = (id & 1) as usize;
         if !flow.ends[side].tcp.is_plain() {
             return self.pump_unusual(id, flow);
         }

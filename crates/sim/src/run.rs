@@ -1,6 +1,6 @@
 //! The loop: the next event, what it does, what that makes processes say.
 
-use crate::body::Body;
+use crate::ahead::look_ahead;
 use crate::context::View;
 use crate::datagram::Pair;
 use crate::fault::Change;
@@ -14,12 +14,11 @@ use crate::slab::Slab;
 use crate::stall::Stall;
 use crate::task::Tasks;
 use crate::timer::Timers;
-use crate::wheel::AHEAD;
+use crate::wheel::Entry;
 use crate::work::Work;
-use fabric::{Fabric, FluidFlow, Graph, NodeId, Packet, PortId};
+use fabric::{Delivery, Fabric, FluidFlow, Graph, NodeId, PortId};
 use process::Event;
 use std::collections::{BTreeMap, VecDeque};
-use std::hint::black_box;
 use units::Time;
 
 /// A simulation.
@@ -119,7 +118,10 @@ impl Sim {
 
     #[inline(always)]
     fn step(&mut self) -> Option<Pause> {
-        let entry = self.net.outside.wheel.pop()?;
+        let entry = match self.net.outside.wheel.pop() {
+            Some(entry) => entry,
+            None => self.turn()?,
+        };
         if entry.time > self.until {
             // Kept, so that asking again gives the same answer.
             self.net.outside.wheel.push(entry.time, entry.key());
@@ -129,9 +131,6 @@ impl Sim {
         self.net.now = entry.time;
         self.events += 1;
         self.fingerprint = fold(self.fingerprint, entry.time, entry.key());
-        if let Some(keys) = self.net.outside.wheel.crowd() {
-            look_ahead(&self.net.fabric, &self.flows, keys.filter_map(|key| index_of(key, Kind::Arrive)));
-        }
         match index_of(entry.key(), Kind::Arrive) {
             Some(port) => self.on_arrive(PortId(port)),
             None => match index_of(entry.key(), Kind::Transmit) {
@@ -140,6 +139,18 @@ impl Sim {
             },
         }
         Some(if self.net.outside.news { self.follow_up() } else { Pause::Running })
+    }
+
+    /// Turns to the next events, and looks ahead where they are many.
+    #[inline(never)]
+    fn turn(&mut self) -> Option<Entry> {
+        if !self.net.outside.wheel.turn() {
+            return None;
+        }
+        if let Some(keys) = self.net.outside.wheel.crowd() {
+            look_ahead(&self.net.fabric, &self.flows, keys.filter_map(|key| index_of(key, Kind::Arrive)));
+        }
+        self.net.outside.wheel.pop()
     }
 
     /// What the event has set off: processes have something to handle, endpoints to send, packets are gone.
@@ -155,15 +166,15 @@ impl Sim {
     #[inline(always)]
     fn on_arrive(&mut self, port: PortId) {
         self.hops += 1;
-        if let Some(packet) = self.net.fabric.arrive(self.net.now, port, &mut self.net.outside) {
-            self.on_packet(&packet);
+        if let Some(delivery) = self.net.fabric.arrive(self.net.now, port, &mut self.net.outside) {
+            self.on_delivery(delivery);
         }
     }
 
     /// A packet has come to its host.
     #[inline(never)]
-    fn on_packet(&mut self, packet: &Packet<Body>) {
-        self.on_segment(packet);
+    fn on_delivery(&mut self, delivery: Delivery) {
+        self.on_segment(delivery);
     }
 
     /// Apart, so that the loop over arrivals stays small.
@@ -361,43 +372,6 @@ impl Sim {
         let next = self.net.outside.wheel.peek().map(|entry| (entry.time, entry.key()));
         (self.step(), next)
     }
-}
-
-/// Where a packet goes from the far end of its link.
-#[derive(Clone, Copy)]
-enum Next {
-    Nowhere,
-    Port(PortId),
-    Endpoint(u32),
-}
-
-/// Reads what the packets that arrive next by `ports`, at most [`AHEAD`] of them, will need. In a large network
-/// hardly any of it is in a cache, and reads that don't wait for each other overlap: first the ports, then their
-/// packets, then where these go.
-#[inline(never)]
-fn look_ahead(fabric: &Fabric<Body>, flows: &Slab<Flow>, ports: impl Iterator<Item = u32>) {
-    let (mut ahead, mut count, mut read) = ([(PortId::NONE, Next::Nowhere); AHEAD], 0, 0);
-    for (slot, port) in ahead.iter_mut().zip(ports) {
-        slot.0 = PortId(port);
-        read ^= fabric.look(slot.0);
-        count += 1;
-    }
-    let ahead = &mut ahead[..count];
-    for (port, next) in ahead.iter_mut() {
-        let Some(packet) = fabric.front(*port) else { continue };
-        *next = match fabric.beyond(*port, packet) {
-            Some(port) => Next::Port(port),
-            None => Next::Endpoint(packet.body.to),
-        };
-    }
-    for (_, next) in ahead {
-        read ^= match *next {
-            Next::Nowhere => 0,
-            Next::Port(port) => fabric.look(port),
-            Next::Endpoint(id) => flows.get(id >> 1).map_or(0, |flow| flow.look(id & 1)),
-        };
-    }
-    black_box(read);
 }
 
 /// Mixes an event into the fingerprint (FNV-like, on words).

@@ -4,12 +4,15 @@
 //! order is the same whoever computes it. Nothing is removed: who schedules anew ignores the old
 //! event when it comes.
 
+use crate::buckets::{Buckets, Short};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 use units::Time;
 
 /// Least and greatest number of buckets. Many, for many ports: then narrow ones still reach as far as a packet takes.
-const BUCKETS: (usize, usize) = (1 << 10, 1 << 16);
+/// In a small network the timers of transports are within a turn.
+const BUCKETS: (usize, usize) = (1 << 13, 1 << 16);
 
 /// An event: when, and the key of what is to happen. Compares by time, then key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,10 +29,6 @@ impl Entry {
     }
 }
 
-/// An event within its bucket: the lower half of its time above its key, so that a comparison of
-/// integers is that of events. The upper half is the bucket's.
-type Short = u64;
-
 #[inline]
 fn shorten(time: Time, key: u32) -> Short {
     (time.as_ps() << 32) | u64::from(key)
@@ -43,15 +42,15 @@ fn restore(upper: u64, short: Short) -> Entry {
 
 /// Turns after which the width of buckets is looked at.
 const LOOK: u32 = 256;
-/// Events a bucket for which the width is right.
-const FEW: u32 = 4;
-const MANY: u32 = 16;
+/// Events a bucket for which the width is right, in small networks and in large ones, where they are looked at
+/// together beforehand.
+const RIGHT: [Range<u32>; 2] = [8..32, 12..48];
 /// A turn reaches as far as so many events of each port, at least.
 const TURN: u64 = 4;
-/// Events that are looked at together beforehand.
-pub(crate) const AHEAD: usize = 16;
+/// From so many events on it pays to look at what they need together.
+const CROWD: usize = 5;
 /// With more ports than this, what packets need is rarely in a cache, and looking ahead pays.
-const CACHED_PORTS: usize = 2000;
+const CACHED_PORTS: usize = 4000;
 /// Least and greatest width of a bucket, as powers of two in picoseconds: 64 ps to 8 µs.
 const NARROWEST: u32 = 6;
 const WIDEST: u32 = 23;
@@ -70,14 +69,11 @@ pub(crate) struct Wheel {
     /// Its events in order; those before `next` have been.
     current: Vec<Short>,
     next: usize,
-    /// Whether anybody wants to look ahead, and where `next` is when it is time to.
+    /// Events a bucket for which the width is right.
+    right: Range<u32>,
+    /// Whether anybody wants to look ahead.
     looks: bool,
-    look_at: usize,
-    buckets: Box<[Vec<Short>]>,
-    /// Their number, a power of two, less one.
-    mask: u64,
-    /// A bit for each bucket that holds something.
-    occupied: Box<[u64]>,
+    buckets: Buckets,
     /// Events more than a turn of the wheel ahead.
     far: BinaryHeap<Reverse<Entry>>,
     /// From this bucket on, the first of them is within a turn.
@@ -91,7 +87,9 @@ impl Wheel {
     /// A wheel for so many ports, whose buckets hold a few events each when `spacing` lies between two events.
     pub(crate) fn new(spacing: Time, ports: usize) -> Wheel {
         let buckets = ports.next_power_of_two().clamp(BUCKETS.0, BUCKETS.1);
-        let width = spacing.as_ps().saturating_mul(u64::from(FEW)).max(1);
+        let looks = ports > CACHED_PORTS;
+        let right = RIGHT[usize::from(looks)].clone();
+        let width = spacing.as_ps().saturating_mul(u64::from(right.start)).max(1);
         let turn = spacing.as_ps().saturating_mul(TURN * ports as u64);
         let narrowest = (turn / buckets as u64).max(1).ilog2().clamp(NARROWEST, WIDEST);
         Wheel {
@@ -101,12 +99,9 @@ impl Wheel {
             upper: 0,
             current: Vec::new(),
             next: 0,
-            looks: ports > CACHED_PORTS,
-            look_at: usize::MAX,
-            // A few each from the start, so that they don't grow one by one.
-            buckets: (0..buckets).map(|_| Vec::with_capacity(3 * FEW as usize)).collect(),
-            mask: buckets as u64 - 1,
-            occupied: vec![0; buckets / 64].into_boxed_slice(),
+            right,
+            looks,
+            buckets: Buckets::new(buckets),
             far: BinaryHeap::new(),
             far_due: u64::MAX,
             opened: 0,
@@ -117,8 +112,8 @@ impl Wheel {
     #[inline(always)]
     pub(crate) fn push(&mut self, time: Time, key: u32) {
         let bucket = time.as_ps() >> self.shift;
-        if bucket.wrapping_sub(self.now + 1) < self.mask {
-            self.put(bucket, shorten(time, key));
+        if bucket.wrapping_sub(self.now + 1) < self.buckets.mask {
+            self.buckets.put(bucket, shorten(time, key));
         } else if bucket == self.now {
             self.insert(shorten(time, key));
         } else {
@@ -126,21 +121,11 @@ impl Wheel {
         }
     }
 
-    #[inline(always)]
-    fn put(&mut self, bucket: u64, short: Short) {
-        let slot = bucket & self.mask;
-        let events = &mut self.buckets[slot as usize];
-        if events.is_empty() {
-            self.occupied[(slot / 64) as usize] |= 1 << (slot % 64);
-        }
-        events.push(short);
-    }
-
     #[cold]
     fn push_rare(&mut self, bucket: u64, entry: Entry) {
         if bucket > self.now {
             self.far.push(Reverse(entry));
-            self.far_due = self.far_due.min(bucket - self.mask);
+            self.far_due = self.far_due.min(bucket - self.buckets.mask);
             return;
         }
         // The wheel was turned on by a look at what comes next.
@@ -159,31 +144,19 @@ impl Wheel {
         self.current[at] = short;
     }
 
-    /// The earliest event.
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Entry> {
-        loop {
-            if let Some(&short) = self.current.get(self.next) {
-                self.next += 1;
-                return Some(restore(self.upper, short));
-            }
-            if !self.turn() {
-                return None;
-            }
-        }
-    }
-
-    /// Keys of the next events, once every [`AHEAD`] of them where buckets are crowded: one that looks at what
-    /// they need beforehand waits for memory once, not for each.
+    /// The earliest event of the bucket at hand. When there is none, [`Wheel::turn`].
     #[inline(always)]
-    pub(crate) fn crowd(&mut self) -> Option<impl Iterator<Item = u32>> {
-        (self.next == self.look_at).then(|| self.look_ahead())
+    pub(crate) fn pop(&mut self) -> Option<Entry> {
+        let &short = self.current.get(self.next)?;
+        self.next += 1;
+        Some(restore(self.upper, short))
     }
 
-    #[cold]
-    fn look_ahead(&mut self) -> impl Iterator<Item = u32> {
-        self.look_at += AHEAD;
-        self.current[self.next..].iter().take(AHEAD).map(|&short| short as u32)
+    /// Keys of the events in the bucket just turned to, where it is crowded: one that looks at what they need
+    /// beforehand waits for memory once, not for each.
+    pub(crate) fn crowd(&self) -> Option<impl Iterator<Item = u32>> {
+        let crowded = self.looks && self.current.len() >= CROWD;
+        crowded.then(|| self.current.iter().map(|&short| short as u32))
     }
 
     /// The earliest event, left where it is.
@@ -196,21 +169,25 @@ impl Wheel {
 
     /// Whether no event is to come.
     pub(crate) fn is_empty(&self) -> bool {
-        self.next == self.current.len() && self.far.is_empty() && self.occupied.iter().all(|word| *word == 0)
+        self.next == self.current.len() && self.far.is_empty() && self.buckets.is_empty()
     }
 
-    /// Turns to the next bucket that holds something.
-    fn turn(&mut self) -> bool {
+    /// Turns to the next bucket that holds something; false when none does.
+    pub(crate) fn turn(&mut self) -> bool {
         if self.opened >= LOOK {
             self.adapt();
         }
-        let Some(bucket) = self.next_occupied().or_else(|| self.first_far()) else { return false };
-        self.open(bucket);
-        let slot = bucket & self.mask;
         self.current.clear();
         self.next = 0;
-        std::mem::swap(&mut self.current, &mut self.buckets[slot as usize]);
-        self.occupied[(slot / 64) as usize] &= !(1 << (slot % 64));
+        if let Some(bucket) = self.buckets.next_occupied(self.now) {
+            self.open(bucket);
+            self.buckets.empty(bucket, &mut self.current);
+        } else if let Some(bucket) = self.first_far() {
+            self.open(bucket);
+        } else {
+            return false;
+        }
+        let bucket = self.now;
         if bucket >= self.far_due {
             self.fetch_far();
         }
@@ -219,7 +196,11 @@ impl Wheel {
         if self.current.len() > 1 {
             self.current.sort_unstable();
         }
-        self.look_at = if self.looks && self.current.len() > AHEAD / 2 { 1 } else { usize::MAX };
+        if self.looks
+            && let Some(next) = self.buckets.next_occupied(bucket)
+        {
+            self.buckets.prefetch(next);
+        }
         true
     }
 
@@ -240,14 +221,14 @@ impl Wheel {
     fn fetch_far(&mut self) {
         while let Some(&Reverse(Entry { time, key })) = self.far.peek() {
             let bucket = time.as_ps() >> self.shift;
-            if bucket > self.now + self.mask {
+            if bucket > self.now + self.buckets.mask {
                 break;
             }
             self.far.pop();
             if bucket == self.now {
                 self.current.push(shorten(time, key));
             } else {
-                self.put(bucket, shorten(time, key));
+                self.buckets.put(bucket, shorten(time, key));
             }
         }
         self.look_far();
@@ -255,7 +236,7 @@ impl Wheel {
 
     /// Works out when the first far event is within a turn.
     fn look_far(&mut self) {
-        self.far_due = self.first_far().map_or(u64::MAX, |bucket| bucket.saturating_sub(self.mask));
+        self.far_due = self.first_far().map_or(u64::MAX, |bucket| bucket.saturating_sub(self.buckets.mask));
     }
 
     /// Widens buckets that are mostly empty and narrows those that are crowded. The order of events
@@ -264,8 +245,8 @@ impl Wheel {
     fn adapt(&mut self) {
         let (opened, found) = (std::mem::take(&mut self.opened), std::mem::take(&mut self.found));
         let shift = match found / opened {
-            0..FEW if self.shift < WIDEST => self.shift + 1,
-            MANY.. if self.shift > self.narrowest => self.shift - 1,
+            few if few < self.right.start && self.shift < WIDEST => self.shift + 1,
+            many if many >= self.right.end && self.shift > self.narrowest => self.shift - 1,
             _ => return,
         };
         // The bucket at hand is empty: everything else lies after it.
@@ -278,14 +259,12 @@ impl Wheel {
     fn rebuild(&mut self, shift: u32, now: u64) {
         let mut entries: Vec<Entry> =
             self.current.drain(..).skip(self.next).map(|short| restore(self.upper, short)).collect();
-        for ahead in 1..=self.mask {
-            let bucket = self.now + ahead;
+        while let Some(bucket) = self.buckets.next_occupied(self.now) {
             let upper = self.upper_of(bucket);
-            let shorts = self.buckets[(bucket & self.mask) as usize].drain(..);
-            entries.extend(shorts.map(|short| restore(upper, short)));
+            self.buckets.empty(bucket, &mut self.current);
+            entries.extend(self.current.drain(..).map(|short| restore(upper, short)));
         }
         self.next = 0;
-        self.occupied.fill(0);
         self.shift = shift;
         self.open(now);
         self.look_far();
@@ -297,28 +276,6 @@ impl Wheel {
     fn first_far(&self) -> Option<u64> {
         self.far.peek().map(|Reverse(entry)| entry.time.as_ps() >> self.shift)
     }
-
-    /// The first bucket after `now`, within a turn, that holds something.
-    #[inline]
-    fn next_occupied(&self) -> Option<u64> {
-        let next = self.now + 1;
-        let start = next & self.mask;
-        let near = self.occupied[(start / 64) as usize] >> (start % 64);
-        if near != 0 {
-            return Some(next + u64::from(near.trailing_zeros()));
-        }
-        // Word by word, up to the part of the first that lies before `start`.
-        let words = self.occupied.len() as u64;
-        for step in 1..=words {
-            let index = (start / 64 + step) & (words - 1);
-            let word = self.occupied[index as usize];
-            if word != 0 {
-                let slot = index * 64 + u64::from(word.trailing_zeros());
-                return Some(next + (slot.wrapping_sub(start) & self.mask));
-            }
-        }
-        None
-    }
 }
 
 #[cfg(test)]
@@ -326,6 +283,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
+
+    fn next(wheel: &mut Wheel) -> Option<Entry> {
+        wheel.pop().or_else(|| if wheel.turn() { wheel.pop() } else { None })
+    }
 
     #[test]
     fn what_comes_before_the_event_that_was_looked_at_comes_first() {
@@ -336,7 +297,7 @@ mod tests {
         }
         assert_eq!(wheel.peek().map(|entry| entry.time), Some(times[0]));
         wheel.push(Time::ZERO, 2);
-        let order: Vec<Time> = std::iter::from_fn(|| wheel.pop()).map(|entry| entry.time).collect();
+        let order: Vec<Time> = std::iter::from_fn(|| next(&mut wheel)).map(|entry| entry.time).collect();
         assert_eq!(order, [Time::ZERO, times[0], times[1], times[2]]);
     }
 
@@ -356,7 +317,7 @@ mod tests {
                 wheel.push(time, key);
                 *model.entry((time, key)).or_default() += 1;
                 if fraction % 3 == 0 {
-                    let entry = wheel.pop().unwrap();
+                    let entry = next(&mut wheel).unwrap();
                     let mut first = model.first_entry().unwrap();
                     prop_assert_eq!((entry.time, entry.key()), *first.key());
                     now = entry.time;
@@ -365,7 +326,7 @@ mod tests {
                 }
             }
             let mut rest = Vec::new();
-            while let Some(entry) = wheel.pop() { rest.push((entry.time, entry.key())); }
+            while let Some(entry) = next(&mut wheel) { rest.push((entry.time, entry.key())); }
             let expected: Vec<_> = model.into_iter().flat_map(|(k, n)| std::iter::repeat_n(k, n as usize)).collect();
             prop_assert_eq!(rest, expected);
         }

@@ -91,7 +91,8 @@ impl Lab {
                 self.fabric.timer(at, PortId(port), &mut self.log);
                 continue;
             }
-            if let Some(packet) = self.fabric.arrive(at, PortId(port), &mut self.log) {
+            if let Some(delivery) = self.fabric.arrive(at, PortId(port), &mut self.log) {
+                let packet = *self.fabric.collect(delivery);
                 self.delivered.push((at, packet.body, packet.ecn));
             }
         }
