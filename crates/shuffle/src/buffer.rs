@@ -20,8 +20,6 @@ pub(crate) struct Buffer {
     merging: u64,
     /// Sorted runs on the disk.
     runs: Vec<u64>,
-    /// Most that was in use.
-    pub used_max: u64,
 }
 
 impl Buffer {
@@ -35,7 +33,6 @@ impl Buffer {
             return None;
         }
         self.used += bytes;
-        self.used_max = self.used_max.max(self.used);
         Some(true)
     }
 
