@@ -39,6 +39,9 @@ PATH_STEPS_MAX = 16_000
 """Steps of a path that fits a datagram."""
 PATH_STOP_MIN = 0.005
 """With it, one walk in 10^34 would be longer."""
+HERE = "127.0.0.1"
+FRAME_BYTES = 1472
+"""Of UDP in an Ethernet frame."""
 NEVER_PS = 2**63
 START_S = 0.5
 """Patience for each server: all of them may start on the same core."""
@@ -186,6 +189,8 @@ class Servers:
             "seed": plan.seed,
             "paths": plan.takes == "paths",
             **rules(self.settings),
+            # Within a machine no datagram is cut.
+            "shared_bytes": DATAGRAM_MAX_BYTES if self.place.ip == HERE else FRAME_BYTES,
             "sample": parse_time(self.settings.sample),
         }
         return Host(server, f"server{server}", [1], {"folder": self.place.folder(server), "spec": spec})

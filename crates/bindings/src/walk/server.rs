@@ -54,6 +54,8 @@ struct Told {
     loss: WalkLoss,
     generation: Generation,
     datagrams: WalkDatagrams,
+    /// Bytes that a datagram may have where it is shared: more than a frame takes would be cut by a network.
+    shared_bytes: usize,
     /// Time between samples.
     sample: Time,
 }
@@ -199,7 +201,7 @@ impl WalkServer {
     }
 }
 
-/// What it is told, with what a path needs. On one machine no datagram is cut.
+/// What it is told, with what a path needs.
 fn settings(told: &Told, rule: &Rule) -> Settings {
     let bytes_max = DATAGRAM_MAX as u32;
     let fit = (bytes_max - BESIDE_PATH) / 4;
@@ -211,8 +213,8 @@ fn settings(told: &Told, rule: &Rule) -> Settings {
     let WalkDatagrams { walkers, linger } = told.datagrams;
     let plain = DatagramSettings::default().bytes;
     let path = if told.paths { BESIDE_PATH.saturating_add(steps_max.saturating_mul(4)) } else { 0 };
-    // Several walkers a datagram may fill one as long as UDP has them.
-    let bytes = if walkers > 1 { bytes_max } else { path.min(bytes_max) };
+    let shared = if walkers > 1 { told.shared_bytes } else { 0 };
+    let bytes = (path.min(bytes_max) as usize).max(shared.min(DATAGRAM_MAX));
     Settings {
         walks: told.walks,
         steps_max,
@@ -223,7 +225,7 @@ fn settings(told: &Told, rule: &Rule) -> Settings {
         },
         loss: told.loss.into(),
         generator: told.generation.into(),
-        datagrams: DatagramSettings { records: walkers as usize, bytes: (bytes as usize).max(plain), linger },
+        datagrams: DatagramSettings { records: walkers as usize, bytes: bytes.max(plain), linger },
         burst: BURST,
         sample: Some(told.sample),
         ..Settings::default()
