@@ -54,7 +54,11 @@ class Metric:
 
     def text(self, figure: float | None) -> str:
         """A value of it with its unit, for people."""
-        return _UNITS[self.unit][2](figure) if self.unit else text.count(figure)
+        if self.unit:
+            return _UNITS[self.unit][2](figure)
+        # Parts, and means of few: a whole number would hide them.
+        small = figure is not None and abs(figure) < 10 and figure != round(figure)
+        return f"{figure:.3g}" if small else text.count(figure)
 
 
 JOB = (
