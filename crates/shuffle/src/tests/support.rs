@@ -117,7 +117,7 @@ pub fn run_over(link: LinkProps, job: &Job, seed: u64, faults: Vec<(Time, Change
         nic_queue: 64_000,
         cores: 2,
         disk: Rate::from_gbps(4),
-        tcp: tcp::Config::default(),
+        tcp: tcp::Config::default().into(),
     };
     let setup = JobSetup {
         name: "sort".into(),
