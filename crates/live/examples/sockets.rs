@@ -3,17 +3,15 @@
 //!
 //! `cargo run --release -p incast-live --example sockets [measurements] [bytes] [on their way] [one mode only: 0, 1, 2]`
 
+mod common;
+
+use common::{IP, SLICE, bare, median, rate};
 use live::{Datagrams, Job, Key, Member, Run, Settings, Table};
 use process::{Addr, Context, Event, HostId, Payload, Process};
-use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, SystemTime};
-use sys::udp::{Destination, Message, RecvBatch, SEGMENTS_MAX, SendBatch, UdpSocket};
 use units::Time;
 
-const IP: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const PORT: u16 = 7000;
-/// Processor time of one measurement.
-const SLICE: Duration = Duration::from_millis(100);
 const MODES: [Datagrams; 3] = [Datagrams::Single, Datagrams::Batched, Datagrams::Segmented];
 
 fn main() {
@@ -31,48 +29,10 @@ fn main() {
         // In turns, so that both meet the same weather.
         let pairs: Vec<[f64; 2]> =
             (0..slices).map(|_| [bare(mode, bytes, window), driver(mode, bytes, window)]).collect();
-        let median = |figure: &dyn Fn(&[f64; 2]) -> f64| {
-            let mut figures: Vec<f64> = pairs.iter().map(figure).collect();
-            figures.sort_by(f64::total_cmp);
-            figures[figures.len() / 2]
-        };
-        let (bare, driver, ratio) = (median(&|p| p[0]), median(&|p| p[1]), median(&|p| p[1] / p[0]));
+        let of = |figure: &dyn Fn(&[f64; 2]) -> f64| median(pairs.iter().map(figure).collect());
+        let (bare, driver, ratio) = (of(&|p| p[0]), of(&|p| p[1]), of(&|p| p[1] / p[0]));
         println!("{:<12}{bare:>10.3}{driver:>10.3}{ratio:>10.2}", format!("{mode:?}"));
     }
-}
-
-fn rate(datagrams: u64, cpu: Duration) -> f64 {
-    datagrams as f64 / cpu.as_secs_f64() / 1e6
-}
-
-/// The system calls alone: what has come is sent again.
-fn bare(mode: Datagrams, bytes: usize, window: usize) -> f64 {
-    let socket = UdpSocket::bind((IP, 0).into()).unwrap();
-    socket.set_buffers(4 << 20, 4 << 20).unwrap();
-    let joined = mode == Datagrams::Segmented;
-    if joined {
-        socket.set_gro(true).unwrap();
-    }
-    let segments = if joined { SEGMENTS_MAX.min(window) } else { 1 };
-    let batch = if mode == Datagrams::Single { 1 } else { 64.min(window / segments) };
-    let to = Destination::from(socket.local_addr().unwrap());
-    let data = vec![7; bytes * segments];
-    let message = Message { to: &to, data: &data, segment: if joined { bytes as u16 } else { 0 } };
-    let (mut out, mut into) =
-        (SendBatch::default(), RecvBatch::new(batch, if joined { 1 << 16 } else { 2048 }));
-    for _ in 0..window / segments {
-        socket.send(&mut out, std::iter::once(message)).unwrap();
-    }
-    let mut count = 0;
-    let begun = sys::cpu::thread_time();
-    while sys::cpu::thread_time() - begun < SLICE {
-        for _ in 0..64 {
-            let got = socket.recv(&mut into).unwrap();
-            count += into.iter().map(|received| received.segments().len() as u64).sum::<u64>();
-            socket.send(&mut out, (0..got).map(|_| message)).unwrap();
-        }
-    }
-    rate(count, sys::cpu::thread_time() - begun)
 }
 
 /// Sends back what comes.

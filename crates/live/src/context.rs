@@ -1,5 +1,6 @@
 //! The world as a process sees it that runs on sockets.
 
+use crate::datagrams::Known;
 use crate::driver::Driver;
 use process::{Addr, Context, Event, HostId, Payload, Read, StreamId, TaskId};
 use rand::Rng;
@@ -40,7 +41,13 @@ impl Context for View<'_> {
     fn send(&mut self, port: u16, to: Addr, data: Payload) {
         let (_, job) = self.owner();
         let Driver { datagrams, table, counters, .. } = &mut *self.driver;
-        datagrams.send((job, port), to, &data, table, counters);
+        datagrams.send((job, port), to, &data, Known { table, counters });
+    }
+
+    fn send_train(&mut self, port: u16, to: Addr, data: &[u8], segment: usize) {
+        let (_, job) = self.owner();
+        let Driver { datagrams, table, counters, .. } = &mut *self.driver;
+        datagrams.send_train((job, port), to, (data, segment), Known { table, counters });
     }
 
     fn listen(&mut self, port: u16) {

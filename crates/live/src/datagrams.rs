@@ -14,6 +14,9 @@ const HEADERS: u64 = 28;
 /// Bytes that wait at a port before they are sent in the middle of a turn, so that they stay in the cache.
 const FLUSH_BYTES: usize = 256 << 10;
 
+/// Bytes of a train that are queued at once: never more than a queue holds.
+const TRAIN_BYTES: usize = 64 << 10;
+
 /// One port.
 pub(crate) struct Port {
     /// Its number in the job.
@@ -44,22 +47,27 @@ pub(crate) struct Datagrams {
     batch_max: usize,
     queue_max: usize,
     datagram_max: u64,
-    joins: bool,
+    /// Datagrams of a message at most; 1: none are joined.
+    segments: usize,
     came: BTreeMap<(u32, u32), DatagramRow>,
 }
 
 impl Datagrams {
     /// Sets the sockets up as `settings` say, as far as the kernel can.
     pub fn new(sockets: Vec<(u16, UdpSocket)>, settings: &Settings) -> io::Result<Datagrams> {
-        let wanted = settings.datagrams == Mode::Segmented;
-        let mut joins = wanted && sockets.iter().all(|(_, socket)| socket.can_segment());
+        let mut segments = match settings.datagrams {
+            Mode::Segmented if !sockets.is_empty() => sys::udp::segments_max(),
+            _ => 1,
+        };
         let mut ports = Vec::new();
         for (port, socket) in sockets {
             socket.set_buffers(settings.receive_buffer_bytes, settings.send_buffer_bytes)?;
-            joins = joins && socket.set_gro(true).is_ok();
+            if segments > 1 && socket.set_gro(true).is_err() {
+                segments = 1;
+            }
             ports.push(Port::new(port, socket));
         }
-        let (count, size) = settings.receive_buffers(joins);
+        let (count, size) = settings.receive_buffers(segments > 1);
         Ok(Datagrams {
             ports,
             received: Some(RecvBatch::new(count, size)),
@@ -67,14 +75,14 @@ impl Datagrams {
             batch_max: settings.send_batch(),
             queue_max: settings.send_queue_bytes,
             datagram_max: settings.datagram_max_bytes as u64,
-            joins,
+            segments,
             came: BTreeMap::new(),
         })
     }
 
     /// Whether datagrams are joined on their way through the kernel.
     pub fn joins(&self) -> bool {
-        self.joins
+        self.segments > 1
     }
 
     /// Largest datagram that is taken, in bytes.
@@ -83,40 +91,63 @@ impl Datagrams {
     }
 
     /// Queues a datagram of `job`; sends what waits when that is much.
-    pub fn send(
+    pub fn send(&mut self, from: (u32, u16), to: Addr, data: &Payload, known: Known<'_>) {
+        let length = data.len();
+        self.queue(from, to, (1, length, length), known, |lane| lane.push(data));
+    }
+
+    /// Queues datagrams of `segment` bytes, the last of what is left.
+    pub fn send_train(
+        &mut self,
+        from: (u32, u16),
+        to: Addr,
+        (data, segment): (&[u8], usize),
+        known: Known<'_>,
+    ) {
+        // In pieces, so that none is refused for its length alone.
+        for data in data.chunks((TRAIN_BYTES / segment).max(1) * segment) {
+            let longest = data.len().min(segment);
+            let size = (data.len().div_ceil(segment) as u64, longest as u64, data.len() as u64);
+            let known = Known { table: known.table, counters: &mut *known.counters };
+            self.queue(from, to, size, known, |lane| lane.push_train(data, segment));
+        }
+    }
+
+    /// Finds the lane to put datagrams in: how many, bytes of the longest, bytes of all.
+    fn queue(
         &mut self,
         (job, port): (u32, u16),
         to: Addr,
-        data: &Payload,
-        table: &Table,
-        counters: &mut Counters,
+        (count, longest, bytes): (u64, u64, u64),
+        Known { table, counters }: Known<'_>,
+        put: impl FnOnce(&mut Lane),
     ) {
-        if data.len() > self.datagram_max {
-            counters.oversized_datagrams += 1;
+        if longest > self.datagram_max {
+            counters.oversized_datagrams += count;
             return;
         }
         let Some(index) = self.ports.iter().position(|known| known.port == port) else {
-            counters.unroutable_datagrams += 1;
+            counters.unroutable_datagrams += count;
             return;
         };
-        let length = data.len() as usize;
+        let length = bytes as usize;
         if self.ports[index].queued_bytes + length > FLUSH_BYTES.min(self.queue_max) {
             self.flush(index, counters);
         }
         let port = &mut self.ports[index];
         if port.queued_bytes + length > self.queue_max {
-            counters.queue_drops += 1;
+            counters.queue_drops += count;
             return;
         }
-        let Some(index) = port.lane(job, to, self.joins, table) else {
-            counters.unroutable_datagrams += 1;
+        let Some(index) = port.lane(job, to, self.segments, table) else {
+            counters.unroutable_datagrams += count;
             return;
         };
         let lane = &mut port.lanes[index as usize];
         if lane.is_empty() {
             port.waiting.push_back(index);
         }
-        lane.push(data);
+        put(lane);
         port.queued_bytes += length;
     }
 
@@ -165,6 +196,12 @@ impl Datagrams {
     }
 }
 
+/// What the driver lends for a call.
+pub(crate) struct Known<'a> {
+    pub table: &'a Table,
+    pub counters: &'a mut Counters,
+}
+
 fn row(rows: &mut BTreeMap<(u32, u32), DatagramRow>, job: u32, peer: u32) -> &mut DatagramRow {
     rows.entry((job, peer)).or_insert(DatagramRow { job, peer, ..DatagramRow::default() })
 }
@@ -187,7 +224,7 @@ impl Port {
 
     /// The lane of `job` to `to`; `None` when the table doesn't know it. A port is one job's.
     #[inline]
-    fn lane(&mut self, job: u32, to: Addr, joins: bool, table: &Table) -> Option<u32> {
+    fn lane(&mut self, job: u32, to: Addr, segments: usize, table: &Table) -> Option<u32> {
         let host = to.host.0 as usize;
         let known = self.lane_of.get(host).and_then(|lanes| lanes.iter().find(|(port, _)| *port == to.port));
         if let Some((_, lane)) = known {
@@ -198,7 +235,7 @@ impl Port {
             self.lane_of.resize(host + 1, Vec::new());
         }
         let lane = self.lanes.len() as u32;
-        self.lanes.push(Lane::new(job, to, destination, joins));
+        self.lanes.push(Lane::new(job, to, destination, segments));
         self.lane_of[host].push((to.port, lane));
         Some(lane)
     }

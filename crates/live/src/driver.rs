@@ -14,8 +14,7 @@ use crate::streams::{Inbox, Streams, World};
 use crate::table::Table;
 use crate::task::Tasks;
 use crate::timers::Timers;
-use bytes::Bytes;
-use process::{Event, HostId, Payload, Process};
+use process::{Event, HostId, Process, Train};
 use rand_pcg::Pcg64;
 use std::cell::Cell;
 use std::io;
@@ -30,6 +29,8 @@ use units::Time;
 const TOKEN_HANDLE: u64 = 1 << 63;
 const TOKEN_SIGNAL: u64 = TOKEN_HANDLE + 1;
 const TOKEN_LISTENERS: u64 = TOKEN_HANDLE + 2;
+/// Calls that read a port in a turn, however many datagrams they bring.
+const RECEIVE_CALLS: u64 = 4;
 /// Clocks of members may differ by this much without anybody missing what a faster one sends.
 const GRACE: Time = Time::from_secs(1);
 
@@ -285,7 +286,10 @@ impl Driver {
         }
         let mut batch = self.datagrams.received.take().expect("it is put back");
         let until = self.counters.received_datagrams + self.settings.turn_events as u64;
-        while self.datagrams.ports[index].readable && self.counters.received_datagrams < until {
+        let calls = self.counters.receive_calls + RECEIVE_CALLS;
+        let more =
+            |counters: &Counters| counters.received_datagrams < until || counters.receive_calls < calls;
+        while self.datagrams.ports[index].readable && more(&self.counters) {
             match self.datagrams.ports[index].socket.recv(&mut batch) {
                 Ok(filled) => {
                     self.counters.receive_calls += 1;
@@ -310,8 +314,7 @@ impl Driver {
         if let Some(total) = received.overflows {
             port.overflowed(total, &mut self.counters);
         }
-        let parts = received.segments();
-        let count = parts.len() as u64;
+        let count = received.segments().len() as u64;
         let too_long = received.segment as u64 > self.datagrams.datagram_max();
         let Some(from) = received.from.and_then(|address| self.table.source(address)) else {
             self.counters.foreign_datagrams += count;
@@ -332,13 +335,9 @@ impl Driver {
         self.datagrams.came(job, from.host.0, count, length);
         let Some(mut state) = self.slots[process as usize].process.take() else { return };
         self.counters.events += count;
-        // One copy for all of them; each datagram is a slice of it.
-        let mut rest = Bytes::copy_from_slice(received.data);
-        for part in parts {
-            let data = Payload::Data(rest.split_to(part.len()));
-            self.now.set(None);
-            state.handle(Event::Datagram { from, port: number, data }, &mut View { driver: self, process });
-        }
+        let train = Train { from, port: number, data: received.data, segment: received.segment };
+        self.now.set(None);
+        state.handle_train(&train, &mut View { driver: self, process });
         self.slots[process as usize].process = Some(state);
     }
 

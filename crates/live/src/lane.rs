@@ -5,7 +5,7 @@
 
 use process::{Addr, Payload};
 use std::collections::VecDeque;
-use sys::udp::{Destination, Message, PAYLOAD_MAX, SEGMENTS_MAX};
+use sys::udp::{Destination, Message, PAYLOAD_MAX};
 
 /// What waits for one destination.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub(crate) struct Lane {
     pub destination: Destination,
     data: Vec<u8>,
     runs: VecDeque<Run>,
-    /// Runs of more than one datagram are formed.
-    joins: bool,
+    /// Datagrams of a run at most.
+    segments: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ struct Run {
 }
 
 impl Lane {
-    pub fn new(job: u32, to: Addr, destination: Destination, joins: bool) -> Lane {
+    pub fn new(job: u32, to: Addr, destination: Destination, segments: usize) -> Lane {
         let (sent_packets, sent_bytes) = (0, 0);
         Lane {
             job,
@@ -46,7 +46,7 @@ impl Lane {
             destination,
             data: Vec::new(),
             runs: VecDeque::new(),
-            joins,
+            segments,
         }
     }
 
@@ -56,22 +56,35 @@ impl Lane {
 
     /// Adds a datagram of at most [`PAYLOAD_MAX`] bytes.
     pub fn push(&mut self, payload: &Payload) {
-        let length = payload.len() as usize;
         let start = self.data.len();
-        self.sent_packets += 1;
-        self.sent_bytes += length as u64;
         match payload {
             Payload::Data(bytes) => self.data.extend_from_slice(bytes),
-            Payload::Zeros(_) => self.data.resize(start + length, 0),
+            Payload::Zeros(length) => self.data.resize(start + *length as usize, 0),
         }
+        self.note(start, self.data.len() - start);
+    }
+
+    /// Adds datagrams of `segment` bytes, the last of what is left.
+    pub fn push_train(&mut self, data: &[u8], segment: usize) {
+        let start = self.data.len();
+        self.data.extend_from_slice(data);
+        for at in (0..data.len()).step_by(segment) {
+            self.note(start + at, segment.min(data.len() - at));
+        }
+    }
+
+    /// A datagram has been added.
+    fn note(&mut self, start: usize, length: usize) {
+        self.sent_packets += 1;
+        self.sent_bytes += length as u64;
         match self.runs.back_mut() {
-            Some(run) if run.takes(length) => {
+            Some(run) if run.takes(length, self.segments) => {
                 run.bytes += length;
                 run.count += 1;
                 run.open = length == usize::from(run.segment);
             }
             _ => {
-                let open = self.joins && length > 0;
+                let open = self.segments > 1 && length > 0;
                 self.runs.push_back(Run { start, bytes: length, segment: length as u16, count: 1, open });
             }
         }
@@ -108,7 +121,7 @@ impl Lane {
     /// The kernel can't cut runs on this path: takes them apart, and forms no more. False if there was nothing to
     /// take apart.
     pub fn separate(&mut self) -> bool {
-        self.joins = false;
+        self.segments = 1;
         if self.runs.iter().all(|run| run.count == 1) {
             return false;
         }
@@ -118,10 +131,10 @@ impl Lane {
 }
 
 impl Run {
-    fn takes(&self, length: usize) -> bool {
+    fn takes(&self, length: usize, segments: usize) -> bool {
         self.open
             && (1..=usize::from(self.segment)).contains(&length)
-            && usize::from(self.count) < SEGMENTS_MAX
+            && usize::from(self.count) < segments
             && self.bytes + length <= PAYLOAD_MAX
     }
 
@@ -142,9 +155,9 @@ mod tests {
     use proptest::prelude::*;
     use std::net::SocketAddr;
 
-    fn lane(joins: bool) -> Lane {
+    fn lane(segments: usize) -> Lane {
         let address: SocketAddr = "127.0.0.1:9".parse().unwrap();
-        Lane::new(0, Addr { host: HostId(0), port: 9 }, address.into(), joins)
+        Lane::new(0, Addr { host: HostId(0), port: 9 }, address.into(), segments)
     }
 
     /// The datagrams that the kernel would make of a message.
@@ -157,7 +170,7 @@ mod tests {
 
     #[test]
     fn sixty_four_of_one_size_are_one_message() {
-        let mut lane = lane(true);
+        let mut lane = lane(64);
         for _ in 0..130 {
             lane.push(&Payload::Zeros(64));
         }
@@ -170,17 +183,24 @@ mod tests {
         #[test]
         fn every_datagram_leaves_once_and_in_order(
             sizes in prop::collection::vec(prop_oneof![Just(64usize), 0..200usize, 30_000..=65_507usize], 1..100),
-            joins: bool,
+            segments in prop_oneof![Just(1usize), Just(64), Just(128)],
+            in_trains: bool,
             separate_at in 0..200usize,
             pops in prop::collection::vec(any::<bool>(), 100),
         ) {
-            let mut lane = lane(joins);
+            let mut lane = lane(segments);
             let mut expected = Vec::new();
             let mut got = Vec::new();
             for (i, size) in sizes.iter().enumerate() {
                 let data = vec![i as u8; *size];
-                lane.push(&Payload::from(data.clone()));
-                expected.push(data);
+                if in_trains && !data.is_empty() {
+                    let part = 1 + i % 500;
+                    lane.push_train(&data, part.max(data.len() / 9));
+                    expected.extend(data.chunks(part.max(data.len() / 9)).map(<[u8]>::to_vec));
+                } else {
+                    lane.push(&Payload::from(data.clone()));
+                    expected.push(data);
+                }
                 if i == separate_at {
                     lane.separate();
                 }
@@ -193,7 +213,7 @@ mod tests {
                 let parts = lane.messages().next().map(|message| datagrams(&message)).unwrap();
                 let bytes = parts.iter().map(Vec::len).sum();
                 prop_assert!(bytes <= PAYLOAD_MAX);
-                prop_assert!(parts.len() <= SEGMENTS_MAX && (joins || parts.len() == 1));
+                prop_assert!(parts.len() <= segments);
                 prop_assert_eq!(lane.pop(), Some((parts.len() as u64, bytes)));
                 got.extend(parts);
             }

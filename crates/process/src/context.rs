@@ -38,6 +38,11 @@ pub trait Context {
     fn bind(&mut self, port: u16);
     /// Sends one datagram from the local `port`. It may be lost, and never blocks.
     fn send(&mut self, port: u16, to: Addr, data: Payload);
+    /// Sends `data` as datagrams of `segment` bytes, at least 1; the last may be shorter. Each is a datagram like any
+    /// other, but drivers may hand them on together.
+    fn send_train(&mut self, port: u16, to: Addr, data: &[u8], segment: usize) {
+        data.chunks(segment).for_each(|part| self.send(port, to, Payload::from(part.to_vec())));
+    }
 
     /// Accepts streams to `port` from now on.
     fn listen(&mut self, port: u16);

@@ -12,13 +12,21 @@ mod context;
 mod event;
 mod payload;
 pub mod rng;
+mod train;
 
 pub use context::{Context, Read};
 pub use event::{Addr, CloseReason, Event, HostId, StreamId, TaskId};
 pub use payload::Payload;
+pub use train::Train;
 
 /// A participant of a job: handles one event at a time.
 pub trait Process: Send {
     /// Handles `event`; everything it wants done it asks of `cx`.
     fn handle(&mut self, event: Event, cx: &mut dyn Context);
+
+    /// Handles datagrams that came together. Drivers that read several at once call it; for a process that does
+    /// not care each is an event of its own. The time is the same for all of them.
+    fn handle_train(&mut self, train: &Train<'_>, cx: &mut dyn Context) {
+        train.events().for_each(|event| self.handle(event, cx));
+    }
 }

@@ -11,11 +11,13 @@ pub use send::{Message, SendBatch};
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// Segments that one call hands to the kernel as one at most (`UDP_MAX_SEGMENTS` of kernels before 6.9).
-pub const SEGMENTS_MAX: usize = 64;
+/// Segments that a kernel takes as one message at most (`UDP_MAX_SEGMENTS`): see [`segments_max`].
+pub const SEGMENTS_MAX: usize = 128;
+/// The same of kernels before 6.9.
+const SEGMENTS_OLD: usize = 64;
 /// Largest content of a datagram over IPv4, and of all segments of one call together: 65,535 without the
 /// headers of IP and UDP.
 pub const PAYLOAD_MAX: usize = 65_507;
@@ -88,6 +90,21 @@ impl UdpSocket {
         // Zero means no segmentation: setting what is set already asks without changing anything.
         set_option(&self.0, libc::SOL_UDP, libc::UDP_SEGMENT, 0).is_ok()
     }
+}
+
+/// Segments that this kernel takes as one message; 1 when it can't cut. Which limit it has, only a try tells: it
+/// does not depend on the path.
+pub fn segments_max() -> usize {
+    let tried = || -> io::Result<usize> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0).into())?;
+        if !socket.can_segment() {
+            return Ok(1);
+        }
+        let to = socket.local_addr()?.into();
+        let message = Message { to: &to, data: &[0; SEGMENTS_MAX], segment: 1 };
+        socket.send(&mut SendBatch::default(), std::iter::once(message)).map(|_| SEGMENTS_MAX)
+    };
+    tried().unwrap_or(SEGMENTS_OLD)
 }
 
 impl AsFd for UdpSocket {

@@ -47,13 +47,16 @@ pub struct GeneratorSettings {
     pub time: Time,
     /// Walkers between two checks.
     pub batch: u32,
+    /// Most walkers of a source that are under way; nothing: any number, as in the document. It stops a source whose
+    /// walkers wait elsewhere before any is lost.
+    pub window: Option<u64>,
 }
 
 impl Default for GeneratorSettings {
     /// The document's: x = 3, a walker a check; and its sleep as long as it is on Linux.
     fn default() -> GeneratorSettings {
         let time = Time::from_us(69);
-        GeneratorSettings { rule: Rule::AfterLoss(3), sleep: Sleep::Fixed, time, batch: 1 }
+        GeneratorSettings { rule: Rule::AfterLoss(3), sleep: Sleep::Fixed, time, batch: 1, window: None }
     }
 }
 
@@ -76,6 +79,21 @@ impl Generator {
 
     pub(crate) fn batch(&self) -> u32 {
         self.settings.batch
+    }
+
+    /// Whether another walker may set out while so many are under way.
+    pub(crate) fn allows(&self, under_way: u64) -> bool {
+        self.settings.window.is_none_or(|window| under_way < window)
+    }
+
+    /// Whether a check that finds no loss changes nothing, and means no sleep.
+    #[inline]
+    pub(crate) fn is_calm(&self) -> bool {
+        match (self.settings.rule, self.settings.sleep) {
+            (Rule::Never, _) => true,
+            (Rule::AfterLoss(x), Sleep::Fixed) => self.clean >= x,
+            _ => false,
+        }
     }
 
     /// A check has been made: how long to sleep before the next batch; nothing means not at all.
@@ -137,6 +155,12 @@ mod tests {
     fn the_documents_source_sleeps_until_three_checks_saw_no_loss() {
         let checks = [CLEAN, CLEAN, CLEAN, CLEAN, LOSS, CLEAN, CLEAN, CLEAN];
         assert_eq!(sleeps(GeneratorSettings::default(), &checks), [69, 69, 0, 0, 69, 69, 69, 0]);
+        let mut generator = Generator::new(GeneratorSettings::default());
+        let calm = checks.map(|loss| {
+            generator.check(loss);
+            generator.is_calm()
+        });
+        assert_eq!(calm, [false, false, true, true, false, false, false, true]);
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! confirmation is lost, comes twice, or comes after it was given up. Not here: when a walker counts as lost
 //! ([`crate::loss`]), and how fast new ones come ([`crate::generator`]).
 //!
-//! Three bytes a walk in memory. A snapshot holds what a restarted source needs: the finished walks.
+//! Some two bytes a walk in memory. A snapshot holds what a restarted source needs: the finished walks.
 
+use crate::partition::members::Members;
 use std::collections::VecDeque;
 
 /// A walk by its place in the ledger.
@@ -42,6 +43,8 @@ pub enum SnapshotError {
 pub struct Ledger {
     /// Start nodes, ascending.
     starts: Vec<u32>,
+    /// The same, to find their places.
+    places: Members,
     /// Walks from each.
     walks: u32,
     finished: Vec<u64>,
@@ -51,6 +54,9 @@ pub struct Ledger {
     fresh: u64,
     /// Given up, to be generated again.
     again: VecDeque<Entry>,
+    /// Walks whose last attempt was lost, and no other has begun.
+    lost: Vec<u64>,
+    under_way: u64,
     finished_count: u64,
     given_up: u64,
     /// A lost walk is generated again.
@@ -64,12 +70,15 @@ impl Ledger {
         starts.dedup();
         let entries = starts.len() * walks as usize;
         Ledger {
+            places: Members::of(&starts),
             starts,
             walks,
             finished: vec![0; entries.div_ceil(64)],
             attempts: vec![0; entries],
             fresh: 0,
             again: VecDeque::new(),
+            lost: vec![0; entries.div_ceil(64)],
+            under_way: 0,
             finished_count: 0,
             given_up: 0,
             regenerate,
@@ -100,6 +109,8 @@ impl Ledger {
     pub(crate) fn next(&mut self) -> Option<(Entry, u16)> {
         while let Some(entry) = self.again.pop_front() {
             if !self.is_finished(entry) {
+                self.lost[(entry.0 / 64) as usize] &= !(1 << (entry.0 % 64));
+                self.under_way += 1;
                 return Some((entry, self.attempts[entry.0 as usize]));
             }
         }
@@ -108,6 +119,7 @@ impl Ledger {
             self.fresh += 1;
             if !self.is_finished(entry) {
                 self.attempts[entry.0 as usize] = 1;
+                self.under_way += 1;
                 return Some((entry, 1));
             }
         }
@@ -119,6 +131,11 @@ impl Ledger {
         !self.again.is_empty() || self.fresh < self.required()
     }
 
+    /// Attempts that have begun, and are neither lost nor at their end.
+    pub(crate) fn under_way(&self) -> u64 {
+        self.under_way
+    }
+
     /// The start node of an entry and its number among the walks from there.
     pub(crate) fn walk(&self, entry: Entry) -> (u32, u32) {
         let starts = self.starts.len() as u64;
@@ -127,17 +144,20 @@ impl Ledger {
 
     /// The entry of a walk, if it is this source's.
     pub(crate) fn entry(&self, start: u32, number: u32) -> Option<Entry> {
-        let at = self.starts.binary_search(&start).ok()?;
-        (number < self.walks).then(|| Entry(u64::from(number) * self.starts.len() as u64 + at as u64))
+        let at = self.places.index(start)?;
+        (number < self.walks).then(|| Entry(u64::from(number) * self.starts.len() as u64 + u64::from(at)))
     }
 
     /// An attempt is lost. Says whether that is news: it was under way.
     pub(crate) fn lose(&mut self, entry: Entry, attempt: u16) -> bool {
-        if attempt == 0 || self.attempts[entry.0 as usize] != attempt || self.is_finished(entry) {
+        let known = attempt != 0 && self.attempts[entry.0 as usize] == attempt;
+        if !known || self.is_lost(entry) || self.is_finished(entry) {
             return false;
         }
         // After the last attempt that can be told from others comes the first again.
         self.attempts[entry.0 as usize] = attempt.checked_add(1).unwrap_or(1);
+        self.lost[(entry.0 / 64) as usize] |= 1 << (entry.0 % 64);
+        self.under_way -= 1;
         if self.regenerate {
             self.again.push_back(entry);
         } else {
@@ -157,11 +177,16 @@ impl Ledger {
         }
         self.finished[(entry.0 / 64) as usize] |= 1 << (entry.0 % 64);
         self.finished_count += 1;
+        self.under_way -= u64::from(current != 0 && !self.is_lost(entry));
         if current == attempt {
             return Worth::Finished;
         }
         self.given_up -= u64::from(!self.regenerate && current > 1);
         Worth::Late
+    }
+
+    fn is_lost(&self, entry: Entry) -> bool {
+        self.lost[(entry.0 / 64) as usize] >> (entry.0 % 64) & 1 == 1
     }
 
     fn is_finished(&self, entry: Entry) -> bool {

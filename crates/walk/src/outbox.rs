@@ -1,15 +1,18 @@
-//! What waits to be sent, by receiver: one record a datagram as in the document, or as many as are allowed and fit.
+//! What waits to be sent, by receiver: one walker a datagram as in the document, or as many as are allowed and fit.
 //!
-//! Datagrams for the same receiver leave one after the other, so that a driver may hand them to the kernel as one.
+//! Records are written into their datagram when they come; datagrams for one receiver lie behind one another and leave
+//! together, those of one length as a train, so that a driver may hand them to the kernel as one. What is said of
+//! walks (that they have ended, or were dropped) is no walker: where nothing has to wait for others, such notices
+//! share datagrams of their own, so that walkers' datagrams have one length.
 
 use crate::counters::Counters;
-use crate::wire::{Codec, Record};
-use process::{Addr, Context, Payload};
+use crate::wire::{Codec, HEADER, Record, Walker};
+use process::{Addr, Context};
 
 /// How records share datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramSettings {
-    /// Most records in a datagram.
+    /// Most walkers in a datagram.
     pub records: usize,
     /// Most bytes in a datagram, UDP and IP headers not counted.
     pub bytes: usize,
@@ -24,11 +27,97 @@ impl Default for DatagramSettings {
     }
 }
 
-/// Records for one receiver.
+/// Notices in a datagram of their own, and its bytes: what fits an Ethernet frame, whatever walkers are allowed.
+const NOTICES: (usize, usize) = (u16::MAX as usize, 1472);
+
+/// Datagrams for one receiver.
 #[derive(Debug, Default)]
 struct Tray {
-    records: Vec<Record>,
-    bytes: usize,
+    /// All of them; the last one may still be open.
+    data: Vec<u8>,
+    /// Closed ones, by length: so many bytes in all of datagrams of so many each.
+    trains: Vec<(usize, usize)>,
+    /// Bytes of closed ones.
+    closed: usize,
+    /// Records in the open one.
+    count: usize,
+}
+
+impl Tray {
+    /// Adds a record of `length` bytes.
+    #[inline(always)]
+    fn push(
+        &mut self,
+        length: usize,
+        write: impl FnOnce(&mut Vec<u8>),
+        (most, bytes): (usize, usize),
+        codec: &Codec,
+    ) {
+        let room = bytes.saturating_sub(codec.overhead());
+        // One goes out even if it is too long: then the network says so.
+        if self.count > 0 && self.written() + length > room {
+            self.close(codec);
+        }
+        if self.count == 0 {
+            codec.begin(&mut self.data);
+        }
+        write(&mut self.data);
+        self.count += 1;
+        if self.count >= most || self.written() >= room {
+            self.close(codec);
+        }
+    }
+
+    /// Bytes of records in the open datagram.
+    fn written(&self) -> usize {
+        (self.data.len() - self.closed).saturating_sub(HEADER)
+    }
+
+    fn close(&mut self, codec: &Codec) {
+        codec.end(&mut self.data, self.closed, self.count as u16);
+        let length = self.data.len() - self.closed;
+        match self.trains.last_mut() {
+            Some((bytes, each)) if *each == length => *bytes += length,
+            _ => self.trains.push((length, length)),
+        }
+        (self.closed, self.count) = (self.data.len(), 0);
+    }
+
+    /// Sends what is closed.
+    fn send(&mut self, (port, to): (u16, Addr), counters: &Counters, cx: &mut dyn Context) {
+        let mut rest = &self.data[..self.closed];
+        for (bytes, each) in self.trains.drain(..) {
+            let (train, behind) = rest.split_at(bytes);
+            counters.sent_datagrams.add((bytes / each) as u64);
+            counters.sent_bytes.add(bytes as u64);
+            cx.send_train(port, to, train, each);
+            rest = behind;
+        }
+        self.data.drain(..self.closed);
+        self.closed = 0;
+    }
+}
+
+/// What waits for one receiver.
+#[derive(Debug, Default)]
+struct Trays {
+    walkers: Tray,
+    notices: Tray,
+}
+
+impl Trays {
+    /// Notes that something waits here from now on.
+    #[inline]
+    fn woken(&mut self, to: u16, waiting: &mut Vec<u16>) -> &mut Trays {
+        if self.is_empty() {
+            waiting.push(to);
+        }
+        self
+    }
+
+    fn is_empty(&self) -> bool {
+        self.walkers.data.is_empty() && self.notices.data.is_empty()
+    }
 }
 
 #[derive(Debug)]
@@ -38,33 +127,47 @@ pub(crate) struct Outbox {
     /// The port that all servers use on this host.
     port: u16,
     peers: Vec<Addr>,
-    trays: Vec<Tray>,
+    trays: Vec<Trays>,
     /// Receivers for whom something waits.
     waiting: Vec<u16>,
 }
 
 impl Outbox {
     pub(crate) fn new(settings: DatagramSettings, codec: Codec, port: u16, peers: Vec<Addr>) -> Outbox {
-        let trays = peers.iter().map(|_| Tray::default()).collect();
+        let trays = peers.iter().map(|_| Trays::default()).collect();
         Outbox { settings, codec, port, peers, trays, waiting: Vec::new() }
     }
 
     /// Forgets what waits.
     pub(crate) fn clear(&mut self) {
-        self.trays.iter_mut().for_each(|tray| *tray = Tray::default());
+        self.trays.iter_mut().for_each(|trays| *trays = Trays::default());
         self.waiting.clear();
     }
 
-    /// Adds a record for server `to`; says whether a datagram is full.
-    pub(crate) fn push(&mut self, to: u16, record: Record) -> bool {
-        let tray = &mut self.trays[usize::from(to)];
-        if tray.records.is_empty() {
-            self.waiting.push(to);
+    /// Adds a record for server `to`.
+    pub(crate) fn push(&mut self, to: u16, record: &Record) {
+        if let Record::Walker(walker) = record {
+            return self.push_walker(to, walker);
         }
-        tray.bytes += record.bytes();
-        tray.records.push(record);
-        let room = self.settings.bytes.saturating_sub(self.codec.overhead());
-        tray.records.len() >= self.settings.records || tray.bytes >= room
+        let DatagramSettings { records, bytes, linger } = self.settings;
+        let Outbox { trays, waiting, codec, .. } = self;
+        let Trays { walkers, notices } = trays[usize::from(to)].woken(to, waiting);
+        let write = |out: &mut Vec<u8>| record.write(out);
+        // What lingers leaves sooner when everything shares a datagram.
+        if linger > units::Time::ZERO {
+            walkers.push(record.bytes(), write, (records, bytes), codec);
+        } else {
+            notices.push(record.bytes(), write, (NOTICES.0, bytes.min(NOTICES.1)), codec);
+        }
+    }
+
+    /// Adds a walker for server `to`.
+    #[inline]
+    pub(crate) fn push_walker(&mut self, to: u16, walker: &Walker) {
+        let DatagramSettings { records, bytes, .. } = self.settings;
+        let Outbox { trays, waiting, codec, .. } = self;
+        let trays = trays[usize::from(to)].woken(to, waiting);
+        trays.walkers.push(walker.bytes(), |out| walker.write(out), (records, bytes), codec);
     }
 
     /// Whether nothing waits.
@@ -72,39 +175,24 @@ impl Outbox {
         self.waiting.is_empty()
     }
 
+    /// Bytes that wait.
+    pub(crate) fn bytes(&self) -> usize {
+        let trays = self.waiting.iter().map(|to| &self.trays[usize::from(*to)]);
+        trays.map(|trays| trays.walkers.data.len() + trays.notices.data.len()).sum()
+    }
+
     /// Sends all that waits, or what fills datagrams.
     pub(crate) fn flush(&mut self, all: bool, counters: &Counters, cx: &mut dyn Context) {
-        let room = self.settings.bytes.saturating_sub(self.codec.overhead());
         self.waiting.retain(|&to| {
-            let tray = &mut self.trays[usize::from(to)];
-            let mut rest = &tray.records[..];
-            while !rest.is_empty() {
-                let (n, full) = fill(rest, self.settings.records, room);
-                if !full && !all {
-                    break;
+            let path = (self.port, self.peers[usize::from(to)]);
+            let Trays { walkers, notices } = &mut self.trays[usize::from(to)];
+            for tray in [walkers, notices] {
+                if all && tray.count > 0 {
+                    tray.close(&self.codec);
                 }
-                let datagram = self.codec.encode(&rest[..n]);
-                counters.sent_datagrams.add(1);
-                counters.sent_bytes.add(datagram.len() as u64);
-                cx.send(self.port, self.peers[usize::from(to)], Payload::from(datagram));
-                rest = &rest[n..];
+                tray.send(path, counters, cx);
             }
-            let sent = tray.records.len() - rest.len();
-            tray.bytes -= tray.records.drain(..sent).map(|record| record.bytes()).sum::<usize>();
-            !tray.records.is_empty()
+            !self.trays[usize::from(to)].is_empty()
         });
     }
-}
-
-/// How many of `records` share a datagram, and whether no other would fit. One goes out even if it is too long: then
-/// the network says so.
-fn fill(records: &[Record], most: usize, room: usize) -> (usize, bool) {
-    let mut bytes = 0;
-    for (n, record) in records.iter().enumerate() {
-        bytes += record.bytes();
-        if n > 0 && (bytes > room || n >= most) {
-            return (n, true);
-        }
-    }
-    (records.len(), records.len() >= most || bytes >= room)
 }

@@ -6,7 +6,6 @@
 use crate::codel::{Codel, CodelSettings};
 use crate::red::{Red, RedSettings, Verdict};
 use crate::wire::Walker;
-use rand::Rng;
 use std::collections::VecDeque;
 use units::Time;
 
@@ -84,31 +83,31 @@ impl Queue {
         std::mem::replace(&mut self.longest, self.waiting.len())
     }
 
-    /// Lets a walker in, or says why not.
-    pub(crate) fn push(
-        &mut self,
-        now: Time,
-        walker: Walker,
-        rng: &mut dyn Rng,
-    ) -> Result<(), (Cause, Walker)> {
+    /// Whether a walker may come in, or why not. `draw` gives a random fraction, if one is needed.
+    #[inline]
+    pub(crate) fn admit(&mut self, now: Time, draw: impl FnOnce() -> f64) -> Result<(), Cause> {
         let length = self.waiting.len();
         let verdict = match &mut self.state {
-            State::Red(red) => red.admit(now, length, rng),
+            State::Red(red) => red.admit(now, length, draw),
             State::TailDrop | State::Codel(_) => Verdict::Accept,
         };
         match verdict {
-            Verdict::Early => Err((Cause::Early, walker)),
-            Verdict::Forced => Err((Cause::Forced, walker)),
-            Verdict::Accept if length >= self.limit => Err((Cause::Full, walker)),
-            Verdict::Accept => {
-                self.waiting.push_back((now, walker));
-                self.longest = self.longest.max(length + 1);
-                Ok(())
-            }
+            Verdict::Early => Err(Cause::Early),
+            Verdict::Forced => Err(Cause::Forced),
+            Verdict::Accept if length >= self.limit => Err(Cause::Full),
+            Verdict::Accept => Ok(()),
         }
     }
 
+    /// Lets in a walker that may come in.
+    #[inline]
+    pub(crate) fn push(&mut self, now: Time, walker: Walker) {
+        self.waiting.push_back((now, walker));
+        self.longest = self.longest.max(self.waiting.len());
+    }
+
     /// The walker that is served next; whom CoDel drops goes to `dropped`.
+    #[inline]
     pub(crate) fn pop(&mut self, now: Time, dropped: impl FnMut(Walker)) -> Option<Walker> {
         let waiting = &mut self.waiting;
         let next = match &mut self.state {
@@ -118,10 +117,12 @@ impl Queue {
             }
             State::TailDrop | State::Red(_) => waiting.pop_front().map(|(_, walker)| walker),
         };
-        if self.waiting.is_empty()
-            && let State::Red(red) = &mut self.state
-        {
-            red.idle(now);
+        if self.waiting.is_empty() {
+            // Begins anew at the front of its memory: that is what the cache holds.
+            self.waiting.clear();
+            if let State::Red(red) = &mut self.state {
+                red.idle(now);
+            }
         }
         next
     }
@@ -138,7 +139,7 @@ impl Queue {
 mod tests {
     use super::*;
     use crate::wire::WalkId;
-    use rand::SeedableRng;
+    use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64;
 
     fn walker(number: u32) -> Walker {
@@ -152,8 +153,9 @@ mod tests {
         let mut rng = Pcg64::seed_from_u64(1);
         let mut drops = Vec::new();
         for number in 0..n {
-            if let Err((cause, walker)) = queue.push(Time::ZERO, walker(number), &mut rng) {
-                drops.push((walker.id.number, cause));
+            match queue.admit(Time::ZERO, || rng.random()) {
+                Ok(()) => queue.push(Time::ZERO, walker(number)),
+                Err(cause) => drops.push((number, cause)),
             }
         }
         (queue, drops)

@@ -5,7 +5,6 @@
 //! from `max_th` on. The paper's own — an average that decays while the queue is idle, drops spaced by a count — is
 //! a matter of settings. It is not RED at switches (`crates/fabric`): that one counts bytes and marks ECN.
 
-use rand::{Rng, RngExt};
 use units::Time;
 
 /// RED's parameters; lengths are walkers.
@@ -70,8 +69,8 @@ impl Red {
         self.idle_since.get_or_insert(now);
     }
 
-    /// Decides on a walker that finds `length` others waiting.
-    pub(crate) fn admit(&mut self, now: Time, length: usize, rng: &mut dyn Rng) -> Verdict {
+    /// Decides on a walker that finds `length` others waiting; `draw` gives a random fraction, if one is needed.
+    pub(crate) fn admit(&mut self, now: Time, length: usize, draw: impl FnOnce() -> f64) -> Verdict {
         self.update_average(now, length as f64);
         let RedSettings { min, max, max_p, gentle, .. } = self.settings;
         if self.average < min {
@@ -87,16 +86,16 @@ impl Red {
         } else {
             max_p + (1.0 - max_p) * (self.average - max) / max
         };
-        if self.hits(p, rng) { Verdict::Early } else { Verdict::Accept }
+        if self.hits(p, draw) { Verdict::Early } else { Verdict::Accept }
     }
 
-    fn hits(&mut self, p: f64, rng: &mut dyn Rng) -> bool {
+    fn hits(&mut self, p: f64, draw: impl FnOnce() -> f64) -> bool {
         if !self.settings.count {
-            return rng.random::<f64>() < p;
+            return draw() < p;
         }
         self.since_drop += 1;
         let left = 1.0 - self.since_drop as f64 * p;
-        let hit = left <= 0.0 || rng.random::<f64>() < p / left;
+        let hit = left <= 0.0 || draw() < p / left;
         if hit {
             self.since_drop = 0;
         }
@@ -120,12 +119,13 @@ impl Red {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
+    use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64;
 
     fn drops(settings: RedSettings, length: usize, of: u32) -> u32 {
         let (mut red, mut rng) = (Red::new(settings), Pcg64::seed_from_u64(3));
-        (0..of).filter(|_| red.admit(Time::from_us(1), length, &mut rng) != Verdict::Accept).count() as u32
+        (0..of).filter(|_| red.admit(Time::from_us(1), length, || rng.random()) != Verdict::Accept).count()
+            as u32
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
         red.average = 10.0;
         red.served(Time::from_us(1));
         red.idle(Time::ZERO);
-        red.admit(Time::from_us(1000), 0, &mut Pcg64::seed_from_u64(0));
+        red.admit(Time::from_us(1000), 0, || Pcg64::seed_from_u64(0).random());
         assert!((red.average - 10.0 * libm::pow(0.998, 1000.0)).abs() < 1e-9, "{}", red.average);
     }
 }

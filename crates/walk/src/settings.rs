@@ -5,6 +5,7 @@ use crate::generator::{GeneratorSettings, Rule, Sleep};
 use crate::loss::LossSettings;
 use crate::outbox::DatagramSettings;
 use crate::queue::{Discipline, QueueSettings};
+use crate::red::RedSettings;
 use crate::seal::TAG;
 use crate::wire::{DATAGRAM_MAX, HEADER, WALKER};
 use units::Time;
@@ -50,7 +51,8 @@ pub struct Settings {
     pub datagrams: DatagramSettings,
     /// Walkers that a server serves side by side.
     pub workers: u32,
-    /// Walkers that are served between two looks at what has come: 1 where time is modelled, more on real hosts.
+    /// Walkers that are served, or generated, between two looks at what has come: 1 where time is modelled, more on
+    /// real hosts.
     pub burst: u32,
     /// Time between samples; nothing: none.
     pub sample: Option<Time>,
@@ -73,6 +75,24 @@ impl Default for Settings {
             burst: 1,
             sample: None,
             snapshot: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The settings for servers on sockets, where a walker takes a ten-thousandth of the time that it took the document's:
+    /// the same in everything but what is counted in walkers or stands for scheduling. The queue's thresholds
+    /// stand for the document's 5 ms of waiting; a source has no more walkers under way than the queues of two
+    /// servers and their sockets hold; T leaves time for a server that does not run for some turns of the scheduler.
+    pub fn live() -> Settings {
+        let plain = Settings::default();
+        let red = RedSettings { min: 1_000.0, max: 20_000.0, ..RedSettings::default() };
+        Settings {
+            queue: QueueSettings { discipline: Discipline::Red(red), limit: 20_000 },
+            loss: LossSettings { floor: Time::from_ms(200), ..plain.loss },
+            generator: GeneratorSettings { window: Some(8_192), ..plain.generator },
+            burst: 1024,
+            ..plain
         }
     }
 }
@@ -156,6 +176,9 @@ impl Settings {
             return refuse("loss.window", "0 < least < greatest age");
         }
         within("generator.batch", self.generator.batch.into(), 1, 1 << 20)?;
+        if let Some(window) = self.generator.window {
+            within("generator.window", window, 1, 1 << 40)?;
+        }
         if let Rule::AfterLoss(x) = self.generator.rule {
             within("generator.checks", x.into(), 1, 1 << 20)?;
         }
@@ -197,7 +220,6 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::red::RedSettings;
 
     fn field(change: impl FnOnce(&mut Settings)) -> Option<&'static str> {
         let mut settings = Settings::default();

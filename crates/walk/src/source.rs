@@ -54,13 +54,27 @@ impl Source {
         signal | std::mem::take(&mut self.told)
     }
 
-    /// The next walker, if one is due.
+    /// Whether another check at the same time would find no loss, and leave the generator as it is.
+    #[inline]
+    pub(crate) fn is_calm(&self) -> bool {
+        !self.told && self.generator.is_calm()
+    }
+
+    /// Whether [`Source::generate`] may have something.
+    pub(crate) fn has_next(&self) -> bool {
+        self.ledger.has_next() && self.generator.allows(self.ledger.under_way())
+    }
+
+    /// The next walker, if one is due and may set out.
     pub(crate) fn generate(
         &mut self,
         now: Time,
         territory: &Territory,
         counters: &Counters,
     ) -> Option<Walker> {
+        if !self.generator.allows(self.ledger.under_way()) {
+            return None;
+        }
         let (entry, attempt) = self.ledger.next()?;
         self.watch.born(now, entry, attempt);
         counters.generated.add(1);

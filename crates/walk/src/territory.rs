@@ -6,7 +6,7 @@
 
 use crate::graph::{Change, GraphError};
 use crate::partition::ServerPart;
-use crate::step::{Hop, Place, Rule, Stream};
+use crate::step::{Herd, Place, Rule, Stream};
 use crate::wire::{WalkId, Walker};
 use units::Time;
 
@@ -60,23 +60,33 @@ impl Territory {
             steps: walker.steps,
             stream: Stream(walker.random),
         };
-        let next = loop {
-            let before = place.steps;
-            let hop = self.rule.hop(&self.part, length, &mut place);
-            if paths && place.steps != before {
-                walker.path.push(place.at);
+        let path = &mut walker.path;
+        let next = self.rule.roam(&self.part, length, &mut place, |node| {
+            if paths {
+                path.push(node);
             }
-            match hop {
-                Hop::Here => {}
-                Hop::To(server) => break Some(server),
-                Hop::End => break None,
-            }
-        };
+        });
         (walker.at, walker.steps, walker.random) = (place.at, place.steps, place.stream.0);
         // What only second-order walks need is not carried by others.
         walker.previous = place.previous.filter(|_| self.rule.second_order());
         walker.candidate = place.candidate;
         next
+    }
+
+    /// Moves many walkers at once, each as far as it goes here. `herd` then has those who have gone, by their index.
+    pub(crate) fn drive(&self, walkers: &[Walker], steps_max: u32, herd: &mut Herd) {
+        herd.clear();
+        for walker in walkers {
+            let length = self.rule.steps(self.stream(&walker.id)).min(steps_max);
+            let left = length.saturating_sub(walker.steps);
+            herd.join(&self.part, walker.at, left, Stream(walker.random));
+        }
+        self.rule.drive(&self.part, herd);
+    }
+
+    /// Whether [`Territory::drive`] does what [`Territory::walk`] does for each of the walkers.
+    pub(crate) fn drives(&self, paths: bool) -> bool {
+        self.rule.herds() && !paths
     }
 
     pub(crate) fn change(&mut self, timed: &TimedChanges) -> Result<(), GraphError> {

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use walk::graph::{Change, Graph, Rmat, Sbm, Shape};
 use walk::partition::{Partition, ServerPart};
-use walk::step::{DeadEnd, Engine, Hop, Place, Rule, Starts, Stream, Walk};
+use walk::step::{DeadEnd, Engine, HERD, Herd, Hop, Place, Rule, Starts, Stream, Walk};
 
 const SEED: u64 = 9;
 
@@ -23,7 +23,8 @@ fn spread(graph: Graph, servers: u16) -> Spread {
 }
 
 /// One walk on a graph spread over servers.
-fn one(Spread { parts, partition, .. }: &Spread, rule: &Rule, start: u32, number: u32) -> Vec<u32> {
+fn one(spread: &Spread, rule: &Rule, start: u32, number: u32) -> Vec<u32> {
+    let Spread { parts, partition, .. } = spread;
     let stream = Stream::of(SEED, start, number);
     let length = rule.steps(stream);
     let home = partition.owner(start).unwrap();
@@ -37,15 +38,73 @@ fn one(Spread { parts, partition, .. }: &Spread, rule: &Rule, start: u32, number
         match hop {
             Hop::Here => {}
             Hop::To(other) => server = other,
-            Hop::End => return path,
+            Hop::End => break,
         }
     }
+    assert_eq!(roaming(spread, rule, start, number), path);
+    path
+}
+
+/// Where the walks of a start end, when those on one server move together.
+fn herded(spread: &Spread, rule: &Rule, start: u32, walks: u32) -> Vec<(u32, u32)> {
+    let Spread { parts, partition, .. } = spread;
+    let mut ends = vec![(0, 0); walks as usize];
+    let mut here: Vec<Vec<(usize, u32, u32, Stream)>> = vec![Vec::new(); parts.len()];
+    for (number, end) in (0..walks).zip(&mut ends) {
+        let stream = Stream::of(SEED, start, number);
+        *end = (start, 0);
+        here[usize::from(partition.owner(start).unwrap())].push((
+            number as usize,
+            start,
+            rule.steps(stream),
+            stream,
+        ));
+    }
+    let mut herd = Herd::default();
+    while let Some(server) = here.iter().position(|walkers| !walkers.is_empty()) {
+        let walkers: Vec<_> = std::mem::take(&mut here[server]);
+        for walkers in walkers.chunks(HERD) {
+            herd.clear();
+            walkers.iter().for_each(|&(_, at, left, stream)| herd.join(&parts[server], at, left, stream));
+            rule.drive(&parts[server], &mut herd);
+            assert_eq!(herd.gone().count(), walkers.len());
+            for (number, lane) in herd.gone() {
+                let walk = walkers[number].0;
+                ends[walk] = (lane.at, ends[walk].1 + lane.steps);
+                if lane.steps < lane.left {
+                    let next = usize::from(parts[server].owner(lane.at).unwrap());
+                    assert_ne!(next, server);
+                    here[next].push((walk, lane.at, lane.left - lane.steps, lane.stream));
+                }
+            }
+        }
+    }
+    ends
+}
+
+/// The same, as far as it goes on each server at once.
+fn roaming(Spread { parts, partition, .. }: &Spread, rule: &Rule, start: u32, number: u32) -> Vec<u32> {
+    let stream = Stream::of(SEED, start, number);
+    let length = rule.steps(stream);
+    let home = partition.owner(start).unwrap();
+    let (mut place, mut path) = (Place::new(start, home, stream), vec![start]);
+    let mut server = Some(home);
+    while let Some(here) = server {
+        assert!(parts[usize::from(here)].owns(place.asks()));
+        server = rule.roam(&parts[usize::from(here)], length, &mut place, |node| path.push(node));
+    }
+    path
 }
 
 fn same(spread: &Spread, walk: Walk, starts: &Starts) {
     let graph = &spread.graph;
     let rule = Rule::new(&walk).unwrap();
     let mut expected = Vec::new();
+    for &start in starts.nodes().iter().filter(|_| rule.herds()) {
+        let alone = (0..200).map(|number| one(spread, &rule, start, number));
+        let ends = alone.map(|path| (path[path.len() - 1], path.len() as u32 - 1));
+        assert!(herded(spread, &rule, start, 200).into_iter().eq(ends));
+    }
     for &start in starts.nodes() {
         for number in 0..starts.walks_per_node() {
             expected.push(one(spread, &rule, start, number));

@@ -63,6 +63,7 @@ SETTINGS = {
     "sleep_time": "generation.time",
     "sleep_max": "generation.max",
     "batch": "generation.batch",
+    "under_way": "generation.under_way",
     "walkers": "datagrams.walkers",
     "linger": "datagrams.linger",
     "sample": "sample",
@@ -152,12 +153,12 @@ def walk(
         str | None,
         _of(_RQ, "Who is dropped: red, tail-drop or codel; default: red.", metavar="KIND"),
     ] = None,
-    limit: Annotated[int | None, _of(_RQ, "Most walkers that wait at a server; default: 100.")] = None,
+    limit: Annotated[int | None, _of(_RQ, "Most walkers that wait at a server; default: 20000.")] = None,
     min_th: Annotated[
-        float | None, _of(_RQ, "red: none is dropped below so many walkers; default: 5.", metavar="N")
+        float | None, _of(_RQ, "red: none is dropped below so many walkers; default: 1000.", metavar="N")
     ] = None,
     max_th: Annotated[
-        float | None, _of(_RQ, "red: all are dropped from so many on; default: 100.", metavar="N")
+        float | None, _of(_RQ, "red: all are dropped from so many on; default: 20000.", metavar="N")
     ] = None,
     max_p: Annotated[
         float | None, _of(_RQ, "red: the probability of a drop at --max-th; default: 0.1.", metavar="P")
@@ -204,6 +205,9 @@ def walk(
         str | None, _of(_RG, "Longest sleep where it varies; default: 10ms.", metavar="TIME")
     ] = None,
     batch: Annotated[int | None, _of(_RG, "Walkers generated between two checks; default: 1.")] = None,
+    under_way: Annotated[
+        int | None, _of(_RG, "Most walkers of a server's own that are under way; default: 8192.")
+    ] = None,
     direct: Annotated[
         bool | None,
         _of(
@@ -221,7 +225,7 @@ def walk(
             metavar="TIME",
         ),
     ] = None,
-    timeout_floor: Annotated[str | None, _of(_RG, "Least T; default: 10ms.", metavar="TIME")] = None,
+    timeout_floor: Annotated[str | None, _of(_RG, "Least T; default: 200ms.", metavar="TIME")] = None,
     window: Annotated[
         str | None,
         _of(

@@ -254,7 +254,7 @@ _TIMES = {"target", "interval", "initial", "floor", "time", "max", "linger"}
 
 
 def _in_ps(said: Model) -> dict[str, Any]:
-    fields = said.model_dump()
+    fields = said.model_dump(exclude_none=True)
     times = {
         name: parse_time(value) for name, value in fields.items() if name in _TIMES and isinstance(value, str)
     }

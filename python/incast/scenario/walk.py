@@ -125,6 +125,8 @@ class Generation(Model):
     """Longest sleep, where it varies."""
     batch: Count = 1
     """Walkers between two checks."""
+    under_way: Count | None = None
+    """Most walkers of a source that are under way: it stops before others are lost. By default any number."""
 
     @field_validator("max")
     @classmethod

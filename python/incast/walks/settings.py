@@ -17,16 +17,40 @@ from incast.scenario.walk import Generation, WalkCodel, WalkDatagrams, WalkLoss,
 _SAMPLE_LEAST_PS = 10**9
 
 
-class ServerSettings(Model):
-    """Settings of servers; the defaults are those of document 000."""
+class SocketRed(WalkRed):
+    """Random early detection: the document's thresholds stand for some 5 ms of waiting, and so do these."""
 
-    queue: Annotated[WalkTailDrop | WalkRed | WalkCodel, Field(discriminator="kind")] = WalkRed()
+    min: Annotated[float, Field(ge=0, le=1e9)] = 1_000.0
+    """Walkers below which none is dropped."""
+    max: Annotated[float, Field(gt=0, le=1e9)] = 20_000.0
+    """Walkers from which all are dropped; with `gentle`, from twice as many."""
+
+
+class SocketLoss(WalkLoss):
+    """How a source finds losses."""
+
+    floor: PositiveTime = "200ms"
+    """Least T: more than a scheduler leaves a process out."""
+
+
+class SocketGeneration(Generation):
+    """How a source generates walkers."""
+
+    under_way: Count | None = 8192
+    """Most walkers of a source that are under way: what sockets and queues hold, so that few are lost."""
+
+
+class ServerSettings(Model):
+    """Settings of servers. The defaults are those of document 000, but for what stands for time: on sockets a
+    walker takes some hundred nanoseconds, where the document's took some ten thousand."""
+
+    queue: Annotated[WalkTailDrop | SocketRed | WalkCodel, Field(discriminator="kind")] = SocketRed()
     """Which walkers a server drops (RQ)."""
-    limit: Count = 100
+    limit: Count = 20_000
     """Most walkers that wait at a server."""
-    loss: WalkLoss = WalkLoss()
+    loss: SocketLoss = SocketLoss()
     """How a source finds losses (RG)."""
-    generation: Generation = Generation()
+    generation: SocketGeneration = SocketGeneration()
     """How a source generates walkers (RG)."""
     datagrams: WalkDatagrams = WalkDatagrams()
     """One walker a datagram, or several."""

@@ -30,8 +30,6 @@ use units::Time;
 
 /// The port of the job, by its own number.
 const PORT: u16 = 1;
-/// Walkers that are served between two looks at the sockets.
-const BURST: u32 = 64;
 /// Bytes of a datagram beside the path that a walker carries: header, walker, tag.
 const BESIDE_PATH: u32 = 128;
 
@@ -226,9 +224,8 @@ fn settings(told: &Told, rule: &Rule) -> Settings {
         loss: told.loss.into(),
         generator: told.generation.into(),
         datagrams: DatagramSettings { records: walkers as usize, bytes: bytes.max(plain), linger },
-        burst: BURST,
         sample: Some(told.sample),
-        ..Settings::default()
+        ..Settings::live()
     }
 }
 

@@ -6,3 +6,4 @@ mod hostile;
 mod jobs;
 mod streams;
 mod support;
+mod walks;

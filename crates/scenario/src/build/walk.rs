@@ -132,6 +132,7 @@ fn name_of(field: &'static str) -> &'static str {
         "queue.red.max" | "queue.red.max_p" | "queue.red.weight" | "queue.codel.interval" => "queue",
         "generator.batch" => "generation.batch",
         "generator.checks" => "generation.checks",
+        "generator.window" => "generation.under_way",
         "generator.sleep" => "generation.time",
         "generator.max_sleep" => "generation.max",
         "datagrams.records" => "datagrams.walkers",
@@ -187,7 +188,7 @@ impl From<WalkLoss> for loss::LossSettings {
 
 impl From<Generation> for GeneratorSettings {
     fn from(generation: Generation) -> GeneratorSettings {
-        let Generation { sleep, checks, time, max, batch } = generation;
+        let Generation { sleep, checks, time, max, batch, under_way } = generation;
         let (rule, sleep) = match sleep {
             Sleep::Never => (Rule::Never, generator::Sleep::Fixed),
             Sleep::Always => (Rule::Always, generator::Sleep::Fixed),
@@ -195,7 +196,7 @@ impl From<Generation> for GeneratorSettings {
             Sleep::Additive => (Rule::AfterLoss(checks), generator::Sleep::Additive { max }),
             Sleep::Aimd => (Rule::AfterLoss(checks), generator::Sleep::Aimd { max }),
         };
-        GeneratorSettings { rule, sleep, time, batch }
+        GeneratorSettings { rule, sleep, time, batch, window: under_way }
     }
 }
 

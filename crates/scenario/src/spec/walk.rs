@@ -177,6 +177,9 @@ pub struct Generation {
     pub max: Time,
     /// Walkers between two checks.
     pub batch: u32,
+    /// Most walkers of a source that are under way; nothing: any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_way: Option<u64>,
 }
 
 /// When a source sleeps, and for how long.

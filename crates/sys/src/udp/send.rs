@@ -13,7 +13,7 @@ pub struct Message<'a> {
     /// One datagram, or several behind one another.
     pub data: &'a [u8],
     /// Size of each datagram in bytes, the last may be shorter; 0: `data` is one datagram. At most
-    /// [`super::SEGMENTS_MAX`] datagrams and [`super::PAYLOAD_MAX`] bytes.
+    /// [`super::segments_max`] datagrams and [`super::PAYLOAD_MAX`] bytes.
     pub segment: u16,
 }
 

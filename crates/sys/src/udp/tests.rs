@@ -92,6 +92,24 @@ fn what_is_cut_by_the_kernel_arrives_as_datagrams() {
 }
 
 #[test]
+fn as_many_segments_as_the_kernel_says_and_no_more() {
+    let (a, b) = (socket(), socket());
+    let max = segments_max();
+    if max == 1 {
+        return eprintln!("skipped: no UDP_SEGMENT before Linux 4.18");
+    }
+    let destination = to(&b);
+    let data = vec![7; (SEGMENTS_MAX + 1) * 8];
+    let send = |count: usize| {
+        let message = Message { to: &destination, data: &data[..count * 8], segment: 8 };
+        a.send(&mut SendBatch::default(), [message].into_iter())
+    };
+    assert_eq!(send(max).unwrap(), 1);
+    assert_eq!(collect(&b, &mut RecvBatch::new(200, PAYLOAD_MAX), max).len(), max);
+    assert_eq!(send(max + 1).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+}
+
+#[test]
 fn joined_datagrams_are_taken_apart() {
     let (a, b) = (socket(), socket());
     if !a.can_segment() {

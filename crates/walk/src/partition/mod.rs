@@ -1,6 +1,6 @@
 //! Which server owns which node, unevenly if need be, and the part of the graph that each server holds.
 
-mod members;
+pub(crate) mod members;
 mod owners;
 mod part;
 

@@ -120,14 +120,20 @@ impl ServerPart {
     }
 
     /// Whether it owns `node`.
+    #[inline]
     pub fn owns(&self, node: u32) -> bool {
-        self.own.index(node).is_some()
+        self.own.contains(node)
+    }
+
+    /// The first of its own nodes and how many they are, if they follow one another.
+    pub fn consecutive(&self) -> Option<(u32, u32)> {
+        self.own.consecutive()
     }
 
     /// The server that owns `node`, if this part knows it: it is its own, or joined to one of them.
     #[inline]
     pub fn owner(&self, node: u32) -> Option<u16> {
-        if self.own.index(node).is_some() {
+        if self.own.contains(node) {
             return Some(self.server);
         }
         match self.others.index(node) {

@@ -5,15 +5,18 @@ mod engine;
 mod far;
 mod first;
 mod geometric;
+mod herd;
 mod hop;
 mod random;
 mod record;
+mod roam;
 mod rule;
 mod second;
 mod starts;
 
 pub use bias::{Bias, Verdict};
 pub use engine::Engine;
+pub use herd::{HERD, Herd, Lane};
 pub use hop::{Hop, Place};
 pub use random::Stream;
 pub use record::{Ends, Paths, Visits};

@@ -11,6 +11,7 @@ fn walks_of_all_start_nodes_take_turns_and_lost_ones_come_first() {
     assert_eq!((ledger.walk(first), attempt), ((3, 0), 1));
     assert!(ledger.lose(first, 1));
     assert!(!ledger.lose(first, 1), "counted once");
+    assert!(!ledger.lose(first, 2), "nobody has begun it");
     assert_eq!(ledger.next(), Some((first, 2)));
     let rest: Vec<_> = std::iter::from_fn(|| ledger.next().map(|(entry, _)| ledger.walk(entry))).collect();
     assert_eq!(rest, [(7, 0), (3, 1), (7, 1)]);
@@ -64,19 +65,26 @@ proptest! {
     ) {
         let mut ledger = Ledger::new(starts.into_iter().collect(), walks, true);
         let (mut seen, mut finished) = (Vec::new(), BTreeSet::new());
+        let mut under_way = BTreeSet::new();
         for (what, which) in moves {
             match what {
-                0 | 1 => seen.extend(ledger.next()),
+                0 | 1 => {
+                    let next = ledger.next();
+                    prop_assert!(next.is_none_or(|(entry, _)| under_way.insert(entry)));
+                    seen.extend(next);
+                }
                 _ if seen.is_empty() => {}
                 2 => {
                     let (entry, attempt) = seen[which.index(seen.len())];
                     let news = ledger.lose(entry, attempt);
                     prop_assert!(!(news && finished.contains(&entry)));
+                    prop_assert!(!news || under_way.remove(&entry));
                 }
                 3 => {
                     let (entry, attempt) = seen[which.index(seen.len())];
                     let worth = ledger.end(entry, attempt);
                     prop_assert_eq!(matches!(worth, Worth::Finished | Worth::Late), finished.insert(entry));
+                    under_way.remove(&entry);
                 }
                 _ => {
                     let mut bytes = Vec::new();
@@ -84,9 +92,11 @@ proptest! {
                     prop_assert_eq!(ledger.restore(&bytes), Ok(&[][..]));
                     // Who set out before belongs to an earlier life.
                     seen.iter_mut().for_each(|(_, attempt)| *attempt = 0);
+                    under_way.clear();
                 }
             }
             prop_assert_eq!(ledger.finished(), finished.len() as u64);
+            prop_assert_eq!(ledger.under_way(), under_way.len() as u64);
         }
         // Everything that is left can still be finished.
         for (entry, attempt) in seen {

@@ -3,7 +3,7 @@
 
 use crate::codel::CodelSettings;
 use crate::counters::{Board, Totals};
-use crate::generator::Rule;
+use crate::generator::{GeneratorSettings, Rule};
 use crate::graph::{Change, Graph, Sbm, Shape};
 use crate::mailbox::{LOOK, Mailbox};
 use crate::partition::{Partition, ServerPart};
@@ -16,7 +16,7 @@ use crate::step::{Rule as Moves, Walk};
 use crate::store::Memory;
 use crate::territory::{Territory, TimedChanges};
 use crate::tests::world::{PORT, Trouble, World, addresses};
-use crate::wire::{Codec, WalkId, Walker};
+use crate::wire::{Codec, Record, WalkId, Walker};
 use process::{Addr, Event, HostId, Payload};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -118,6 +118,18 @@ impl Cluster {
         seed: u64,
         fresh: bool,
     ) -> Cluster {
+        Cluster::at(costs(), settings, ground, changes, trouble, seed, fresh)
+    }
+
+    fn at(
+        costs: Costs,
+        settings: &Settings,
+        ground: &Ground,
+        changes: &[TimedChanges],
+        trouble: Trouble,
+        seed: u64,
+        fresh: bool,
+    ) -> Cluster {
         settings.check().unwrap();
         let (boards, sinks, mailboxes) = (Vec::new(), Vec::new(), Vec::new());
         let mut cluster = Cluster { world: World::new(trouble, seed), boards, sinks, mailboxes };
@@ -127,7 +139,7 @@ impl Cluster {
             let mailbox = Arc::new(Mailbox::default());
             cluster.world.add(Box::new(Server::new(ServerSetup {
                 settings: settings.clone(),
-                costs: costs(),
+                costs,
                 servers: addresses(usize::from(servers)),
                 codec: Codec { job: 3, server, key: Some(Key::new([5; 16])) },
                 territory: Territory { fresh, ..ground.territory(&ground.partition, server) },
@@ -214,6 +226,46 @@ fn several_walkers_share_a_datagram() {
     };
     let (one, many) = (datagrams(1), datagrams(64));
     assert!(many * 10 < one, "{many} {one}");
+}
+
+#[test]
+fn what_is_said_of_walks_shares_datagrams_and_walkers_do_not() {
+    let ground = Ground::new(&[30, 30], 0.08);
+    let mut settings = Settings { burst: 64, ..quick(100) };
+    settings.queue = QueueSettings { discipline: Discipline::TailDrop, limit: 1 << 20 };
+    let free = Costs::default();
+    let mut cluster = Cluster::at(free, &settings, &ground, &[], Trouble::default(), 1, false);
+    cluster.world.keep_sent = true;
+    assert!(cluster.world.run(LONG));
+    let codec = Codec { job: 3, server: 0, key: Some(Key::new([5; 16])) };
+    let (mut walkers, mut notices, mut records) = (0, 0, Vec::new());
+    for (_, _, datagram) in &cluster.world.sent {
+        codec.decode(datagram, &mut records).unwrap();
+        match &records[..] {
+            [Record::Walker(_)] => walkers += 1,
+            many => {
+                assert!(many.iter().all(|record| matches!(record, Record::Ended(_))));
+                assert!(datagram.len() <= settings.datagrams.bytes);
+                notices += many.len();
+            }
+        }
+    }
+    let datagrams = cluster.sum(|t| t.sent_datagrams);
+    assert_eq!((walkers as u64, datagrams), (cluster.sum(|t| t.arrived), cluster.world.sent.len() as u64));
+    assert!(notices as u64 > 5 * (datagrams - walkers as u64), "{notices} in {datagrams} less {walkers}");
+}
+
+#[test]
+fn a_window_bounds_the_walkers_under_way() {
+    let ground = Ground::new(&[20, 20, 20], 0.15);
+    let mut settings = Settings { burst: 1024, ..quick(100) };
+    settings.generator = GeneratorSettings { rule: Rule::Never, window: Some(30), ..settings.generator };
+    settings.queue = QueueSettings { discipline: Discipline::TailDrop, limit: 90 };
+    let free = Costs::default();
+    let mut cluster = Cluster::at(free, &settings, &ground, &[], Trouble::default(), 1, false);
+    assert!(cluster.world.run(LONG));
+    assert_eq!(cluster.ends(), ground.alone(100, 500));
+    assert_eq!(cluster.sum(|t| t.generated), 6000, "no queue was ever full");
 }
 
 #[test]
@@ -354,6 +406,28 @@ proptest! {
         (settings.loss.direct, settings.loss.remote, settings.loss.repeated) = (direct, remote, repeated);
         let trouble = Trouble { loss, doubled, jitter: Time::from_us(jitter) };
         let mut cluster = Cluster::new(&settings, &ground, &[], trouble, seed);
+        prop_assert!(cluster.world.run(LONG), "not finished: {:?}", cluster.totals());
+        prop_assert_eq!(cluster.ends(), ground.alone(20, 8));
+        prop_assert_eq!(cluster.sum(|t| t.finished), 24 * 20);
+    }
+
+    /// As on sockets: nothing takes modelled time, and sources have a window.
+    #[test]
+    fn each_walk_is_counted_once_where_the_work_takes_the_time(
+        loss in 0.0f64..0.5, doubled in 0.0f64..0.5, jitter in 0u64..30_000, seed: u64,
+        records in prop_oneof![Just(1usize), 1usize..20], discipline in disciplines(), burst in 1u32..300,
+        window in proptest::option::of(1u64..300), remote: bool, second: bool
+    ) {
+        // Walkers of the second order cross servers to ask, too.
+        let walk = if second { Walk::node2vec(2, 2.0, 0.5) } else { Walk::geometric(0.23) };
+        let ground = Ground::of(&[7, 5, 12], &walk);
+        let mut settings = Settings { burst, steps_max: 8, ..quick(20) };
+        settings.datagrams.records = records;
+        settings.generator.window = window;
+        settings.queue = QueueSettings { discipline, limit: 50 };
+        settings.loss.remote = remote;
+        let trouble = Trouble { loss, doubled, jitter: Time::from_us(jitter) };
+        let mut cluster = Cluster::at(Costs::default(), &settings, &ground, &[], trouble, seed, false);
         prop_assert!(cluster.world.run(LONG), "not finished: {:?}", cluster.totals());
         prop_assert_eq!(cluster.ends(), ground.alone(20, 8));
         prop_assert_eq!(cluster.sum(|t| t.finished), 24 * 20);

@@ -4,18 +4,27 @@
 //! Walkers that come and walkers that are new wait in one queue. A walker that is served goes as far as it can here;
 //! it does not queue again between local steps. A server has done its share when all walks from its nodes are
 //! finished, and goes on serving the walkers of others: whoever drives it ends it.
+//!
+//! What comes is in `arrive.rs`, how walkers are served in `serve.rs`, and how new ones come in `generate.rs`.
+
+mod arrive;
+mod generate;
+mod serve;
 
 use crate::counters::{Board, Counters, Sample};
 use crate::mailbox::{LOOK, Mailbox};
 use crate::outbox::Outbox;
-use crate::queue::{Cause, Queue};
+use crate::queue::Queue;
 use crate::settings::{Costs, Settings};
 use crate::sink::Sink;
-use crate::source::{Source, Told};
+use crate::source::Source;
+use crate::step::Herd;
 use crate::store::Store;
 use crate::territory::{Territory, TimedChanges};
-use crate::wire::{Codec, Ended, Record, Refused, Walker};
-use process::{Addr, Context, Event, Payload, Process};
+use crate::wire::{Codec, Record, Walker};
+use generate::Phase;
+use process::{Addr, Context, Event, Payload, Process, Train};
+use serve::Worker;
 use std::sync::Arc;
 use units::Time;
 
@@ -28,6 +37,9 @@ const CHANGE: u64 = 5;
 /// Computations: generating, and from here on the workers.
 const GENERATE: u64 = 0;
 const SERVE: u64 = 1;
+
+/// Bytes that wait between two bursts, so that they stay in the cache.
+const OUTBOX_BYTES: usize = 128 << 10;
 
 /// What a server is made of.
 pub struct ServerSetup {
@@ -55,29 +67,12 @@ pub struct ServerSetup {
     pub board: Arc<Board>,
 }
 
-/// What generation is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// There is nothing to generate; the timer is set to then, if walkers are on their way.
-    Resting(Time),
-    Sleeping,
-    Working,
-}
-
-/// One of those that serve.
-#[derive(Debug, Default)]
-struct Worker {
-    busy: bool,
-    /// Under way until the computation is over.
-    leaving: Vec<(u16, Record)>,
-    walkers: u64,
-    time: Time,
-}
-
 /// A server.
 pub struct Server {
     settings: Settings,
     costs: Costs,
+    /// Nothing takes modelled time: the work itself takes it.
+    instant: bool,
     servers: Vec<Addr>,
     codec: Codec,
     territory: Territory,
@@ -87,6 +82,8 @@ pub struct Server {
     source: Source,
     queue: Queue,
     workers: Vec<Worker>,
+    herd: Herd,
+    batch: Vec<Walker>,
     outbox: Outbox,
     store: Box<dyn Store>,
     board: Arc<Board>,
@@ -114,9 +111,12 @@ impl Server {
             source: Source::new(&settings, starts, codec.server, sink),
             queue: Queue::new(settings.queue),
             workers: (0..settings.workers).map(|_| Worker::default()).collect(),
+            herd: Herd::default(),
+            batch: Vec::new(),
             outbox: Outbox::new(settings.datagrams, codec.clone(), port, servers.clone()),
             settings,
             costs,
+            instant: costs == Costs::default(),
             servers,
             codec,
             territory,
@@ -186,183 +186,6 @@ impl Server {
         }
     }
 
-    fn on_datagram(&mut self, from: Addr, data: &Payload, cx: &mut dyn Context) {
-        let mut records = std::mem::take(&mut self.records);
-        let read = match data {
-            Payload::Data(bytes) => self.codec.decode(bytes, &mut records),
-            Payload::Zeros(_) => Err(Refused::Foreign),
-        };
-        match read {
-            Ok(sender) if self.servers.get(usize::from(sender)) == Some(&from) => {
-                self.counters().received_datagrams.add(1);
-                self.owed += self.costs.datagram;
-                for record in records.drain(..) {
-                    self.on_record(record, cx);
-                }
-            }
-            Ok(_) | Err(Refused::Tag) => self.counters().refused_strangers.add(1),
-            Err(_) => self.counters().refused_datagrams.add(1),
-        }
-        records.clear();
-        self.records = records;
-    }
-
-    fn on_record(&mut self, record: Record, cx: &mut dyn Context) {
-        let now = cx.now();
-        match record {
-            Record::Walker(walker) if self.is_sound(&walker) => {
-                self.counters().arrived.add(1);
-                self.enqueue(walker, cx);
-            }
-            Record::Walker(_) => self.counters().refused_records.add(1),
-            Record::Ended(ended)
-                if ended.end < self.territory.part.nodes() && ended.steps <= self.settings.steps_max =>
-            {
-                self.source.ended(now, &ended, &self.board.counters);
-            }
-            Record::Ended(_) => self.counters().refused_records.add(1),
-            Record::Dropped(id) => self.source.dropped(&id, Told::ByAnother, &self.board.counters),
-        }
-    }
-
-    /// Whether a walker can be served here, as far as this server can know.
-    fn is_sound(&self, walker: &Walker) -> bool {
-        let nodes = self.territory.part.nodes();
-        let known = [Some(walker.id.start), walker.previous, walker.candidate].into_iter().flatten();
-        usize::from(walker.source) < self.servers.len()
-            && walker.steps <= self.settings.steps_max
-            && walker.path.is_empty() != self.settings.paths
-            && known.chain(walker.path.iter().copied()).all(|node| node < nodes)
-            && self.territory.takes(walker)
-    }
-
-    fn enqueue(&mut self, walker: Walker, cx: &mut dyn Context) {
-        if let Err((cause, walker)) = self.queue.push(cx.now(), walker, cx.rng()) {
-            self.discard(cause, &walker);
-        }
-    }
-
-    /// A walker is dropped: its source is told at once if it is here, and elsewhere if that is asked for.
-    fn discard(&mut self, cause: Cause, walker: &Walker) {
-        let counters = &self.board.counters;
-        match cause {
-            Cause::Early => counters.drops_early.add(1),
-            Cause::Forced => counters.drops_forced.add(1),
-            Cause::Full => counters.drops_full.add(1),
-            Cause::Wait => counters.drops_wait.add(1),
-        }
-        self.owed += self.costs.drop;
-        let is_own = walker.source == self.codec.server;
-        counters.drops_own.add(u64::from(is_own));
-        if is_own && self.settings.loss.direct {
-            self.source.dropped(&walker.id, Told::Here, counters);
-        } else if !is_own && self.settings.loss.remote {
-            self.outbox.push(walker.source, Record::Dropped(walker.id));
-        }
-    }
-
-    /// Serves as many walkers as a worker takes at a time.
-    fn serve(&mut self, index: usize, cx: &mut dyn Context) {
-        let now = cx.now();
-        let mut worker = std::mem::take(&mut self.workers[index]);
-        (worker.walkers, worker.time) = (0, Time::ZERO);
-        let mut dropped = Vec::new();
-        while worker.walkers < u64::from(self.settings.burst) {
-            let Some(walker) = self.queue.pop(now, |walker| dropped.push(walker)) else { break };
-            let before = walker.steps;
-            let (to, record) = self.walk(walker);
-            let steps = match &record {
-                Record::Walker(walker) => walker.steps - before,
-                Record::Ended(ended) => ended.steps - before,
-                Record::Dropped(_) => 0,
-            };
-            self.counters().steps.add(steps.into());
-            worker.walkers += 1;
-            worker.time = worker.time + self.costs.walker + self.costs.step.saturating_mul(steps.into());
-            worker.leaving.push((to, record));
-        }
-        dropped.iter().for_each(|walker| self.discard(Cause::Wait, walker));
-        worker.busy = worker.walkers > 0;
-        if worker.busy {
-            worker.time += std::mem::take(&mut self.owed);
-            cx.compute(SERVE + index as u64, worker.time);
-        }
-        self.workers[index] = worker;
-    }
-
-    /// Moves a walker: where it leaves for, and what leaves.
-    fn walk(&self, mut walker: Walker) -> (u16, Record) {
-        match self.territory.walk(&mut walker, self.settings.steps_max, self.settings.paths) {
-            Some(server) => (server, Record::Walker(walker)),
-            None => {
-                let Walker { id, source, at: end, steps, path, .. } = walker;
-                (source, Record::Ended(Ended { id, end, steps, path }))
-            }
-        }
-    }
-
-    /// A worker has had its time: what it has worked on leaves.
-    fn on_served(&mut self, index: usize, cx: &mut dyn Context) {
-        let Some(worker) = self.workers.get_mut(index).filter(|worker| worker.busy) else { return };
-        worker.busy = false;
-        let mut leaving = std::mem::take(&mut worker.leaving);
-        let (walkers, time) = (worker.walkers, worker.time);
-        self.counters().served.add(walkers);
-        self.queue.served(Time::from_ps(time.as_ps() / walkers.max(1)));
-        for (to, record) in leaving.drain(..) {
-            match record {
-                Record::Ended(ended) if to == self.codec.server => {
-                    self.source.ended(cx.now(), &ended, &self.board.counters);
-                }
-                record => drop(self.outbox.push(to, record)),
-            }
-        }
-        // The buffer is used again.
-        self.workers[index].leaving = leaving;
-    }
-
-    /// The source's turn: looks for losses, then sleeps, or generates, or rests.
-    fn turn(&mut self, cx: &mut dyn Context) {
-        let now = cx.now();
-        let loss = self.source.check(now, &self.board.counters);
-        if !self.source.ledger.has_next() {
-            return self.rest(cx);
-        }
-        self.counters().loss_checks.add(u64::from(loss));
-        match self.source.generator.check(loss) {
-            Some(sleep) => {
-                self.counters().sleeps.add(1);
-                self.phase = Phase::Sleeping;
-                cx.set_timer(WAKE, sleep);
-            }
-            None => self.work(cx),
-        }
-    }
-
-    /// Nothing is to be generated until a walker turns out to be lost.
-    fn rest(&mut self, cx: &mut dyn Context) {
-        let due = self.source.watch.due().filter(|_| !self.source.ledger.is_complete());
-        let before = std::mem::replace(&mut self.phase, Phase::Resting(due.unwrap_or(Time::MAX)));
-        if let Some(due) = due.filter(|due| before != Phase::Resting(*due)) {
-            cx.set_timer(WAKE, due.saturating_sub(cx.now()));
-        }
-    }
-
-    fn work(&mut self, cx: &mut dyn Context) {
-        self.phase = Phase::Working;
-        cx.compute(GENERATE, self.costs.generate.saturating_mul(self.source.generator.batch().into()));
-    }
-
-    fn on_generated(&mut self, cx: &mut dyn Context) {
-        for _ in 0..self.source.generator.batch() {
-            let Some(walker) = self.source.generate(cx.now(), &self.territory, &self.board.counters) else {
-                break;
-            };
-            self.enqueue(walker, cx);
-        }
-        self.turn(cx);
-    }
-
     fn on_timer(&mut self, token: u64, cx: &mut dyn Context) {
         match token {
             WAKE if self.phase == Phase::Sleeping => self.work(cx),
@@ -401,7 +224,7 @@ impl Server {
     fn follow_up(&mut self, cx: &mut dyn Context) {
         if let Phase::Resting(due) = self.phase {
             let complete = self.source.ledger.is_complete();
-            if self.source.ledger.has_next() {
+            if self.source.has_next() {
                 self.turn(cx);
             } else if !complete && self.source.watch.due().is_some_and(|next| next < due) {
                 self.rest(cx);
@@ -409,7 +232,7 @@ impl Server {
         }
         for index in 0..self.workers.len() {
             if !self.workers[index].busy && self.queue.len() > 0 {
-                self.serve(index, cx);
+                self.begin(index, cx);
             }
         }
         self.send(cx);
@@ -434,7 +257,12 @@ impl Server {
             return;
         }
         let linger = self.settings.datagrams.linger;
-        let all = linger == Time::ZERO || self.workers.iter().all(|worker| !worker.busy);
+        let idle = self.workers.iter().all(|worker| !worker.busy);
+        if self.instant && !idle && linger == Time::ZERO && self.outbox.bytes() < OUTBOX_BYTES {
+            // The next burst follows at once.
+            return;
+        }
+        let all = linger == Time::ZERO || idle;
         self.flush(all, cx);
         if !self.outbox.is_empty() && !std::mem::replace(&mut self.lingering, true) {
             cx.set_timer(FLUSH, linger);
@@ -446,12 +274,21 @@ impl Process for Server {
     fn handle(&mut self, event: Event, cx: &mut dyn Context) {
         match event {
             Event::Start => self.start(cx),
-            Event::Datagram { from, data, .. } => self.on_datagram(from, &data, cx),
+            Event::Datagram { from, data: Payload::Data(data), .. } => {
+                self.on_datagram(from, &data, cx.now(), cx);
+            }
+            Event::Datagram { .. } => self.counters().refused_datagrams.add(1),
             Event::Timer { token } => self.on_timer(token, cx),
             Event::Computed { token: GENERATE } => self.on_generated(cx),
             Event::Computed { token } => self.on_served((token - SERVE) as usize, cx),
             _ => return,
         }
+        self.follow_up(cx);
+    }
+
+    fn handle_train(&mut self, train: &Train<'_>, cx: &mut dyn Context) {
+        let now = cx.now();
+        train.datagrams().for_each(|datagram| self.on_datagram(train.from, datagram, now, cx));
         self.follow_up(cx);
     }
 }

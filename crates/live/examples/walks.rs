@@ -1,0 +1,252 @@
+//! Walks over sockets: three servers on the loopback interface, each a process of the operating system, on the
+//! stochastic block model of document 000 with a probability of .15 to stop before a step.
+//!
+//! Prints, a second of processor time of all three processes together (user and system): walks, steps and datagrams in
+//! millions, then the bare limit of the system calls with as many bytes a datagram, in the same run.
+//!
+//! `cargo run --release -p incast-live --example walks [repetitions] [case…]`
+
+mod common;
+
+use common::{IP, bare, median, rate};
+use live::{Datagrams, Job, Key, Member, Run, Table};
+use process::{Addr, HostId};
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+use units::Time;
+use walk::app::Tally;
+use walk::graph::Sbm;
+use walk::outbox::DatagramSettings;
+use walk::partition::{Partition, ServerPart};
+use walk::server::{Server, ServerSetup};
+use walk::settings::{Costs, Settings};
+use walk::sink::{FinishedWalk, Sink};
+use walk::step::{Rule, Walk};
+use walk::store::Memory;
+use walk::territory::Territory;
+use walk::wire::Codec;
+
+const SERVERS: u16 = 3;
+const PORT: u16 = 1;
+const KEY: [u8; 16] = [7; 16];
+
+/// A way to send walkers.
+struct Case {
+    name: &'static str,
+    mode: Datagrams,
+    /// Walkers a datagram.
+    walkers: usize,
+    /// Walks from each of the 300 nodes.
+    walks: u32,
+    /// The document's settings instead of those for sockets.
+    document: bool,
+}
+
+const CASES: [Case; 6] = [
+    Case { name: "gso", mode: Datagrams::Segmented, walkers: 1, walks: 20_000, document: false },
+    Case { name: "gso-document", mode: Datagrams::Segmented, walkers: 1, walks: 5_000, document: true },
+    Case { name: "mmsg", mode: Datagrams::Batched, walkers: 1, walks: 1_000, document: false },
+    Case { name: "syscall", mode: Datagrams::Single, walkers: 1, walks: 500, document: false },
+    Case { name: "8", mode: Datagrams::Segmented, walkers: 8, walks: 20_000, document: false },
+    Case { name: "64", mode: Datagrams::Segmented, walkers: 64, walks: 20_000, document: false },
+];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|word| word == "server") {
+        let number = |at: usize| arguments[at].parse::<usize>().expect("a number");
+        return serve(&CASES[number(1)], number(2) as u16);
+    }
+    let repetitions = arguments.first().map_or(5, |text| text.parse().expect("a number of repetitions"));
+    println!(
+        "{:<14}{:>8}{:>8}{:>10}{:>8}{:>7}{:>8}{:>7}",
+        "case", "walks", "steps", "datagrams", "bare", "ratio", "again%", "train"
+    );
+    for (index, case) in CASES.iter().enumerate() {
+        if arguments.len() > 1 && !arguments[1..].iter().any(|name| name == case.name) {
+            continue;
+        }
+        // In turns, so that both meet the same weather.
+        let rows: Vec<[f64; 7]> = (0..repetitions).map(|_| measure(index, case)).collect();
+        let [walks, steps, datagrams, limit, ratio, again, train] =
+            std::array::from_fn(|at| median(rows.iter().map(|row| row[at]).collect()));
+        println!(
+            "{:<14}{walks:>8.3}{steps:>8.3}{datagrams:>10.3}{limit:>8.3}{ratio:>7.2}{again:>8.2}{train:>7.1}",
+            case.name
+        );
+    }
+}
+
+/// One run, and the bare limit right after it.
+fn measure(index: usize, case: &Case) -> [f64; 7] {
+    let Totals { walks, generated, steps, datagrams, bytes, calls, cpu } = run(index);
+    let limit = bare(case.mode, (bytes / datagrams.max(1)) as usize, 8192);
+    let sent = rate(datagrams, cpu);
+    [
+        rate(walks, cpu),
+        rate(steps, cpu),
+        sent,
+        limit,
+        sent / limit,
+        100.0 * (generated as f64 / walks as f64 - 1.0),
+        datagrams as f64 / calls as f64,
+    ]
+}
+
+/// Sums over the servers.
+struct Totals {
+    walks: u64,
+    generated: u64,
+    steps: u64,
+    datagrams: u64,
+    bytes: u64,
+    calls: u64,
+    cpu: Duration,
+}
+
+/// A server's process and the two ends of its talk.
+struct Peer {
+    child: Child,
+    to: ChildStdin,
+    from: Lines<BufReader<ChildStdout>>,
+}
+
+impl Peer {
+    fn start(case: usize, server: u16) -> Peer {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["server".into(), case.to_string(), server.to_string()]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Peer { child, to, from: BufReader::new(from).lines() }
+    }
+
+    fn hear(&mut self) -> String {
+        self.from.next().expect("a server has died").unwrap()
+    }
+
+    fn say(&mut self, text: &str) {
+        writeln!(self.to, "{text}").unwrap();
+    }
+}
+
+/// Runs all servers of a case to the end.
+fn run(case: usize) -> Totals {
+    let mut peers: Vec<Peer> = (0..SERVERS).map(|server| Peer::start(case, server)).collect();
+    let ports: Vec<String> = peers.iter_mut().map(Peer::hear).collect();
+    peers.iter_mut().for_each(|peer| peer.say(&ports.join(" ")));
+    for peer in &mut peers {
+        assert_eq!(peer.hear(), "finished");
+    }
+    peers.iter_mut().for_each(|peer| peer.say("stop"));
+    let mut sums = [0; 7];
+    for peer in &mut peers {
+        let line = peer.hear();
+        line.split(' ').zip(&mut sums).for_each(|(word, sum)| *sum += word.parse::<u64>().unwrap());
+        peer.child.wait().unwrap();
+    }
+    let [walks, generated, steps, datagrams, bytes, calls, cpu_ns] = sums;
+    Totals { walks, generated, steps, datagrams, bytes, calls, cpu: Duration::from_nanos(cpu_ns) }
+}
+
+/// Counts ends, as `incast walk` does.
+struct Keep(Arc<Mutex<Tally>>);
+
+impl Sink for Keep {
+    fn finished(&mut self, walk: &FinishedWalk<'_>) {
+        self.0.lock().unwrap().add(walk.start, walk.end);
+    }
+    fn save(&self, _: &mut Vec<u8>) {}
+    fn restore(&mut self, _: Option<&[u8]>) -> bool {
+        true
+    }
+}
+
+/// A server: says its port, hears everybody's, walks, says that it has finished, and counts when it is told to stop.
+#[expect(clippy::disallowed_methods, reason = "a run begins at a time of the calendar")]
+fn serve(case: &Case, server: u16) {
+    let settings = live::Settings { datagrams: case.mode, ..live::Settings::default() };
+    let member = Member::bind(HostId(server.into()), IP, &[PORT], settings).unwrap();
+    let mine = member.address().clone();
+    println!("{}", mine.udp[&PORT]);
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    let address = |(host, port): (usize, &str)| {
+        let udp = [(PORT, port.parse().unwrap())].into();
+        live::HostAddress { host: host as u32, udp, ..mine.clone() }
+    };
+    let table = Table::new(line.split_whitespace().enumerate().map(address)).unwrap();
+    let kept = Arc::new(Mutex::new(Tally::default()));
+    let setup = setup(case, server, Box::new(Keep(Arc::clone(&kept))));
+    let board = Arc::clone(&setup.board);
+    let job = Job {
+        index: 0,
+        name: "walk".into(),
+        start: Time::ZERO,
+        background: false,
+        process: Box::new(Server::new(setup)),
+    };
+    let run = Run {
+        table,
+        name: format!("server{server}"),
+        seed: 1,
+        key: Key(KEY),
+        start: SystemTime::now(),
+        jobs: vec![job],
+        signals: false,
+    };
+    let handle = member.handle();
+    std::thread::spawn(move || {
+        std::io::stdin().read_line(&mut String::new()).unwrap();
+        handle.stop();
+    });
+    let (begun, mut told) = (sys::cpu::process_time(), false);
+    let report = member
+        .run(run, &mut |progress| {
+            if progress.finished && !std::mem::replace(&mut told, true) {
+                println!("finished");
+            }
+            true
+        })
+        .unwrap();
+    let cpu = sys::cpu::process_time() - begun;
+    let totals = board.counters.totals();
+    if std::env::var_os("VERBOSE").is_some() {
+        eprintln!("{:?} {:?}", totals, report.counters);
+    }
+    let counters = report.counters;
+    println!(
+        "{} {} {} {} {} {} {}",
+        totals.finished,
+        totals.generated,
+        totals.steps,
+        counters.sent_datagrams,
+        counters.sent_bytes,
+        counters.send_calls,
+        cpu.as_nanos()
+    );
+}
+
+fn setup(case: &Case, server: u16, sink: Box<dyn Sink>) -> ServerSetup {
+    let graph = Sbm::document(0.3, 0.03).graph(1).unwrap().unwrap();
+    let partition = Partition::ranges(&[100; 3]).unwrap();
+    let part = ServerPart::of(&graph, &partition, server).unwrap();
+    let rule = Rule::new(&Walk::geometric(0.15)).unwrap();
+    let (plain, live) = (Settings::default(), Settings::live());
+    let settings = if case.document { Settings { burst: live.burst, ..plain } } else { live };
+    let datagrams = DatagramSettings { records: case.walkers, bytes: 4096, ..settings.datagrams };
+    ServerSetup {
+        settings: Settings { walks: case.walks, datagrams, ..settings },
+        costs: Costs::default(),
+        servers: (0..u32::from(SERVERS)).map(|host| Addr { host: HostId(host), port: PORT }).collect(),
+        codec: Codec { job: 0, server, key: Some(walk::seal::Key::new(KEY)) },
+        territory: Territory { part, rule, seed: 1, fresh: false },
+        starts: None,
+        changes: Vec::new(),
+        mailbox: None,
+        sink,
+        store: Box::new(Memory::default()),
+        board: Arc::default(),
+    }
+}

@@ -1,0 +1,168 @@
+//! Walkers are served: each goes as far as it can here, and leaves for another server or for its source.
+//!
+//! Where time is modelled, what a worker has served leaves when its time is over. On real hosts the work itself takes
+//! the time: then walkers leave as they are served, a burst after another, and what has come meanwhile waits in the queue.
+
+use super::{SERVE, Server};
+use crate::queue::Cause;
+use crate::step::HERD;
+use crate::wire::{Ended, Record, Walker};
+use process::Context;
+use units::Time;
+
+/// One of those that serve.
+#[derive(Debug, Default)]
+pub(super) struct Worker {
+    pub busy: bool,
+    /// Under way until the computation is over.
+    leaving: Vec<(u16, Record)>,
+    walkers: u64,
+    time: Time,
+}
+
+impl Server {
+    /// A worker begins with those who wait.
+    pub(super) fn begin(&mut self, index: usize, cx: &mut dyn Context) {
+        if self.instant {
+            // When all that has come by now is in the queue.
+            self.workers[index].busy = true;
+            cx.compute(SERVE + index as u64, Time::ZERO);
+        } else {
+            self.serve(index, cx);
+        }
+    }
+
+    /// Serves a burst of walkers: they leave at once.
+    fn serve_at_once(&mut self, index: usize, cx: &mut dyn Context) {
+        let now = cx.now();
+        let mut batch = std::mem::take(&mut self.batch);
+        let mut left = self.settings.burst as usize;
+        while left > 0 && self.queue.len() > 0 {
+            self.take(left.min(HERD), &mut batch, now);
+            left -= batch.len().max(1);
+            self.counters().served.add(batch.len() as u64);
+            if self.territory.drives(self.settings.paths) {
+                self.drive(&mut batch, now);
+            } else {
+                batch.drain(..).for_each(|walker| self.serve_one(walker, now));
+            }
+        }
+        self.batch = batch;
+        if self.queue.len() > 0 {
+            self.begin(index, cx);
+        }
+    }
+
+    /// Takes as many as `most` out of the queue.
+    fn take(&mut self, most: usize, batch: &mut Vec<Walker>, now: Time) {
+        let mut dropped = Vec::new();
+        while batch.len() < most
+            && let Some(walker) = self.queue.pop(now, |walker| dropped.push(walker))
+        {
+            batch.push(walker);
+        }
+        dropped.iter().for_each(|walker| self.discard(Cause::Wait, walker));
+    }
+
+    fn serve_one(&mut self, walker: Walker, now: Time) {
+        let before = walker.steps;
+        let (to, record) = self.walk(walker);
+        self.counters().steps.add(steps_since(before, &record));
+        self.leave(to, &record, now);
+    }
+
+    /// Moves walkers together; they leave in the order in which they have gone.
+    fn drive(&mut self, batch: &mut Vec<Walker>, now: Time) {
+        let mut herd = std::mem::take(&mut self.herd);
+        self.territory.drive(batch, self.settings.steps_max, &mut herd);
+        let mut steps = 0;
+        for (number, lane) in herd.gone() {
+            let walker = &mut batch[number];
+            steps += u64::from(lane.steps);
+            walker.steps += lane.steps;
+            (walker.at, walker.random) = (lane.at, lane.stream.0);
+            match self.territory.part.owner(lane.at) {
+                Some(server) if lane.steps < lane.left => self.outbox.push_walker(server, walker),
+                _ => {
+                    let Walker { id, at: end, steps, .. } = *walker;
+                    let ended = Ended { id, end, steps, path: Vec::new() };
+                    self.leave(walker.source, &Record::Ended(ended), now);
+                }
+            }
+        }
+        self.counters().steps.add(steps);
+        batch.clear();
+        self.herd = herd;
+    }
+
+    /// Serves as many walkers as a worker takes at a time.
+    fn serve(&mut self, index: usize, cx: &mut dyn Context) {
+        let now = cx.now();
+        let mut worker = std::mem::take(&mut self.workers[index]);
+        (worker.walkers, worker.time) = (0, Time::ZERO);
+        let mut dropped = Vec::new();
+        while worker.walkers < u64::from(self.settings.burst) {
+            let Some(walker) = self.queue.pop(now, |walker| dropped.push(walker)) else { break };
+            let before = walker.steps;
+            let (to, record) = self.walk(walker);
+            let steps = steps_since(before, &record);
+            self.counters().steps.add(steps);
+            worker.walkers += 1;
+            worker.time = worker.time + self.costs.walker + self.costs.step.saturating_mul(steps);
+            worker.leaving.push((to, record));
+        }
+        dropped.iter().for_each(|walker| self.discard(Cause::Wait, walker));
+        worker.busy = worker.walkers > 0;
+        if worker.busy {
+            cx.compute(SERVE + index as u64, worker.time);
+        }
+        self.workers[index] = worker;
+    }
+
+    /// Moves a walker: where it leaves for, and what leaves.
+    fn walk(&self, mut walker: Walker) -> (u16, Record) {
+        match self.territory.walk(&mut walker, self.settings.steps_max, self.settings.paths) {
+            Some(server) => (server, Record::Walker(walker)),
+            None => {
+                let Walker { id, source, at: end, steps, path, .. } = walker;
+                (source, Record::Ended(Ended { id, end, steps, path }))
+            }
+        }
+    }
+
+    /// What was served leaves, or ends here.
+    fn leave(&mut self, to: u16, record: &Record, now: Time) {
+        match record {
+            Record::Ended(ended) if to == self.codec.server => {
+                self.source.ended(now, ended, &self.board.counters);
+            }
+            record => self.outbox.push(to, record),
+        }
+    }
+
+    /// A worker has had its time: what it has worked on leaves.
+    pub(super) fn on_served(&mut self, index: usize, cx: &mut dyn Context) {
+        let Some(worker) = self.workers.get_mut(index).filter(|worker| worker.busy) else { return };
+        worker.busy = false;
+        if self.instant {
+            return self.serve_at_once(index, cx);
+        }
+        let mut leaving = std::mem::take(&mut worker.leaving);
+        let (walkers, time) = (worker.walkers, worker.time);
+        self.counters().served.add(walkers);
+        self.queue.served(Time::from_ps(time.as_ps() / walkers.max(1)));
+        leaving.drain(..).for_each(|(to, record)| self.leave(to, &record, cx.now()));
+        // The buffer is used again.
+        self.workers[index].leaving = leaving;
+    }
+}
+
+/// Steps of a walker since it had `before`.
+fn steps_since(before: u32, record: &Record) -> u64 {
+    let steps = match record {
+        Record::Walker(walker) => walker.steps,
+        Record::Ended(ended) => ended.steps,
+        Record::Dropped(_) => before,
+    };
+    u64::from(steps - before)
+}

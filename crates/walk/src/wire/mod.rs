@@ -1,0 +1,238 @@
+//! What servers say to each other: walkers that move on, walks that have ended, walkers that were dropped.
+//!
+//! A datagram is a header, any number of records and, with a job key, a tag ([`crate::seal`]). A record's length
+//! follows from its own bytes; numbers are little-endian. Decoding takes no more memory than the datagram has
+//! bytes, checks every field that can be wrong by itself, and refuses the whole datagram when one is. What only
+//! a server can know (whether it owns a node) is checked there. Our own form; there is no standard for it.
+//!
+//! One record a datagram is the document's "one RWer, one packet" (document 000, *RWER 単位での非同期型*); more of
+//! them are its future work.
+
+mod record;
+
+use crate::seal::{Key, TAG};
+use record::Reader;
+
+/// First bytes of every datagram.
+const MAGIC: [u8; 2] = *b"RW";
+/// Version of this form.
+pub const VERSION: u8 = 2;
+/// Bytes before the first record.
+pub const HEADER: usize = 16;
+/// Bytes of a walker without what is optional.
+pub const WALKER: usize = 40;
+/// Largest UDP payload over IPv4.
+pub const DATAGRAM_MAX: usize = 65_507;
+/// Stands for "no node": nodes are numbered below it.
+pub const NO_NODE: u32 = u32::MAX;
+
+/// Which walk it is, and which attempt at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WalkId {
+    /// The node where it begins.
+    pub start: u32,
+    /// Its number among the walks from there.
+    pub number: u32,
+    /// Which generation of it, from 1: a lost walker is generated again under the next.
+    pub attempt: u16,
+    /// Life of the source: a restarted server is another one.
+    pub epoch: u16,
+    /// When it was generated, nanoseconds by the source's clock.
+    pub born_ns: u64,
+}
+
+/// A random walker (RWer) on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walker {
+    /// Which walk.
+    pub id: WalkId,
+    /// The server that generated it.
+    pub source: u16,
+    /// The node where it is.
+    pub at: u32,
+    /// The node where it was before, for second-order walks.
+    pub previous: Option<u32>,
+    /// A neighbour that was drawn and not accepted yet: whether it is next to `previous`, only another server knows.
+    pub candidate: Option<u32>,
+    /// Steps so far.
+    pub steps: u32,
+    /// State of its own random stream: where it goes doesn't depend on when and where it is served.
+    pub random: u64,
+    /// The nodes passed, the start first; empty when paths are not asked for.
+    pub path: Vec<u32>,
+}
+
+/// A walk that has come to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Which walk.
+    pub id: WalkId,
+    /// The node where it ended.
+    pub end: u32,
+    /// Its steps.
+    pub steps: u32,
+    /// The nodes passed, as in [`Walker`].
+    pub path: Vec<u32>,
+}
+
+/// Something in a datagram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A walker comes.
+    Walker(Walker),
+    /// A walk of the receiver's has ended.
+    Ended(Ended),
+    /// A walker of the receiver's was dropped: the direct notification, told to another server.
+    Dropped(WalkId),
+}
+
+/// Why a datagram is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It is none of ours.
+    #[error("no datagram of random walks")]
+    Foreign,
+    /// It is of another version.
+    #[error("version {0}: {VERSION} is understood")]
+    Version(u8),
+    /// It belongs to another job.
+    #[error("of another job")]
+    Job,
+    /// Its tag is missing or wrong.
+    #[error("not authentic")]
+    Tag,
+    /// It ends too early, goes on for too long, or a field has no meaning.
+    #[error("malformed")]
+    Malformed,
+}
+
+/// What all datagrams of a job have in common on one server.
+#[derive(Clone, Debug)]
+pub struct Codec {
+    /// The job's number.
+    pub job: u32,
+    /// This server's.
+    pub server: u16,
+    /// With it, datagrams carry a tag, and are refused without it.
+    pub key: Option<Key>,
+}
+
+impl Codec {
+    /// Bytes of a datagram without records.
+    pub fn overhead(&self) -> usize {
+        HEADER + if self.key.is_some() { TAG } else { 0 }
+    }
+
+    /// A datagram of `records`, at most 65,535 of them.
+    pub fn encode(&self, records: &[Record]) -> Vec<u8> {
+        let length = self.overhead() + records.iter().map(Record::bytes).sum::<usize>();
+        let mut out = Vec::with_capacity(length);
+        self.begin(&mut out);
+        records.iter().for_each(|record| record.write(&mut out));
+        self.end(&mut out, 0, records.len() as u16);
+        out
+    }
+
+    /// Begins a datagram at the end of `out`. Records follow, then [`Codec::end`].
+    pub(crate) fn begin(&self, out: &mut Vec<u8>) {
+        let mut header = [0; HEADER];
+        header[..2].copy_from_slice(&MAGIC);
+        header[2..4].copy_from_slice(&[VERSION, u8::from(self.key.is_some())]);
+        header[4..8].copy_from_slice(&self.job.to_le_bytes());
+        header[8..10].copy_from_slice(&self.server.to_le_bytes());
+        out.extend_from_slice(&header);
+    }
+
+    /// Ends the datagram that began at `start` of `out` and has `count` records.
+    pub(crate) fn end(&self, out: &mut Vec<u8>, start: usize, count: u16) {
+        let length = out.len() - start + self.overhead() - HEADER;
+        let header = &mut out[start..start + HEADER];
+        header[10..12].copy_from_slice(&count.to_le_bytes());
+        header[12..].copy_from_slice(&(length as u32).to_le_bytes());
+        if let Some(key) = &self.key {
+            let tag = key.tag(&out[start..]);
+            out.extend_from_slice(&tag);
+        }
+    }
+
+    /// Reads a datagram's records into `records`, and returns the sender's number.
+    ///
+    /// # Errors
+    /// When anything about it is wrong; then there are no records.
+    pub fn decode(&self, datagram: &[u8], records: &mut Vec<Record>) -> Result<u16, Refused> {
+        records.clear();
+        let opened = self.open(datagram)?;
+        opened.records(records).map(|()| opened.from)
+    }
+
+    /// Looks at what a datagram is, but not at its records.
+    pub(crate) fn open<'a>(&self, datagram: &'a [u8]) -> Result<Opened<'a>, Refused> {
+        let mut r = Reader(datagram);
+        let [m0, m1, version, sealed] = r.take().map_err(|_| Refused::Foreign)?;
+        if [m0, m1] != MAGIC {
+            return Err(Refused::Foreign);
+        }
+        if version != VERSION {
+            return Err(Refused::Version(version));
+        }
+        let (job, from, count, length) = (r.word()?, r.half()?, r.half()?, r.word()?);
+        if length as usize != datagram.len() {
+            return Err(Refused::Malformed);
+        }
+        let end = match &self.key {
+            Some(key) => {
+                let body =
+                    datagram.len().checked_sub(TAG).filter(|end| *end >= HEADER).ok_or(Refused::Tag)?;
+                if sealed != 1 || !key.is_right(&datagram[..body], &datagram[body..]) {
+                    return Err(Refused::Tag);
+                }
+                body
+            }
+            None if sealed == 0 => datagram.len(),
+            None => return Err(Refused::Tag),
+        };
+        if job != self.job {
+            return Err(Refused::Job);
+        }
+        Ok(Opened { from, count, body: &datagram[HEADER..end] })
+    }
+}
+
+/// A datagram of a member.
+pub(crate) struct Opened<'a> {
+    /// The sender's number.
+    pub from: u16,
+    count: u16,
+    body: &'a [u8],
+}
+
+impl Opened<'_> {
+    /// Its record, where there is one only.
+    #[inline]
+    pub(crate) fn single(&self) -> Option<Result<Record, Refused>> {
+        let mut r = Reader(self.body);
+        let read = |r: &mut Reader<'_>| Record::read(r).and_then(|record| r.end().map(|()| record));
+        (self.count == 1).then(|| read(&mut r))
+    }
+
+    /// Its records, all or none.
+    pub(crate) fn records(&self, records: &mut Vec<Record>) -> Result<(), Refused> {
+        records.clear();
+        let mut r = Reader(self.body);
+        let mut read = || {
+            for _ in 0..self.count {
+                records.push(Record::read(&mut r)?);
+            }
+            r.end()
+        };
+        let result = read();
+        if result.is_err() {
+            records.clear();
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+#[path = "../tests/wire.rs"]
+mod tests;
