@@ -1,8 +1,8 @@
-"""Steps of random walks in memory beside PecanPy and igraph: `python -m benches.walk`.
+"""Random walks in memory beside PecanPy and igraph, and over sockets beside the bare system calls.
 
-Each row is a line of bench/results.jsonl. Targets are those of the issue that asked for walks, for one
-thread of a machine that has nothing else to do. The peers always write paths: they stand beside our rows
-that do so too.
+`python -m benches.walk [sbm] [rmat] [sockets]`: each row is a line of bench/results.jsonl. Targets are those
+of the issue that asked for walks, for one thread of a machine that has nothing else to do. The peers always
+write paths: they stand beside our rows that do so too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+from benches.walk import sockets
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -36,11 +39,11 @@ TARGETS = {
 Peers = dict[str, list[tuple[str, float]]]
 
 
-def program() -> Path:
-    """The release build of our side."""
-    command = ["cargo", "build", "-q", "--release", "-p", "incast-walk", "--example", "steps"]
+def program(crate: str, example: str) -> Path:
+    """A release build of our side."""
+    command = ["cargo", "build", "-q", "--release", "-p", crate, "--example", example]
     subprocess.run(command, cwd=ROOT, check=True)
-    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "examples" / "steps"
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "examples" / example
 
 
 def interpreter() -> Path:
@@ -95,23 +98,29 @@ def text(row: dict[str, object]) -> str:
     """For the terminal."""
     peer = "" if row["peer"] is None else f"{row['peer_name']} {row['peer']:.3g} (x {row['ratio']:.3g})"
     verdict = "" if row["met"] is None else f"target {row['target']:g}: {'met' if row['met'] else 'MISSED'}"
-    return f"{row['case']:22} {row['ours']:>8.4g} {row['unit']:14} {peer:28} {verdict}"
+    return f"{row['case']:60} {row['ours']:>8.4g} {row['unit']:14} {peer:28} {verdict}"
+
+
+def in_memory(graph: str) -> Iterator[dict[str, object]]:
+    """Rows of a graph."""
+    steps = program("incast-walk", "steps")
+    peers = theirs(steps, graph)
+    done = subprocess.run([str(steps), graph], check=True, capture_output=True, text=True)
+    for fields in map(str.split, done.stdout.splitlines()):
+        case, value = fields[1], float(fields[2])
+        for peer in peers.get(case, [None]):
+            yield record(graph, case, value, peer)
 
 
 def main() -> None:
     """Measures, prints and keeps."""
-    steps = program()
     (ROOT / "bench").mkdir(exist_ok=True)
     with (ROOT / "bench" / "results.jsonl").open("a") as results:
-        for graph in sys.argv[1:] or ["sbm", "rmat"]:
-            peers = theirs(steps, graph)
-            done = subprocess.run([str(steps), graph], check=True, capture_output=True, text=True)
-            for fields in map(str.split, done.stdout.splitlines()):
-                case, value = fields[1], float(fields[2])
-                for peer in peers.get(case, [None]):
-                    row = record(graph, case, value, peer)
-                    print(text(row), flush=True)
-                    results.write(json.dumps(row) + "\n")
+        for wanted in sys.argv[1:] or ["sbm", "rmat", "sockets"]:
+            over = wanted == "sockets"
+            for row in sockets.rows(program("incast-live", "walks"), COMMAND) if over else in_memory(wanted):
+                print(text(row), flush=True)
+                results.write(json.dumps(row) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@
 //! share datagrams of their own, so that walkers' datagrams have one length.
 
 use crate::counters::Counters;
+use crate::seal::Key;
+use crate::wire::lone::{self, LONE};
 use crate::wire::{Codec, HEADER, Record, Walker};
 use process::{Addr, Context};
 
@@ -41,6 +43,8 @@ struct Tray {
     closed: usize,
     /// Records in the open one.
     count: usize,
+    /// Where a walker alone lies whose tag waits for that of the next.
+    unsealed: Option<usize>,
 }
 
 impl Tray {
@@ -73,8 +77,29 @@ impl Tray {
         (self.data.len() - self.closed).saturating_sub(HEADER)
     }
 
+    /// Adds a walker alone in its datagram; not one that carries more.
+    #[inline(always)]
+    fn push_lone(&mut self, walker: &Walker, header: [u64; 2], key: &Key) -> bool {
+        let start = self.closed;
+        let written = self.count == 0 && lone::write(header, walker, &mut self.data);
+        if written {
+            match self.unsealed.take() {
+                Some(before) => lone::seal(key, &mut self.data, [before, start]),
+                None => self.unsealed = Some(start),
+            }
+            self.noted();
+        }
+        written
+    }
+
     fn close(&mut self, codec: &Codec) {
         codec.end(&mut self.data, self.closed, self.count as u16);
+        self.noted();
+    }
+
+    /// A datagram has become whole.
+    #[inline(always)]
+    fn noted(&mut self) {
         let length = self.data.len() - self.closed;
         match self.trains.last_mut() {
             Some((bytes, each)) if *each == length => *bytes += length,
@@ -84,7 +109,10 @@ impl Tray {
     }
 
     /// Sends what is closed.
-    fn send(&mut self, (port, to): (u16, Addr), counters: &Counters, cx: &mut dyn Context) {
+    fn send(&mut self, (port, to): (u16, Addr), codec: &Codec, counters: &Counters, cx: &mut dyn Context) {
+        if let (Some(start), Some(key)) = (self.unsealed.take(), &codec.key) {
+            lone::seal(key, &mut self.data, [start]);
+        }
         let mut rest = &self.data[..self.closed];
         for (bytes, each) in self.trains.drain(..) {
             let (train, behind) = rest.split_at(bytes);
@@ -124,6 +152,8 @@ impl Trays {
 pub(crate) struct Outbox {
     settings: DatagramSettings,
     codec: Codec,
+    /// Of a walker alone.
+    header: [u64; 2],
     /// The port that all servers use on this host.
     port: u16,
     peers: Vec<Addr>,
@@ -135,7 +165,8 @@ pub(crate) struct Outbox {
 impl Outbox {
     pub(crate) fn new(settings: DatagramSettings, codec: Codec, port: u16, peers: Vec<Addr>) -> Outbox {
         let trays = peers.iter().map(|_| Trays::default()).collect();
-        Outbox { settings, codec, port, peers, trays, waiting: Vec::new() }
+        let header = codec.lone_header(codec.server);
+        Outbox { settings, codec, header, port, peers, trays, waiting: Vec::new() }
     }
 
     /// Forgets what waits.
@@ -165,8 +196,13 @@ impl Outbox {
     #[inline]
     pub(crate) fn push_walker(&mut self, to: u16, walker: &Walker) {
         let DatagramSettings { records, bytes, .. } = self.settings;
-        let Outbox { trays, waiting, codec, .. } = self;
+        let Outbox { trays, waiting, codec, header, .. } = self;
         let trays = trays[usize::from(to)].woken(to, waiting);
+        if let (1, Some(key), true) = (records, &codec.key, bytes >= LONE)
+            && trays.walkers.push_lone(walker, *header, key)
+        {
+            return;
+        }
         trays.walkers.push(walker.bytes(), |out| walker.write(out), (records, bytes), codec);
     }
 
@@ -190,7 +226,7 @@ impl Outbox {
                 if all && tray.count > 0 {
                     tray.close(&self.codec);
                 }
-                tray.send(path, counters, cx);
+                tray.send(path, &self.codec, counters, cx);
             }
             !self.trays[usize::from(to)].is_empty()
         });

@@ -27,6 +27,26 @@ impl Key {
         sip::<1, 3>(&self.0, bytes).to_le_bytes()
     }
 
+    /// The tags of several messages of the same length, given as little-endian words, side by side.
+    #[inline]
+    pub(crate) fn tags<const N: usize, const WORDS: usize>(&self, messages: [[u64; WORDS]; N]) -> [u64; N] {
+        let mut states = [start(&self.0); N];
+        for word in 0..=WORDS {
+            let words: [u64; N] = std::array::from_fn(|i| match messages[i].get(word) {
+                Some(word) => *word,
+                None => (8 * WORDS as u64) << 56,
+            });
+            states.iter_mut().zip(words).for_each(|(v, word)| v[3] ^= word);
+            states.iter_mut().for_each(round);
+            states.iter_mut().zip(words).for_each(|(v, word)| v[0] ^= word);
+        }
+        states.iter_mut().for_each(|v| v[2] ^= 0xff);
+        for _ in 0..3 {
+            states.iter_mut().for_each(round);
+        }
+        states.map(|v| v[0] ^ v[1] ^ v[2] ^ v[3])
+    }
+
     /// Compares all bytes, so that how long it takes tells nothing.
     pub(crate) fn is_right(&self, bytes: &[u8], tag: &[u8]) -> bool {
         let expected = u64::from_le_bytes(self.tag(bytes));
@@ -37,13 +57,7 @@ impl Key {
 /// SipHash of `ROUNDS` a word and `LAST` at the end.
 #[inline(always)]
 fn sip<const ROUNDS: usize, const LAST: usize>(key: &[u8; 16], bytes: &[u8]) -> u64 {
-    let [k0, k1] = [0, 8].map(|at| u64::from_le_bytes(*key[at..].first_chunk().expect("half of the key")));
-    let mut v = [
-        k0 ^ 0x736f_6d65_7073_6575,
-        k1 ^ 0x646f_7261_6e64_6f6d,
-        k0 ^ 0x6c79_6765_6e65_7261,
-        k1 ^ 0x7465_6462_7974_6573,
-    ];
+    let mut v = start(key);
     let mut take = |word: u64| {
         v[3] ^= word;
         (0..ROUNDS).for_each(|_| round(&mut v));
@@ -59,6 +73,18 @@ fn sip<const ROUNDS: usize, const LAST: usize>(key: &[u8; 16], bytes: &[u8]) -> 
     v[2] ^= 0xff;
     (0..LAST).for_each(|_| round(&mut v));
     v[0] ^ v[1] ^ v[2] ^ v[3]
+}
+
+/// The state before the first word.
+#[inline(always)]
+fn start(key: &[u8; 16]) -> [u64; 4] {
+    let [k0, k1] = [0, 8].map(|at| u64::from_le_bytes(*key[at..].first_chunk().expect("half of the key")));
+    [
+        k0 ^ 0x736f_6d65_7073_6575,
+        k1 ^ 0x646f_7261_6e64_6f6d,
+        k0 ^ 0x6c79_6765_6e65_7261,
+        k1 ^ 0x7465_6462_7974_6573,
+    ]
 }
 
 #[inline(always)]
@@ -107,6 +133,11 @@ mod tests {
         #[test]
         fn hashes_are_those_of_another_implementation(key: [u8; 16], message in proptest::collection::vec(any::<u8>(), 0..300)) {
             prop_assert_eq!(sip::<1, 3>(&key, &message), SipHasher13::new_with_key(&key).hash(&message));
+            let words: [u64; 5] = std::array::from_fn(|i| i as u64 * 77);
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let same = sip::<1, 3>(&key, &bytes);
+            let other = sip::<1, 3>(&key, &[0; 40]);
+            prop_assert_eq!(Key(key).tags([words, [0; 5], words]), [same, other, same]);
             prop_assert_eq!(sip::<2, 4>(&key, &message), SipHasher24::new_with_key(&key).hash(&message));
         }
     }

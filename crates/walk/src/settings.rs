@@ -90,8 +90,8 @@ impl Settings {
         Settings {
             queue: QueueSettings { discipline: Discipline::Red(red), limit: 20_000 },
             loss: LossSettings { floor: Time::from_ms(200), ..plain.loss },
-            generator: GeneratorSettings { window: Some(8_192), ..plain.generator },
-            burst: 1024,
+            generator: GeneratorSettings { window: Some(4_096), ..plain.generator },
+            burst: 256,
             ..plain
         }
     }

@@ -206,7 +206,7 @@ def walk(
     ] = None,
     batch: Annotated[int | None, _of(_RG, "Walkers generated between two checks; default: 1.")] = None,
     under_way: Annotated[
-        int | None, _of(_RG, "Most walkers of a server's own that are under way; default: 8192.")
+        int | None, _of(_RG, "Most walkers of a server's own that are under way; default: 4096.")
     ] = None,
     direct: Annotated[
         bool | None,

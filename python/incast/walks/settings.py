@@ -36,13 +36,15 @@ class SocketLoss(WalkLoss):
 class SocketGeneration(Generation):
     """How a source generates walkers."""
 
-    under_way: Count | None = 8192
+    under_way: Count | None = 4096
     """Most walkers of a source that are under way: what sockets and queues hold, so that few are lost."""
 
 
 class ServerSettings(Model):
-    """Settings of servers. The defaults are those of document 000, but for what stands for time: on sockets a
-    walker takes some hundred nanoseconds, where the document's took some ten thousand."""
+    """Settings of servers; the defaults are those of document 000, but for what stands for time.
+
+    On sockets a walker takes some hundred nanoseconds, where the document's took some ten thousand.
+    """
 
     queue: Annotated[WalkTailDrop | SocketRed | WalkCodel, Field(discriminator="kind")] = SocketRed()
     """Which walkers a server drops (RQ)."""

@@ -3,13 +3,59 @@
 use super::Server;
 use crate::queue::Cause;
 use crate::source::Told;
+use crate::wire::lone::{self, LONE, Lone};
 use crate::wire::{Opened, Record, Refused, Walker};
-use process::{Addr, Context};
+use process::{Addr, Context, Train};
 use rand::RngExt;
 use units::Time;
 
 impl Server {
-    #[inline]
+    pub(super) fn on_train(&mut self, train: &Train<'_>, cx: &mut dyn Context) {
+        let now = cx.now();
+        let sender = self.servers.iter().position(|server| *server == train.from);
+        match (sender, self.codec.key) {
+            (Some(sender), Some(key)) if train.segment == LONE => {
+                let header = self.codec.lone_header(sender as u16);
+                let (lones, rest) = train.data.as_chunks::<LONE>();
+                let (pairs, last) = lones.as_chunks::<2>();
+                for pair in pairs {
+                    let read = lone::read(&key, header, pair.each_ref());
+                    read.into_iter().zip(pair).for_each(|(walker, lone)| {
+                        self.on_lone(train.from, walker, lone, now, cx);
+                    });
+                }
+                let others = last.iter().map(|lone| &lone[..]).chain((!rest.is_empty()).then_some(rest));
+                others.for_each(|datagram| self.on_datagram(train.from, datagram, now, cx));
+            }
+            _ => {
+                let datagrams = train.datagrams();
+                datagrams.for_each(|datagram| self.on_datagram(train.from, datagram, now, cx));
+            }
+        }
+    }
+
+    /// A datagram of the common form, if its walker could be read.
+    #[inline(always)]
+    fn on_lone(&mut self, from: Addr, walker: Option<Walker>, lone: &Lone, now: Time, cx: &mut dyn Context) {
+        match walker {
+            Some(walker) => {
+                self.counters().received_datagrams.add(1);
+                self.on_walker(walker, now, cx);
+            }
+            None => self.on_datagram(from, lone, now, cx),
+        }
+    }
+
+    #[inline(always)]
+    fn on_walker(&mut self, walker: Walker, now: Time, cx: &mut dyn Context) {
+        if self.is_sound(&walker) {
+            self.counters().arrived.add(1);
+            self.enqueue(walker, now, cx);
+        } else {
+            self.counters().refused_records.add(1);
+        }
+    }
+
     pub(super) fn on_datagram(&mut self, from: Addr, datagram: &[u8], now: Time, cx: &mut dyn Context) {
         let read = match self.codec.open(datagram) {
             Ok(opened) if self.servers.get(usize::from(opened.from)) == Some(&from) => {
@@ -39,11 +85,7 @@ impl Server {
     #[inline]
     fn on_record(&mut self, record: Record, now: Time, cx: &mut dyn Context) {
         match record {
-            Record::Walker(walker) if self.is_sound(&walker) => {
-                self.counters().arrived.add(1);
-                self.enqueue(walker, now, cx);
-            }
-            Record::Walker(_) => self.counters().refused_records.add(1),
+            Record::Walker(walker) => self.on_walker(walker, now, cx),
             Record::Ended(ended)
                 if ended.end < self.territory.part.nodes() && ended.steps <= self.settings.steps_max =>
             {

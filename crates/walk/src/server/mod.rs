@@ -287,8 +287,7 @@ impl Process for Server {
     }
 
     fn handle_train(&mut self, train: &Train<'_>, cx: &mut dyn Context) {
-        let now = cx.now();
-        train.datagrams().for_each(|datagram| self.on_datagram(train.from, datagram, now, cx));
+        self.on_train(train, cx);
         self.follow_up(cx);
     }
 }

@@ -8,6 +8,7 @@
 //! One record a datagram is the document's "one RWer, one packet" (document 000, *RWER 単位での非同期型*); more of
 //! them are its future work.
 
+pub(crate) mod lone;
 mod record;
 
 use crate::seal::{Key, TAG};

@@ -76,6 +76,24 @@ impl Walker {
     }
 }
 
+/// The words of a walker that carries nothing more; nothing if it does.
+#[inline(always)]
+pub(super) fn plain_words(w: &Walker) -> Option<[u64; WALKER / 8]> {
+    let more = w.previous.is_some() | w.candidate.is_some() | !w.path.is_empty();
+    let [first, second, born] = id_words(KIND_WALKER, 0, &w.id, w.source);
+    (!more).then_some([first, second, born, u64::from(w.steps) << 32 | u64::from(w.at), w.random])
+}
+
+/// The walker of such words; nothing if they mean none, or one that carries more.
+#[inline(always)]
+pub(super) fn plain([first, second, born, place, random]: [u64; WALKER / 8]) -> Option<Walker> {
+    let (id, flags, source) = common(first, second, born).ok()?;
+    let (at, steps) = (node(place as u32).ok()?, (place >> 32) as u32);
+    let (previous, candidate, path) = (None, None, Vec::new());
+    let plain = first as u8 == KIND_WALKER && flags == 0;
+    plain.then_some(Walker { id, source, at, previous, candidate, steps, random, path })
+}
+
 /// What the first words of every record say: the walk, flags, and the walker's source.
 #[inline(always)]
 fn common(first: u64, second: u64, born_ns: u64) -> Result<(WalkId, u8, u16), Refused> {
@@ -100,6 +118,14 @@ fn path_bytes(path: &[u32]) -> usize {
     if path.is_empty() { 0 } else { 2 + 4 * path.len() }
 }
 
+/// The words that every record begins with.
+#[inline(always)]
+fn id_words(kind: u8, flags: u8, id: &WalkId, source: u16) -> [u64; COMMON / 8] {
+    let WalkId { start, number, attempt, epoch, born_ns } = *id;
+    let first = u64::from(kind) | u64::from(flags) << 8 | u64::from(attempt) << 16 | u64::from(start) << 32;
+    [first, u64::from(number) | u64::from(epoch) << 32 | u64::from(source) << 48, born_ns]
+}
+
 /// What every record of a kind has, in one piece: its words, then `tail`.
 #[inline(always)]
 fn write_fixed<const TAIL: usize, const BYTES: usize>(
@@ -110,11 +136,8 @@ fn write_fixed<const TAIL: usize, const BYTES: usize>(
     tail: [u64; TAIL],
     out: &mut Vec<u8>,
 ) {
-    let first =
-        u64::from(kind) | u64::from(flags) << 8 | u64::from(id.attempt) << 16 | u64::from(id.start) << 32;
-    let second = u64::from(id.number) | u64::from(id.epoch) << 32 | u64::from(source) << 48;
     let mut bytes = [0; BYTES];
-    let words = [first, second, id.born_ns].into_iter().chain(tail);
+    let words = id_words(kind, flags, id, source).into_iter().chain(tail);
     bytes.chunks_exact_mut(8).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
     out.extend_from_slice(&bytes);
 }

@@ -1,0 +1,62 @@
+"""Walks over sockets beside the bare system calls: rows for `python -m benches.walk sockets`.
+
+Three servers on the loopback interface, a process each; the processor time of all of them counts. After each
+run the same program sends as many bytes a datagram to itself with nothing but the system calls. What the
+columns mean stands in crates/live/examples/walks.rs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+REPETITIONS = 5
+#: Cases that get rows, and what they are.
+CASES = {
+    "gso": "one walker a datagram, GSO",
+    "mmsg": "one walker a datagram, no GSO",
+    "syscall": "one walker a datagram and system call",
+    "8": "8 walkers a datagram, GSO",
+    "64": "64 walkers a datagram, GSO",
+    "gso-document": "one walker a datagram, GSO, the document's queue",
+}
+#: Of the issue that asked for walks; with 64 walkers a datagram there are to be more walks than with one.
+TARGETS = {("gso", "walks"): 4.0, ("gso", "steps"): 27.0, ("mmsg", "share"): 0.9}
+
+Row = dict[str, object]
+
+
+def rows(program: Path, command: str) -> Iterator[Row]:
+    """Runs the cases one after the other."""
+    one = None
+    for case, what in CASES.items():
+        ran = [str(program), str(REPETITIONS), case]
+        done = subprocess.run(ran, check=True, capture_output=True, text=True)
+        walks, steps, datagrams, bare, share, again, train = map(
+            float, done.stdout.splitlines()[-1].split()[1:]
+        )
+        one = one or walks
+        figures = {
+            "walks": (walks, "M/CPU s", None),
+            "steps": (steps, "M/CPU s", None),
+            "datagrams": (datagrams, "M/CPU s", bare),
+            "share": (share, "of bare", None),
+            "again": (again, "% of walks", None),
+            "train": (train, "datagrams/call", None),
+        }
+        for metric, (ours, unit, peer) in figures.items():
+            target = one if (case, metric) == ("64", "walks") else TARGETS.get((case, metric))
+            yield {
+                "bench": "walk",
+                "case": f"sockets, {what}: {metric}",
+                "metric": metric,
+                "unit": unit,
+                "ours": ours,
+                "peer": peer,
+                "peer_name": None if peer is None else "bare calls",
+                "ratio": None if peer is None else ours / peer,
+                "target": target,
+                "met": None if target is None else ours >= target,
+                "command": command,
+            }
