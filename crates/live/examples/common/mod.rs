@@ -3,7 +3,7 @@
 use live::Datagrams;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
-use sys::udp::{Destination, Message, RecvBatch, SEGMENTS_MAX, SendBatch, UdpSocket};
+use sys::udp::{Destination, Message, PAYLOAD_MAX, RecvBatch, SendBatch, UdpSocket};
 
 /// The loopback interface.
 pub const IP: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -29,7 +29,8 @@ pub fn bare(mode: Datagrams, bytes: usize, window: usize) -> f64 {
     if joined {
         socket.set_gro(true).unwrap();
     }
-    let segments = if joined { SEGMENTS_MAX.min(window) } else { 1 };
+    let fit = PAYLOAD_MAX / bytes;
+    let segments = if joined { sys::udp::segments_max().min(window).min(fit) } else { 1 };
     let batch = if mode == Datagrams::Single { 1 } else { 64.min(window / segments) };
     let to = Destination::from(socket.local_addr().unwrap());
     let data = vec![7; bytes * segments];

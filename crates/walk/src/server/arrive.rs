@@ -39,11 +39,17 @@ impl Server {
     fn on_lone(&mut self, from: Addr, walker: Option<Walker>, lone: &Lone, now: Time, cx: &mut dyn Context) {
         match walker {
             Some(walker) => {
-                self.counters().received_datagrams.add(1);
+                self.received();
                 self.on_walker(walker, now, cx);
             }
             None => self.on_datagram(from, lone, now, cx),
         }
+    }
+
+    #[inline(always)]
+    fn received(&mut self) {
+        self.board.counters.received_datagrams.add(1);
+        self.owed += self.costs.datagram;
     }
 
     #[inline(always)]
@@ -68,7 +74,7 @@ impl Server {
             Err(refused) => Err(refused),
         };
         match read {
-            Ok(()) => self.counters().received_datagrams.add(1),
+            Ok(()) => self.received(),
             Err(Refused::Tag) => self.counters().refused_strangers.add(1),
             Err(_) => self.counters().refused_datagrams.add(1),
         }
@@ -128,6 +134,7 @@ impl Server {
             Cause::Full => counters.drops_full.add(1),
             Cause::Wait => counters.drops_wait.add(1),
         }
+        self.owed += self.costs.drop;
         let is_own = walker.source == self.codec.server;
         counters.drops_own.add(u64::from(is_own));
         if is_own && self.settings.loss.direct {

@@ -114,6 +114,7 @@ impl Server {
         dropped.iter().for_each(|walker| self.discard(Cause::Wait, walker));
         worker.busy = worker.walkers > 0;
         if worker.busy {
+            worker.time += std::mem::take(&mut self.owed);
             cx.compute(SERVE + index as u64, worker.time);
         }
         self.workers[index] = worker;
