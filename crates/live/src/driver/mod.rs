@@ -3,18 +3,21 @@
 //! One thread, in turns. In a turn each port brings one batch of datagrams, processes handle a bounded number of
 //! events, and everything that they have sent leaves together at its end: under load batches grow by themselves.
 
+mod books;
+mod receive;
+
 use crate::clock::{self, Clock};
 use crate::context::View;
 use crate::datagrams::Datagrams;
 use crate::handle::{Command, Handle};
 use crate::pace::Pace;
-use crate::report::{Counters, End, JobRow, Progress, Report};
-use crate::settings::{Datagrams as Mode, Settings};
+use crate::report::{Counters, End, Progress, Report};
+use crate::settings::Settings;
 use crate::streams::{Inbox, Streams, World};
 use crate::table::Table;
 use crate::task::Tasks;
 use crate::timers::Timers;
-use process::{Event, HostId, Process, Train};
+use process::{Event, HostId, Process};
 use rand_pcg::Pcg64;
 use std::cell::Cell;
 use std::io;
@@ -22,15 +25,12 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::epoll::{Epoll, Ready};
 use sys::signal::Requests;
-use sys::udp::Received;
 use units::Time;
 
 /// Tokens that mean no stream have the top bit.
 const TOKEN_HANDLE: u64 = 1 << 63;
 const TOKEN_SIGNAL: u64 = TOKEN_HANDLE + 1;
 const TOKEN_LISTENERS: u64 = TOKEN_HANDLE + 2;
-/// Calls that read a port in a turn, however many datagrams they bring.
-const RECEIVE_CALLS: u64 = 4;
 /// Clocks of members may differ by this much without anybody missing what a faster one sends.
 const GRACE: Time = Time::from_secs(1);
 
@@ -279,68 +279,6 @@ impl Driver {
         self.pace.as_ref().and_then(Pace::moment).unwrap_or_else(|| self.time())
     }
 
-    /// Takes what has come to a port, up to the bound of a turn.
-    fn receive(&mut self, index: usize) -> io::Result<()> {
-        if !self.reads(&self.datagrams.ports[index]) {
-            return Ok(());
-        }
-        let mut batch = self.datagrams.received.take().expect("it is put back");
-        let until = self.counters.received_datagrams + self.settings.turn_events as u64;
-        let calls = self.counters.receive_calls + RECEIVE_CALLS;
-        let more =
-            |counters: &Counters| counters.received_datagrams < until || counters.receive_calls < calls;
-        while self.datagrams.ports[index].readable && more(&self.counters) {
-            match self.datagrams.ports[index].socket.recv(&mut batch) {
-                Ok(filled) => {
-                    self.counters.receive_calls += 1;
-                    // A call that brings less than it could has found the socket empty.
-                    self.datagrams.ports[index].readable = filled == batch.capacity();
-                    for received in batch.iter() {
-                        self.on_received(index, &received);
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => self.datagrams.ports[index].readable = false,
-            }
-        }
-        self.datagrams.received = Some(batch);
-        Ok(())
-    }
-
-    /// What came in one buffer: one datagram, or several of one sender.
-    fn on_received(&mut self, index: usize, received: &Received<'_>) {
-        let port = &mut self.datagrams.ports[index];
-        let (number, owner) = (port.port, port.owner);
-        if let Some(total) = received.overflows {
-            port.overflowed(total, &mut self.counters);
-        }
-        let count = received.segments().len() as u64;
-        let too_long = received.segment as u64 > self.datagrams.datagram_max();
-        let Some(from) = received.from.and_then(|address| self.table.source(address)) else {
-            self.counters.foreign_datagrams += count;
-            return;
-        };
-        if received.truncated || too_long {
-            self.counters.truncated_datagrams += count;
-            return;
-        }
-        let Some(process) = owner else {
-            self.counters.unbound_datagrams += count;
-            return;
-        };
-        let job = self.slots[process as usize].job;
-        let length = received.data.len() as u64;
-        self.counters.received_datagrams += count;
-        self.counters.received_bytes += length;
-        self.datagrams.came(job, from.host.0, count, length);
-        let Some(mut state) = self.slots[process as usize].process.take() else { return };
-        self.counters.events += count;
-        let train = Train { from, port: number, data: received.data, segment: received.segment };
-        self.now.set(None);
-        state.handle_train(&train, &mut View { driver: self, process });
-        self.slots[process as usize].process = Some(state);
-    }
-
     /// Lets processes handle what has happened, up to a bound: then sockets get their turn.
     fn converse(&mut self) {
         for _ in 0..self.settings.turn_events {
@@ -385,48 +323,5 @@ impl Driver {
             inbox: &mut self.inbox,
         };
         (&mut self.streams, world)
-    }
-
-    fn is_finished(&self) -> bool {
-        self.slots.iter().all(|slot| slot.finished.is_some() || !slot.awaited)
-    }
-
-    fn progress(&self, now: Time) -> Progress {
-        Progress {
-            host: self.host.0,
-            time_ps: now.as_ps(),
-            finished: self.is_finished(),
-            cpu_ps: clock::to_time(sys::cpu::process_time()).as_ps(),
-            streams: self.streams.count() as u64,
-            counters: self.counters,
-        }
-    }
-
-    fn report(&mut self, cpu: Time) -> Report {
-        let job = |slot: &Slot| JobRow {
-            job: slot.job,
-            start_ps: slot.start.as_ps(),
-            end_ps: slot.finished.map(Time::as_ps),
-        };
-        let jobs = self.slots.iter().map(job).collect();
-        let (streams, world) = self.world();
-        let (flows, flows_not_kept) = streams.finish(&world);
-        let datagrams = match self.settings.datagrams {
-            Mode::Segmented if !self.datagrams.joins() => Mode::Batched,
-            mode => mode,
-        };
-        Report {
-            host: self.host.0,
-            end: self.end.unwrap_or(End::Interrupted),
-            datagrams,
-            time_ps: self.time().as_ps(),
-            cpu_ps: cpu.as_ps(),
-            counters: self.counters,
-            jobs,
-            flows,
-            flows_not_kept,
-            datagram_rows: self.datagrams.rows(),
-            tasks: self.tasks.close(),
-        }
     }
 }

@@ -1,0 +1,75 @@
+//! What comes to the ports of a member, up to the bound of a turn, and to whom it is handed.
+
+use super::Driver;
+use crate::context::View;
+use crate::report::Counters;
+use process::Train;
+use std::io;
+use sys::udp::Received;
+
+/// Calls that read a port in a turn, however many datagrams they bring.
+const RECEIVE_CALLS: u64 = 4;
+
+impl Driver {
+    /// Takes what has come to a port, up to the bound of a turn.
+    pub(super) fn receive(&mut self, index: usize) -> io::Result<()> {
+        if !self.reads(&self.datagrams.ports[index]) {
+            return Ok(());
+        }
+        let mut batch = self.datagrams.received.take().expect("it is put back");
+        let until = self.counters.received_datagrams + self.settings.turn_events as u64;
+        let calls = self.counters.receive_calls + RECEIVE_CALLS;
+        let more =
+            |counters: &Counters| counters.received_datagrams < until || counters.receive_calls < calls;
+        while self.datagrams.ports[index].readable && more(&self.counters) {
+            match self.datagrams.ports[index].socket.recv(&mut batch) {
+                Ok(filled) => {
+                    self.counters.receive_calls += 1;
+                    // A call that brings less than it could has found the socket empty.
+                    self.datagrams.ports[index].readable = filled == batch.capacity();
+                    for received in batch.iter() {
+                        self.on_received(index, &received);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => self.datagrams.ports[index].readable = false,
+            }
+        }
+        self.datagrams.received = Some(batch);
+        Ok(())
+    }
+
+    /// What came in one buffer: one datagram, or several of one sender.
+    fn on_received(&mut self, index: usize, received: &Received<'_>) {
+        let port = &mut self.datagrams.ports[index];
+        let (number, owner) = (port.port, port.owner);
+        if let Some(total) = received.overflows {
+            port.overflowed(total, &mut self.counters);
+        }
+        let count = received.segments().len() as u64;
+        let too_long = received.segment as u64 > self.datagrams.datagram_max();
+        let Some(from) = received.from.and_then(|address| self.table.source(address)) else {
+            self.counters.foreign_datagrams += count;
+            return;
+        };
+        if received.truncated || too_long {
+            self.counters.truncated_datagrams += count;
+            return;
+        }
+        let Some(process) = owner else {
+            self.counters.unbound_datagrams += count;
+            return;
+        };
+        let job = self.slots[process as usize].job;
+        let length = received.data.len() as u64;
+        self.counters.received_datagrams += count;
+        self.counters.received_bytes += length;
+        self.datagrams.came(job, from.host.0, count, length);
+        let Some(mut state) = self.slots[process as usize].process.take() else { return };
+        self.counters.events += count;
+        let train = Train { from, port: number, data: received.data, segment: received.segment };
+        self.now.set(None);
+        state.handle_train(&train, &mut View { driver: self, process });
+        self.slots[process as usize].process = Some(state);
+    }
+}
