@@ -103,7 +103,7 @@ def test_every_setting_has_an_option() -> None:
     ("arguments", "said"),
     [
         (["--max-p", "1.5"], "--max-p: 1.5 is not allowed: must be less than or equal to 1"),
-        (["--min-th", "100"], "--max-th: 100.0 is not above min, which is 100.0"),
+        (["--min-th", "20000"], "--max-th: 20000.0 is not above min, which is 20000.0"),
         (["--w-q", "0"], "--w-q: 0.0 is not allowed: must be greater than 0"),
         (["--limit", "0"], "--limit: 0 is not allowed"),
         (["--queue", "blue"], "--queue: 'blue' is not a kind. Allowed: tail-drop, red, codel"),
@@ -145,7 +145,7 @@ def test_what_is_of_servers_needs_servers(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"queue": {"kind": "tail-drop"}, "limit": 20},
+        {"queue": {"kind": "tail-drop"}, "limit": 20, "sample": "1ms"},
         {"queue": {"kind": "red", "weight": 0.002, "count": True, "gentle": True}},
         {"queue": {"kind": "codel", "target": "2ms"}},
         {"datagrams": {"walkers": 16}, "generation": {"batch": 8, "sleep": "aimd"}},
@@ -167,7 +167,8 @@ def test_settings_change_how_walks_go_and_not_where_they_end(settings: dict[str,
     walked = result.table("walks")
     if settings.get("limit"):
         assert walked["drops_early"].sum() == 0
-        assert result.table("walks_series")["queue_max"].max() <= 20  # type: ignore[operator]
+        # There is no sample of a run that is over before the first.
+        assert all(longest <= 20 for longest in result.table("walks_series")["queue_max"])
     if "datagrams" in settings:
         assert int(walked["arrived"].sum()) > int(walked["received_datagrams"].sum()), "they share datagrams"
 
@@ -227,9 +228,11 @@ def crossed(result: incast.WalkResult) -> int:
 def test_edges_come_while_walks_run(options: dict[str, Any]) -> None:
     assert crossed(incast.walk(two_sides(), walks=50, **options)) == 0
     rows = [("2000", "add", 3, 13), ("2000", "add", 4, 14)]
-    result = incast.walk(two_sides(), walks=2000, changes=rows, restart=0.05, **options)
+    # Servers say how far they are a few times a second, and have to walk for so long.
+    walks = 100_000 if options else 2000
+    result = incast.walk(two_sides(), walks=walks, changes=rows, restart=0.05, **options)
     scores = result.table("scores")
-    assert scores["walks"].sum() == 20 * 2000
+    assert scores["walks"].sum() == 20 * walks
     assert crossed(result) > 0
     assert result.summary["changes"] == 1
     # At once: both sides are one graph from the first walk on, or nearly so.
