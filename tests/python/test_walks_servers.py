@@ -68,7 +68,7 @@ def servers(place: Here, tell: Any = lambda _: None, walks: int = 200) -> Server
 
 def test_settings_are_those_of_a_job() -> None:
     ours, theirs = ServerSettings().model_dump(), Walk.model_fields
-    differ = {}
+    differ: dict[str, object] = {}
     for name in set(ours) - {"sample"}:
         job = theirs[name].default
         if not isinstance(ours[name], dict):
