@@ -20,7 +20,7 @@ from polars.exceptions import PolarsError
 
 from incast import _core, folder
 from incast._version import __version__
-from incast.errors import ResultError, RunError
+from incast.errors import Problem, ResultError, RunError, ScenarioError
 from incast.progress import Share
 from incast.source import Plan, Source
 from incast.summary import figures
@@ -55,6 +55,8 @@ def run_all(
 
     With `live` on sockets of this machine, a process a host, one run after the other.
     """
+    if live:
+        _check_live(source, plans)
     folder.check_free(out, force)
     if force and out.exists():
         folder.clear(out)
@@ -71,6 +73,17 @@ def run_all(
     if len(plans) > 1:
         _write_overview(plans, done, out)
     return done
+
+
+def _check_live(source: Source, plans: Sequence[Plan]) -> None:
+    """Refuses what only the simulator has."""
+    for plan in plans:
+        try:
+            _core.live_members(json.dumps(plan.resolved.spec))
+        except _core.SpecError as problem:
+            path, message = problem.args
+            mark = source.document.locate((path,))
+            raise ScenarioError([Problem(message, path, mark.file, mark.line)]) from None
 
 
 def _wait(running: list[Future[Done]], stop: threading.Event) -> None:

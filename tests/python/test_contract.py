@@ -66,7 +66,7 @@ jobs:
     queue: {kind: codel}
     generation: {sleep: additive}
     snapshot: 1ms
-  - {name: p, kind: walk, graph: {kind: edges, file: e.txt}, generation: {sleep: aimd}, retry: fresh}
+  - {name: p, kind: walk, graph: {kind: edges, file: e.txt}, generation: {sleep: aimd, under_way: 10}, retry: fresh}
 faults:
   - {at: 1us, crash: host3, for: 1us}
   - {at: 1us, slow: {host: host2, speed: 0.5}}

@@ -228,7 +228,7 @@ def test_walks_run_live_as_slow_as_modelled_and_leave_their_tables(tmp_path: Pat
 
 
 def test_what_only_the_simulator_has_is_refused_by_the_command(tmp_path: Path) -> None:
-    faults = [{"at": "1ms", "down": ["host0", "switch0"]}]
+    faults = [{"at": "1ms", "link_down": ["host0", "switch0"]}]
     file = written(tmp_path, {**SMALL, "faults": faults})
     result = CliRunner().invoke(app, ["run", str(file), "--live", "--out", str(tmp_path / "out")])
     assert result.exit_code == 2

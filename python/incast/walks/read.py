@@ -66,7 +66,8 @@ def _rows(file: Path, weighted: bool, directed: bool) -> Graph:
     from scipy import sparse  # takes a while to load
 
     try:
-        matrix: Any = sparse.load_npz(file).tocsr()
+        with file.open("rb") as stream:  # numpy leaves open what it can't read
+            matrix: Any = sparse.load_npz(stream).tocsr()
     except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile) as error:
         refuse(f"{error}: a matrix as scipy.sparse.save_npz writes it is allowed", file=file)
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] > 2**32 - 2:
