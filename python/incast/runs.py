@@ -68,7 +68,13 @@ def run_all(
             pool.submit(run(source, plan, place, force, stop, number, watch).go)
             for number, (plan, place) in enumerate(zip(plans, places, strict=True))
         ]
-        _wait(running, stop)
+        try:
+            _wait(running, stop)
+        except KeyboardInterrupt:  # came between two waits
+            stop.set()
+            wait(running)
+        finally:
+            stop.set()  # otherwise the pool would wait for runs that nobody stops
     done = [each.result() for each in running]
     if len(plans) > 1:
         _write_overview(plans, done, out)

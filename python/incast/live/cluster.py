@@ -119,7 +119,10 @@ class Cluster:
 
     def take(self, host: int, name: str) -> IO[bytes]:
         """A file that a member has left."""
-        return io.BytesIO(self._ray.get(self._left[host])[name])
+        try:
+            return io.BytesIO(self._ray.get(self._left[host])[name])
+        except self._ray.exceptions.RayError as error:
+            raise RunError(f"server {host} was lost with its results, after all walks: {error}") from error
 
 
 class Member:
