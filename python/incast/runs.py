@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,9 +23,8 @@ from incast._version import __version__
 from incast.errors import Problem, ResultError, RunError, ScenarioError
 from incast.progress import Share
 from incast.source import Plan, Source
+from incast.stop import Stop
 from incast.summary import figures
-
-_POLL_S = 0.1
 
 Watch: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
 """Is told a plan's number and how far its run has come; `fraction` is the part that is done, if known."""
@@ -61,20 +60,17 @@ def run_all(
     if force and out.exists():
         folder.clear(out)
     places = _places(plans, out)
-    stop = threading.Event()
     run = _LiveRun if live else _Run
-    with ThreadPoolExecutor(max_workers=1 if live else jobs or os.cpu_count() or 1) as pool:
-        running = [
-            pool.submit(run(source, plan, place, force, stop, number, watch).go)
-            for number, (plan, place) in enumerate(zip(plans, places, strict=True))
-        ]
+    at_a_time = 1 if live else jobs or os.cpu_count() or 1
+    with Stop() as stop, ThreadPoolExecutor(max_workers=at_a_time) as pool:
         try:
-            _wait(running, stop)
-        except KeyboardInterrupt:  # came between two waits
-            stop.set()
+            running = [
+                pool.submit(run(source, plan, place, force, stop.event, number, watch).go)
+                for number, (plan, place) in enumerate(zip(plans, places, strict=True))
+            ]
             wait(running)
         finally:
-            stop.set()  # otherwise the pool would wait for runs that nobody stops
+            stop.event.set()  # otherwise the pool would wait for runs that nobody stops
     done = [each.result() for each in running]
     if len(plans) > 1:
         _write_overview(plans, done, out)
@@ -90,16 +86,6 @@ def _check_live(source: Source, plans: Sequence[Plan]) -> None:
             path, message = problem.args
             mark = source.document.locate((path,))
             raise ScenarioError([Problem(message, path, mark.file, mark.line)]) from None
-
-
-def _wait(running: list[Future[Done]], stop: threading.Event) -> None:
-    """Until all have ended; an interrupt reaches this thread, the runs see `stop`."""
-    left = set(running)
-    while left:
-        try:
-            _, left = wait(left, timeout=_POLL_S)
-        except KeyboardInterrupt:
-            stop.set()
 
 
 def _places(plans: Sequence[Plan], out: Path) -> list[Path]:

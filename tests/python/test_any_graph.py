@@ -82,6 +82,24 @@ def test_any_compressed_rows_are_refused_or_read(
     _read(file, weighted, directed)
 
 
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize(
+    ("indices", "starts"), [([0, 1 << 30], [0, 1, 2]), ([-5, 1], [0, 1, 2]), ([0, 1], [0, 9, 2])]
+)
+def test_indices_outside_the_matrix_are_refused(
+    tmp_path: Path, form: str, indices: list[int], starts: list[int]
+) -> None:
+    np.savez(
+        tmp_path / "g.npz",
+        indices=np.array(indices, "i4"),
+        indptr=np.array(starts, "i4"),
+        data=np.ones(2, "f4"),
+        shape=np.array((2, 2)),
+        format=np.array(form.encode()),
+    )
+    assert _read(tmp_path / "g.npz", weighted=False, directed=True) is None
+
+
 @given(content=CONTENT, nodes=st.integers(1, 4), servers=st.integers(1, 3))
 def test_any_owners_are_refused_or_read(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, nodes: int, servers: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -185,8 +186,9 @@ def test_stopping_keeps_what_was_measured(tmp_path: Path) -> None:
 
     def watch(number: int, progress: Mapping[str, Any]) -> None:
         assert number == 0
+        if not told:
+            os.kill(os.getpid(), signal.SIGINT)  # as Ctrl-C does
         told.append(progress)
-        signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
 
     (done,) = run_all(source, source.plans(), tmp_path / "out", watch=watch)
     assert 0 < told[0]["fraction"] < 1
@@ -195,6 +197,16 @@ def test_stopping_keeps_what_was_measured(tmp_path: Path) -> None:
     assert result.interrupted
     assert 0 < result.summary["sim_time_ps"] < 600 * 10**12
     assert result.datagrams["received_bytes"].sum() > 0
+
+
+def test_stopping_twice_ends_the_call(tmp_path: Path) -> None:
+    source = Source.from_file(written(tmp_path, LONG))
+
+    def watch(_number: int, _progress: Mapping[str, Any]) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_all(source, source.plans() * 3, tmp_path / "out", jobs=1, watch=watch)
 
 
 def test_a_run_that_cannot_write_says_so(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from incast import _core
+from incast.stop import Stop
 from incast.walks.changes import Changes
 from incast.walks.graph import U32
 from incast.walks.plan import Plan
-from incast.walks.stop import Stop
 
 U64 = npt.NDArray[np.uint64]
 Ends = tuple[U32, U32, U64]

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from incast.errors import RunError
+from incast.stop import Stop
 from incast.walks import apps, plan, served
 from incast.walks.board import Board
 from incast.walks.changes import read as read_changes
@@ -26,7 +27,6 @@ from incast.walks.read import read
 from incast.walks.result import WalkResult
 from incast.walks.servers import Servers
 from incast.walks.settings import make as make_settings
-from incast.walks.stop import Stop
 from incast.walks.where import place as place_of
 
 

@@ -22,6 +22,7 @@ from incast.live.place import Place
 from incast.quantity import parse_time
 from incast.resolve.walk import rules
 from incast.scenario.walk import WalkRed
+from incast.stop import Stop
 from incast.walks.board import Board
 from incast.walks.changes import Changes
 from incast.walks.graph import U32
@@ -31,7 +32,6 @@ from incast.walks.partition import U16
 from incast.walks.plan import Plan
 from incast.walks.problem import refuse
 from incast.walks.settings import ServerSettings
-from incast.walks.stop import Stop
 
 DATAGRAM_MAX_BYTES = 65_507
 """The longest UDP datagram over IPv4."""

@@ -1,6 +1,6 @@
-"""Ctrl-C while walks run: the first asks them to end in good order, so that what is finished is kept.
+"""Ctrl-C while something runs: the first asks it to end in good order, so that what was measured is kept.
 
-The second ends them at once.
+The second ends it at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Stop:
 
     @property
     def asked(self) -> bool:
-        """Somebody wants walks to end."""
+        """Somebody wants it to end."""
         return self.event.is_set()
 
     def _on_signal(self, _: int, __: FrameType | None) -> None:
