@@ -15,11 +15,12 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 CORE := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help demo test test-rust test-python lint format bench studies docs clean
+.PHONY: help demo test test-rust test-python search lint format bench studies docs clean
 
 help:
 	@echo "make demo    set everything up and run the main job: Hadoop over deep and shallow switches"
 	@echo "make test    set everything up and run all tests"
+	@echo "make search  run the tests with many new random cases: takes long"
 	@echo "make lint    check formatting, lints and types"
 	@echo "make format  format all code"
 	@echo "make bench   run the benchmarks, side by side with ns-3 and libraries for walks"
@@ -47,11 +48,17 @@ demo: $(VENV)/installed
 
 test: test-rust test-python
 
+# The same random cases each time: a failure comes from a change. New ones: make search.
+test-rust: export PROPTEST_RNG_SEED ?= 1
 test-rust: $(BIN)/python
 	cargo test --workspace --locked --quiet
 
 test-python: $(VENV)/installed-for-tests
 	$(BIN)/python -m pytest
+
+search: $(VENV)/installed-for-tests
+	PROPTEST_CASES=2000 cargo test --workspace --locked --quiet
+	$(BIN)/python -m pytest --hypothesis-profile search
 
 lint: $(VENV)/installed-for-tests
 	cargo fmt --all --check

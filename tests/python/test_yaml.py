@@ -70,6 +70,11 @@ def test_what_is_written_reads_back(value: object) -> None:
     assert read_text(dump(value)).plain() == value
 
 
+@pytest.mark.parametrize("text", ["\x85", "a\u2028", "\u2029b", "a\nb\r\n"])
+def test_ends_of_lines_stay_in_the_text(text: str) -> None:
+    assert read_text(dump({text: [text]})).plain() == {text: [text]}
+
+
 @pytest.mark.parametrize("text", ["0E0", "1e3", "0o7", "0x1F", "true", "null", ".inf", "010", "on"])
 def test_text_that_looks_like_something_else_stays_text(text: str) -> None:
     assert read_text(dump([text])).plain() == [text]

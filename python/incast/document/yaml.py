@@ -21,6 +21,8 @@ _DEPTH_MAX = 40
 _VALUES_MAX = 1_000_000
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LINE_ENDS = "\x85\u2028\u2029"
+"""Ends of lines in YAML 1.1, not in 1.2."""
 _INT = re.compile(r"[-+]?[0-9]+")
 _OCTAL = re.compile(r"0o[0-7]+")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
@@ -51,11 +53,13 @@ def _unquoted(text: str) -> Scalar:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what would be read as a number or a word: PyYAML's own goes by YAML 1.1."""
+    """Quotes what would be read as a number, a word or the end of a line: PyYAML's own goes by YAML 1.1."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> ScalarNode:
     style = None if isinstance(_unquoted(text), str) else "'"
+    if any(end in text for end in _LINE_ENDS):
+        style = '"'  # which writes them as escapes
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
