@@ -81,19 +81,21 @@ class _Once:
             self.done = self.what()
 
 
-def _ends(place: Cluster, tell: Tell) -> tuple[list[list[int]], list[list[int]]]:
-    """Where walks of three servers end, and where they should."""
+def _ends(place: Cluster, tell: Tell) -> tuple[list[list[int]], list[list[int]], int]:
+    """Where walks of three servers end, where they should, and how many were taken up after a crash."""
     graph = read(SBM, weighted=False, directed=None, seed=1).core
     wanted = plan.make(
         "ppr", walks=20_000, restart=None, length=None, p=None, q=None, seed=1, top=1, starts=()
     )
     everywhere = np.arange(60, dtype=np.uint32)
     owners = (everywhere % 3).astype(np.uint16)
-    (found,) = Servers(graph, wanted, everywhere, owners, 3, place, tell).ends(everywhere)
+    walker = Servers(graph, wanted, everywhere, owners, 3, place, tell)
+    (found,) = walker.ends(everywhere)
     parts = list(Memory(graph, wanted, 1, lambda _: None).ends(everywhere))
     expected = [np.concatenate(each) for each in zip(*parts, strict=True)]
     assert found[2].sum() == 1_200_000
-    return [each.tolist() for each in found], [each.tolist() for each in expected]
+    restored = walker.board.total("restored")
+    return [each.tolist() for each in found], [each.tolist() for each in expected], restored
 
 
 def test_a_cluster_walks_the_same_walks(raylets: Any) -> None:
@@ -115,9 +117,10 @@ def test_a_server_that_is_killed_is_started_anew(raylets: Any) -> None:
 
     once = _Once(kill)
     with Cluster("auto") as place:
-        found, expected = _ends(place, once)
+        found, expected, restored = _ends(place, once)
     assert once.done
     assert found == expected
+    assert restored > 0, "its journal is on its node"
 
 
 def test_a_server_moves_when_its_node_is_gone(raylets: Any) -> None:
@@ -132,7 +135,7 @@ def test_a_server_moves_when_its_node_is_gone(raylets: Any) -> None:
 
     once = _Once(remove)
     with Cluster("auto") as place:
-        found, expected = _ends(place, once)
+        found, expected, _ = _ends(place, once)
         assert len(place.nodes()) == 2
         assert once.done not in place.nodes()
     assert found == expected

@@ -22,6 +22,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import incast
+from incast import _core
 from incast.cli.app import app
 from incast.cli.walk import SETTINGS
 from incast.cli.walk_view import View
@@ -33,6 +34,7 @@ from incast.scenario.jobs import Walk
 from incast.walks import changes, plan
 from incast.walks.board import Board
 from incast.walks.member import SAMPLED
+from incast.walks.memory import Memory
 from incast.walks.read import read
 from incast.walks.run import Watch, run
 from incast.walks.servers import Servers
@@ -476,9 +478,31 @@ def test_ctrl_c_in_memory_keeps_what_is_finished(tmp_path: Path, monkeypatch: py
     result = run(SBM, tmp_path / "out", walks=1000, watch=Stopper())
     assert result.interrupted
     assert result.table("scores")["walks"].sum() == result.summary["finished"] < 60_000
-    with pytest.raises(KeyboardInterrupt):
-        run(SBM, tmp_path / "other", app="communities", walks=1000, watch=Stopper())
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_communities_of_interrupted_walks_are_those_of_finished_ones(tmp_path: Path) -> None:
+    class Stopper(Watch):
+        left = 20_000
+
+        def more(self, walks: int) -> None:
+            before, self.left = self.left, self.left - walks
+            if before > 0 >= self.left:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    # Every walk around a node is finished, or none.
+    memory = run("sbm:3,600,0.3,0.01", tmp_path / "memory", app="communities", walks=20_000, watch=Stopper())
+    found = memory.table("communities")
+    assert memory.interrupted
+    assert found["community"].null_count() > 300, "one community, about"
+    assert set(found["community"].drop_nulls()) == set(memory.top["community"]) == {0}
+    # Some walks around all nodes, or nearly.
+    served = run(SBM, tmp_path / "served", app="communities", walks=100_000, servers=2, watch=Stopper())
+    assert served.interrupted
+    assert served.summary["finished"] == served.table("walks")["finished"].sum() < 60 * 100_000
+    assert served.table("communities")["community"].null_count() == 0
+    around = run(SBM, tmp_path / "a", app="communities", starts=[0, 1, 2], walks=20_000, watch=Stopper())
+    assert around.top["start"].to_list() == [0]
+    assert around.table("members")["start"].unique().to_list() == [0]
 
 
 def test_a_server_that_hangs_is_started_anew() -> None:
@@ -499,6 +523,106 @@ def test_a_server_that_hangs_is_started_anew() -> None:
     assert counts.sum() == 60 * 5000
     assert len(children) == 3
     assert walker.ran[0].crashes == {1: 1}
+
+
+class Killer:
+    """Starts servers, and kills one once, or whenever it is there."""
+
+    def __init__(self, after: int, always: bool = False) -> None:
+        self.children: dict[int, list[Child]] = {}
+        self.left, self.always = after, always
+
+    def start(self, host: int, address: tuple[str, int], key: bytes) -> Child:
+        self.children.setdefault(host, []).append(start_here(host, address, key))
+        return self.children[host][-1]
+
+    def tell(self, walks: int) -> None:
+        before, self.left = self.left, self.left - walks
+        if before > 0 >= self.left or (self.always and self.left <= 0):
+            self.children[1][-1].kill()  # SIGKILL
+
+
+@pytest.mark.parametrize("takes", ["ends", "paths"])
+def test_a_server_that_is_killed_takes_up_what_it_had_finished(takes: str) -> None:
+    killer = Killer(after=150_000)
+    everywhere = np.arange(60, dtype=np.uint32)
+    wanted = (
+        plan.make("ppr", walks=10_000) if takes == "ends" else plan.make("corpus", walks=10_000, length=5)
+    )
+    owners = (everywhere // 20).astype(np.uint16)
+    with Here(killer.start) as place:
+        walker = Servers(graph().core, wanted, everywhere, owners, 3, place, killer.tell)
+        memory = Memory(graph().core, wanted, 1, lambda _: None)
+        walks: list[tuple[Any, ...]] = []
+        for each in (walker, memory):
+            found: Any = (
+                each.ends(everywhere) if takes == "ends" else (part[:1] for part in each.paths(everywhere))
+            )
+            walks.append(tuple(map(np.concatenate, zip(*found, strict=True))))
+    for ours, theirs in zip(*walks, strict=True):
+        assert np.array_equal(ours, theirs)
+    assert walker.ran[0].crashes == {1: 1}
+    totals = walker.board.servers[1].totals
+    assert totals["finished"] == totals["required"] == 200_000
+    assert 0 < totals["restored"] < 200_000
+    lost = totals["lost_timeout"] + totals["lost_direct"] + totals["lost_remote"]
+    # Those of before the crash are not walked again.
+    assert totals["generated"] - lost <= totals["required"] - totals["restored"]
+    assert walker.board.servers[0].totals["restored"] == 0
+
+
+def test_a_run_whose_server_dies_for_good_keeps_what_was_finished(tmp_path: Path) -> None:
+    killer = Killer(after=20_000, always=True)
+
+    class Watcher(Watch):
+        def more(self, walks: int) -> None:
+            killer.tell(walks)
+
+    out = tmp_path / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("incast.walks.where.Here", lambda: Here(killer.start))
+        with pytest.raises(RunError, match=rf"server1 is gone: .*; {out} has the walks that were finished"):
+            run(SBM, out, walks=20_000, servers=2, watch=Watcher())
+    result = incast.WalkResult.open(out)
+    assert result.interrupted
+    assert "server1 is gone" in result.summary["error"]
+    scores, walks = result.table("scores"), result.table("walks")
+    assert 20_000 <= scores["walks"].sum() == result.summary["finished"] < 60 * 20_000
+    assert walks["finished"].sum() == result.summary["finished"]
+    dead = scores.filter(pl.col("start") >= 30)
+    assert dead["walks"].sum() == walks["finished"][1] > 0, "the one that is dead has left a journal"
+    assert walks["restarts"].to_list() == [0, 3]
+    done = CliRunner().invoke(app, ["report", str(out)])
+    assert done.exit_code == 0
+    assert "Walks failed: server1 is gone" in (out / "report.html").read_text("utf-8")
+
+
+def test_a_journal_that_is_torn_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    killer = Killer(after=50_000, always=True)
+    everywhere = np.arange(60, dtype=np.uint32)
+    with Here(killer.start) as place:
+        walker = servers(place, killer.tell, walks=10_000)
+        next(walker.ends(everywhere))
+        journal = Path(place.folder(1)) / ".journal"
+        bytes_ = journal.read_bytes()
+    own = everywhere[30:]
+
+    def walks(content: bytes) -> int:
+        journal = tmp_path / "journal"
+        journal.write_bytes(content)
+        return int(np.frombuffer(_core.walk_journal(str(journal), own, 10_000, False)[2], np.uint64).sum())
+
+    whole = walks(bytes_)
+    assert whole > 0
+    assert 0 < walks(bytes_[:-1]) < whole
+    assert walks(bytes_ + b"RWE2") == whole
+    assert walks(b"") == 0
+    for other in (bytes_[1:], b"not a journal"):
+        with pytest.raises(ValueError, match="damaged"):
+            walks(other)
+    (tmp_path / "journal").write_bytes(bytes_)
+    with pytest.raises(ValueError, match="of another job"):
+        _core.walk_journal(str(tmp_path / "journal"), own, 10, False)
 
 
 def test_a_server_that_never_answers_is_named_in_bounded_time() -> None:

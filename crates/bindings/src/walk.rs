@@ -3,6 +3,7 @@
 //! A call walks some of the walks of a run; the caller cuts a long run into calls, between which Python sees signals.
 
 mod apps;
+mod kept;
 mod server;
 
 use ::scenario::spec::WalkChanges;
@@ -25,6 +26,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<WalkGraph>()?;
     module.add_class::<WalkEngine>()?;
     module.add_class::<server::WalkServer>()?;
+    module.add_function(wrap_pyfunction!(server::walk_journal, module)?)?;
     apps::register(module)
 }
 

@@ -19,6 +19,6 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("units", units::text),
     ("walk_datagram", walk::datagram),
     ("walk_graph", walk::graph),
+    ("walk_journal", walk::journal),
     ("walk_server", walk::server),
-    ("walk_snapshot", walk::snapshot),
 ];

@@ -1,4 +1,4 @@
-//! Random walks: datagrams, a server that gets them, its snapshots, and the arrays that graphs are made of.
+//! Random walks: datagrams, a server that gets them, its journal, and the arrays that graphs are made of.
 
 use crate::alone::Alone;
 use ::walk::counters::Board;
@@ -14,9 +14,8 @@ use ::walk::store::Store;
 use ::walk::territory::Territory;
 use ::walk::wire::Codec;
 use process::{Addr, Event, HostId, Payload, Process};
-use siphasher::sip::SipHasher24;
-use std::hash::Hasher;
 use std::sync::{Arc, Mutex};
+use twox_hash::XxHash3_64;
 use units::Time;
 
 const PORT: u16 = 1;
@@ -68,11 +67,13 @@ impl Sink for Shared {
     }
 }
 
-/// Has one snapshot, and keeps none.
+/// Has one journal, and keeps none.
 struct Given(Option<Vec<u8>>);
 
 impl Store for Given {
-    fn save(&mut self, _: Vec<u8>) {}
+    fn save(&mut self, _: &dyn Fn() -> Vec<u8>) -> bool {
+        true
+    }
 
     fn load(&mut self) -> Option<Vec<u8>> {
         self.0.clone()
@@ -80,7 +81,7 @@ impl Store for Given {
 }
 
 /// A server without a key, so that anything may be said to it.
-fn open_server(walk: &Walk, paths: bool, snapshot: Option<Vec<u8>>) -> (Server, Shared, Arc<Board>) {
+fn open_server(walk: &Walk, paths: bool, journal: Option<Vec<u8>>) -> (Server, Shared, Arc<Board>) {
     let (sink, board) = (Shared::default(), Arc::new(Board::default()));
     let queue = QueueSettings { discipline: Discipline::TailDrop, limit: 8 };
     let settings = Settings { walks: WALKS, steps_max: 12, paths, queue, ..Settings::default() };
@@ -99,7 +100,7 @@ fn open_server(walk: &Walk, paths: bool, snapshot: Option<Vec<u8>>) -> (Server, 
         changes: Vec::new(),
         mailbox: None,
         sink: Box::new(sink.clone()),
-        store: Box::new(Given(snapshot)),
+        store: Box::new(Given(journal)),
         board: Arc::clone(&board),
     });
     (server, sink, board)
@@ -138,20 +139,24 @@ pub fn server(bytes: &[u8]) {
     check(&mut cx, &sink, &board);
 }
 
-/// A server begins with a snapshot of these bytes: as they are, and with what every snapshot has around it.
-pub fn snapshot(bytes: &[u8]) {
-    let mut framed = b"RWS1".to_vec();
-    framed.extend(bytes);
-    let mut hasher = SipHasher24::new();
-    hasher.write(&framed);
-    framed.extend(hasher.finish().to_le_bytes());
-    for snapshot in [bytes.to_vec(), framed] {
-        let (mut server, _, board) = open_server(&Walk::geometric(0.2), false, Some(snapshot));
+/// A server begins with a journal of these bytes: as they are, and as the content of a record of each kind.
+pub fn journal(bytes: &[u8]) {
+    let record = |magic: &[u8; 4]| {
+        let mut record = magic.to_vec();
+        record.extend((bytes.len() as u64).to_le_bytes());
+        record.extend(bytes);
+        let sum = XxHash3_64::oneshot(&record);
+        record.extend(sum.to_le_bytes());
+        record
+    };
+    for journal in [bytes.to_vec(), record(b"RWS2"), record(b"RWE2"), record(b"RWP2")] {
+        let (mut server, _, board) = open_server(&Walk::geometric(0.2), false, Some(journal));
         let mut cx = Alone::new();
         server.handle(Event::Start, &mut cx);
+        let restored = board.counters.totals().restored;
         cx.run(&mut server, 500);
         let totals = board.counters.totals();
-        assert!(totals.finished <= totals.required, "{totals:?}");
+        assert!(restored <= totals.finished && totals.finished <= totals.required, "{totals:?}");
     }
 }
 

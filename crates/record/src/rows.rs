@@ -422,10 +422,12 @@ table! {
         refused_records: U64,
         /// Batches of changes of the graph that could not be applied.
         refused_changes: U64,
-        /// Snapshots that could not be read back: everything was walked again.
+        /// Finished walks that could not be kept, or not be read back after a crash: they were walked again.
         refused_snapshots: U64,
         /// Starts after a crash.
         restarts: U64,
+        /// Of the finished walks, those of before the last crash, which were kept.
+        restored: U64,
         /// When its last walk was finished; missing while unfinished.
         finished_ps: Nullable<U64>,
     }

@@ -87,10 +87,12 @@ counters! {
     refused_records,
     /// Batches of changes of the graph that could not be applied.
     refused_changes,
-    /// Snapshots that could not be read back: everything was walked again.
+    /// Finished walks that could not be kept, or not be read back after a crash: they were walked again.
     refused_snapshots,
     /// Starts after a crash.
     restarts,
+    /// Of the finished walks, those of before the last crash, which were kept.
+    restored,
     /// When the last walk was finished, in picoseconds; 0: not yet.
     finished_ps,
 }

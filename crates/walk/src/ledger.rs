@@ -185,6 +185,11 @@ impl Ledger {
         Worth::Late
     }
 
+    /// A walk was finished in an earlier life, and nothing has begun in this one; says whether that is news.
+    pub(crate) fn recall(&mut self, entry: Entry) -> bool {
+        self.end(entry, 0) == Worth::Finished
+    }
+
     fn is_lost(&self, entry: Entry) -> bool {
         self.lost[(entry.0 / 64) as usize] >> (entry.0 % 64) & 1 == 1
     }

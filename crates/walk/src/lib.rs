@@ -13,6 +13,7 @@ pub mod codel;
 pub mod counters;
 pub mod generator;
 pub mod graph;
+pub mod journal;
 pub mod ledger;
 pub mod loss;
 pub mod mailbox;

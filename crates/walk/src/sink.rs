@@ -24,6 +24,10 @@ pub struct FinishedWalk<'a> {
 pub trait Sink: Send {
     /// A walk is finished.
     fn finished(&mut self, walk: &FinishedWalk<'_>);
+    /// A walk was finished in an earlier life, and is read back from a journal; its steps are known with its path only.
+    fn recall(&mut self, walk: &FinishedWalk<'_>) {
+        self.finished(walk);
+    }
     /// Appends its state to a snapshot.
     fn save(&self, out: &mut Vec<u8>);
     /// Goes back to a state that was saved; without one, to none. Returns false when it can't read it.

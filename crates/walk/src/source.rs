@@ -141,19 +141,20 @@ impl Source {
         store::encode(self.epoch, &self.ledger, &*self.sink)
     }
 
-    /// Begins a life: with what a snapshot says, or anew. Says whether the snapshot could be read.
+    /// Begins a life, after `lives` elsewhere: with what a journal says, or anew. Says whether it could be read.
     pub(crate) fn begin(
         &mut self,
-        snapshot: Option<&[u8]>,
+        journal: Option<&[u8]>,
+        lives: u16,
         settings: &Settings,
     ) -> Result<(), SnapshotError> {
         self.ledger = self.ledger.renewed();
         self.watch = Watch::new(settings.loss);
         self.generator = Generator::new(settings.generator);
         self.told = false;
-        self.epoch = self.epoch.wrapping_add(1);
-        let restored = match snapshot {
-            Some(snapshot) => store::decode(snapshot, &mut self.ledger, &mut *self.sink).map(Some),
+        self.epoch = self.epoch.max(lives).wrapping_add(1);
+        let restored = match journal {
+            Some(journal) => store::decode(journal, &mut self.ledger, &mut *self.sink).map(Some),
             None => Ok(None),
         };
         match restored {

@@ -1,21 +1,23 @@
-//! Snapshots of a source: what it needs after a restart, kept by whoever drives it.
+//! What a source needs after a restart, kept by whoever drives it: a journal ([`crate::journal`]), of which a snapshot
+//! is the shortest.
 //!
-//! A snapshot is versioned and ends with a checksum. The walks that it doesn't know of are walked again, with the same
-//! result: each has a random stream of its own.
+//! The walks that it doesn't know of are walked again, with the same result: each has a random stream of its own.
 
+use crate::journal::{self, Kind};
 use crate::ledger::{Ledger, SnapshotError};
 use crate::sink::Sink;
-use siphasher::sip::SipHasher24;
-use std::hash::Hasher;
 
-const MAGIC: [u8; 4] = *b"RWS1";
-
-/// Keeps the last snapshot of one source.
+/// Keeps the journal of one source.
 pub trait Store: Send {
-    /// Keeps `snapshot` in place of the one before: whole, or not at all.
-    fn save(&mut self, snapshot: Vec<u8>);
-    /// The last one, if there is one.
+    /// It is time to keep what is finished: `snapshot` writes all of it down. Who appends what comes meanwhile need not
+    /// ask for it. Returns false when it could not.
+    fn save(&mut self, snapshot: &dyn Fn() -> Vec<u8>) -> bool;
+    /// The journal, if there is one.
     fn load(&mut self) -> Option<Vec<u8>>;
+    /// Lives of the source before this process: its walkers may still be on their way.
+    fn lives(&self) -> u16 {
+        0
+    }
 }
 
 /// Keeps it in memory: enough for hosts whose crash is simulated.
@@ -23,8 +25,9 @@ pub trait Store: Send {
 pub struct Memory(Option<Vec<u8>>);
 
 impl Store for Memory {
-    fn save(&mut self, snapshot: Vec<u8>) {
-        self.0 = Some(snapshot);
+    fn save(&mut self, snapshot: &dyn Fn() -> Vec<u8>) -> bool {
+        self.0 = Some(snapshot());
+        true
     }
 
     fn load(&mut self) -> Option<Vec<u8>> {
@@ -34,35 +37,48 @@ impl Store for Memory {
 
 /// The snapshot of a source in its `epoch`-th life.
 pub(crate) fn encode(epoch: u16, ledger: &Ledger, sink: &dyn Sink) -> Vec<u8> {
-    let mut out = MAGIC.to_vec();
-    out.extend(epoch.to_le_bytes());
-    ledger.save(&mut out);
-    sink.save(&mut out);
-    let sum = checksum(&out);
-    out.extend(sum);
-    out
+    journal::snapshot(|out| {
+        out.extend(epoch.to_le_bytes());
+        ledger.save(out);
+        sink.save(out);
+    })
 }
 
-/// Takes a snapshot over; returns the life that wrote it.
-pub(crate) fn decode(bytes: &[u8], ledger: &mut Ledger, sink: &mut dyn Sink) -> Result<u16, SnapshotError> {
-    let (bytes, sum) = bytes.split_last_chunk::<8>().ok_or(SnapshotError::Damaged)?;
-    if checksum(bytes) != *sum {
-        return Err(SnapshotError::Damaged);
-    }
-    let rest = bytes.strip_prefix(&MAGIC).ok_or(SnapshotError::Damaged)?;
-    let (epoch, rest) = rest.split_first_chunk::<2>().ok_or(SnapshotError::Damaged)?;
+/// Takes a journal over, as far as it can be read; returns the life that wrote its snapshot, 0 without one.
+///
+/// # Errors
+/// When nothing of it can be read, or it is of another job: then `ledger` is as it was, and `sink` is to be emptied.
+pub fn decode(journal: &[u8], ledger: &mut Ledger, sink: &mut dyn Sink) -> Result<u16, SnapshotError> {
     let mut restored = ledger.clone();
-    let rest = restored.restore(rest)?;
-    if !sink.restore(Some(rest)) {
-        return Err(SnapshotError::Damaged);
+    let (mut rest, mut epoch) = (journal, 0);
+    match journal::next(journal) {
+        None => return if journal.is_empty() { Ok(0) } else { Err(SnapshotError::Damaged) },
+        Some((Kind::Snapshot, content, behind)) => {
+            let (life, content) = content.split_first_chunk::<2>().ok_or(SnapshotError::Damaged)?;
+            let state = restored.restore(content)?;
+            if !sink.restore(Some(state)) {
+                return Err(SnapshotError::Damaged);
+            }
+            (rest, epoch) = (behind, u16::from_le_bytes(*life));
+        }
+        Some(_) => _ = sink.restore(None),
+    }
+    while let Some((kind, content, behind)) = journal::next(rest) {
+        let mut known = kind != Kind::Snapshot;
+        let whole = known.then(|| {
+            journal::walks(kind, content, |walk| {
+                let entry = restored.entry(walk.start, walk.number);
+                known &= entry.is_some();
+                if entry.is_some_and(|entry| restored.recall(entry)) {
+                    sink.recall(walk);
+                }
+            })
+        });
+        if !known || whole.flatten().is_none() {
+            return Err(SnapshotError::Other("it has what no source wrote here".into()));
+        }
+        rest = behind;
     }
     *ledger = restored;
-    Ok(u16::from_le_bytes(*epoch))
-}
-
-/// Against damage, not against people.
-fn checksum(bytes: &[u8]) -> [u8; 8] {
-    let mut hasher = SipHasher24::new();
-    hasher.write(bytes);
-    hasher.finish().to_le_bytes()
+    Ok(epoch)
 }

@@ -371,7 +371,7 @@ def _network(found: Mapping[str, Any]) -> str:
         text.time(found["seconds"] * 1e12),
         f"{text.count(found['walks_per_s'])} walks/s",
         f"{text.count(found['steps_per_cpu_s'])} steps per CPU second",
-        f"datagrams {found['datagrams']}",
+        f"datagrams {found['datagrams'] or text.NONE}",
     ]
     parts += [text.plural(found["restarts"], "restart")] if found["restarts"] else []
     return "Servers: " + ", ".join(parts)

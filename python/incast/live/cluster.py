@@ -8,14 +8,16 @@ another when that is gone. Needs the extra `ray`. Source: the Ray documentation,
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
+import shutil
 import socket
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import IO, Any, Self
 
 from incast.errors import RunError
@@ -121,6 +123,8 @@ class Cluster:
         """A file that a member has left."""
         try:
             return io.BytesIO(self._ray.get(self._left[host])[name])
+        except KeyError as error:
+            raise FileNotFoundError(f"server {host} has left no {name}") from error
         except self._ray.exceptions.RayError as error:
             raise RunError(f"server {host} was lost with its results, after all walks: {error}") from error
 
@@ -140,14 +144,17 @@ class Member:
 
         from incast.live.member import serve
 
-        with TemporaryDirectory(prefix="incast-") as name:
-            folder = Path(name)
-            os.chdir(folder)
-            for each, content in zip(names, files, strict=True):
-                (folder / each).write_bytes(content)
-            code = serve(address, key, host, ray.util.get_node_ip_address())
-            left = {file.name: file.read_bytes() for file in folder.iterdir() if file.name not in names}
-            os.chdir("/")
+        # The same for all lives of a member on this machine, and known to nobody else.
+        folder = Path(gettempdir()) / f"incast-{hashlib.sha256(key).hexdigest()[:32]}-{host}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        os.chdir(folder)
+        for each, content in zip(names, files, strict=True):
+            (folder / each).write_bytes(content)
+        code = serve(address, key, host, ray.util.get_node_ip_address())
+        own = {*names, *(file.name for file in folder.glob(".*"))}
+        left = {file.name: file.read_bytes() for file in folder.iterdir() if file.name not in own}
+        os.chdir("/")
+        shutil.rmtree(folder, ignore_errors=True)
         return code, left
 
 

@@ -89,6 +89,14 @@ class Outcome:
     addresses: list[dict[str, Any]]
 
 
+class FailedRunError(RunError):
+    """A run that began and failed, with what the hosts that were left have reported."""
+
+    def __init__(self, message: str, outcome: Outcome) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
 @dataclass
 class _Member:
     host: Host
@@ -132,7 +140,8 @@ class Launch:
     ) -> Outcome:
         """Runs to the end. Ctrl-C stops the members in good order, and their reports are kept.
 
-        Raises `RunError` with the host's name when one doesn't answer, fails, or crashes once too often.
+        Raises `RunError` with the host's name when one doesn't answer, fails, or crashes once too often; a
+        `FailedRunError` when they had begun.
         """
         return _Running(self, watch, stop or threading.Event(), tick).run()
 
@@ -164,6 +173,13 @@ class _Running:
             finished = not self.stopping and self._go()
             self._end()
             return self._outcome(finished)
+        except RunError as error:
+            if not self.start_ns:
+                raise
+            # Those that are left hand over what they have measured.
+            with contextlib.suppress(RunError):
+                self._end()
+            raise FailedRunError(str(error), self._outcome(False)) from None
         finally:
             self.door.close()
             for member in self.members.values():
@@ -346,10 +362,10 @@ class _Running:
 
     def _gone(self, member: _Member, message: str) -> None:
         """A channel was closed."""
+        if member.channel:
+            member.channel.close()
+        member.channel = None
         if member.report is not None or self.stopping:
-            if member.channel:
-                member.channel.close()
-            member.channel = None
             return
         member.child.kill()
         self._crashed(member, f"is gone: {message}")

@@ -46,7 +46,10 @@ class Place(Protocol):
         ...
 
     def take(self, host: int, name: str) -> IO[bytes]:
-        """A file that a member has left when it ended."""
+        """A file that a member has left when it ended; of one whose name begins with a dot, what there is.
+
+        Raises `OSError` or `RunError` when it is not there.
+        """
         ...
 
 

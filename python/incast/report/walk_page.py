@@ -31,7 +31,9 @@ def render(folder: Path) -> str:
         for figure in walking.figures(walks, series)
     ]
     notes = list(run.notes)
-    if run.summary.get("interrupted"):
+    if error := run.summary.get("error"):
+        notes.append(f"Walks failed: {error}. What follows is of those that had finished.")
+    elif run.summary.get("interrupted"):
         notes.append("Walks were interrupted: what follows is of those that had finished.")
     context = {
         "title": TITLES.get(run.summary["app"], run.summary["app"]),

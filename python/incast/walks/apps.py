@@ -21,6 +21,8 @@ from incast.walks.problem import refuse
 
 NO_NODE = 2**32 - 1
 """Fills a row of `walks.npy` whose walk ended at a node without arcs."""
+NO_COMMUNITY = 2**32 - 1
+"""The core's label of a node that has none."""
 CELLS_MAX = 1 << 40
 
 
@@ -190,7 +192,10 @@ def _ranked(task: Task, found: list[tuple[int, float]], start: int | None = None
 
 
 def communities(task: Task) -> pl.DataFrame:
-    """A community for each node; with starts, the one around each of them."""
+    """A community for each node; with starts, the one around each of them.
+
+    Of walks that were interrupted: those around nodes from which some had finished; other nodes have none.
+    """
     graph = task.graph
     if graph.core.directed():
         refuse("communities are of undirected graphs", "--directed")
@@ -198,8 +203,11 @@ def communities(task: Task) -> pl.DataFrame:
         return _around(task)
     labels = np.frombuffer(_core.walk_communities(graph.core, _Around(task)), np.uint32)
     frame = pl.DataFrame({"node": graph.names, "community": labels})
+    frame = frame.with_columns(pl.col("community").replace(NO_COMMUNITY, None))
     task.writer.table("communities", frame)
-    sizes = frame.group_by("community").agg(nodes=pl.len(), first=pl.col("node").min())
+    sizes = (
+        frame.drop_nulls("community").group_by("community").agg(nodes=pl.len(), first=pl.col("node").min())
+    )
     return sizes.sort(["nodes", "community"], descending=[True, False]).head(task.plan.top)
 
 
@@ -209,24 +217,25 @@ class _Around:
     def __init__(self, task: Task) -> None:
         self._task = task
 
-    def __call__(self, seed: int) -> tuple[Any, Any]:
-        parts = list(self._task.walks.ends(np.array([seed], dtype=np.uint32)))
-        if self._task.walks.interrupted:
-            # A community is of all walks around it.
-            raise KeyboardInterrupt
-        ((_, nodes, counts),) = parts
-        return nodes, counts / counts.sum()
+    def __call__(self, seed: int) -> tuple[Any, Any] | None:
+        for _, nodes, counts in self._task.walks.ends(np.array([seed], dtype=np.uint32)):
+            if len(nodes):
+                return nodes, counts / counts.sum()
+        return None
 
 
 def _around(task: Task) -> pl.DataFrame:
     around = _Around(task)
     rows = []
     for start in task.starts:
-        nodes, conductance = _core.walk_sweep(task.graph.core, *around(int(start)))
+        if (scores := around(int(start))) is None:
+            continue
+        nodes, conductance = _core.walk_sweep(task.graph.core, *scores)
         members = _ranked(task, [(node, 0.0) for node in nodes], start).drop("score")
         task.writer.table("members", members)
         rows.append((task.graph.named([start])[0], len(nodes), conductance))
-    return pl.DataFrame(rows, ["start", "nodes", "conductance"], orient="row")
+    kinds = {"start": task.graph.names.dtype, "nodes": pl.Int64(), "conductance": pl.Float64()}
+    return pl.DataFrame(rows, kinds, orient="row")
 
 
 def recommend(task: Task) -> pl.DataFrame:

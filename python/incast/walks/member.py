@@ -15,8 +15,8 @@ from incast import _core
 from incast.live.control import Frame
 from incast.live.member import Work
 
-PART, WALKS = "part.npz", "walks.npz"
-"""Files: a server's part of the graph, and what it leaves."""
+PART, WALKS, JOURNAL = "part.npz", "walks.npz", ".journal"
+"""Files: a server's part of the graph, what it leaves, and what it notes on the way."""
 SAMPLED = (
     "time_ps", "queue", "queue_max", "timeout_ps", "generated", "finished", "steps", "arrived", "served",
     "drops_early", "drops_forced", "drops_full", "drops_wait", "drops_own", "lost_timeout", "lost_direct",
@@ -27,14 +27,15 @@ SAMPLED = (
 
 def prepare(init: Frame) -> Work:
     """A server, on the member's side."""
-    return _Server(init["told"])
+    return _Server(init["told"], init["life"])
 
 
 class _Server:
     """A server's work."""
 
-    def __init__(self, told: Frame) -> None:
+    def __init__(self, told: Frame, life: int) -> None:
         self._told = told
+        self._life = life
         self._folder = Path(told["folder"])
         with np.load(self._folder / PART) as part:
             arcs = part["sources"], part["targets"], part.get("weights")
@@ -42,7 +43,8 @@ class _Server:
 
     def __call__(self, member: _core.LiveMember, begin: str, progress: Callable[[str], bool]) -> str:
         """Walks; leaves the finished walks in a file."""
-        report = self._core.run(member, begin, lambda now: progress(self._with_walks(now)))
+        kept = str(self._folder / JOURNAL), self._life
+        report = self._core.run(member, begin, lambda now: progress(self._with_walks(now)), kept)
         found = self._core.paths() if self._told["spec"]["paths"] else self._core.ends()
         # Whole or not at all, and before the report says that it is there.
         unfinished = self._folder / "unfinished"

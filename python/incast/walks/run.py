@@ -19,7 +19,7 @@ from incast.walks.graph import U32, Graph
 from incast.walks.memory import Memory
 from incast.walks.metrics import Exporter, split
 from incast.walks.options import Options
-from incast.walks.output import check_free, written
+from incast.walks.output import Writer, check_free, written
 from incast.walks.partition import read as read_partition
 from incast.walks.plan import Numbers, Plan
 from incast.walks.problem import refuse
@@ -85,11 +85,26 @@ def run(
                 if walker.interrupted:
                     summary |= {"interrupted": True, "finished": count.walks}
                 if isinstance(walker, Servers):
-                    summary["servers"] = served.write(walker, writer)
+                    summary |= _served(walker, writer)
                 writer.summary(summary)
         except OSError as error:
             raise RunError(f"{out}: {error}") from error
+    if isinstance(walker, Servers) and walker.failed:
+        raise RunError(f"{walker.failed[0]}; {out} has the walks that were finished") from walker.failed[0]
     return WalkResult(out)
+
+
+def _served(walker: Servers, writer: Writer) -> dict[str, Any]:
+    """What the summary says of servers; nothing is written when they failed before any walk was finished."""
+    handed = sum(walker.handed)
+    if walker.failed and not handed:
+        raise walker.failed[0]
+    said: dict[str, Any] = {"servers": served.write(walker, writer)}
+    if walker.interrupted:
+        said["finished"] = handed
+    if walker.failed:
+        said["error"] = str(walker.failed[0])
+    return said
 
 
 class _Count:

@@ -11,6 +11,11 @@ from incast.walks.board import DROPS
 from incast.walks.output import Writer
 from incast.walks.servers import Servers
 
+_HOST = (
+    "host", "sent_bytes", "received_bytes", "retransmits", "timeouts", "core_busy_ps", "disk_busy_ps",
+    "crashes",
+)  # fmt: skip
+
 
 def write(walker: Servers, writer: Writer) -> dict[str, Any]:
     """Writes the tables; returns the figures for the summary."""
@@ -20,14 +25,18 @@ def write(walker: Servers, writer: Writer) -> dict[str, Any]:
     writer.table("walks_series", board.series())
     hosts = _hosts(outcome, [server.name for server in board.servers])
     writer.table("hosts", hosts)
-    ends = [server.totals["finished_ps"] or report["time_ps"] for server, report in _pairs(walker)]
+    reported = {report["host"]: report["time_ps"] for report in outcome.reports}
+    ends = [
+        server.totals.get("finished_ps") or reported.get(number, server.time_ps)
+        for number, server in enumerate(board.servers)
+    ]
     seconds = max(ends) / 1e12
     cpu_s = int(hosts["core_busy_ps"].sum()) / 1e12
     finished, steps = board.total("finished"), board.total("steps")
     return {
         "servers": walker.servers,
         "settings": walker.settings.model_dump(),
-        "datagrams": outcome.reports[0]["datagrams"],
+        "datagrams": outcome.reports[0]["datagrams"] if outcome.reports else None,
         "seconds": round(seconds, 6),
         "cpu_seconds": round(cpu_s, 6),
         "finished": finished,
@@ -40,12 +49,8 @@ def write(walker: Servers, writer: Writer) -> dict[str, Any]:
     }
 
 
-def _pairs(walker: Servers) -> list[tuple[Any, dict[str, Any]]]:
-    return [(walker.board.servers[report["host"]], report) for report in walker.ran[0].reports]
-
-
 def _hosts(outcome: Outcome, names: list[str]) -> pl.DataFrame:
-    """A row a server, with what its sockets counted."""
+    """A row a server that has reported, with what its sockets counted."""
     rows = []
     for report in outcome.reports:
         counters = report["counters"]
@@ -61,5 +66,5 @@ def _hosts(outcome: Outcome, names: list[str]) -> pl.DataFrame:
                 "crashes": outcome.crashes.get(report["host"], 0),
             }
         )
-    kinds: dict[str, Any] = {name: pl.String if name == "host" else pl.UInt64 for name in rows[0]}
+    kinds: dict[str, Any] = {name: pl.String if name == "host" else pl.UInt64 for name in _HOST}
     return pl.DataFrame(rows, kinds, orient="row")

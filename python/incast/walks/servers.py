@@ -1,7 +1,8 @@
 """Walks on servers: one process a server, each with its own part of the graph (crates/walk).
 
 A server reads its part from a file, and leaves its finished walks in another. One that dies is started anew
-from its part; what it had not handed over is walked again, with the same result.
+from its part and its journal, if that is there; what is not in it is walked again, with the same result. When
+servers fail for good, the walks that were finished are kept.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from incast import _core
 from incast.errors import RunError
 from incast.live.control import Frame
-from incast.live.launch import Host, Launch, Outcome
+from incast.live.launch import FailedRunError, Host, Launch, Outcome
 from incast.live.place import Place
 from incast.quantity import parse_time
 from incast.resolve.walk import rules
@@ -26,7 +27,7 @@ from incast.stop import Stop
 from incast.walks.board import Board
 from incast.walks.changes import Changes
 from incast.walks.graph import U32
-from incast.walks.member import PART, WALKS
+from incast.walks.member import JOURNAL, PART, WALKS
 from incast.walks.memory import Ends, Paths, Tell
 from incast.walks.partition import U16
 from incast.walks.plan import Plan
@@ -64,6 +65,10 @@ class Servers:
     stop: Stop = field(default_factory=Stop)
     ran: list[Outcome] = field(default_factory=list)
     """How the run went, once it is over."""
+    failed: list[RunError] = field(default_factory=list)
+    """Why it failed, if it did."""
+    handed: list[int] = field(default_factory=list)
+    """Walks that the servers have handed over, once they have."""
 
     @cached_property
     def board(self) -> Board:
@@ -123,6 +128,7 @@ class Servers:
         return nodes[places], offsets.astype(np.uint64)
 
     def _complete(self, walks: int) -> None:
+        self.handed.append(walks)
         wanted = len(self.starts) * self.plan.walks
         if walks != wanted and not self.interrupted:
             raise RunError(f"the servers handed over {walks} walks of {wanted}")
@@ -142,14 +148,41 @@ class Servers:
             start=place.start,
             ip=place.ip,
         )
-        outcome = launch.run(self._hear, self.stop.event, self._tick)
+        try:
+            outcome = launch.run(self._hear, self.stop.event, self._tick)
+        except FailedRunError as error:
+            self.failed.append(error)
+            outcome = error.outcome
         self.ran.append(outcome)
         for report in outcome.reports:
             self.board.hear(report["host"], report)
-        if len(outcome.reports) < self.servers:
+        if len(outcome.reports) < self.servers and not self.failed:
             # Stopped before all of them had begun.
             raise KeyboardInterrupt
-        return [_left(place.take(server, WALKS)) for server in range(self.servers)]
+        reported = {report["host"] for report in outcome.reports}
+        return [
+            self._handed(server) if server in reported else self._rescued(server)
+            for server in range(self.servers)
+        ]
+
+    def _handed(self, server: int) -> list[Any]:
+        """What a server has left in good order."""
+        with self.place.take(server, WALKS) as file, np.load(file) as left:
+            return [left[key] for key in left]
+
+    def _rescued(self, server: int) -> list[Any]:
+        """What a server that is gone had finished, as far as its journal is there to tell."""
+        paths = self.plan.takes == "paths"
+        starts = self.starts[self.owners[self.starts] == server]
+        try:
+            with self.place.take(server, JOURNAL) as file:
+                found = _core.walk_journal(str(file.name), starts, self.plan.walks, paths)
+        except (OSError, RunError, ValueError):
+            found = [b"", b"", b"", bytes(8)] if paths else [b"", b"", b""]
+        arrays = [np.frombuffer(each, np.uint8) for each in found]
+        finished = arrays[0].nbytes // 4 if paths else int(arrays[2].view(np.uint64).sum())
+        self.board.servers[server].totals["finished"] = finished
+        return arrays
 
     def _hear(self, progress: Mapping[int, Mapping[str, Any]]) -> None:
         before = self.board.finished
@@ -194,12 +227,6 @@ class Servers:
             "sample": parse_time(self.settings.sample),
         }
         return Host(server, f"server{server}", [1], {"folder": self.place.folder(server), "spec": spec})
-
-
-def _left(file: IO[bytes]) -> list[Any]:
-    """What a server has left."""
-    with file, np.load(file) as left:
-        return [left[key] for key in left]
 
 
 def _arrays(left: list[Any], kinds: tuple[Any, ...]) -> tuple[Any, ...]:

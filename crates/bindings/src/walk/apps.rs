@@ -61,7 +61,8 @@ fn scored(py: Python<'_>, nodes: &PyBuffer<u32>, scores: &PyBuffer<f64>) -> PyRe
     Ok(nodes.to_vec(py)?.into_iter().zip(scores.to_vec(py)?).collect())
 }
 
-/// A community for each node, as 32-bit numbers. `scores` gives the nodes and scores around a seed.
+/// A community for each node, as 32-bit numbers, the greatest for none. `scores` gives the nodes and scores around a
+/// seed, or nothing.
 #[pyfunction]
 fn walk_communities<'py>(
     py: Python<'py>,
@@ -72,16 +73,16 @@ fn walk_communities<'py>(
     let labels = communities::all(&graph.0, |seed| {
         // After an error there is nothing to ask any more.
         if raised.is_some() {
-            return Vec::new();
+            return None;
         }
         let asked = || {
             py.check_signals()?;
-            let (nodes, scores) = scores.call1((seed,))?.extract::<(PyBuffer<u32>, PyBuffer<f64>)>()?;
-            scored(py, &nodes, &scores)
+            let found = scores.call1((seed,))?.extract::<Option<(PyBuffer<u32>, PyBuffer<f64>)>>()?;
+            found.map(|(nodes, scores)| scored(py, &nodes, &scores)).transpose()
         };
         asked().unwrap_or_else(|error| {
             raised = Some(error);
-            Vec::new()
+            None
         })
     });
     match raised {

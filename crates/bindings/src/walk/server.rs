@@ -2,9 +2,9 @@
 //! its own starts.
 
 use super::bytes;
+use super::kept::{Disk, Shared, left};
 use crate::live::{Begin, LiveMember, read};
 use ::scenario::spec::{Generation, WalkChanges, WalkDatagrams, WalkLoss, WalkQueue};
-use ::walk::app::Tally;
 use ::walk::counters::{Board, Sample, Totals};
 use ::walk::graph::Shape;
 use ::walk::mailbox::Mailbox;
@@ -14,9 +14,7 @@ use ::walk::queue::QueueSettings;
 use ::walk::seal::Key;
 use ::walk::server::{Server, ServerSetup};
 use ::walk::settings::{Costs, STEPS_MAX, Settings};
-use ::walk::sink::{FinishedWalk, Sink};
 use ::walk::step::Rule;
-use ::walk::store::Memory;
 use ::walk::territory::{Territory, TimedChanges};
 use ::walk::wire::{Codec, DATAGRAM_MAX};
 use pyo3::buffer::PyBuffer;
@@ -25,11 +23,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::Time;
 
 /// The port of the job, by its own number.
 const PORT: u16 = 1;
+/// Finished walks of so long are lost with a server that crashes, and walked again.
+const KEEP: Time = Time::from_ms(100);
 /// Bytes of a datagram beside the path that a walker carries: header, walker, tag.
 const BESIDE_PATH: u32 = 128;
 
@@ -71,7 +72,7 @@ struct Changed {
 pub(super) struct WalkServer {
     told: Told,
     ready: Mutex<Option<(Territory, Settings, Vec<u32>)>>,
-    kept: Arc<Mutex<Kept>>,
+    kept: Shared,
     board: Arc<Board>,
     mailbox: Arc<Mailbox>,
     /// The counters at the last sample that was handed out.
@@ -115,17 +116,26 @@ impl WalkServer {
         let part = part.map_err(|error| refuse(error.to_string()))?;
         let territory = Territory { part, rule, seed: told.seed, fresh: false };
         Ok(WalkServer {
+            kept: Shared::new(told.paths),
             told,
             ready: Mutex::new(Some((territory, settings, starts.to_vec(py)?))),
-            kept: Arc::default(),
             board: Arc::default(),
             mailbox: Arc::default(),
             shown: Mutex::default(),
         })
     }
 
-    /// Serves until told to stop; returns the member's report.
-    fn run(&self, py: Python<'_>, member: &LiveMember, begin: &str, progress: Py<PyAny>) -> PyResult<String> {
+    /// Serves until told to stop, after `life` lives before this one, with its journal at a place; returns the member's
+    /// report.
+    fn run(
+        &self,
+        py: Python<'_>,
+        member: &LiveMember,
+        begin: &str,
+        progress: Py<PyAny>,
+        kept: (PathBuf, u16),
+    ) -> PyResult<String> {
+        let (journal, life) = kept;
         let (territory, settings, starts) =
             hold(&self.ready).take().ok_or_else(|| PyValueError::new_err("a server runs once"))?;
         let address = |host: u16| process::Addr { host: process::HostId(host.into()), port: PORT };
@@ -139,8 +149,8 @@ impl WalkServer {
             starts: Some(starts),
             changes: Vec::new(),
             mailbox: Some(Arc::clone(&self.mailbox)),
-            sink: Box::new(Keep { kept: Arc::clone(&self.kept), paths: self.told.paths }),
-            store: Box::new(Memory::default()),
+            sink: Box::new(self.kept.clone()),
+            store: Box::new(Disk::new(journal, life, self.kept.clone())),
             board: Arc::clone(&self.board),
         });
         let (name, start) = (format!("server{}", self.told.server), Time::ZERO);
@@ -186,17 +196,34 @@ impl WalkServer {
 
     /// Where the finished walks ended: start, node and how many, as arrays, ascending.
     fn ends<'py>(&self, py: Python<'py>) -> [Bound<'py, PyBytes>; 3] {
-        super::rows(py, &mut hold(&self.kept).ends)
+        super::rows(py, &mut self.kept.hold().ends)
     }
 
     /// The finished walks' paths: start, number, nodes, and where each path begins and the last one ends.
     fn paths<'py>(&self, py: Python<'py>) -> [Bound<'py, PyBytes>; 4] {
-        let kept = hold(&self.kept);
-        let words = |numbers: &[u32]| bytes(py, numbers.iter().map(|number| number.to_le_bytes()));
-        let offsets = std::iter::once(0).chain(kept.path_ends.iter().copied());
-        let offsets = bytes(py, offsets.map(u64::to_le_bytes));
-        [words(&kept.starts), words(&kept.numbers), words(&kept.nodes), offsets]
+        paths_of(py, &self.kept)
     }
+}
+
+fn paths_of<'py>(py: Python<'py>, kept: &Shared) -> [Bound<'py, PyBytes>; 4] {
+    let kept = kept.hold();
+    let words = |numbers: &[u32]| bytes(py, numbers.iter().map(|number| number.to_le_bytes()));
+    let offsets = std::iter::once(0).chain(kept.path_ends.iter().copied());
+    let offsets = bytes(py, offsets.map(u64::to_le_bytes));
+    [words(&kept.starts), words(&kept.numbers), words(&kept.nodes), offsets]
+}
+
+/// What is in the journal of a server that is gone: arrays as of `ends`, or of `paths`.
+#[pyfunction]
+pub(super) fn walk_journal<'py>(
+    py: Python<'py>,
+    place: PathBuf,
+    starts: PyBuffer<u32>,
+    walks: u32,
+    paths: bool,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let kept = left(&place, starts.to_vec(py)?, walks, paths).map_err(PyValueError::new_err)?;
+    Ok(if paths { paths_of(py, &kept).to_vec() } else { super::rows(py, &mut kept.hold().ends).to_vec() })
 }
 
 /// What it is told, with what a path needs.
@@ -225,44 +252,7 @@ fn settings(told: &Told, rule: &Rule) -> Settings {
         generator: told.generation.into(),
         datagrams: DatagramSettings { records: walkers as usize, bytes: bytes.max(plain), linger },
         sample: Some(told.sample),
+        snapshot: Some(KEEP),
         ..Settings::live()
-    }
-}
-
-/// Finished walks.
-#[derive(Default)]
-struct Kept {
-    ends: Tally,
-    starts: Vec<u32>,
-    numbers: Vec<u32>,
-    nodes: Vec<u32>,
-    path_ends: Vec<u64>,
-}
-
-/// Keeps finished walks where Python finds them.
-struct Keep {
-    kept: Arc<Mutex<Kept>>,
-    paths: bool,
-}
-
-impl Sink for Keep {
-    fn finished(&mut self, walk: &FinishedWalk<'_>) {
-        let mut kept = hold(&self.kept);
-        if !self.paths {
-            return kept.ends.add(walk.start, walk.end);
-        }
-        kept.starts.push(walk.start);
-        kept.numbers.push(walk.number);
-        kept.nodes.extend_from_slice(walk.path);
-        let end = kept.nodes.len() as u64;
-        kept.path_ends.push(end);
-    }
-
-    /// Nothing: a process that dies takes its memory with it, and its walks are walked again.
-    fn save(&self, _: &mut Vec<u8>) {}
-
-    fn restore(&mut self, state: Option<&[u8]>) -> bool {
-        *hold(&self.kept) = Kept::default();
-        state.is_none()
     }
 }

@@ -116,6 +116,7 @@ impl<'a> Server<'a> {
             refused_changes: totals.refused_changes,
             refused_snapshots: totals.refused_snapshots,
             restarts: totals.restarts,
+            restored: totals.restored,
         })
     }
 }

@@ -44,9 +44,12 @@ pub fn sweep(graph: &Graph, scores: &[(u32, f64)], free: impl Fn(u32) -> bool) -
     Community { nodes, conductance: if best.1 == 0 { 1.0 } else { best.0 } }
 }
 
-/// A community for each node: `scores` gives the PageRank around a seed. Nodes without arcs are communities of one.
-pub fn all(graph: &Graph, mut scores: impl FnMut(u32) -> Vec<(u32, f64)>) -> Vec<u32> {
-    const NONE: u32 = u32::MAX;
+/// The label of a node that has no community.
+pub const NONE: u32 = u32::MAX;
+
+/// A community for each node: `scores` gives the PageRank around a seed. Nodes without arcs are communities of one. Where
+/// nobody has walked, `scores` gives nothing, and a node that is in no other community has none.
+pub fn all(graph: &Graph, mut scores: impl FnMut(u32) -> Option<Vec<(u32, f64)>>) -> Vec<u32> {
     let mut labels = vec![NONE; graph.nodes() as usize];
     let mut seeds: Vec<u32> = (0..graph.nodes()).collect();
     seeds.sort_by_key(|&node| std::cmp::Reverse(graph.degree(node)));
@@ -55,7 +58,8 @@ pub fn all(graph: &Graph, mut scores: impl FnMut(u32) -> Vec<(u32, f64)>) -> Vec
         if labels[seed as usize] != NONE {
             continue;
         }
-        let found = sweep(graph, &scores(seed), |node| labels[node as usize] == NONE);
+        let Some(scores) = scores(seed) else { continue };
+        let found = sweep(graph, &scores, |node| labels[node as usize] == NONE);
         labels[seed as usize] = label;
         found.nodes.iter().for_each(|&node| labels[node as usize] = label);
         label += 1;
@@ -90,7 +94,10 @@ mod tests {
                 block.starts.iter().zip(&block.ends).for_each(|(&start, &end)| tally.add(start, end));
             })
             .unwrap();
-        let labels = all(&graph, |seed| ppr::scores(&mut tally, seed));
+        let labels = all(&graph, |seed| Some(ppr::scores(&mut tally, seed)));
+        let some = all(&graph, |seed| (seed < 40).then(|| ppr::scores(&mut tally, seed)));
+        assert!(some[..40].iter().all(|&label| label != NONE));
+        assert!(some[40..].iter().filter(|&&label| label == NONE).count() >= 76, "{some:?}");
         for block in labels.chunks(40) {
             let most = (0..120).map(|label| block.iter().filter(|&&one| one == label).count()).max().unwrap();
             assert!(most >= 38, "{block:?}");

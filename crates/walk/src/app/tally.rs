@@ -13,6 +13,11 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Counts of pairs (start above node), ascending.
+    pub fn counted(counted: Vec<(u64, u64)>) -> Tally {
+        Tally { counted, fresh: Vec::new() }
+    }
+
     /// A walk from `start` reached `node`.
     #[inline]
     pub fn add(&mut self, start: u32, node: u32) {

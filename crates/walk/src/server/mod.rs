@@ -148,11 +148,11 @@ impl Server {
         self.outbox.clear();
         self.owed = Time::ZERO;
         (self.phase, self.lingering, self.finished) = (Phase::Resting(Time::MAX), false, false);
-        let snapshot = self.store.load();
-        if self.source.begin(snapshot.as_deref(), &self.settings).is_err() {
-            self.counters().refused_snapshots.add(1);
-        }
+        let (journal, lives) = (self.store.load(), self.store.lives());
+        let begun = self.source.begin(journal.as_deref(), lives, &self.settings);
         let counters = &self.board.counters;
+        counters.refused_snapshots.add(u64::from(begun.is_err()));
+        counters.restored.set(self.source.ledger.finished());
         counters.required.set(self.source.ledger.required());
         counters.finished.set(self.source.ledger.finished());
         counters.finished_ps.set(0);
@@ -202,11 +202,18 @@ impl Server {
                 self.flush(true, cx);
             }
             SNAPSHOT if !self.finished => {
-                self.store.save(self.source.snapshot());
+                self.save();
                 cx.set_timer(SNAPSHOT, self.settings.snapshot.expect("the timer is set only with it"));
             }
             CHANGE => self.change(cx),
             _ => {}
+        }
+    }
+
+    /// Has what is finished kept.
+    fn save(&mut self) {
+        if !self.store.save(&|| self.source.snapshot()) {
+            self.counters().refused_snapshots.add(1);
         }
     }
 
@@ -239,7 +246,7 @@ impl Server {
         if !self.finished && self.source.ledger.is_complete() {
             self.finished = true;
             self.counters().finished_ps.set(cx.now().as_ps());
-            self.store.save(self.source.snapshot());
+            self.save();
             cx.finish();
         }
     }

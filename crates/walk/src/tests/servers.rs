@@ -13,8 +13,8 @@ use crate::server::{Server, ServerSetup};
 use crate::settings::{Costs, Settings};
 use crate::sink::{Ends, FinishedWalk, Sink};
 use crate::step::{Rule as Moves, Walk};
-use crate::store::Memory;
 use crate::territory::{Territory, TimedChanges};
+use crate::tests::journal::{Log, Logged};
 use crate::tests::world::{PORT, Trouble, World, addresses};
 use crate::wire::{Codec, Record, WalkId, Walker};
 use process::{Addr, Event, HostId, Payload};
@@ -136,7 +136,7 @@ impl Cluster {
         let servers = ground.partition.servers();
         for server in 0..servers {
             let (board, sink) = (Arc::new(Board::default()), Shared::default());
-            let mailbox = Arc::new(Mailbox::default());
+            let (mailbox, log) = (Arc::new(Mailbox::default()), Log::default());
             cluster.world.add(Box::new(Server::new(ServerSetup {
                 settings: settings.clone(),
                 costs,
@@ -146,8 +146,8 @@ impl Cluster {
                 starts: None,
                 changes: changes.to_vec(),
                 mailbox: Some(Arc::clone(&mailbox)),
-                sink: Box::new(sink.clone()),
-                store: Box::new(Memory::default()),
+                sink: Box::new(Logged(sink.clone(), log.clone())),
+                store: Box::new(log),
                 board: Arc::clone(&board),
             })));
             cluster.boards.push(board);
