@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -24,7 +25,7 @@ from incast.cli.app import app
 from incast.errors import RunError
 from incast.live import Host, Launch, run_jobs
 from incast.live.control import ChannelClosedError, Door, connect
-from incast.live.launch import Child, start_here
+from incast.live.launch import Child, FailedRunError, start_here
 
 LIMIT_S = 120.0
 
@@ -91,12 +92,26 @@ def _kill_once(children: _Children, host: int, how: int) -> Any:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_member_that_dies_is_named(tmp_path: Path, how: int) -> None:
+def test_a_member_that_dies_is_named_and_the_others_report(tmp_path: Path, how: int) -> None:
     children = _Children()
-    with pytest.raises(RunError, match=r"^host1 (is gone|was ended from outside)"):
+    with pytest.raises(FailedRunError, match=r"^host1 (is gone|was ended from outside)") as caught:
         _launch(_slow(tmp_path), children).run(_kill_once(children, 1, how))
-    for child in children.by_host.values():
-        assert child.wait(10) != 0 or how == signal.SIGTERM
+    assert 0 in [report["host"] for report in caught.value.outcome.reports]
+    assert not caught.value.outcome.finished
+    codes = {host: child.wait(10) for host, child in children.by_host.items()}
+    assert codes[0] == 0
+    assert codes[1] != 0 or how == signal.SIGTERM
+
+
+def test_a_run_that_fails_keeps_what_the_others_have_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    children = _Children()
+    monkeypatch.setattr("incast.live.jobs.Launch", functools.partial(Launch, start=children))
+    with pytest.raises(RunError, match=r"^host1 is gone"):
+        run_jobs(_slow(tmp_path), tmp_path / "live", watch=_kill_once(children, 1, signal.SIGKILL))
+    hosts = pl.read_parquet(tmp_path / "live/hosts/*.parquet")
+    assert hosts["host"].to_list() == ["host0"]
 
 
 def test_a_member_that_dies_is_started_anew(tmp_path: Path) -> None:

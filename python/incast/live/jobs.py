@@ -13,7 +13,7 @@ from typing import Any
 
 from incast import _core
 from incast.live.control import Frame
-from incast.live.launch import Host, Launch, Outcome, Watch
+from incast.live.launch import FailedRunError, Host, Launch, Outcome, Watch
 from incast.live.member import Work
 
 
@@ -40,7 +40,8 @@ def run_jobs(
 ) -> Outcome:
     """Runs the jobs of a scenario (`Resolved.spec`) with a process a host, and writes the run's tables.
 
-    Raises `ValueError` (a scenario that can't run live, a setting out of its range) before anything starts.
+    Raises `ValueError` (a scenario that can't run live, a setting out of its range) before anything starts,
+    and `RunError` when a host fails: the tables have what the others have measured.
     """
     text = json.dumps(spec)
     chosen = json.loads(_core.live_settings(json.dumps(dict(settings or {}))))
@@ -49,6 +50,12 @@ def run_jobs(
         for member in json.loads(_core.live_members(text))
     ]
     launch = Launch(hosts, "incast.live.jobs:prepare", chosen, restarts=restarts, limit_s=limit_s)
-    outcome = launch.run(watch, stop)
+    failure = None
+    try:
+        outcome = launch.run(watch, stop)
+    except FailedRunError as error:
+        failure, outcome = error, error.outcome
     _core.live_write(text, str(folder), force, json.dumps(outcome.reports), outcome.crashes)
+    if failure:
+        raise failure
     return outcome
