@@ -12,6 +12,7 @@ from incast.comparison import Way, mean, samples
 from incast.metrics import DONE, FLOWS, Metric
 from incast.result import Result
 
+_UNFINISHED: Way = ("flows", "unfinished")
 _CLOSED = frozenset(("bulk", "incast", "permutation", "all-to-all", "shuffle", "walk"))
 
 
@@ -36,7 +37,10 @@ def deciding(choices: Mapping[str, Sequence[Result]]) -> tuple[Way, Metric]:
 
 
 def best(choices: Mapping[str, Sequence[Result]]) -> str | None:
-    """The choice with the least of what decides; a choice that lacks it in any run is out."""
+    """The choice with the least of what decides; a choice that lacks it in any run is out.
+
+    If some choices finished all their flows, only those compete: giving up early is not fast.
+    """
     way, _ = deciding(choices)
     figures = {
         name: mean(samples(runs, way))
@@ -44,4 +48,5 @@ def best(choices: Mapping[str, Sequence[Result]]) -> str | None:
         if len(samples(runs, way)) == len(runs)
     }
     known = {name: figure for name, figure in figures.items() if figure is not None}
-    return min(known, key=known.__getitem__) if known else None
+    whole = [name for name in known if not any(samples(choices[name], _UNFINISHED).values())]
+    return min(whole or known, key=known.__getitem__) if known else None

@@ -72,7 +72,7 @@ JOB = (
     Metric("goodput_bps", "goodput", 1),
     Metric("bytes", "bytes", 0),
     Metric("flows", "flows", 0),
-    Metric("unfinished", "unfinished"),
+    Metric("unfinished", "unfinished flows"),
     Metric("retransmits", "retransmits"),
     Metric("timeouts", "timeouts"),
 )
@@ -85,7 +85,7 @@ FLOWS = (
     Metric("p99_ps", "p99"),
     Metric("max_ps", "max"),
     Metric("count", "flows", 0),
-    Metric("unfinished", "unfinished"),
+    Metric("unfinished", "unfinished flows"),
     Metric("retransmits", "retransmits"),
     Metric("timeouts", "timeouts"),
 )

@@ -107,6 +107,20 @@ def test_choices_end_with_a_table_that_marks_the_best(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["choice"] == "slow"
 
 
+def test_giving_up_early_is_not_best(tmp_path: Path) -> None:
+    crash = {"at": "10us", "crash": "host1", "for": "1us"}
+    choices: dict[str, Any] = {"whole": {}, "lossy": {"faults": [crash]}}
+    job = {"name": "copy", "kind": "bulk", "pairs": [["host0", "host1"]], "size": "1MB"}
+    found = ran(tmp_path, {**SMALL, "jobs": [job], "choices": choices})
+    assert "★ whole" in found.output
+    (row,) = [line for line in found.output.splitlines() if "unfinished flows" in line]
+    assert row.split()[-2:] == ["0", "1"]
+    alone = ran(tmp_path, {**SMALL, "jobs": [job], "choices": choices}, "--force", "--choice", "lossy")
+    assert "unfinished flows" in alone.output
+    alone = ran(tmp_path, {**SMALL, "jobs": [job], "choices": choices}, "--force", "--choice", "whole")
+    assert "unfinished flows" not in alone.output
+
+
 def test_the_report_is_written(tmp_path: Path) -> None:
     found = call("run", written(tmp_path, SMALL), "--out", tmp_path / "out")
     assert f"Report: {tmp_path / 'out' / 'report.html'}" in found.output

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from incast.choose import best, deciding
-from incast.comparison import Difference, Samples, Way, change, interval, mean, samples, spread
+from incast.comparison import Difference, Samples, Way, change, interval, lookup, mean, samples, spread
 from incast.errors import IncastError, ScenarioError
 from incast.metrics import JOB, PORTS, Metric
 from incast.report import text
@@ -30,9 +30,12 @@ _JOB_ROWS = (
     "fct_p50_ps",
     "fct_p99_ps",
     "goodput_bps",
+    "unfinished",
     "retransmits",
     "timeouts",
 )
+# Shown where there are any.
+_RARE_JOB_ROWS = ("unfinished",)
 _PORT_ROWS = ("drops", "marks", "queue_max_bytes")
 # Only PFC has these: shown where there are any.
 _PFC_ROWS = ("in_discards", "pauses")
@@ -76,11 +79,19 @@ def jobs(run: Result) -> Table:
     table = _table("Jobs", "")
     for name in found:
         table.add_column(escape(name), justify="right", overflow="fold")
+    asked = [name for name, job in found.items() if job["kind"] != "background"]
     for metric in JOB:
         figures = [job.get(metric.key) for job in found.values()]
-        if metric.key in _JOB_ROWS and any(figure is not None for figure in figures):
+        if _is_job_row(metric, asked, [run]) and any(figure is not None for figure in figures):
             table.add_row(metric.label, *(metric.text(figure) for figure in figures))
     return table
+
+
+def _is_job_row(metric: Metric, jobs: Sequence[str], runs: Sequence[Result]) -> bool:
+    """Whether a figure of these jobs is in the tables."""
+    if metric.key in _RARE_JOB_ROWS:
+        return any(lookup(run.summary, ("jobs", job, metric.key)) for run in runs for job in jobs)
+    return metric.key in _JOB_ROWS
 
 
 def _table(title: str, first: str) -> Table:
@@ -160,12 +171,12 @@ def _rows(runs: Mapping[str, Sequence[Result]]) -> list[tuple[str, Way, Metric]]
     kinds = {job: found["kind"] for summary in summaries for job, found in summary.get("jobs", {}).items()}
     asked = [job for job, kind in kinds.items() if kind != "background"]
     rows = [(_label(way, metric), way, metric)]
+    every = [run for each in runs.values() for run in each]
     for job in asked:
         # With a single job, what decides is a figure of that job.
-        shown = [m for m in JOB if m.key in _JOB_ROWS and (len(asked) > 1 or m.key != way[-1])]
+        shown = [m for m in JOB if _is_job_row(m, [job], every) and (len(asked) > 1 or m.key != way[-1])]
         prefix = f"{escape(job)}: " if len(asked) > 1 else ""
         rows += [(prefix + m.label, ("jobs", job, m.key), m) for m in shown]
-    every = [run for each in runs.values() for run in each]
     return rows + [(m.label, ("ports", m.key), m) for m in PORTS if _is_shown(m, every)]
 
 
