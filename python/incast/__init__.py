@@ -10,7 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from incast._version import __version__
-from incast.errors import IncastError, OutputExistsError, Problem, ResultError, RunError, ScenarioError
+from incast.errors import (
+    IncastError,
+    OutputError,
+    OutputExistsError,
+    Problem,
+    ResultError,
+    RunError,
+    ScenarioError,
+)
 
 if TYPE_CHECKING:
     from incast.api import run, walk
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IncastError",
+    "OutputError",
     "OutputExistsError",
     "Problem",
     "Result",

@@ -33,7 +33,8 @@ def run(
     `scenario` is a `Scenario` or the path of a YAML file. `out` is the result folder; without it, the result
     is kept only as long as the returned object. `seeds` runs it with so many seeds, from the scenario's on.
     `force` overwrites a result. `jobs` is the number of runs at a time (all cores). Raises `ScenarioError`
-    when the scenario can't run, `OutputExistsError`, and `RunError` when a run failed on the way.
+    when the scenario can't run, `OutputError` when the folder can't be written (`OutputExistsError`: it holds
+    something), and `RunError` when a run failed on the way.
     """
     source = scenario.source() if isinstance(scenario, Scenario) else Source.from_file(Path(scenario))
     plans = source.plans(seeds=seed_list(source, seeds))

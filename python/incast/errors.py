@@ -41,7 +41,11 @@ class ScenarioError(IncastError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-class OutputExistsError(IncastError):
+class OutputError(IncastError):
+    """The result folder can't be written."""
+
+
+class OutputExistsError(OutputError):
     """The result folder holds something already, and nobody said that it may be overwritten."""
 
     def __init__(self, folder: Path, ours: bool) -> None:

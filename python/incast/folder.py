@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from incast._version import __version__
-from incast.errors import OutputExistsError
+from incast.errors import OutputError, OutputExistsError
 
 MARKER = "incast-run.json"
 WALKS_MARKER = "incast-walk.json"
@@ -21,7 +21,7 @@ RESOLVED = "scenario.json"
 GRAPH = "graph.json"
 REPORT = "report.html"
 TRACE = "trace.pftrace"
-_OURS = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE)
+FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE)
 FORMAT = 1
 
 TABLES = (
@@ -42,7 +42,18 @@ TABLES = (
 )
 
 
-def check_free(folder: Path, force: bool) -> None:
+def make_free(folder: Path, force: bool) -> None:
+    """Makes the folder, empty but for the marker of a result that may be overwritten."""
+    try:
+        _check_free(folder, force)
+        folder.mkdir(parents=True, exist_ok=True)
+        if force:
+            clear(folder)
+    except OSError as error:
+        raise OutputError(f"{folder} can't be written: {(error.strerror or '').lower()}") from None
+
+
+def _check_free(folder: Path, force: bool) -> None:
     """Refuses a folder that holds something, unless it is a result and may be overwritten."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
@@ -52,7 +63,7 @@ def check_free(folder: Path, force: bool) -> None:
 
 def clear(folder: Path) -> None:
     """Removes what a result consists of, and nothing else; the marker stays."""
-    for name in _OURS:
+    for name in FILES:
         (folder / name).unlink(missing_ok=True)
     for name in (*TABLES, "captures"):
         for part in (*folder.glob(f"{name}/part-*.parquet"), *folder.glob(f"{name}/*.pcapng")):

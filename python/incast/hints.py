@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 _SHOWN = 24
+_LONGEST = 60
 
 
 def allowed(names: Iterable[str]) -> str:
@@ -21,3 +22,8 @@ def unknown(what: str, name: str, names: Iterable[str]) -> str:
     near = get_close_matches(name, known, n=1, cutoff=0.6)
     guess = f" Did you mean {near[0]!r}?" if near else ""
     return f"{name!r} is not {what}.{guess} Allowed: {allowed(known)}"
+
+
+def shortened(text: str) -> str:
+    """The text, cut where it gets too long to be read."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "…"

@@ -56,9 +56,7 @@ def run_all(
     """
     if live:
         _check_live(source, plans)
-    folder.check_free(out, force)
-    if force and out.exists():
-        folder.clear(out)
+    folder.make_free(out, force)
     places = _places(plans, out)
     run = _LiveRun if live else _Run
     at_a_time = 1 if live else jobs or os.cpu_count() or 1
@@ -73,7 +71,10 @@ def run_all(
             stop.event.set()  # otherwise the pool would wait for runs that nobody stops
     done = [each.result() for each in running]
     if len(plans) > 1:
-        _write_overview(plans, done, out)
+        try:
+            _write_overview(plans, done, out)
+        except OSError as failed:
+            raise RunError(f"{out}: {failed}") from None
     return done
 
 

@@ -130,6 +130,26 @@ def test_the_report_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "report.html").stat().st_size > 1000
 
 
+@pytest.mark.parametrize("choices", [{}, CHOICES])
+@pytest.mark.parametrize("place", ["/proc/x", "scenario.yaml/x", "x" * 300], ids=["no", "file", "long"])
+def test_a_folder_that_cannot_be_made_is_said_before_the_run(
+    tmp_path: Path, place: str, choices: dict[str, Any]
+) -> None:
+    file = written(tmp_path, {**SMALL, "choices": choices})
+    found = call("run", file, "--out", tmp_path / place)
+    assert found.exit_code == Exit.USAGE
+    assert f"error: {tmp_path / place} can't be written: " in found.stderr
+
+
+def test_a_report_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    assert ran(tmp_path, SMALL).exit_code == Exit.OK
+    (tmp_path / "out" / "report.html").mkdir()
+    found = call("report", tmp_path / "out")
+    assert found.exit_code == Exit.FAILED
+    assert found.stderr.startswith("error: ")
+    assert "is a directory" in found.stderr
+
+
 def test_an_existing_folder_ends_with_2(tmp_path: Path) -> None:
     assert ran(tmp_path, SMALL).exit_code == Exit.OK
     found = ran(tmp_path, SMALL)
@@ -143,13 +163,6 @@ def test_a_threshold_that_does_not_hold_ends_with_3(tmp_path: Path) -> None:
     assert found.exit_code == Exit.THRESHOLD
     assert "✗ threshold does not hold: jobs.answers.duration < 1ns: it is " in found.output
     assert "✓ 1 threshold holds" in found.output
-
-
-def test_a_run_that_fails_ends_with_4(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    found = call("run", written(tmp_path, SMALL), "--out", tmp_path / "file" / "out")
-    assert found.exit_code == Exit.FAILED
-    assert "error:" in found.stderr
 
 
 def test_no_result_ends_with_2(tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ jobs:
         ("thresholds: [ports.drops]", 5, "thresholds[0]", "is not a threshold: expected figure, one of < <="),
         ("until: 0s", 5, "until", "above zero"),
         ("choices: {a/b: {}}", 5, "choices.a/b", "is not a name"),
+        ("choices: {summary.json: {}}", 5, "choices.summary.json", "a choice, which gets a folder there, needs another"),
+        ("choices: {" + "a" * 101 + ": {}}", 5, "choices." + "a" * 101, "at most 100"),
         ("choices: {a: {name: b}}", 5, "choices.a.name", "can't change name"),
         ("choices:\n  a: {}\n  b:\n    switch.buffer.alpha: 0", 8, "switch.buffer.alpha", "(choice b)"),
     ],

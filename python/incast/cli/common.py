@@ -23,3 +23,9 @@ def told(as_json: bool) -> Iterator[None]:
     except IncastError as error:
         show.error(error, as_json)
         raise typer.Exit(Exit.FAILED if isinstance(error, RunError) else Exit.USAGE) from None
+    except BrokenPipeError:
+        raise  # Who read the output has seen enough.
+    except OSError as error:  # A full disk, a folder without permission.
+        said = (error.strerror or str(error)).lower()
+        show.error(RunError(f"{error.filename}: {said}" if error.filename else said), as_json)
+        raise typer.Exit(Exit.FAILED) from None

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 
-from incast.hints import unknown
+from incast.hints import shortened, unknown
 
 
 class Model(BaseModel):
@@ -69,7 +69,7 @@ _CLASS_JSON = {"type": "integer", "minimum": 0, "maximum": 7}
 TrafficClass = Annotated[int, PlainValidator(_traffic_class), WithJsonSchema(_CLASS_JSON)]
 ClassKey = Annotated[int, PlainValidator(_traffic_class), WithJsonSchema({"pattern": "^[0-7]$"})]
 
-_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
+_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"
 
 
 def check_name(value: object) -> str:
@@ -77,7 +77,10 @@ def check_name(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"expected a name in quotes, not {value!r}")
     if not re.fullmatch(_NAME, value):
-        raise ValueError(f"{value!r} is not a name: allowed are letters, digits, _, -, . (not first - or .)")
+        raise ValueError(
+            f"{shortened(value)!r} is not a name: allowed are letters, digits, _, -, . (not first - or .), "
+            "at most 100"
+        )
     return value
 
 

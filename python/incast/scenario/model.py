@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import AfterValidator, Field, PrivateAttr, field_validator
 
+from incast.folder import FILES, MARKER
 from incast.quantity import PositiveTime
 from incast.scenario.base import Model, Name
 from incast.scenario.faults import Fault
@@ -30,6 +31,14 @@ class Measure(Model):
     """Whether every flow's window and round-trip time are in the series too."""
     capture: list[str] = []
     """Ports whose packets are captured as pcapng."""
+
+
+def _no_file(name: str) -> str:
+    if name in (MARKER, *FILES):
+        raise ValueError(
+            f"a result has a file {name}: a choice, which gets a folder there, needs another name"
+        )
+    return name
 
 
 class Scenario(Model):
@@ -63,7 +72,7 @@ class Scenario(Model):
     """The run ends here at the latest; without a value, when all jobs but background have ended."""
     thresholds: list[str] = []
     """What has to hold afterwards, like `jobs.shuffle.duration < 50ms` or `ports.drops == 0`."""
-    choices: dict[Name, dict[str, Any]] = {}
+    choices: dict[Annotated[Name, AfterValidator(_no_file)], dict[str, Any]] = {}
     """Variants to compare: each is laid over the scenario; a key may be a dotted path."""
 
     @field_validator("jobs")

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from incast.document import Loc, Node, dotted
 from incast.errors import Problem, ScenarioError
-from incast.hints import allowed, unknown
+from incast.hints import allowed, shortened, unknown
 from incast.scenario.model import Scenario
 from incast.schema import follow
 
@@ -108,5 +108,4 @@ def _shown(value: object) -> str:
         return f"a list of {len(value)}" if len(value) > 3 else str(value)
     if value is None:
         return "nothing"
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
+    return shortened(value if isinstance(value, str) else repr(value))
