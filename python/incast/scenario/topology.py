@@ -122,7 +122,7 @@ class FileTopology(Kind):
 
     kind: Literal["file"] = "file"
     file: Annotated[str, Field(min_length=1)]
-    """`*.json`, `*.graphml`, `*.csv` or `*.clab.yml`, relative to the scenario's folder."""
+    """`*.json`, `*.graphml`, `*.csv`, `*.edgelist` or `*.clab.yml`, relative to the scenario's folder."""
     link: Link | None = None
     """What a link has where the file doesn't say it; without this the file has to."""
     hosts: Selector | None = None
