@@ -11,9 +11,11 @@ pub mod epoll;
 pub mod memory;
 mod prefetch;
 pub mod signal;
+mod sip;
 pub mod sleep;
 pub mod tcp;
 pub mod udp;
 pub mod waker;
 
 pub use prefetch::{prefetch, prefetch_at, prefetch_whole};
+pub use sip::{FOUR, sip_four};
