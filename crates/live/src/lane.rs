@@ -68,8 +68,24 @@ impl Lane {
     pub fn push_train(&mut self, data: &[u8], segment: usize) {
         let start = self.data.len();
         self.data.extend_from_slice(data);
-        for at in (0..data.len()).step_by(segment) {
-            self.note(start + at, segment.min(data.len() - at));
+        let (mut at, mut left) = (start, data.len());
+        while left > 0 {
+            let length = segment.min(left);
+            self.note(at, length);
+            (at, left) = (at + length, left - length);
+            // As many more as its run takes.
+            let run = self.runs.back_mut().expect("just noted");
+            let more = if usize::from(run.segment) == segment {
+                run.room(self.segments).min(left / segment)
+            } else {
+                0
+            };
+            let bytes = more * segment;
+            run.bytes += bytes;
+            run.count += more as u16;
+            self.sent_packets += more as u64;
+            self.sent_bytes += bytes as u64;
+            (at, left) = (at + bytes, left - bytes);
         }
     }
 
@@ -131,6 +147,12 @@ impl Lane {
 }
 
 impl Run {
+    /// How many more of its size it takes.
+    fn room(&self, segments: usize) -> usize {
+        let (count, size) = (usize::from(self.count), usize::from(self.segment));
+        if self.open { (segments - count).min((PAYLOAD_MAX - self.bytes) / size) } else { 0 }
+    }
+
     fn takes(&self, length: usize, segments: usize) -> bool {
         self.open
             && (1..=usize::from(self.segment)).contains(&length)

@@ -14,6 +14,14 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry(u64);
 
+impl Entry {
+    /// The entry so many further on.
+    #[inline]
+    pub(crate) fn plus(self, count: u32) -> Entry {
+        Entry(self.0 + u64::from(count))
+    }
+}
+
 /// What a confirmation was worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worth {
@@ -164,6 +172,21 @@ impl Ledger {
             self.given_up += 1;
         }
         true
+    }
+
+    /// The same for an attempt at each of `count` walks from `first` on; returns how many were under way. Nearly all
+    /// are finished, and passed over by the word.
+    pub(crate) fn lose_all(&mut self, first: Entry, count: u32, attempt: u16) -> u64 {
+        let (mut at, end, mut lost) = (first.0, first.0 + u64::from(count), 0);
+        while at < end {
+            let finished = self.finished[(at / 64) as usize] >> (at % 64);
+            at += u64::from(finished.trailing_ones());
+            if at < end && !self.is_finished(Entry(at)) {
+                lost += u64::from(self.lose(Entry(at), attempt));
+                at += 1;
+            }
+        }
+        lost
     }
 
     /// An attempt has come to its end; 0: one of an earlier life of this source.

@@ -61,13 +61,22 @@ impl Estimate {
     }
 }
 
+/// Attempts of one number at walks that follow one another in the ledger, generated at the same time.
+#[derive(Clone, Copy, Debug)]
+struct Litter {
+    born: Time,
+    first: Entry,
+    count: u32,
+    attempt: u16,
+}
+
 /// Walkers on their way, and those that have become overdue.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     settings: LossSettings,
     estimate: Estimate,
     /// In order of birth.
-    under_way: VecDeque<(Time, Entry, u16)>,
+    under_way: VecDeque<Litter>,
     /// With `repeated`: the end of the window of the last walker that was found in it.
     window_end: Time,
 }
@@ -93,7 +102,15 @@ impl Watch {
 
     /// A walker sets out.
     pub(crate) fn born(&mut self, now: Time, entry: Entry, attempt: u16) {
-        self.under_way.push_back((now, entry, attempt));
+        match self.under_way.back_mut() {
+            Some(last)
+                if (last.born, last.attempt, last.first.plus(last.count)) == (now, attempt, entry)
+                    && last.count < u32::MAX =>
+            {
+                last.count += 1;
+            }
+            _ => self.under_way.push_back(Litter { born: now, first: entry, count: 1, attempt }),
+        }
     }
 
     /// A walk has been confirmed `age` after its generation.
@@ -107,14 +124,15 @@ impl Watch {
         let timeout = self.timeout();
         let longest = self.settings.window.map_or(timeout.saturating_mul(2), |(_, to)| to);
         let (mut lost, mut signal) = (0, self.settings.repeated && now < self.window_end);
-        while let Some(&(born, entry, attempt)) = self.under_way.front() {
+        while let Some(&Litter { born, first, count, attempt }) = self.under_way.front() {
             let age = now.saturating_sub(born);
             if age < timeout {
                 break;
             }
             self.under_way.pop_front();
-            if ledger.lose(entry, attempt) {
-                lost += 1;
+            let given_up = ledger.lose_all(first, count, attempt);
+            if given_up > 0 {
+                lost += given_up;
                 let end = born.saturating_add(longest);
                 signal |= now <= end;
                 self.window_end = self.window_end.max(end);
@@ -125,7 +143,7 @@ impl Watch {
 
     /// When the next walker may become overdue; nothing if none is on its way.
     pub(crate) fn due(&self) -> Option<Time> {
-        self.under_way.front().map(|(born, ..)| born.saturating_add(self.timeout()))
+        self.under_way.front().map(|litter| litter.born.saturating_add(self.timeout()))
     }
 }
 

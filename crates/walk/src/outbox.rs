@@ -6,9 +6,8 @@
 //! share datagrams of their own, so that walkers' datagrams have one length.
 
 use crate::counters::Counters;
-use crate::seal::Key;
-use crate::wire::lone::{self, LONE};
-use crate::wire::{Codec, HEADER, Record, Walker};
+use crate::wire::packed::{Packed, PackedEnd};
+use crate::wire::{Codec, ENDED, HEADER, LONE, Record, WALKER, Walker};
 use process::{Addr, Context};
 
 /// How records share datagrams.
@@ -35,7 +34,7 @@ const NOTICES: (usize, usize) = (u16::MAX as usize, 1472);
 /// Datagrams for one receiver.
 #[derive(Debug, Default)]
 struct Tray {
-    /// All of them; the last one may still be open.
+    /// All of them, without tags; the last one may still be open.
     data: Vec<u8>,
     /// Closed ones, by length: so many bytes in all of datagrams of so many each.
     trains: Vec<(usize, usize)>,
@@ -43,8 +42,6 @@ struct Tray {
     closed: usize,
     /// Records in the open one.
     count: usize,
-    /// Where a walker alone lies whose tag waits for that of the next.
-    unsealed: Option<usize>,
 }
 
 impl Tray {
@@ -77,19 +74,15 @@ impl Tray {
         (self.data.len() - self.closed).saturating_sub(HEADER)
     }
 
-    /// Adds a walker alone in its datagram; not one that carries more.
+    /// Adds a walker alone in its datagram, under a key, if none is open.
     #[inline(always)]
-    fn push_lone(&mut self, walker: &Walker, header: [u64; 2], key: &Key) -> bool {
-        let start = self.closed;
-        let written = self.count == 0 && lone::write(header, walker, &mut self.data);
-        if written {
-            match self.unsealed.take() {
-                Some(before) => lone::seal(key, &mut self.data, [before, start]),
-                None => self.unsealed = Some(start),
-            }
+    fn push_lone(&mut self, header: [u64; HEADER / 8], walker: Packed) -> bool {
+        let whole = self.count == 0;
+        if whole {
+            walker.write_alone(header, &mut self.data);
             self.noted();
         }
-        written
+        whole
     }
 
     fn close(&mut self, codec: &Codec) {
@@ -110,12 +103,10 @@ impl Tray {
 
     /// Sends what is closed.
     fn send(&mut self, (port, to): (u16, Addr), codec: &Codec, counters: &Counters, cx: &mut dyn Context) {
-        if let (Some(start), Some(key)) = (self.unsealed.take(), &codec.key) {
-            lone::seal(key, &mut self.data, [start]);
-        }
-        let mut rest = &self.data[..self.closed];
+        let mut rest = &mut self.data[..self.closed];
         for (bytes, each) in self.trains.drain(..) {
-            let (train, behind) = rest.split_at(bytes);
+            let (train, behind) = rest.split_at_mut(bytes);
+            codec.seal(train, each);
             counters.sent_datagrams.add((bytes / each) as u64);
             counters.sent_bytes.add(bytes as u64);
             cx.send_train(port, to, train, each);
@@ -153,7 +144,7 @@ pub(crate) struct Outbox {
     settings: DatagramSettings,
     codec: Codec,
     /// Of a walker alone.
-    header: [u64; 2],
+    header: [u64; HEADER / 8],
     /// The port that all servers use on this host.
     port: u16,
     peers: Vec<Addr>,
@@ -177,33 +168,56 @@ impl Outbox {
 
     /// Adds a record for server `to`.
     pub(crate) fn push(&mut self, to: u16, record: &Record) {
-        if let Record::Walker(walker) = record {
-            return self.push_walker(to, walker);
-        }
-        let DatagramSettings { records, bytes, linger } = self.settings;
-        let Outbox { trays, waiting, codec, .. } = self;
-        let Trays { walkers, notices } = trays[usize::from(to)].woken(to, waiting);
-        let write = |out: &mut Vec<u8>| record.write(out);
-        // What lingers leaves sooner when everything shares a datagram.
-        if linger > units::Time::ZERO {
-            walkers.push(record.bytes(), write, (records, bytes), codec);
-        } else {
-            notices.push(record.bytes(), write, (NOTICES.0, bytes.min(NOTICES.1)), codec);
+        match record {
+            Record::Walker(walker) => self.push_walker(to, walker),
+            notice => self.put_notice(to, notice.bytes(), |out| notice.write(out)),
         }
     }
 
     /// Adds a walker for server `to`.
+    fn push_walker(&mut self, to: u16, walker: &Walker) {
+        self.put_walker(to, walker.bytes(), |out| walker.write(out));
+    }
+
+    /// Adds a walker that carries nothing more than all do.
     #[inline]
-    pub(crate) fn push_walker(&mut self, to: u16, walker: &Walker) {
+    pub(crate) fn push_packed(&mut self, to: u16, walker: Packed) {
         let DatagramSettings { records, bytes, .. } = self.settings;
-        let Outbox { trays, waiting, codec, header, .. } = self;
-        let trays = trays[usize::from(to)].woken(to, waiting);
-        if let (1, Some(key), true) = (records, &codec.key, bytes >= LONE)
-            && trays.walkers.push_lone(walker, *header, key)
-        {
-            return;
+        if (records, self.codec.key.is_some(), bytes >= LONE) == (1, true, true) {
+            let Outbox { trays, waiting, header, .. } = self;
+            let trays = trays[usize::from(to)].woken(to, waiting);
+            if trays.walkers.push_lone(*header, walker) {
+                return;
+            }
         }
-        trays.walkers.push(walker.bytes(), |out| walker.write(out), (records, bytes), codec);
+        self.put_walker(to, WALKER, |out| walker.write(out));
+    }
+
+    #[inline(always)]
+    fn put_walker(&mut self, to: u16, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        let DatagramSettings { records, bytes, .. } = self.settings;
+        let Outbox { trays, waiting, codec, .. } = self;
+        let trays = trays[usize::from(to)].woken(to, waiting);
+        trays.walkers.push(length, write, (records, bytes), codec);
+    }
+
+    /// Adds the end of a walk of server `to`, which has no path.
+    #[inline]
+    pub(crate) fn push_end(&mut self, to: u16, end: PackedEnd) {
+        self.put_notice(to, ENDED, |out| end.write(out));
+    }
+
+    #[inline(always)]
+    fn put_notice(&mut self, to: u16, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        let DatagramSettings { records, bytes, linger } = self.settings;
+        let Outbox { trays, waiting, codec, .. } = self;
+        let Trays { walkers, notices } = trays[usize::from(to)].woken(to, waiting);
+        // What lingers leaves sooner when everything shares a datagram.
+        if linger > units::Time::ZERO {
+            walkers.push(length, write, (records, bytes), codec);
+        } else {
+            notices.push(length, write, (NOTICES.0, bytes.min(NOTICES.1)), codec);
+        }
     }
 
     /// Whether nothing waits.

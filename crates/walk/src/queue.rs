@@ -6,6 +6,7 @@
 use crate::codel::{Codel, CodelSettings};
 use crate::red::{Red, RedSettings, Verdict};
 use crate::wire::Walker;
+use crate::wire::packed::{More, Packed};
 use std::collections::VecDeque;
 use units::Time;
 
@@ -57,7 +58,11 @@ enum State {
 
 /// The queue.
 pub(crate) struct Queue {
-    waiting: VecDeque<(Time, Walker)>,
+    waiting: VecDeque<Packed>,
+    /// What some of them carry beside, in their order.
+    more: VecDeque<More>,
+    /// When they came; only CoDel asks.
+    came: VecDeque<Time>,
     limit: usize,
     state: State,
     /// Longest since it was last asked for.
@@ -71,7 +76,8 @@ impl Queue {
             Discipline::Red(red) => State::Red(Box::new(Red::new(red))),
             Discipline::Codel(codel) => State::Codel(Box::new(Codel::new(codel))),
         };
-        Queue { waiting: VecDeque::new(), limit: settings.limit, state, longest: 0 }
+        let (waiting, more, came) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        Queue { waiting, more, came, limit: settings.limit, state, longest: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -102,21 +108,60 @@ impl Queue {
     /// Lets in a walker that may come in.
     #[inline]
     pub(crate) fn push(&mut self, now: Time, walker: Walker) {
-        self.waiting.push_back((now, walker));
+        let (packed, more) = Packed::of(walker);
+        self.more.extend(more);
+        self.push_packed(now, packed);
+    }
+
+    /// The same for a walker that carries nothing more.
+    #[inline(always)]
+    pub(crate) fn push_packed(&mut self, now: Time, walker: Packed) {
+        if let State::Codel(_) = self.state {
+            self.came.push_back(now);
+        }
+        self.waiting.push_back(walker);
         self.longest = self.longest.max(self.waiting.len());
     }
 
     /// The walker that is served next; whom CoDel drops goes to `dropped`.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time, dropped: impl FnMut(Walker)) -> Option<Walker> {
-        let waiting = &mut self.waiting;
-        let next = match &mut self.state {
-            State::Codel(codel) => {
-                let take = || waiting.pop_front().map(|(came, walker)| (came, walker, waiting.len()));
-                codel.dequeue(now, take, dropped)
-            }
-            State::TailDrop | State::Red(_) => waiting.pop_front().map(|(_, walker)| walker),
+        let Queue { waiting, more, came, state, .. } = self;
+        let mut take = || {
+            let packed = waiting.pop_front()?;
+            let more = if packed.has_more() { more.pop_front() } else { None };
+            Some((came.pop_front().unwrap_or(now), packed.unpack(more), waiting.len()))
         };
+        let next = match state {
+            State::Codel(codel) => codel.dequeue(now, take, dropped),
+            State::TailDrop | State::Red(_) => take().map(|(_, walker, _)| walker),
+        };
+        self.taken(now);
+        next
+    }
+
+    /// Takes up to `most` of those who are served next, where none carries more than all do.
+    pub(crate) fn pop_packed(
+        &mut self,
+        now: Time,
+        most: usize,
+        batch: &mut Vec<Packed>,
+        dropped: &mut Vec<Walker>,
+    ) {
+        if let State::Codel(_) = self.state {
+            let next = std::iter::from_fn(|| self.pop(now, |walker| dropped.push(walker)));
+            return batch.extend(next.take(most).map(|walker| Packed::of(walker).0));
+        }
+        let count = most.min(self.waiting.len());
+        let (front, back) = self.waiting.as_slices();
+        let first = &front[..count.min(front.len())];
+        batch.extend_from_slice(first);
+        batch.extend_from_slice(&back[..count - first.len()]);
+        self.waiting.drain(..count);
+        self.taken(now);
+    }
+
+    fn taken(&mut self, now: Time) {
         if self.waiting.is_empty() {
             // Begins anew at the front of its memory: that is what the cache holds.
             self.waiting.clear();
@@ -124,7 +169,6 @@ impl Queue {
                 red.idle(now);
             }
         }
-        next
     }
 
     /// A walker has been served in `time`.

@@ -5,12 +5,15 @@
 //! It tells datagrams of members from others'; it does not hide what they say, and a recorded datagram may be sent
 //! again: what it says is then counted once, as any duplicate. Without a key there is no tag and no such check.
 //!
-//! The hash is written out here because there are two for each walker that crosses: all it is given is there at once.
+//! The hash is written out here because there are two for each walker that crosses: the tags of several datagrams of
+//! one length are computed side by side.
 
 use std::fmt;
 
 /// Bytes of a tag.
 pub const TAG: usize = 8;
+/// Messages whose tags are computed side by side: each alone leaves the processor waiting for itself.
+pub(crate) const GROUP: usize = sys::FOUR;
 
 /// A job's key. Its value is never shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,24 +30,39 @@ impl Key {
         sip::<1, 3>(&self.0, bytes).to_le_bytes()
     }
 
-    /// The tags of several messages of the same length, given as little-endian words, side by side.
+    /// The tags of messages of one length, side by side.
+    ///
+    /// # Panics
+    /// When their lengths differ.
     #[inline]
-    pub(crate) fn tags<const N: usize, const WORDS: usize>(&self, messages: [[u64; WORDS]; N]) -> [u64; N] {
-        let mut states = [start(&self.0); N];
-        for word in 0..=WORDS {
-            let words: [u64; N] = std::array::from_fn(|i| match messages[i].get(word) {
-                Some(word) => *word,
-                None => (8 * WORDS as u64) << 56,
-            });
-            states.iter_mut().zip(words).for_each(|(v, word)| v[3] ^= word);
-            states.iter_mut().for_each(round);
-            states.iter_mut().zip(words).for_each(|(v, word)| v[0] ^= word);
+    pub(crate) fn tags(&self, messages: [&[u8]; GROUP]) -> [u64; GROUP] {
+        let one_by_one = || messages.map(|message| sip::<1, 3>(&self.0, message));
+        sys::sip_four(start(&self.0), messages).unwrap_or_else(one_by_one)
+    }
+
+    /// Puts the tags on datagrams of `each` bytes that lie behind one another: into the last bytes of each.
+    pub(crate) fn seal(&self, datagrams: &mut [u8], each: usize) {
+        let mut groups = datagrams.chunks_exact_mut(GROUP * each);
+        for group in &mut groups {
+            let tags = self.tags(std::array::from_fn(|i| &group[i * each..(i + 1) * each - TAG]));
+            for (datagram, tag) in group.chunks_exact_mut(each).zip(tags) {
+                datagram[each - TAG..].copy_from_slice(&tag.to_le_bytes());
+            }
         }
-        states.iter_mut().for_each(|v| v[2] ^= 0xff);
-        for _ in 0..3 {
-            states.iter_mut().for_each(round);
+        for datagram in groups.into_remainder().chunks_exact_mut(each) {
+            let (message, tag) = datagram.split_at_mut(each - TAG);
+            tag.copy_from_slice(&self.tag(message));
         }
-        states.map(|v| v[0] ^ v[1] ^ v[2] ^ v[3])
+    }
+
+    /// Whether the tags of datagrams of one length, at least [`TAG`] bytes, are right.
+    #[inline]
+    pub(crate) fn are_right(&self, datagrams: [&[u8]; GROUP]) -> [bool; GROUP] {
+        let tags = self.tags(datagrams.map(|datagram| &datagram[..datagram.len() - TAG]));
+        std::array::from_fn(|i| {
+            let tag = datagrams[i].last_chunk::<TAG>();
+            tag.is_some_and(|tag| (u64::from_le_bytes(*tag) ^ tags[i]) == 0)
+        })
     }
 
     /// Compares all bytes, so that how long it takes tells nothing.
@@ -131,13 +149,29 @@ mod tests {
 
     proptest! {
         #[test]
+        fn sealed_together_is_sealed_alone(key: [u8; 16], each in TAG..60, count in 0..10usize) {
+            let key = Key(key);
+            let mut train: Vec<u8> = (0..each * count).map(|i| i as u8).collect();
+            key.seal(&mut train, each);
+            let datagrams: Vec<&[u8]> = train.chunks(each).collect();
+            for datagram in &datagrams {
+                prop_assert!(key.is_right(&datagram[..each - TAG], &datagram[each - TAG..]));
+            }
+            let mut wrong = train.clone();
+            if let (Some(group), Some(last)) = (datagrams.first_chunk(), wrong.get_mut(2 * each - 1)) {
+                *last ^= 1;
+                prop_assert_eq!(key.are_right(*group), [true; GROUP]);
+                let damaged: Vec<&[u8]> = wrong.chunks(each).collect();
+                prop_assert_eq!(key.are_right(*damaged.first_chunk().unwrap()), [true, false, true, true]);
+            }
+        }
+
+        #[test]
         fn hashes_are_those_of_another_implementation(key: [u8; 16], message in proptest::collection::vec(any::<u8>(), 0..300)) {
             prop_assert_eq!(sip::<1, 3>(&key, &message), SipHasher13::new_with_key(&key).hash(&message));
-            let words: [u64; 5] = std::array::from_fn(|i| i as u64 * 77);
-            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            let same = sip::<1, 3>(&key, &bytes);
-            let other = sip::<1, 3>(&key, &[0; 40]);
-            prop_assert_eq!(Key(key).tags([words, [0; 5], words]), [same, other, same]);
+            let others = [1, 2, 3].map(|xor| message.iter().map(|byte| byte ^ xor).collect::<Vec<u8>>());
+            let all = [&message, &others[0], &others[1], &others[2]].map(|message| &message[..]);
+            prop_assert_eq!(Key(key).tags(all), all.map(|message| sip::<1, 3>(&key, message)));
             prop_assert_eq!(sip::<2, 4>(&key, &message), SipHasher24::new_with_key(&key).hash(&message));
         }
     }

@@ -8,7 +8,8 @@ use crate::settings::Settings;
 use crate::sink::{FinishedWalk, Sink};
 use crate::store;
 use crate::territory::Territory;
-use crate::wire::{Ended, WalkId, Walker};
+use crate::wire::packed::Packed;
+use crate::wire::{End, WalkId};
 use units::Time;
 
 /// How a source learned that a walker was dropped.
@@ -26,7 +27,6 @@ pub(crate) struct Source {
     pub generator: Generator,
     sink: Box<dyn Sink>,
     server: u16,
-    paths: bool,
     /// This life.
     epoch: u16,
     /// A drop has been told of since the last check.
@@ -41,7 +41,6 @@ impl Source {
             generator: Generator::new(settings.generator),
             sink,
             server,
-            paths: settings.paths,
             epoch: 0,
             told: false,
         }
@@ -71,7 +70,7 @@ impl Source {
         now: Time,
         territory: &Territory,
         counters: &Counters,
-    ) -> Option<Walker> {
+    ) -> Option<Packed> {
         if !self.generator.allows(self.ledger.under_way()) {
             return None;
         }
@@ -80,20 +79,12 @@ impl Source {
         counters.generated.add(1);
         let (start, number) = self.ledger.walk(entry);
         let id = WalkId { start, number, attempt, epoch: self.epoch, born_ns: now.as_ps() / 1000 };
-        Some(Walker {
-            id,
-            source: self.server,
-            at: start,
-            previous: None,
-            candidate: None,
-            steps: 0,
-            random: territory.stream(&id).0,
-            path: if self.paths { vec![start] } else { Vec::new() },
-        })
+        Some(Packed::new(&id, self.server, territory.stream(&id).0))
     }
 
     /// A walk has ended, and this source is told of it.
-    pub(crate) fn ended(&mut self, now: Time, ended: &Ended, counters: &Counters) {
+    #[inline(always)]
+    pub(crate) fn ended(&mut self, now: Time, ended: End<'_>, counters: &Counters) {
         let id = ended.id;
         let Some(entry) = self.ledger.entry(id.start, id.number) else {
             return counters.refused_records.add(1);
@@ -104,15 +95,8 @@ impl Source {
             Worth::Finished | Worth::Late => {
                 counters.finished.add(1);
                 counters.late.add(u64::from(worth == Worth::Late));
-                let path = &ended.path[..];
-                let walk = FinishedWalk {
-                    start: id.start,
-                    number: id.number,
-                    end: ended.end,
-                    steps: ended.steps,
-                    path,
-                };
-                self.sink.finished(&walk);
+                let End { end, steps, path, .. } = ended;
+                self.sink.finished(&FinishedWalk { start: id.start, number: id.number, end, steps, path });
             }
             Worth::Again => counters.again.add(1),
             Worth::Unknown => return counters.refused_records.add(1),

@@ -7,6 +7,7 @@
 use crate::graph::{Change, GraphError};
 use crate::partition::ServerPart;
 use crate::step::{Herd, Place, Rule, Stream};
+use crate::wire::packed::Packed;
 use crate::wire::{WalkId, Walker};
 use units::Time;
 
@@ -74,12 +75,14 @@ impl Territory {
     }
 
     /// Moves many walkers at once, each as far as it goes here. `herd` then has those who have gone, by their index.
-    pub(crate) fn drive(&self, walkers: &[Walker], steps_max: u32, herd: &mut Herd) {
+    pub(crate) fn drive(&self, walkers: &[Packed], steps_max: u32, herd: &mut Herd) {
         herd.clear();
         for walker in walkers {
-            let length = self.rule.steps(self.stream(&walker.id)).min(steps_max);
-            let left = length.saturating_sub(walker.steps);
-            herd.join(&self.part, walker.at, left, Stream(walker.random));
+            // One that has not moved has not drawn either.
+            let unmoved = walker.steps() == 0;
+            let stream = if unmoved { Stream(walker.random()) } else { self.stream(&walker.id()) };
+            let left = self.rule.steps(stream).min(steps_max).saturating_sub(walker.steps());
+            herd.join(&self.part, walker.at(), left, Stream(walker.random()));
         }
         self.rule.drive(&self.part, herd);
     }

@@ -1,8 +1,8 @@
 //! How often nodes were reached from each start: counted in sorted runs, eight bytes a walk until a run is closed, so
 //! that memory follows the pairs that occur and not all that could.
 
-/// Pairs that are noted before they are counted.
-const FRESH: usize = 1 << 20;
+/// Pairs that are noted before they are counted: what a cache holds.
+const FRESH: usize = 1 << 18;
 
 /// Counts of (start, node).
 #[derive(Clone, Debug, Default)]
@@ -59,7 +59,8 @@ impl Tally {
             all.push((same[0], count + same.len() as u64));
         }
         all.extend(old);
-        (self.counted, self.fresh) = (all, Vec::new());
+        self.counted = all;
+        self.fresh.clear();
     }
 }
 

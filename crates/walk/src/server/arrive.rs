@@ -2,9 +2,10 @@
 
 use super::Server;
 use crate::queue::Cause;
+use crate::seal::{GROUP, TAG};
 use crate::source::Told;
-use crate::wire::lone::{self, LONE, Lone};
-use crate::wire::{Opened, Record, Refused, Walker};
+use crate::wire::packed::Packed;
+use crate::wire::{End, HEADER, LONE, Opened, Record, Refused, WalkId, Walker};
 use process::{Addr, Context, Train};
 use rand::RngExt;
 use units::Time;
@@ -13,36 +14,42 @@ impl Server {
     pub(super) fn on_train(&mut self, train: &Train<'_>, cx: &mut dyn Context) {
         let now = cx.now();
         let sender = self.servers.iter().position(|server| *server == train.from);
-        match (sender, self.codec.key) {
-            (Some(sender), Some(key)) if train.segment == LONE => {
-                let header = self.codec.lone_header(sender as u16);
-                let (lones, rest) = train.data.as_chunks::<LONE>();
-                let (pairs, last) = lones.as_chunks::<2>();
-                for pair in pairs {
-                    let read = lone::read(&key, header, pair.each_ref());
-                    read.into_iter().zip(pair).for_each(|(walker, lone)| {
-                        self.on_lone(train.from, walker, lone, now, cx);
-                    });
-                }
-                let others = last.iter().map(|lone| &lone[..]).chain((!rest.is_empty()).then_some(rest));
-                others.for_each(|datagram| self.on_datagram(train.from, datagram, now, cx));
-            }
-            _ => {
-                let datagrams = train.datagrams();
-                datagrams.for_each(|datagram| self.on_datagram(train.from, datagram, now, cx));
+        let (Some(sender), Some(key)) = (sender, self.codec.key.filter(|_| train.segment >= TAG)) else {
+            return train.datagrams().for_each(|datagram| self.on_datagram(train.from, datagram, now, cx));
+        };
+        let from = (train.from, self.codec.lone_header(sender as u16));
+        let mut groups = train.data.chunks_exact(GROUP * train.segment);
+        for group in &mut groups {
+            let datagrams = std::array::from_fn(|i| &group[i * train.segment..(i + 1) * train.segment]);
+            let right = key.are_right(datagrams);
+            for (datagram, right) in datagrams.into_iter().zip(right) {
+                self.on_known(from, datagram, right, now, cx);
             }
         }
+        let rest = groups.remainder().chunks(train.segment);
+        rest.for_each(|datagram| self.on_datagram(train.from, datagram, now, cx));
     }
 
-    /// A datagram of the common form, if its walker could be read.
+    /// A datagram from the address of a server, whose tag is right or not.
     #[inline(always)]
-    fn on_lone(&mut self, from: Addr, walker: Option<Walker>, lone: &Lone, now: Time, cx: &mut dyn Context) {
-        match walker {
+    fn on_known(
+        &mut self,
+        (from, header): (Addr, [u64; HEADER / 8]),
+        datagram: &[u8],
+        right: bool,
+        now: Time,
+        cx: &mut dyn Context,
+    ) {
+        let lone = datagram.as_array::<LONE>().filter(|_| right);
+        match lone.and_then(|lone| Packed::read_alone(header, lone)) {
             Some(walker) => {
                 self.received();
-                self.on_walker(walker, now, cx);
+                self.on_packed(walker, now, cx);
             }
-            None => self.on_datagram(from, lone, now, cx),
+            None => {
+                let opened = self.codec.open(datagram, Some(right));
+                self.on_opened(from, opened, now, cx);
+            }
         }
     }
 
@@ -53,6 +60,16 @@ impl Server {
     }
 
     #[inline(always)]
+    fn on_packed(&mut self, walker: Packed, now: Time, cx: &mut dyn Context) {
+        let own = self.territory.part.owns(walker.at()) && !self.settings.paths;
+        if own & self.may_be(walker.source(), walker.start(), walker.steps()) {
+            self.counters().arrived.add(1);
+            self.enqueue_packed(walker, now, cx);
+        } else {
+            self.counters().refused_records.add(1);
+        }
+    }
+
     fn on_walker(&mut self, walker: Walker, now: Time, cx: &mut dyn Context) {
         if self.is_sound(&walker) {
             self.counters().arrived.add(1);
@@ -63,12 +80,20 @@ impl Server {
     }
 
     pub(super) fn on_datagram(&mut self, from: Addr, datagram: &[u8], now: Time, cx: &mut dyn Context) {
-        let read = match self.codec.open(datagram) {
+        let opened = self.codec.open(datagram, None);
+        self.on_opened(from, opened, now, cx);
+    }
+
+    fn on_opened(
+        &mut self,
+        from: Addr,
+        opened: Result<Opened<'_>, Refused>,
+        now: Time,
+        cx: &mut dyn Context,
+    ) {
+        let read = match opened {
             Ok(opened) if self.servers.get(usize::from(opened.from)) == Some(&from) => {
-                match opened.single() {
-                    Some(read) => read.map(|record| self.on_record(record, now, cx)),
-                    None => self.on_records(&opened, now, cx),
-                }
+                self.on_records(&opened, now, cx)
             }
             Ok(_) => Err(Refused::Tag),
             Err(refused) => Err(refused),
@@ -81,35 +106,51 @@ impl Server {
     }
 
     fn on_records(&mut self, opened: &Opened<'_>, now: Time, cx: &mut dyn Context) -> Result<(), Refused> {
-        let mut records = std::mem::take(&mut self.records);
-        let read = opened.records(&mut records);
-        records.drain(..).for_each(|record| self.on_record(record, now, cx));
-        self.records = records;
-        read
+        if let Some(walkers) = opened.walkers() {
+            walkers.for_each(|walker| self.on_packed(walker, now, cx));
+        } else if let Some(ends) = opened.ends() {
+            ends.for_each(|end| self.on_end(end.view(), now));
+        } else {
+            let mut records = std::mem::take(&mut self.records);
+            let read = opened.records(&mut records);
+            records.drain(..).for_each(|record| self.on_record(record, now, cx));
+            self.records = records;
+            read?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn on_end(&mut self, ended: End<'_>, now: Time) {
+        if ended.end < self.territory.part.nodes() && ended.steps <= self.settings.steps_max {
+            self.source.ended(now, ended, &self.board.counters);
+        } else {
+            self.counters().refused_records.add(1);
+        }
     }
 
     #[inline]
     fn on_record(&mut self, record: Record, now: Time, cx: &mut dyn Context) {
         match record {
             Record::Walker(walker) => self.on_walker(walker, now, cx),
-            Record::Ended(ended)
-                if ended.end < self.territory.part.nodes() && ended.steps <= self.settings.steps_max =>
-            {
-                self.source.ended(now, &ended, &self.board.counters);
-            }
-            Record::Ended(_) => self.counters().refused_records.add(1),
+            Record::Ended(ended) => self.on_end(ended.view(), now),
             Record::Dropped(id) => self.source.dropped(&id, Told::ByAnother, &self.board.counters),
         }
     }
 
+    /// Whether there can be such a walker: from a server, of a node, with so many steps.
+    #[inline(always)]
+    fn may_be(&self, source: u16, start: u32, steps: u32) -> bool {
+        (usize::from(source) < self.servers.len())
+            & (steps <= self.settings.steps_max)
+            & (start < self.territory.part.nodes())
+    }
+
     /// Whether a walker can be served here, as far as this server can know.
-    #[inline]
     fn is_sound(&self, walker: &Walker) -> bool {
         let nodes = self.territory.part.nodes();
         let exists = |node: &u32| *node < nodes;
-        usize::from(walker.source) < self.servers.len()
-            && walker.steps <= self.settings.steps_max
-            && exists(&walker.id.start)
+        self.may_be(walker.source, walker.id.start, walker.steps)
             && walker.previous.as_ref().is_none_or(exists)
             && walker.candidate.as_ref().is_none_or(exists)
             && walker.path.is_empty() != self.settings.paths
@@ -117,16 +158,24 @@ impl Server {
             && self.territory.takes(walker)
     }
 
-    #[inline]
     pub(super) fn enqueue(&mut self, walker: Walker, now: Time, cx: &mut dyn Context) {
         match self.queue.admit(now, || cx.rng().random()) {
             Ok(()) => self.queue.push(now, walker),
-            Err(cause) => self.discard(cause, &walker),
+            Err(cause) => self.discard(cause, &walker.id, walker.source),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn enqueue_packed(&mut self, walker: Packed, now: Time, cx: &mut dyn Context) {
+        match self.queue.admit(now, || cx.rng().random()) {
+            Ok(()) => self.queue.push_packed(now, walker),
+            Err(cause) => self.discard(cause, &walker.id(), walker.source()),
         }
     }
 
     /// A walker is dropped: its source is told at once if it is here, and elsewhere if that is asked for.
-    pub(super) fn discard(&mut self, cause: Cause, walker: &Walker) {
+    #[cold]
+    pub(super) fn discard(&mut self, cause: Cause, id: &WalkId, source: u16) {
         let counters = &self.board.counters;
         match cause {
             Cause::Early => counters.drops_early.add(1),
@@ -135,12 +184,12 @@ impl Server {
             Cause::Wait => counters.drops_wait.add(1),
         }
         self.owed += self.costs.drop;
-        let is_own = walker.source == self.codec.server;
+        let is_own = source == self.codec.server;
         counters.drops_own.add(u64::from(is_own));
         if is_own && self.settings.loss.direct {
-            self.source.dropped(&walker.id, Told::Here, counters);
+            self.source.dropped(id, Told::Here, counters);
         } else if !is_own && self.settings.loss.remote {
-            self.outbox.push(walker.source, &Record::Dropped(walker.id));
+            self.outbox.push(source, &Record::Dropped(*id));
         }
     }
 }

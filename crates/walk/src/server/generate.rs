@@ -1,6 +1,7 @@
 //! The source's side of time: when it generates walkers, sleeps, or rests (document 000, *RG*).
 
 use super::{GENERATE, Server, WAKE};
+use crate::wire::Walker;
 use process::Context;
 use units::Time;
 
@@ -74,7 +75,12 @@ impl Server {
             let Some(walker) = self.source.generate(now, &self.territory, &self.board.counters) else {
                 break;
             };
-            self.enqueue(walker, now, cx);
+            if self.settings.paths {
+                let path = vec![walker.start()];
+                self.enqueue(Walker { path, ..walker.unpack(None) }, now, cx);
+            } else {
+                self.enqueue_packed(walker, now, cx);
+            }
         }
     }
 }

@@ -21,7 +21,8 @@ use crate::source::Source;
 use crate::step::Herd;
 use crate::store::Store;
 use crate::territory::{Territory, TimedChanges};
-use crate::wire::{Codec, Record, Walker};
+use crate::wire::packed::Packed;
+use crate::wire::{Codec, Record};
 use generate::Phase;
 use process::{Addr, Context, Event, Payload, Process, Train};
 use serve::Worker;
@@ -83,7 +84,7 @@ pub struct Server {
     queue: Queue,
     workers: Vec<Worker>,
     herd: Herd,
-    batch: Vec<Walker>,
+    batch: Vec<Packed>,
     outbox: Outbox,
     store: Box<dyn Store>,
     board: Arc<Board>,

@@ -35,33 +35,23 @@ impl Server {
     /// Serves a burst of walkers: they leave at once.
     fn serve_at_once(&mut self, index: usize, cx: &mut dyn Context) {
         let now = cx.now();
-        let mut batch = std::mem::take(&mut self.batch);
         let mut left = self.settings.burst as usize;
+        let mut dropped = Vec::new();
         while left > 0 && self.queue.len() > 0 {
-            self.take(left.min(HERD), &mut batch, now);
-            left -= batch.len().max(1);
-            self.counters().served.add(batch.len() as u64);
-            if self.territory.drives(self.settings.paths) {
-                self.drive(&mut batch, now);
+            let most = left.min(HERD);
+            let served = if self.territory.drives(self.settings.paths) {
+                self.drive(now, most, &mut dropped)
             } else {
-                batch.drain(..).for_each(|walker| self.serve_one(walker, now));
-            }
+                let walker = self.queue.pop(now, |walker| dropped.push(walker));
+                walker.into_iter().map(|walker| self.serve_one(walker, now)).count()
+            };
+            dropped.drain(..).for_each(|walker| self.discard(Cause::Wait, &walker.id, walker.source));
+            self.counters().served.add(served as u64);
+            left -= served.max(1);
         }
-        self.batch = batch;
         if self.queue.len() > 0 {
             self.begin(index, cx);
         }
-    }
-
-    /// Takes as many as `most` out of the queue.
-    fn take(&mut self, most: usize, batch: &mut Vec<Walker>, now: Time) {
-        let mut dropped = Vec::new();
-        while batch.len() < most
-            && let Some(walker) = self.queue.pop(now, |walker| dropped.push(walker))
-        {
-            batch.push(walker);
-        }
-        dropped.iter().for_each(|walker| self.discard(Cause::Wait, walker));
     }
 
     fn serve_one(&mut self, walker: Walker, now: Time) {
@@ -71,28 +61,27 @@ impl Server {
         self.leave(to, &record, now);
     }
 
-    /// Moves walkers together; they leave in the order in which they have gone.
-    fn drive(&mut self, batch: &mut Vec<Walker>, now: Time) {
-        let mut herd = std::mem::take(&mut self.herd);
-        self.territory.drive(batch, self.settings.steps_max, &mut herd);
+    /// Takes walkers and moves them together; they leave in the order in which they have gone. Returns how many.
+    fn drive(&mut self, now: Time, most: usize, dropped: &mut Vec<Walker>) -> usize {
+        let Server { queue, batch, herd, territory, outbox, source, settings, codec, board, .. } = self;
+        batch.clear();
+        queue.pop_packed(now, most, batch, dropped);
+        territory.drive(batch, settings.steps_max, herd);
         let mut steps = 0;
         for (number, lane) in herd.gone() {
             let walker = &mut batch[number];
             steps += u64::from(lane.steps);
-            walker.steps += lane.steps;
-            (walker.at, walker.random) = (lane.at, lane.stream.0);
-            match self.territory.part.owner(lane.at) {
-                Some(server) if lane.steps < lane.left => self.outbox.push_walker(server, walker),
-                _ => {
-                    let Walker { id, at: end, steps, .. } = *walker;
-                    let ended = Ended { id, end, steps, path: Vec::new() };
-                    self.leave(walker.source, &Record::Ended(ended), now);
+            walker.moved(lane.at, walker.steps() + lane.steps, lane.stream.0);
+            match territory.part.owner(lane.at) {
+                Some(server) if lane.steps < lane.left => outbox.push_packed(server, *walker),
+                _ if walker.source() == codec.server => {
+                    source.ended(now, walker.ended().view(), &board.counters);
                 }
+                _ => outbox.push_end(walker.source(), walker.ended()),
             }
         }
-        self.counters().steps.add(steps);
-        batch.clear();
-        self.herd = herd;
+        board.counters.steps.add(steps);
+        batch.len()
     }
 
     /// Serves as many walkers as a worker takes at a time.
@@ -111,7 +100,7 @@ impl Server {
             worker.time = worker.time + self.costs.walker + self.costs.step.saturating_mul(steps);
             worker.leaving.push((to, record));
         }
-        dropped.iter().for_each(|walker| self.discard(Cause::Wait, walker));
+        dropped.iter().for_each(|walker| self.discard(Cause::Wait, &walker.id, walker.source));
         worker.busy = worker.walkers > 0;
         if worker.busy {
             worker.time += std::mem::take(&mut self.owed);
@@ -135,7 +124,7 @@ impl Server {
     fn leave(&mut self, to: u16, record: &Record, now: Time) {
         match record {
             Record::Ended(ended) if to == self.codec.server => {
-                self.source.ended(now, ended, &self.board.counters);
+                self.source.ended(now, ended.view(), &self.board.counters);
             }
             record => self.outbox.push(to, record),
         }

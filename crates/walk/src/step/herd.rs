@@ -97,11 +97,11 @@ impl Rule {
 #[inline(always)]
 fn drive<A: Arc>(rows: &[Row], arcs: &[A], herd: &mut Herd, row_of: impl Fn(u32) -> Option<u32>) {
     let Herd { lanes, moving, gone, active, count } = herd;
-    let mut round = 0;
-    while *active > 0 {
+    let (mut round, mut still, mut out) = (0, *active, *count);
+    while still > 0 {
         round += 1;
         let mut kept = 0;
-        for index in 0..*active {
+        for index in 0..still {
             let number = moving[index % HERD];
             let lane = &mut lanes[usize::from(number) % HERD];
             let row = rows[lane.row as usize];
@@ -117,10 +117,11 @@ fn drive<A: Arc>(rows: &[Row], arcs: &[A], herd: &mut Herd, row_of: impl Fn(u32)
             };
             // Both are written, and one of them counts.
             moving[kept % HERD] = number;
-            gone[*count % HERD] = number;
+            gone[out % HERD] = number;
             kept += usize::from(stays);
-            *count += usize::from(!stays);
+            out += usize::from(!stays);
         }
-        *active = kept;
+        still = kept;
     }
+    (*active, *count) = (still, out);
 }

@@ -8,10 +8,11 @@
 //! One record a datagram is the document's "one RWer, one packet" (document 000, *RWER 単位での非同期型*); more of
 //! them are its future work.
 
-pub(crate) mod lone;
+pub(crate) mod packed;
 mod record;
 
 use crate::seal::{Key, TAG};
+use packed::{Packed, PackedEnd};
 use record::Reader;
 
 /// First bytes of every datagram.
@@ -22,6 +23,10 @@ pub const VERSION: u8 = 2;
 pub const HEADER: usize = 16;
 /// Bytes of a walker without what is optional.
 pub const WALKER: usize = 40;
+/// Bytes of the end of a walk without a path.
+pub(crate) const ENDED: usize = 32;
+/// Bytes of a walker alone in its datagram, under a key.
+pub(crate) const LONE: usize = HEADER + WALKER + TAG;
 /// Largest UDP payload over IPv4.
 pub const DATAGRAM_MAX: usize = 65_507;
 /// Stands for "no node": nodes are numbered below it.
@@ -74,6 +79,21 @@ pub struct Ended {
     pub steps: u32,
     /// The nodes passed, as in [`Walker`].
     pub path: Vec<u32>,
+}
+
+/// What the end of a walk says, wherever it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End<'a> {
+    pub id: WalkId,
+    pub end: u32,
+    pub steps: u32,
+    pub path: &'a [u32],
+}
+
+impl Ended {
+    pub(crate) fn view(&self) -> End<'_> {
+        End { id: self.id, end: self.end, steps: self.steps, path: &self.path }
+    }
 }
 
 /// Something in a datagram.
@@ -131,6 +151,7 @@ impl Codec {
         self.begin(&mut out);
         records.iter().for_each(|record| record.write(&mut out));
         self.end(&mut out, 0, records.len() as u16);
+        self.seal(&mut out, length);
         out
     }
 
@@ -144,16 +165,28 @@ impl Codec {
         out.extend_from_slice(&header);
     }
 
-    /// Ends the datagram that began at `start` of `out` and has `count` records.
+    /// Ends the datagram that began at `start` of `out` and has `count` records, with room for its tag.
     pub(crate) fn end(&self, out: &mut Vec<u8>, start: usize, count: u16) {
         let length = out.len() - start + self.overhead() - HEADER;
         let header = &mut out[start..start + HEADER];
         header[10..12].copy_from_slice(&count.to_le_bytes());
         header[12..].copy_from_slice(&(length as u32).to_le_bytes());
+        out.resize(start + length, 0);
+    }
+
+    /// Puts the tags on datagrams of `each` bytes that lie behind one another.
+    pub(crate) fn seal(&self, datagrams: &mut [u8], each: usize) {
         if let Some(key) = &self.key {
-            let tag = key.tag(&out[start..]);
-            out.extend_from_slice(&tag);
+            key.seal(datagrams, each);
         }
+    }
+
+    /// The first words of datagrams with one plain walker from `server`, under a key.
+    pub(crate) fn lone_header(&self, server: u16) -> [u64; HEADER / 8] {
+        let [magic, more] = MAGIC;
+        let start = u32::from_le_bytes([magic, more, VERSION, u8::from(self.key.is_some())]);
+        let (count, length) = (1, LONE as u64);
+        [u64::from(start) | u64::from(self.job) << 32, u64::from(server) | count << 16 | length << 32]
     }
 
     /// Reads a datagram's records into `records`, and returns the sender's number.
@@ -162,12 +195,12 @@ impl Codec {
     /// When anything about it is wrong; then there are no records.
     pub fn decode(&self, datagram: &[u8], records: &mut Vec<Record>) -> Result<u16, Refused> {
         records.clear();
-        let opened = self.open(datagram)?;
+        let opened = self.open(datagram, None)?;
         opened.records(records).map(|()| opened.from)
     }
 
-    /// Looks at what a datagram is, but not at its records.
-    pub(crate) fn open<'a>(&self, datagram: &'a [u8]) -> Result<Opened<'a>, Refused> {
+    /// Looks at what a datagram is, but not at its records. `right` says whether its tag is, where that is known.
+    pub(crate) fn open<'a>(&self, datagram: &'a [u8], right: Option<bool>) -> Result<Opened<'a>, Refused> {
         let mut r = Reader(datagram);
         let [m0, m1, version, sealed] = r.take().map_err(|_| Refused::Foreign)?;
         if [m0, m1] != MAGIC {
@@ -184,7 +217,8 @@ impl Codec {
             Some(key) => {
                 let body =
                     datagram.len().checked_sub(TAG).filter(|end| *end >= HEADER).ok_or(Refused::Tag)?;
-                if sealed != 1 || !key.is_right(&datagram[..body], &datagram[body..]) {
+                let is_right = || key.is_right(&datagram[..body], &datagram[body..]);
+                if sealed != 1 || !right.unwrap_or_else(is_right) {
                     return Err(Refused::Tag);
                 }
                 body
@@ -208,12 +242,30 @@ pub(crate) struct Opened<'a> {
 }
 
 impl Opened<'_> {
-    /// Its record, where there is one only.
+    /// Its walkers, if it has nothing but walkers that carry nothing more.
     #[inline]
-    pub(crate) fn single(&self) -> Option<Result<Record, Refused>> {
-        let mut r = Reader(self.body);
-        let read = |r: &mut Reader<'_>| Record::read(r).and_then(|record| r.end().map(|()| record));
-        (self.count == 1).then(|| read(&mut r))
+    pub(crate) fn walkers(&self) -> Option<impl Iterator<Item = Packed> + use<'_>> {
+        self.all(Packed::read)
+    }
+
+    /// The ends in it, if it has nothing but ends without paths.
+    #[inline]
+    pub(crate) fn ends(&self) -> Option<impl Iterator<Item = PackedEnd> + use<'_>> {
+        self.all(PackedEnd::read)
+    }
+
+    /// Its records, if `read` can read all of them; all have the same length.
+    #[inline(always)]
+    fn all<T, const WORDS: usize>(
+        &self,
+        read: impl Fn([u64; WORDS]) -> Option<T>,
+    ) -> Option<impl Iterator<Item = T>> {
+        let (words, rest) = self.body.as_chunks::<8>();
+        let (records, words) = words.as_chunks::<WORDS>();
+        let whole = records.len() == usize::from(self.count) && words.is_empty() && rest.is_empty();
+        let records = records.iter().map(|record| record.map(u64::from_le_bytes));
+        let fits = whole && records.clone().all(|record| read(record).is_some());
+        fits.then(|| records.filter_map(read))
     }
 
     /// Its records, all or none.

@@ -1,9 +1,10 @@
 //! A record's form, written and read.
 
-use super::{Ended, NO_NODE, Record, Refused, WALKER, WalkId, Walker};
+use super::packed::put;
+use super::{ENDED, Ended, NO_NODE, Record, Refused, WALKER, WalkId, Walker};
 
-const KIND_WALKER: u8 = 1;
-const KIND_ENDED: u8 = 2;
+pub(super) const KIND_WALKER: u8 = 1;
+pub(super) const KIND_ENDED: u8 = 2;
 const KIND_DROPPED: u8 = 3;
 const WITH_PREVIOUS: u8 = 1;
 const WITH_CANDIDATE: u8 = 2;
@@ -11,8 +12,6 @@ const WITH_PATH: u8 = 4;
 
 /// Bytes of what all records begin with.
 const COMMON: usize = 24;
-/// Bytes of an end without a path.
-const ENDED: usize = COMMON + 8;
 
 impl Record {
     /// Its bytes in a datagram.
@@ -31,10 +30,10 @@ impl Record {
             Record::Ended(e) => {
                 let flags = flag(!e.path.is_empty(), WITH_PATH);
                 let tail = [u64::from(e.steps) << 32 | u64::from(e.end)];
-                write_fixed::<1, ENDED>(KIND_ENDED, flags, &e.id, 0, tail, out);
+                write_fixed(KIND_ENDED, flags, &e.id, 0, tail, out);
                 write_path(&e.path, out);
             }
-            Record::Dropped(id) => write_fixed::<0, COMMON>(KIND_DROPPED, 0, id, 0, [], out),
+            Record::Dropped(id) => write_fixed(KIND_DROPPED, 0, id, 0, [], out),
         }
     }
 
@@ -45,7 +44,7 @@ impl Record {
             Some(&KIND_ENDED) => r.ended().map(Record::Ended),
             Some(&KIND_DROPPED) => {
                 let [first, second, born] = r.words()?;
-                let (id, flags, source) = common(first, second, born)?;
+                let (id, flags, source) = checked(first, second, born)?;
                 if flags == 0 && source == 0 { Ok(Record::Dropped(id)) } else { Err(Refused::Malformed) }
             }
             _ => Err(Refused::Malformed),
@@ -62,11 +61,9 @@ impl Walker {
 
     #[inline]
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        let flags = flag(self.previous.is_some(), WITH_PREVIOUS)
-            | flag(self.candidate.is_some(), WITH_CANDIDATE)
-            | flag(!self.path.is_empty(), WITH_PATH);
+        let flags = flags_of(self);
         let tail = [u64::from(self.steps) << 32 | u64::from(self.at), self.random];
-        write_fixed::<2, WALKER>(KIND_WALKER, flags, &self.id, self.source, tail, out);
+        write_fixed(KIND_WALKER, flags, &self.id, self.source, tail, out);
         if flags != 0 {
             for node in [self.previous, self.candidate].into_iter().flatten() {
                 out.extend_from_slice(&node.to_le_bytes());
@@ -76,37 +73,32 @@ impl Walker {
     }
 }
 
-/// The words of a walker that carries nothing more; nothing if it does.
+/// What a walker carries beside what all carry.
 #[inline(always)]
-pub(super) fn plain_words(w: &Walker) -> Option<[u64; WALKER / 8]> {
-    let more = w.previous.is_some() | w.candidate.is_some() | !w.path.is_empty();
-    let [first, second, born] = id_words(KIND_WALKER, 0, &w.id, w.source);
-    (!more).then_some([first, second, born, u64::from(w.steps) << 32 | u64::from(w.at), w.random])
-}
-
-/// The walker of such words; nothing if they mean none, or one that carries more.
-#[inline(always)]
-pub(super) fn plain([first, second, born, place, random]: [u64; WALKER / 8]) -> Option<Walker> {
-    let (id, flags, source) = common(first, second, born).ok()?;
-    let (at, steps) = (node(place as u32).ok()?, (place >> 32) as u32);
-    let (previous, candidate, path) = (None, None, Vec::new());
-    let plain = first as u8 == KIND_WALKER && flags == 0;
-    plain.then_some(Walker { id, source, at, previous, candidate, steps, random, path })
+pub(super) fn flags_of(w: &Walker) -> u8 {
+    flag(w.previous.is_some(), WITH_PREVIOUS)
+        | flag(w.candidate.is_some(), WITH_CANDIDATE)
+        | flag(!w.path.is_empty(), WITH_PATH)
 }
 
 /// What the first words of every record say: the walk, flags, and the walker's source.
 #[inline(always)]
-fn common(first: u64, second: u64, born_ns: u64) -> Result<(WalkId, u8, u16), Refused> {
-    let (flags, attempt, start) = ((first >> 8) as u8, (first >> 16) as u16, node((first >> 32) as u32)?);
+pub(super) fn common(first: u64, second: u64, born_ns: u64) -> (WalkId, u8, u16) {
+    let (flags, attempt, start) = ((first >> 8) as u8, (first >> 16) as u16, (first >> 32) as u32);
     let (number, epoch, source) = (second as u32, (second >> 32) as u16, (second >> 48) as u16);
-    if attempt == 0 {
-        return Err(Refused::Malformed);
-    }
-    Ok((WalkId { start, number, attempt, epoch, born_ns }, flags, source))
+    (WalkId { start, number, attempt, epoch, born_ns }, flags, source)
+}
+
+/// The same, if it can be.
+#[inline(always)]
+fn checked(first: u64, second: u64, born_ns: u64) -> Result<(WalkId, u8, u16), Refused> {
+    let read = common(first, second, born_ns);
+    node(read.0.start)?;
+    if read.0.attempt == 0 { Err(Refused::Malformed) } else { Ok(read) }
 }
 
 #[inline(always)]
-fn node(word: u32) -> Result<u32, Refused> {
+pub(super) fn node(word: u32) -> Result<u32, Refused> {
     if word == NO_NODE { Err(Refused::Malformed) } else { Ok(word) }
 }
 
@@ -120,7 +112,7 @@ fn path_bytes(path: &[u32]) -> usize {
 
 /// The words that every record begins with.
 #[inline(always)]
-fn id_words(kind: u8, flags: u8, id: &WalkId, source: u16) -> [u64; COMMON / 8] {
+pub(super) fn id_words(kind: u8, flags: u8, id: &WalkId, source: u16) -> [u64; COMMON / 8] {
     let WalkId { start, number, attempt, epoch, born_ns } = *id;
     let first = u64::from(kind) | u64::from(flags) << 8 | u64::from(attempt) << 16 | u64::from(start) << 32;
     [first, u64::from(number) | u64::from(epoch) << 32 | u64::from(source) << 48, born_ns]
@@ -128,7 +120,7 @@ fn id_words(kind: u8, flags: u8, id: &WalkId, source: u16) -> [u64; COMMON / 8] 
 
 /// What every record of a kind has, in one piece: its words, then `tail`.
 #[inline(always)]
-fn write_fixed<const TAIL: usize, const BYTES: usize>(
+fn write_fixed<const TAIL: usize>(
     kind: u8,
     flags: u8,
     id: &WalkId,
@@ -136,10 +128,8 @@ fn write_fixed<const TAIL: usize, const BYTES: usize>(
     tail: [u64; TAIL],
     out: &mut Vec<u8>,
 ) {
-    let mut bytes = [0; BYTES];
-    let words = id_words(kind, flags, id, source).into_iter().chain(tail);
-    bytes.chunks_exact_mut(8).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
-    out.extend_from_slice(&bytes);
+    put(id_words(kind, flags, id, source), out);
+    put(tail, out);
 }
 
 fn write_path(path: &[u32], out: &mut Vec<u8>) {
@@ -190,7 +180,7 @@ impl Reader<'_> {
     #[inline]
     fn walker(&mut self) -> Result<Walker, Refused> {
         let [first, second, born, place, random] = self.words()?;
-        let (id, flags, source) = common(first, second, born)?;
+        let (id, flags, source) = checked(first, second, born)?;
         let (at, steps) = (node(place as u32)?, (place >> 32) as u32);
         let (previous, candidate, path) = (None, None, Vec::new());
         let mut walker = Walker { id, source, at, previous, candidate, steps, random, path };
@@ -214,7 +204,7 @@ impl Reader<'_> {
     #[inline]
     fn ended(&mut self) -> Result<Ended, Refused> {
         let [first, second, born, place] = self.words()?;
-        let (id, flags, source) = common(first, second, born)?;
+        let (id, flags, source) = checked(first, second, born)?;
         let (end, steps) = (node(place as u32)?, (place >> 32) as u32);
         if flags & !WITH_PATH != 0 || source != 0 {
             return Err(Refused::Malformed);
