@@ -81,7 +81,7 @@ def test_settings_are_those_of_a_job() -> None:
         differ |= {path: value for path, value in inner.items() if value != getattr(job, path.split(".")[1])}
     # What stands for time, where walkers take a hundredth of it.
     assert differ == {
-        "queue.min": 1000,
+        "queue.min": 4000,
         "queue.max": 20_000,
         "limit": 20_000,
         "loss.floor": "200ms",

@@ -150,12 +150,28 @@ fn run(case: usize) -> Totals {
     Totals { walks, generated, steps, datagrams, bytes, calls, cpu: Duration::from_nanos(cpu_ns) }
 }
 
-/// Counts ends, as `incast walk` does.
-struct Keep(Arc<Mutex<Tally>>);
+/// Counts ends in memory, many at a time: no journal, as `incast walk` has one.
+struct Keep(Arc<Mutex<Tally>>, Vec<(u32, u32)>);
+
+impl Keep {
+    fn publish(&mut self) {
+        let mut tally = self.0.lock().unwrap();
+        self.1.drain(..).for_each(|(start, end)| tally.add(start, end));
+    }
+}
+
+impl Drop for Keep {
+    fn drop(&mut self) {
+        self.publish();
+    }
+}
 
 impl Sink for Keep {
     fn finished(&mut self, walk: &FinishedWalk<'_>) {
-        self.0.lock().unwrap().add(walk.start, walk.end);
+        self.1.push((walk.start, walk.end));
+        if self.1.len() == 1024 {
+            self.publish();
+        }
     }
     fn save(&self, _: &mut Vec<u8>) {}
     fn restore(&mut self, _: Option<&[u8]>) -> bool {
@@ -178,7 +194,7 @@ fn serve(case: &Case, server: u16) {
     };
     let table = Table::new(line.split_whitespace().enumerate().map(address)).unwrap();
     let kept = Arc::new(Mutex::new(Tally::default()));
-    let setup = setup(case, server, Box::new(Keep(Arc::clone(&kept))));
+    let setup = setup(case, server, Box::new(Keep(Arc::clone(&kept), Vec::new())));
     let board = Arc::clone(&setup.board);
     let job = Job {
         index: 0,
@@ -212,6 +228,11 @@ fn serve(case: &Case, server: u16) {
         .unwrap();
     let cpu = sys::cpu::process_time() - begun;
     let totals = board.counters.totals();
+    let counted: u64 = {
+        let mut tally = kept.lock().unwrap();
+        tally.starts().iter().map(|start| tally.of(*start).map(|(_, count)| count).sum::<u64>()).sum()
+    };
+    assert_eq!(counted, totals.finished);
     if std::env::var_os("VERBOSE").is_some() {
         eprintln!("{:?} {:?}", totals, report.counters);
     }
@@ -234,7 +255,11 @@ fn setup(case: &Case, server: u16, sink: Box<dyn Sink>) -> ServerSetup {
     let part = ServerPart::of(&graph, &partition, server).unwrap();
     let rule = Rule::new(&Walk::geometric(0.15)).unwrap();
     let (plain, live) = (Settings::default(), Settings::live());
-    let settings = if case.document { Settings { burst: live.burst, ..plain } } else { live };
+    let mut settings = if case.document { Settings { burst: live.burst, ..plain } } else { live };
+    if case.mode != Datagrams::Segmented {
+        // Each datagram takes a buffer of its own, so a socket holds fewer.
+        settings.generator.window = Some(1_024);
+    }
     let datagrams = DatagramSettings { records: case.walkers, bytes: 4096, ..settings.datagrams };
     ServerSetup {
         settings: Settings { walks: case.walks, datagrams, ..settings },

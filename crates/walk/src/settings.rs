@@ -81,12 +81,13 @@ impl Default for Settings {
 
 impl Settings {
     /// The settings for servers on sockets, where a walker takes a ten-thousandth of the time that it took the document's:
-    /// the same in everything but what is counted in walkers or stands for scheduling. The queue's thresholds
-    /// stand for the document's 5 ms of waiting; a source has no more walkers under way than the queues of two
+    /// the same in everything but what is counted in walkers or stands for scheduling. The queue's upper threshold
+    /// stands for the document's 5 ms of waiting, and its lower one lies above what one look at the sockets brings, so that
+    /// a burst alone drops nobody; a source has no more walkers under way than the queues of two
     /// servers and their sockets hold; T leaves time for a server that does not run for some turns of the scheduler.
     pub fn live() -> Settings {
         let plain = Settings::default();
-        let red = RedSettings { min: 1_000.0, max: 20_000.0, ..RedSettings::default() };
+        let red = RedSettings { min: 4_000.0, max: 20_000.0, ..RedSettings::default() };
         Settings {
             queue: QueueSettings { discipline: Discipline::Red(red), limit: 20_000 },
             loss: LossSettings { floor: Time::from_ms(200), ..plain.loss },

@@ -155,7 +155,7 @@ def walk(
     ] = None,
     limit: Annotated[int | None, _of(_RQ, "Most walkers that wait at a server; default: 20000.")] = None,
     min_th: Annotated[
-        float | None, _of(_RQ, "red: none is dropped below so many walkers; default: 1000.", metavar="N")
+        float | None, _of(_RQ, "red: none is dropped below so many walkers; default: 4000.", metavar="N")
     ] = None,
     max_th: Annotated[
         float | None, _of(_RQ, "red: all are dropped from so many on; default: 20000.", metavar="N")

@@ -18,9 +18,12 @@ _SAMPLE_LEAST_PS = 10**9
 
 
 class SocketRed(WalkRed):
-    """Random early detection: the document's thresholds stand for some 5 ms of waiting, and so do these."""
+    """Random early detection: `max` stands for some 5 ms of waiting, as the document's does.
 
-    min: Annotated[float, Field(ge=0, le=1e9)] = 1_000.0
+    `min` lies above what one look at the sockets brings: a burst alone drops nobody.
+    """
+
+    min: Annotated[float, Field(ge=0, le=1e9)] = 4_000.0
     """Walkers below which none is dropped."""
     max: Annotated[float, Field(gt=0, le=1e9)] = 20_000.0
     """Walkers from which all are dropped; with `gentle`, from twice as many."""
