@@ -63,7 +63,7 @@ def pecanpy_walks(offsets: np.ndarray, targets: np.ndarray, model: pecanpy.Base)
 
 
 def igraph_walks(offsets: np.ndarray, targets: np.ndarray) -> Walks:
-    """Long walks: what a call sets up grows with the nodes, and would be all that is measured with short ones."""
+    """Long walks: what a call sets up grows with the nodes, and would hide all else in short ones."""
     sources = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets).astype(np.int64))
     once = sources <= targets
     edges = np.stack([sources[once], targets[once].astype(np.int64)], axis=1)
