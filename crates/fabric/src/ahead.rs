@@ -54,8 +54,5 @@ impl<B: Copy + Default> Fabric<B> {
                 prefetch(wire);
             }
         }
-        if port.waiting_packets > 0 {
-            prefetch(&port.cold.waits);
-        }
     }
 }

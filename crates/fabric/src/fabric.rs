@@ -276,9 +276,8 @@ impl<B: Copy + Default> Fabric<B> {
     }
 
     /// How long packets have waited in the queue of `id`; those that are still to wait count too.
-    pub fn waits(&self, id: PortId) -> WaitTimes<'_> {
-        let port = &self.ports[id.index()];
-        port.cold.waits.among(port.enqueued_packets)
+    pub fn waits(&mut self, id: PortId) -> WaitTimes<'_> {
+        self.ports[id.index()].waits()
     }
 
     /// Packets on the wire or in the queue of `id`: enqueued, not yet at the far end.
@@ -305,8 +304,7 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Limits the queue of a host's port, which otherwise has none.
     pub fn limit_queue(&mut self, id: PortId, limit: Depth) {
-        let port = &mut self.ports[id.index()];
-        (port.limit_bytes, port.limit_packets) = limit.limits();
+        self.ports[id.index()].limit(limit.limits());
     }
 
     /// Ports of `node`; for a host the first is its NIC.
@@ -364,7 +362,9 @@ fn ports<B: Copy + Default>(graph: &Graph) -> (Vec<Port<B>>, Vec<u32>) {
         }
         port
     };
-    (ends.into_iter().map(make).collect(), first)
+    let mut ports = ends.into_iter().map(make).collect();
+    sys::memory::prefer_huge_pages(&mut ports);
+    (ports, first)
 }
 
 /// Sets up PFC on the ports of one switch, and of the hosts that hang on it: they keep pauses.
@@ -422,7 +422,7 @@ fn configure<B: Copy + Default>(
     let delays = config.queues[..count].iter().any(|queue| matches!(queue, Queue::Codel(_)));
     for (index, port) in ports.iter_mut().enumerate() {
         if let Buffer::Static(limit) = config.buffer {
-            (port.limit_bytes, port.limit_packets) = limit.limits();
+            port.limit(limit.limits());
         }
         let typical = port.cold.rate.time_for(Bytes::new(u64::from(framing.wire_bytes(1500))));
         let seed = seed ^ ((index as u64) << 8);
@@ -451,7 +451,7 @@ fn configure<B: Copy + Default>(
         }
         match config.queues[0] {
             Queue::TailDrop | Queue::Codel(_) => {}
-            Queue::Step(threshold) => (port.mark_bytes, port.mark_packets) = threshold.limits(),
+            Queue::Step(threshold) => port.mark_above(threshold.limits()),
             Queue::Red(_) => {
                 port.flags |= flag::RED;
                 port.cold.discipline = discipline(0);

@@ -18,13 +18,13 @@ impl<B: Copy + Default> Fabric<B> {
         let port = &mut self.ports[id.index()];
         port.flags |= flag::DOWN;
         let slots: Vec<u32> = self.wires.chain(port.first).collect();
-        (port.first, port.waiting) = (NONE, NONE);
+        port.first = NONE;
         let mut lost: Vec<Packet<B>> = slots.into_iter().map(|slot| *self.wires.take(slot)).collect();
         self.forget_pauses(now, id, driver);
         lost.extend(self.drain_classes(now, id, driver));
         self.fluid_drained(id);
         let port = &mut self.ports[id.index()];
-        (port.waiting_packets, port.waiting_bytes) = (0, 0);
+        port.clear_queue();
         port.free_at = now;
         for packet in lost {
             self.discard(now, id, &packet, Discard::Down, driver);
@@ -78,13 +78,13 @@ impl<B: Copy + Default> Fabric<B> {
             return;
         }
         // Those that wait begin when the one before them ends, now at the new rate.
-        let (mut slot, mut start) = (port.waiting, self.wires[port.waiting].start);
+        let (mut slot, mut start) = (port.waiting, port.due);
         while slot != NONE {
             let wire = &mut self.wires[slot];
-            wire.start = start;
             start += port.serializer.time_for(framing.wire_bytes(wire.packet.bytes));
             wire.arrive = start + port.delay;
             slot = wire.next;
+            wire.next_start = if slot == NONE { Time::MAX } else { start };
         }
         port.free_at = start;
         driver.schedule(self.wires[port.first].arrive, PortEvent::Arrive(id));

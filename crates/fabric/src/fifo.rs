@@ -42,7 +42,9 @@ impl<B: Copy + Default> Port<B> {
         let wire_bytes = framing.wire_bytes(packet.bytes);
         if self.free_at <= now {
             // Nobody waits: the packet begins at once.
-            (self.waiting, self.waiting_packets, self.waiting_bytes) = (NONE, 0, 0);
+            if self.waiting != NONE {
+                self.clear_queue();
+            }
             self.count_entry(bytes);
             if let Some(arrive) = self.launch(wires, now, wire_bytes, slot) {
                 driver.schedule(arrive, PortEvent::Arrive(id));
@@ -50,11 +52,10 @@ impl<B: Copy + Default> Port<B> {
             return Entered::Queued;
         }
         self.start_due(wires, now);
-        let packets = self.waiting_packets;
-        if self.waiting_bytes + bytes > self.limit_bytes || packets >= self.limit_packets {
+        if self.is_full(self.waiting_bytes + bytes, self.waiting_packets) {
             return Entered::Discarded(Discard::Tail);
         }
-        if self.waiting_bytes > self.mark_bytes || packets > self.mark_packets {
+        if self.marks() {
             let ecn = &mut wires[slot as usize].packet.ecn;
             if *ecn == Ecn::NotEct {
                 return Entered::Discarded(Discard::Early);
@@ -62,17 +63,12 @@ impl<B: Copy + Default> Port<B> {
             *ecn = Ecn::Ce;
             self.cold.marks += 1;
         }
-        self.waiting_bytes += bytes;
-        self.waiting_packets += 1;
-        if self.waiting == NONE {
-            self.waiting = slot;
-        }
-        self.count_entry(bytes);
         let start = self.free_at;
-        self.cold.waits.add(start - now);
+        self.join_queue(slot, start, bytes);
+        self.count_entry(bytes);
         // A busy transmitter has its packet on the wire, so an arrival is mostly scheduled.
         let arrive = self.launch(wires, start, wire_bytes, slot);
-        self.note_length();
+        self.note_wait(start - now);
         if let Some(arrive) = arrive {
             driver.schedule(arrive, PortEvent::Arrive(id));
         }

@@ -172,7 +172,7 @@ impl<B: Copy + Default> Port<B> {
         self.free_at = now + work;
         self.start_beside_fluid(wires, now);
         let packets = self.work_of_packets(now, framing);
-        let room = self.limit_bytes.saturating_sub(self.waiting_bytes);
+        let room = self.cold.limit_bytes.saturating_sub(self.waiting_bytes);
         let Some(fluid) = &mut self.cold.fluid else { return (0, 0) };
         let bytes = fluid.bytes(work.saturating_sub(packets), rate);
         if bytes > room {
@@ -193,7 +193,8 @@ impl<B: Copy + Default> Port<B> {
 
     /// [`Port::start_due`] where fluid may flow.
     pub(crate) fn start_beside_fluid(&mut self, wires: &[Wire<B>], now: Time) {
-        while let Some(wire) = wires.get(self.waiting as usize).filter(|wire| wire.start <= now) {
+        while self.due <= now {
+            let wire = &wires[self.waiting as usize];
             self.leave_queue(wire);
             self.note_in_hand(wire);
         }
@@ -209,7 +210,7 @@ impl<B: Copy + Default> Port<B> {
     /// Scheduled ports: fluid that came up to `now` joins the queue, as far as there is room.
     fn accrue_fluid(&mut self, now: Time, pools: &mut [Pool]) {
         let (free_at, rate) = (self.free_at, self.cold.rate);
-        let room = self.limit_bytes.saturating_sub(self.waiting_bytes);
+        let room = self.cold.limit_bytes.saturating_sub(self.waiting_bytes);
         let (Some(fluid), Some(classes)) = (&mut self.cold.fluid, &mut self.cold.classes) else { return };
         let idle = now.saturating_sub(free_at.max(fluid.since));
         let (_, open) = fluid.pass(now);
@@ -226,7 +227,7 @@ impl<B: Copy + Default> Port<B> {
     /// First-in first-out ports: a packet has come, and `fluid` bytes wait too.
     pub(crate) fn close_to_fluid(&mut self, now: Time, fluid: u64) {
         let (length, rate) = (self.waiting_bytes + fluid, self.cold.rate);
-        let (limits, ceiling) = ((self.limit_bytes, self.limit_packets), self.mark_bytes);
+        let (limits, ceiling) = ((self.cold.limit_bytes, self.limit_packets), self.cold.mark_bytes);
         if let Some(fluid) = &mut self.cold.fluid {
             let packets = u64::from(limits.1).saturating_mul(fluid.packet());
             fluid.close(now, length, limits.0.min(packets), ceiling, rate);
@@ -237,7 +238,7 @@ impl<B: Copy + Default> Port<B> {
     fn close_scheduled_to_fluid(&mut self, now: Time, pools: &[Pool]) {
         let (rate, fluid_bytes) = (self.cold.rate, self.fluid_waiting());
         let length = self.waiting_bytes + fluid_bytes;
-        let (limit_bytes, limit_packets) = (self.limit_bytes, self.limit_packets);
+        let (limit_bytes, limit_packets) = (self.cold.limit_bytes, self.limit_packets);
         let (Some(fluid), Some(classes)) = (&mut self.cold.fluid, &self.cold.classes) else { return };
         let packets = u64::from(limit_packets).saturating_mul(fluid.packet());
         let (room, ceiling) = classes.room_for_fluid(pools);
@@ -275,7 +276,7 @@ impl<B: Copy + Default> Port<B> {
 
     /// Notes the length of a queue of packets and `fluid` bytes.
     fn note_fluid(&mut self, fluid: u64) {
-        self.cold.max_bytes = self.cold.max_bytes.max(self.waiting_bytes + fluid);
+        self.note_bytes(self.waiting_bytes + fluid);
     }
 }
 

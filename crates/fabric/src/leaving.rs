@@ -57,7 +57,7 @@ impl<B: Copy + Default> Fabric<B> {
         let more = port.waiting_packets > 0;
         classes.pending = more;
         if since != now {
-            port.cold.waits.add(now - since);
+            port.note_wait(now - since);
         }
         if let Some(arrive) = port.launch(&mut self.wires.slots, now, framing.wire_bytes(bytes), packet) {
             driver.schedule(arrive, PortEvent::Arrive(id));
@@ -106,7 +106,7 @@ impl<B: Copy + Default> Fabric<B> {
         let more = port.waiting_packets > 0;
         classes.pending |= more;
         if since != start {
-            port.cold.waits.add(start - since);
+            port.note_wait(start - since);
         }
         self.launch(start, id, &packet, driver);
         if more {

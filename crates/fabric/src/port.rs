@@ -1,7 +1,8 @@
 //! A port: one direction of a link, with the queue in front of it.
 //!
-//! A port takes two cache lines, the first of which is all that a packet needs that does not wait, but
-//! for its count; what packets that wait need, and what few need, is boxed.
+//! A port takes two cache lines, which are all that packets need, whether they wait or not; what few need is boxed.
+//! Limits and records are at hand in 32 bits; those that need more are in [`Cold`]. A port's histogram of waits is told of
+//! several at a time.
 
 use crate::classes::Classes;
 use crate::counters::{Counters, Discards, Sample};
@@ -10,7 +11,7 @@ use crate::fluid::Fluid;
 use crate::packet::Discard;
 use crate::pause::Pausing;
 use crate::topology::{LinkProps, NodeId};
-use crate::waits::Waits;
+use crate::waits::{Untold, WaitTimes, Waits};
 use crate::wires::{NONE, Wire};
 use rand_pcg::Pcg32;
 use units::{Rate, Serializer, Time};
@@ -73,29 +74,38 @@ pub(crate) struct Port<B> {
     pub flags: u32,
     /// Packets and bytes in the queue.
     pub waiting_packets: u32,
+    max_packets: u32,
     pub waiting_bytes: u64,
+    /// When the sending of the first that waits begins; never, while none does.
+    pub due: Time,
     /// When the transmitter is free.
     pub free_at: Time,
     pub serializer: Serializer,
     pub delay: Time,
 
     // Sums lie apart: side by side they would be added to as a vector, which takes longer.
-    pub limit_bytes: u64,
-    pub enqueued_bytes: u64,
-    pub mark_bytes: u64,
-    pub enqueued_packets: u64,
+    limit_bytes: u32,
     pub limit_packets: u32,
+    pub enqueued_bytes: u64,
+    mark_bytes: u32,
     pub mark_packets: u32,
+    pub enqueued_packets: u64,
+    max_bytes: u32,
+    longest_wait: u32,
     pub wire_bytes: u64,
+    /// Waits that the histogram has not been told of.
+    untold: Untold,
     pub cold: Box<Cold<B>>,
 }
 
-/// What a packet that does not wait rarely needs.
+/// What packets rarely need.
 #[derive(Debug)]
 pub(crate) struct Cold<B> {
-    pub max_bytes: u64,
-    pub max_packets: u32,
-    pub waits: Waits,
+    pub limit_bytes: u64,
+    pub mark_bytes: u64,
+    max_bytes: u64,
+    longest_wait: Time,
+    waits: Waits,
     pub marks: u64,
     pub owner: NodeId,
     pub peer: NodeId,
@@ -132,20 +142,27 @@ impl<B: Copy + Default> Port<B> {
             waiting: NONE,
             flags: 0,
             waiting_packets: 0,
+            max_packets: 0,
             waiting_bytes: 0,
+            due: Time::MAX,
             free_at: Time::ZERO,
             serializer: props.rate.serializer(),
             delay: props.delay,
-            limit_bytes: u64::MAX,
-            mark_bytes: u64::MAX,
+            limit_bytes: u32::MAX,
+            mark_bytes: u32::MAX,
             limit_packets: u32::MAX,
             mark_packets: u32::MAX,
+            max_bytes: 0,
+            longest_wait: 0,
             enqueued_packets: 0,
             enqueued_bytes: 0,
             wire_bytes: 0,
+            untold: Untold::default(),
             cold: Box::new(Cold {
+                limit_bytes: u64::MAX,
+                mark_bytes: u64::MAX,
                 max_bytes: 0,
-                max_packets: 0,
+                longest_wait: Time::ZERO,
                 waits: Waits::default(),
                 marks: 0,
                 owner,
@@ -172,8 +189,8 @@ impl<B: Copy + Default> Port<B> {
     /// Lets packets whose sending has begun by `now` leave the queue (first-in first-out ports).
     #[inline]
     pub(crate) fn start_due(&mut self, wires: &[Wire<B>], now: Time) {
-        while let Some(wire) = wires.get(self.waiting as usize).filter(|wire| wire.start <= now) {
-            self.leave_queue(wire);
+        while self.due <= now {
+            self.leave_queue(&wires[self.waiting as usize]);
         }
     }
 
@@ -182,7 +199,48 @@ impl<B: Copy + Default> Port<B> {
     pub(crate) fn leave_queue(&mut self, wire: &Wire<B>) {
         self.waiting_bytes -= u64::from(wire.packet.bytes);
         self.waiting_packets -= 1;
-        self.waiting = wire.next;
+        (self.waiting, self.due) = (wire.next, wire.next_start);
+    }
+
+    /// Puts the packet in `slot`, whose sending begins at `start`, behind those that wait.
+    #[inline(always)]
+    pub(crate) fn join_queue(&mut self, slot: u32, start: Time, bytes: u64) {
+        self.waiting_bytes += bytes;
+        self.waiting_packets += 1;
+        if self.waiting == NONE {
+            (self.waiting, self.due) = (slot, start);
+        }
+    }
+
+    /// Nobody waits.
+    #[inline(always)]
+    pub(crate) fn clear_queue(&mut self) {
+        (self.waiting, self.due, self.waiting_packets, self.waiting_bytes) = (NONE, Time::MAX, 0, 0);
+    }
+
+    /// Limits the queue.
+    pub(crate) fn limit(&mut self, (bytes, packets): (u64, u32)) {
+        (self.limit_bytes, self.cold.limit_bytes, self.limit_packets) = (cut(bytes), bytes, packets);
+    }
+
+    /// Marks packets that find more than so much in the queue.
+    pub(crate) fn mark_above(&mut self, (bytes, packets): (u64, u32)) {
+        (self.mark_bytes, self.cold.mark_bytes, self.mark_packets) = (cut(bytes), bytes, packets);
+    }
+
+    /// Whether a queue of `packets` has no room for another, with which it would hold `bytes`.
+    #[inline(always)]
+    pub(crate) fn is_full(&self, bytes: u64, packets: u32) -> bool {
+        (bytes > u64::from(self.limit_bytes) && bytes > self.cold.limit_bytes)
+            || packets >= self.limit_packets
+    }
+
+    /// Whether packets that find the queue as it is are marked.
+    #[inline(always)]
+    pub(crate) fn marks(&self) -> bool {
+        let bytes = self.waiting_bytes;
+        (bytes > u64::from(self.mark_bytes) && bytes > self.cold.mark_bytes)
+            || self.waiting_packets > self.mark_packets
     }
 
     /// Puts the packet in `slot` on the wire from `start` on. Returns when its last bit arrives, if no other packet is
@@ -200,13 +258,14 @@ impl<B: Copy + Default> Port<B> {
         self.free_at = end;
         self.wire_bytes += u64::from(wire_bytes);
         let wire = &mut wires[slot as usize];
-        (wire.start, wire.arrive, wire.next) = (start, arrive, NONE);
+        (wire.arrive, wire.next, wire.next_start) = (arrive, NONE, Time::MAX);
         let last = std::mem::replace(&mut self.last, slot);
         if self.first == NONE {
             self.first = slot;
             return Some(arrive);
         }
-        wires[last as usize].next = slot;
+        let last = &mut wires[last as usize];
+        (last.next, last.next_start) = (slot, start);
         None
     }
 
@@ -223,15 +282,63 @@ impl<B: Copy + Default> Port<B> {
         self.enqueued_bytes -= bytes;
     }
 
+    /// Notes the length of the queue.
     #[inline(always)]
     pub(crate) fn note_length(&mut self) {
-        let (bytes, packets) = (self.waiting_bytes, self.waiting_packets);
-        if bytes > self.cold.max_bytes {
-            self.cold.max_bytes = bytes;
+        if self.is_longest() {
+            self.note_longest();
         }
-        if packets > self.cold.max_packets {
-            self.cold.max_packets = packets;
+    }
+
+    /// Notes that a packet waits for so long, and the length of the queue with it.
+    #[inline(always)]
+    pub(crate) fn note_wait(&mut self, wait: Time) {
+        self.untold.add(wait);
+        if self.untold.is_full() || wait.as_ps() > u64::from(self.longest_wait) || self.is_longest() {
+            self.note_unusual(wait);
         }
+    }
+
+    #[inline(always)]
+    fn is_longest(&self) -> bool {
+        self.waiting_packets > self.max_packets || self.waiting_bytes > u64::from(self.max_bytes)
+    }
+
+    /// Notes what may be a record, and tells the histogram of waits when it is time.
+    #[inline(never)]
+    fn note_unusual(&mut self, wait: Time) {
+        self.note_longest();
+        if wait.as_ps() > u64::from(self.longest_wait) {
+            self.longest_wait = cut(wait.as_ps());
+            if self.longest_wait == u32::MAX {
+                self.cold.longest_wait = self.cold.longest_wait.max(wait);
+            }
+        }
+        if self.untold.is_full() {
+            self.cold.waits.take(&mut self.untold);
+        }
+    }
+
+    #[inline(never)]
+    fn note_longest(&mut self) {
+        self.max_packets = self.max_packets.max(self.waiting_packets);
+        self.note_bytes(self.waiting_bytes);
+    }
+
+    /// Notes a queue of so many bytes.
+    pub(crate) fn note_bytes(&mut self, bytes: u64) {
+        self.max_bytes = self.max_bytes.max(cut(bytes));
+        if self.max_bytes == u32::MAX {
+            self.cold.max_bytes = self.cold.max_bytes.max(bytes);
+        }
+    }
+
+    /// Waits of the port's packets, most of which may not have waited.
+    pub(crate) fn waits(&mut self) -> WaitTimes<'_> {
+        let cold = &mut *self.cold;
+        cold.waits.take(&mut self.untold);
+        let longest = exact(self.longest_wait, cold.longest_wait.as_ps());
+        cold.waits.among(self.enqueued_packets, Time::from_ps(longest))
     }
 
     pub(crate) fn discard(&mut self, reason: Discard) {
@@ -262,8 +369,8 @@ impl<B: Copy + Default> Port<B> {
             busy: self.busy(),
             marks: self.cold.marks,
             discards: self.discards(),
-            queue_max_bytes: self.cold.max_bytes,
-            queue_max_packets: self.cold.max_packets,
+            queue_max_bytes: exact(self.max_bytes, self.cold.max_bytes),
+            queue_max_packets: self.max_packets,
             voq_max_bytes: self.cold.classes.as_ref().and_then(|classes| classes.longest_voq()),
             fluid: Default::default(),
         }
@@ -284,4 +391,13 @@ impl<B: Copy + Default> Port<B> {
             paused: pausing.map_or(Time::ZERO, |pausing| pausing.paused_any(now)),
         }
     }
+}
+
+/// What of a limit or record is kept at hand; the greatest says that [`Cold`] has the exact one.
+fn cut(exact: u64) -> u32 {
+    u32::try_from(exact).unwrap_or(u32::MAX)
+}
+
+fn exact(at_hand: u32, cold: u64) -> u64 {
+    if at_hand == u32::MAX { cold } else { u64::from(at_hand) }
 }

@@ -113,10 +113,11 @@ impl<B: Copy + Default> Fabric<B> {
             } else {
                 (port.waiting_bytes + fluid, port.waiting_packets + fluid_packets)
             };
-            if all_bytes + bytes > port.limit_bytes || all_packets >= port.limit_packets {
+            if port.is_full(all_bytes + bytes, all_packets) {
                 return self.discard(now, id, packet, Discard::Tail, driver);
             }
         }
+        let classes = port.cold.classes.as_mut().expect("a scheduled port has classes");
         let pending = classes.pending;
         // Where nothing waits, memory that is taken is given back at once.
         let mut passes = !busy && port.waiting_packets == 0 && (PLAIN || !pending && !fluids);

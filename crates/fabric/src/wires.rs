@@ -6,6 +6,7 @@
 
 use crate::packet::Packet;
 use std::ops::{Index, IndexMut};
+use sys::memory::prefer_huge_pages;
 use units::Time;
 
 /// No slot.
@@ -15,11 +16,11 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wire<B> {
-    /// Its first bit leaves.
-    pub start: Time,
     /// Its last bit reaches the far end.
     pub arrive: Time,
-    /// The slot of the packet behind it.
+    /// The first bit of the packet behind it leaves; never, while there is none.
+    pub next_start: Time,
+    /// The slot of that packet.
     pub next: u32,
     pub packet: Packet<B>,
 }
@@ -35,7 +36,9 @@ pub(crate) struct Wires<B> {
 impl<B: Copy + Default> Wires<B> {
     /// Room for some packets at each of so many ports; it grows when there are more.
     pub(crate) fn new(ports: usize) -> Wires<B> {
-        Wires { slots: Vec::with_capacity(16 * ports), free: NONE }
+        let mut slots = Vec::with_capacity(16 * ports);
+        prefer_huge_pages(&mut slots);
+        Wires { slots, free: NONE }
     }
 
     /// The packet in `slot`, if there is one.
@@ -62,6 +65,10 @@ impl<B: Copy + Default> Wires<B> {
     #[cold]
     fn extend(&mut self) {
         self.free = self.slots.len() as u32;
+        if self.slots.len() == self.slots.capacity() {
+            self.slots.reserve(1);
+            prefer_huge_pages(&mut self.slots);
+        }
         self.slots.push(Wire { next: NONE, ..Wire::default() });
     }
 

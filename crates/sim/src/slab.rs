@@ -21,6 +21,10 @@ impl<T> Slab<T> {
                 index
             }
             None => {
+                if self.entries.len() == self.entries.capacity() {
+                    self.entries.reserve(1);
+                    sys::memory::prefer_huge_pages(&mut self.entries);
+                }
                 self.entries.push(Some(entry));
                 self.entries.len() as u32 - 1
             }
