@@ -151,11 +151,12 @@ impl Sim {
         };
         flow.in_flight -= 1;
         let end = &mut flow.ends[(id & 1) as usize];
+        let ce = packet.ecn == Ecn::Ce;
         if end.stage != Stage::Open || packet.body.extra != 0 {
-            let packet = *packet;
-            return self.on_rare_segment(&packet);
+            let body = packet.body;
+            return self.on_rare_segment(&body, ce);
         }
-        if take(end, self.net.now, packet, &[]) {
+        if take(end, self.net.now, &packet.body.header, &[], ce) {
             self.pass_on(id);
         } else {
             self.net.pump_live(id, flow);
@@ -172,12 +173,12 @@ impl Sim {
 
     /// A segment with SACK blocks, or for an endpoint that isn't open.
     #[cold]
-    fn on_rare_segment(&mut self, packet: &Packet<Body>) {
-        let Body { header, to: id, extra } = packet.body;
+    fn on_rare_segment(&mut self, body: &Body, ce: bool) {
+        let &Body { ref header, to: id, extra } = body;
         let sacks = if extra != 0 { self.net.take_sacks(extra) } else { Sacks::default() };
-        if self.admit(id, &header) {
+        if self.admit(id, header) {
             let flow = self.flows.get_mut(id >> 1).expect("it was admitted");
-            if take(&mut flow.ends[(id & 1) as usize], self.net.now, packet, sacks.as_slice()) {
+            if take(&mut flow.ends[(id & 1) as usize], self.net.now, header, sacks.as_slice(), ce) {
                 self.pass_on(id);
             } else {
                 self.net.pump(id, flow);
@@ -189,8 +190,8 @@ impl Sim {
     /// A segment for an endpoint that isn't open: whether its transport gets it.
     fn admit(&mut self, id: u32, header: &Header) -> bool {
         let flow = self.flows.get_mut(id >> 1).expect("the caller has looked");
-        let port = flow.addresses[1].port;
         let end = &mut flow.ends[(id & 1) as usize];
+        let port = flow.addresses[1].port;
         let host = &self.net.hosts[end.host as usize];
         if !host.up {
             return false;
@@ -336,8 +337,8 @@ impl Sim {
 
 /// Gives a segment to its transport; whether that has something to report.
 #[inline(always)]
-fn take(end: &mut Endpoint, now: Time, packet: &Packet<Body>, sacks: &[SackBlock]) -> bool {
-    end.tcp.handle_segment(now, &packet.body.header, sacks, packet.ecn == Ecn::Ce);
+fn take(end: &mut Endpoint, now: Time, header: &Header, sacks: &[SackBlock], ce: bool) -> bool {
+    end.tcp.handle_segment(now, header, sacks, ce);
     end.tcp.has_event()
 }
 

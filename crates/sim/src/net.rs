@@ -49,10 +49,21 @@ impl Net {
             };
             self.launch(id, flow, &transmit);
         }
-        if let Some(transmit) = flow.ends[side].tcp.poll_plain_ack(self.now) {
+        if flow.ends[side].tcp.owes_ack() {
+            let Some(transmit) = flow.ends[side].tcp.poll_plain_ack(self.now) else {
+                return self.send_ack(id, flow);
+            };
             self.launch(id, flow, &transmit);
-        } else if flow.ends[side].tcp.wants_to_send() {
-            return self.pump_unusual(id, flow);
+        }
+        self.arm(id, &mut flow.ends[side]);
+    }
+
+    /// Sends an acknowledgement that has something to say of gaps, if one is due.
+    #[inline(never)]
+    fn send_ack(&mut self, id: u32, flow: &mut Flow) {
+        let side = (id & 1) as usize;
+        if let Some(transmit) = flow.ends[side].tcp.poll_ack(self.now) {
+            self.launch(id, flow, &transmit);
         }
         self.arm(id, &mut flow.ends[side]);
     }
@@ -61,7 +72,7 @@ impl Net {
     #[inline(never)]
     fn pump_unusual(&mut self, id: u32, flow: &mut Flow) {
         let side = (id & 1) as usize;
-        while flow.ends[side].tcp.wants_to_send() {
+        loop {
             if self.may_be_full(&flow.ends[side]) {
                 return self.pump_full(id, flow);
             }

@@ -156,11 +156,13 @@ impl Sim {
     /// What the event has set off: processes have something to handle, endpoints to send, packets are gone.
     #[cold]
     fn follow_up(&mut self) -> Pause {
-        self.converse();
+        if !self.inbox.is_empty() || !self.dirty.is_empty() {
+            self.converse();
+        }
         self.settle();
         self.net.outside.news = false;
-        let all_background = self.jobs.iter().all(|job| job.background);
-        if self.jobs_left == 0 && !all_background { Pause::Finished } else { Pause::Running }
+        let finished = self.jobs_left == 0 && !self.jobs.iter().all(|job| job.background);
+        if finished { Pause::Finished } else { Pause::Running }
     }
 
     #[inline(always)]

@@ -49,6 +49,12 @@ impl Connection {
         Some(self.emit(now, flags, self.mss, false, self.ecn.on))
     }
 
+    /// Whether an acknowledgement is due.
+    #[inline]
+    pub fn owes_ack(&self) -> bool {
+        self.rcv.ack_now
+    }
+
     /// An acknowledgement that is due, if it has nothing to say of gaps. Nothing unusual may be due.
     #[inline(always)]
     pub fn poll_plain_ack(&mut self, now: Time) -> Option<Transmit> {

@@ -63,7 +63,7 @@ impl Connection {
         if ended {
             self.end_recovery();
         }
-        if self.detect_losses(now, sacked > 0 || advanced > 0, advanced > 0) && self.phase < Phase::Recovery {
+        if self.detect_losses(now, sacked > 0, advanced > 0) && self.phase < Phase::Recovery {
             self.enter_recovery();
         }
         if advanced > 0 || sacked > 0 {
@@ -99,24 +99,25 @@ impl Connection {
     }
 
     /// Marks what is lost now. Returns whether anything was.
-    pub(super) fn detect_losses(&mut self, now: Time, news: bool, advanced: bool) -> bool {
+    pub(super) fn detect_losses(&mut self, now: Time, sacked: bool, advanced: bool) -> bool {
         let pipe = self.board.pipe;
-        let lost = self.mark_losses(now, news, advanced);
+        let lost = self.mark_losses(now, sacked, advanced);
         if let Some(model) = self.control.model() {
             model.lose(pipe - self.board.pipe);
         }
         lost
     }
 
-    fn mark_losses(&mut self, now: Time, news: bool, advanced: bool) -> bool {
+    fn mark_losses(&mut self, now: Time, sacked: bool, advanced: bool) -> bool {
         if !self.sack {
             return self.detect_by_duplicates(advanced);
         }
-        if !news {
+        if !sacked && !advanced {
             return false;
         }
         let Some(rack) = &mut self.rack else {
-            return self.board.sacked > 0 && {
+            // What was SACKED before has been judged.
+            return sacked && {
                 let end = self.board.lost_below(self.mss);
                 self.board.mark_lost_below(end)
             };
