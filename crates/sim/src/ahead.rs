@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use sys::{prefetch, prefetch_whole};
 
 /// As many as a bucket of events usually holds.
-type Few<T> = SmallVec<[T; 64]>;
+type Few<T> = SmallVec<[T; 128]>;
 
 /// Asks for what packets need that arrive next by `arrivals`: step by step, for each step needs what the one before it
 /// has asked for.

@@ -68,6 +68,10 @@ impl Endpoint {
         if let (Some(Payload::Zeros(last)), Payload::Zeros(more)) = (self.written.back_mut(), &data) {
             *last += more;
         } else if !data.is_empty() {
+            if self.written.capacity() == 0 {
+                // Mostly it is one piece.
+                self.written.reserve_exact(1);
+            }
             self.written.push_back(data);
         }
     }

@@ -44,7 +44,7 @@ fn restore(upper: u64, short: Short) -> Entry {
 const LOOK: u32 = 256;
 /// Events a bucket for which the width is right, in small networks and in large ones, where they are looked at
 /// together beforehand.
-const RIGHT: [Range<u32>; 2] = [8..32, 12..48];
+const RIGHT: [Range<u32>; 2] = [8..32, 24..96];
 /// A turn reaches as far as so many events of each port, at least.
 const TURN: u64 = 4;
 /// From so many events on it pays to look at what they need together.
