@@ -279,10 +279,15 @@ def bench_leaf_spine(hosts: int, bytes_a_host: int) -> Scenario:
     return scenario(f"leaf-spine-{hosts}", topology, flows, host=BENCH_HOST)
 
 
-def bench_fan_in(flows: int) -> Scenario:
-    """`flows` of 1000 hosts send 64 KiB each to one more, begun within 10 ms."""
-    starts = jitter(flows, 10 * MILLISECOND, random.Random(1))
-    return scenario("fan-in", single_switch(1001), incast(flows, 64 << 10, starts), host=BENCH_HOST)
+def bench_fan_in(senders: int, rounds: int = 1) -> Scenario:
+    """`senders` of 1000 hosts send 64 KiB each to one more, begun within 10 ms, and again after it."""
+    starts = jitter(senders, 10 * MILLISECOND, random.Random(1))
+    flows = [
+        flow
+        for number in range(rounds)
+        for flow in incast(senders, 64 << 10, [at + number * 10 * SECOND for at in starts])
+    ]
+    return scenario("fan-in", single_switch(1001), flows, host=BENCH_HOST)
 
 
 def bench_fat_tree(k: int, bytes_a_host: int) -> Scenario:

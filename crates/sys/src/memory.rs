@@ -1,4 +1,4 @@
-//! Advice on memory. Page: madvise(2), `MADV_HUGEPAGE`.
+//! Advice on memory. Page: madvise(2), `MADV_HUGEPAGE` and `MADV_COLLAPSE`.
 
 use rustix::mm::{Advice, madvise};
 use rustix::param::page_size;
@@ -27,6 +27,9 @@ pub fn advise_huge_pages<T>(slice: &mut [T]) -> io::Result<()> {
 /// page addresses spans no more with small ones. Below, rounding up to huge pages would cost too much memory.
 const LARGE: usize = 4 << 20;
 
+/// Advice to put what is there on huge pages now (Linux 6.1); libc has it for one C library only.
+const MADV_COLLAPSE: i32 = 25;
+
 /// Asks for huge pages under a vector, if it is large: under what it holds at once, and under its room to grow. To be
 /// called when it has moved. A kernel that has none leaves everything as it is.
 pub fn prefer_huge_pages<T>(values: &mut Vec<T>) {
@@ -37,12 +40,12 @@ pub fn prefer_huge_pages<T>(values: &mut Vec<T>) {
     let first = values.as_mut_ptr().cast::<u8>();
     let skip = first.align_offset(page_size());
     let held = values.len() * size_of::<T>();
-    // SAFETY: whole pages inside the vector's memory, which is borrowed mutably; neither advice changes content, and an
-    // error means that nothing was done.
+    // SAFETY: `skip` is less than a page and `bytes` far more, so all are whole pages inside the vector's memory, which is
+    // borrowed mutably; neither advice changes content, and an error means that nothing was done.
     unsafe {
         let start = first.add(skip).cast();
         libc::madvise(start, (bytes - skip) / page_size() * page_size(), libc::MADV_HUGEPAGE);
-        libc::madvise(start, held.saturating_sub(skip) / page_size() * page_size(), libc::MADV_COLLAPSE);
+        libc::madvise(start, held.saturating_sub(skip) / page_size() * page_size(), MADV_COLLAPSE);
     }
 }
 
@@ -60,5 +63,16 @@ mod tests {
         assert!(data.iter().enumerate().all(|(i, x)| i as u32 == *x));
         advise_huge_pages(&mut data[..10]).unwrap();
         advise_huge_pages::<u8>(&mut []).unwrap();
+    }
+
+    #[test]
+    fn a_vector_on_huge_pages_keeps_what_it_holds() {
+        for held in [0, 1, 1 << 20, 3 << 20] {
+            let mut data: Vec<u32> = Vec::with_capacity(3 << 20);
+            data.extend(0..held);
+            prefer_huge_pages(&mut data);
+            data.extend(held..3 << 20);
+            assert!(data.iter().enumerate().all(|(i, x)| i as u32 == *x));
+        }
     }
 }
