@@ -245,7 +245,9 @@ impl Wheel {
     fn adapt(&mut self) {
         let (opened, found) = (std::mem::take(&mut self.opened), std::mem::take(&mut self.found));
         let shift = match found / opened {
-            few if few < self.right.start && self.shift < WIDEST => self.shift + 1,
+            few if few < self.right.start && self.shift < WIDEST => {
+                (self.shift + (self.right.start / few.max(1)).ilog2().max(1)).min(WIDEST)
+            }
             many if many >= self.right.end && self.shift > self.narrowest => self.shift - 1,
             _ => return,
         };
@@ -259,7 +261,9 @@ impl Wheel {
     fn rebuild(&mut self, shift: u32, now: u64) {
         let mut entries: Vec<Entry> =
             self.current.drain(..).skip(self.next).map(|short| restore(self.upper, short)).collect();
-        while let Some(bucket) = self.buckets.next_occupied(self.now) {
+        let mut at = self.now;
+        while let Some(bucket) = self.buckets.next_occupied(at) {
+            at = bucket;
             let upper = self.upper_of(bucket);
             self.buckets.empty(bucket, &mut self.current);
             entries.extend(self.current.drain(..).map(|short| restore(upper, short)));
