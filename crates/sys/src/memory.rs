@@ -1,8 +1,14 @@
 //! Advice on memory. Page: madvise(2), `MADV_HUGEPAGE` and `MADV_COLLAPSE`.
 
 use rustix::mm::{Advice, madvise};
-use rustix::param::page_size;
 use std::io;
+
+/// Bytes of a page: from the C library, for rustix's way to it ends under valgrind.
+fn page_size() -> usize {
+    // SAFETY: sysconf(3) reads a number.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(bytes).expect("Linux tells the size of a page")
+}
 
 /// Asks for huge pages under a slice. It is advice: an error means that the kernel has none, and nothing else
 /// changes.
