@@ -122,6 +122,20 @@ def test_a_scenario_of_parts() -> None:
     assert result.summary["jobs"]["answers"]["unfinished"] == 0
 
 
+def test_a_captured_syn_says_the_mss_without_options(tmp_path: Path) -> None:
+    # RFC 9293, 3.7.1: the MTU less 40 bytes of headers, whatever options segments carry.
+    scenario = {**SMALL, "measure": {"capture": ["host1:switch0"]}}
+    incast.run(incast.Scenario.model_validate(scenario), tmp_path / "out")
+    (file,) = (tmp_path / "out" / "captures").iterdir()
+    assert b"\x02\x04" + (1460).to_bytes(2, "big") in file.read_bytes()
+
+
+@pytest.mark.parametrize("seeds", [0, -1])
+def test_so_few_seeds_are_refused(tmp_path: Path, seeds: int) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        incast.run(written(tmp_path, SMALL), seeds=seeds)
+
+
 def test_a_full_disk_leaves_what_was_written_and_a_clear_error(tmp_path: Path) -> None:
     # No file may grow beyond this: writing fails as on a full disk.
     limited = (

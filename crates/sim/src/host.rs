@@ -30,8 +30,13 @@ impl HostConfig {
     /// Sets the largest segment that fits the MTU with the options that every segment carries.
     pub(crate) fn with_mss(mut self) -> HostConfig {
         let options = if self.tcp.timestamps { TIMESTAMPS } else { 0 };
-        Arc::make_mut(&mut self.tcp).mss = self.mtu.saturating_sub(TCP_HEADERS + options).max(1);
+        Arc::make_mut(&mut self.tcp).mss = self.advertised_mss().saturating_sub(options).max(1);
         self
+    }
+
+    /// What its MSS option says: options are not taken off there (RFC 9293, 3.7.1).
+    pub(crate) fn advertised_mss(&self) -> u32 {
+        self.mtu.saturating_sub(TCP_HEADERS)
     }
 
     /// Takes over the settings of `other` where they are alike.

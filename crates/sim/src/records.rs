@@ -185,7 +185,7 @@ pub enum Transport {
         header: Header,
         /// Its SACK blocks.
         sacks: Vec<SackBlock>,
-        /// The largest segment that its sender takes.
+        /// What its sender's MSS option says.
         mss: u32,
     },
     /// A datagram.

@@ -144,7 +144,7 @@ impl Sim {
                 Some(Extra::Sack(sacks)) => sacks.as_slice().to_vec(),
                 _ => Vec::new(),
             };
-            let mss = self.net.hosts[flow.ends[1 - side].host as usize].config.tcp.mss;
+            let mss = self.net.hosts[flow.ends[1 - side].host as usize].config.advertised_mss();
             (flow.addresses[1 - side], flow.addresses[side], Transport::Tcp { header, sacks, mss })
         };
         let queue = self.net.fabric.sample(self.net.now, seen.port).queue_bytes;
