@@ -11,24 +11,24 @@ from helpers import SMALL, spec
 from incast.progress import Share
 
 
-def told(flows_done: int = 0, ms: int = 0, fraction: float | None = None) -> dict[str, Any]:
-    return {"flows_done": flows_done, "sim_time_ps": ms * 10**9, "fraction": fraction}
+def told(count: int = 0, ms: int = 0, fraction: float | None = None) -> dict[str, Any]:
+    return {"bytes": count, "sim_time_ps": ms * 10**9, "fraction": fraction}
 
 
 @pytest.mark.parametrize(
-    ("job", "flows"),
+    ("job", "count"),
     [
-        ({"kind": "incast", "receiver": "host0", "size": "1B", "rounds": 4}, 12),
-        ({"kind": "bulk", "pairs": "random", "size": "1B"}, 4),
-        ({"kind": "permutation", "size": "1B"}, 4),
-        ({"kind": "all-to-all", "size": "1B"}, 12),
-        ({"kind": "replay", "flows": [{"from": "host0", "to": "host1", "size": "1B"}] * 3}, 3),
+        ({"kind": "incast", "receiver": "host0", "size": "10B", "rounds": 4}, 120),
+        ({"kind": "bulk", "pairs": "random", "size": "10B"}, 40),
+        ({"kind": "permutation", "size": "10B"}, 40),
+        ({"kind": "all-to-all", "size": "10B"}, 120),
+        ({"kind": "replay", "flows": [{"from": "host0", "to": "host1", "size": "10B"}] * 3}, 30),
     ],
 )
-def test_by_flows(tmp_path: Path, job: dict[str, Any], flows: int) -> None:
+def test_by_bytes(tmp_path: Path, job: dict[str, Any], count: int) -> None:
     share = Share(spec(tmp_path, {**SMALL, "jobs": [{"name": "a", **job}]}))
-    assert share.of(told(flows // 2)) == (flows // 2) / flows
-    assert share.of(told(flows + 9)) == 1
+    assert share.of(told(count // 2)) == (count // 2) / count
+    assert share.of(told(count + 9)) == 1
     assert share.of(told(0, fraction=0.5)) == 0.5
 
 

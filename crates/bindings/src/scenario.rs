@@ -115,6 +115,7 @@ fn told<'py>(py: Python<'py>, now: &Progress) -> PyResult<Bound<'py, PyDict>> {
     told.set_item("jobs", now.jobs)?;
     told.set_item("flows_done", now.flows_done)?;
     told.set_item("flows", now.flows)?;
+    told.set_item("bytes", now.bytes)?;
     told.set_item("fraction", now.fraction)?;
     Ok(told)
 }

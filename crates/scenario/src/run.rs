@@ -15,6 +15,8 @@ use units::Time;
 
 /// Events between two looks at the outside world.
 const SLICE: u64 = 1 << 16;
+/// Slices between two counts of what open flows have received: there may be a great many of them.
+const COUNTED: u64 = 16;
 
 /// Why a run did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,8 @@ pub struct Progress {
     pub flows_done: u64,
     /// Flows opened so far.
     pub flows: u64,
+    /// Bytes that all jobs but background have received.
+    pub bytes: u64,
     /// Part of the run that is done, where the scenario sets its end.
     pub fraction: Option<f64>,
 }
@@ -168,6 +172,7 @@ fn drive(
     progress: &mut dyn FnMut(&Progress) -> bool,
     mut keep: impl FnMut(&mut Sim) -> bool,
 ) -> End {
+    let (mut bytes, mut slices) = (0, 0u64);
     loop {
         let pause = sim.run(SLICE);
         if !keep(sim) {
@@ -180,6 +185,10 @@ fn drive(
             Pause::Idle => return End::Stuck,
             Pause::Deadlock => return End::Deadlock,
         }
+        if slices.is_multiple_of(COUNTED) {
+            bytes = sim.received_by_jobs();
+        }
+        slices += 1;
         let now = sim.progress();
         let fraction = until.map(|until| now.now.as_ps() as f64 / until.as_ps().max(1) as f64);
         let told = Progress {
@@ -190,6 +199,7 @@ fn drive(
             jobs,
             flows_done: now.flows_done,
             flows: now.flows,
+            bytes,
             fraction,
         };
         if !progress(&told) {

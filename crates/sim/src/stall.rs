@@ -74,7 +74,7 @@ impl Sim {
     }
 
     /// Bytes that the jobs which the run waits for have received.
-    fn received_by_jobs(&self) -> u64 {
+    pub fn received_by_jobs(&self) -> u64 {
         let waited = |job: u32| !self.jobs[job as usize].background;
         let jobs = self.jobs.iter().filter(|job| !job.background).map(|job| job.bytes);
         let flows = self.flows.iter().filter(|(_, flow)| waited(flow.job));
