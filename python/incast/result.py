@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
@@ -53,6 +54,14 @@ class Result:
     def passed(self) -> bool:
         """Whether all thresholds held."""
         return all(each["holds"] for run in self.runs for each in run.summary.get("thresholds", []))
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal runs; of several runs, one that grows out of all. Empty for a live run."""
+        found = [run.summary.get("fingerprint", "") for run in self.runs]
+        if len(found) == 1 or not all(found):
+            return found[0] if len(found) == 1 else ""
+        return hashlib.sha256(" ".join(found).encode()).hexdigest()[:16]
 
     def scan(self, table: str) -> pl.LazyFrame:
         """A table as a lazy frame; of several runs together, with the columns `choice` and `seed`."""

@@ -91,6 +91,21 @@ def test_a_run_ends_with_its_tables(tmp_path: Path) -> None:
         assert word in found.output.replace("\n", "")
 
 
+def test_a_fingerprint_is_printed(tmp_path: Path) -> None:
+    def printed(*arguments: object) -> str:
+        found = ran(tmp_path, SMALL, "--force", *arguments)
+        (line,) = [line for line in found.output.splitlines() if line.startswith("Fingerprint: ")]
+        return line.removeprefix("Fingerprint: ")
+
+    alone = printed()
+    assert alone == json.loads((tmp_path / "out" / "summary.json").read_text())["fingerprint"]
+    assert printed() == alone
+    assert printed("--set", "jobs.answers.size=30kB") != alone
+    several = printed("--seeds", 2)
+    assert several != alone
+    assert printed("--seeds", 2, "-j", 1) == several
+
+
 def test_a_run_as_json(tmp_path: Path) -> None:
     found = ran(tmp_path, SMALL, "--json", "--seed", 5)
     (run,) = json.loads(found.stdout)["runs"]

@@ -128,6 +128,7 @@ def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
     show.deadlocks(result.runs)
     show.unfinished(result.runs)
     show.thresholds(result.runs)
+    show.fingerprint(result)
     show.place("Result", result.path)
     if written:
         show.place("Report", written)

@@ -51,6 +51,12 @@ def place(what: str, path: Path) -> None:
     out.print(f"{what}: {path}", soft_wrap=True, highlight=False)
 
 
+def fingerprint(result: Result) -> None:
+    """By which equal runs are known; sockets have none."""
+    if result.fingerprint:
+        out.print(f"Fingerprint: {result.fingerprint}", highlight=False)
+
+
 def written(what: str, path: Path, as_json: bool) -> None:
     """Where the one thing lies that a command has written."""
     if as_json:
