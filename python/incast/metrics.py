@@ -5,6 +5,7 @@ A figure's name carries its unit, as columns of the tables do: `_ps`, `_bytes`, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -50,7 +51,9 @@ class Metric:
         """A value of it in base units."""
         if self.unit:
             return _UNITS[self.unit][1](written)
-        return float(written)
+        if not math.isfinite(number := float(written)):
+            raise ValueError(f"{written!r} is not {self.expected}")
+        return number
 
     def text(self, figure: float | None) -> str:
         """A value of it with its unit, for people."""

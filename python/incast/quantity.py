@@ -22,12 +22,16 @@ from incast._core import (
 )
 
 __all__ = [
+    "SIZE_MAX", "TIME_MAX",
     "Depth", "PositiveSize", "PositiveTime", "Rate", "Size", "Span", "Time",
     "format_bytes", "format_rate", "format_time",
     "parse_bytes", "parse_depth", "parse_rate", "parse_span", "parse_time",
 ]  # fmt: skip
 
-_TIME_UNITS = "ps|ns|us|µs|ms|s|min|h"
+TIME_MAX = SIZE_MAX = 2**64 - 1
+"""The longest time in picoseconds, the largest size in bytes."""
+
+_TIME_UNITS = "ps|ns|us|[\u00b5\u03bc]s|ms|s|min|h"
 _RATE_UNITS = "bps|[kKMGT]bps|b/s|[kMG]b/s|Bps|[kMG]Bps|B/s|[kMG]B/s"
 _SIZE_UNITS = "B|[kKMGT]B|[KMGT]iB"
 _PACKETS = re.compile(r"([0-9]+) *packets?")

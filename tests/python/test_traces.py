@@ -52,6 +52,13 @@ def test_a_flow_list_in_parquet(tmp_path: Path) -> None:
     assert work(resolved)["flows"] == [flow(25_000_000_000, "host2", "host1", 14)]
 
 
+@pytest.mark.parametrize("at", [[[1]], [{"us": 1}], [b"\xff"]], ids=["list", "struct", "binary"])
+def test_a_parquet_file_with_other_columns_is_refused(tmp_path: Path, at: list[Any]) -> None:
+    pl.DataFrame({"at_us": at, "from": [3], "to": [1], "bytes": [7]}).write_parquet(tmp_path / "f.parquet")
+    (problem,) = refused(tmp_path, replay("f.parquet"))
+    assert (problem.file, problem.path) == (str(tmp_path / "f.parquet"), "jobs[0].trace")
+
+
 def test_only_the_first_entries(tmp_path: Path) -> None:
     rows = "".join(f"{n}us,host0,host1,1B\n" for n in range(10))
     (tmp_path / "f.csv").write_text("at,from,to,size\n" + rows)
@@ -73,6 +80,8 @@ def test_only_the_first_entries(tmp_path: Path) -> None:
         ("at_us,from,to,bytes\nnan,host0,host1,1\n", 2, "at_us: "),
         ("at_us,from,to,bytes\n1,host0,host1,1e999\n", 2, "bytes: "),
         ("at,from,to,size,group\n1us,host0,host1,1B,x\n", 2, "group: 'x' is not a whole number"),
+        ("at,from,to,size\n1us,host0,host1,1B\n1us,host0,host1,1B,1\n", 3, "more columns than in line 1"),
+        ("at_us,at_ms,from,to,bytes\n1,2,host0,host1,1\n", 1, "at_us, at_ms say the same: one is expected"),
         ("\0\0\0\0", None, ""),
     ],
 )

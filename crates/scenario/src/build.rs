@@ -43,7 +43,7 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Vec<Shown>), Prob
     if only_background && scenario.until.is_none() {
         return Err(Problem::new(
             "until",
-            "background traffic alone never ends: set a time at which the run ends",
+            "is required: no run waits for background jobs, and there are no others",
         ));
     }
     let (jobs, shown) = jobs(scenario, &graph, &names, &hosts)?;

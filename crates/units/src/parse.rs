@@ -10,6 +10,9 @@ pub(crate) struct Scale {
     pub units: &'static [(&'static str, u64)],
 }
 
+/// Longer numbers are cut in messages.
+const LONGEST: usize = 40;
+
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
@@ -52,12 +55,14 @@ pub enum ParseError {
         what: &'static str,
     },
     /// More than 64 bits hold.
-    #[error("{text:?} is too large a {what}")]
+    #[error("{} is too large a {what}: at most {most} is allowed", shortened(.text))]
     TooLarge {
         /// The text.
         text: String,
         /// The quantity's name.
         what: &'static str,
+        /// What 64 bits hold of it, in its largest unit.
+        most: String,
     },
 }
 
@@ -67,7 +72,8 @@ pub(crate) fn quantity(text: &str, scale: &Scale) -> Result<u64, ParseError> {
     let text = text.trim();
     let not_a_number = || ParseError::NotANumber { text: text.into(), what, example };
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let (number, unit) = (&text[..end], text[end..].trim_start());
+    // The Greek letter looks like the micro sign.
+    let (number, unit) = (&text[..end], &text[end..].trim_start().replace('\u{3bc}', "\u{b5}"));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
         return Err(not_a_number());
@@ -75,11 +81,11 @@ pub(crate) fn quantity(text: &str, scale: &Scale) -> Result<u64, ParseError> {
     if unit.is_empty() {
         return Err(ParseError::NoUnit { text: text.into(), what, example });
     }
-    let Some(&(_, factor)) = scale.units.iter().find(|(name, _)| *name == unit) else {
+    let Some(&(_, factor)) = scale.units.iter().find(|(name, _)| name == unit) else {
         let allowed = scale.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         return Err(ParseError::UnknownUnit { unit: unit.into(), what, allowed });
     };
-    let too_large = || ParseError::TooLarge { text: text.into(), what };
+    let too_large = || ParseError::TooLarge { text: text.into(), what, most: most(scale) };
     let fraction = fraction.trim_end_matches('0');
     let digits = format!("{whole}{fraction}");
     let mantissa = if digits.is_empty() { 0 } else { digits.parse::<u128>().map_err(|_| too_large())? };
@@ -89,6 +95,21 @@ pub(crate) fn quantity(text: &str, scale: &Scale) -> Result<u64, ParseError> {
         return Err(ParseError::TooFine { text: text.into(), what });
     }
     u64::try_from(scaled / divisor).map_err(|_| too_large())
+}
+
+/// What 64 bits hold, in whole largest units.
+fn most(scale: &Scale) -> String {
+    let &(name, factor) = scale.units.iter().max_by_key(|(_, factor)| *factor).expect("there are units");
+    format!("{}{name}", u64::MAX / factor)
+}
+
+/// The text in quotes, cut where it gets too long to be read.
+fn shortened(text: &str) -> String {
+    if text.len() <= LONGEST {
+        format!("{text:?}")
+    } else {
+        format!("\"{}…\"", text.chars().take(LONGEST).collect::<String>())
+    }
 }
 
 /// Prints `value` in the largest unit that it reaches, exactly.

@@ -135,6 +135,21 @@ mod tests {
     }
 
     #[test]
+    fn both_letters_for_micro_are_read() {
+        assert_eq!("1\u{b5}s".parse(), Ok(Time::from_us(1)));
+        assert_eq!("1\u{3bc}s".parse(), Ok(Time::from_us(1)));
+    }
+
+    #[test]
+    fn what_is_too_large_says_what_is_allowed() {
+        let said = |text: &str| text.parse::<Time>().unwrap_err().to_string();
+        assert_eq!(said("5125h"), "\"5125h\" is too large a time: at most 5124h is allowed");
+        assert_eq!("5124h".parse(), Ok(Time::from_secs(5124 * 3600)));
+        let long = format!("{}   µs", "9".repeat(60));
+        assert!(said(&long).starts_with("\"9999999999999999999999999999999999999999…\" is too"));
+    }
+
+    #[test]
     fn prints_the_largest_exact_unit() {
         assert_eq!(Time::from_us(1_500).to_string(), "1.5ms");
         assert_eq!(Time::from_secs(2).to_string(), "2s");

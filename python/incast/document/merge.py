@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from incast.document.node import Mark, Node
+from incast.document.node import Loc, Mark, Node, dotted
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
 
 
-def merge(base: Node, over: Node) -> Node:
-    """`over` laid on `base`.
+def merge(base: Node, over: Node, at: Loc = ()) -> Node:
+    """`over` laid on `base`, which is found at `at`.
 
     Mappings merge entry by entry; a mapping of another `kind` replaces the whole. A mapping over a list
     changes the entries that it names, by their `name` or position. Anything else replaces.
@@ -18,13 +18,13 @@ def merge(base: Node, over: Node) -> Node:
     if isinstance(base.value, dict) and not _other_kind(base.value, over.value):
         entries = dict(base.value)
         for key, node in over.value.items():
-            entries[key] = merge(entries[key], node) if key in entries else node
+            entries[key] = merge(entries[key], node, (*at, key)) if key in entries else node
         return Node(entries, base.mark)
     if isinstance(base.value, list):
         items = list(base.value)
         for key, node in over.value.items():
-            index = _position(base.value, key, node.mark)
-            items[index] = merge(items[index], node)
+            index = _position(base.value, key, node.mark, at)
+            items[index] = merge(items[index], node, (*at, index))
         return Node(items, base.mark)
     return over
 
@@ -47,11 +47,11 @@ def _other_kind(base: dict[str, Node], over: dict[str, Node]) -> bool:
     return "kind" in over and "kind" in base and over["kind"].value != base["kind"].value
 
 
-def _position(items: list[Node], key: str, mark: Mark) -> int:
+def _position(items: list[Node], key: str, mark: Mark, at: Loc) -> int:
     names = [str(name.value) if (name := item.child("name")) else str(i) for i, item in enumerate(items)]
     if key in names:
         return names.index(key)
     if key.isdecimal() and int(key) < len(items):
         return int(key)
     message = unknown("an entry of this list", key, names)
-    raise ScenarioError([Problem(message, key, mark.file, mark.line)])
+    raise ScenarioError([Problem(message, dotted((*at, key)), mark.file, mark.line)])

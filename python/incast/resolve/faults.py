@@ -6,7 +6,7 @@ from typing import Any
 
 from incast.document import Loc
 from incast.hints import unknown
-from incast.quantity import parse_rate, parse_time
+from incast.quantity import TIME_MAX, format_time, parse_rate, parse_time
 from incast.resolve.cluster import Cluster
 from incast.resolve.findings import Findings
 from incast.scenario.faults import Fault
@@ -18,6 +18,17 @@ def fault_specs(fault: Fault, loc: Loc, cluster: Cluster, findings: Findings) ->
     _check(fault, loc, cluster, findings)
     if len(findings.problems) > before:
         return []
+    changes = _changes(fault, loc, cluster, findings)
+    if changes and changes[-1]["at"] > TIME_MAX:
+        findings.add(
+            (*loc, fault.change if fault.flap else "for"),
+            f"ends after {format_time(TIME_MAX)}, the longest time",
+        )
+        return []
+    return changes
+
+
+def _changes(fault: Fault, loc: Loc, cluster: Cluster, findings: Findings) -> list[dict[str, Any]]:
     at = parse_time(fault.at)
     if fault.flap:
         link = _ends(fault.flap.link)

@@ -9,7 +9,15 @@ from typing import Any
 from incast import _core
 from incast.document import Loc
 from incast.hints import unknown
-from incast.quantity import parse_bytes, parse_rate, parse_time
+from incast.quantity import (
+    SIZE_MAX,
+    TIME_MAX,
+    format_bytes,
+    format_time,
+    parse_bytes,
+    parse_rate,
+    parse_time,
+)
 from incast.resolve.cluster import Cluster
 from incast.resolve.findings import Findings
 from incast.resolve.select import SelectError, select
@@ -165,7 +173,7 @@ class JobResolver:
                     if not self._known(end):
                         message = unknown("a host", end, self.cluster.hosts)
                         self.findings.add((*loc, "flows", index, field), message)
-        spec = [
+        spec: list[dict[str, Any]] = [
             {
                 "at": _scaled(flow.at, job.time_scale, 0),
                 "from": _placed(flow.source, place),
@@ -175,6 +183,7 @@ class JobResolver:
             }
             for flow in flows
         ]
+        self._check_scales(job, spec, [flow["bytes"] for flow in spec], loc)
         return sorted(spec, key=lambda flow: flow["at"])
 
     def _known(self, end: str) -> bool:
@@ -196,7 +205,7 @@ class JobResolver:
         coflows = trace.coflows()[: job.first]
         if not place:
             return []
-        spec = [
+        spec: list[dict[str, Any]] = [
             {
                 "id": coflow.id,
                 "at": _scaled(coflow.at, job.time_scale, 0),
@@ -207,7 +216,20 @@ class JobResolver:
             }
             for coflow in coflows
         ]
+        self._check_scales(job, spec, [size for each in spec for _, size in each["reducers"]], loc)
         return sorted(spec, key=lambda coflow: coflow["at"])
+
+    def _check_scales(
+        self, job: Replay | Coflows, entries: list[dict[str, Any]], sizes: list[int], loc: Loc
+    ) -> None:
+        if max((entry["at"] for entry in entries), default=0) > TIME_MAX:
+            most = format_time(TIME_MAX)
+            self.findings.add(
+                (*loc, "time_scale"), f"with {job.time_scale:g} a time is above {most}, the longest"
+            )
+        if max(sizes, default=0) > SIZE_MAX:
+            most = format_bytes(SIZE_MAX)
+            self.findings.add((*loc, "scale"), f"with {job.scale:g} a size is above {most}, the largest")
 
 
 def _random_pairs(hosts: list[str], seed: int, name: str) -> list[list[str]]:

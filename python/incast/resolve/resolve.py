@@ -115,14 +115,9 @@ def _measure(scenario: Scenario, cluster: Cluster, findings: Findings) -> dict[s
 
 
 def _check_end(scenario: Scenario, findings: Findings) -> None:
-    lasting = [
-        index
-        for index, job in enumerate(scenario.jobs)
-        if isinstance(job, Background) and job.duration is None
-    ]
-    if scenario.until is None and len(lasting) == len(scenario.jobs):
-        findings.add(("until",), "is required: there are only background jobs, and the run would never end")
     if scenario.until is None:
+        if all(isinstance(job, Background) for job in scenario.jobs):
+            findings.add(("until",), "is required: no run waits for background jobs, and there are no others")
         return
     for index, job in enumerate(scenario.jobs):
         if parse_time(job.start) >= parse_time(scenario.until):

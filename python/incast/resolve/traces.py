@@ -7,7 +7,9 @@ Coflow traces are read by the core (crates/traffic/src/coflow.rs).
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,16 +81,12 @@ class TraceFile:
         if self._size() is None:
             return []
         try:
-            table = self._table()
+            return self._read(self._table())
         except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-            self.problem(f"not readable as a table: {str(error).splitlines()[0]}")
+            line = self._ragged_line()
+            why = "more columns than in line 1" if line else str(error).splitlines()[0]
+            self.problem(f"not readable as a table: {why}", line)
             return []
-        if table.height == 0:
-            self.problem("the trace is empty: at least one flow is needed")
-        if table.height > _ROWS_MAX:
-            self.problem(f"{table.height} flows are too many: at most {_ROWS_MAX} are allowed")
-            return []
-        return self._read(table)
 
     def sizes(self) -> list[tuple[int, float]]:
         """The points of a size distribution in a text file."""
@@ -128,7 +126,27 @@ class TraceFile:
             return pl.read_csv(self.path, infer_schema=False)
         raise ValueError("unknown kind of file. Allowed: *.csv, *.parquet")
 
+    def _ragged_line(self) -> int | None:
+        """The first line of a CSV file that has more columns than its first."""
+        if self.path.suffix.lower() != ".csv":
+            return None
+        with self.path.open(encoding="utf-8", errors="replace", newline="") as file:
+            reader = csv.reader(file)
+            with suppress(csv.Error):
+                columns = len(next(reader, []))
+                return next((reader.line_num for row in reader if len(row) > columns), None)
+        return None
+
     def _read(self, table: pl.DataFrame) -> list[Flow]:
+        if table.height == 0:
+            self.problem("the trace is empty: at least one flow is needed")
+        if table.height > _ROWS_MAX:
+            self.problem(f"{table.height} flows are too many: at most {_ROWS_MAX} are allowed")
+            return []
+        for kinds in (_TIMES, _SIZES):
+            if len(several := [name for name in kinds if name in table.columns]) > 1:
+                self.problem(f"the columns {allowed(several)} say the same: one is expected", 1)
+                return []
         time = next((name for name in _TIMES if name in table.columns), None)
         size = next((name for name in _SIZES if name in table.columns), None)
         absent = [name for name in ("from", "to") if name not in table.columns]

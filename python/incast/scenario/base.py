@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    WithJsonSchema,
+)
 
 from incast.hints import shortened, unknown
+from incast.quantity import parse_bytes
 
 
 class Model(BaseModel):
@@ -154,6 +163,18 @@ Pairs = Annotated[
         }
     ),
 ]
+
+
+def mtu_from(least: int) -> AfterValidator:
+    """An MTU of at least so many bytes; IPv4's length field bounds it above."""
+
+    def check(mtu: str) -> str:
+        if not least <= parse_bytes(mtu) <= 65_535:
+            raise ValueError(f"{mtu!r} is not an MTU: allowed are {least}B to 65535B")
+        return mtu
+
+    return AfterValidator(check)
+
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]

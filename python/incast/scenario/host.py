@@ -15,7 +15,7 @@ from incast.quantity import (
     parse_bytes,
     parse_span,
 )
-from incast.scenario.base import Model, Override
+from incast.scenario.base import Model, Override, mtu_from
 
 
 class Tcp(Model):
@@ -101,7 +101,7 @@ def _end(span: str | list[str], end: int) -> int:
 class Host(Model):
     """A host's settings."""
 
-    mtu: PositiveSize = "1500B"
+    mtu: Annotated[PositiveSize, mtu_from(100)] = "1500B"
     """Largest IP packet that it sends."""
     nic_queue: Size = "64kB"
     """Bytes that the stack leaves in the network card's queue before flows wait their turn."""
@@ -111,13 +111,6 @@ class Host(Model):
     """Disk rate, reads and writes together."""
     tcp: Tcp = Tcp()
     """TCP's settings."""
-
-    @field_validator("mtu")
-    @classmethod
-    def _in_range(cls, mtu: str) -> str:
-        if not 100 <= parse_bytes(mtu) <= 65_535:
-            raise ValueError(f"{mtu!r} is not an MTU: allowed are 100B to 65535B")
-        return mtu
 
 
 class HostOverride(Override):

@@ -200,12 +200,19 @@ class Switch(Model):
     """Where packets wait."""
     queue: Queue = TailDrop()
     """What happens on entering or leaving a queue."""
-    class_queues: dict[ClassKey, Queue] = {}
-    """Queues of single classes (0–7) where they differ from `queue`."""
     scheduler: Scheduler = Fifo()
     """Which queue of a port is served next."""
+    class_queues: dict[ClassKey, Queue] = {}
+    """Queues of single classes (0–7) where they differ from `queue`; needs the scheduler `ets`."""
     pfc: Pfc | None = None
     """Priority-based flow control; needs a shared buffer and the scheduler `ets`."""
+
+    @field_validator("class_queues")
+    @classmethod
+    def _has_classes(cls, queues: dict[int, Queue], info: ValidationInfo) -> dict[int, Queue]:
+        if queues and isinstance(info.data.get("scheduler"), Fifo):
+            raise ValueError("fifo has one queue for all classes: class_queues needs the scheduler ets")
+        return queues
 
     @field_validator("pfc")
     @classmethod

@@ -7,7 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from incast.quantity import PositiveSize, Rate, Size, Time
-from incast.scenario.base import Count, Ends, Kind, Model, Name, Selector
+from incast.scenario.base import Count, Ends, Kind, Model, Name, Selector, mtu_from
+
+Mtu = Annotated[PositiveSize, mtu_from(68)]
+"""An MTU that IPv4 allows (RFC 791)."""
 
 
 class Link(Model):
@@ -17,7 +20,7 @@ class Link(Model):
     """Data rate on the wire."""
     delay: Time = "1us"
     """Propagation delay."""
-    mtu: PositiveSize = "9000B"
+    mtu: Mtu = "9000B"
     """Largest IP packet that it carries; larger ones are discarded."""
 
 
@@ -94,7 +97,7 @@ class Back(Model):
     """Data rate on the wire."""
     delay: Time | None = None
     """Propagation delay."""
-    mtu: PositiveSize | None = None
+    mtu: Mtu | None = None
     """Largest IP packet."""
 
 

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 from incast.document import Loc, Node, dotted
 from incast.errors import Problem, ScenarioError
 from incast.hints import allowed, shortened, unknown
+from incast.report.text import plural
 from incast.scenario.model import Scenario
 from incast.schema import follow
 
@@ -72,6 +73,9 @@ def _message(detail: ErrorDetails, loc: Loc, schema: dict[str, Any], of: type[Ba
         return f"kind is required. Allowed: {allowed(schema['discriminator']['mapping'])}"
     if kind == "literal_error":
         return unknown("allowed", _shown(value), _listed(str(context["expected"])))
+    if kind == "too_short":
+        least = plural(context["min_length"], "item is", "items are")
+        return f"at least {least} needed, not {context['actual_length']}"
     if kind in _TYPES:
         return f"expected {_TYPES[kind]}, not {_shown(value)}{_yes_no(kind, value)}"
     rule = (

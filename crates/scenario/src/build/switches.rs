@@ -37,6 +37,10 @@ fn switch(
     }
     let scheduler = scheduler(&config.scheduler, &format!("{path}.scheduler"))?;
     let classes = if scheduler == Scheduler::Fifo { 1 } else { 8 };
+    if classes == 1 && !config.class_queues.is_empty() {
+        let message = "fifo has one queue for all classes: class_queues needs the scheduler ets";
+        return Err(Problem::new(format!("{path}.class_queues"), message));
+    }
     let buffer = buffer(&config.buffer, links.len() as u64, classes, &format!("{path}.buffer"))?;
     let with_pfc = |found| pfc(found, &buffer, &scheduler, links, framing, &format!("{path}.pfc"));
     let pfc = config.pfc.as_ref().map(with_pfc).transpose()?;
