@@ -222,11 +222,11 @@ class JobResolver:
     def _check_scales(
         self, job: Replay | Coflows, entries: list[dict[str, Any]], sizes: list[int], loc: Loc
     ) -> None:
-        if max((entry["at"] for entry in entries), default=0) > TIME_MAX:
+        last = parse_time(job.start) + max((entry["at"] for entry in entries), default=0)
+        if last > TIME_MAX:
+            field = "start" if job.time_scale == 1 else "time_scale"
             most = format_time(TIME_MAX)
-            self.findings.add(
-                (*loc, "time_scale"), f"with {job.time_scale:g} a time is above {most}, the longest"
-            )
+            self.findings.add((*loc, field), f"an entry begins after {most}, the longest time")
         if max(sizes, default=0) > SIZE_MAX:
             most = format_bytes(SIZE_MAX)
             self.findings.add((*loc, "scale"), f"with {job.scale:g} a size is above {most}, the largest")
