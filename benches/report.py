@@ -82,8 +82,9 @@ and compiling are not counted. igraph walks a million steps a call: what a call 
 probability of .15 to stop before each step: 5.67 steps a walk. (The target's 27 M steps are 6.75 a walk,
 as where a walk stops after a step.) The processor time of all three counts, user and system. *Bare* are the
 system calls alone with as many bytes a datagram, one process sending to itself, in the same run. Without GSO
-nine tenths of the time are the kernel's and 7 % ours, so .93 of bare is all there is; wake-ups and caches
-that three processes share take the rest.
+nine tenths of the time are the kernel's and 7 % ours, so .93 of bare is about all there is. The bare calls
+stay on one CPU, the servers don't: a buffer that one CPU fills and the other frees costs more. One row has
+the servers on one CPU, too.
 
 """
 
