@@ -7,9 +7,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import incast
 from helpers import only, plans, refused, written
+from incast.cli.app import app
 
 WALK: dict[str, Any] = {
     "name": "walks",
@@ -138,3 +140,37 @@ def test_drops_and_datagrams_take_the_servers_time(tmp_path: Path) -> None:
     plain = end("plain")
     assert end("drop", drop="1us") > plain
     assert end("datagram", datagram="1us") > plain
+
+
+def test_a_report_of_walks_shows_what_there_is_of_them(tmp_path: Path) -> None:
+    slow = {"step": "10us", "walker": "100us"}
+    content = scenario(loss={"initial": "50ms"}, costs=slow, queue={"kind": "red", "min": 2, "max": 12})
+    file = written(tmp_path, content)
+    pages = {}
+    for name, options in (("simulated", []), ("live", ["--live"])):
+        out = tmp_path / name
+        assert CliRunner().invoke(app, ["run", str(file), *options, "--out", str(out)]).exit_code == 0
+        assert CliRunner().invoke(app, ["report", str(out)]).exit_code == 0
+        pages[name] = (out / "report.html").read_text("utf-8")
+    for page in pages.values():
+        for part in ("dropped (", "of the drops were where the walker was born", "The longest queue was at"):
+            assert part in page
+        # RED's thresholds are lines in the pictures of queues.
+        assert '"what":["min_th","max_th"]' in page
+        assert "Dashed: min_th and max_th." in page
+        for absent in ("No figures", "Flow completion", "Slowest flows"):
+            assert absent not in page
+    for of_networks in ("Network and load", "Queues over time", "Waiting in queues", "Hottest ports"):
+        assert of_networks in pages["simulated"]
+        assert of_networks not in pages["live"]
+    assert "No walker was dropped." in _page(tmp_path, scenario(limit=1000, queue={"kind": "tail-drop"}))
+    far = _page(tmp_path, scenario(limit=1000, queue={"kind": "red", "min": 1, "max": 900}))
+    assert "Far above what is drawn: max_th is 900." in far
+
+
+def _page(folder: Path, content: dict[str, Any]) -> str:
+    """The report of a simulated run."""
+    out = folder / "again"
+    incast.run(written(folder, content), out, force=True)
+    assert CliRunner().invoke(app, ["report", str(out)]).exit_code == 0
+    return (out / "report.html").read_text("utf-8")

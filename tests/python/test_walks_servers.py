@@ -205,7 +205,14 @@ def test_incast_report_draws_servers(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["report", str(out)])
     assert done.exit_code == 0, done.output
     page = (out / "report.html").read_text("utf-8")
-    for part in ("Personalised PageRank", "Queues of servers", "Speed of servers", "server1", "max p"):
+    for part in (
+        "Personalised PageRank",
+        "Queues of servers",
+        "Speed of servers",
+        "server1",
+        "max p",
+        "min_th",
+    ):
         assert part in page
     incast.walk(SBM, walks=5, out=out, force=True)
     assert not (out / "report.html").exists(), "it was of another result"

@@ -5,6 +5,7 @@ variables, so that they follow the theme.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,13 +139,14 @@ def lines(
     moments: pl.DataFrame | None = None,
     top: float | None = None,
     band: pl.DataFrame | None = None,
+    levels: Sequence[tuple[str, float]] = (),
 ) -> Chart:
     """Several lines over time: (name, colour's position, points `time_ps` and `y`) up to `end` ps.
 
     `figure` is what y is, and its kind: `size` in bytes, `rate` in bit/s, `time` in ps, or else a unit as it
     is. With `steps` a figure holds from the point before to its own. `moments` (`time_ps`, `what`) are
-    upright lines, `band` (`time_ps`, `low`, `high`) an area behind the first line. `top` is where the y axis
-    ends, so that charts compare.
+    upright lines, `band` (`time_ps`, `low`, `high`) an area behind the first line, `levels` (name, figure)
+    lines across. `top` is where the y axis ends, so that charts compare.
     """
     scale, unit = text.time_unit(end)
     most = top or max(float(frame["y"].max() or 0) for _, _, frame in curves)  # type: ignore[arg-type]
@@ -201,6 +203,12 @@ def lines(
             moments.select((pl.col("time_ps") / scale).round_sig_figs(6).alias("t"), "what")
         )
         layers.append(_moments(unit))
+    if levels:
+        data["levels"] = {
+            "what": [name for name, _ in levels],
+            "y": [level / high for _, level in levels],
+        }
+        layers += _levels()
     return Chart(as_spec(alt.layer(*layers, width="container", height=_LINES_HEIGHT)), data)
 
 
@@ -211,6 +219,16 @@ def _area(shade: str) -> alt.Chart:
         .encode(x=alt.X("t:Q"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     )
     return chart
+
+
+def _levels() -> list[alt.Chart]:
+    """Lines across with their names at the right."""
+    base = alt.Chart(alt.NamedData("levels")).encode(y=alt.Y("y:Q"))
+    named = base.mark_text(align="right", baseline="bottom", dx=-2, dy=-2, fontSize=11, color="var(--soft)")
+    return [
+        base.mark_rule(color="var(--soft)", strokeWidth=1, strokeDash=[4, 3]),
+        named.encode(x=alt.value("width"), text=alt.Text("what:N")),
+    ]
 
 
 def _moments(unit: str) -> alt.Chart:

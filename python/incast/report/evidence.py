@@ -6,7 +6,7 @@ Sentences with computed figures only; names are escaped. Which run is better is 
 import polars as pl
 from markupsafe import Markup
 
-from incast.report import phases, text
+from incast.report import phases, text, walked
 from incast.report.load import Run
 from incast.report.measures import (
     DROPS,
@@ -25,8 +25,9 @@ BUSY = 0.9
 
 
 def evidence(run: Run, figures: Figures) -> list[Markup]:
-    """Where data waited, what was lost and why, what the loss cost."""
+    """How walks did, where data waited, what was lost and why, what the loss cost."""
     found = [
+        *(Markup("{}").format(sentence) for sentence in walked.sentences(run)),
         _waiting(run),
         _loss(run, figures),
         _pauses(run),

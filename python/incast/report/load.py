@@ -55,7 +55,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     "walks": _columns(
         "job host",
         "nodes finished additional steps "
-        "drops_early drops_forced drops_full drops_wait drops_own finished_ps",
+        "drops_early drops_forced drops_full drops_wait drops_own lost_direct lost_timeout finished_ps",
     ),
     "walks_series": _columns(
         "job host",

@@ -3,7 +3,7 @@
 from incast.report import congestion, facts, html, netload, sections, series, tables, timeline, walking
 from incast.report.answer import answer, ranked
 from incast.report.load import Report, Run
-from incast.report.measures import figures, measures
+from incast.report.measures import Figures, figures, measures
 from incast.report.sections import DRAWN_MAX, Drawn
 from incast.report.tables import Table
 
@@ -32,6 +32,8 @@ def render(report: Report) -> str:
         "nets": nets,
         "picks": [d for d in by_rank if any(d.color in net.loads for net in nets)],
         "steps": netload.STEPS,
+        "on_sockets": all(run.summary.get("live") for run in runs),
+        "has_flows": any(f.kinds != {"walk"} for f in computed),
         "timelines": [book.add(f) for f in timeline.timelines(drawn)],
         "queues": [book.add(f) for f in sections.queues(drawn)],
         "congestion": [book.add(f) for f in congestion.congestion(drawn)],
@@ -39,11 +41,20 @@ def render(report: Report) -> str:
         "completions": [book.add(f) for f in sections.completions(drawn)],
         "waits": [book.add(f) for f in sections.waits(drawn)],
         "series": [book.add(f) for f in (*series.flows(drawn), *series.hosts(drawn))],
+        "absent": _absent(runs, computed),
         "details": [(run, _details(run)) for run in best_first[:_DETAILED_MAX]],
         "facts": facts.facts(report),
     }
     loads = [{"names": net.names, "loads": net.loads} for net in nets]
     return html.page("page.html.j2", context, {"nets": loads, "charts": book.charts})
+
+
+def _absent(runs: tuple[Run, ...], computed: list[Figures]) -> set[str]:
+    """Tables that are left out where they are empty: most runs have none, or these can't."""
+    of_walks = all(each.kinds == {"walk"} for each in computed)
+    on_sockets = all(run.summary.get("live") for run in runs)
+    ports = {"Hottest ports"} if on_sockets else set()
+    return {"Datagrams", "Pauses", *ports, *({"Slowest flows"} if of_walks else ())}
 
 
 def _drawn(report: Report, order: list[str]) -> list[Drawn]:

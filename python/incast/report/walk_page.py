@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from incast.report import html, text, walking
+from incast.report import html, text, walked, walking
 from incast.report.load import Run, load_tables
 from incast.report.tables import Cell, Table, cells, more_than
 
@@ -28,7 +28,7 @@ def render(folder: Path) -> str:
     figures = [
         book.add(figure)
         for _, walks, series in walking.jobs(run)
-        for figure in walking.figures(walks, series)
+        for figure in walking.figures(walks, series, walking.thresholds(run, "walk"))
     ]
     notes = list(run.notes)
     if error := run.summary.get("error"):
@@ -38,7 +38,7 @@ def render(folder: Path) -> str:
     context = {
         "title": TITLES.get(run.summary["app"], run.summary["app"]),
         "headline": _headline(run.summary),
-        "sentences": list(_sentences(run)),
+        "sentences": walked.sentences(run),
         "notes": notes,
         "figures": figures,
         "tables": [*walking.servers(run), _top(run), *_facts(run.summary)],
@@ -58,31 +58,6 @@ def _headline(summary: dict[str, Any]) -> str:
     return (
         f"{text.plural(served['finished'], 'walk')} on {where}, on {servers}, finished in {took}: "
         f"{text.count(served['walks_per_s'])} walks a second."
-    )
-
-
-def _sentences(run: Run) -> Iterator[str]:
-    served = run.summary.get("servers")
-    if not served:
-        return
-    drops = {name: served[name] for name in ("drops_early", "drops_forced", "drops_full", "drops_wait")}
-    total = sum(drops.values())
-    if not total:
-        yield "No walker was dropped."
-        return
-    words = dict(zip(drops, ("by chance", "at the upper threshold", "by full queues", "late"), strict=True))
-    causes = [f"{text.count(count)} {words[name]}" for name, count in drops.items() if count]
-    servers = run.table("walks").iter_rows(named=True)
-    worst = max(servers, key=lambda row: sum(row[name] or 0 for name in drops))
-    share = sum(worst[name] or 0 for name in drops) / total
-    yield (
-        f"{text.plural(total, 'walker')} were dropped ({text.listed(causes)}), {text.percent(share)} of them "
-        f"at {worst['host']}; {text.count(served['additional'])} were generated again."
-    )
-    yield (
-        f"{text.percent(served['drops_own'] / total)} of the drops were where the walker was born; "
-        f"{text.count(served['lost_direct'])} walkers were given up at once because of that, "
-        f"{text.count(served['lost_timeout'])} by timeout."
     )
 
 

@@ -1,4 +1,7 @@
-"""Servers of random walks over time: how many walkers waited, which were dropped where, how fast it went."""
+"""Servers of random walks over time: how many walkers waited, which were dropped where, how fast it went.
+
+What is said of them in words is `walked`'s matter.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ SERVERS_MAX = 6
 """Servers that are drawn: those that dropped most."""
 _ROWS_MAX = 40
 _BUCKETS = 150
+_NEAR = 1.5
+"""A threshold further above the longest queue than this is not drawn."""
 _CAUSES = ("drops_early", "drops_forced", "drops_full", "drops_wait")
 _PLACES = (("own", "walkers born there"), ("others", "walkers of other servers"))
 
@@ -27,7 +32,25 @@ def walking(drawn: list[Drawn]) -> list[Figure]:
     for each in drawn:
         for name, walks, series in jobs(each.run):
             named = ", ".join([*([each.run.name] if several else []), *([name] if name else [])])
-            found += figures(walks, series, f", {named}" if named else "")
+            levels = thresholds(each.run, str(walks["job"][0]))
+            found += figures(walks, series, levels, f", {named}" if named else "")
+    return found
+
+
+def thresholds(run: Run, job: str) -> list[tuple[str, float]]:
+    """Lengths from which a job's servers drop walkers."""
+    served = run.summary.get("servers")
+    if served:
+        settings = served.get("settings", {})
+    else:
+        jobs = run.scenario.get("jobs", [])
+        settings = next((each.get("work", {}) for each in jobs if each.get("name") == job), {})
+    queue, limit = settings.get("queue", {}), settings.get("limit")
+    found = [("limit", limit)] if limit is not None else []
+    if queue.get("kind") == "red":
+        most = queue["max"] * (2 if queue["gentle"] else 1)
+        names = "2 max_th" if queue["gentle"] else "max_th"
+        found = [("min_th", queue["min"]), (names, most), *(each for each in found if each[1] < most)]
     return found
 
 
@@ -46,7 +69,9 @@ def jobs(run: Run) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
     ]
 
 
-def figures(walks: pl.DataFrame, series: pl.DataFrame, suffix: str = "") -> list[Figure]:
+def figures(
+    walks: pl.DataFrame, series: pl.DataFrame, levels: list[tuple[str, float]], suffix: str = ""
+) -> list[Figure]:
     """Queues, drops and speed of a job's servers."""
     series = series.drop_nulls(["host", "time_ps"]).with_columns(
         own=pl.col("drops_own"), others=pl.sum_horizontal(_CAUSES) - pl.col("drops_own")
@@ -61,7 +86,9 @@ def figures(walks: pl.DataFrame, series: pl.DataFrame, suffix: str = "") -> list
     if walks.height > len(shown):
         note = f"The {len(shown)} of {text.plural(walks.height, 'server')} that dropped most walkers."
     colors = {host: index for index, host in enumerate(shown)}
-    found = [Figure(f"Queues of servers{suffix}", _queues(of_host, end), note=_queue_note(note))]
+    top, inside = _top(of_host, levels)
+    queues = _queues(of_host, end, top, inside)
+    found = [Figure(f"Queues of servers{suffix}", queues, note=_queue_note(levels, inside, note))]
     drops = _drops(of_host, end)
     if drops:
         keys = tuple(Key(name, index) for index, (_, name) in enumerate(_PLACES))
@@ -76,19 +103,34 @@ def _most(series: pl.DataFrame, column: str) -> int:
     return most
 
 
-def _queue_note(note: str) -> str:
-    return f"The line is the mean, the area reaches from the shortest to the longest queue. {note}".strip()
+def _top(
+    of_host: dict[str, pl.DataFrame], levels: list[tuple[str, float]]
+) -> tuple[float, list[tuple[str, float]]]:
+    """Where the axis of queues ends, and the levels that are on it: those that queues came near to."""
+    longest = max(1, *(_most(series, "queue_max") for series in of_host.values()))
+    inside = [each for each in levels if each[1] <= _NEAR * longest]
+    return max([longest, *(level for _, level in inside)]), inside
 
 
-def _queues(of_host: dict[str, pl.DataFrame], end: int) -> tuple[tuple[str, Chart], ...]:
-    longest = max(_most(series, "queue_max") for series in of_host.values())
+def _queue_note(levels: list[tuple[str, float]], inside: list[tuple[str, float]], note: str) -> str:
+    above = [f"{name} is {text.count(level)}" for name, level in levels if (name, level) not in inside]
+    said = f"Far above what is drawn: {text.listed(above)}." if above else ""
+    line = "The line is the mean, the area reaches from the shortest to the longest queue."
+    dashes = f"Dashed: {text.listed([name for name, _ in inside])}." if inside else ""
+    return " ".join(part for part in (line, dashes, said, note) if part)
+
+
+def _queues(
+    of_host: dict[str, pl.DataFrame], end: int, top: float, levels: list[tuple[str, float]]
+) -> tuple[tuple[str, Chart], ...]:
     panels = []
     for host, series in of_host.items():
         spans = _spans(series, end)
         curve = [(host, 0, spans.select("time_ps", y="queue"))]
         band = spans.select("time_ps", "low", "high")
         what = ("queue", "walkers")
-        panels.append((host, charts.lines(curve, what, "server", end, top=max(longest, 1), band=band)))
+        drawn = charts.lines(curve, what, "server", end, top=top, band=band, levels=levels)
+        panels.append((host, drawn))
     return tuple(panels)
 
 
