@@ -6,6 +6,8 @@
 
 mod alone;
 pub mod live;
+pub mod scenario;
+pub mod shuffle;
 pub mod units;
 pub mod walk;
 
@@ -13,9 +15,11 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("live_hello", live::hello),
     ("live_table", live::table),
+    ("scenario", scenario::spec),
+    ("shuffle_messages", shuffle::messages),
     ("units", units::text),
     ("walk_datagram", walk::datagram),
     ("walk_graph", walk::graph),

@@ -47,6 +47,28 @@ fn datagram() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(record(), 0..4).prop_map(move |records| codec.encode(&records))
 }
 
+/// A message of Hadoop's that may be believed, or nearly: its kind, and numbers of one, four and eight bytes.
+fn message() -> impl Strategy<Value = Vec<u8>> {
+    let small = || prop_oneof![8 => 0u32..6, 1 => any::<u32>(), 1 => Just(u32::MAX)];
+    let piece = prop_oneof![
+        (0u8..3).prop_map(|byte| vec![byte]),
+        small().prop_map(|word| word.to_le_bytes().to_vec()),
+        (small(), prop_oneof![9 => Just(0u32), 1 => small()])
+            .prop_map(|(low, high)| (u64::from(high) << 32 | u64::from(low)).to_le_bytes().to_vec()),
+    ];
+    (0u8..21, proptest::collection::vec(piece, 0..5))
+        .prop_map(|(kind, pieces)| [vec![kind], pieces.concat()].concat())
+}
+
+#[test]
+fn no_number_of_a_scenario_is_too_large_to_be_refused() {
+    for leaf in 0u16..200 {
+        let [low, high] = leaf.to_le_bytes();
+        // 2^64 - 1, 2^32 - 1, 1e300.
+        [4, 11, 5].iter().for_each(|to| fuzz::scenario::spec(&[low, high, *to]));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -69,6 +91,27 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = to;
         fuzz::walk::server(&bytes);
+    }
+
+    #[test]
+    fn messages_of_hadoop(kind: u8, messages in proptest::collection::vec((0u8..24, message()), 1..24)) {
+        let mut bytes = vec![kind];
+        for (stream, content) in messages {
+            bytes.extend([stream, content.len() as u8]);
+            bytes.extend(content);
+        }
+        fuzz::shuffle::messages(&bytes);
+    }
+
+    #[test]
+    fn scenarios_of_which_leaves_are_others(
+        changes in proptest::collection::vec((any::<u16>(), prop_oneof![0u8..13, any::<u8>()]), 1..4)
+    ) {
+        let bytes = changes.into_iter().flat_map(|(leaf, to)| {
+            let [low, high] = leaf.to_le_bytes();
+            [low, high, to]
+        });
+        fuzz::scenario::spec(&bytes.collect::<Vec<u8>>());
     }
 
     #[test]

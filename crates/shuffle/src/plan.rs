@@ -34,6 +34,10 @@ pub(crate) struct Plan {
     pub large: u64,
 }
 
+fn percent(bytes: u64, percent: u64) -> u64 {
+    (u128::from(bytes) * u128::from(percent) / 100) as u64
+}
+
 impl Plan {
     pub(crate) fn new(job: Job, port: u16, rng: &mut dyn Rng) -> Plan {
         let maps = job.maps() as u32;
@@ -45,10 +49,10 @@ impl Plan {
             maps,
             replicas,
             uncached: MILLION - part_of(MILLION, job.costs.page_cache),
-            spill_at: (job.io_sort * SPILL_PERCENT / 100).max(1),
+            spill_at: percent(job.io_sort, SPILL_PERCENT).max(1),
             buffer_limit,
             merge_limit: part_of(buffer_limit, job.merge_at).max(1),
-            large: buffer_limit * LARGE_PERCENT / 100,
+            large: percent(buffer_limit, LARGE_PERCENT),
             job,
         }
     }

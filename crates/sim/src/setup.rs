@@ -144,6 +144,7 @@ impl Sim {
 /// Mean time between events when half of the ports are busy with packets of `mtu` bytes.
 fn spacing(graph: &Graph, mtu: u32) -> Time {
     let packet_bits = (u64::from(mtu) + FRAMING_BYTES) * 8;
-    let bits: u64 = graph.links().iter().map(|link| link.ab.rate.as_bps() + link.ba.rate.as_bps()).sum();
+    let rates = graph.links().iter().flat_map(|link| [link.ab.rate, link.ba.rate]);
+    let bits = rates.fold(0u64, |sum, rate| sum.saturating_add(rate.as_bps()));
     Time::from_ps(2_000_000_000_000u64.saturating_mul(packet_bits) / bits.max(1))
 }

@@ -4,6 +4,8 @@ use super::{Graph, Link, LinkProps, NodeId, TopologyError};
 
 /// Largest number of nodes of a built topology: bounds memory on a slip of the keyboard.
 const MAX_NODES: u64 = 1 << 20;
+/// Largest number of links between its switches.
+const MAX_UPLINKS: u64 = 1 << 22;
 
 struct Builder {
     hosts: Vec<String>,
@@ -86,7 +88,7 @@ pub fn dumbbell(
 /// Leaves of the given sizes, each joined to every spine by `parallel` links.
 ///
 /// # Errors
-/// No leaves or spines where they are needed, or too many nodes.
+/// No leaves or spines where they are needed, or too many nodes or uplinks.
 pub fn leaf_spine(
     leaves: &[u32],
     spines: u32,
@@ -98,6 +100,8 @@ pub fn leaf_spine(
     check(!leaves.is_empty() && hosts > 0, "leaves is empty: at least one leaf with a host is needed")?;
     check(spines > 0 && parallel > 0, "spines and uplinks_per_spine are at least 1")?;
     check_size(hosts + leaves.len() as u64 + u64::from(spines))?;
+    let uplinks = (leaves.len() as u64 * u64::from(spines)).saturating_mul(parallel.into());
+    check(uplinks <= MAX_UPLINKS, format!("{uplinks} uplinks are too many: at most {MAX_UPLINKS}"))?;
     let leaf_count = leaves.len() as u32;
     let mut b = Builder::new(
         numbered("host", hosts as u32),
@@ -183,6 +187,7 @@ mod tests {
         assert!(single_switch(0, LINK).is_err());
         assert!(single_switch(u32::MAX, LINK).is_err());
         assert!(leaf_spine(&[u32::MAX, u32::MAX], 1, 1, LINK, LINK).is_err());
+        assert!(leaf_spine(&[2, 2], 1 << 19, u32::MAX, LINK, LINK).is_err());
         let idle = LinkProps { rate: Rate::from_bps(0), ..LINK };
         assert!(matches!(dumbbell(1, 1, LINK, idle), Err(TopologyError::NoRate(..))));
     }

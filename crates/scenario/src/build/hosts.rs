@@ -9,6 +9,9 @@ use sim::{HostConfig, rng};
 use transport::tcp;
 use units::Time;
 
+/// Cores of a host at most.
+const CORES_MAX: u32 = 4096;
+
 /// The settings of every host, in order.
 ///
 /// # Errors
@@ -28,8 +31,9 @@ fn host(config: &spec::Host, name: &str, seed: u64, path: &str) -> Result<HostCo
     if !(68..=65_535).contains(&mtu) {
         return Err(Problem::new(format!("{path}.mtu"), format!("{mtu} B: 68 B to 65535 B are allowed")));
     }
-    if config.cores == 0 {
-        return Err(Problem::new(format!("{path}.cores"), "0: a host has at least 1 core"));
+    if !(1..=CORES_MAX).contains(&config.cores) {
+        let message = format!("{}: 1 to {CORES_MAX} are allowed", config.cores);
+        return Err(Problem::new(format!("{path}.cores"), message));
     }
     if config.disk.as_bps() < 1_000 {
         return Err(Problem::new(format!("{path}.disk"), format!("{}: at least 1 kbps", config.disk)));

@@ -14,8 +14,10 @@ use units::{Bytes, Rate};
 pub(super) fn host_infos(graph: &Graph, hosts: &[HostConfig]) -> Vec<HostInfo> {
     let mut rates = vec![0u64; graph.nodes()];
     for link in graph.links() {
-        rates[link.a.0 as usize] += link.ab.rate.as_bps();
-        rates[link.b.0 as usize] += link.ba.rate.as_bps();
+        for (end, props) in [(link.a, link.ab), (link.b, link.ba)] {
+            let rate = &mut rates[end.0 as usize];
+            *rate = rate.saturating_add(props.rate.as_bps());
+        }
     }
     let info = |(host, rate): (&HostConfig, &u64)| HostInfo {
         rate: Rate::from_bps(*rate),

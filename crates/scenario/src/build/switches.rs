@@ -7,6 +7,9 @@ use crate::spec::{self, Scenario};
 use fabric::{Buffer, CodelConfig, Depth, Framing, Graph, Queue, RedConfig, Scheduler, SwitchConfig};
 use units::{Bytes, Time};
 
+/// Bytes of a cell of a switch's memory at most.
+const CELL_MAX: u64 = 1 << 20;
+
 /// The settings of every switch, in the graph's order.
 pub(super) fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<SwitchConfig>, Problem> {
     let framing = super::framing(scenario)?;
@@ -103,8 +106,8 @@ fn thresholds(alpha: f64, cell: Bytes, path: &str) -> Result<(), Problem> {
     if !(alpha > 0.0 && alpha.is_finite()) {
         return Err(Problem::new(format!("{path}.alpha"), format!("{alpha}: a number above 0 is needed")));
     }
-    if cell.get() == 0 {
-        return Err(Problem::new(format!("{path}.cell"), "0B: at least 1B"));
+    if !(1..=CELL_MAX).contains(&cell.get()) {
+        return Err(Problem::new(format!("{path}.cell"), format!("{cell}: 1 B to {CELL_MAX} B are allowed")));
     }
     Ok(())
 }

@@ -115,8 +115,9 @@ fn check_servers(servers: &[HostId], spec: &Walk) -> Result<(), Wrong> {
         let message = format!("{} for {} servers: one, or one for each", spec.costs.len(), servers.len());
         return Err(("costs", message));
     }
-    let free =
-        |cost: &crate::spec::WalkCosts| cost.generate == Time::ZERO || cost.step + cost.walker == Time::ZERO;
+    let free = |cost: &crate::spec::WalkCosts| {
+        cost.generate == Time::ZERO || (cost.step == Time::ZERO && cost.walker == Time::ZERO)
+    };
     if spec.costs.iter().any(free) {
         let message =
             "generating a walker, and serving one, take more than no time: simulated time would stand still";
