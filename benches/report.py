@@ -135,8 +135,8 @@ def main() -> None:
     for bench, rows in itertools.groupby(run["rows"], key=lambda row: str(row["bench"])):
         parts.append(f"## {TITLES[bench]}\n\n{table(list(rows))}\n")
     parts.append(LIMITS)
-    if rows := walks():
-        parts.append(f"{WALKS}{table(rows)}\n")
+    if walked := walks():
+        parts.append(f"{WALKS}{table(walked)}\n")
     DOCUMENT.write_text("\n".join(parts))
 
 
