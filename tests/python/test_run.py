@@ -30,6 +30,7 @@ from incast.scenario import (
     Tcp,
 )
 from incast.source import Source
+from incast.stop import Stop
 
 LONG = {**SMALL, "jobs": [{"name": "bg", "kind": "background", "rate": "9Gbps"}], "until": "10min"}
 
@@ -213,14 +214,13 @@ def test_stopping_keeps_what_was_measured(tmp_path: Path) -> None:
     assert result.datagrams["received_bytes"].sum() > 0
 
 
-def test_stopping_twice_ends_the_call(tmp_path: Path) -> None:
-    source = Source.from_file(written(tmp_path, LONG))
-
-    def watch(_number: int, _progress: Mapping[str, Any]) -> None:
+def test_ctrl_c_asks_first_and_then_ends() -> None:
+    with Stop() as stop:
         os.kill(os.getpid(), signal.SIGINT)
-
-    with pytest.raises(KeyboardInterrupt):
-        run_all(source, source.plans() * 3, tmp_path / "out", jobs=1, watch=watch)
+        assert stop.asked
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_run_that_cannot_write_says_so(tmp_path: Path) -> None:
