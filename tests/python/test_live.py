@@ -103,6 +103,19 @@ def test_a_member_that_dies_is_named_and_the_others_report(tmp_path: Path, how: 
     assert codes[1] != 0 or how == signal.SIGTERM
 
 
+def test_a_member_that_dies_before_its_report_is_named(tmp_path: Path) -> None:
+    children = _Children()
+
+    def kill(progress: Mapping[int, Mapping[str, Any]]) -> None:
+        if len(progress) == len(children.by_host) and all(each["finished"] for each in progress.values()):
+            children.by_host[1].kill()
+            children.by_host[1].wait()
+
+    with pytest.raises(FailedRunError, match=r"^host1 is gone: it died before it had reported") as caught:
+        _launch(_slow(tmp_path), children).run(kill)
+    assert [report["host"] for report in caught.value.outcome.reports] == [0]
+
+
 def test_a_run_that_fails_keeps_what_the_others_have_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

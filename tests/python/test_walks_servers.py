@@ -238,7 +238,7 @@ def test_edges_come_while_walks_run(options: dict[str, Any]) -> None:
     assert crossed(incast.walk(two_sides(), walks=50, **options)) == 0
     rows = [("2000", "add", 3, 13), ("2000", "add", 4, 14)]
     # Servers say how far they are a few times a second, and have to walk for so long.
-    walks = 100_000 if options else 2000
+    walks = 500_000 if options else 2000
     result = incast.walk(two_sides(), walks=walks, changes=rows, restart=0.05, **options)
     scores = result.table("scores")
     assert scores["walks"].sum() == 20 * walks

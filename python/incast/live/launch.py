@@ -172,6 +172,8 @@ class _Running:
             self._until(lambda: all(member.ready for member in self.members.values()))
             finished = not self.stopping and self._go()
             self._end()
+            if finished:
+                self._check_reports()
             return self._outcome(finished)
         except RunError as error:
             if not self.start_ns:
@@ -233,6 +235,12 @@ class _Running:
         waits = self.start_ns > 0
         while waits and any(self._owes(member) for member in self.members.values()):
             self._step()
+
+    def _check_reports(self) -> None:
+        """Who has finished may yet have died with what it had found."""
+        for member in self.members.values():
+            if member.report is None:
+                raise RunError(f"{member.host.name} is gone: it died before it had reported")
 
     def _bury(self, member: _Member) -> None:
         """A member that has reported ends by itself; any other is ended."""

@@ -98,9 +98,10 @@ def figures(
 
 
 def _most(series: pl.DataFrame, column: str) -> int:
+    """The most of a column; 0 of a server that died before it was sampled."""
     most = series[column].max()
-    assert isinstance(most, int)
-    return most
+    assert most is None or isinstance(most, int)
+    return most or 0
 
 
 def _top(
