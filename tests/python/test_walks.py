@@ -205,6 +205,10 @@ def test_recommended_are_things_that_similar_people_like(tmp_path: Path) -> None
         ("0 1\n-1 2\n", "graph.txt:2: '-1 2': '-1' is not a node number, 0 to 9223372036854775807"),
         ("0 1\n1 1.5\n", "graph.txt:2: '1 1.5': '1.5' is not a node number, 0 to 9223372036854775807"),
         ("# nothing\n", "graph.txt: there is no edge in it"),
+        (
+            f"0 1\n0 {'9' * 5000}\n",
+            f"graph.txt:2: '0 {'9' * 58}…': '{'9' * 5000}' is not a node number, 0 to {2**63 - 1}",
+        ),
     ],
 )
 @pytest.mark.parametrize("name", ["graph.txt", "graph.txt.gz"])
@@ -213,7 +217,7 @@ def test_a_bad_line_is_named(tmp_path: Path, text: str, said: str, name: str) ->
     assert found == str(tmp_path / said.replace("graph.txt", name))
 
 
-@pytest.mark.parametrize("weight", ["-2", "0", "nan", "inf", "heavy", ""])
+@pytest.mark.parametrize("weight", ["-2", "0", "nan", "inf", "1e300", "1e-300", "heavy", ""])
 def test_a_bad_weight_is_named(tmp_path: Path, weight: str) -> None:
     assert "graph.txt:3: " in problem(edges(tmp_path, f"#\n0 1 1\n1 2 {weight}\n"), weighted=True)
     table = f"source,target,weight\n0,1,1\n1,2,{weight}\n"
@@ -228,6 +232,8 @@ def test_bad_graphs_are_refused(tmp_path: Path) -> None:
     assert "of an unknown form" in problem(edges(tmp_path, "", "graph.dot"))
     assert "g.csv:1: no column 'target'" in problem(edges(tmp_path, "source,to\n0,1\n", "g.csv"))
     assert "g.csv:3: '2,': no target" in problem(edges(tmp_path, "source,target\n0,1\n2,\n", "g.csv"))
+    ragged = edges(tmp_path, "source,target\n0,1\n2,1,7\n", "g.csv")
+    assert "g.csv:3: '2,1,7': 2 columns are expected, as in the first line" in problem(ragged)
     assert problem("sbm:3,60,1.5,0") == "sbm:3,60,1.5,0: INSIDE: 1.5 is not a probability: 0 to 1 is allowed"
     assert "like sbm:3,300,0.3,0.03" in problem("sbm:3,60")
     assert "at least a partition" in problem("sbm:9,3,0,0")
@@ -236,11 +242,15 @@ def test_bad_graphs_are_refused(tmp_path: Path) -> None:
     assert "'x' is not a node" in problem(SBM, starts=["x"])
     graph = nx.Graph([(0, 1, {"weight": -1})])
     assert "edge (0, 1): weight -1" in problem(graph, weighted=True)
+    graph = nx.Graph([(0, 1, {"weight": 1e39})])
+    assert "edge (0, 1): weight 1e+39" in problem(graph, weighted=True)
     file = tmp_path / "m.npz"
     sparse.save_npz(file, sparse.csr_array(np.array([[0, 1.0], [0, 0]])))
     assert "names each edge in the rows of both ends (--directed" in problem(file)
     sparse.save_npz(file, sparse.csr_array(np.array([[0, 1.0], [-3, 0]])))
     assert "weight -3 at row 1, column 0" in problem(file, weighted=True)
+    sparse.save_npz(file, sparse.csr_array(np.array([[0, 1.0], [1e-300, 0]])))
+    assert "weight 1e-300 at row 1, column 0" in problem(file, weighted=True)
     sparse.save_npz(file, sparse.csr_array(np.ones((2, 3))))
     assert "2 × 3" in problem(file)
     file.write_bytes(b"PK")

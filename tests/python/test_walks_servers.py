@@ -287,8 +287,11 @@ def test_weights_change_while_walks_run() -> None:
     scores = incast.walk(graph, changes=rows, **options).table("scores")
     walks = dict(scores.select("node", "walks").iter_rows())
     assert walks[2] > 100 * walks.get(1, 0)
-    assert "weight None: a positive number" in problem(graph, changes=[(0, "add", 0, 2)], **options)
-    assert "weight '-1': a positive number" in problem(graph, changes=[(0, "add", 0, 2, -1)], **options)
+    assert "weight None: a weight is a positive" in problem(graph, changes=[(0, "add", 0, 2)], **options)
+    assert "weight '-1': a weight is a positive number" in problem(
+        graph, changes=[(0, "add", 0, 2, -1)], **options
+    )
+    assert "weight '1e39': a weight is a pos" in problem(graph, changes=[(0, "add", 0, 2, "1e39")], **options)
 
 
 @pytest.mark.parametrize(

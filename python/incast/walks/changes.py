@@ -21,7 +21,7 @@ from typing import IO, Any, NoReturn, TypeAlias
 
 from incast.errors import Problem, ScenarioError
 from incast.quantity import parse_time
-from incast.walks.graph import Graph
+from incast.walks.graph import WEIGHT, Graph, possible
 from incast.walks.problem import refuse
 
 Said: TypeAlias = "str | Path | Iterable[Sequence[Any]]"
@@ -250,8 +250,8 @@ class _Rows:
             weight = float(said or "nan")
         except ValueError:
             weight = float("nan")
-        if not 0 < weight < float("inf"):
-            self._bad(number, words, f"weight {said!r}: a positive number is allowed")
+        if not possible(weight):
+            self._bad(number, words, f"weight {said!r}: {WEIGHT}")
         return weight
 
     def _bad(self, number: int, words: list[str], what: str) -> NoReturn:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import math
 from array import array
 from collections.abc import Iterator
 from itertools import islice
@@ -13,12 +12,13 @@ from typing import Any, NoReturn
 import numpy as np
 import polars as pl
 
-from incast.walks.graph import Graph, from_numbers, from_text
+from incast.walks.graph import WEIGHT, Graph, from_numbers, from_text, possible
 from incast.walks.problem import refuse
 
 _SHOWN = 60
 """Characters of a bad line that are shown."""
-_WEIGHT = "a weight is a positive number (leave edges of weight 0 out)"
+_DIGITS = 4000
+"""Python reads no number that is much longer."""
 
 
 def read_list(file: Path, weighted: bool, directed: bool) -> Graph:
@@ -50,7 +50,7 @@ def _fast(file: Path, weighted: bool) -> list[pl.Series] | None:
         return None
     good = not sum(table.null_count().row(0)) and table["source"].min() >= 0 and table["target"].min() >= 0  # type: ignore[operator]
     if good and weighted:
-        good = bool((table["weight"].is_finite() & (table["weight"] > 0)).all())
+        good = bool(possible(table["weight"]).all())
     return [table[name] for name in names] if good else None
 
 
@@ -63,7 +63,7 @@ def _slow(file: Path, weighted: bool) -> tuple[Any, ...]:
             what = "two node numbers and a weight" if weighted else "two node numbers"
             _bad(file, number, line, f"{what} are expected")
         for word, ends in zip(words, (sources, targets), strict=False):
-            if not (word.isascii() and word.isdigit() and int(word) < 2**63):
+            if not (word.isascii() and word.isdigit() and len(word) < _DIGITS and int(word) < 2**63):
                 _bad(file, number, line, f"{word!r} is not a node number, 0 to {2**63 - 1}")
             ends.append(int(word))
         if weighted:
@@ -75,20 +75,20 @@ def _weight(file: Path, number: int, line: str, word: str) -> float:
     try:
         weight = float(word)
     except ValueError:
-        _bad(file, number, line, f"{word!r}: {_WEIGHT}")
-    if not (math.isfinite(weight) and weight > 0):
-        _bad(file, number, line, f"{word}: {_WEIGHT}")
+        _bad(file, number, line, f"{word!r}: {WEIGHT}")
+    if not possible(weight):
+        _bad(file, number, line, f"{word}: {WEIGHT}")
     return weight
 
 
-def _lines(file: Path) -> Iterator[tuple[int, str]]:
+def _lines(file: Path, comments: str = "#") -> Iterator[tuple[int, str]]:
     """Lines with their number, without comments and empty ones."""
     opened = gzip.open if file.suffix == ".gz" else open
     try:
         with opened(file, "rt", encoding="utf-8", errors="replace") as lines:
             for number, line in enumerate(lines, 1):
                 text = line.strip()
-                if text and not text.startswith("#"):
+                if text and not (comments and text.startswith(comments)):
                     yield number, text
     except (OSError, EOFError) as error:
         refuse(str(error), file=file)
@@ -104,8 +104,20 @@ def read_csv(file: Path, weighted: bool, directed: bool) -> Graph:
     try:
         table = pl.read_csv(file, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:
+        _ragged(file)
         refuse(f"{str(error).splitlines()[0]}", file=file)
     return _of_table(file, table, weighted, directed, first_line=2)
+
+
+def _ragged(file: Path) -> None:
+    """Refuses a table for its first line that has more columns than the head, if there is one."""
+    columns = None
+    for number, line in _lines(file, comments=""):
+        # Without quotes: their lines are another matter.
+        words = line.count(",") + 1 if '"' not in line else 0
+        columns = columns or words
+        if words > columns:
+            _bad(file, number, line, f"{columns} columns are expected, as in the first line")
 
 
 def read_parquet(file: Path, weighted: bool, directed: bool) -> Graph:
@@ -144,8 +156,7 @@ def _of_table(
     weights = None
     if weighted:
         weights = table["weight"].cast(pl.Float64, strict=False)
-        good = weights.is_finite() & (weights > 0)
-        wrong(~good.fill_null(False), _WEIGHT)
+        wrong(~possible(weights).fill_null(False), WEIGHT)
     numbers = [table[name].cast(pl.Int64, strict=False) for name in ("source", "target")]
     if any(column.null_count() for column in numbers):
         ends = [table[name].cast(pl.String) for name in ("source", "target")]

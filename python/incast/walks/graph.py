@@ -19,6 +19,7 @@ from incast.walks.problem import refuse
 U32 = npt.NDArray[np.uint32]
 
 NODES_MAX = 2**32 - 2
+WEIGHT = "a weight is a positive number, 1e-30 to 1e+30 (leave edges of weight 0 out)"
 _DENSE = 4
 """Numbers of nodes this many times further apart than there are are sorted, not counted."""
 
@@ -59,6 +60,11 @@ class Graph:
         refuse(f"{str(name)!r} is not a node of the graph, which has {several}", path)
 
 
+def possible(weights: Any) -> Any:
+    """Which numbers can be weights: single precision holds them, and the sum of any row's."""
+    return (weights >= 1e-30) & (weights <= 1e30)
+
+
 def from_numbers(sources: Any, targets: Any, weights: Any, directed: bool) -> Graph:
     """A graph whose nodes are named by integers."""
     highest = int(max(sources.max(), targets.max())) if len(sources) else 0
@@ -85,7 +91,7 @@ def from_text(sources: pl.Series, targets: pl.Series, weights: Any, directed: bo
 
 
 def build(names: pl.Series, sources: Any, targets: Any, weights: Any, directed: bool) -> Graph:
-    """A graph from its arcs; raises `_core.GraphArcError` for a weight that can't be."""
+    """A graph from its arcs, whose weights are `possible`."""
     if len(names) > NODES_MAX:
         refuse(f"{len(names)} nodes: at most {NODES_MAX} are allowed")
     weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float32)

@@ -12,7 +12,7 @@ import polars as pl
 
 from incast import _core
 from incast.walks import edges
-from incast.walks.graph import Graph, build
+from incast.walks.graph import WEIGHT, Graph, build, possible
 from incast.walks.problem import refuse
 
 FORMS = (
@@ -76,13 +76,12 @@ def _rows(file: Path, weighted: bool, directed: bool) -> Graph:
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] > 2**32 - 2:
         refuse(f"a matrix of {matrix.shape[0]} × {matrix.shape[1]}: as many rows as columns", file=file)
     nodes = matrix.shape[0]
-    good = np.isfinite(matrix.data) & (matrix.data >= 0)
-    wrong = np.flatnonzero(~good)
+    wrong = np.flatnonzero(~(possible(matrix.data) | (matrix.data == 0)))
     if weighted and len(wrong):
         at = wrong[0]
         row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
         weight = f"weight {matrix.data[at]:g} at row {row}, column {matrix.indices[at]}"
-        refuse(f"{weight}: a positive number is allowed", file=file)
+        refuse(f"{weight}: {WEIGHT}", file=file)
     matrix.eliminate_zeros()
     try:
         core = _core.WalkGraph.from_rows(
@@ -104,8 +103,8 @@ def _networkx(graph: nx.Graph[Any], weighted: bool, directed: bool) -> Graph:
     if weighted:
         weights = [weight for _, _, weight in graph.edges(data="weight", default=1)]
         for (a, b), weight in zip(graph.edges(), weights, strict=True):
-            if not (isinstance(weight, int | float | np.number) and 0 < weight < np.inf):
-                refuse(f"weight {weight!r}: a positive number is allowed", f"edge ({a!r}, {b!r})")
+            if not (isinstance(weight, int | float | np.number) and possible(weight)):
+                refuse(f"weight {weight!r}: {WEIGHT}", f"edge ({a!r}, {b!r})")
     if not directed and graph.is_directed():
         # Both arcs of a pair are one edge.
         pairs = np.sort(pairs, axis=1)
