@@ -158,8 +158,7 @@ impl Ledger {
 
     /// An attempt is lost. Says whether that is news: it was under way.
     pub(crate) fn lose(&mut self, entry: Entry, attempt: u16) -> bool {
-        let known = attempt != 0 && self.attempts[entry.0 as usize] == attempt;
-        if !known || self.is_lost(entry) || self.is_finished(entry) {
+        if !self.is_under_way(entry, attempt) {
             return false;
         }
         // After the last attempt that can be told from others comes the first again.
@@ -211,6 +210,14 @@ impl Ledger {
     /// A walk was finished in an earlier life, and nothing has begun in this one; says whether that is news.
     pub(crate) fn recall(&mut self, entry: Entry) -> bool {
         self.end(entry, 0) == Worth::Finished
+    }
+
+    /// Whether an attempt is neither lost nor its walk at an end.
+    pub(crate) fn is_under_way(&self, entry: Entry, attempt: u16) -> bool {
+        attempt != 0
+            && self.attempts[entry.0 as usize] == attempt
+            && !self.is_lost(entry)
+            && !self.is_finished(entry)
     }
 
     fn is_lost(&self, entry: Entry) -> bool {

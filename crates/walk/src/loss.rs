@@ -18,7 +18,8 @@ pub struct LossSettings {
     pub floor: Time,
     /// Instead of [T, 2T]: the window's least and greatest age.
     pub window: Option<(Time, Time)>,
-    /// A walker in the window slows generation down at every check, not only at the first that finds it.
+    /// A walker slows generation down at every check as long as it is in the window and its end is not confirmed, and is
+    /// given up when the window has passed; otherwise at the first check that finds it there, which gives it up.
     pub repeated: bool,
     /// A walker dropped on the server where it was born is known to be lost at once.
     pub direct: bool,
@@ -77,14 +78,11 @@ pub(crate) struct Watch {
     estimate: Estimate,
     /// In order of birth.
     under_way: VecDeque<Litter>,
-    /// With `repeated`: the end of the window of the last walker that was found in it.
-    window_end: Time,
 }
 
 impl Watch {
     pub(crate) fn new(settings: LossSettings) -> Watch {
-        let (under_way, window_end) = (VecDeque::new(), Time::ZERO);
-        Watch { settings, estimate: Estimate::default(), under_way, window_end }
+        Watch { settings, estimate: Estimate::default(), under_way: VecDeque::new() }
     }
 
     /// T: the age at which the window begins.
@@ -121,29 +119,47 @@ impl Watch {
     /// Gives up those that are overdue. Returns how many, and whether generation is to slow down for them: those
     /// that nobody looked for until their window had passed are generated again, but say nothing of now.
     pub(crate) fn check(&mut self, now: Time, ledger: &mut Ledger) -> (u64, bool) {
-        let timeout = self.timeout();
-        let longest = self.settings.window.map_or(timeout.saturating_mul(2), |(_, to)| to);
-        let (mut lost, mut signal) = (0, self.settings.repeated && now < self.window_end);
+        let (timeout, longest) = (self.timeout(), self.longest());
+        let overdue = if self.settings.repeated { longest } else { timeout };
+        let (mut lost, mut signal) = (0, false);
         while let Some(&Litter { born, first, count, attempt }) = self.under_way.front() {
             let age = now.saturating_sub(born);
-            if age < timeout {
+            if age < overdue {
                 break;
             }
             self.under_way.pop_front();
             let given_up = ledger.lose_all(first, count, attempt);
-            if given_up > 0 {
-                lost += given_up;
-                let end = born.saturating_add(longest);
-                signal |= now <= end;
-                self.window_end = self.window_end.max(end);
+            lost += given_up;
+            signal |= given_up > 0 && age <= longest;
+        }
+        (lost, signal || self.settings.repeated && self.is_in_window(now, timeout, ledger))
+    }
+
+    /// Whether a walker is old enough for the window and not confirmed. Forgets those before it that nobody waits for.
+    fn is_in_window(&mut self, now: Time, timeout: Time, ledger: &Ledger) -> bool {
+        while let Some(litter) = self.under_way.front_mut().filter(|l| now.saturating_sub(l.born) >= timeout)
+        {
+            if ledger.is_under_way(litter.first, litter.attempt) {
+                return true;
+            }
+            litter.first = litter.first.plus(1);
+            litter.count -= 1;
+            if litter.count == 0 {
+                self.under_way.pop_front();
             }
         }
-        (lost, signal)
+        false
+    }
+
+    /// The age at which the window ends.
+    fn longest(&self) -> Time {
+        self.settings.window.map_or_else(|| self.timeout().saturating_mul(2), |(_, to)| to)
     }
 
     /// When the next walker may become overdue; nothing if none is on its way.
     pub(crate) fn due(&self) -> Option<Time> {
-        self.under_way.front().map(|litter| litter.born.saturating_add(self.timeout()))
+        let overdue = if self.settings.repeated { self.longest() } else { self.timeout() };
+        self.under_way.front().map(|litter| litter.born.saturating_add(overdue))
     }
 }
 
@@ -180,13 +196,32 @@ mod tests {
     }
 
     #[test]
-    fn repeated_it_slows_down_as_long_as_the_window_lasts() {
+    fn repeated_it_slows_down_until_the_window_has_passed_and_then_gives_up() {
         let (mut watch, mut ledger) = setup(true);
         let (entry, attempt) = ledger.next().unwrap();
         watch.born(Time::ZERO, entry, attempt);
-        assert_eq!(watch.check(Time::from_secs(1), &mut ledger), (1, true));
+        assert_eq!(watch.due(), Some(Time::from_secs(2)));
+        assert_eq!(watch.check(Time::from_ms(999), &mut ledger), (0, false));
+        assert_eq!(watch.check(Time::from_secs(1), &mut ledger), (0, true));
         assert_eq!(watch.check(Time::from_ms(1999), &mut ledger), (0, true));
+        assert_eq!(watch.check(Time::from_secs(2), &mut ledger), (1, true));
         assert_eq!(watch.check(Time::from_secs(2), &mut ledger), (0, false));
+        assert_eq!(ledger.next(), Some((entry, 2)));
+    }
+
+    #[test]
+    fn repeated_it_slows_down_no_more_once_all_in_the_window_are_confirmed_or_dropped() {
+        let (mut watch, mut ledger) = setup(true);
+        let walkers: Vec<_> = (0..3).map(|_| ledger.next().unwrap()).collect();
+        walkers.iter().for_each(|&(entry, attempt)| watch.born(Time::ZERO, entry, attempt));
+        let now = Time::from_secs(1);
+        assert_eq!(watch.check(now, &mut ledger), (0, true));
+        ledger.end(walkers[0].0, walkers[0].1);
+        ledger.end(walkers[2].0, walkers[2].1);
+        assert_eq!(watch.check(now, &mut ledger), (0, true));
+        ledger.lose(walkers[1].0, walkers[1].1);
+        assert_eq!(watch.check(now, &mut ledger), (0, false));
+        assert_eq!(watch.due(), None);
     }
 
     #[test]
@@ -199,9 +234,9 @@ mod tests {
         watch.confirmed(Time::from_secs(1));
         assert_eq!(watch.timeout(), Time::from_ms(2));
         assert_eq!(watch.check(Time::from_us(1999), &mut ledger), (0, false));
-        assert_eq!(watch.check(Time::from_ms(2), &mut ledger), (1, true));
+        assert_eq!(watch.check(Time::from_ms(2), &mut ledger), (0, true));
         assert_eq!(watch.check(Time::from_us(14_999), &mut ledger), (0, true));
-        assert_eq!(watch.check(Time::from_ms(15), &mut ledger), (0, false));
+        assert_eq!(watch.check(Time::from_us(15_001), &mut ledger), (1, false));
     }
 
     #[test]

@@ -236,7 +236,7 @@ def walk(
     ] = None,
     every_check: Annotated[
         bool | None,
-        _of(_RG, "A walker in the window counts at every check, not only at the first.", "--every-check"),
+        _of(_RG, "A walker in the window counts at every check, and is given up after it.", "--every-check"),
     ] = None,
     walkers: Annotated[int | None, _of(_DATAGRAMS, "Most walkers in a datagram; default: 1.")] = None,
     linger: Annotated[

@@ -155,7 +155,7 @@ pub struct WalkLoss {
     pub floor: Time,
     /// Instead of a timeout that follows how long walks take: the window's least and greatest age.
     pub window: Option<(Time, Time)>,
-    /// A walker in the window counts at every check.
+    /// A walker in the window counts at every check until its end is confirmed, and is given up after the window.
     pub repeated: bool,
     /// A drop on the server where the walker was born is known at once.
     pub direct: bool,
