@@ -98,8 +98,8 @@ class WalkLoss(Model):
     window: Annotated[list[PositiveTime], Field(min_length=2, max_length=2)] | None = None
     """Instead of T to 2T: a fixed range of ages, like [2ms, 15ms]; `initial` and `floor` say nothing then."""
     repeated: bool = False
-    """A walker in the window counts at every check until its end is confirmed, and is given up when the window
-    has passed; otherwise it counts once, and is given up when it is found."""
+    """A walker in the window counts at every check until its end is confirmed, and is given up when the
+    window has passed; otherwise it counts once, and is given up when it is found."""
     direct: bool = True
     """A drop on the server where the walker was born is known at once."""
     remote: bool = False
