@@ -242,8 +242,8 @@ def test_bad_graphs_are_refused(tmp_path: Path) -> None:
     assert "'x' is not a node" in problem(SBM, starts=["x"])
     graph = nx.Graph([(0, 1, {"weight": -1})])
     assert "edge (0, 1): weight -1" in problem(graph, weighted=True)
-    graph = nx.Graph([(0, 1, {"weight": 1e39})])
-    assert "edge (0, 1): weight 1e+39" in problem(graph, weighted=True)
+    huge = nx.Graph([(0, 1, {"weight": 1e39})])
+    assert "edge (0, 1): weight 1e+39" in problem(huge, weighted=True)
     file = tmp_path / "m.npz"
     sparse.save_npz(file, sparse.csr_array(np.array([[0, 1.0], [0, 0]])))
     assert "names each edge in the rows of both ends (--directed" in problem(file)
