@@ -592,12 +592,12 @@ def test_a_run_whose_server_dies_for_good_keeps_what_was_finished(tmp_path: Path
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("incast.walks.where.Here", lambda: Here(killer.start))
         with pytest.raises(RunError, match=rf"server1 is gone: .*; {out} has the walks that were finished"):
-            run(SBM, out, walks=20_000, servers=2, watch=Watcher())
+            run(SBM, out, walks=400_000, servers=2, watch=Watcher())
     result = incast.WalkResult.open(out)
     assert result.interrupted
     assert "server1 is gone" in result.summary["error"]
     scores, walks = result.table("scores"), result.table("walks")
-    assert 20_000 <= scores["walks"].sum() == result.summary["finished"] < 60 * 20_000
+    assert 20_000 <= scores["walks"].sum() == result.summary["finished"] < 60 * 400_000
     assert walks["finished"].sum() == result.summary["finished"]
     dead = scores.filter(pl.col("start") >= 30)
     assert dead["walks"].sum() == walks["finished"][1] > 0, "the one that is dead has left a journal"
