@@ -139,7 +139,8 @@ fn who_does_not_read_holds_the_writer_up() {
     assert!(taken <= writer.stream_sent_bytes + 100_000, "{taken} {writer:?}");
     assert!(reader.stream_received_bytes <= 100_000, "{reader:?}");
     assert!(taken < 64 << 20, "the kernel's buffers are bounded too");
-    assert_eq!(reports[1].flows[0].outcome, Outcome::Unfinished);
+    // Reset, if the reader's host was gone first.
+    assert_ne!(reports[1].flows[0].outcome, Outcome::Finished);
 }
 
 /// Host 1 opens a stream to host 0 and finishes when it is closed; says why it was.
