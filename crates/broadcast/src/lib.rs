@@ -1,0 +1,11 @@
+//! Stable broadcast: one source, many receivers, and a slow one never slows the others (document 003).
+//!
+//! [`topology`] is a network with a rate a link and direction; [`mod@plan`] is what a planner returns: trees of hosts
+//! that relay, each with a rate. Nothing here reads a file, a clock or a socket.
+
+pub mod algorithm;
+pub mod check;
+pub mod plan;
+pub mod plan_data;
+pub mod stages;
+pub mod topology;
