@@ -85,6 +85,7 @@ jobs:
         ("thresholds: [done < nan]", 5, "thresholds[0]", "'nan' is not a time"),
         ("thresholds: [ports.drops < inf]", 5, "thresholds[0]", "'inf' is not a number"),
         ("until: 6000h", 5, "until", "at most 5124h is allowed"),
+        ("until: 3000h", 5, "until", "at most 106 days"),
         ("faults: [{at: 5000h, crash: host0, for: 200h}]", 5, "faults[0].for", "ends after"),
         ("faults: [{at: 1s, flap: {link: [leaf0, spine0], down: 1h, up: 1h, times: 9999}}]", 5, "faults[0].flap", "ends after"),
         ("choices: {a: {jobs.b.size: 1B}}", 5, "jobs.b", "Allowed: answers"),

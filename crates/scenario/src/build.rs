@@ -22,6 +22,9 @@ pub(crate) use walk::Shown;
 /// First port of jobs: the first job listens there, the next on the one after it.
 const BASE_PORT: u16 = 5000;
 
+/// No run gets further than 106 days: half of what a time can hold, so that no sum of two times wraps.
+const LAST: Time = Time::from_ps(1 << 63);
+
 /// Builds the simulation of a scenario, ready to run.
 ///
 /// # Errors
@@ -35,7 +38,7 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Vec<Shown>), Prob
     let graph = topology::graph(&scenario.topology)?;
     let names = Names::new(&graph);
     let hosts = hosts::all(scenario, &graph)?;
-    let until = scenario.until.unwrap_or(Time::MAX);
+    let until = end(scenario)?;
     let only_background = scenario.jobs.iter().all(|job| matches!(job.work, spec::Work::Background { .. }));
     if scenario.jobs.is_empty() {
         return Err(Problem::new("jobs", "there is no job: at least one is needed"));
@@ -82,6 +85,17 @@ pub(crate) fn port(index: usize) -> Result<u16, Problem> {
         .checked_add(index as u16)
         .filter(|_| index < 40_000)
         .ok_or_else(|| Problem::new("jobs", "more than 40000 jobs"))
+}
+
+/// When the run ends at the latest.
+fn end(scenario: &Scenario) -> Result<Time, Problem> {
+    match scenario.until {
+        Some(until) if until > LAST => Err(Problem::new(
+            "until",
+            format!("{until} is not allowed: at most {} days", LAST.as_us() / 86_400_000_000),
+        )),
+        until => Ok(until.unwrap_or(LAST)),
+    }
 }
 
 fn framing(scenario: &Scenario) -> Result<Framing, Problem> {
