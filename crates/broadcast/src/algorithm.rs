@@ -1,5 +1,9 @@
 //! The planners by name.
 
+use crate::check::{self, PlanError};
+use crate::plan::Plan;
+use crate::topology::{NodeId, Topology};
+use crate::{dijkstra, flat, fpfr, pipeline, stable};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -19,20 +23,17 @@ pub enum Algorithm {
     Fpfr,
     /// Spanning and partial trees: the stable broadcast algorithm.
     Stable,
-    /// Close to the highest aggregate on any topology.
-    Near,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Algorithm; 7] = [
+    pub const ALL: [Algorithm; 6] = [
         Algorithm::Flat,
         Algorithm::RandomPipeline,
         Algorithm::DepthFirst,
         Algorithm::Dijkstra,
         Algorithm::Fpfr,
         Algorithm::Stable,
-        Algorithm::Near,
     ];
 
     /// As it is written.
@@ -44,7 +45,6 @@ impl Algorithm {
             Algorithm::Dijkstra => "dijkstra",
             Algorithm::Fpfr => "fpfr",
             Algorithm::Stable => "stable",
-            Algorithm::Near => "near",
         }
     }
 }
@@ -52,5 +52,27 @@ impl Algorithm {
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// Plans a broadcast. The seed is that of random orders; all else follows from the topology.
+///
+/// Each destination can be reached and is there once; otherwise it is an error.
+pub fn plan(
+    algorithm: Algorithm,
+    topology: &Topology,
+    source: NodeId,
+    destinations: &[NodeId],
+    seed: u64,
+) -> Result<Plan, PlanError> {
+    check::check_members(topology, source, destinations)?;
+    check::check_reachable(topology, source, destinations)?;
+    match algorithm {
+        Algorithm::Flat => Ok(flat::plan(topology, source, destinations)),
+        Algorithm::RandomPipeline => pipeline::random(topology, source, destinations, seed),
+        Algorithm::DepthFirst => Ok(fpfr::depth_first(topology, source, destinations)),
+        Algorithm::Dijkstra => Ok(dijkstra::plan(topology, source, destinations)),
+        Algorithm::Fpfr => Ok(fpfr::fpfr(topology, source, destinations)),
+        Algorithm::Stable => Ok(stable::plan(topology, source, destinations)),
     }
 }

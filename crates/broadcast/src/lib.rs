@@ -5,7 +5,16 @@
 
 pub mod algorithm;
 pub mod check;
+mod dijkstra;
+mod elastic;
+mod flat;
+mod fpfr;
+mod pipeline;
 pub mod plan;
 pub mod plan_data;
+mod residual;
+mod route;
+mod stable;
 pub mod stages;
 pub mod topology;
+mod trace;

@@ -1,0 +1,29 @@
+//! Depth-first pipeline and FPFR, Fast Parallel File Replication (Izmailov et al., GGF-10, 2004; document 003, slides
+//! 15–19 and 42). The pipeline is one traced tree; FPFR is traced trees as long as they span all destinations.
+//!
+//! Only that much of the paper was at hand: the document's description, with the choices of [`crate::trace`].
+
+use crate::plan::Plan;
+use crate::topology::{NodeId, Topology};
+use crate::trace::Tracer;
+use units::Rate;
+
+pub(crate) fn depth_first(topology: &Topology, source: NodeId, destinations: &[NodeId]) -> Plan {
+    spanning("depth-first", topology, source, destinations, 1)
+}
+
+pub(crate) fn fpfr(topology: &Topology, source: NodeId, destinations: &[NodeId]) -> Plan {
+    spanning("fpfr", topology, source, destinations, usize::MAX)
+}
+
+fn spanning(name: &str, topology: &Topology, source: NodeId, destinations: &[NodeId], most: usize) -> Plan {
+    let mut plan = Plan::new(name, source, destinations);
+    let mut tracer = Tracer::new(topology, source, destinations);
+    while plan.len() < most
+        && let Some(rate) = tracer.next()
+        && tracer.hops().len() == destinations.len()
+    {
+        plan.push(Rate::from_bps(rate), tracer.hops());
+    }
+    plan
+}

@@ -1,0 +1,71 @@
+//! What trees made so far leave of links and of hosts' caps.
+
+use crate::plan::Hop;
+use crate::topology::{LinkId, NodeId, Topology};
+
+/// The rest of a topology, in bit/s.
+pub(crate) struct Residual<'a> {
+    pub topology: &'a Topology,
+    links: Vec<u64>,
+    /// Of a host's cap; the highest number where it has none.
+    caps: Vec<u64>,
+    /// Hosts with a cap; most topologies have none.
+    capped: Vec<NodeId>,
+    /// How often the tree at hand enters or leaves a host with a cap.
+    uses: Vec<u64>,
+}
+
+impl<'a> Residual<'a> {
+    pub fn new(topology: &'a Topology) -> Residual<'a> {
+        let cap = |node| topology.cap(node).map_or(u64::MAX, |cap| cap.as_bps());
+        Residual {
+            topology,
+            links: topology.links().map(|link| topology.capacity(link).as_bps()).collect(),
+            caps: topology.nodes().map(cap).collect(),
+            capped: topology.nodes().filter(|&node| topology.cap(node).is_some()).collect(),
+            uses: vec![0; topology.nodes_len()],
+        }
+    }
+
+    /// What a link still carries.
+    pub fn of(&self, link: LinkId) -> u64 {
+        self.links[link.index()]
+    }
+
+    /// Whether a link can carry more: it and the hosts at its ends.
+    pub fn open(&self, link: LinkId) -> bool {
+        let spare = |node: NodeId| self.caps[node.index()] > 0;
+        self.of(link) > 0
+            && (self.capped.is_empty() || spare(self.topology.tail(link)) && spare(self.topology.head(link)))
+    }
+
+    /// The highest rate for a tree whose hops use no link twice, taken off the rest. Zero where a host's cap is
+    /// too small for what the tree asks of it: that host is closed.
+    pub fn take<'b>(&mut self, hops: impl Iterator<Item = Hop<'b>> + Clone) -> u64 {
+        let paths = hops.map(|hop| hop.path);
+        self.count_uses(paths.clone());
+        let links = paths.clone().flatten().map(|&link| self.of(link)).min().unwrap_or(0);
+        let share = |node: &NodeId| self.caps[node.index()].checked_div(self.uses[node.index()]);
+        let rate = links.min(self.capped.iter().filter_map(share).min().unwrap_or(u64::MAX));
+        paths.flatten().for_each(|link| self.links[link.index()] -= rate);
+        for node in &self.capped {
+            let (cap, uses) = (&mut self.caps[node.index()], self.uses[node.index()]);
+            *cap -= rate * uses;
+            if *cap < uses {
+                *cap = 0;
+            }
+        }
+        rate
+    }
+
+    fn count_uses<'b>(&mut self, paths: impl Iterator<Item = &'b [LinkId]>) {
+        if self.capped.is_empty() {
+            return;
+        }
+        self.uses.fill(0);
+        for &link in paths.flatten() {
+            self.uses[self.topology.tail(link).index()] += 1;
+            self.uses[self.topology.head(link).index()] += 1;
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The stable broadcast algorithm (document 003, slides 21–24): traced trees, each with the rate of its bottleneck,
+//! until nobody can be reached. Trees that don't reach all are partial.
+//!
+//! On trees whose links carry the same both ways every host gets what it could get alone, and no host lowers
+//! another's rate (slide 24). On other topologies it is not always the best plan: see [`crate::near`].
+
+use crate::plan::Plan;
+use crate::topology::{NodeId, Topology};
+use crate::trace::Tracer;
+use units::Rate;
+
+pub(crate) fn plan(topology: &Topology, source: NodeId, destinations: &[NodeId]) -> Plan {
+    let mut plan = Plan::new("stable", source, destinations);
+    let mut tracer = Tracer::new(topology, source, destinations);
+    while let Some(rate) = tracer.next() {
+        plan.push(Rate::from_bps(rate), tracer.hops());
+    }
+    plan
+}
