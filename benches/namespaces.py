@@ -221,7 +221,7 @@ def run(command: list[str], text: str = "") -> str:
 
 
 def ip(namespace: str, commands: list[str]) -> None:
-    """Several commands in one process, ip(8)."""
+    """Several commands in one process."""
     run(["ip", "-n", namespace, "-batch", "-"], "\n".join(commands) + "\n")
 
 
