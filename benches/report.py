@@ -1,7 +1,7 @@
 """Writes docs/benchmarks.md from a named run: `python -m benches.report NAME`.
 
-Walks are measured by `python -m benches.walk`: each of its rows is shown as it was measured last
-(bench/results.jsonl).
+Walks are measured by `python -m benches.walk`, broadcasts by `python -m benches.broadcast`: each of their
+rows is shown as it was measured last (bench/results.jsonl).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benches.broadcast import report as broadcasts
 from benches.run import BENCH, number
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
@@ -123,13 +124,13 @@ def optional(value: float | None) -> str:
     return "–" if value is None else number(value)
 
 
-def walks() -> list[dict[str, Any]]:
-    """The rows of walks, each as it was measured last."""
+def measured(bench: str) -> list[dict[str, Any]]:
+    """The rows of a bench of its own, each as it was measured last."""
     last: dict[tuple[Any, ...], dict[str, Any]] = {}
     file = BENCH / "results.jsonl"
     for line in file.read_text().splitlines() if file.exists() else []:
         row = json.loads(line)
-        if row["bench"].startswith("walk"):
+        if row["bench"].startswith(bench):
             last[row["case"], row["metric"], row["peer_name"]] = row
     return list(last.values())
 
@@ -141,8 +142,10 @@ def main() -> None:
     for bench, rows in itertools.groupby(run["rows"], key=lambda row: str(row["bench"])):
         parts.append(f"## {TITLES[bench]}\n\n{table(list(rows))}\n")
     parts.append(LIMITS)
-    if walked := walks():
+    if walked := measured("walk"):
         parts.append(f"{WALKS}{table(walked)}\n")
+    if sent := broadcasts.section(measured("broadcast")):
+        parts.append(sent)
     DOCUMENT.write_text("\n".join(parts))
 
 

@@ -1,0 +1,1 @@
+"""One file to many hosts over links with limited rates: incast broadcast beside other programs."""

@@ -1,0 +1,207 @@
+"""`python -m benches.broadcast [--cases WORD] [--programs NAME,…]`: rows of bench/results.jsonl.
+
+A source and eight receivers around a switch, one receiver at a tenth of the others' rate; then one receiver
+on the loopback interface. Each case first measures the bound: one TCP transfer alone to a fast receiver, and
+one to the slow one. Needs root for network namespaces.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benches import namespaces
+from benches.broadcast import loopback, peers
+from benches.broadcast.course import MEGA, Case, Outcome, Program, mean, once
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results.jsonl"
+COMMAND = "python -m benches.broadcast"
+MEBIBYTE = 2**20
+KILLED_AT = 0.4
+LOOPBACK = "one receiver on loopback"
+#: The key of our own program among the others.
+OURS = "ours"
+
+#: Share of the bound that each fast receiver is to have.
+SHARE = 0.95
+
+#: How often: the run of median times counts.
+CASES = {
+    Case(20_000_000, 16 * MEBIBYTE): 1,
+    Case(20_000_000, 16 * MEBIBYTE, KILLED_AT): 1,
+    Case(200_000_000, 16 * MEBIBYTE): 3,
+    Case(200_000_000, 128 * MEBIBYTE): 1,
+    Case(200_000_000, 128 * MEBIBYTE, KILLED_AT): 1,
+}
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Seconds that a transfer takes alone, over a fast and over the slow link."""
+
+    fast_s: float
+    slow_s: float
+
+
+def content(folder: Path, size: int) -> Path:
+    """A file that nothing can compress."""
+    file = folder / f"content-{size}"
+    if not file.exists():
+        file.write_bytes(os.urandom(size))
+    return file
+
+
+def bound(case: Case, folder: Path) -> Bound:
+    """Plain TCP from the source to one receiver, nobody else being there."""
+    alone = Case(case.rate, case.size)
+    file = content(folder, case.size)
+    program = peers.plain("flat", "alone")
+
+    def seconds(host: str) -> float:
+        took = once(program, alone, file, folder / "run", host).times[host]
+        assert took is not None
+        return took
+
+    return Bound(seconds("h1"), seconds(case.slow))
+
+
+def median(outcomes: list[Outcome], case: Case) -> Outcome:
+    """Of the fast receivers' mean times; who leaves somebody out is last."""
+    return sorted(outcomes, key=lambda outcome: mean(outcome.fast(case)) or float("inf"))[len(outcomes) // 2]
+
+
+def figures(case: Case, outcome: Outcome, alone: Bound) -> Iterator[tuple[str, str, float | None]]:
+    """Metric, unit, value; None for what never happened."""
+    fast = outcome.fast(case)
+    everybody = all(fast)
+    times = [value for value in fast if value]
+    yield "fast receivers, mean", "s", mean(fast)
+    yield "fast receivers, first", "s", min(times, default=None)
+    yield "fast receivers, last", "s", max(times) if everybody else None
+    yield "fast receivers that have it", "1", len(times)
+    yield "share of the bound, fast receiver, least", "1", alone.fast_s / max(times) if everybody else None
+    slow = outcome.times[case.slow]
+    yield "slow receiver", "s", slow
+    yield "share of the bound, slow receiver", "1", alone.slow_s / slow if slow else None
+    yield "aggregate", "Mb/s", outcome.aggregate_bps(case) / MEGA
+    yield "sent by the source, times the file", "1", outcome.source_bytes / case.size
+    yield "whole command", "s", outcome.whole_s
+    for host, value in outcome.times.items():
+        if not (case.killed_at and host == case.victim):
+            yield f"{host} has it", "s", value
+
+
+def row(
+    case: str,
+    metric: str,
+    unit: str,
+    ours: float | None,
+    peer: tuple[str, float | None] | None = None,
+    target: tuple[float, bool] | None = None,
+) -> Row:
+    """A line of bench/results.jsonl."""
+    name, value = peer or (None, None)
+    return {
+        "bench": "broadcast",
+        "case": case,
+        "metric": metric,
+        "unit": unit,
+        "ours": ours,
+        "peer": value,
+        "peer_name": name,
+        "ratio": ours / value if ours is not None and value else None,
+        "target": target[0] if target else None,
+        "met": target[1] if target else None,
+        "command": COMMAND,
+    }
+
+
+def compared(case: Case, programs: list[tuple[str, Program]], folder: Path, times: int) -> Iterator[Row]:
+    """All programs, one after the other; ours comes first."""
+    alone = bound(case, folder)
+    print(f"\n{case.name}: alone {alone.fast_s:.2f} s, slow one alone {alone.slow_s:.2f} s", flush=True)
+    ours: dict[str, float | None] = {}
+    yield row(case.name, "fast receivers, mean", "s", None, ("one TCP transfer alone", alone.fast_s))
+    yield row(case.name, "slow receiver", "s", None, ("one TCP transfer alone", alone.slow_s))
+    for key, program in programs:
+        runs = [once(program, case, content(folder, case.size), folder / "run") for _ in range(times)]
+        outcome = median(runs, case)
+        print(text(program.name, case, outcome, alone), flush=True)
+        for metric, unit, value in figures(case, outcome, alone):
+            if key == OURS:
+                ours[metric] = value
+                yield row(case.name, metric, unit, value, None, target(metric, value))
+            else:
+                yield row(case.name, metric, unit, ours.get(metric), (program.name, value))
+
+
+def on_loopback(folder: Path) -> Iterator[Row]:
+    """Rates without a limit."""
+    print(f"\n{LOOPBACK}, {loopback.SIZE // MEBIBYTE} MiB", flush=True)
+    for name, rate in loopback.rates(content(folder, loopback.SIZE), folder):
+        print(f"{name:36} {rate:.2f} Gb/s", flush=True)
+        yield row(f"{LOOPBACK}, {loopback.SIZE // MEBIBYTE} MiB", "rate", "Gb/s", None, (name, rate))
+
+
+def target(metric: str, value: float | None) -> tuple[float, bool] | None:
+    """Of the issue that asked for broadcasts."""
+    if metric != "share of the bound, fast receiver, least":
+        return None
+    return SHARE, value is not None and value >= SHARE
+
+
+def text(name: str, case: Case, outcome: Outcome, alone: Bound) -> str:
+    """For the terminal."""
+    values = {metric: value for metric, _, value in figures(case, outcome, alone)}
+
+    def of(metric: str) -> str:
+        value = values[metric]
+        return "never" if value is None else f"{value:.2f}"
+
+    line = f"{name:32} fast {of('fast receivers, mean'):>6} s ({of('fast receivers, first')} to "
+    line += (
+        f"{of('fast receivers, last')}), least share {of('share of the bound, fast receiver, least'):>5}, "
+    )
+    line += f"slow {of('slow receiver'):>6} s, aggregate {of('aggregate'):>7} Mb/s"
+    return line if all(outcome.times.values()) else f"{line}\n    {outcome.said[:600]}"
+
+
+def main() -> None:
+    """Measures, prints and keeps."""
+    parser = argparse.ArgumentParser(description="Broadcasts beside other programs.")
+    parser.add_argument("--cases", default="", help="only cases whose name holds this text")
+    parser.add_argument("--programs", default=",".join(peers.PEERS), help="which of the peers")
+    options = parser.parse_args()
+    if reason := namespaces.unavailable():
+        print(f"broadcasts are left out: {reason}")
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
+    programs = list(peers.available([name for name in options.programs.split(",") if name]))
+    memory = Path("/dev/shm")
+    place = memory if memory.is_dir() else None
+    RESULTS.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place) as home, RESULTS.open("a") as results:
+        folder = Path(home)
+        for case, times in CASES.items():
+            if options.cases in case.name:
+                for each in compared(case, programs, folder, times):
+                    results.write(json.dumps(each) + "\n")
+                results.flush()
+        if options.cases in LOOPBACK:
+            for each in on_loopback(folder):
+                results.write(json.dumps(each) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""One run: a program moves a file from one host to the others, and the bench sees when who has it.
+
+The clock begins when the source has put 20 kB onto its link, so neither starting processes nor finding each
+other counts, unless the program itself writes down when it began. A receiver has the file when it is there
+under its final name. Afterwards every byte of each is compared.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import shutil
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benches.namespaces import SWITCH, Network, star
+
+SOURCE = "h0"
+STARTED_BYTES = 20_000
+LOOK_S = 0.002
+#: To bring all processes up, before the first byte.
+PATIENCE_S = 60
+BITS = 8
+MEGA = 1e6
+
+
+@dataclass(frozen=True)
+class Case:
+    """A source and receivers around a switch; one receiver has a tenth of the others' rate."""
+
+    rate: int
+    size: int
+    #: A fast receiver's processes are killed when it would have this share of the file at best.
+    killed_at: float | None = None
+    receivers: int = 8
+    slow: str = "h4"
+    victim: str = "h6"
+
+    @property
+    def name(self) -> str:
+        """For the table."""
+        mebibytes = self.size // 2**20
+        rates = f"7 × {self.rate // 10**6} + 1 × {self.rate // 10**7} Mb/s, {mebibytes} MiB"
+        return rates + (f", {self.victim} killed" if self.killed_at else "")
+
+    def rates(self) -> dict[str, int]:
+        """Of each host's link, both ways."""
+        hosts = [SOURCE, *(f"h{index + 1}" for index in range(self.receivers))]
+        return {host: self.rate // 10 if host == self.slow else self.rate for host in hosts}
+
+    @property
+    def ideal_s(self) -> float:
+        """Of a fast receiver, without headers."""
+        return self.size * BITS / self.rate
+
+    @property
+    def limit_s(self) -> float:
+        """Who has not got the file by then is said not to get it."""
+        return 10 * self.ideal_s * (1.5 if self.killed_at else 2.5) + 10
+
+
+@dataclass
+class Course:
+    """The hosts, the folders, the processes of a run."""
+
+    network: Network
+    folder: Path
+    case: Case
+    receivers: list[str]
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @property
+    def file(self) -> Path:
+        """What is sent."""
+        return self.folder / "file"
+
+    def own(self, host: str) -> Path:
+        """A receiver's folder."""
+        return self.folder / host
+
+    def final(self, host: str) -> Path:
+        """Where a receiver is to have it."""
+        return self.own(host) / "file"
+
+    def addresses(self) -> list[str]:
+        """Of the receivers."""
+        return [self.network.address(host) for host in self.receivers]
+
+    def spawn(self, host: str, command: Iterable[str | Path]) -> None:
+        """Starts a program on a host; what it says goes to a file."""
+        with (self.folder / f"{host}.log").open("ab") as log:
+            full = [*self.network.enter(host), *map(str, command)]
+            self.processes.append(
+                subprocess.Popen(full, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder)
+            )
+
+    def said(self) -> str:
+        """The last line of each log, for somebody who wonders."""
+        logs = sorted(self.folder.glob("*.log"))
+        last = {log.stem: log.read_text(errors="replace").strip().splitlines()[-1:] for log in logs}
+        return "; ".join(f"{host}: {line[0][:100]}" for host, line in last.items() if line)
+
+
+#: Starts all processes of a program.
+Start = Callable[[Course], None]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Ours or a peer's."""
+
+    name: str
+    start: Start
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Seconds from the beginning until each receiver had the file; None if it never did."""
+
+    times: dict[str, float | None]
+    #: From the first process to the last file.
+    whole_s: float
+    #: Bytes that went over the source's link and over all hosts' links to them.
+    source_bytes: int
+    all_bytes: int
+    said: str
+
+    def fast(self, case: Case) -> list[float | None]:
+        """Of receivers with the full rate that nobody killed."""
+        out = {case.slow} | ({case.victim} if case.killed_at else set())
+        return [value for host, value in self.times.items() if host not in out]
+
+    def aggregate_bps(self, case: Case) -> float:
+        """The sum of all receivers' rates."""
+        return sum(case.size * BITS / value for value in self.times.values() if value)
+
+
+class Meter:
+    """Reads the counters of the switch's ports without starting a process."""
+
+    def __init__(self, network: Network) -> None:
+        self.holder = subprocess.Popen([*network.enter(SWITCH), "sleep", "infinity"])
+        self.ports = {host: network.port(SWITCH, host) for host in network.hosts}
+        self.file = Path(f"/proc/{self.holder.pid}/net/dev")
+        while "p0" not in self.file.read_text():
+            time.sleep(LOOK_S)
+
+    def read(self) -> dict[str, tuple[int, int]]:
+        """Bytes from and to each host."""
+        lines = (line.split() for line in self.file.read_text().splitlines()[2:])
+        ports = {name.rstrip(":"): (int(rest[0]), int(rest[8])) for name, *rest in lines}
+        return {host: ports[port] for host, port in self.ports.items()}
+
+
+def once(program: Program, case: Case, content: Path, folder: Path, alone: str | None = None) -> Outcome:
+    """One run in a new network; with `alone` that receiver is the only one."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "file").hardlink_to(content)
+    with Network(star(case.rates())) as network:
+        receivers = [alone] if alone else network.hosts[1:]
+        course = Course(network, folder, case, receivers)
+        for host in receivers:
+            course.own(host).mkdir()
+        meter = Meter(network)
+        try:
+            outcome = watch(program, course, meter)
+        finally:
+            for host in network.hosts:
+                network.kill(host)
+            for process in course.processes:
+                process.wait()
+            network.close()
+            meter.holder.wait()
+    for host, value in outcome.times.items():
+        if value is not None and not filecmp.cmp(content, course.final(host), shallow=False):
+            raise RuntimeError(f"{program.name}: {host} has other bytes than the source")
+    return outcome
+
+
+def watch(program: Program, course: Course, meter: Meter) -> Outcome:
+    """Starts it and looks until all have the file or nobody will."""
+    launched = time.monotonic()
+    program.start(course)
+    idle = meter.read()[SOURCE][0]
+    began = None
+    missing = list(course.receivers)
+    found: dict[str, float] = {}
+    victim = course.case.victim if course.case.killed_at else None
+    while missing:
+        now = time.monotonic()
+        if began is None and meter.read()[SOURCE][0] >= idle + STARTED_BYTES:
+            began = now
+        for host in [host for host in missing if course.final(host).exists()]:
+            found[host] = now
+            missing.remove(host)
+        if began and victim and now > began + (course.case.killed_at or 0) * course.case.ideal_s:
+            course.network.kill(victim)
+            missing = [host for host in missing if host != victim]
+            victim = None
+        if now > (began + course.case.limit_s if began else launched + PATIENCE_S):
+            break
+        if all(process.poll() is not None for process in course.processes):
+            missing = [host for host in missing if course.final(host).exists()]
+        time.sleep(LOOK_S)
+    ended = time.monotonic()
+    note = course.folder / "began"
+    began = float(note.read_text()) if note.exists() else began
+    counters = meter.read()
+    return Outcome(
+        {host: found[host] - began if began and host in found else None for host in course.receivers},
+        ended - launched,
+        counters[SOURCE][0],
+        sum(down for _, down in counters.values()),
+        course.said(),
+    )
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """None if somebody is missing."""
+    known = list(values)
+    return statistics.mean(value for value in known if value) if all(known) and known else None

@@ -1,0 +1,108 @@
+"""The section of docs/benchmarks.md on broadcasts, from rows of bench/results.jsonl."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+OWN = "**incast broadcast**"
+MEAN = "fast receivers, mean"
+LEAST = "share of the bound, fast receiver, least"
+NEVER = "never"
+
+HEAD = """## Broadcasts
+
+One file from a source to eight receivers around a switch, each on a link with a rate both ways; one
+receiver has a tenth of the others' rate. Hosts are network namespaces, links veth pairs of 1500 bytes
+with a token bucket at each end (bursts of 3 ms, a queue of 50 ms, at least 64 kB, drops at its tail;
+`benches/namespaces.py`). Files lie in memory. TCP is CUBIC. `python -m benches.broadcast` runs it, as
+root; peers are wheels and unpacked Debian packages (`benches/broadcast/install.py`), driven as
+`benches/broadcast/peers.py` says.
+
+- **Seconds** count from the moment when the source has put 20 kB onto its link (for MPI: when all ranks
+  have met) until the file is at a receiver under its final name; every byte is compared afterwards.
+  Starting programs does not count, for nobody.
+- **Share** is the time of one TCP transfer that is alone in the same network over the time of the last
+  fast receiver. So 1 is what a receiver gets when nobody else wants the file.
+- **Aggregate** is the sum of the receivers' rates, file over seconds.
+- **Sent** is what went over the source's link, in files, with headers as far as the kernel counts them.
+- Where a receiver is killed, its processes get SIGKILL when the file would be at 40 % at best; its own
+  row is left out. *Never* is after 15 times (otherwise 25 times) the best time of a fast receiver, or
+  when the program gives up.
+- **What the peers are.** `TCP to all at once` is a sendfile loop a receiver, `one after the other` the
+  same in turn, `TCP chain` passes each 64 kB on when it has come (the slow receiver is the fourth).
+  udpcast and uftp let the switch copy packets, which needs a network with multicast and, between
+  subnets, routers that take part. **`uftp -R` sends at a rate that a person has set for this very link,
+  without congestion control: beside anybody else's traffic it takes what it was told to take.** It
+  stands here for what the switch could do at best. libtorrent has no tracker to wait for and knows all
+  peers at once. Open MPI chooses its own tree.
+- **Limits.** Two cores carry nine hosts: at 200 Mb/s programs wait for the processor as well as for
+  links, and who copies and hashes more waits longer. Bridges have no delay.
+
+"""
+
+LOOPBACK = """
+The loopback interface without a limit, to one receiver: the file is in the page cache, the other side writes
+it into memory or throws it away. Medians of five runs in turn.
+
+"""
+
+
+def section(rows: Iterable[dict[str, Any]]) -> str:
+    """Markdown; empty without rows."""
+    kept = list(rows)
+    parts = [HEAD] if kept else []
+    for case, group in itertools.groupby(kept, key=lambda row: str(row["case"])):
+        each = list(group)
+        if any(row["metric"] == MEAN for row in each):
+            parts.append(f"**{case}**\n\n{table(each)}\n\n")
+    slow = [row for row in kept if row["metric"] == "rate"]
+    if slow:
+        parts.append(f"{LOOPBACK}{rates(slow)}\n")
+    return "".join(parts)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """A line a program."""
+    head = ["program", "fast receivers, s", "share", "slow one, s", "aggregate, Mb/s", "sent"]
+    lines = [f"| {' | '.join(head)} |", "|---|--:|--:|--:|--:|--:|"]
+    programs: dict[str, dict[str, float | None]] = {}
+    for row in rows:
+        if row["peer_name"] is None:
+            programs.setdefault(OWN, {})[row["metric"]] = row["ours"]
+        else:
+            programs.setdefault(row["peer_name"], {})[row["metric"]] = row["peer"]
+    for name, values in programs.items():
+        lines.append(f"| {name} | {' | '.join(cells(values))} |")
+    return "\n".join(lines)
+
+
+def cells(values: dict[str, float | None]) -> list[str]:
+    """Of a program; the bound has only times."""
+    if LEAST not in values:
+        return [figure(values.get(MEAN)), "1", figure(values.get("slow receiver")), "–", "–"]
+    first, last = values["fast receivers, first"], values["fast receivers, last"]
+    fast = f"{figure(values[MEAN])} ({figure(first)} to {figure(last)})"
+    if last is None:
+        fast = f"{values['fast receivers that have it']:.0f} have it" if first else NEVER
+    rest = (values["slow receiver"], values["aggregate"], values["sent by the source, times the file"])
+    share = values[LEAST]
+    return [fast, "–" if share is None else f"{share:.2f}", *map(figure, rest)]
+
+
+def figure(value: float | None) -> str:
+    """Three digits."""
+    if value is None:
+        return NEVER
+    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
+
+
+def rates(rows: list[dict[str, Any]]) -> str:
+    """Of the loopback interface."""
+    lines = ["| beside | Gb/s | ours, Gb/s | ratio |", "|---|--:|--:|--:|"]
+    for row in rows:
+        ours = "–" if row["ours"] is None else figure(row["ours"])
+        ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
+        lines.append(f"| {row['peer_name']} | {figure(row['peer'])} | {ours} | {ratio} |")
+    return "\n".join(lines)
