@@ -1,0 +1,134 @@
+//! What all nodes of a broadcast know from the start.
+
+use super::chunks::Chunks;
+use crate::algorithm::Algorithm;
+use crate::plan::Plan;
+use crate::topology::{NodeId, Topology};
+use process::HostId;
+use units::Time;
+
+/// A broadcast.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Who has the file.
+    pub source: HostId,
+    /// Who is to get it. When the source fails, the first of them that has everything takes its place.
+    pub destinations: Vec<HostId>,
+    /// Nodes listen there.
+    pub port: u16,
+    /// The file.
+    pub chunks: Chunks,
+    /// The network as far as it is known.
+    pub topology: Topology,
+    /// The topology's host of each of the source and destinations.
+    pub places: Vec<(HostId, NodeId)>,
+    /// How plans are made.
+    pub algorithm: Algorithm,
+    /// The first plan, instead of one that is made; it counts while nobody is lost and no rate changes.
+    pub plan: Option<Plan>,
+    /// For the random pipeline.
+    pub seed: u64,
+    /// A parent's pace as a percentage of the plan's rate; nothing: no pace ([`super::pace`] says why 110).
+    pub headroom: Option<u32>,
+    /// Plan anew when links turn out slower or faster than planned.
+    pub replan: bool,
+    /// A chunk that came takes its time on the host's disk before it is there.
+    pub disk: bool,
+    /// Members report so often.
+    pub report: Time,
+    /// A host that is silent for so long is gone.
+    pub patience: Time,
+    /// The end waits so long for destinations that are gone or have not shown up.
+    pub wait: Time,
+}
+
+/// The default of [`Config::headroom`], in percent.
+pub const HEADROOM: u32 = 110;
+/// The default of [`Config::headroom`] on a topology that was measured, in percent.
+pub const HEADROOM_MEASURED: u32 = 125;
+
+impl Config {
+    /// A broadcast with the usual settings.
+    #[must_use]
+    pub fn new(
+        source: HostId,
+        destinations: Vec<HostId>,
+        port: u16,
+        chunks: Chunks,
+        topology: Topology,
+        places: Vec<(HostId, NodeId)>,
+    ) -> Config {
+        Config {
+            source,
+            destinations,
+            port,
+            chunks,
+            topology,
+            places,
+            algorithm: Algorithm::Stable,
+            plan: None,
+            seed: 0,
+            headroom: Some(HEADROOM),
+            replan: true,
+            disk: false,
+            report: Time::from_ms(250),
+            patience: Time::from_secs(3),
+            wait: Time::from_secs(10),
+        }
+    }
+
+    /// Refuses what can't be: the field and what is allowed.
+    ///
+    /// # Errors
+    /// The first field that can't be as it is.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let refuse = |field, message: &str| Err(ConfigError { field, message: message.to_owned() });
+        let mut hosts: Vec<HostId> = self.destinations.clone();
+        hosts.sort_unstable();
+        if hosts.is_empty() {
+            return refuse("destinations", "there is none: at least one is needed");
+        }
+        if hosts.windows(2).any(|two| two[0] == two[1]) {
+            return refuse("destinations", "a host is given twice");
+        }
+        if hosts.binary_search(&self.source).is_ok() {
+            return refuse("destinations", "the source is one of them: it has the file");
+        }
+        if hosts.len() > super::wire::LIST_MAX {
+            return refuse("destinations", "more than 10000");
+        }
+        let placed = |host: &HostId| {
+            let mut at = self.places.iter().filter(|(of, _)| of == host);
+            let known = at.next().is_some_and(|(_, node)| {
+                node.index() < self.topology.nodes_len() && self.topology.is_host(*node)
+            });
+            known && at.next().is_none()
+        };
+        if !hosts.iter().chain([&self.source]).all(placed) {
+            return refuse("places", "each host has one place in the topology, and it is a host there");
+        }
+        if self.headroom.is_some_and(|percent| !(50..=1000).contains(&percent)) {
+            return refuse("headroom", "0.5 to 10 are allowed");
+        }
+        if self.report == Time::ZERO || self.patience < self.report.saturating_mul(3) {
+            return refuse("patience", "at least three times that between two reports, which is above 0");
+        }
+        Ok(())
+    }
+
+    /// The topology's host of a member.
+    #[must_use]
+    pub fn place(&self, host: HostId) -> Option<NodeId> {
+        self.places.iter().find(|(of, _)| *of == host).map(|(_, node)| *node)
+    }
+}
+
+/// A field that can't be as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct ConfigError {
+    /// Which.
+    pub field: &'static str,
+    /// What is wrong, and what is allowed.
+    pub message: String,
+}

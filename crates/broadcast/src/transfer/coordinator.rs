@@ -1,0 +1,332 @@
+//! Who takes part, and by which plan: run by the source, and when that fails by the first host that has everything.
+//!
+//! Members open a stream to it and join; it plans for those that are there, and anew when one comes, goes, stalls, or a
+//! link changes. A member that is silent for too long is gone; one that gets nothing though its parent could send does not
+//! relay until it gets something again. At the end everybody has everything, or has failed, or stayed away for long.
+
+use super::config::Config;
+use super::replan::Planning;
+use super::set::ChunkSet;
+use super::wire::{Edge, Message};
+use process::{HostId, StreamId};
+use std::collections::BTreeMap;
+use units::{Bytes, Rate, Time};
+
+/// Joins within this time share a plan.
+const GATHER: Time = Time::from_ms(50);
+/// Hosts that have everything, as many as members are told of.
+const SUCCESSORS: usize = 16;
+
+/// A destination, as the coordinator sees it.
+#[derive(Debug)]
+pub(crate) struct Member {
+    /// Its stream, while it takes part.
+    pub stream: Option<StreamId>,
+    heard: Time,
+    /// When it last got a chunk.
+    moved: Time,
+    /// Chunks that it has.
+    pub chunks: u32,
+    /// It has everything, and has checked it.
+    pub complete: bool,
+    /// It can't go on: why.
+    pub failed: Option<String>,
+    /// It gets nothing though its parent could send.
+    pub stalled: bool,
+    /// At which rate the plan lets it receive, in bit/s.
+    pub planned: u64,
+    /// At which rate it received of late, in bit/s.
+    pub rate: u64,
+    /// What its parents could not send since it last got a chunk.
+    held: bool,
+    asks_root: bool,
+    /// What it had when it joined.
+    have: ChunkSet,
+}
+
+impl Member {
+    fn absent(now: Time) -> Member {
+        Member {
+            stream: None,
+            heard: now,
+            moved: now,
+            chunks: 0,
+            complete: false,
+            failed: None,
+            stalled: false,
+            planned: 0,
+            rate: 0,
+            held: false,
+            asks_root: false,
+            have: ChunkSet::default(),
+        }
+    }
+
+    /// How long it may get nothing: it takes a while until a chunk is there whole.
+    fn patience(&self, config: &Config) -> Time {
+        let chunk = Rate::from_bps(self.planned.max(1)).time_for(Bytes::new(config.chunks.size()));
+        config.patience.max(chunk.saturating_mul(4))
+    }
+
+    fn is_present(&self) -> bool {
+        self.stream.is_some() && self.failed.is_none()
+    }
+}
+
+/// Messages to members.
+pub(crate) type Out = Vec<(StreamId, Message)>;
+
+/// What a look at the time leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stand {
+    Going,
+    /// Everybody has everything, has failed, or is gone.
+    Over,
+}
+
+/// The coordinator's part of a node.
+#[derive(Debug)]
+pub(crate) struct Coordinator {
+    me: HostId,
+    pub members: BTreeMap<HostId, Member>,
+    planning: Planning,
+    pub version: u32,
+    /// A plan is due then.
+    due: Option<Time>,
+    /// This node has everything to give.
+    is_full: bool,
+    began: Time,
+    pub over: bool,
+}
+
+impl Coordinator {
+    pub(crate) fn new(config: &Config, me: HostId, is_full: bool, now: Time) -> Coordinator {
+        let others = config.destinations.iter().filter(|host| **host != me);
+        Coordinator {
+            me,
+            members: others.map(|host| (*host, Member::absent(now))).collect(),
+            planning: Planning::new(config),
+            version: 0,
+            due: None,
+            is_full,
+            began: now,
+            over: false,
+        }
+    }
+
+    /// This node has everything now.
+    pub(crate) fn fill(&mut self, now: Time) {
+        self.is_full = true;
+        self.due = Some(now);
+    }
+
+    /// The time of the next plan, if one is due.
+    pub(crate) fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    fn plan_soon(&mut self, now: Time) {
+        let at = now.saturating_add(GATHER);
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
+
+    /// A host joins. The stream that it had before, if any; nothing is to be had from a stranger.
+    pub(crate) fn join(
+        &mut self,
+        host: HostId,
+        stream: StreamId,
+        have: ChunkSet,
+        now: Time,
+    ) -> Result<Option<StreamId>, ()> {
+        let member = self.members.get_mut(&host).ok_or(())?;
+        let before = member.stream.replace(stream);
+        (member.heard, member.moved, member.chunks) = (now, now, have.len());
+        (member.complete, member.failed, member.stalled) = (false, None, false);
+        member.have = have;
+        self.over = false;
+        if self.members.values().all(Member::is_present) {
+            self.due = Some(now);
+        } else {
+            self.plan_soon(now);
+        }
+        Ok(before.filter(|before| *before != stream))
+    }
+
+    fn member(&mut self, host: HostId, now: Time) -> Option<&mut Member> {
+        let member = self.members.get_mut(&host)?;
+        member.heard = now;
+        Some(member)
+    }
+
+    /// A member reports.
+    pub(crate) fn report(&mut self, config: &Config, host: HostId, chunks: u32, edges: &[Edge], now: Time) {
+        let Some(member) = self.member(host, now) else { return };
+        if chunks > member.chunks {
+            let time = now.saturating_sub(member.moved).as_us().max(1);
+            let bytes = u64::from(chunks - member.chunks) * config.chunks.size();
+            member.rate = (u128::from(bytes) * 8_000_000 / u128::from(time)) as u64;
+            (member.moved, member.held) = (now, false);
+            if std::mem::take(&mut member.stalled) {
+                self.plan_soon(now);
+            }
+        }
+        if let Some(member) = self.members.get_mut(&host) {
+            member.chunks = chunks;
+        }
+        self.measure(host, edges, now);
+    }
+
+    /// How data went from a parent to its children.
+    pub(crate) fn measure(&mut self, parent: HostId, edges: &[Edge], now: Time) {
+        for edge in edges {
+            self.planning.measure(parent, edge, now);
+            if let Some(child) = self.members.get_mut(&edge.child) {
+                child.held |= edge.bytes == 0 && edge.network_micros > 0;
+            }
+        }
+    }
+
+    /// A member has everything.
+    pub(crate) fn complete(&mut self, host: HostId, now: Time) {
+        if let Some(member) = self.member(host, now) {
+            member.complete = true;
+        }
+    }
+
+    /// A member can't go on.
+    pub(crate) fn failed(&mut self, host: HostId, reason: String, now: Time) {
+        if let Some(member) = self.member(host, now) {
+            member.failed = Some(reason);
+            self.plan_soon(now);
+        }
+    }
+
+    /// A member asks for the hash of all.
+    pub(crate) fn ask_root(&mut self, host: HostId, now: Time) {
+        if let Some(member) = self.member(host, now) {
+            member.asks_root = true;
+        }
+    }
+
+    /// Who waits for the hash of all.
+    pub(crate) fn root_wanted(&mut self) -> Vec<StreamId> {
+        let asks = |member: &mut Member| member.stream.filter(|_| std::mem::take(&mut member.asks_root));
+        self.members.values_mut().filter_map(asks).collect()
+    }
+
+    /// Whether anybody waits for the hash of all.
+    pub(crate) fn is_root_wanted(&self) -> bool {
+        self.members.values().any(|member| member.asks_root)
+    }
+
+    /// A host is gone; its stream with this node, if there is one, and who is to be told.
+    pub(crate) fn lose(&mut self, host: HostId, now: Time, out: &mut Out) -> Option<StreamId> {
+        let stream = self.members.get_mut(&host)?.stream.take()?;
+        if let Some(member) = self.members.get_mut(&host) {
+            (member.heard, member.rate, member.planned) = (now, 0, 0);
+        }
+        let others = self.members.values().filter_map(|member| member.stream);
+        out.extend(others.map(|stream| (stream, Message::Gone { host })));
+        self.plan_soon(now);
+        Some(stream)
+    }
+
+    /// A member cannot reach another: it is gone if it has been silent for two reports.
+    pub(crate) fn is_silent(&self, config: &Config, host: HostId, now: Time) -> bool {
+        let late = config.report.saturating_mul(2);
+        self.members.get(&host).is_some_and(|m| m.stream.is_some() && now > m.heard.saturating_add(late))
+    }
+
+    /// Sees to what time brings: hosts that are silent or stalled, changed links, the end. Returns hosts that are gone.
+    pub(crate) fn tick(&mut self, config: &Config, now: Time, out: &mut Out) -> (Stand, Vec<HostId>) {
+        let silent =
+            |member: &Member| member.stream.is_some() && now > member.heard.saturating_add(config.patience);
+        let gone: Vec<HostId> =
+            self.members.iter().filter(|(_, member)| silent(member)).map(|(host, _)| *host).collect();
+        for member in self.members.values_mut().filter(|member| member.is_present()) {
+            let waits = !member.complete && member.held && !member.stalled;
+            if waits && now > member.moved.saturating_add(member.patience(config)) {
+                member.stalled = true;
+                self.due = Some(now);
+            }
+        }
+        if config.replan && self.planning.look(config, now) {
+            self.due = Some(now);
+        }
+        let complete: Vec<HostId> = config
+            .destinations
+            .iter()
+            .filter(|host| self.members.get(host).is_some_and(|m| m.complete && m.is_present()))
+            .take(SUCCESSORS)
+            .copied()
+            .collect();
+        for stream in self.members.values().filter_map(|member| member.stream) {
+            out.push((stream, Message::Beat { complete: complete.clone() }));
+        }
+        (self.stand(config, now), gone)
+    }
+
+    fn stand(&self, config: &Config, now: Time) -> Stand {
+        let settled = |member: &Member| {
+            let away = member.stream.is_none() && now > member.heard.saturating_add(config.wait);
+            member.complete || member.failed.is_some() || away
+        };
+        if self.is_full && self.members.values().all(settled) { Stand::Over } else { Stand::Going }
+    }
+
+    /// Plans, when it is time, and tells everybody.
+    ///
+    /// # Errors
+    /// No plan can be made: why.
+    pub(crate) fn plan(&mut self, config: &Config, now: Time, out: &mut Out) -> Result<(), String> {
+        if self.due.is_none_or(|due| due > now) || !self.is_full {
+            return Ok(());
+        }
+        self.due = None;
+        let there = |(host, member): (&HostId, &Member)| member.is_present().then_some(*host);
+        let members: Vec<HostId> = self.members.iter().filter_map(there).collect();
+        if members.is_empty() {
+            return Ok(());
+        }
+        let leaves: Vec<HostId> = members.iter().filter(|host| self.members[host].stalled).copied().collect();
+        self.planning.plan(config, self.me, &members, &leaves, now)?;
+        self.version += 1;
+        let (rates, mut shares) = (self.planning.rates(), self.planning.shares());
+        for host in members {
+            let share = shares.remove(&host).unwrap_or_default();
+            let Some(member) = self.members.get_mut(&host) else { continue };
+            member.planned = share.rate;
+            let Some(stream) = member.stream else { continue };
+            let (rates, mine) = (rates.clone(), share.mine);
+            out.push((stream, Message::Plan { version: self.version, best: share.rate, rates, mine }));
+        }
+        Ok(())
+    }
+
+    /// For a node that took over with an incomplete copy, after members had time to join: who has the chunks that it
+    /// lacks.
+    ///
+    /// # Errors
+    /// How many chunks nobody has.
+    pub(crate) fn holders(&self, missing: &ChunkSet) -> Result<BTreeMap<u32, HostId>, u32> {
+        let mut found = BTreeMap::new();
+        let mut none = 0;
+        for chunk in missing.iter() {
+            // Members in turn, so that none sends all.
+            let has = |(_, member): &(&HostId, &Member)| member.is_present() && member.have.contains(chunk);
+            let holders: Vec<HostId> = self.members.iter().filter(has).map(|(host, _)| *host).collect();
+            match holders.get(chunk as usize % holders.len().max(1)) {
+                Some(host) => {
+                    found.insert(chunk, *host);
+                }
+                None => none += 1,
+            }
+        }
+        if none == 0 { Ok(found) } else { Err(none) }
+    }
+
+    /// Whether members have had time to join.
+    pub(crate) fn has_gathered(&self, config: &Config, now: Time) -> bool {
+        now > self.began.saturating_add(config.patience)
+    }
+}

@@ -1,0 +1,424 @@
+//! The receiving side: which chunk is asked of which parent.
+//!
+//! Every missing chunk is asked of one parent at a time, so each comes once. Where is the plan's business ([`Order`]): a
+//! parent gets standing orders for its share at once, and sends each chunk when it has it. When the plan changes, a chunk
+//! whose parent changes is taken back (`Drop`) and asked of the new one when the old one says that it wasn't sent
+//! (`Dropped`). When a parent has nothing to send while another has a queue, a part of the queue moves the same way, but
+//! only chunks that are there: what isn't comes back, so nobody waits in a circle.
+
+use super::chunks::Chunks;
+use super::order::Order;
+use super::set::ChunkSet;
+use super::wire::{Malformed, Message};
+use process::{HostId, StreamId};
+use std::collections::BTreeMap;
+
+/// A parent with less than this at hand has no queue worth sharing.
+const QUEUE_LEAST: u32 = 4;
+/// Most chunks that move at a time.
+const MOVE_MOST: u32 = 256;
+/// Looks for which a parent that had nothing for another's queue is left alone.
+const REST: u32 = 4;
+
+/// Messages and where they go.
+pub(crate) type Out = Vec<(StreamId, Message)>;
+
+/// A parent.
+#[derive(Debug, Default)]
+pub(crate) struct Parent {
+    pub stream: Option<StreamId>,
+    /// Asked of it and not come.
+    orders: ChunkSet,
+    /// Of these, taken back, and no answer yet.
+    dropping: ChunkSet,
+    /// The plan's, in bit/s; 0 when it is no parent any more.
+    rate: u64,
+    /// Chunks that it had at hand when it sent the last one.
+    ready: u32,
+    /// Chunks that came on the present stream.
+    got: u32,
+    /// Bytes that came in all.
+    pub bytes: u64,
+    /// Chunks came since the last look.
+    active: bool,
+    /// Looks for which nothing moves to it.
+    rest: u32,
+}
+
+/// What a node fetches, and where.
+#[derive(Debug)]
+pub(crate) struct Fetch {
+    chunks: Chunks,
+    /// Missing and asked of nobody.
+    loose: ChunkSet,
+    parents: BTreeMap<HostId, Parent>,
+    order: Option<Order>,
+    /// Trees that this node is in, and who feeds it there.
+    mine: BTreeMap<u32, HostId>,
+    /// Chunks that are to come from a certain host, whatever the trees say.
+    direct: BTreeMap<u32, HostId>,
+    /// Where chunks go when they have been taken back.
+    moves: BTreeMap<u32, HostId>,
+}
+
+impl Fetch {
+    /// Fetches `missing`.
+    pub(crate) fn new(chunks: Chunks, missing: ChunkSet) -> Fetch {
+        Fetch {
+            chunks,
+            loose: missing,
+            parents: BTreeMap::new(),
+            order: None,
+            mine: BTreeMap::new(),
+            direct: BTreeMap::new(),
+            moves: BTreeMap::new(),
+        }
+    }
+
+    /// All parents.
+    pub(crate) fn parents(&self) -> impl Iterator<Item = (HostId, &Parent)> {
+        self.parents.iter().map(|(host, parent)| (*host, parent))
+    }
+
+    /// At which rate the plan lets data come, in bit/s.
+    pub(crate) fn planned(&self) -> u64 {
+        self.parents.values().map(|parent| parent.rate).sum()
+    }
+
+    /// A new plan: the rates of all trees, and who feeds this node in those that it is in.
+    pub(crate) fn plan(&mut self, rates: &[u64], mine: &[(u32, HostId)], out: &mut Out) {
+        self.order = (!rates.is_empty()).then(|| Order::new(rates, self.chunks.count()));
+        self.mine = mine.iter().copied().collect();
+        self.parents.values_mut().for_each(|parent| parent.rate = 0);
+        for (tree, host) in mine {
+            self.parents.entry(*host).or_default().rate += rates[*tree as usize];
+        }
+        self.rearrange(out);
+    }
+
+    /// From now on these chunks come from these hosts.
+    pub(crate) fn fetch_directly(&mut self, from: BTreeMap<u32, HostId>, out: &mut Out) {
+        for host in from.values() {
+            self.parents.entry(*host).or_default().rate = 1;
+        }
+        self.direct = from;
+        self.rearrange(out);
+    }
+
+    /// Whether it fetches from certain hosts.
+    pub(crate) fn is_direct(&self) -> bool {
+        !self.direct.is_empty()
+    }
+
+    /// Takes back what is asked of the wrong parent, and asks for the rest.
+    fn rearrange(&mut self, out: &mut Out) {
+        self.moves.clear();
+        let hosts: Vec<HostId> = self.parents.keys().copied().collect();
+        for host in hosts {
+            let astray = |chunk: &u32| self.place(*chunk).is_none_or(|(at, _)| at != host);
+            let parent = &self.parents[&host];
+            let set: ChunkSet = parent.orders.iter().filter(astray).collect();
+            if let Some(stream) = parent.stream {
+                out.push((stream, Message::Pace { rate: parent.rate }));
+                self.take_back(host, &set, out);
+            }
+        }
+        self.hand_out(out);
+    }
+
+    fn take_back(&mut self, host: HostId, set: &ChunkSet, out: &mut Out) {
+        let Some(parent) = self.parents.get_mut(&host) else { return };
+        let set: ChunkSet = set.iter().filter(|chunk| parent.dropping.insert(*chunk)).collect();
+        if let Some(stream) = parent.stream.filter(|_| !set.is_empty()) {
+            out.push((stream, Message::Drop { set }));
+        }
+    }
+
+    /// Which parent a chunk comes from, and in which class.
+    fn place(&self, chunk: u32) -> Option<(HostId, u8)> {
+        if let Some(host) = self.direct.get(&chunk) {
+            return Some((*host, 0));
+        }
+        let (tree, own) = self.order.as_ref()?.choose(chunk, self.mine.keys().copied())?;
+        Some((self.mine[&tree], u8::from(!own)))
+    }
+
+    /// Asks for what is asked of nobody, where the parent can be asked.
+    fn hand_out(&mut self, out: &mut Out) {
+        let mut wants: BTreeMap<(StreamId, u8), ChunkSet> = BTreeMap::new();
+        for chunk in self.loose.iter().collect::<Vec<_>>() {
+            let Some((host, class)) = self.place(chunk) else { continue };
+            let parent = self.parents.get_mut(&host).expect("the plan's parents are there");
+            if let Some(stream) = parent.stream {
+                parent.orders.insert(chunk);
+                self.loose.remove(chunk);
+                wants.entry((stream, class)).or_default().insert(chunk);
+            }
+        }
+        let want = |((stream, class), set)| (stream, Message::Want { class, now: false, set });
+        out.extend(wants.into_iter().map(want));
+    }
+
+    /// Parents of the plan that there is no stream to.
+    pub(crate) fn unconnected(&self) -> Vec<HostId> {
+        let without = |(_, parent): &(&HostId, &Parent)| parent.rate > 0 && parent.stream.is_none();
+        self.parents.iter().filter(without).map(|(host, _)| *host).collect()
+    }
+
+    /// A stream to a parent is open.
+    pub(crate) fn connected(&mut self, host: HostId, stream: StreamId, out: &mut Out) {
+        let Some(parent) = self.parents.get_mut(&host) else { return };
+        (parent.stream, parent.got, parent.ready) = (Some(stream), 0, 0);
+        out.extend([(stream, Message::Fetch), (stream, Message::Pace { rate: parent.rate })]);
+        self.hand_out(out);
+    }
+
+    /// A stream to a parent is gone; what was asked there is asked again.
+    pub(crate) fn lost(&mut self, host: HostId, stream: StreamId) {
+        let Some(parent) = self.parents.get_mut(&host).filter(|parent| parent.stream == Some(stream)) else {
+            return;
+        };
+        parent.stream = None;
+        parent.dropping = ChunkSet::default();
+        for chunk in std::mem::take(&mut parent.orders).iter() {
+            self.loose.insert(chunk);
+            self.moves.remove(&chunk);
+        }
+    }
+
+    /// Streams to hosts that are no parents any more and bring nothing more.
+    pub(crate) fn spent(&mut self) -> Vec<StreamId> {
+        let mut spent = Vec::new();
+        self.parents.retain(|_, parent| {
+            let over = parent.rate == 0 && parent.orders.is_empty();
+            spent.extend(parent.stream.filter(|_| over));
+            !over
+        });
+        spent
+    }
+
+    /// A chunk came. An error when it wasn't asked of this parent.
+    pub(crate) fn came(&mut self, host: HostId, chunk: u32, ready: u32) -> Result<(), Malformed> {
+        let parent = self.parents.get_mut(&host).ok_or(Malformed)?;
+        if !parent.orders.remove(chunk) {
+            return Err(Malformed);
+        }
+        parent.dropping.remove(chunk);
+        self.moves.remove(&chunk);
+        (parent.ready, parent.active) = (ready, true);
+        parent.bytes += self.chunks.len(chunk);
+        Ok(())
+    }
+
+    /// A chunk that came is kept, or is thrown away: its parent may send another.
+    pub(crate) fn settled(&mut self, host: HostId, stream: StreamId, out: &mut Out) {
+        if let Some(parent) = self.parents.get_mut(&host).filter(|parent| parent.stream == Some(stream)) {
+            parent.got += 1;
+            out.push((stream, Message::Got { chunks: parent.got }));
+        }
+    }
+
+    /// A chunk is damaged: another parent is asked, if there is one that has it.
+    pub(crate) fn damaged(&mut self, host: HostId, chunk: u32, out: &mut Out) {
+        let other = |(other, parent): &(&HostId, &mut Parent)| **other != host && parent.stream.is_some();
+        match self.parents.iter_mut().find(other) {
+            Some((_, parent)) => {
+                parent.orders.insert(chunk);
+                let set = [chunk].into_iter().collect();
+                let stream = parent.stream.expect("it was looked for");
+                out.push((stream, Message::Want { class: 0, now: true, set }));
+            }
+            None => self.missing([chunk].into_iter().collect(), out),
+        }
+    }
+
+    /// Chunks that were there are to be fetched again.
+    pub(crate) fn missing(&mut self, set: ChunkSet, out: &mut Out) {
+        set.iter().for_each(|chunk| {
+            self.loose.insert(chunk);
+        });
+        self.hand_out(out);
+    }
+
+    /// A parent won't send these.
+    pub(crate) fn dropped(&mut self, host: HostId, set: &ChunkSet, out: &mut Out) {
+        let Some(parent) = self.parents.get_mut(&host) else { return };
+        let mut visits: BTreeMap<HostId, ChunkSet> = BTreeMap::new();
+        for chunk in set.iter() {
+            if !parent.orders.remove(chunk) {
+                continue;
+            }
+            if !parent.dropping.remove(chunk) {
+                // It was asked for what it would have at hand, and hasn't.
+                parent.rest = REST;
+            }
+            match self.moves.remove(&chunk) {
+                Some(to) => {
+                    visits.entry(to).or_default().insert(chunk);
+                }
+                None => {
+                    self.loose.insert(chunk);
+                }
+            }
+        }
+        for (to, set) in visits {
+            self.visit(to, set, out);
+        }
+        self.hand_out(out);
+    }
+
+    /// Asks a parent for what it has of these.
+    fn visit(&mut self, host: HostId, set: ChunkSet, out: &mut Out) {
+        let parent = self.parents.get_mut(&host);
+        let Some((parent, stream)) = parent.and_then(|p| p.stream.map(|stream| (p, stream))) else {
+            set.iter().for_each(|chunk| {
+                self.loose.insert(chunk);
+            });
+            return;
+        };
+        set.iter().for_each(|chunk| {
+            parent.orders.insert(chunk);
+        });
+        out.push((stream, Message::Want { class: 1, now: true, set }));
+    }
+
+    /// Moves a part of a long queue to a parent that has nothing to send. To be called now and then.
+    pub(crate) fn balance(&mut self, out: &mut Out) {
+        let free = self.parents.iter().find(|(_, parent)| {
+            let idle = parent.orders.is_empty() || parent.ready == 0 && !parent.active;
+            parent.rate > 0 && parent.stream.is_some() && parent.rest == 0 && idle
+        });
+        let free = free.map(|(host, parent)| (*host, parent.rate));
+        let long = self.parents.iter().max_by_key(|(_, parent)| parent.ready);
+        if let (Some((to, rate)), Some((from, parent))) = (free, long)
+            && parent.ready >= QUEUE_LEAST
+            && parent.dropping.is_empty()
+            && *from != to
+        {
+            let part = u128::from(parent.ready) * u128::from(rate) / u128::from(parent.rate.max(1) + rate);
+            let moved = (part as u32).min(MOVE_MOST).min(parent.ready - 1);
+            // What goes next stays; what is further back is not there yet.
+            let skipped = (parent.ready - moved) as usize;
+            let set: ChunkSet = parent.orders.iter().skip(skipped).take(moved as usize).collect();
+            self.moves.extend(set.iter().map(|chunk| (chunk, to)));
+            let from = *from;
+            self.take_back(from, &set, out);
+        }
+        for parent in self.parents.values_mut() {
+            parent.active = false;
+            parent.rest = parent.rest.saturating_sub(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: StreamId = StreamId(1);
+    const T: StreamId = StreamId(2);
+
+    fn fetch(chunks: u32) -> Fetch {
+        let geometry = Chunks::new(u64::from(chunks) * 10, 10).unwrap();
+        Fetch::new(geometry, ChunkSet::full(chunks))
+    }
+
+    fn wanted(out: &Out, stream: StreamId) -> Vec<u32> {
+        let mut all: Vec<u32> = out
+            .iter()
+            .filter(|(to, _)| *to == stream)
+            .flat_map(|(_, message)| match message {
+                Message::Want { set, .. } => set.iter().collect(),
+                _ => Vec::new(),
+            })
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    fn two_parents(chunks: u32) -> (Fetch, Out) {
+        let (mut fetch, mut out) = (fetch(chunks), Out::new());
+        fetch.plan(&[30, 10], &[(0, HostId(1)), (1, HostId(2))], &mut out);
+        assert_eq!(fetch.unconnected(), [HostId(1), HostId(2)]);
+        fetch.connected(HostId(1), S, &mut out);
+        fetch.connected(HostId(2), T, &mut out);
+        (fetch, out)
+    }
+
+    #[test]
+    fn each_chunk_is_asked_of_one_parent_in_proportion() {
+        let (_, out) = two_parents(100);
+        let (one, two) = (wanted(&out, S), wanted(&out, T));
+        assert_eq!((one.len(), two.len()), (75, 25));
+        let mut both = [one, two].concat();
+        both.sort_unstable();
+        assert_eq!(both, (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_new_plan_takes_back_only_what_moves() {
+        let (mut fetch, _) = two_parents(100);
+        let mut out = Out::new();
+        fetch.plan(&[30], &[(0, HostId(1))], &mut out);
+        let dropped = out.iter().find_map(|(to, message)| match message {
+            Message::Drop { set } => Some((*to, set.clone())),
+            _ => None,
+        });
+        let (to, set) = dropped.expect("the other parent's are taken back");
+        assert_eq!((to, set.len()), (T, 25));
+        // One of them was on its way.
+        let mut rest = set.clone();
+        let late = rest.first().unwrap();
+        rest.remove(late);
+        fetch.came(HostId(2), late, 0).unwrap();
+        let mut out = Out::new();
+        fetch.dropped(HostId(2), &rest, &mut out);
+        assert_eq!(wanted(&out, S), rest.iter().collect::<Vec<_>>());
+        assert_eq!(fetch.spent(), [T]);
+        assert_eq!(fetch.came(HostId(1), late, 0), Err(Malformed), "it came already");
+    }
+
+    #[test]
+    fn what_a_lost_parent_owed_is_asked_again() {
+        let (mut fetch, out) = two_parents(100);
+        let owed = wanted(&out, T);
+        fetch.lost(HostId(2), T);
+        let mut out = Out::new();
+        fetch.connected(HostId(2), StreamId(3), &mut out);
+        assert_eq!(wanted(&out, StreamId(3)), owed);
+    }
+
+    #[test]
+    fn a_long_queue_is_shared_with_a_parent_that_has_nothing_to_send() {
+        let (mut fetch, out) = two_parents(100);
+        let own = wanted(&out, T);
+        for chunk in &own {
+            fetch.came(HostId(2), *chunk, 0).unwrap();
+        }
+        let first = wanted(&out, S)[0];
+        fetch.came(HostId(1), first, 40).unwrap();
+        let mut out = Out::new();
+        fetch.balance(&mut out);
+        let Some((S, Message::Drop { set })) = out.pop() else { panic!("{out:?}") };
+        assert_eq!(set.len(), 10);
+        fetch.dropped(HostId(1), &set, &mut out);
+        assert_eq!(wanted(&out, T), set.iter().collect::<Vec<_>>());
+        // What it hasn't comes back to where it was.
+        let mut out = Out::new();
+        fetch.dropped(HostId(2), &set, &mut out);
+        assert_eq!(wanted(&out, S), set.iter().collect::<Vec<_>>());
+        let mut out = Out::new();
+        fetch.balance(&mut out);
+        assert!(out.is_empty(), "it is left alone for a while");
+    }
+
+    #[test]
+    fn a_damaged_chunk_is_asked_of_another_parent() {
+        let (mut fetch, out) = two_parents(10);
+        let chunk = wanted(&out, S)[0];
+        fetch.came(HostId(1), chunk, 0).unwrap();
+        let mut out = Out::new();
+        fetch.damaged(HostId(1), chunk, &mut out);
+        assert_eq!(wanted(&out, T), [chunk]);
+    }
+}

@@ -1,0 +1,152 @@
+//! How much may be on its way to a child: enough to fill the path, and little more.
+//!
+//! What a stream has taken can't be taken back, and a slow child's would wait there. So a parent has about two
+//! bandwidth-delay products on the way, from its estimates of both, as BBR does (Cardwell et al. 2016): the highest
+//! rate at which chunks were confirmed lately, times the shortest time from a chunk to its confirmation. The bound doubles
+//! each round trip until the rate grows no more.
+
+use std::collections::VecDeque;
+use units::Time;
+
+/// Chunks that may be on their way whatever the estimates say.
+const LEAST_CHUNKS: u64 = 4;
+/// The highest rate is remembered for one to two times so many shortest round trips, and one to two times
+/// [`LEAST_EPOCH`].
+const EPOCH_TRIPS: u64 = 16;
+const LEAST_EPOCH: Time = Time::from_ms(100);
+
+/// A chunk on its way.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at: Time,
+    bytes: u64,
+    /// Confirmed when it was sent, in bytes, and when that was.
+    delivered: u64,
+    delivered_at: Time,
+}
+
+/// What is on its way to a child.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    least: u64,
+    sent: VecDeque<Sent>,
+    bytes: u64,
+    delivered: u64,
+    delivered_at: Time,
+    trip: Option<Time>,
+    /// Highest rates in bytes a second: of the present epoch and of the one before.
+    rates: [u64; 2],
+    epoch: Time,
+}
+
+impl Flight {
+    /// Nothing is on its way; chunks are of `chunk` bytes.
+    pub(crate) fn new(chunk: u64) -> Flight {
+        Flight {
+            least: LEAST_CHUNKS * chunk,
+            sent: VecDeque::new(),
+            bytes: 0,
+            delivered: 0,
+            delivered_at: Time::ZERO,
+            trip: None,
+            rates: [0; 2],
+            epoch: Time::ZERO,
+        }
+    }
+
+    /// Whether another chunk of `bytes` may be sent.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        self.sent.is_empty() || self.bytes + bytes <= self.bound()
+    }
+
+    fn bound(&self) -> u64 {
+        let rate = u128::from(self.rates[0].max(self.rates[1]));
+        let trip = u128::from(self.trip.unwrap_or(Time::ZERO).as_ps());
+        let product = rate * trip / 1_000_000_000_000;
+        u64::try_from(2 * product).unwrap_or(u64::MAX).max(self.least)
+    }
+
+    /// A chunk is given to the stream.
+    pub(crate) fn on_sent(&mut self, bytes: u64, now: Time) {
+        if self.sent.is_empty() {
+            self.delivered_at = now;
+        }
+        let (delivered, delivered_at) = (self.delivered, self.delivered_at);
+        self.sent.push_back(Sent { at: now, bytes, delivered, delivered_at });
+        self.bytes += bytes;
+    }
+
+    /// The child has confirmed a chunk; how many bytes it had. Nothing when none was on its way.
+    pub(crate) fn on_got(&mut self, now: Time) -> Option<u64> {
+        let sent = self.sent.pop_front()?;
+        self.bytes -= sent.bytes;
+        self.delivered += sent.bytes;
+        let trip = now.saturating_sub(sent.at);
+        self.trip = Some(self.trip.map_or(trip, |least| least.min(trip)));
+        let (bytes, time) = (self.delivered - sent.delivered, now.saturating_sub(sent.delivered_at).as_ps());
+        let rate = u128::from(bytes) * 1_000_000_000_000 / u128::from(time.max(1));
+        self.remember(u64::try_from(rate).unwrap_or(u64::MAX), now);
+        self.delivered_at = now;
+        Some(sent.bytes)
+    }
+
+    fn remember(&mut self, rate: u64, now: Time) {
+        if now >= self.epoch {
+            self.rates = [0, self.rates[0]];
+            let trips = self.trip.unwrap_or(Time::ZERO).saturating_mul(EPOCH_TRIPS);
+            self.epoch = now.saturating_add(trips.max(LEAST_EPOCH));
+        }
+        self.rates[0] = self.rates[0].max(rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHUNK: u64 = 10_000;
+
+    /// A path with a rate in bytes a second and a delay: how many bytes arrive in `time` when the flight decides.
+    fn run(flight: &mut Flight, rate: u64, delay: Time, from: Time, time: Time) -> (u64, Time) {
+        let mut now = from;
+        let (mut free, mut came) = (from, 0);
+        let mut under_way: VecDeque<Time> = VecDeque::new();
+        while now < from + time {
+            while flight.has_room(CHUNK) {
+                flight.on_sent(CHUNK, now);
+                free = free.max(now) + Time::from_ps(CHUNK * 1_000_000_000_000 / rate);
+                under_way.push_back(free + delay);
+            }
+            now = under_way.pop_front().expect("one at least is on its way");
+            assert_eq!(flight.on_got(now), Some(CHUNK));
+            came += CHUNK;
+        }
+        while let Some(at) = under_way.pop_front() {
+            now = at;
+            flight.on_got(at);
+        }
+        (came, now)
+    }
+
+    #[test]
+    fn a_long_path_is_filled() {
+        let mut flight = Flight::new(CHUNK);
+        let (rate, time) = (12_500_000, Time::from_secs(5));
+        let (came, _) = run(&mut flight, rate, Time::from_ms(100), Time::ZERO, time);
+        assert!(came > 5 * rate * 80 / 100, "{came}");
+    }
+
+    #[test]
+    fn a_path_that_gets_slow_has_little_on_it() {
+        let mut flight = Flight::new(CHUNK);
+        let (_, now) = run(&mut flight, 12_500_000, Time::from_ms(10), Time::ZERO, Time::from_secs(1));
+        assert!(flight.bound() >= 125_000);
+        run(&mut flight, 1_250_000, Time::from_ms(10), now, Time::from_secs(1));
+        assert!(flight.bound() <= LEAST_CHUNKS * CHUNK + 2 * 12_500, "{}", flight.bound());
+    }
+
+    #[test]
+    fn a_confirmation_of_nothing_is_none() {
+        assert_eq!(Flight::new(CHUNK).on_got(Time::ZERO), None);
+    }
+}

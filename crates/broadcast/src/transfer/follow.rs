@@ -1,0 +1,205 @@
+//! Whom a node takes its plans from, and what it does when that one fails.
+//!
+//! First it is the source. When it is silent for too long the next is tried: hosts that have everything, in the order of
+//! the destinations, as far as the coordinator told of them; whoever finds itself next takes the part. If nobody is known to
+//! have everything, all destinations are tried in order: the first that is there takes the part, learns from who joins
+//! what they have, and goes on if that is everything; otherwise the broadcast ends with what is missing.
+
+use super::links::Role;
+use super::node::Node;
+use super::progress::State;
+use super::set::ChunkSet;
+use super::wire::Message;
+use process::{Addr, Context, HostId, StreamId};
+use units::Time;
+
+/// The host that a node follows.
+#[derive(Debug, Default)]
+pub(super) struct Follow {
+    /// Whom it tries, or follows.
+    host: Option<HostId>,
+    pub stream: Option<StreamId>,
+    /// It has answered.
+    answered: bool,
+    /// When it was last heard, or tried first.
+    heard: Time,
+    /// The last that was tried.
+    tried: Option<HostId>,
+    /// Hosts that have everything.
+    complete: Vec<HostId>,
+    /// Times that all were tried.
+    rounds: u32,
+    /// Who was told of as the coordinator, to be tried next.
+    hint: Option<HostId>,
+}
+
+impl Follow {
+    /// The coordinator, if it has answered.
+    pub(super) fn trusted(&self) -> Option<HostId> {
+        self.host.filter(|_| self.answered)
+    }
+}
+
+impl Node {
+    /// Follows the source.
+    pub(super) fn follow_first(&mut self, cx: &mut dyn Context) {
+        self.follow.heard = cx.now();
+        let source = self.config.source;
+        self.follow(source, cx);
+    }
+
+    /// Tries `host` as the coordinator; a node that comes to itself is it.
+    fn follow(&mut self, host: HostId, cx: &mut dyn Context) {
+        self.follow.tried = Some(host);
+        if host == self.me {
+            self.stop_following(cx);
+            self.coordinate(cx);
+            self.plan_when_due(cx);
+            return;
+        }
+        let stream = cx.open(Addr { host, port: self.config.port }, 0);
+        self.links.add(stream, Role::Coordinator, host);
+        (self.follow.host, self.follow.stream, self.follow.answered) = (Some(host), Some(stream), false);
+        let have: ChunkSet = (0..self.chunks().count()).filter(|chunk| self.store.have(*chunk)).collect();
+        self.links.send(stream, &Message::Join { have }, cx);
+        if self.complete {
+            self.links.send(stream, &Message::Complete, cx);
+        }
+    }
+
+    /// Ends the stream to the coordinator.
+    pub(super) fn stop_following(&mut self, cx: &mut dyn Context) {
+        if let Some(stream) = self.follow.stream.take() {
+            self.links.abort(stream, cx);
+        }
+        (self.follow.host, self.follow.answered) = (None, false);
+    }
+
+    /// Whether this node may take the coordinator's part when it is asked to: it has it, or it has lost its own, and has
+    /// everything or nobody is known who has.
+    pub(super) fn may_coordinate(&self, now: Time) -> bool {
+        let lost = !self.follow.answered && late(self.follow.heard, self.config.patience, now);
+        let able = self.complete || self.follow.complete.is_empty() && self.follow.rounds > 0;
+        self.coordinator.is_some() || lost && able && !self.failed
+    }
+
+    /// Tries the next when the coordinator is silent.
+    pub(super) fn look_at_coordinator(&mut self, cx: &mut dyn Context) {
+        if self.coordinator.is_some() || self.over || self.failed {
+            return;
+        }
+        let now = cx.now();
+        if late(self.follow.heard, self.config.patience, now) {
+            self.stop_following(cx);
+            self.follow.heard = now;
+            let next = self.follow.hint.take().unwrap_or_else(|| self.next_candidate());
+            self.follow(next, cx);
+        } else if self.follow.stream.is_none() {
+            // It was refused, or the stream broke: it may be back.
+            let host = self.follow.tried.unwrap_or(self.config.source);
+            self.follow(host, cx);
+        }
+    }
+
+    /// Who comes after the one that was tried last.
+    fn next_candidate(&mut self) -> HostId {
+        let known =
+            |host: &&HostId| self.follow.complete.contains(host) || self.complete && **host == self.me;
+        let all = || self.config.destinations.iter();
+        let mut candidates: Vec<HostId> = std::iter::once(self.config.source).collect();
+        if all().any(|host| known(&host)) {
+            candidates.extend(all().filter(known));
+        } else {
+            candidates.extend(all());
+        }
+        let at = candidates.iter().position(|host| Some(*host) == self.follow.tried);
+        let next = at.map_or(0, |at| (at + 1) % candidates.len());
+        self.follow.rounds += 1;
+        candidates[next]
+    }
+
+    /// The coordinator's stream is gone.
+    pub(super) fn coordinator_closed(&mut self, stream: StreamId, cx: &mut dyn Context) {
+        if self.follow.stream == Some(stream) {
+            self.follow.stream = None;
+            self.follow.answered = false;
+            if self.follow.hint.is_some() {
+                // It follows another.
+                self.follow.heard = Time::ZERO;
+                self.look_at_coordinator(cx);
+            }
+        }
+    }
+
+    /// The driver has found that a host is gone.
+    pub(super) fn peer_lost(&mut self, host: HostId, cx: &mut dyn Context) {
+        self.lose(host, cx);
+        if self.follow.host == Some(host) {
+            self.stop_following(cx);
+            self.follow.heard = Time::ZERO;
+            self.look_at_coordinator(cx);
+        }
+    }
+
+    pub(super) fn tell_coordinator(&mut self, message: &Message, cx: &mut dyn Context) {
+        if let Some(stream) = self.follow.stream {
+            self.links.send(stream, message, cx);
+        }
+    }
+
+    /// What the coordinator says; whether it may say that.
+    pub(super) fn told(
+        &mut self,
+        stream: StreamId,
+        host: HostId,
+        message: Message,
+        cx: &mut dyn Context,
+    ) -> bool {
+        if self.follow.stream != Some(stream) {
+            return true;
+        }
+        if let Message::Elsewhere { coordinator } = message {
+            self.follow.hint = coordinator.filter(|other| *other != host && *other != self.me);
+            return false;
+        }
+        (self.follow.answered, self.follow.heard, self.follow.rounds) = (true, cx.now(), 0);
+        match message {
+            Message::Beat { complete } => self.follow.complete = complete,
+            Message::Plan { rates, mine, .. } => {
+                if mine.iter().any(|(_, parent)| *parent == self.me) {
+                    return false;
+                }
+                self.board.change(|progress| {
+                    progress.plans += 1;
+                    if progress.state == State::Waiting {
+                        progress.state = State::Running;
+                    }
+                });
+                if !self.complete {
+                    let mut out = Vec::new();
+                    self.fetch.plan(&rates, &mine, &mut out);
+                    self.send_all(out, cx);
+                    self.connect(cx);
+                }
+                if self.have == self.chunks().count() && !self.complete {
+                    self.filled(cx);
+                }
+            }
+            Message::Root { hash } => {
+                self.root = Some(hash);
+                self.filled(cx);
+            }
+            Message::Hashes { from, hashes } => self.compare(from, &hashes, cx),
+            Message::Gone { host } => self.part_with(host, cx),
+            Message::Finish => self.finish(cx),
+            Message::Abandon { reason } => self.fail(&reason, cx),
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Whether more than `patience` has gone by.
+fn late(since: Time, patience: Time, now: Time) -> bool {
+    now > since.saturating_add(patience)
+}

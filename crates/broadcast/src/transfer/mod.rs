@@ -1,0 +1,38 @@
+//! The transfer: Processes that carry out a plan, the same in the simulator and on sockets.
+//!
+//! A [`Node`] runs on each host. Hosts that want chunks ask their parents for them, and pass them on to their children as
+//! soon as they have them, so a slow child costs nobody else anything. The source coordinates: it plans for the hosts that
+//! are there, and anew when one comes or goes or a link changes. Chunks are checked by BLAKE3 on arrival and the whole
+//! at the end. Document 003, slides 18 and 23; its stages come out of the orders: what a host's trees don't bring it, it asks
+//! of their parents as soon as these have it.
+//!
+//! Where chunks are kept is a [`Store`]'s business: files or lengths.
+
+mod chunks;
+mod config;
+mod coordinator;
+mod end;
+mod fetch;
+mod flight;
+mod follow;
+mod link;
+mod links;
+mod node;
+mod order;
+mod pace;
+mod progress;
+mod replan;
+mod serve;
+mod set;
+mod store;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub use chunks::{CHUNK_MAX, CHUNKS_MAX, Chunks, good_size};
+pub use config::{Config, ConfigError, HEADROOM, HEADROOM_MEASURED};
+pub use node::Node;
+pub use progress::{Board, Progress, Receiver, State};
+pub use set::ChunkSet;
+pub use store::{Hash, Lengths, Store, StoreError, hash, root};

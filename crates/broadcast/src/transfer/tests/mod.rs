@@ -1,0 +1,5 @@
+//! Whole transfers in the simulator.
+
+mod faults;
+mod rates;
+mod support;

@@ -1,0 +1,43 @@
+//! The plan's rates come out, and a slow host costs the others nothing.
+
+use super::support::{MIB, config, run, star};
+use crate::algorithm::Algorithm;
+use crate::transfer::State;
+use sim::Pause;
+
+/// The document's example: S = 100, A = 100, B = 40, C = 10 (slides 22 and 23).
+fn example() -> crate::topology::Topology {
+    star(&[(100, 100), (100, 100), (40, 40), (10, 10)])
+}
+
+#[test]
+fn the_example_completes_as_its_stages_say() {
+    let bytes = 8 * MIB;
+    let config = config(example(), bytes, 32 << 10);
+    let run = run(&config, &[], Vec::new());
+    assert_eq!(run.pause, Pause::Finished);
+    run.assert_whole(1..4);
+    run.assert_once(1..4);
+    // What a link of 1500 byte packets carries of TCP's payload.
+    let payload = 1448.0 / 1538.0;
+    for (host, mbps) in [(1, 100.0), (2, 40.0), (3, 10.0)] {
+        let planned = bytes as f64 * 8.0 / (mbps * 1e6 * payload);
+        let ratio = run.completed(host) / planned;
+        assert!((0.99..1.05).contains(&ratio), "host {host}: {ratio} of {planned} s");
+    }
+    for progress in &run.progress[1..] {
+        assert_eq!(progress.received, bytes, "each byte once");
+        assert_eq!(progress.state, State::Finished);
+    }
+}
+
+#[test]
+fn every_algorithm_brings_every_byte_once() {
+    for algorithm in Algorithm::ALL {
+        let config = crate::transfer::Config { algorithm, ..config(example(), MIB, 16 << 10) };
+        let run = run(&config, &[], Vec::new());
+        assert_eq!(run.pause, Pause::Finished, "{algorithm}");
+        run.assert_whole(1..4);
+        run.assert_once(1..4);
+    }
+}
