@@ -80,9 +80,15 @@ impl Node {
             self.store.forget(*chunk);
             self.have -= 1;
         }
-        let mut out = Vec::new();
-        self.fetch.missing(wrong.into_iter().collect(), &mut out);
-        self.send_all(out, cx);
+        if !wrong.is_empty() {
+            // Whoever it came from may have it wrong too, with a hash that fits.
+            let holder = self.follow.trusted().unwrap_or(self.config.source);
+            let set = wrong.iter().copied().collect();
+            self.fetch_from(wrong.into_iter().map(|chunk| (chunk, holder)).collect(), cx);
+            let mut out = Vec::new();
+            self.fetch.missing(set, &mut out);
+            self.send_all(out, cx);
+        }
         let next = from.saturating_add(hashes.len() as u32);
         if next < count && !hashes.is_empty() {
             self.tell_coordinator(&Message::AskHashes { from: next }, cx);

@@ -10,6 +10,7 @@ use super::chunks::Chunks;
 use super::order::Order;
 use super::set::ChunkSet;
 use super::wire::{Malformed, Message};
+use crate::topology::RATE_MAX;
 use process::{HostId, StreamId};
 use std::collections::BTreeMap;
 
@@ -31,8 +32,10 @@ pub(crate) struct Parent {
     orders: ChunkSet,
     /// Of these, taken back, and no answer yet.
     dropping: ChunkSet,
-    /// The plan's, in bit/s; 0 when it is no parent any more.
+    /// The plan's, in bit/s; 0 when it is no parent by the plan.
     rate: u64,
+    /// Certain chunks come from it, whatever the plan says.
+    direct: bool,
     /// Chunks that it had at hand when it sent the last one.
     ready: u32,
     /// Chunks that came on the present stream.
@@ -43,6 +46,15 @@ pub(crate) struct Parent {
     active: bool,
     /// Looks for which nothing moves to it.
     rest: u32,
+    /// Looks since which it owes an answer to what was taken back, though it is no parent any more.
+    owes: u32,
+}
+
+impl Parent {
+    /// What it is told of its pace: the plan's rate, or as fast as it can.
+    fn pace(&self) -> Message {
+        Message::Pace { rate: if self.rate > 0 { self.rate } else { RATE_MAX as u64 } }
+    }
 }
 
 /// What a node fetches, and where.
@@ -89,6 +101,10 @@ impl Fetch {
     pub(crate) fn plan(&mut self, rates: &[u64], mine: &[(u32, HostId)], out: &mut Out) {
         self.order = (!rates.is_empty()).then(|| Order::new(rates, self.chunks.count()));
         self.mine = mine.iter().copied().collect();
+        if rates.is_empty() {
+            self.direct.clear();
+            self.parents.values_mut().for_each(|parent| parent.direct = false);
+        }
         self.parents.values_mut().for_each(|parent| parent.rate = 0);
         for (tree, host) in mine {
             self.parents.entry(*host).or_default().rate += rates[*tree as usize];
@@ -99,9 +115,9 @@ impl Fetch {
     /// From now on these chunks come from these hosts.
     pub(crate) fn fetch_directly(&mut self, from: BTreeMap<u32, HostId>, out: &mut Out) {
         for host in from.values() {
-            self.parents.entry(*host).or_default().rate = 1;
+            self.parents.entry(*host).or_default().direct = true;
         }
-        self.direct = from;
+        self.direct.extend(from);
         self.rearrange(out);
     }
 
@@ -118,9 +134,10 @@ impl Fetch {
             let astray = |chunk: &u32| self.place(*chunk).is_none_or(|(at, _)| at != host);
             let parent = &self.parents[&host];
             let set: ChunkSet = parent.orders.iter().filter(astray).collect();
+            let pace = parent.pace();
             if let Some(stream) = parent.stream {
-                out.push((stream, Message::Pace { rate: parent.rate }));
                 self.take_back(host, &set, out);
+                out.push((stream, pace));
             }
         }
         self.hand_out(out);
@@ -161,7 +178,8 @@ impl Fetch {
 
     /// Parents of the plan that there is no stream to.
     pub(crate) fn unconnected(&self) -> Vec<HostId> {
-        let without = |(_, parent): &(&HostId, &Parent)| parent.rate > 0 && parent.stream.is_none();
+        let without =
+            |(_, parent): &(&HostId, &Parent)| (parent.rate > 0 || parent.direct) && parent.stream.is_none();
         self.parents.iter().filter(without).map(|(host, _)| *host).collect()
     }
 
@@ -169,7 +187,7 @@ impl Fetch {
     pub(crate) fn connected(&mut self, host: HostId, stream: StreamId, out: &mut Out) {
         let Some(parent) = self.parents.get_mut(&host) else { return };
         (parent.stream, parent.got, parent.ready) = (Some(stream), 0, 0);
-        out.extend([(stream, Message::Fetch), (stream, Message::Pace { rate: parent.rate })]);
+        out.extend([(stream, Message::Fetch), (stream, parent.pace())]);
         self.hand_out(out);
     }
 
@@ -190,7 +208,7 @@ impl Fetch {
     pub(crate) fn spent(&mut self) -> Vec<StreamId> {
         let mut spent = Vec::new();
         self.parents.retain(|_, parent| {
-            let over = parent.rate == 0 && parent.orders.is_empty();
+            let over = parent.rate == 0 && !parent.direct && parent.orders.is_empty();
             spent.extend(parent.stream.filter(|_| over));
             !over
         });
@@ -280,6 +298,18 @@ impl Fetch {
             parent.orders.insert(chunk);
         });
         out.push((stream, Message::Want { class: 1, now: true, set }));
+    }
+
+    /// Streams to hosts that are no parents any more and have been silent for so many looks: they may be dead. To be
+    /// called before [`Fetch::balance`].
+    pub(crate) fn overdue(&mut self, looks: u32) -> Vec<(HostId, StreamId)> {
+        let mut overdue = Vec::new();
+        for (host, parent) in &mut self.parents {
+            let waits = parent.rate == 0 && !parent.direct && !parent.active;
+            parent.owes = if waits { parent.owes + 1 } else { 0 };
+            overdue.extend(parent.stream.filter(|_| parent.owes > looks).map(|stream| (*host, stream)));
+        }
+        overdue
     }
 
     /// Moves a part of a long queue to a parent that has nothing to send. To be called now and then.

@@ -92,6 +92,9 @@ impl Node {
         if late(self.follow.heard, self.config.patience, now) {
             self.stop_following(cx);
             self.follow.heard = now;
+            // It is dead too, as far as this node can see.
+            let tried = self.follow.tried;
+            self.follow.complete.retain(|host| Some(*host) != tried);
             let next = self.follow.hint.take().unwrap_or_else(|| self.next_candidate());
             self.follow(next, cx);
         } else if self.follow.stream.is_none() {

@@ -183,11 +183,25 @@ impl Node {
         }
         self.look_at_coordinator(cx);
         self.connect(cx);
-        let mut out = Vec::new();
-        self.fetch.balance(&mut out);
-        self.send_all(out, cx);
+        self.look_at_parents(cx);
         self.look_at_members(cx);
         self.show();
+    }
+
+    /// Shares queues, and gives up what the dead owe.
+    fn look_at_parents(&mut self, cx: &mut dyn Context) {
+        let looks = self.config.patience.as_ps() / self.config.report.as_ps();
+        for (host, stream) in self.fetch.overdue(looks as u32) {
+            self.fetch.lost(host, stream);
+            self.links.abort(stream, cx);
+        }
+        for stream in self.fetch.spent() {
+            self.links.close(stream, cx);
+        }
+        let mut out = Vec::new();
+        self.fetch.missing(ChunkSet::default(), &mut out);
+        self.fetch.balance(&mut out);
+        self.send_all(out, cx);
     }
 
     /// As the coordinator: who is gone, what has changed, is it over.
@@ -218,7 +232,7 @@ impl Node {
         let mut out = Vec::new();
         let now = cx.now();
         let planned = coordinator.plan(&self.config, now, &mut out);
-        if let Some(due) = coordinator.due() {
+        if let Some(due) = coordinator.due().filter(|due| *due > now) {
             cx.set_timer(PLAN, due.saturating_sub(now));
         }
         self.send_all(out, cx);

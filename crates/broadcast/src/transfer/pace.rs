@@ -55,13 +55,13 @@ mod tests {
         pace.set(8_000_000, Some(110));
         let (mut now, mut sent) = (Time::ZERO, 0);
         while now < Time::from_secs(1) {
-            now = now + pace.wait(now);
+            now += pace.wait(now);
             pace.on_sent(10_000, now);
             sent += 10_000;
         }
         assert!((1_100_000..=1_140_000).contains(&sent), "{sent}");
         // After a wait two chunks go at once, not all that could have gone.
-        now = now + Time::from_secs(10);
+        now += Time::from_secs(10);
         let at_once = std::iter::from_fn(|| {
             let free = pace.wait(now) == Time::ZERO;
             pace.on_sent(10_000, now);

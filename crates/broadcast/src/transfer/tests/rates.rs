@@ -41,3 +41,18 @@ fn every_algorithm_brings_every_byte_once() {
         run.assert_once(1..4);
     }
 }
+
+#[test]
+fn a_run_is_the_same_again_and_has_a_task_a_receiver() {
+    let config = config(example(), MIB, 16 << 10);
+    let runs = [(); 2].map(|()| run(&config, &[], Vec::new()));
+    assert_eq!(runs[0].fingerprint, runs[1].fingerprint);
+    assert!(runs[0].end.is_some());
+    let tasks = &runs[0].records.tasks;
+    assert_eq!(tasks.len(), 3);
+    assert!(tasks.iter().all(|task| task.kind == "receive" && task.bytes == MIB && task.end.is_some()));
+    // A flow of chunks belongs to its receiver's task.
+    let chunks = |bytes: u64| bytes > MIB / 10;
+    let flows = runs[0].records.flows.iter().filter(|flow| chunks(flow.bytes));
+    assert!(flows.clone().count() >= 3 && flows.clone().all(|flow| flow.group > 0));
+}

@@ -183,7 +183,9 @@ impl Run {
         let source = self.kept[0].lock().unwrap().chunks.clone();
         for host in hosts {
             let kept = self.kept[host].lock().unwrap();
-            assert_eq!(kept.chunks, source, "host {host}");
+            // Not the chunks themselves: who reads a failure wants to see which are missing.
+            let lacks: Vec<usize> = (0..source.len()).filter(|at| kept.chunks[*at] != source[*at]).collect();
+            assert!(lacks.is_empty(), "host {host} lacks {lacks:?}: {:?}", self.progress[host]);
             assert!(kept.complete, "host {host}");
         }
     }
@@ -211,8 +213,8 @@ pub fn run_until(
 ) -> Run {
     let shared = Arc::new(config.clone());
     let content = content(config.chunks.bytes());
-    let (mut boards, mut kept, mut processes): (Vec<Board>, Vec<_>, Vec<(HostId, Box<dyn Process>)>) =
-        Default::default();
+    let (mut boards, mut kept) = (Vec::new(), Vec::new());
+    let mut processes: Vec<(HostId, Box<dyn Process>)> = Vec::new();
     for host in 0..=config.destinations.len() {
         let trouble = trouble.iter().find(|(at, _)| *at == host).map_or(Trouble::default(), |(_, t)| *t);
         let (store, look) = Memory::new(config.chunks, (host == 0).then_some(&content[..]), trouble);
