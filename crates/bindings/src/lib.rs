@@ -2,6 +2,7 @@
 //!
 //! Thin: it turns JSON and numbers into calls and errors into exceptions, and decides nothing itself.
 
+mod broadcast;
 mod live;
 mod quantity;
 mod scenario;
@@ -14,6 +15,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     quantity::register(module)?;
+    broadcast::register(module)?;
     trace::register(module)?;
     scenario::register(module)?;
     live::register(module)?;

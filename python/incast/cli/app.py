@@ -11,7 +11,7 @@ import typer
 
 from incast import __version__, _core, report, schema, trace
 from incast.api import seed_list
-from incast.cli import exits, show, study
+from incast.cli import broadcast, exits, show, study
 from incast.cli import walk as walking
 from incast.cli.common import Json, told
 from incast.cli.exits import Exit
@@ -249,6 +249,7 @@ def compare(
 
 
 app.command(epilog=exits.TEXT)(walking.walk)
+app.add_typer(broadcast.broadcast_app, name="broadcast")
 app.add_typer(study.study_app, name="study")
 app.command(epilog=exits.TEXT)(study.calibrate)
 app.command(epilog=exits.TEXT)(study.reproduce)

@@ -1,0 +1,117 @@
+"""Trees that gain: which tree would be worth most at the prices of a solution.
+
+A tree gains the prizes of its members and pays for its hops. With all members in it the best one is the
+cheapest arborescence. With any set of them it is a prize-collecting arborescence, which is NP-hard: the
+cheapest tree of all members is cut where a branch costs more than it gains, and the cheapest tree of those
+that are left is cut again. For few members all sets are tried, so that nothing is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from incast.broadcast.lp.arborescence import Floats, Ints, arborescence
+from incast.broadcast.lp.instance import Instance, Tree, outwards
+from incast.broadcast.lp.master import Solved
+
+ALL_SETS_MAX = 8
+"""With at most so many destinations, all sets of them are tried."""
+GAIN = 1e-7
+"""What a tree has to gain for each unit of its rate."""
+
+
+def spanning(instance: Instance, prices: Floats) -> tuple[Tree, float]:
+    """The cheapest tree with all members, and what it costs."""
+    lengths = instance.lengths(prices)
+    between, before = instance.nearest(lengths)
+    tree = instance.tree(_parents(arborescence(between)), before)
+    return tree, sum(float(lengths[arc]) * hops for arc, hops in instance.crossed(tree).items())
+
+
+def gaining(instance: Instance, solved: Solved) -> list[Tree]:
+    """Trees that gain: of all members and of parts of them, and their branches."""
+    between, before = instance.nearest(instance.lengths(solved.prices))
+    found: list[Mapping[int, int]] = []
+    for parent in (_parents(arborescence(between)), _nearest_first(between)):
+        found += _cut(parent, between, solved.prizes)
+    trees = [parent for each in found for parent in (each, *_branches(each))]
+    return [instance.tree(each, before) for each in trees if _worth(each, between, solved.prizes) > GAIN]
+
+
+def best_of_all(instance: Instance, solved: Solved) -> list[Tree]:
+    """The tree that gains most among all sets of members, if it does: for few of them."""
+    between, before = instance.nearest(instance.lengths(solved.prices))
+    members = range(1, instance.count)
+    sets = [each for size in members for each in combinations(members, size)]
+    best = max((_of(between, each) for each in sets), key=lambda tree: _worth(tree, between, solved.prizes))
+    return [instance.tree(best, before)] if _worth(best, between, solved.prizes) > GAIN else []
+
+
+def _of(between: Floats, members: Sequence[int]) -> dict[int, int]:
+    """The cheapest tree of these members."""
+    kept = np.array([0, *members])
+    parent = arborescence(between[np.ix_(kept, kept)])
+    return {int(kept[n]): int(kept[parent[n]]) for n in range(1, len(kept))}
+
+
+def _parents(parent: Ints) -> dict[int, int]:
+    return {child: int(parent[child]) for child in range(1, len(parent))}
+
+
+def _nearest_first(between: Floats) -> dict[int, int]:
+    """As Prim: again and again the member that is nearest to the tree."""
+    far, above = between[0].copy(), np.zeros(len(between), dtype=np.int64)
+    far[0] = np.inf
+    parent = {}
+    for _ in range(len(between) - 1):
+        member = int(far.argmin())
+        parent[member] = int(above[member])
+        nearer = between[member] < far
+        nearer[[0, *parent]] = False
+        above[nearer] = member
+        far[nearer] = between[member][nearer]
+        far[member] = np.inf
+    return parent
+
+
+def _worth(parent: Mapping[int, int], between: Floats, prizes: Floats) -> float:
+    return float(sum(prizes[child] - between[above, child] for child, above in parent.items()))
+
+
+def _cut(parent: Mapping[int, int], between: Floats, prizes: Floats) -> Iterator[Mapping[int, int]]:
+    """The tree without branches that cost more than they gain; and anew, as long as fewer are left."""
+    while parent:
+        kept = _without_losing(parent, between, prizes)
+        if not kept:
+            return
+        yield kept
+        if len(kept) == len(parent):
+            return
+        parent = _of(between, sorted(kept))
+
+
+def _without_losing(parent: Mapping[int, int], between: Floats, prizes: Floats) -> dict[int, int]:
+    order = outwards(parent)
+    worth = {member: float(prizes[member] - between[parent[member], member]) for member in order}
+    for member in reversed(order):
+        if worth[member] > 0 and parent[member]:
+            worth[parent[member]] += worth[member]
+    kept: dict[int, int] = {}
+    for member in order:
+        if worth[member] > 0 and (not parent[member] or parent[member] in kept):
+            kept[member] = parent[member]
+    return kept
+
+
+def _branches(parent: Mapping[int, int]) -> list[dict[int, int]]:
+    """The parts of a tree that hang on the source."""
+    first: dict[int, int] = {}
+    for member in outwards(parent):
+        first[member] = first.get(parent[member], member)
+    tops = list(dict.fromkeys(first.values()))
+    if len(tops) < 2:
+        return []
+    return [{m: above for m, above in parent.items() if first[m] == top} for top in tops]
