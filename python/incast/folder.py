@@ -21,7 +21,8 @@ RESOLVED = "scenario.json"
 GRAPH = "graph.json"
 REPORT = "report.html"
 TRACE = "trace.pftrace"
-FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE)
+PLAN = "plan.json"
+FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, PLAN)
 FORMAT = 1
 
 TABLES = (

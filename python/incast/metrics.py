@@ -6,7 +6,7 @@ A figure's name carries its unit, as columns of the tables do: `_ps`, `_bytes`, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -106,28 +106,46 @@ PORTS = (
 )
 """Figures of all ports of switches; drops are those of hosts' ports too."""
 
+PLAN = (
+    Metric("aggregate_bps", "aggregate", 1),
+    Metric("stayed_bps", "aggregate without who joins", 1),
+    Metric("minimum_bps", "lowest rate", 1),
+    Metric("alone_bps", "what each could receive alone, together", 0),
+    Metric("of_bound", "part of what each could receive alone", 1),
+    Metric("over_flat", "aggregate by that of the flat tree", 1),
+    Metric("stable_over", "aggregate of stable by this one's", 0),
+    Metric("proved_bps", "what no plan exceeds", 0),
+    Metric("trees", "trees", 0),
+)
+"""Figures of a planned broadcast."""
+
 DONE = Metric("done_ps", "all jobs done")
 """When the last job but background had ended."""
 
 SECTIONS = {"jobs": JOB, "flows": FLOWS, "ports": PORTS}
+OF_STUDIES = SECTIONS | {"plan": PLAN}
+"""With the figures of runs that only studies have."""
 
 
-def find(path: str) -> tuple[tuple[str, ...], Metric] | None:
+def find(
+    path: str, sections: Mapping[str, tuple[Metric, ...]] = SECTIONS
+) -> tuple[tuple[str, ...], Metric] | None:
     """The way in a summary to the figure that people call `path`, and what it is."""
     section, _, rest = path.partition(".")
     if path in (DONE.name, DONE.key):
         return (DONE.key,), DONE
     job, dot, name = rest.rpartition(".")
-    if section not in SECTIONS or (section == "jobs") != bool(dot):
+    if section not in sections or (section == "jobs") != bool(dot):
         return None
-    for metric in SECTIONS[section]:
+    for metric in sections[section]:
         if name in (metric.name, metric.key):
             return (section, *([job] if dot else []), metric.key), metric
     return None
 
 
-def names(jobs: list[str]) -> list[str]:
+def names(jobs: list[str], sections: Mapping[str, tuple[Metric, ...]] = SECTIONS) -> list[str]:
     """Every figure that a summary of these jobs has."""
     found = [f"jobs.{job}.{metric.name}" for job in jobs for metric in JOB]
     found.append(DONE.name)
-    return found + [f"{section}.{m.name}" for section in ("flows", "ports") for m in SECTIONS[section]]
+    of_all = {section: listed for section, listed in sections.items() if section != "jobs"}
+    return found + [f"{section}.{m.name}" for section, listed in of_all.items() for m in listed]

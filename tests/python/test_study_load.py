@@ -20,7 +20,7 @@ def changed(**fields: Any) -> dict[str, Any]:
 def test_a_cell_is_the_base_with_its_values_laid_over(tmp_path: Path) -> None:
     found = study(tmp_path)
     (run,) = plan(found, found.select(["shallow/two"], "x"), [7])
-    spec = run.plan.resolved.spec
+    spec = run.work.spec
     assert spec["seed"] == 7
     assert spec["switches"][0]["config"]["buffer"]["size"] == 100_000
     assert spec["jobs"][0]["work"]["rounds"] == 2

@@ -1,7 +1,7 @@
 """From a cell to the runs that it means.
 
 The base, then the cell's values in the order of the axes, then what was calibrated, then the seed. All cells
-are checked before any runs.
+are checked before any runs. What a run does, simulate or plan, is in `incast.study.work`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incast._version import __version__
-from incast.document import Node, assign, dump, lay_over
+from incast.document import Node, assign, lay_over
 from incast.errors import Problem, ScenarioError
-from incast.source import Plan, Source
 from incast.study.axes import Cell, select
 from incast.study.load import Study
+from incast.study.work import Work, work
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,7 @@ class CellRun:
 
     cell: Cell
     seed: int
-    source: Source
-    plan: Plan
+    work: Work
 
     @property
     def place(self) -> Path:
@@ -37,7 +36,7 @@ class CellRun:
     @property
     def digest(self) -> str:
         """Equal for runs that have to give the same results."""
-        text = json.dumps({"version": __version__, "spec": self.plan.resolved.spec}, sort_keys=True)
+        text = json.dumps({"version": __version__, "spec": self.work.spec}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -62,15 +61,12 @@ def plan(study: Study, cells: Sequence[Cell], seeds: Sequence[int]) -> list[Cell
     wrong: dict[Problem, list[str]] = {}
     for cell in cells:
         try:
-            written = document(study, cell)
-            text = dump(written.plain())
-            source = Source(written, _files(study), text)
-            plans = source.plans(seeds=seeds)
+            found = work(document(study, cell), _files(study), seeds)
         except ScenarioError as error:
             for problem in error.problems:
                 wrong.setdefault(problem, []).append(cell.name)
             continue
-        runs += [CellRun(cell, each.scenario.seed, source, each) for each in plans]
+        runs += [CellRun(cell, seed, each) for seed, each in zip(seeds, found, strict=True)]
     if wrong:
         raise ScenarioError([_in_cells(problem, where, len(cells)) for problem, where in wrong.items()])
     return runs

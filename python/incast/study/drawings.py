@@ -23,8 +23,10 @@ def check(model: StudyFile, cells: Sequence[Cell], findings: Findings) -> None:
         named.add(each.id)
         _check_cells(section, number, each, model, cells, findings)
     for number, bars in enumerate(model.bars):
-        if not model.published:
+        if not model.published and not bars.metric:
             findings.add(("bars", number), "there is nothing to compare with: the study has no `published`")
+        if bars.metric and bars.metric not in model.metrics:
+            findings.add(("bars", number, "metric"), unknown("one of metrics", bars.metric, model.metrics))
         for position, axis in enumerate(bars.panels):
             if axis not in model.axes:
                 message = unknown("an axis of the study", axis, model.axes)

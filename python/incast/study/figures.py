@@ -43,9 +43,11 @@ def named(listed: Mapping[str, str | TableFigure]) -> dict[str, Figure]:
             unit = "" if source.of == "count" or source.per else Metric(source.column, "").unit
             found[name] = Figure(name, Metric(f"{name}{unit}", name), source)
             continue
-        known = metrics.find(source)
+        known = metrics.find(source, metrics.OF_STUDIES)
         if not known:
-            raise ValueError(f"{name}: {unknown('a figure', source, metrics.names(['<job>']))}")
+            raise ValueError(
+                f"{name}: {unknown('a figure', source, metrics.names(['<job>'], metrics.OF_STUDIES))}"
+            )
         way, metric = known
         found[name] = Figure(name, Metric(f"{name}{metric.unit}", name, metric.better), way)
     return found

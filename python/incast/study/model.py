@@ -114,6 +114,8 @@ class Bars(Model):
     """What it asks, its title."""
     cells: Annotated[list[str], Field(min_length=1)]
     """Selections of the cells that have bars; one without a published figure has ours only."""
+    metric: Name | None = None
+    """The figure, one of `metrics`; without a value, what the published figures are."""
     panels: list[Name] = []
     """Axes: each combination of their values has a panel of its own."""
     claims: list[str] = []
@@ -166,7 +168,8 @@ class StudyFile(Model):
     description: str = ""
     """What it is about."""
     base: str | Fields
-    """The scenario that axes change: a file beside study.yaml, or its fields."""
+    """The scenario that axes change: a file beside study.yaml, or its fields. With the field `plan` it is a
+    broadcast that is planned, not simulated."""
     axes: Annotated[dict[Name, dict[Name, Value]], Field(min_length=1)]
     """What varies: axis → value → what is different. A value's name is there once in the whole study."""
     cells: list[str] = []

@@ -1,7 +1,7 @@
 """Runs in processes of their own, a few at a time.
 
 So each one's processor time and memory are its own, and one that is killed takes no other with it. What a run
-finds does not depend on how many there are at a time.
+finds does not depend on how many there are at a time. Brief ones (plans) are run here, before the others.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from incast.errors import IncastError
-from incast.runs import run_all
 from incast.study.cells import CellRun
 
 # A fresh interpreter each: forking a process that has threads is not safe.
@@ -52,7 +51,10 @@ class Ended:
 
 def run(runs: Sequence[CellRun], out: Path, jobs: int, watch: Watch | None = None) -> Generator[Ended]:
     """Runs all, `jobs` at a time, and yields each as it ends. Closing the iterator ends those that run."""
-    waiting = list(enumerate(runs))[::-1]
+    for number, each in enumerate(runs):
+        if each.work.brief:
+            yield replace(_run(each, out / each.place, _tell_nobody), number=number)
+    waiting = [(number, each) for number, each in enumerate(runs) if not each.work.brief][::-1]
     active: dict[Connection, tuple[int, BaseProcess]] = {}
     try:
         while waiting or active:
@@ -104,15 +106,23 @@ def _work(connection: Connection, run: CellRun, place: Path) -> None:
         except BrokenPipeError:  # the parent was killed: nobody waits for this run
             os._exit(1)
 
+    connection.send(_run(run, place, tell))
+
+
+def _tell_nobody(_: int, __: Mapping[str, Any]) -> None:
+    """Brief runs have no progress."""
+
+
+def _run(run: CellRun, place: Path, tell: Watch) -> Ended:
+    """Runs, and says what it took; under the number 0."""
     error = ""
     before = _cpu_s()
     wall_s = 0.0
     try:
-        (done,) = run_all(run.source, [run.plan], place, force=True, jobs=1, watch=tell)
-        error, wall_s = done.error, done.summary["wall_s"]
+        error, wall_s = run.work.run(place, tell)
     except (IncastError, OSError) as failed:
         error = str(failed)
-    connection.send(Ended(0, Cost(wall_s, round(_cpu_s() - before, 3), _memory_max_bytes()), error))
+    return Ended(0, Cost(wall_s, round(_cpu_s() - before, 3), _memory_max_bytes()), error)
 
 
 def _cpu_s() -> float:

@@ -35,19 +35,20 @@ def bars(outcome: Outcome, out: Path) -> list[Drawing]:
 
 def _drawing(asked: Bars, outcome: Outcome, out: Path) -> Drawing:
     study = outcome.study
-    judged = study.judged_by
+    judged = study.figures[asked.metric] if asked.metric else study.judged_by
     assert judged
+    known = study.published if judged is study.judged_by else {}
     cells = cells_of(asked, study.model, study.cells)
     rows = {row.cell: row for row in outcome.rows}
-    top = max((_highest(cell, rows, study, judged) for cell in cells), default=0.0)
+    top = max((_highest(cell, rows, known, judged) for cell in cells), default=0.0)
     labels = _labels(asked, study, cells)
     panels = [
-        (heading, _chart(kept, labels, rows, study, judged, top * _HEADROOM))
+        (heading, _chart(kept, labels, rows, known, judged, top * _HEADROOM))
         for heading, kept in panels_of(asked, study.model, cells)
     ]
     missing = [cell for cell in cells if cell not in rows]
     title = f"{asked.place[:1].upper()}{asked.place[1:]}: {asked.text}".removesuffix(": ")
-    keys = tuple(Key(name, color, block=True) for name, color in _SIDES.items())
+    keys = tuple(Key(name, color, block=True) for name, color in _SIDES.items() if known or name == "ours")
     note = "Ours are means over the seeds with their 95 % intervals."
     figure = Figure(title, tuple(panels), keys, note, columns=min(2, len(panels)))
     if not missing:
@@ -66,16 +67,16 @@ def _labels(asked: Bars, study: Study, cells: Sequence[Cell]) -> dict[Cell, str]
     return {cell: "\n".join(cell.values[number] for number in kept) for cell in cells}
 
 
-def _highest(cell: Cell, rows: Mapping[Cell, Row], study: Study, judged: Metered) -> float:
+def _highest(cell: Cell, rows: Mapping[Cell, Row], known: Mapping[str, float], judged: Metered) -> float:
     values = rows[cell].figures[judged.name] if cell in rows else {}
-    return max(study.published.get(cell.name, 0.0), (mean(values) or 0) + (half_interval(values) or 0))
+    return max(known.get(cell.name, 0.0), (mean(values) or 0) + (half_interval(values) or 0))
 
 
 def _chart(
     cells: Sequence[Cell],
     labels: Mapping[Cell, str],
     rows: Mapping[Cell, Row],
-    study: Study,
+    published: Mapping[str, float],
     judged: Metered,
     top: float,
 ) -> Chart:
@@ -85,7 +86,7 @@ def _chart(
     for cell in cells:
         values = rows[cell].figures[judged.name] if cell in rows else {}
         middle, half = mean(values), half_interval(values)
-        known = study.published.get(cell.name)
+        known = published.get(cell.name)
         listed += [_bar(labels[cell], "published", known, None, scale)] if known is not None else []
         listed += [_bar(labels[cell], "ours", middle, half, scale)] if middle is not None else []
     columns = {key: [bar[key] for bar in listed] for key in ("label", "who", "y", "low", "high", "end")}

@@ -1,0 +1,88 @@
+"""What a cell is run as: a scenario that is simulated, or a broadcast that is planned.
+
+A document with the field `plan` is planned (`incast.broadcast.planned`), any other is a scenario.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from incast.broadcast import planned
+from incast.document import Node, dump
+from incast.runs import run_all
+from incast.source import Plan, Source
+
+Tell: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
+"""Is told 0 and how far the run has come."""
+
+
+class Work(Protocol):
+    """One run."""
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """All that its results follow from, as plain data."""
+
+    @property
+    def brief(self) -> bool:
+        """Whether it is over so soon that a process of its own would cost more."""
+
+    def run(self, place: Path, tell: Tell) -> tuple[str, float]:
+        """Writes a run folder; returns why it failed (empty when it didn't), and the seconds that it took."""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A scenario."""
+
+    source: Source
+    plan: Plan
+
+    brief = False
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """The scenario in the core's terms."""
+        return self.plan.resolved.spec
+
+    def run(self, place: Path, tell: Tell) -> tuple[str, float]:
+        """Simulates it."""
+        (done,) = run_all(self.source, [self.plan], place, force=True, jobs=1, watch=tell)
+        return done.error, done.summary["wall_s"]
+
+
+@dataclass(frozen=True)
+class Planning:
+    """A broadcast."""
+
+    request: planned.PlannedFile
+    seed: int
+    text: str
+
+    brief = True
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """What is asked, and the seed."""
+        return {
+            "plan": self.request.model_dump(exclude_none=True),
+            "seed": self.seed,
+            "format": planned.FORMAT,
+        }
+
+    def run(self, place: Path, tell: Tell) -> tuple[str, float]:  # noqa: ARG002 - there is nothing to tell
+        """Plans it."""
+        return "", planned.write(self.request, self.seed, place, self.text)
+
+
+def work(document: Node, folder: Path, seeds: Sequence[int]) -> Sequence[Work]:
+    """What the document means, for each seed; `folder` is where its files are."""
+    text = dump(document.plain())
+    if document.child("plan"):
+        request = planned.validate(document)
+        return [Planning(request, seed, text) for seed in seeds]
+    source = Source(document, folder, text)
+    return [Simulation(source, plan) for plan in source.plans(seeds=seeds)]
