@@ -147,7 +147,7 @@ def _judge(claim: Claim, study: Study, measured: Measured) -> Finding:
 
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
-    """All have to hold; what was not run has no say, unless nothing was."""
+    """All have to hold; what was not run, or with one seed only, has no say, unless nothing was."""
     said = set(verdicts)
     for verdict in (Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS):
         if verdict in said:
@@ -188,7 +188,7 @@ def _verdict(
         if not each:
             return Verdict.UNTESTED, f"no figure of {name}"
     if any(len(each) < 2 for each in samples):
-        return Verdict.UNDECIDED, "one seed gives no interval: at least two are needed"
+        return Verdict.UNTESTED, "one seed gives no interval: at least two are needed"
     if test.ratio and not any(samples[1].values()):
         return Verdict.UNDECIDED, f"the figure of {names[1]} is zero: nothing to divide by"
     return decide(_conditions(test, samples, least)), ""
