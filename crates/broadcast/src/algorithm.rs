@@ -3,7 +3,7 @@
 use crate::check::{self, PlanError};
 use crate::plan::Plan;
 use crate::topology::{NodeId, Topology};
-use crate::{dijkstra, flat, fpfr, pipeline, stable};
+use crate::{dijkstra, flat, fpfr, near, pipeline, stable};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -23,17 +23,20 @@ pub enum Algorithm {
     Fpfr,
     /// Spanning and partial trees: the stable broadcast algorithm.
     Stable,
+    /// Close to the highest aggregate on any topology.
+    Near,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Algorithm; 6] = [
+    pub const ALL: [Algorithm; 7] = [
         Algorithm::Flat,
         Algorithm::RandomPipeline,
         Algorithm::DepthFirst,
         Algorithm::Dijkstra,
         Algorithm::Fpfr,
         Algorithm::Stable,
+        Algorithm::Near,
     ];
 
     /// As it is written.
@@ -45,6 +48,7 @@ impl Algorithm {
             Algorithm::Dijkstra => "dijkstra",
             Algorithm::Fpfr => "fpfr",
             Algorithm::Stable => "stable",
+            Algorithm::Near => "near",
         }
     }
 }
@@ -74,5 +78,6 @@ pub fn plan(
         Algorithm::Dijkstra => Ok(dijkstra::plan(topology, source, destinations)),
         Algorithm::Fpfr => Ok(fpfr::fpfr(topology, source, destinations)),
         Algorithm::Stable => Ok(stable::plan(topology, source, destinations)),
+        Algorithm::Near => near::plan(topology, source, destinations),
     }
 }

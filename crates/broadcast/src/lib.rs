@@ -5,11 +5,15 @@
 //! a socket.
 
 pub mod algorithm;
+pub mod assign;
+pub mod bound;
 pub mod check;
 mod dijkstra;
 mod elastic;
 mod flat;
+mod flow;
 mod fpfr;
+mod near;
 mod pipeline;
 pub mod plan;
 pub mod plan_data;

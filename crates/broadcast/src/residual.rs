@@ -2,6 +2,7 @@
 
 use crate::plan::Hop;
 use crate::topology::{LinkId, NodeId, Topology};
+use std::collections::BTreeMap;
 
 /// The rest of a topology, in bit/s.
 pub(crate) struct Residual<'a> {
@@ -55,6 +56,23 @@ impl<'a> Residual<'a> {
                 *cap = 0;
             }
         }
+        rate
+    }
+
+    /// The highest rate up to `most` for a tree that may use links again and again, taken off the rest.
+    pub fn take_up_to<'b>(&mut self, hops: impl Iterator<Item = Hop<'b>> + Clone, most: u64) -> u64 {
+        let paths = hops.map(|hop| hop.path);
+        self.count_uses(paths.clone());
+        let mut times: BTreeMap<LinkId, u64> = BTreeMap::new();
+        paths.flatten().for_each(|&link| *times.entry(link).or_default() += 1);
+        let links = times.iter().map(|(&link, times)| self.of(link) / times);
+        let caps = self
+            .capped
+            .iter()
+            .filter_map(|node| self.caps[node.index()].checked_div(self.uses[node.index()]));
+        let rate = links.chain(caps).min().unwrap_or(0).min(most);
+        times.iter().for_each(|(link, times)| self.links[link.index()] -= rate * times);
+        self.capped.iter().for_each(|node| self.caps[node.index()] -= rate * self.uses[node.index()]);
         rate
     }
 

@@ -55,13 +55,19 @@ struct Feed {
 
 impl<'a> Tracer<'a> {
     pub fn new(topology: &'a Topology, source: NodeId, destinations: &[NodeId]) -> Tracer<'a> {
+        Tracer::on(Residual::new(topology), source, destinations)
+    }
+
+    /// On what other trees have left.
+    pub fn on(residual: Residual<'a>, source: NodeId, destinations: &[NodeId]) -> Tracer<'a> {
+        let topology = residual.topology;
         let mut member = vec![false; topology.nodes_len()];
         destinations.iter().chain([&source]).for_each(|node| member[node.index()] = true);
         Tracer {
             topology,
             source,
             member,
-            residual: Residual::new(topology),
+            residual,
             branches: topology.nodes().map(|node| topology.leaving(node).to_vec()).collect(),
             seen: vec![0; topology.nodes_len()],
             trace: 0,
@@ -118,11 +124,12 @@ impl<'a> Tracer<'a> {
         let rest = &self.residual;
         let branches = &mut self.branches[node.index()];
         branches.retain(|&link| rest.open(link));
-        // Nearly in order since the last visit, which this sort makes use of.
-        branches.sort_by_cached_key(|&link| {
+        let rank = |link: LinkId| {
             let back = link.reverse();
             (Reverse((rest.open(back), rest.of(link), rest.of(back))), self.topology.head(link))
-        });
+        };
+        // Nearly in order since the last visit, which this sort makes use of.
+        branches.sort_by(|&one, &other| rank(one).cmp(&rank(other)));
         Frame { node, next: 0, by, hops: self.hops.len() }
     }
 
