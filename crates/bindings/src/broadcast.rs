@@ -1,10 +1,10 @@
-//! Plans of broadcasts: topologies and plans come and go as JSON; see [`broadcast::topology`], [`broadcast::plan_data`].
+//! Plans and bounds of a broadcast. Topologies and plans are JSON.
 
-use ::broadcast::algorithm::{self, Algorithm};
-use ::broadcast::check::PlanError;
-use ::broadcast::plan::Plan;
-use ::broadcast::plan_data::{PlanData, find};
-use ::broadcast::topology::Topology;
+use broadcast::algorithm::{self, Algorithm};
+use broadcast::bound;
+use broadcast::plan::Plan;
+use broadcast::plan_data::{PlanData, find};
+use broadcast::topology::{NodeId, Topology};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
@@ -12,8 +12,8 @@ use std::fmt::Display;
 
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(broadcast_algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(broadcast_bound, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast_check, module)?)
 }
 
@@ -21,17 +21,17 @@ fn refused(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-fn read<T: DeserializeOwned>(json: &str) -> PyResult<T> {
-    serde_json::from_str(json).map_err(refused)
+fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(refused)
 }
 
-/// Names of all planners.
-#[pyfunction]
-fn broadcast_algorithms() -> Vec<&'static str> {
-    Algorithm::ALL.map(Algorithm::name).to_vec()
+fn nodes(topology: &Topology, source: &str, destinations: &[String]) -> PyResult<(NodeId, Vec<NodeId>)> {
+    let find = |name: &str| find(topology, name).map_err(refused);
+    let destinations = destinations.iter().map(|name| find(name)).collect::<PyResult<_>>()?;
+    Ok((find(source)?, destinations))
 }
 
-/// The plan that an algorithm makes; the seed is that of random orders.
+/// The plan of an algorithm, as JSON. Raises ValueError for what can't be planned.
 #[pyfunction]
 fn broadcast_plan(
     py: Python<'_>,
@@ -42,21 +42,32 @@ fn broadcast_plan(
     seed: u64,
 ) -> PyResult<String> {
     let topology: Topology = read(topology)?;
-    let named = Algorithm::ALL.into_iter().find(|each| each.name() == algorithm);
-    let algorithm = named.ok_or_else(|| refused(format!("{algorithm:?} is no planner")))?;
-    let made = || {
-        let source = find(&topology, source)?;
-        let found: Result<Vec<_>, PlanError> =
-            destinations.iter().map(|name| find(&topology, name)).collect();
-        algorithm::plan(algorithm, &topology, source, &found?, seed)
-    };
-    let plan = py.detach(made).map_err(refused)?;
-    serde_json::to_string(&plan.to_data(&topology)).map_err(refused)
+    let (source, destinations) = nodes(&topology, source, &destinations)?;
+    let algorithm: Algorithm = algorithm.parse().map_err(refused)?;
+    py.detach(|| {
+        let plan = algorithm::plan(algorithm, &topology, source, &destinations, seed).map_err(refused)?;
+        serde_json::to_string(&plan.to_data(&topology)).map_err(refused)
+    })
 }
 
-/// Refuses a plan that can't be run on the topology, and says why.
+/// What each destination could get alone, in bit/s.
+#[pyfunction]
+fn broadcast_bound(
+    py: Python<'_>,
+    topology: &str,
+    source: &str,
+    destinations: Vec<String>,
+) -> PyResult<Vec<u64>> {
+    let topology: Topology = read(topology)?;
+    let (source, destinations) = nodes(&topology, source, &destinations)?;
+    let rates = py.detach(|| bound::alone(&topology, source, &destinations)).map_err(refused)?;
+    Ok(rates.into_iter().map(|rate| rate.as_bps()).collect())
+}
+
+/// Raises ValueError for a plan that can't be run on the topology.
 #[pyfunction]
 fn broadcast_check(topology: &str, plan: &str) -> PyResult<()> {
-    let plan: PlanData = read(plan)?;
-    Plan::from_data(&plan, &read(topology)?).map(drop).map_err(refused)
+    let topology: Topology = read(topology)?;
+    let data: PlanData = read(plan)?;
+    Plan::from_data(&data, &topology).map(|_| ()).map_err(refused)
 }

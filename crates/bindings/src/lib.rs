@@ -15,9 +15,9 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     quantity::register(module)?;
-    broadcast::register(module)?;
     trace::register(module)?;
     scenario::register(module)?;
     live::register(module)?;
-    walk::register(module)
+    walk::register(module)?;
+    broadcast::register(module)
 }

@@ -25,7 +25,7 @@ fn topology(name: &str, hosts: usize) -> Topology {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [hosts, name, algorithm] = arguments.as_slice() else { panic!("HOSTS TOPOLOGY ALGORITHM") };
-    let algorithm = Algorithm::ALL.into_iter().find(|one| one.name() == algorithm).expect("an algorithm");
+    let algorithm: Algorithm = algorithm.parse().expect("an algorithm");
     let topology = topology(name, hosts.parse().expect("a number of hosts"));
     let (source, destinations) = support::everybody(&topology);
     let begin = thread_time();

@@ -6,6 +6,7 @@ use crate::topology::{NodeId, Topology};
 use crate::{dijkstra, flat, fpfr, near, pipeline, stable};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
 /// How a plan is made. Names are those of document 003, slides 15 and 27.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,22 @@ impl Algorithm {
             Algorithm::Stable => "stable",
             Algorithm::Near => "near",
         }
+    }
+}
+
+/// A name that no algorithm has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no algorithm {name:?}: allowed are {}", Algorithm::ALL.map(Algorithm::name).join(", "))]
+pub struct UnknownAlgorithm {
+    name: String,
+}
+
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(name: &str) -> Result<Algorithm, UnknownAlgorithm> {
+        let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
+        found.ok_or_else(|| UnknownAlgorithm { name: name.to_owned() })
     }
 }
 

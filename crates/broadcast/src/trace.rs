@@ -129,7 +129,7 @@ impl<'a> Tracer<'a> {
             (Reverse((rest.open(back), rest.of(link), rest.of(back))), self.topology.head(link))
         };
         // Nearly in order since the last visit, which this sort makes use of.
-        branches.sort_by(|&one, &other| rank(one).cmp(&rank(other)));
+        branches.sort_by_key(|&link| rank(link));
         Frame { node, next: 0, by, hops: self.hops.len() }
     }
 
