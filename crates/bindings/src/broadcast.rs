@@ -12,6 +12,7 @@ use std::fmt::Display;
 
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(broadcast_algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast_plan, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast_bound, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast_check, module)?)
@@ -31,7 +32,13 @@ fn nodes(topology: &Topology, source: &str, destinations: &[String]) -> PyResult
     Ok((find(source)?, destinations))
 }
 
-/// The plan of an algorithm, as JSON. Raises ValueError for what can't be planned.
+/// Names of all planners.
+#[pyfunction]
+fn broadcast_algorithms() -> Vec<&'static str> {
+    Algorithm::ALL.map(Algorithm::name).to_vec()
+}
+
+/// The plan of an algorithm, as JSON; the seed is that of random orders. Raises ValueError for what can't be planned.
 #[pyfunction]
 fn broadcast_plan(
     py: Python<'_>,
