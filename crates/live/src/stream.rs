@@ -2,16 +2,23 @@
 //!
 //! Nothing here knows of processes: `streams.rs` tells them.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use process::{CloseReason, HostId, Payload};
 use socket2::Socket;
 use std::collections::VecDeque;
-use std::io::{self, IoSlice, Read};
+use std::io::{self, IoSlice};
 use std::time::Duration;
 use units::Time;
 
 /// Pieces of one call that writes.
 const PIECES: usize = 16;
+/// What the kernel gives goes to blocks of this many bytes.
+const BLOCK: usize = 256 << 10;
+/// What is left of a block is used up to here.
+const BLOCK_LEAST: usize = 64 << 10;
+/// What came with one call and is at least this long stays in its block; the rest is copied, or a few bytes would hold
+/// a block.
+const STAYS: usize = 16 << 10;
 /// What is sent for [`Payload::Zeros`].
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
@@ -174,18 +181,20 @@ impl Stream {
     }
 
     /// Takes what the kernel has, while less than `room` bytes wait for the process, and at most `budget` bytes.
-    /// Says how many came.
-    pub fn fill(&mut self, scratch: &mut [u8], room: u64, budget: u64) -> io::Result<u64> {
+    /// Says how many came. All streams share a block.
+    pub fn fill(&mut self, block: &mut BytesMut, room: u64, budget: u64) -> io::Result<u64> {
         let before = self.received;
         while self.more && self.input_bytes < room && self.received - before < budget {
-            let free = if self.draining { scratch.len() as u64 } else { room - self.input_bytes };
-            let part = scratch.len().min(free as usize);
-            match (&self.socket).read(&mut scratch[..part]) {
+            if block.capacity() < BLOCK_LEAST {
+                *block = BytesMut::with_capacity(BLOCK);
+            }
+            let free = if self.draining { BLOCK as u64 } else { room - self.input_bytes };
+            match sys::tcp::receive(&self.socket, block, free as usize) {
                 Ok(0) => {
                     self.end = true;
                     self.more = false;
                 }
-                Ok(n) => self.take(&scratch[..n]),
+                Ok(_) => self.take(block),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.more = false,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -194,12 +203,16 @@ impl Stream {
         Ok(self.received - before)
     }
 
-    fn take(&mut self, bytes: &[u8]) {
-        self.received += bytes.len() as u64;
+    fn take(&mut self, block: &mut BytesMut) {
+        let length = block.len();
+        self.received += length as u64;
         if !self.draining {
-            self.input.push_back(Bytes::copy_from_slice(bytes));
-            self.input_bytes += bytes.len() as u64;
+            let copied = length < STAYS;
+            let bytes = if copied { Bytes::copy_from_slice(block) } else { block.split().freeze() };
+            self.input.push_back(bytes);
+            self.input_bytes += length as u64;
         }
+        block.clear();
     }
 
     /// What comes from now on is dropped, and what waits.

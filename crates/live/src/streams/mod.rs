@@ -9,6 +9,7 @@ use crate::report::{Counters, FlowRow, Outcome};
 use crate::settings::Settings;
 use crate::stream::{Stage, Stream, reason};
 use crate::table::Table;
+use bytes::BytesMut;
 use process::{CloseReason, Event, HostId, Payload, Read, StreamId};
 use socket2::Socket;
 use std::collections::VecDeque;
@@ -54,7 +55,8 @@ pub(crate) struct Streams {
     pub listeners: Vec<Listener>,
     key: Key,
     settings: Settings,
-    scratch: Vec<u8>,
+    /// Where the kernel puts what it has.
+    block: BytesMut,
     /// Streams that may have something to send, to read or to tell.
     touched: Vec<StreamId>,
     /// Streams that have to get further by then.
@@ -76,7 +78,7 @@ impl Streams {
             listeners: sockets.into_iter().map(listener).collect(),
             key,
             settings: settings.clone(),
-            scratch: vec![0; 64 << 10],
+            block: BytesMut::new(),
             touched: Vec::new(),
             deadlines: VecDeque::new(),
             greetings: VecDeque::new(),
@@ -186,11 +188,11 @@ impl Streams {
 
     fn move_on(&mut self, id: StreamId, world: &mut World<'_>) {
         let room = self.settings.stream_buffer_bytes as u64;
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut block = std::mem::take(&mut self.block);
         let stream = self.get(id).expect("the caller has looked");
         let moved = stream.flush().and_then(|sent| {
             world.counters.stream_sent_bytes += sent;
-            stream.fill(&mut scratch, room, FILL_BYTES)
+            stream.fill(&mut block, room, FILL_BYTES)
         });
         let process = stream.owner.process;
         match moved {
@@ -212,7 +214,7 @@ impl Streams {
                 }
             }
         }
-        self.scratch = scratch;
+        self.block = block;
     }
 
     fn fail(&mut self, id: StreamId, error: &io::Error, world: &mut World<'_>) {
