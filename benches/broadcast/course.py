@@ -178,7 +178,8 @@ def once(program: Program, case: Case, content: Path, folder: Path, alone: str |
             meter.holder.wait()
     for host, value in outcome.times.items():
         if value is not None and not filecmp.cmp(content, course.final(host), shallow=False):
-            raise RuntimeError(f"{program.name}: {host} has other bytes than the source")
+            print(f"{program.name}: {host} has other bytes than the source", flush=True)
+            outcome.times[host] = None
     return outcome
 
 

@@ -16,6 +16,8 @@ from benches.broadcast.install import UnavailableError
 DRIVERS = Path(__file__).resolve().parent / "drivers"
 #: Of a link's rate: what is left after the headers of uftp's packets (1300 of 1366 bytes and a little room).
 UFTP_SHARE = 0.94
+#: Its default of 256 kB is 10 ms of 200 Mb/s, less than a busy machine may leave a receiver out.
+UFTP_BUFFER = ["-B", str(4 * 2**20)]
 
 
 def plain(role: str, name: str) -> Program:
@@ -66,10 +68,10 @@ def uftp(control: Callable[[int], list[str]], name: str, remark: str) -> Program
 
     def start(course: Course) -> None:
         for host in course.receivers:
-            log = ["-d", "-t", "-I", "eth0", "-U", identifier(course, host)]
+            log = ["-d", "-t", "-I", "eth0", *UFTP_BUFFER, "-U", identifier(course, host)]
             course.spawn(host, [programs / "uftpd", *log, "-D", course.own(host)])
         hosts = ",".join(identifier(course, host) for host in course.receivers)
-        command = [programs / "uftp", "-I", "eth0", *control(course.case.rate), "-H", hosts]
+        command = [programs / "uftp", "-I", "eth0", *UFTP_BUFFER, *control(course.case.rate), "-H", hosts]
         course.spawn(SOURCE, [*command, "-D", "file", course.file])
 
     return Program(f"uftp {version} {name}", start, remark)

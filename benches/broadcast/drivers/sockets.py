@@ -10,6 +10,7 @@ The size comes first, in eight bytes. When the receiver has the file it answers 
 passes back at once for itself.
 """
 
+import contextlib
 import os
 import socket
 import sys
@@ -58,9 +59,10 @@ def flat(file: Path, addresses: list[str]) -> None:
 
 
 def turns(file: Path, addresses: list[str]) -> None:
-    """All connections are open before the first byte."""
+    """All connections are open before the first byte; who has gone is left out."""
     for stream in [connect(each) for each in addresses]:
-        send(file, stream)
+        with contextlib.suppress(OSError):
+            send(file, stream)
 
 
 def receive(file: Path | None, next_host: str | None, chunk: int) -> None:
@@ -72,6 +74,8 @@ def receive(file: Path | None, next_host: str | None, chunk: int) -> None:
     buffer = memoryview(bytearray(chunk))
     with part.open("wb", buffering=0) as out:
         header = stream.recv(8, socket.MSG_WAITALL)
+        if len(header) < 8:
+            raise ConnectionError("the source has gone")
         if child:
             child.sendall(header)
         missing = int.from_bytes(header, "big")
