@@ -1,4 +1,4 @@
-"""`incast broadcast`, started as a person would: agents by a remote shell, which enters the namespaces here."""
+"""`incast broadcast`, started as a person would: agents by a remote shell that enters the namespaces here."""
 
 from __future__ import annotations
 
