@@ -374,7 +374,7 @@ table! {
         required: U64,
         /// Walkers generated, lost ones again included.
         generated: U64,
-        /// Of these, those beyond `required`: the document's additional runs.
+        /// Of these, those of walks that had been begun before: the document's additional runs.
         additional: U64,
         /// Walks finished, each counted once.
         finished: U64,

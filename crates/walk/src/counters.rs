@@ -41,6 +41,8 @@ counters! {
     required,
     /// Walkers generated, lost ones again included.
     generated,
+    /// Of these, those of walks that had been begun before: the document's additional runs.
+    additional,
     /// Walks finished, each counted once.
     finished,
     /// Of these, by an attempt that had been given up.

@@ -60,6 +60,9 @@ pub struct Ledger {
     attempts: Vec<u16>,
     /// The first entry that nobody has begun.
     fresh: u64,
+    /// The first that nobody has begun in earlier lives either.
+    unborn: u64,
+    additional: u64,
     /// Given up, to be generated again.
     again: VecDeque<Entry>,
     /// Walks whose last attempt was lost, and no other has begun.
@@ -84,6 +87,8 @@ impl Ledger {
             finished: vec![0; entries.div_ceil(64)],
             attempts: vec![0; entries],
             fresh: 0,
+            unborn: 0,
+            additional: 0,
             again: VecDeque::new(),
             lost: vec![0; entries.div_ceil(64)],
             under_way: 0,
@@ -95,7 +100,9 @@ impl Ledger {
 
     /// The same ledger, with nothing begun.
     pub(crate) fn renewed(&mut self) -> Ledger {
-        Ledger::new(std::mem::take(&mut self.starts), self.walks, self.regenerate)
+        let unborn = self.unborn.max(self.fresh);
+        let starts = std::mem::take(&mut self.starts);
+        Ledger { unborn, additional: self.additional, ..Ledger::new(starts, self.walks, self.regenerate) }
     }
 
     /// Walks that are to be finished.
@@ -119,6 +126,7 @@ impl Ledger {
             if !self.is_finished(entry) {
                 self.lost[(entry.0 / 64) as usize] &= !(1 << (entry.0 % 64));
                 self.under_way += 1;
+                self.additional += 1;
                 return Some((entry, self.attempts[entry.0 as usize]));
             }
         }
@@ -128,6 +136,7 @@ impl Ledger {
             if !self.is_finished(entry) {
                 self.attempts[entry.0 as usize] = 1;
                 self.under_way += 1;
+                self.additional += u64::from(entry.0 < self.unborn);
                 return Some((entry, 1));
             }
         }
@@ -142,6 +151,11 @@ impl Ledger {
     /// Attempts that have begun, and are neither lost nor at their end.
     pub(crate) fn under_way(&self) -> u64 {
         self.under_way
+    }
+
+    /// How often a walk was begun that had been begun before.
+    pub(crate) fn additional(&self) -> u64 {
+        self.additional
     }
 
     /// The start node of an entry and its number among the walks from there.

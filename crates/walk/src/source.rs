@@ -77,6 +77,7 @@ impl Source {
         let (entry, attempt) = self.ledger.next()?;
         self.watch.born(now, entry, attempt);
         counters.generated.add(1);
+        counters.additional.set(self.ledger.additional());
         let (start, number) = self.ledger.walk(entry);
         let id = WalkId { start, number, attempt, epoch: self.epoch, born_ns: now.as_ps() / 1000 };
         Some(Packed::new(&id, self.server, territory.stream(&id).0))

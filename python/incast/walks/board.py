@@ -102,7 +102,6 @@ class Board:
                     "job": JOB,
                     "host": server.name,
                     "nodes": server.nodes,
-                    "additional": max(0, totals.get("generated", 0) - totals.get("required", 0)),
                     **totals,
                     "finished_ps": totals.get("finished_ps") or None,
                     "restarts": totals.get("restarts", 0) + restarts.get(number, 0),

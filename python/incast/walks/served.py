@@ -40,7 +40,7 @@ def write(walker: Servers, writer: Writer) -> dict[str, Any]:
         "seconds": round(seconds, 6),
         "cpu_seconds": round(cpu_s, 6),
         "finished": finished,
-        "additional": int(walks["additional"].sum()),
+        "additional": board.total("additional"),
         "steps": steps,
         **{name: board.total(name) for name in (*DROPS, "drops_own", "lost_timeout", "lost_direct")},
         "restarts": sum(outcome.crashes.values()),

@@ -66,12 +66,15 @@ proptest! {
         let mut ledger = Ledger::new(starts.into_iter().collect(), walks, true);
         let (mut seen, mut finished) = (Vec::new(), BTreeSet::new());
         let mut under_way = BTreeSet::new();
+        let (mut generated, mut begun) = (0, BTreeSet::new());
         for (what, which) in moves {
             match what {
                 0 | 1 => {
                     let next = ledger.next();
                     prop_assert!(next.is_none_or(|(entry, _)| under_way.insert(entry)));
                     seen.extend(next);
+                    generated += next.iter().len() as u64;
+                    begun.extend(next.map(|(entry, _)| entry));
                 }
                 _ if seen.is_empty() => {}
                 2 => {
@@ -97,6 +100,7 @@ proptest! {
             }
             prop_assert_eq!(ledger.finished(), finished.len() as u64);
             prop_assert_eq!(ledger.under_way(), under_way.len() as u64);
+            prop_assert_eq!(ledger.additional(), generated - begun.len() as u64);
         }
         // Everything that is left can still be finished.
         for (entry, attempt) in seen {
