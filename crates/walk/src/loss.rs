@@ -2,8 +2,8 @@
 //! been confirmed; at once, if the server where it was born dropped it.
 //!
 //! The window is a fixed range of ages, or [T, 2T]. T follows how long walks take to be confirmed, as RFC 6298
-//! (section 2) follows round trips: `T = srtt + 4 · rttvar`, with a floor. Attempts carry the time of their generation, so each confirmation
-//! is a sample, late ones too (as RFC 7323's timestamps; Karn's rule is not needed).
+//! (section 2) follows round trips: `T = srtt + 4 · rttvar`, with a floor. Attempts carry the time of their
+//! generation, so each confirmation is a sample, late ones too (as RFC 7323's timestamps; Karn's rule is not needed).
 
 use crate::ledger::{Entry, Ledger};
 use std::collections::VecDeque;

@@ -341,7 +341,7 @@ def _show(result: WalkResult, as_json: bool) -> None:
     show.out.print(table)
     if "servers" in result.summary:
         show.out.print(_servers(result))
-        show.out.print(_network(result.summary["servers"]), highlight=False, soft_wrap=True)
+        show.out.print(_network(result.summary["servers"]), highlight=False)
     done = f"{text.count(result.summary['finished'])} of " if result.interrupted else ""
     show.out.print(f"{kind}; {done}{text.count(total)} walks", highlight=False)
     show.place("Result", result.path)

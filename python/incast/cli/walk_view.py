@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console, Group, RenderableType
+from rich.constrain import Constrain
 from rich.live import Live
 from rich.progress import (
     BarColumn,
@@ -27,6 +28,8 @@ _PATIENCE_S = 2.0
 """In memory, a bar is shown when it takes longer."""
 _ROWS_MAX = 32
 """Servers that are shown; of more, those with the longest queues."""
+_CTRL_C = 3
+"""Columns free at the end of the last line: there a terminal writes `^C`, which must begin no line."""
 _FULL = 0.8
 """A queue is drawn as full from this part of its room on."""
 
@@ -76,7 +79,8 @@ class View(Watch):
             self._live.start()
 
     def _drawn(self) -> RenderableType:
-        return Group(self._servers(self._board), self._progress) if self._board else self._progress
+        bar = Constrain(self._progress, self._console.width - _CTRL_C)
+        return Group(self._servers(self._board), bar) if self._board else bar
 
     def _servers(self, board: Board) -> Table:
         """A bar a server: walkers that wait there."""
