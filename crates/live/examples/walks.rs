@@ -2,19 +2,23 @@
 //! stochastic block model of document 000 with a probability of .15 to stop before a step.
 //!
 //! Prints, a second of processor time of all three processes together (user and system): walks, steps and datagrams in
-//! millions, then the bare limit of the system calls with as many bytes a datagram, in the same run.
+//! millions, then the bare limits of the system calls with as many bytes a datagram, in the same run: of one process that
+//! sends to itself, and of three that send to each other as the servers do.
 //!
 //! `cargo run --release -p incast-live --example walks [repetitions] [case…]`
 
 mod common;
 
-use common::{IP, bare, median, rate};
+use common::{Bare, IP, SLICE, bare, median, rate};
 use live::{Datagrams, Job, Key, Member, Run, Table};
 use process::{Addr, HostId};
 use std::io::{BufRead, BufReader, Lines, Write};
+use std::net::SocketAddr;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
+use sys::udp::Destination;
 use units::Time;
 use walk::app::Tally;
 use walk::graph::Sbm;
@@ -31,6 +35,8 @@ use walk::wire::Codec;
 const SERVERS: u16 = 3;
 const PORT: u16 = 1;
 const KEY: [u8; 16] = [7; 16];
+/// Walkers of a server, or bare datagrams of a process, that are on their way at most, without GSO.
+const UNDER_WAY: usize = 1_024;
 
 /// A way to send walkers.
 struct Case {
@@ -55,41 +61,48 @@ const CASES: [Case; 6] = [
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.first().is_some_and(|word| word == "server") {
-        let number = |at: usize| arguments[at].parse::<usize>().expect("a number");
-        return serve(&CASES[number(1)], number(2) as u16);
+    let number = |at: usize| arguments[at].parse::<usize>().expect("a number");
+    match arguments.first().map(String::as_str) {
+        Some("server") => return serve(&CASES[number(1)], number(3) as u16),
+        Some("bare") => return relay(&CASES[number(1)], number(2), number(3)),
+        _ => {}
     }
     let repetitions = arguments.first().map_or(5, |text| text.parse().expect("a number of repetitions"));
     println!(
-        "{:<14}{:>8}{:>8}{:>10}{:>8}{:>7}{:>8}{:>7}",
-        "case", "walks", "steps", "datagrams", "bare", "ratio", "again%", "train"
+        "{:<14}{:>8}{:>8}{:>10}{:>8}{:>7}{:>8}{:>7}{:>8}{:>7}",
+        "case", "walks", "steps", "datagrams", "bare", "ratio", "bare x3", "ratio", "again%", "train"
     );
     for (index, case) in CASES.iter().enumerate() {
         if arguments.len() > 1 && !arguments[1..].iter().any(|name| name == case.name) {
             continue;
         }
         // In turns, so that both meet the same weather.
-        let rows: Vec<[f64; 7]> = (0..repetitions).map(|_| measure(index, case)).collect();
-        let [walks, steps, datagrams, limit, ratio, again, train] =
+        let rows: Vec<[f64; 9]> = (0..repetitions).map(|_| measure(index, case)).collect();
+        let [walks, steps, datagrams, alone, of_alone, three, of_three, again, train] =
             std::array::from_fn(|at| median(rows.iter().map(|row| row[at]).collect()));
         println!(
-            "{:<14}{walks:>8.3}{steps:>8.3}{datagrams:>10.3}{limit:>8.3}{ratio:>7.2}{again:>8.2}{train:>7.1}",
+            "{:<14}{walks:>8.3}{steps:>8.3}{datagrams:>10.3}{alone:>8.3}{of_alone:>7.3}{three:>8.3}{of_three:>7.3}\
+             {again:>8.2}{train:>7.1}",
             case.name
         );
     }
 }
 
-/// One run, and the bare limit right after it.
-fn measure(index: usize, case: &Case) -> [f64; 7] {
-    let Totals { walks, generated, steps, datagrams, bytes, calls, cpu } = run(index);
-    let limit = bare(case.mode, (bytes / datagrams.max(1)) as usize, 8192);
-    let sent = rate(datagrams, cpu);
+/// One run, and the bare limits right after it.
+fn measure(index: usize, case: &Case) -> [f64; 9] {
+    let Totals { walks, generated, steps, datagrams, bytes, calls, cpu } = run("server", index, 0);
+    let each = (bytes / datagrams.max(1)) as usize;
+    let alone = bare(case.mode, each, 8192);
+    let Totals { datagrams: three, cpu: three_cpu, .. } = run("bare", index, each);
+    let (sent, three) = (rate(datagrams, cpu), rate(three, three_cpu));
     [
         rate(walks, cpu),
         rate(steps, cpu),
         sent,
-        limit,
-        sent / limit,
+        alone,
+        sent / alone,
+        three,
+        sent / three,
         100.0 * (generated as f64 / walks as f64 - 1.0),
         datagrams as f64 / calls as f64,
     ]
@@ -114,9 +127,9 @@ struct Peer {
 }
 
 impl Peer {
-    fn start(case: usize, server: u16) -> Peer {
+    fn start(role: &str, case: usize, bytes: usize, server: u16) -> Peer {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["server".into(), case.to_string(), server.to_string()]);
+        command.args([role.into(), case.to_string(), bytes.to_string(), server.to_string()]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         Peer { child, to, from: BufReader::new(from).lines() }
@@ -131,9 +144,9 @@ impl Peer {
     }
 }
 
-/// Runs all servers of a case to the end.
-fn run(case: usize) -> Totals {
-    let mut peers: Vec<Peer> = (0..SERVERS).map(|server| Peer::start(case, server)).collect();
+/// Runs all servers of a case to the end, or the bare calls in their place.
+fn run(role: &str, case: usize, bytes: usize) -> Totals {
+    let mut peers: Vec<Peer> = (0..SERVERS).map(|server| Peer::start(role, case, bytes, server)).collect();
     let ports: Vec<String> = peers.iter_mut().map(Peer::hear).collect();
     peers.iter_mut().for_each(|peer| peer.say(&ports.join(" ")));
     for peer in &mut peers {
@@ -177,6 +190,35 @@ impl Sink for Keep {
     fn restore(&mut self, _: Option<&[u8]>) -> bool {
         true
     }
+}
+
+/// In a server's place: sends what comes on to the other two, with nothing but the system calls.
+fn relay(case: &Case, bytes: usize, server: usize) {
+    let mut bare = Bare::new(case.mode, bytes, UNDER_WAY);
+    println!("{}", bare.address().port());
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    let others = line.split_whitespace().enumerate().filter(|(other, _)| *other != server);
+    let to = |port: &str| Destination::from(SocketAddr::from((IP, port.parse().unwrap())));
+    let to: Vec<Destination> = others.map(|(_, port)| to(port)).collect();
+    static STOP: AtomicBool = AtomicBool::new(false);
+    std::thread::spawn(|| {
+        std::io::stdin().read_line(&mut String::new()).unwrap();
+        STOP.store(true, Ordering::Relaxed);
+    });
+    let (mut count, mut calls, mut told) = (0, 0, false);
+    let begun = sys::cpu::thread_time();
+    bare.begin(&to, UNDER_WAY);
+    while !STOP.load(Ordering::Relaxed) {
+        count += bare.turn(&to);
+        calls += 1;
+        if !told && calls % 64 == 0 && sys::cpu::thread_time() - begun > 3 * SLICE {
+            told = true;
+            println!("finished");
+        }
+    }
+    let cpu = sys::cpu::thread_time() - begun;
+    println!("0 0 0 {count} {} {calls} {}", count * bytes as u64, cpu.as_nanos());
 }
 
 /// A server: says its port, hears everybody's, walks, says that it has finished, and counts when it is told to stop.
@@ -258,7 +300,7 @@ fn setup(case: &Case, server: u16, sink: Box<dyn Sink>) -> ServerSetup {
     let mut settings = if case.document { Settings { burst: live.burst, ..plain } } else { live };
     if case.mode != Datagrams::Segmented {
         // Each datagram takes a buffer of its own, so a socket holds fewer.
-        settings.generator.window = Some(1_024);
+        settings.generator.window = Some(UNDER_WAY as u64);
     }
     let datagrams = DatagramSettings { records: case.walkers, bytes: 4096, ..settings.datagrams };
     ServerSetup {
