@@ -7,7 +7,7 @@ pass. Whoever made it, the core has checked that it can be run.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,8 +36,8 @@ PROGRAMS: dict[str, str] = {
 """The linear programs."""
 _CHAINS = ("random-pipeline", "depth-first")
 """Those that need a way from each host to the next."""
-ALGORITHMS = {name: about for name, about in CORE.items() if name in _core.broadcast_algorithms()} | PROGRAMS
-_BEGIN = [name for name in ALGORITHMS if name in CORE and name not in _CHAINS]
+ALGORITHMS = CORE | PROGRAMS
+_BEGIN = [name for name in CORE if name not in _CHAINS]
 """Whose trees the programs begin with: they are at least as good as these."""
 
 
@@ -93,9 +93,8 @@ class Request:
     @cached_property
     def alone(self) -> dict[str, int]:
         """What each destination could receive if it were the only one, in bit/s."""
-        from incast.broadcast.lp import cuts
-
-        return dict(zip(self.destinations, cuts.alone(self._instance), strict=True))
+        rates = _core.broadcast_bound(json.dumps(self.topology.json()), self.source, list(self.destinations))
+        return dict(zip(self.destinations, rates, strict=True))
 
     @cached_property
     def _instance(self) -> Any:
@@ -156,15 +155,20 @@ class Request:
         if len(self.destinations) > optimum.DESTINATIONS_MAX:
             said = f"{len(self.destinations)} destinations: it takes at most {optimum.DESTINATIONS_MAX}"
             raise ScenarioError([Problem(said, file=f"--algorithm {algorithm}")])
-        programs: dict[str, Callable[..., optimum.Best]] = {
-            "balanced-multicasting": optimum.balanced,
-            "highest-aggregate": optimum.highest_sum,
-            "highest-minimum": optimum.highest_minimum,
-            "lexicographic": optimum.lexicographic,
-        }
-        begin = ["fpfr"] if algorithm == "balanced-multicasting" else _BEGIN
-        start = [tree for name in begin for tree in self._trees(self._core(name))]
-        best = programs[algorithm](self._instance, start)
+        fpfr_only = algorithm == "balanced-multicasting"
+        start = [
+            tree for name in (["fpfr"] if fpfr_only else _BEGIN) for tree in self._trees(self._core(name))
+        ]
+        alone = list(self.alone.values())
+        match algorithm:
+            case "balanced-multicasting":
+                best = optimum.balanced(self._instance, start)
+            case "highest-aggregate":
+                best = optimum.highest_sum(self._instance, start, alone)
+            case "highest-minimum":
+                best = optimum.highest_minimum(self._instance, start)
+            case _:
+                best = optimum.lexicographic(self._instance, start, alone)
         plan = Plan(self._data(algorithm, best.trees), best.bound)
         _core.broadcast_check(json.dumps(self.topology.json()), json.dumps(plan.data))
         return plan

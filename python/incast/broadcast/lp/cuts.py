@@ -8,7 +8,6 @@ many cuts to write down: those that a solution violates are found as minimal cut
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import highspy
@@ -25,6 +24,8 @@ _WHOLE = 1_000_000
 """Loads become whole numbers for maximal flows: this is the largest."""
 _TOLERANCE = 2e-5
 _ROUNDS_MAX = 200
+_WISH = 1e-4
+"""What a link's load counts beside a rate."""
 Sides = NDArray[np.bool_]
 
 
@@ -95,22 +96,31 @@ class _Bound:
         return True
 
     def _solve(self) -> float:
+        """With loads as high as they can be, few cuts are violated; the bound itself is without that wish."""
+        self._wish(_WISH)
         for _ in range(_ROUNDS_MAX):
-            self.solver.run()
-            if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-                raise RunError("the linear program of cuts was not solved")
-            found = np.array(self.solver.getSolution().col_value)
-            if not self._violated(found[: self.arcs], found):
+            if not self._violated(self._optimum()):
                 break
-        return float(self.solver.getObjectiveValue())
+        self._wish(0.0)
+        return float(self._optimum()[self.arcs :].sum())
 
-    def _violated(self, loads: Floats, found: Floats) -> bool:
+    def _wish(self, cost: float) -> None:
+        for arc in range(self.arcs):
+            self.solver.changeColCost(arc, cost)
+
+    def _optimum(self) -> Floats:
+        self.solver.run()
+        if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise RunError("the linear program of cuts was not solved")
+        return np.array(self.solver.getSolution().col_value, dtype=np.float64)
+
+    def _violated(self, found: Floats) -> bool:
         """Adds a minimal cut of each destination with a rate above its maximal flow, if any.
 
         Says whether there was one.
         """
         size = len(self.instance.names)
-        whole = np.floor(np.maximum(loads, 0) * _WHOLE).astype(np.int32)
+        whole = np.floor(np.maximum(found[: self.arcs], 0) * _WHOLE).astype(np.int32)
         graph = csr_array((whole, (self.instance.tails, self.instance.heads)), shape=(size, size))
         source = self.instance.members[0]
         added = False
@@ -124,25 +134,3 @@ class _Bound:
             inside[breadth_first_order(left, source, return_predecessors=False)] = True
             added |= self._cut(member, inside)
         return added
-
-
-def alone(instance: Instance) -> list[int]:
-    """What each destination could receive if it were the only one: its maximal flow, in bit/s."""
-    size = len(instance.names)
-    # Data takes a capped host's limit once on its way in and once on its way out.
-    inner = {host: size + n for n, host in enumerate(instance.cap_row)}
-    tails = np.array([inner.get(int(a), int(a)) for a in instance.tails], dtype=np.int64)
-    ends = (np.concatenate((tails, [*inner])), np.concatenate((instance.heads, [*inner.values()])))
-    unit = max(math.gcd(*instance.limits), instance.scale // _WHOLE)
-    links = instance.limits[: len(instance.arc_of)]
-    found = []
-    for node in instance.members[1:]:
-        at_end = (instance.members[0], node)
-        passed = [
-            instance.limits[row] // (1 if host in at_end else 2) for host, row in instance.cap_row.items()
-        ]
-        whole = np.array([-(-limit // unit) for limit in (*links, *passed)], dtype=np.int32)
-        graph = csr_array((whole, ends), shape=(size + len(inner),) * 2)
-        flow = maximum_flow(graph, instance.members[0], inner.get(node, node))
-        found.append(int(flow.flow_value) * unit)
-    return found

@@ -38,9 +38,12 @@ class Best:
     """What is maximised can't exceed this, in bit/s; nothing where there is no single figure of it."""
 
 
-def highest_sum(instance: Instance, start: Sequence[Tree]) -> Best:
-    """The highest aggregate; at least that of any plan whose trees it starts with."""
-    bound = min(cuts.highest_sum(instance), sum(cuts.alone(instance)) / instance.scale)
+def highest_sum(instance: Instance, start: Sequence[Tree], alone: Sequence[int]) -> Best:
+    """The highest aggregate, at least that of any plan whose trees it starts with.
+
+    `alone` is what each destination could receive if it were the only one, in bit/s.
+    """
+    bound = min(cuts.highest_sum(instance), sum(alone) / instance.scale)
     master = _master(instance, start)
     master.aim_at_sum()
     solved = _generate(master, bound)
@@ -55,13 +58,13 @@ def highest_minimum(instance: Instance, start: Sequence[Tree]) -> Best:
     return _best(master, solved, bound)
 
 
-def lexicographic(instance: Instance, start: Sequence[Tree]) -> Best:
+def lexicographic(instance: Instance, start: Sequence[Tree], alone: Sequence[int]) -> Best:
     """The highest lowest rate, then the highest of those that can get more, and so on."""
-    alone = [rate / instance.scale for rate in cuts.alone(instance)]
+    most = [rate / instance.scale for rate in alone]
     master = _master(instance, start)
     master.aim_at_sum()
-    solved = _generate(master, sum(alone))
-    if solved.value >= sum(alone) * (1 - _ENOUGH):  # all get the most that they could get
+    solved = _generate(master, sum(most))
+    if solved.value >= sum(most) * (1 - _ENOUGH):  # all get the most that they could get
         return _best(master, solved)
     solved, level = _spanning(master)
     free = set(range(1, instance.count))
@@ -69,7 +72,7 @@ def lexicographic(instance: Instance, start: Sequence[Tree]) -> Best:
     while free:
         master.aim_at_level(free, floors)
         solved = _generate(master, level if not floors else math.inf)
-        full = {m for m in free if alone[m - 1] <= solved.value * (1 + _ENOUGH)}
+        full = {m for m in free if most[m - 1] <= solved.value * (1 + _ENOUGH)}
         held = full | {m for m in free if solved.prizes[m] > 0} or free
         # A little less, so that rounding does not make the next program infeasible.
         floors |= dict.fromkeys(held, solved.value * (1 - _ENOUGH))
