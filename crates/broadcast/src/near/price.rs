@@ -2,7 +2,8 @@
 //!
 //! First a tree grows from the source as Prim's does, by the host that is cheapest to reach from any host in it;
 //! branches that cost more than they serve are cut. If that finds nothing, the cheapest arborescence (Edmonds) is
-//! searched, cut, and searched again among those that are left, until nothing changes.
+//! searched, cut, and searched again among those that are left, until nothing changes; then the same with one host
+//! after the other left out.
 
 use super::Column;
 use super::arborescence;
@@ -14,6 +15,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 /// Added to each link's price, so that of ways that cost nothing the shorter is taken.
 const STEP: f64 = 1e-9;
+
+/// With more hosts, none is left out on trial.
+const PEELED_MAX: usize = 32;
 
 /// The limits of the packing problem: links that carry something, and hosts with a cap.
 pub(crate) struct Rows {
@@ -95,8 +99,7 @@ impl<'a> Pricer<'a> {
         if gain > least {
             return Some(self.column(hops));
         }
-        let (gain, hops) = self.arborescence(&costs);
-        (gain > least).then(|| self.column(hops))
+        self.arborescence(&costs, least).map(|hops| self.column(hops))
     }
 
     /// What a link costs.
@@ -151,22 +154,40 @@ impl<'a> Pricer<'a> {
         (gain[source.index()], hops)
     }
 
-    fn arborescence(&self, costs: &[f64]) -> (f64, Vec<OwnedHop>) {
-        let all: Vec<Ways> = self.hosts.iter().map(|&host| Ways::from(self.topology, host, costs)).collect();
-        let mut chosen: Vec<usize> = (0..self.hosts.len()).collect();
-        let reached = |&host: &usize| all[0].cost[self.hosts[host].index()].is_finite();
-        chosen.retain(reached);
-        loop {
-            let cost = |&from: &usize, &to: &usize| all[from].cost[self.hosts[to].index()];
-            let table: Vec<Vec<f64>> =
-                chosen.iter().map(|from| chosen.iter().map(|to| cost(from, to)).collect()).collect();
-            let parents = arborescence::cheapest(&table);
-            let hop = |at: usize| {
-                let (parent, child) = (chosen[parents[at]], self.hosts[chosen[at]]);
-                let path = route::path(self.topology, &all[parent].by, self.hosts[parent], child);
-                OwnedHop { parent: self.hosts[parent], child, path }
+    /// The cheapest arborescence of all hosts that can be reached, and of parts of them.
+    fn arborescence(&self, costs: &[f64], least: f64) -> Option<Vec<OwnedHop>> {
+        let ways: Vec<Ways> = self.hosts.iter().map(|&host| Ways::from(self.topology, host, costs)).collect();
+        let reached = |&host: &usize| ways[0].cost[self.hosts[host].index()].is_finite();
+        let mut chosen: Vec<usize> = (0..self.hosts.len()).filter(reached).collect();
+        let (gain, hops) = self.settle(&ways, chosen.clone(), costs);
+        if gain > least {
+            return Some(hops);
+        }
+        if chosen.len() > PEELED_MAX {
+            return None;
+        }
+        // The best tree may need a host left out that is worth its own cost: out goes who is missed least.
+        while chosen.len() > 2 {
+            let without = |at: usize| {
+                let mut rest = chosen.clone();
+                rest.remove(at);
+                let (gain, hops) = self.settle(&ways, rest, costs);
+                (gain, at, hops)
             };
-            let hops = arborescence::outwards(&parents).into_iter().map(hop).collect();
+            let tried = (1..chosen.len()).map(without);
+            let (gain, at, hops) = tried.max_by(|one, other| one.0.total_cmp(&other.0))?;
+            if gain > least {
+                return Some(hops);
+            }
+            chosen.remove(at);
+        }
+        None
+    }
+
+    /// Searches and cuts again among those that are left, until nothing changes.
+    fn settle(&self, ways: &[Ways], mut chosen: Vec<usize>, costs: &[f64]) -> (f64, Vec<OwnedHop>) {
+        loop {
+            let hops = self.cheapest(ways, &chosen);
             let (gain, hops) = self.cut(hops, costs);
             if hops.len() + 1 == chosen.len() || hops.is_empty() {
                 return (gain, hops);
@@ -176,6 +197,19 @@ impl<'a> Pricer<'a> {
             hops.iter().for_each(|hop| kept[hop.child.index()] = true);
             chosen.retain(|&host| kept[self.hosts[host].index()]);
         }
+    }
+
+    fn cheapest(&self, ways: &[Ways], chosen: &[usize]) -> Vec<OwnedHop> {
+        let cost = |from: usize, to: usize| ways[from].cost[self.hosts[to].index()];
+        let table: Vec<Vec<f64>> =
+            chosen.iter().map(|&from| chosen.iter().map(|&to| cost(from, to)).collect()).collect();
+        let parents = arborescence::cheapest(&table);
+        let hop = |at: usize| {
+            let (parent, child) = (chosen[parents[at]], self.hosts[chosen[at]]);
+            let path = route::path(self.topology, &ways[parent].by, self.hosts[parent], child);
+            OwnedHop { parent: self.hosts[parent], child, path }
+        };
+        arborescence::outwards(&parents).into_iter().map(hop).collect()
     }
 }
 
