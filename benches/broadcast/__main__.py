@@ -13,13 +13,13 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benches import namespaces
-from benches.broadcast import loopback, peers
+from benches.broadcast import loopback, ours, peers
 from benches.broadcast.course import MEGA, Case, Outcome, Program, mean, once
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,9 +30,11 @@ KILLED_AT = 0.4
 LOOPBACK = "one receiver on loopback"
 #: The key of our own program among the others.
 OURS = "ours"
+PROGRAMS = {OURS: ours.broadcast, **peers.PEERS}
 
-#: Share of the bound that each fast receiver is to have.
+#: Share of the bound that each fast receiver is to have; of a bare loop whose receiver writes a file.
 SHARE = 0.95
+OF_SENDFILE = 0.8
 
 #: How often: the run of median times counts.
 CASES = {
@@ -131,7 +133,7 @@ def compared(case: Case, programs: list[tuple[str, Program]], folder: Path, time
     """All programs, one after the other; ours comes first."""
     alone = bound(case, folder)
     print(f"\n{case.name}: alone {alone.fast_s:.2f} s, slow one alone {alone.slow_s:.2f} s", flush=True)
-    ours: dict[str, float | None] = {}
+    own: dict[str, float | None] = {}
     yield row(case.name, "fast receivers, mean", "s", None, ("one TCP transfer alone", alone.fast_s))
     yield row(case.name, "slow receiver", "s", None, ("one TCP transfer alone", alone.slow_s))
     for key, program in programs:
@@ -140,18 +142,23 @@ def compared(case: Case, programs: list[tuple[str, Program]], folder: Path, time
         print(text(program.name, case, outcome, alone), flush=True)
         for metric, unit, value in figures(case, outcome, alone):
             if key == OURS:
-                ours[metric] = value
+                own[metric] = value
                 yield row(case.name, metric, unit, value, None, target(metric, value))
             else:
-                yield row(case.name, metric, unit, ours.get(metric), (program.name, value))
+                yield row(case.name, metric, unit, own.get(metric), (program.name, value))
 
 
 def on_loopback(folder: Path) -> Iterator[Row]:
     """Rates without a limit."""
     print(f"\n{LOOPBACK}, {loopback.SIZE // MEBIBYTE} MiB", flush=True)
-    for name, rate in loopback.rates(content(folder, loopback.SIZE), folder):
-        print(f"{name:36} {rate:.2f} Gb/s", flush=True)
-        yield row(f"{LOOPBACK}, {loopback.SIZE // MEBIBYTE} MiB", "rate", "Gb/s", None, (name, rate))
+    case = f"{LOOPBACK}, {loopback.SIZE // MEBIBYTE} MiB"
+    measured = dict(loopback.rates(content(folder, loopback.SIZE), folder))
+    own = measured.pop(loopback.OURS)
+    print(f"{loopback.OURS:36} {own:.2f} Gb/s")
+    for name, rate in measured.items():
+        print(f"{name:36} {rate:.2f} Gb/s, ours is {own / rate:.2f} of it", flush=True)
+        aim = (OF_SENDFILE, own >= OF_SENDFILE * rate) if name == loopback.WRITES else None
+        yield row(case, "rate", "Gb/s", own, (name, rate), aim)
 
 
 def target(metric: str, value: float | None) -> tuple[float, bool] | None:
@@ -177,30 +184,34 @@ def text(name: str, case: Case, outcome: Outcome, alone: Bound) -> str:
     return line if all(outcome.times.values()) else f"{line}\n    {outcome.said[:600]}"
 
 
+def keep(rows: Iterable[Row]) -> None:
+    """A case at once: several runs may write to the file."""
+    lines = "".join(json.dumps(each) + "\n" for each in rows)
+    with RESULTS.open("ab", buffering=0) as results:
+        results.write(lines.encode())
+
+
 def main() -> None:
     """Measures, prints and keeps."""
     parser = argparse.ArgumentParser(description="Broadcasts beside other programs.")
     parser.add_argument("--cases", default="", help="only cases whose name holds this text")
-    parser.add_argument("--programs", default=",".join(peers.PEERS), help="which of the peers")
+    parser.add_argument("--programs", default=",".join(PROGRAMS), help="which")
     options = parser.parse_args()
     if reason := namespaces.unavailable():
         print(f"broadcasts are left out: {reason}")
         return
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
-    programs = list(peers.available([name for name in options.programs.split(",") if name]))
+    programs = list(peers.available(PROGRAMS, options.programs.split(",")))
     memory = Path("/dev/shm")
     place = memory if memory.is_dir() else None
     RESULTS.parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place) as home, RESULTS.open("a") as results:
+    with tempfile.TemporaryDirectory(dir=place) as home:
         folder = Path(home)
         for case, times in CASES.items():
             if options.cases in case.name:
-                for each in compared(case, programs, folder, times):
-                    results.write(json.dumps(each) + "\n")
-                results.flush()
+                keep(compared(case, programs, folder, times))
         if options.cases in LOOPBACK:
-            for each in on_loopback(folder):
-                results.write(json.dumps(each) + "\n")
+            keep(on_loopback(folder))
 
 
 if __name__ == "__main__":

@@ -114,7 +114,8 @@ class Program:
 
     name: str
     start: Start
-    remark: str = ""
+    #: It writes down itself when it began.
+    says_when: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,8 +195,8 @@ def watch(program: Program, course: Course, meter: Meter) -> Outcome:
     victim = course.case.victim if course.case.killed_at else None
     while missing:
         now = time.monotonic()
-        if began is None and meter.read()[SOURCE][0] >= idle + STARTED_BYTES:
-            began = now
+        if began is None:
+            began = begun(program, course, now if meter.read()[SOURCE][0] >= idle + STARTED_BYTES else None)
         for host in [host for host in missing if course.final(host).exists()]:
             found[host] = now
             missing.remove(host)
@@ -209,8 +210,6 @@ def watch(program: Program, course: Course, meter: Meter) -> Outcome:
             missing = [host for host in missing if course.final(host).exists()]
         time.sleep(LOOK_S)
     ended = time.monotonic()
-    note = course.folder / "began"
-    began = float(note.read_text()) if note.exists() else began
     counters = meter.read()
     return Outcome(
         {host: found[host] - began if began and host in found else None for host in course.receivers},
@@ -219,6 +218,15 @@ def watch(program: Program, course: Course, meter: Meter) -> Outcome:
         sum(down for _, down in counters.values()),
         course.said(),
     )
+
+
+def begun(program: Program, course: Course, sending: float | None) -> float | None:
+    """When it began, as far as is known yet."""
+    if not program.says_when:
+        return sending
+    note = course.folder / "began"
+    said = note.read_text() if note.exists() else ""
+    return float(said) if said else None
 
 
 def mean(values: Iterable[float | None]) -> float | None:

@@ -43,7 +43,7 @@ def chain() -> Program:
         first = course.network.address(hosts[0])
         course.spawn(SOURCE, [sys.executable, DRIVERS / "sockets.py", "flat", course.file, first])
 
-    return Program("TCP chain", start, "store and forward, 64 kB")
+    return Program("TCP chain", start)
 
 
 def udpcast() -> Program:
@@ -59,10 +59,10 @@ def udpcast() -> Program:
         send = [programs / "udp-sender", "--file", course.file, *both, "--full-duplex"]
         course.spawn(SOURCE, [*send, "--min-receivers", str(len(course.receivers))])
 
-    return Program(f"udpcast {version}", start, "multicast by the switch")
+    return Program(f"udpcast {version}", start)
 
 
-def uftp(control: Callable[[int], list[str]], name: str, remark: str) -> Program:
+def uftp(control: Callable[[int], list[str]], name: str) -> Program:
     """Multicast with NAKs; the hosts are named, so it starts when all have answered."""
     programs, version = install.package("uftp")
 
@@ -74,7 +74,7 @@ def uftp(control: Callable[[int], list[str]], name: str, remark: str) -> Program
         command = [programs / "uftp", "-I", "eth0", *UFTP_BUFFER, *control(course.case.rate), "-H", hosts]
         course.spawn(SOURCE, [*command, "-D", "file", course.file])
 
-    return Program(f"uftp {version} {name}", start, remark)
+    return Program(f"uftp {version} {name}", start)
 
 
 def identifier(course: Course, host: str) -> str:
@@ -96,7 +96,7 @@ def torrent() -> Program:
             own = course.network.address(host)
             course.spawn(host, [python, DRIVERS / "torrent.py", role, file, kept, own, *everybody])
 
-    return Program(f"libtorrent {install.version('libtorrent')}", start, "TCP, all upload slots, no tracker")
+    return Program(f"libtorrent {install.version('libtorrent')}", start)
 
 
 def make(python: Path, file: Path, kept: Path) -> None:
@@ -124,9 +124,7 @@ def openmpi() -> Program:
         command += ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0"]
         course.spawn(SOURCE, [*command, programs / "python", DRIVERS / "mpi.py", course.folder])
 
-    return Program(
-        f"Open MPI {install.version('openmpi')} MPI_Bcast", start, "over TCP, its own choice of tree"
-    )
+    return Program(f"Open MPI {install.version('openmpi')} MPI_Bcast", start, says_when=True)
 
 
 PEERS: dict[str, Callable[[], Program]] = {
@@ -134,21 +132,18 @@ PEERS: dict[str, Callable[[], Program]] = {
     "turns": lambda: plain("turns", "TCP to one after the other"),
     "chain": chain,
     "udpcast": udpcast,
-    "tfmcc": lambda: uftp(lambda _: ["-C", "tfmcc"], "-C tfmcc", "multicast by the switch"),
-    "fixed": lambda: uftp(
-        lambda rate: ["-R", str(int(rate * UFTP_SHARE / 1000))],
-        "-R",
-        "rate set by hand, multicast by the switch, no congestion control",
-    ),
+    "tfmcc": lambda: uftp(lambda _: ["-C", "tfmcc"], "-C tfmcc"),
+    # A rate set by hand, without congestion control.
+    "fixed": lambda: uftp(lambda rate: ["-R", str(int(rate * UFTP_SHARE / 1000))], "-R"),
     "torrent": torrent,
     "mpi": openmpi,
 }
 
 
-def available(wanted: list[str]) -> Iterator[tuple[str, Program]]:
+def available(programs: dict[str, Callable[[], Program]], wanted: list[str]) -> Iterator[tuple[str, Program]]:
     """What can be had; the rest is said."""
     for key in wanted:
         try:
-            yield key, PEERS[key]()
+            yield key, programs[key]()
         except UnavailableError as reason:
             print(f"left out: {key}: {reason}", flush=True)
