@@ -1,8 +1,9 @@
 """`python -m benches.broadcast [--cases WORD] [--programs NAME,…]`: rows of bench/results.jsonl.
 
-A source and eight receivers around a switch, one receiver at a tenth of the others' rate; then one receiver
-on the loopback interface. Each case first measures the bound: one TCP transfer alone to a fast receiver, and
-one to the slow one. Needs root for network namespaces.
+How long plans take (`--cases planning`: only that); a source and eight receivers around a switch, one
+receiver at a tenth of the others' rate; then one receiver on the loopback interface. Each case of transfers
+first measures the bound: one TCP transfer alone to a fast receiver, and one to the slow one. Needs root for
+network namespaces.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benches import namespaces
-from benches.broadcast import loopback, ours, peers
+from benches.broadcast import loopback, ours, peers, planning
 from benches.broadcast.course import MEGA, Case, Outcome, Program, mean, once
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -161,6 +162,13 @@ def on_loopback(folder: Path) -> Iterator[Row]:
         yield row(case, "rate", "Gb/s", own, (name, rate), aim)
 
 
+def plans() -> Iterator[Row]:
+    """How long planning takes."""
+    for case, took, most in planning.seconds():
+        print(f"{case:48} {took:.3f} s", flush=True)
+        yield row(case, "processor time", "s", took, None, (most, took <= most) if most else None)
+
+
 def target(metric: str, value: float | None) -> tuple[float, bool] | None:
     """Of the issue that asked for broadcasts."""
     if metric != "share of the bound, fast receiver, least":
@@ -197,6 +205,12 @@ def main() -> None:
     parser.add_argument("--cases", default="", help="only cases whose name holds this text")
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="which")
     options = parser.parse_args()
+    if options.cases in planning.CASE:
+        RESULTS.parent.mkdir(exist_ok=True)
+        with RESULTS.open("a") as results:
+            results.writelines(json.dumps(each) + "\n" for each in plans())
+    if options.cases == planning.CASE:
+        return
     if reason := namespaces.unavailable():
         print(f"broadcasts are left out: {reason}")
         return

@@ -52,6 +52,13 @@ where two processors are not free for it, it is slower by as much.
 
 """
 
+PLANNING = """
+How long a plan takes, in processor seconds of one thread, with everybody as a destination. Topologies are
+those of `crates/broadcast/tests/support`: clusters of 40 hosts, random trees, random graphs with three links
+a host; rates from 100 to 1000 Mb/s, or 100 and 1000 mixed.
+
+"""
+
 
 def section(rows: Iterable[dict[str, Any]]) -> str:
     """Markdown; empty without rows."""
@@ -64,6 +71,9 @@ def section(rows: Iterable[dict[str, Any]]) -> str:
     slow = [row for row in kept if row["metric"] == "rate"]
     if slow:
         parts.append(f"{LOOPBACK}{rates(slow)}\n")
+    planned = [row for row in kept if row["metric"] == "processor time"]
+    if planned:
+        parts.append(f"{PLANNING}{times(planned)}\n")
     return "".join(parts)
 
 
@@ -110,4 +120,13 @@ def rates(rows: list[dict[str, Any]]) -> str:
         ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
         target = "" if row["target"] is None else f"{row['target']}: {'met' if row['met'] else '**missed**'}"
         lines.append(f"| {row['peer_name']} | {figure(row['peer'])} | {ours} | {ratio} | {target} |")
+    return "\n".join(lines)
+
+
+def times(rows: list[dict[str, Any]]) -> str:
+    """Of planning."""
+    lines = ["| plan | s | target, s |", "|---|--:|--:|"]
+    for row in rows:
+        target = "–" if row["target"] is None else figure(row["target"])
+        lines.append(f"| {row['case'].partition(': ')[2]} | {row['ours']:.3f} | {target} |")
     return "\n".join(lines)

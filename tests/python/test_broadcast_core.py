@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from incast import _core
 
-STAR = {
+STAR: dict[str, list[dict[str, Any]]] = {
     "nodes": [{"id": "switch", "kind": "switch"}, *({"id": name, "kind": "host"} for name in "SABC")],
     "links": [
         {"a": "switch", "b": name, "ab": rate, "ba": rate}
