@@ -19,6 +19,7 @@ pub mod plan;
 pub mod plan_data;
 mod residual;
 mod route;
+mod slots;
 mod stable;
 pub mod stages;
 pub mod topology;

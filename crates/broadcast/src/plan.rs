@@ -6,6 +6,7 @@
 //! [`crate::plan_data`].
 
 use crate::topology::{LinkId, NodeId, Topology};
+use hashbrown::HashTable;
 use units::Rate;
 
 /// A transfer from one host to another as part of a tree.
@@ -141,13 +142,23 @@ impl Plan {
 }
 
 /// Each different hop once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 struct Hops {
     all: Vec<Stored>,
     paths: Vec<LinkId>,
     /// The hop to a node that was added last: the next tree often has the same.
     last: Vec<u32>,
+    /// Finds one by what it is.
+    known: HashTable<u32>,
 }
+
+impl PartialEq for Hops {
+    fn eq(&self, other: &Hops) -> bool {
+        self.all == other.all && self.paths == other.paths
+    }
+}
+
+impl Eq for Hops {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stored {
@@ -159,8 +170,7 @@ struct Stored {
 
 impl Hops {
     fn get(&self, index: u32) -> Hop<'_> {
-        let Stored { parent, child, from, to } = self.all[index as usize];
-        Hop { parent, child, path: &self.paths[from as usize..to as usize] }
+        stored(&self.all, &self.paths, index)
     }
 
     fn add(&mut self, hop: Hop<'_>) -> u32 {
@@ -172,11 +182,36 @@ impl Hops {
         if last != u32::MAX && self.get(last) == hop {
             return last;
         }
+        let index = self.find(hop).unwrap_or_else(|| self.insert(hop));
+        self.last[child] = index;
+        index
+    }
+
+    fn find(&self, hop: Hop<'_>) -> Option<u32> {
+        self.known.find(digest(hop), |&index| self.get(index) == hop).copied()
+    }
+
+    fn insert(&mut self, hop: Hop<'_>) -> u32 {
         let from = self.paths.len() as u32;
         self.paths.extend_from_slice(hop.path);
         let to = u32::try_from(self.paths.len()).expect("fewer than 4 billion links in all hops");
+        let index = self.all.len() as u32;
         self.all.push(Stored { parent: hop.parent, child: hop.child, from, to });
-        self.last[child] = self.all.len() as u32 - 1;
-        self.last[child]
+        let Hops { all, paths, known, .. } = self;
+        known.insert_unique(digest(hop), index, |&index| digest(stored(all, paths, index)));
+        index
     }
+}
+
+fn stored<'a>(all: &[Stored], paths: &'a [LinkId], index: u32) -> Hop<'a> {
+    let Stored { parent, child, from, to } = all[index as usize];
+    Hop { parent, child, path: &paths[from as usize..to as usize] }
+}
+
+/// Spreads hops over a table: any will do, and the order of a plan doesn't depend on it.
+fn digest(hop: Hop<'_>) -> u64 {
+    let mix =
+        |sum: u64, number: u32| (sum.rotate_left(29) ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let ends = mix(mix(0, hop.parent.0), hop.child.0);
+    hop.path.iter().fold(ends, |sum, link| mix(sum, link.0)).rotate_left(32)
 }

@@ -40,23 +40,9 @@ impl<'a> Residual<'a> {
             && (self.capped.is_empty() || spare(self.topology.tail(link)) && spare(self.topology.head(link)))
     }
 
-    /// The highest rate for a tree whose hops use no link twice, taken off the rest. Zero where a host's cap is
-    /// too small for what the tree asks of it: that host is closed.
-    pub fn take<'b>(&mut self, hops: impl Iterator<Item = Hop<'b>> + Clone) -> u64 {
-        let paths = hops.map(|hop| hop.path);
-        self.count_uses(paths.clone());
-        let links = paths.clone().flatten().map(|&link| self.of(link)).min().unwrap_or(0);
-        let share = |node: &NodeId| self.caps[node.index()].checked_div(self.uses[node.index()]);
-        let rate = links.min(self.capped.iter().filter_map(share).min().unwrap_or(u64::MAX));
-        paths.flatten().for_each(|link| self.links[link.index()] -= rate);
-        for node in &self.capped {
-            let (cap, uses) = (&mut self.caps[node.index()], self.uses[node.index()]);
-            *cap -= rate * uses;
-            if *cap < uses {
-                *cap = 0;
-            }
-        }
-        rate
+    /// Of a host's cap; the highest number where it has none.
+    pub fn cap(&self, node: NodeId) -> u64 {
+        self.caps[node.index()]
     }
 
     /// The highest rate up to `most` for a tree that may use links again and again, taken off the rest.

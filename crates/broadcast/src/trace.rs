@@ -10,10 +10,10 @@
 
 use crate::plan::Hop;
 use crate::residual::Residual;
+use crate::slots::Slots;
 use crate::topology::{LinkId, NodeId, Topology};
-use std::cmp::Reverse;
 
-/// A hop whose path lies in [`Tracer::paths`] up to `end`, from where the one before it ends.
+/// A hop whose path lies in [`Tracer::links`] up to `end`, from where the one before it ends.
 struct Traced {
     parent: NodeId,
     child: NodeId,
@@ -24,55 +24,52 @@ struct Traced {
 struct Frame {
     node: NodeId,
     /// The branch to look at next.
-    next: usize,
+    next: u32,
     /// The link to this node; nothing at the source.
-    by: Option<LinkId>,
+    by: Option<u32>,
     /// Hops that there were before it.
     hops: usize,
-}
-
-/// Traces one tree after the other.
-pub(crate) struct Tracer<'a> {
-    topology: &'a Topology,
-    source: NodeId,
-    member: Vec<bool>,
-    residual: Residual<'a>,
-    /// Links that leave each node and have something left, in the order of the last visit.
-    branches: Vec<Vec<LinkId>>,
-    /// In which trace a node was seen last.
-    seen: Vec<u32>,
-    trace: u32,
-    hops: Vec<Traced>,
-    paths: Vec<LinkId>,
 }
 
 /// The host that the search goes on from, and the way from it.
 struct Feed {
     host: NodeId,
-    trail: Vec<LinkId>,
+    trail: Vec<u32>,
     alive: bool,
 }
 
-impl<'a> Tracer<'a> {
-    pub fn new(topology: &'a Topology, source: NodeId, destinations: &[NodeId]) -> Tracer<'a> {
-        Tracer::on(Residual::new(topology), source, destinations)
+/// Traces one tree after the other. Links are places in [`Slots`], until a tree is there.
+pub(crate) struct Tracer {
+    source: NodeId,
+    member: Vec<bool>,
+    slots: Slots,
+    /// In which trace a node was seen last.
+    seen: Vec<u32>,
+    trace: u32,
+    hops: Vec<Traced>,
+    places: Vec<u32>,
+    links: Vec<LinkId>,
+}
+
+impl Tracer {
+    pub fn new(topology: &Topology, source: NodeId, destinations: &[NodeId]) -> Tracer {
+        Tracer::on(&Residual::new(topology), source, destinations)
     }
 
     /// On what other trees have left.
-    pub fn on(residual: Residual<'a>, source: NodeId, destinations: &[NodeId]) -> Tracer<'a> {
-        let topology = residual.topology;
-        let mut member = vec![false; topology.nodes_len()];
+    pub fn on(residual: &Residual<'_>, source: NodeId, destinations: &[NodeId]) -> Tracer {
+        let nodes = residual.topology.nodes_len();
+        let mut member = vec![false; nodes];
         destinations.iter().chain([&source]).for_each(|node| member[node.index()] = true);
         Tracer {
-            topology,
             source,
             member,
-            residual,
-            branches: topology.nodes().map(|node| topology.leaving(node).to_vec()).collect(),
-            seen: vec![0; topology.nodes_len()],
+            slots: Slots::new(residual),
+            seen: vec![0; nodes],
             trace: 0,
             hops: Vec::new(),
-            paths: Vec::new(),
+            places: Vec::new(),
+            links: Vec::new(),
         }
     }
 
@@ -83,8 +80,10 @@ impl<'a> Tracer<'a> {
             if self.hops.is_empty() {
                 return None;
             }
-            let rate = self.residual.take(hops(&self.hops, &self.paths));
+            let rate = self.slots.take(&self.places);
             if rate > 0 {
+                self.links.clear();
+                self.links.extend(self.places.iter().map(|&place| self.slots.get(place).link));
                 return Some(rate);
             }
         }
@@ -92,21 +91,25 @@ impl<'a> Tracer<'a> {
 
     /// The hops of the tree that was traced last.
     pub fn hops(&self) -> impl ExactSizeIterator<Item = Hop<'_>> + Clone {
-        hops(&self.hops, &self.paths)
+        (0..self.hops.len()).map(move |index| {
+            let from = if index == 0 { 0 } else { self.hops[index - 1].end };
+            let Traced { parent, child, end } = self.hops[index];
+            Hop { parent, child, path: &self.links[from..end] }
+        })
     }
 
     fn search(&mut self) {
         self.hops.clear();
-        self.paths.clear();
+        self.places.clear();
         self.trace += 1;
         let mut feed = Feed { host: self.source, trail: Vec::new(), alive: true };
         let mut stack = vec![self.visit(self.source, None)];
         while let Some(frame) = stack.last_mut() {
             let branch = if feed.alive { self.next_branch(frame) } else { None };
-            if let Some(link) = branch {
-                let node = self.topology.head(link);
-                stack.push(self.visit(node, Some(link)));
-                feed.trail.push(link);
+            if let Some(place) = branch {
+                let node = self.slots.get(place).head;
+                stack.push(self.visit(node, Some(place)));
+                feed.trail.push(place);
                 if self.member[node.index()] {
                     self.arrive(&mut feed, node);
                 }
@@ -119,53 +122,45 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    fn visit(&mut self, node: NodeId, by: Option<LinkId>) -> Frame {
+    fn visit(&mut self, node: NodeId, by: Option<u32>) -> Frame {
         self.seen[node.index()] = self.trace;
-        let rest = &self.residual;
-        let branches = &mut self.branches[node.index()];
-        branches.retain(|&link| rest.open(link));
-        let rank = |link: LinkId| {
-            let back = link.reverse();
-            (Reverse((rest.open(back), rest.of(link), rest.of(back))), self.topology.head(link))
-        };
-        // Nearly in order since the last visit, which this sort makes use of.
-        branches.sort_by_key(|&link| rank(link));
-        Frame { node, next: 0, by, hops: self.hops.len() }
+        // The order of a node's links changes only here, so those that a tree uses stay where they are.
+        let next = self.slots.sort(node);
+        Frame { node, next, by, hops: self.hops.len() }
     }
 
-    fn next_branch(&self, frame: &mut Frame) -> Option<LinkId> {
-        let branches = &self.branches[frame.node.index()][frame.next..];
-        let new = |&link: &LinkId| self.seen[self.topology.head(link).index()] != self.trace;
-        let ahead = branches.iter().position(new)?;
-        frame.next += ahead + 1;
-        Some(branches[ahead])
+    fn next_branch(&self, frame: &mut Frame) -> Option<u32> {
+        for slot in self.slots.from(frame.next, frame.node) {
+            if slot.rest == 0 {
+                return None;
+            }
+            frame.next += 1;
+            if self.seen[slot.head.index()] != self.trace {
+                return Some(frame.next - 1);
+            }
+        }
+        None
     }
 
     fn arrive(&mut self, feed: &mut Feed, node: NodeId) {
-        self.paths.append(&mut feed.trail);
-        self.hops.push(Traced { parent: feed.host, child: node, end: self.paths.len() });
+        self.places.append(&mut feed.trail);
+        self.hops.push(Traced { parent: feed.host, child: node, end: self.places.len() });
         feed.host = node;
     }
 
     /// The branch to `done` has been searched; the search goes on at `node`.
     fn back(&self, feed: &mut Feed, done: &Frame, node: NodeId) {
         let by = done.by.expect("only the source has none");
+        let back = self.slots.get(by).back;
         if self.hops.len() == done.hops {
             feed.trail.pop();
         } else if self.member[node.index()] {
-            *feed = Feed { host: node, trail: Vec::new(), alive: true };
-        } else if feed.alive && self.residual.open(by.reverse()) {
-            feed.trail.push(by.reverse());
+            (feed.host, feed.alive) = (node, true);
+            feed.trail.clear();
+        } else if feed.alive && self.slots.get(back).rest > 0 {
+            feed.trail.push(back);
         } else {
             feed.alive = false;
         }
     }
-}
-
-fn hops<'a>(hops: &'a [Traced], paths: &'a [LinkId]) -> impl ExactSizeIterator<Item = Hop<'a>> + Clone {
-    (0..hops.len()).map(move |index| {
-        let from = if index == 0 { 0 } else { hops[index - 1].end };
-        let Traced { parent, child, end } = hops[index];
-        Hop { parent, child, path: &paths[from..end] }
-    })
 }

@@ -28,7 +28,7 @@ pub(crate) fn plan(
             plan.push(Rate::from_bps(rate), hops);
         }
     }
-    let mut tracer = Tracer::on(residual, source, destinations);
+    let mut tracer = Tracer::on(&residual, source, destinations);
     while let Some(rate) = tracer.next() {
         if worth(rate, tracer.hops().len(), plan.aggregate()) {
             plan.push(Rate::from_bps(rate), tracer.hops());
