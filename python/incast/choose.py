@@ -13,7 +13,7 @@ from incast.metrics import DONE, FLOWS, Metric
 from incast.result import Result
 
 _UNFINISHED: Way = ("flows", "unfinished")
-_CLOSED = frozenset(("bulk", "incast", "permutation", "all-to-all", "shuffle", "walk"))
+_CLOSED = frozenset(("bulk", "incast", "permutation", "all-to-all", "shuffle", "walk", "broadcast"))
 
 
 def deciding(choices: Mapping[str, Sequence[Result]]) -> tuple[Way, Metric]:

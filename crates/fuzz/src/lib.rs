@@ -5,6 +5,7 @@
 //! are Python (tests/python/test_any_graph.py).
 
 mod alone;
+pub mod broadcast;
 pub mod live;
 pub mod scenario;
 pub mod shuffle;
@@ -15,7 +16,8 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
+    ("broadcast_messages", broadcast::messages),
     ("live_hello", live::hello),
     ("live_table", live::table),
     ("scenario", scenario::spec),

@@ -60,6 +60,23 @@ fn message() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(kind, pieces)| [vec![kind], pieces.concat()].concat())
 }
 
+/// A message of a broadcast that may be believed, or nearly.
+fn broadcast_message() -> impl Strategy<Value = Vec<u8>> {
+    let word = |word: u32| word.to_le_bytes().to_vec();
+    let set = (0u32..3, any::<u64>())
+        .prop_map(move |(first, bits)| [word(first), word(1), bits.to_le_bytes().to_vec()].concat());
+    let small = (0u32..105).prop_map(word);
+    let hash = Just(vec![0; 32]);
+    let chunk = Just(vec![0; 16]);
+    let plan = (0u32..4, 0u32..4).prop_map(move |(tree, parent)| {
+        let rates = [1u64, 30, 60].map(|rate| (rate * 1_000_000).to_le_bytes().to_vec()).concat();
+        [word(1), vec![0; 8], word(3), rates, word(1), word(tree), word(parent)].concat()
+    });
+    let piece = prop_oneof![set, small, hash, chunk, plan, (0u8..3).prop_map(|byte| vec![byte])];
+    (0u8..28, proptest::collection::vec(piece, 0..4))
+        .prop_map(|(kind, pieces)| [vec![kind], pieces.concat()].concat())
+}
+
 #[test]
 fn no_number_of_a_scenario_is_too_large_to_be_refused() {
     for leaf in 0u16..200 {
@@ -101,6 +118,16 @@ proptest! {
             bytes.extend(content);
         }
         fuzz::shuffle::messages(&bytes);
+    }
+
+    #[test]
+    fn messages_of_a_broadcast(kind: u8, messages in proptest::collection::vec((0u8..24, broadcast_message()), 1..24)) {
+        let mut bytes = vec![kind];
+        for (stream, content) in messages {
+            bytes.extend([stream, content.len() as u8]);
+            bytes.extend(content);
+        }
+        fuzz::broadcast::messages(&bytes);
     }
 
     #[test]

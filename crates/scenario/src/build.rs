@@ -8,6 +8,7 @@ use fabric::{Fabric, Framing, Graph, NodeId};
 use sim::{HostConfig, JobSetup, Setup, Sim, rng};
 use units::Time;
 
+mod broadcast;
 mod faults;
 mod fluids;
 mod hosts;
@@ -143,6 +144,9 @@ fn jobs(
         let processes = match &job.work {
             spec::Work::Shuffle(job) => {
                 shuffle::processes(job, names, graph.hosts(), &mut draws, port, &path)?
+            }
+            spec::Work::Broadcast(work) => {
+                broadcast::processes(work, graph, names, scenario.seed, port, &path)?
             }
             spec::Work::Walk(walk) => {
                 let work_path = format!("{path}.work");

@@ -19,7 +19,7 @@ DROPS = {
 }
 
 # Job kinds whose work is all there at the start, so that the time to the end says something.
-_CLOSED = {"bulk", "incast", "permutation", "all-to-all", "shuffle", "walk"}
+_CLOSED = {"bulk", "incast", "permutation", "all-to-all", "shuffle", "walk", "broadcast"}
 _GROUPS = {"coflows": "coflow", "incast": "round"}
 
 

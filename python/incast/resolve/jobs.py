@@ -18,6 +18,7 @@ from incast.quantity import (
     parse_rate,
     parse_time,
 )
+from incast.resolve.broadcast import BroadcastResolver
 from incast.resolve.cluster import Cluster
 from incast.resolve.findings import Findings
 from incast.resolve.select import SelectError, select
@@ -27,6 +28,7 @@ from incast.resolve.walk import WalkResolver
 from incast.scenario.jobs import (
     AllToAll,
     Background,
+    Broadcast,
     Bulk,
     Coflows,
     Incast,
@@ -81,7 +83,7 @@ class JobResolver:
                 return {"flows": self._replay(job, loc)}
             case Coflows():
                 return {"coflows": self._coflows(job, loc)}
-            case Shuffle() | Walk():
+            case Shuffle() | Walk() | Broadcast():
                 return self._own(job, loc)
             case Background():
                 return {
@@ -92,10 +94,13 @@ class JobResolver:
                     "duration": parse_time(job.duration) if job.duration else None,
                 }
 
-    def _own(self, job: Shuffle | Walk, loc: Loc) -> dict[str, Any]:
+    def _own(self, job: Shuffle | Walk | Broadcast, loc: Loc) -> dict[str, Any]:
         """Jobs with algorithms of their own."""
         if isinstance(job, Shuffle):
             return ShuffleResolver(job, loc, self._hosts, self.cluster, self.findings).spec()
+        if isinstance(job, Broadcast):
+            to = self._hosts(job.destinations, (*loc, "destinations"))
+            return BroadcastResolver(job, loc, to, self.cluster, self.folder, self.findings).spec()
         servers = self._hosts(job.servers, (*loc, "servers"))
         return WalkResolver(job, loc, servers, self.folder, self.findings).spec()
 

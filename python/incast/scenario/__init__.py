@@ -5,6 +5,7 @@ from incast.scenario.host import Host, HostOverride, Tcp
 from incast.scenario.jobs import (
     AllToAll,
     Background,
+    Broadcast,
     Bulk,
     Coflows,
     Incast,
@@ -61,6 +62,7 @@ __all__ = [
     "AllToAll",
     "Back",
     "Background",
+    "Broadcast",
     "Bulk",
     "Codel",
     "Coflows",

@@ -367,7 +367,38 @@ class Walk(_Job):
     """Time between snapshots of a source's finished walks, for a restart; without a value, one at the end."""
 
 
+class Broadcast(_Job):
+    """One file from one host to many: hosts relay what they have, and a slow one costs the others nothing."""
+
+    kind: Literal["broadcast"] = "broadcast"
+    source: str
+    """Who has the file."""
+    destinations: Selector = "*"
+    """Who is to get it; the source is left out of a pattern."""
+    size: PositiveSize
+    """Size of the file."""
+    chunk: PositiveSize | None = None
+    """Size of the chunks that hosts pass on; without a value one that suits the plan, 16KiB to 4MiB."""
+    algorithm: Literal["flat", "random-pipeline", "depth-first", "dijkstra", "fpfr", "stable"] = "stable"
+    """How plans are made: from the source to each, a chain in random or in depth-first order, widest paths, spanning
+    trees, or spanning and partial trees."""
+    plan: str | None = None
+    """The first plan in a file (JSON), instead of one that is made."""
+    headroom: Annotated[float, Field(ge=0.5, le=10)] | None = 1.1
+    """A parent sends to a child at most at the plan's rate times this; `null`: TCP shares the links."""
+    replan: bool = True
+    """Plan anew when links turn out slower or faster than planned."""
+    disk: bool = False
+    """Chunks take their time on the receivers' disks before they are passed on."""
+    report: PositiveTime = "250ms"
+    """Hosts report to the source so often."""
+    patience: PositiveTime = "3s"
+    """A host that is silent for so long is gone; at least three reports."""
+    wait: PositiveTime = "10s"
+    """The end waits so long for hosts that are gone or have not shown up."""
+
+
 Job = Annotated[
-    Bulk | Incast | Permutation | AllToAll | Load | Replay | Coflows | Background | Shuffle | Walk,
+    Bulk | Incast | Permutation | AllToAll | Load | Replay | Coflows | Background | Shuffle | Walk | Broadcast,
     Field(discriminator="kind"),
 ]

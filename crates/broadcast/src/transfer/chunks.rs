@@ -4,6 +4,9 @@
 //! `hops` chunks late: the file is to have at least [`FILL`] × `hops` of them. A chunk costs messages and disk accesses,
 //! so it is not to last less than [`LEAST_TIME`] where links are fast.
 
+use crate::plan::Plan;
+use crate::topology::NodeId;
+use std::collections::BTreeMap;
 use units::{Rate, Time};
 
 /// Chunks of a file for each hop of its longest way: filling the pipeline then takes 1/64 of the time.
@@ -82,6 +85,21 @@ pub fn good_size(bytes: u64, hops: u64, rate: Rate) -> u64 {
     let enough = bytes.div_ceil(u64::from(CHUNKS_MAX));
     let rounded = if size.is_power_of_two() { size } else { size.next_power_of_two() / 2 };
     rounded.max(enough.next_power_of_two()).min(CHUNK_MAX)
+}
+
+/// A good size of chunks in bytes for a file of `bytes` that goes by `plan`.
+#[must_use]
+pub fn chunk_size(plan: &Plan, bytes: u64) -> u64 {
+    let rate = plan.rates().into_iter().max().unwrap_or_default();
+    let depths = plan.trees().map(|tree| {
+        let mut depths: BTreeMap<NodeId, u64> = BTreeMap::new();
+        for hop in tree.hops() {
+            let depth = depths.get(&hop.parent).copied().unwrap_or(0) + 1;
+            depths.insert(hop.child, depth);
+        }
+        depths.into_values().max().unwrap_or(0)
+    });
+    good_size(bytes, depths.max().unwrap_or(0), rate)
 }
 
 #[cfg(test)]

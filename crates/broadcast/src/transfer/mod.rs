@@ -30,7 +30,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use chunks::{CHUNK_MAX, CHUNKS_MAX, Chunks, good_size};
+pub use chunks::{CHUNK_MAX, CHUNKS_MAX, Chunks, chunk_size, good_size};
 pub use config::{Config, ConfigError, HEADROOM, HEADROOM_MEASURED};
 pub use node::Node;
 pub use progress::{Board, Progress, Receiver, State};

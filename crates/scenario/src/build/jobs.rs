@@ -39,6 +39,7 @@ pub(super) fn kind(work: &Work) -> &'static str {
         Work::Background { .. } => "background",
         Work::Shuffle(_) => "shuffle",
         Work::Walk(_) => "walk",
+        Work::Broadcast(_) => "broadcast",
     }
 }
 
@@ -90,7 +91,9 @@ fn generic(work: &Work, look: &Look<'_>) -> Result<Job, Problem> {
             },
             duration: *duration,
         },
-        Work::Shuffle(_) | Work::Walk(_) => unreachable!("they have crates of their own"),
+        Work::Shuffle(_) | Work::Walk(_) | Work::Broadcast(_) => {
+            unreachable!("they have crates of their own")
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! What the cluster does, and when.
 
-use super::{Shuffle, Walk};
+use super::{Broadcast, Shuffle, Walk};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Time};
 
@@ -94,6 +94,8 @@ pub enum Work {
     Shuffle(Box<Shuffle>),
     /// Random walks on a graph that is spread over servers.
     Walk(Box<Walk>),
+    /// One file from one host to many.
+    Broadcast(Box<Broadcast>),
 }
 
 /// How background traffic travels.

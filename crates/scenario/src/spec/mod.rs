@@ -3,6 +3,7 @@
 //! Times are picoseconds, sizes bytes, rates bits per second. Names of hosts and switches are the
 //! topology's. Unknown fields are refused here too, so the two sides can't drift apart unseen.
 
+mod broadcast;
 mod fault;
 mod host;
 mod job;
@@ -13,6 +14,7 @@ mod switch;
 mod topology;
 mod walk;
 
+pub use broadcast::Broadcast;
 pub use fault::{Change, Fault};
 pub use host::{Congestion, Ecn, Host, HostRule, Span, Tcp};
 pub use job::{Carrier, CoflowSpec, FlowSpec, Job, Model, Work};

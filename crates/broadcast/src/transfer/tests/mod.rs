@@ -1,5 +1,6 @@
 //! Whole transfers in the simulator.
 
+mod changes;
 mod faults;
 mod rates;
 mod support;

@@ -1,0 +1,70 @@
+//! A broadcast's messages: what the source, a receiver and its coordinator make of anything that comes on their streams.
+
+use crate::alone::Alone;
+use ::broadcast::topology::{Kind, LinkData, NodeData, NodeId, Topology, TopologyData};
+use ::broadcast::transfer::{Chunks, Config, Lengths, Node};
+use process::{Addr, Event, HostId, Process, StreamId};
+use std::sync::Arc;
+use units::Time;
+
+const PORT: u16 = 5000;
+/// Chunks of the file, of this size each.
+const CHUNKS: u64 = 100;
+const CHUNK: u64 = 16;
+
+/// The node of host 0, which is the source or a receiver: the context is that host's.
+fn node(is_source: bool, has_all: bool) -> Node {
+    let name = |host: u32| format!("h{host}");
+    let host = |host: u32| NodeData { id: name(host), kind: Kind::Host, cap: None };
+    let link = |host: u32| LinkData { a: name(host), b: "switch".into(), ab: 100_000_000, ba: 100_000_000 };
+    let switch = NodeData { id: "switch".into(), kind: Kind::Switch, cap: None };
+    let data =
+        TopologyData { nodes: (0..4).map(host).chain([switch]).collect(), links: (0..4).map(link).collect() };
+    let topology = Topology::try_from(data).expect("a good topology");
+    let (source, others) = if is_source { (0, [1, 2, 3]) } else { (1, [0, 2, 3]) };
+    let places = (0..4).map(|host| (HostId(host), NodeId(host))).collect();
+    let chunks = Chunks::new(CHUNKS * CHUNK, CHUNK).expect("a good size");
+    let config = Config {
+        report: Time::from_ms(10),
+        patience: Time::from_ms(50),
+        wait: Time::from_ms(100),
+        ..Config::new(HostId(source), others.map(HostId).to_vec(), PORT, chunks, topology, places)
+    };
+    Node::new(Arc::new(config), Box::new(Lengths::new(chunks, has_all))).expect("a good broadcast")
+}
+
+/// Messages on streams of a host: the first byte says which host, and for how long it was alone before; then each message
+/// has a byte for its stream (the first ones are streams that the host has opened), one for its length, and its content.
+/// Lengths on the stream are right, unless the content begins with 255: then it comes as it is.
+pub fn messages(bytes: &[u8]) {
+    let Some((&kind, mut rest)) = bytes.split_first() else { return };
+    let mut process = node(kind & 1 == 0, kind & 3 != 1);
+    let mut cx = Alone::new();
+    process.handle(Event::Start, &mut cx);
+    cx.run(&mut process, usize::from(kind >> 2));
+    let mut accepted = [false; 8];
+    while let [which, length, after @ ..] = rest {
+        let (content, after) = after.split_at(usize::from(*length).min(after.len()));
+        let at = usize::from(*which % 8);
+        let stream = match cx.opened.iter().nth(at) {
+            Some(&own) if which & 8 == 0 => own,
+            _ => {
+                let (stream, from) = (StreamId(at as u64), Addr { host: HostId(at as u32 % 5), port: PORT });
+                if !std::mem::replace(&mut accepted[at], true) {
+                    process.handle(Event::Accepted { stream, from, port: PORT }, &mut cx);
+                }
+                stream
+            }
+        };
+        if let [255, raw @ ..] = content {
+            cx.arrive(&mut process, stream, raw);
+        } else {
+            let mut frame = (content.len() as u32).to_le_bytes().to_vec();
+            frame.extend(content);
+            cx.arrive(&mut process, stream, &frame);
+        }
+        cx.run(&mut process, 4);
+        rest = after;
+    }
+    cx.run(&mut process, 100);
+}
