@@ -1,6 +1,6 @@
 //! How a node comes to its end: the whole is checked against the source's, and what happens when it can't be had.
 
-use super::node::{HASH, Node};
+use super::node::{HASH, Node, TICK};
 use super::progress::State;
 use super::store::{Hash, StoreError, root};
 use super::wire::{HASHES_MAX, Message};
@@ -253,6 +253,18 @@ impl Node {
         }
         self.show();
         self.board.change(|progress| progress.state = State::Finished);
-        cx.finish();
+        // A peer that is dead doesn't end its streams.
+        self.ticking = true;
+        cx.set_timer(TICK, self.config.patience);
+        self.leave(cx);
+    }
+
+    /// The end, when its streams have ended.
+    pub(super) fn leave(&mut self, cx: &mut dyn Context) {
+        if self.over && self.links.are_ended() {
+            self.ticking = false;
+            cx.cancel_timer(TICK);
+            cx.finish();
+        }
     }
 }

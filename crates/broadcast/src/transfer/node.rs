@@ -66,7 +66,7 @@ pub struct Node {
     pub(super) failed: bool,
     pub(super) over: bool,
     /// A tick is to come.
-    ticking: bool,
+    pub(super) ticking: bool,
     pub(super) task: Option<TaskId>,
 }
 
@@ -170,7 +170,10 @@ impl Node {
 
     fn tick(&mut self, cx: &mut dyn Context) {
         self.ticking = false;
-        if self.over || self.failed {
+        if self.over {
+            return cx.finish();
+        }
+        if self.failed {
             return self.show();
         }
         self.tick_on(cx);
@@ -543,7 +546,11 @@ impl Process for Node {
                     self.pump(host, cx);
                 }
             }
-            Event::Closed { stream, .. } => self.closed(stream, cx),
+            Event::Closed { stream, .. } => {
+                self.links.ended(stream);
+                self.closed(stream, cx);
+                self.leave(cx);
+            }
             Event::Timer { token: TICK } => self.tick(cx),
             Event::Timer { token: PLAN } => self.plan_when_due(cx),
             Event::Timer { token: HASH } => self.hash_on(cx),
