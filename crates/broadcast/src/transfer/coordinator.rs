@@ -298,7 +298,7 @@ impl Coordinator {
             member.planned = share.rate;
             let Some(stream) = member.stream else { continue };
             let (rates, mine) = (rates.clone(), share.mine);
-            out.push((stream, Message::Plan { version: self.version, best: share.rate, rates, mine }));
+            out.push((stream, Message::Plan { version: self.version, rates, mine }));
         }
         Ok(())
     }

@@ -1,12 +1,14 @@
 //! In which order a chunk prefers the plan's trees: all hosts agree on it, and each takes the chunk from its parent in
 //! the first of them that it is in.
 //!
-//! The first choice of chunks goes round the trees in proportion to their rates (smooth weighted round robin). Further choices are
+//! The first choice of chunks goes round the trees in proportion to their rates ([`Assign`]). Further choices are
 //! drawn in proportion to rates among the rest, from the numbers of chunk and tree alone (weighted rendezvous hashing), so
 //! that what a host's trees don't bring spreads over them in proportion to their rates.
 //!
 //! No host waits in a circle: seen from a host, its parent prefers the same tree, where it is nearer to the source, or one
 //! that comes earlier in the chunk's order. That needs no nesting of the trees' members.
+
+use crate::assign::Assign;
 
 /// The order of each chunk.
 #[derive(Clone, Debug)]
@@ -20,7 +22,7 @@ impl Order {
     /// For trees of such rates in bit/s, at least one.
     pub(crate) fn new(rates: &[u64], chunks: u32) -> Order {
         let first =
-            (0..chunks).scan(vec![0i128; rates.len()], |credits, _| Some(next(rates, credits))).collect();
+            Assign::new(rates.iter().copied()).take(chunks as usize).map(|tree| tree as u32).collect();
         Order { rates: rates.to_vec(), first }
     }
 
@@ -33,14 +35,6 @@ impl Order {
         let key = |tree: u32| waits(chunk, tree) / self.rates[tree as usize] as f64;
         mine.map(|tree| (key(tree), tree)).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, tree)| (tree, false))
     }
-}
-
-/// The next tree in turn: smooth weighted round robin.
-fn next(rates: &[u64], credits: &mut [i128]) -> u32 {
-    credits.iter_mut().zip(rates).for_each(|(credit, rate)| *credit += i128::from(*rate));
-    let most = (0..credits.len()).rev().max_by_key(|tree| credits[*tree]).expect("at least one tree");
-    credits[most] -= rates.iter().map(|rate| i128::from(*rate)).sum::<i128>();
-    most as u32
 }
 
 /// A draw from the exponential distribution that belongs to `chunk` and `tree`: among trees, the smallest of these

@@ -52,9 +52,9 @@ pub(crate) enum Message {
     AskRoot,
     /// To the coordinator: what are the hashes of the chunks from this one on?
     AskHashes { from: u32 },
-    /// From the coordinator: the rates of all trees in bit/s, the trees that the receiver of this is in and who feeds
-    /// it there, and at which rate it would receive alone.
-    Plan { version: u32, best: u64, rates: Vec<u64>, mine: Vec<(u32, HostId)> },
+    /// From the coordinator: the rates of all trees in bit/s, the trees that the receiver of this is in, and who feeds
+    /// it there.
+    Plan { version: u32, rates: Vec<u64>, mine: Vec<(u32, HostId)> },
     /// From the coordinator: it is there, and the first hosts that have everything.
     Beat { complete: Vec<HostId> },
     /// From the coordinator: the answer to [`Message::AskRoot`].
@@ -207,8 +207,8 @@ impl Message {
             Message::Unreachable { host } => w.byte(5).word(host.0),
             Message::AskRoot => w.byte(6),
             Message::AskHashes { from } => w.byte(7).word(*from),
-            Message::Plan { version, best, rates, mine } => {
-                w.byte(8).word(*version).long(*best).word(rates.len() as u32);
+            Message::Plan { version, rates, mine } => {
+                w.byte(8).word(*version).word(rates.len() as u32);
                 rates.iter().for_each(|rate| {
                     w.long(*rate);
                 });
@@ -308,7 +308,7 @@ impl Message {
 }
 
 fn plan(r: &mut Reader<'_>) -> Result<Message, Malformed> {
-    let (version, best) = (r.word()?, r.long()?);
+    let version = r.word()?;
     let trees = r.count(TREES_MAX, 8)?;
     let rates: Vec<u64> = (0..trees).map(|_| r.long()).collect::<Result<_, _>>()?;
     let n = r.count(trees, 8)?;
@@ -317,7 +317,7 @@ fn plan(r: &mut Reader<'_>) -> Result<Message, Malformed> {
     let ascending = mine.windows(2).all(|two| two[0].0 < two[1].0);
     let known = mine.last().is_none_or(|last| (last.0 as usize) < trees);
     let sane = rates.iter().all(|rate| (1..=crate::topology::RATE_MAX as u64).contains(rate));
-    if ascending && known && sane { Ok(Message::Plan { version, best, rates, mine }) } else { Err(Malformed) }
+    if ascending && known && sane { Ok(Message::Plan { version, rates, mine }) } else { Err(Malformed) }
 }
 
 #[cfg(test)]
@@ -348,7 +348,7 @@ mod tests {
             Message::Unreachable { host: HostId(9) },
             Message::AskRoot,
             Message::AskHashes { from: 4 },
-            Message::Plan { version: 2, best: 9, rates: vec![10, 20], mine: vec![(1, HostId(4))] },
+            Message::Plan { version: 2, rates: vec![10, 20], mine: vec![(1, HostId(4))] },
             Message::Beat { complete: vec![HostId(1), HostId(2)] },
             Message::Root { hash },
             Message::Hashes { from: 1, hashes: vec![hash; 3] },
@@ -386,14 +386,9 @@ mod tests {
             Message::Drop { set: beyond },
             Message::Chunk { number: 100, ready: 0, hash: [0; 32] },
             Message::Want { class: 2, now: false, set: ChunkSet::default() },
-            Message::Plan { version: 0, best: 0, rates: vec![1], mine: vec![(1, HostId(0))] },
-            Message::Plan { version: 0, best: 0, rates: vec![0], mine: vec![] },
-            Message::Plan {
-                version: 0,
-                best: 0,
-                rates: vec![1, 1],
-                mine: vec![(1, HostId(0)), (1, HostId(1))],
-            },
+            Message::Plan { version: 0, rates: vec![1], mine: vec![(1, HostId(0))] },
+            Message::Plan { version: 0, rates: vec![0], mine: vec![] },
+            Message::Plan { version: 0, rates: vec![1, 1], mine: vec![(1, HostId(0)), (1, HostId(1))] },
         ];
         for message in refused {
             assert_eq!(Message::decode(&content(&message), chunks()), Err(Malformed), "{message:?}");
