@@ -1,7 +1,8 @@
 """Which choice is best, and by what.
 
 Jobs whose work is all there at the start are judged by their end; coflows that arrive over time by how
-long one takes on average; other flows by the 99th percentile of their completion times.
+long one takes on average, and broadcasts by how long a receiver takes; other flows by the 99th percentile
+of their completion times.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from incast.metrics import DONE, FLOWS, Metric
 from incast.result import Result
 
 _UNFINISHED: Way = ("flows", "unfinished")
-_CLOSED = frozenset(("bulk", "incast", "permutation", "all-to-all", "shuffle", "walk", "broadcast"))
+_CLOSED = frozenset(("bulk", "incast", "permutation", "all-to-all", "shuffle", "walk"))
+_GROUPED = frozenset(("coflows", "broadcast"))
 
 
 def deciding(choices: Mapping[str, Sequence[Result]]) -> tuple[Way, Metric]:
@@ -27,7 +29,7 @@ def deciding(choices: Mapping[str, Sequence[Result]]) -> tuple[Way, Metric]:
     flows = {metric.key: metric for metric in FLOWS}
     wanted: list[tuple[Way, Metric]] = [
         *([((DONE.key,), DONE)] if kinds & _CLOSED else []),
-        *([(("flows", "group_mean_ps"), flows["group_mean_ps"])] if "coflows" in kinds else []),
+        *([(("flows", "group_mean_ps"), flows["group_mean_ps"])] if kinds & _GROUPED else []),
         (("flows", "p99_ps"), flows["p99_ps"]),
     ]
     for way, metric in wanted:

@@ -47,5 +47,7 @@ def _bytes(work: Mapping[str, Any]) -> int:
             return sum(each["bytes"] for each in work["flows"])
         case "coflows":
             return sum(size for each in work["coflows"] for _, size in each["reducers"])
+        case "broadcast":
+            return len(work["destinations"]) * int(work["bytes"])
         case _:
             return 0

@@ -15,7 +15,7 @@ from incast.errors import ResultError
 UNFINISHED_LISTED = 20
 """So many unfinished tasks are in the summary."""
 
-_GROUPED = ("coflows", "incast")
+_GROUPED = ("coflows", "incast", "broadcast")
 _FINISHED = (pl.col("outcome") == "finished") & pl.col("end_ps").is_not_null()
 _FCT = pl.when(_FINISHED).then(pl.col("end_ps") - pl.col("start_ps"))
 
@@ -33,7 +33,10 @@ def figures(folder: Path, end_ps: int) -> dict[str, Any]:
     jobs = scan(folder, "jobs").with_columns(pl.col("job", "kind").cast(pl.String)).collect()
     flows = scan(folder, "flows").with_columns(pl.col("job").cast(pl.String), fct=_FCT)
     by_job = {row.pop("job"): row for row in _rows(flows.group_by("job").agg(*_FLOW_FIGURES))}
-    groups = _groups(flows, jobs.filter(pl.col("kind").is_in(_GROUPED))["job"].to_list())
+    # Streams between hosts and the source of a broadcast carry no chunks and belong to no receiver.
+    broadcasts = jobs.filter(pl.col("kind") == "broadcast")["job"].to_list()
+    of_groups = flows.filter(~pl.col("job").is_in(broadcasts) | (pl.col("group") != 0))
+    groups = _groups(of_groups, jobs.filter(pl.col("kind").is_in(_GROUPED))["job"].to_list())
     datagrams = scan(folder, "datagrams").with_columns(pl.col("job").cast(pl.String))
     arrived = {
         row["job"]: row["received_bytes"]
@@ -111,7 +114,7 @@ _GROUP_FIGURES = (
 
 
 def _groups(flows: pl.LazyFrame, jobs: list[str]) -> pl.LazyFrame:
-    """How long the groups of these jobs took (a coflow, a round), where all of a group's flows finished."""
+    """How long the groups of these jobs took (a coflow, a round, a receiver), if all their flows finished."""
     span = (pl.col("end_ps").max() - pl.col("start_ps").min()).alias("span")
     groups = flows.filter(pl.col("job").is_in(jobs)).group_by("job", "group")
     return groups.agg(span, _FINISHED.all().alias("whole")).filter("whole")

@@ -51,6 +51,7 @@ jobs:
     log_nodes: host3
     log_size: 1kB
     input_replication: 1
+  - {name: q, kind: broadcast, source: host0, size: 1MB}
   - {name: l, kind: background, rate: 1Mbps, model: fluid, pairs: [[host0, host1]]}
   - name: m
     kind: walk

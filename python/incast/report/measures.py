@@ -19,8 +19,8 @@ DROPS = {
 }
 
 # Job kinds whose work is all there at the start, so that the time to the end says something.
-_CLOSED = {"bulk", "incast", "permutation", "all-to-all", "shuffle", "walk", "broadcast"}
-_GROUPS = {"coflows": "coflow", "incast": "round"}
+_CLOSED = {"bulk", "incast", "permutation", "all-to-all", "shuffle", "walk"}
+_GROUPS = {"coflows": "coflow", "broadcast": "receiver", "incast": "round"}
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,15 @@ def _figures(run: Run) -> dict[str, float | None]:
     flows = foreground_flows(run)
     ended = flows.filter(pl.col("fct_ps").is_not_null())["fct_ps"]
     ports = run.table("ports")
-    grouped = jobs.filter(pl.col("kind") == _grouped(_kinds(run)))["job"]
+    kind = _grouped(_kinds(run))
+    grouped = jobs.filter(pl.col("kind") == kind)["job"]
+    of_groups = flows.filter(pl.col("job").is_in(grouped.implode()))
+    if kind == "broadcast":
+        # The others are streams to the source, which carry no chunks.
+        of_groups = of_groups.filter(pl.col("group") != 0)
     return {
         "done": _done(jobs),
-        "group": _group_mean(flows.filter(pl.col("job").is_in(grouped.implode()))),
+        "group": _group_mean(of_groups),
         "fct_p50": _quantile(ended, 0.5),
         "fct_p99": _quantile(ended, 0.99),
         "wait_p99": wait_quantile(switch_waits(run), 0.99),
@@ -134,7 +139,7 @@ def measures(runs: list[Figures]) -> list[Measure]:
 def deciding(runs: list[Figures]) -> str:
     """The measure that decides: the jobs' time, unless arrivals spread over time determine it."""
     kinds = frozenset[str]().union(*(f.kinds for f in runs))
-    for key, fits in (("done", bool(kinds & _CLOSED)), ("group", "coflows" in kinds)):
+    for key, fits in (("done", bool(kinds & _CLOSED)), ("group", bool(kinds & {"coflows", "broadcast"}))):
         if fits and any(f.values[key] is not None for f in runs):
             return key
     has_flows = any(f.values["fct_p99"] is not None for f in runs)

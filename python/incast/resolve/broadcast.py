@@ -71,7 +71,9 @@ class BroadcastResolver:
             if chunk > _CHUNK_MAX:
                 self._refuse("chunk", f"{job.chunk} is above {format_bytes(_CHUNK_MAX)}, the largest")
             elif -(-parse_bytes(job.size) // chunk) > _CHUNKS_MAX:
-                self._refuse("chunk", f"more than {_CHUNKS_MAX} chunks of {job.chunk}: larger ones are needed")
+                self._refuse(
+                    "chunk", f"more than {_CHUNKS_MAX} chunks of {job.chunk}: larger ones are needed"
+                )
 
     def _plan(self) -> Any:
         path = self.folder / str(self.job.plan)

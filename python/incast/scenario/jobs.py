@@ -379,9 +379,11 @@ class Broadcast(_Job):
     """Size of the file."""
     chunk: PositiveSize | None = None
     """Size of the chunks that hosts pass on; without a value one that suits the plan, 16KiB to 4MiB."""
-    algorithm: Literal["flat", "random-pipeline", "depth-first", "dijkstra", "fpfr", "stable", "near"] = "stable"
-    """How plans are made: from the source to each, a chain in random or in depth-first order, widest paths, spanning
-    trees, spanning and partial trees, or close to the highest sum of rates on any topology."""
+    algorithm: Literal["flat", "random-pipeline", "depth-first", "dijkstra", "fpfr", "stable", "near"] = (
+        "stable"
+    )
+    """How plans are made: from the source to each, a chain in random or in depth-first order, widest paths,
+    spanning trees, spanning and partial trees, or close to the highest sum of rates on any topology."""
     plan: str | None = None
     """The first plan in a file (JSON), instead of one that is made."""
     headroom: Annotated[float, Field(ge=0.5, le=10)] | None = 1.1
@@ -399,6 +401,16 @@ class Broadcast(_Job):
 
 
 Job = Annotated[
-    Bulk | Incast | Permutation | AllToAll | Load | Replay | Coflows | Background | Shuffle | Walk | Broadcast,
+    Bulk
+    | Incast
+    | Permutation
+    | AllToAll
+    | Load
+    | Replay
+    | Coflows
+    | Background
+    | Shuffle
+    | Walk
+    | Broadcast,
     Field(discriminator="kind"),
 ]
