@@ -46,9 +46,9 @@ root; peers are wheels and unpacked Debian packages (`benches/broadcast/install.
 LOOPBACK = """
 The loopback interface without a limit, to one receiver: the file is in the page cache, the receiver of a
 bare sendfile loop writes it into memory or throws it away. Ours reads and hashes it at the source, checks
-the hash of each chunk and writes it in a thread of its own. Medians of five runs in turn. For a gigabyte ours
-takes 1.7 s of processor time and the bare loop 0.9 s; hashing at both ends is 0.5 s of it. So the ratio is one
-of how much of two processors is free: 0.5 to 0.85 were measured on a machine with other work.
+the hash of each chunk and writes it in a thread of its own. Medians of five runs in turn. For a gigabyte
+ours takes 1.7 s of processor time and the bare loop 0.9 s; hashing at both ends is 0.5 s of it. So the ratio
+is one of how much of two processors is free: 0.5 to 0.85 were measured on a machine with other work.
 
 """
 
