@@ -8,6 +8,7 @@
 
 pub mod cpu;
 pub mod epoll;
+pub mod file;
 pub mod memory;
 mod prefetch;
 pub mod signal;

@@ -1,0 +1,87 @@
+//! The last steps of a copy that is whole: permissions, the disk, its name.
+
+use crate::error::Error;
+use crate::layout::{Kind, Layout};
+use crate::places::{Places, remove};
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use sys::file;
+
+/// The last steps of a copy.
+pub struct Finish {
+    pub(crate) places: Places,
+    pub(crate) folder: File,
+    pub(crate) layout: Layout,
+}
+
+impl Finish {
+    /// Gives files their permissions, forces all to the disk, and gives the copy its name.
+    ///
+    /// # Errors
+    /// When the disk fails, or the target has come to be meanwhile; then the copy stays unfinished.
+    pub fn run(self) -> Result<(), Error> {
+        let Places { target, part, journal, folder, .. } = &self.places;
+        if self.layout.folder.is_some() {
+            self.dress_folder()?
+        } else {
+            self.dress_file()?
+        }
+        self.rename()?;
+        fs::remove_file(journal).map_err(Error::of(journal.display()))?;
+        let parent = file::folder(folder).and_then(|folder| folder.sync_all());
+        parent.map_err(Error::of(folder.display()))?;
+        // What was at the target, if it was replaced, has the other name now.
+        let why = |error: io::Error| {
+            format!("replaced; but what was there before is at {}: {error}", part.display())
+        };
+        remove(part).map_err(|error| Error::refused(target.display(), why(error)))
+    }
+
+    fn dress_file(&self) -> Result<(), Error> {
+        let part = &self.places.part;
+        let dress = || {
+            let file = file::read_at(&self.folder, &self.places.part_name())?;
+            file.set_permissions(Permissions::from_mode(self.layout.entries[0].mode))?;
+            file.sync_all()
+        };
+        dress().map_err(Error::of(part.display()))
+    }
+
+    fn dress_folder(&self) -> Result<(), Error> {
+        // What lies in a folder comes before the folder, which may be read-only then.
+        for entry in self.layout.entries.iter().rev() {
+            let mode = Permissions::from_mode(entry.mode);
+            let dressed = match &entry.kind {
+                Kind::File { .. } => {
+                    file::read_at(&self.folder, &entry.path).and_then(|file| file.set_permissions(mode))
+                }
+                Kind::Folder => {
+                    file::folder_at(&self.folder, &entry.path).and_then(|file| file.set_permissions(mode))
+                }
+                Kind::Link { to } => match file::link_at(to, &self.folder, &entry.path) {
+                    // Made before an interruption.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                    made => made,
+                },
+            };
+            dressed.map_err(Error::of(&entry.path))?;
+        }
+        let whole = || {
+            self.folder.set_permissions(Permissions::from_mode(self.layout.folder.unwrap_or(0o700)))?;
+            file::sync_all_of(&self.folder)
+        };
+        whole().map_err(Error::of(self.places.part.display()))
+    }
+
+    fn rename(&self) -> Result<(), Error> {
+        let Places { target, part, force, .. } = &self.places;
+        let there = file::is_there(target).map_err(Error::of(target.display()))?;
+        let renamed =
+            if *force && there { file::exchange(part, target) } else { file::rename_new(part, target) };
+        renamed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::Exists { path: target.display().to_string() },
+            _ => Error::of(target.display())(error),
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! Which chunks of an unfinished copy are there, with their hashes: a file that is only appended to.
+//!
+//! A header says of what it is a copy. Records follow: chunk (8 bytes, little endian), hash (32), check (8, the first
+//! of a BLAKE3 over header and record). A record of zeros for a hash takes the chunk back. A torn end is cut off. It is
+//! written after the chunk, but nothing is forced to the disk: after a crash of the machine it may say more than is
+//! there, so whoever goes on reads the chunks again.
+
+use crate::Hash;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+const MAGIC: &[u8; 8] = b"incastj1";
+const HEADER: usize = 48;
+const RECORD: usize = 48;
+const NONE: Hash = [0; 32];
+
+/// The journal of a copy.
+pub(crate) struct Journal {
+    file: File,
+    header: [u8; HEADER],
+}
+
+/// What a journal said.
+pub(crate) enum Found {
+    /// It is of another copy, or new.
+    Nothing,
+    /// Chunks and their hashes, the last word on each.
+    Chunks(Vec<(u64, Hash)>),
+}
+
+impl Journal {
+    /// The journal at `place`, held so that nobody else writes it.
+    ///
+    /// # Errors
+    /// When it can't be opened; `WouldBlock` while another holds it.
+    pub fn open(place: &Path, digest: &[u8; 32], chunks: u64) -> io::Result<(Journal, Found)> {
+        let file = OpenOptions::new().create(true).truncate(false).read(true).append(true).open(place)?;
+        file.try_lock().map_err(io::Error::from)?;
+        let mut header = [0; HEADER];
+        header[..8].copy_from_slice(MAGIC);
+        header[8..40].copy_from_slice(digest);
+        header[40..].copy_from_slice(&chunks.to_le_bytes());
+        let mut journal = Journal { file, header };
+        let mut bytes = Vec::new();
+        journal.file.read_to_end(&mut bytes)?;
+        let found = match bytes.strip_prefix(&header) {
+            Some(records) => Found::Chunks(journal.sound(records, chunks)?),
+            None => Found::Nothing,
+        };
+        Ok((journal, found))
+    }
+
+    /// What whole records say; the rest is cut off.
+    fn sound(&self, records: &[u8], chunks: u64) -> io::Result<Vec<(u64, Hash)>> {
+        let (records, _) = records.as_chunks::<RECORD>();
+        let read = records.iter().map_while(|record| self.read(record).filter(|(chunk, _)| *chunk < chunks));
+        let found: Vec<_> = read.collect();
+        self.file.set_len((HEADER + found.len() * RECORD) as u64)?;
+        Ok(found)
+    }
+
+    /// Begins anew, with nothing in it.
+    pub fn clear(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.write_all(&self.header)
+    }
+
+    /// A chunk is there.
+    pub fn add(&mut self, chunk: u64, hash: &Hash) -> io::Result<()> {
+        let mut record = [0; RECORD];
+        record[..8].copy_from_slice(&chunk.to_le_bytes());
+        record[8..40].copy_from_slice(hash);
+        let check = self.check(&record[..40]);
+        record[40..].copy_from_slice(&check);
+        self.file.write_all(&record)
+    }
+
+    /// A chunk is not what it should be.
+    pub fn take_back(&mut self, chunk: u64) -> io::Result<()> {
+        self.add(chunk, &NONE)
+    }
+
+    fn read(&self, record: &[u8; RECORD]) -> Option<(u64, Hash)> {
+        let chunk = u64::from_le_bytes(*record.first_chunk()?);
+        let hash = *record[8..].first_chunk()?;
+        (record[40..] == self.check(&record[..40])).then_some((chunk, hash))
+    }
+
+    fn check(&self, record: &[u8]) -> [u8; 8] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.header).update(record);
+        *hasher.finalize().as_bytes().first_chunk().expect("thirty-two bytes")
+    }
+}
+
+/// Whether a record means that its chunk is there.
+pub(crate) fn is_there(hash: &Hash) -> bool {
+    *hash != NONE
+}

@@ -1,0 +1,181 @@
+//! An unfinished copy: `.NAME.incast-part` beside the target, with a journal, until it is whole.
+//!
+//! All space is taken before anything comes. Nothing ever has the final name but a whole copy: it gets it by one rename,
+//! after its content is on the disk.
+
+use crate::Hash;
+use crate::error::Error;
+use crate::finish::Finish;
+use crate::journal::{Found, Journal, is_there};
+use crate::layout::Layout;
+use crate::places::Places;
+use crate::run::{Run, Span};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use sys::file;
+
+/// A copy that is being made.
+pub struct Part {
+    places: Places,
+    layout: Layout,
+    run: Run,
+    journal: Journal,
+    hashes: Vec<Option<Hash>>,
+    there: u64,
+}
+
+impl Part {
+    /// Begins a copy that will be at `target`, or goes on with one that was interrupted: its chunks are read again and
+    /// count when their hashes are right. `force`: a target that exists is replaced in the end.
+    ///
+    /// # Errors
+    /// When the target exists, its folder doesn't, another process is at it, or there is no space for the whole.
+    pub fn begin(target: &Path, layout: Layout, chunk: u64, force: bool) -> Result<Part, Error> {
+        layout.check()?;
+        let places = Places::of(target, force)?;
+        let (journal, found) =
+            Journal::open(&places.journal, &layout.digest(chunk), layout.bytes().div_ceil(chunk))
+                .map_err(|error| places.held(error))?;
+        let known = match found {
+            Found::Chunks(known) if places.has_part(&layout) => known,
+            _ => Vec::new(),
+        };
+        let anew = known.is_empty();
+        let begun = if anew { places.make(&layout) } else { places.open(&layout) };
+        let folder = begun.map_err(|error| places.abandon(error, &layout, anew))?;
+        let run = Run::new(folder, &places.part_name(), &layout, chunk, |folder, path| {
+            file::write_at(folder, path)
+        });
+        let hashes = vec![None; run.chunks() as usize];
+        let mut part = Part { places, layout, run, journal, hashes, there: 0 };
+        let space = part.take_space();
+        space.map_err(|error| part.places.abandon(error, &part.layout, anew))?;
+        if anew {
+            part.journal.clear().map_err(Error::of(part.places.journal.display()))?;
+        }
+        part.recall(known)?;
+        Ok(part)
+    }
+
+    /// Chunks of the whole.
+    pub fn chunks(&self) -> u64 {
+        self.run.chunks()
+    }
+
+    /// Chunks that are there.
+    pub fn there(&self) -> u64 {
+        self.there
+    }
+
+    /// Length of a chunk in bytes.
+    pub fn length(&self, chunk: u64) -> usize {
+        self.run.length(chunk)
+    }
+
+    /// The hash of a chunk that is there.
+    pub fn hash(&self, chunk: u64) -> Option<&Hash> {
+        self.hashes.get(chunk as usize)?.as_ref()
+    }
+
+    /// Writes a chunk, in pieces in order; the caller has compared its hash.
+    ///
+    /// # Errors
+    /// When it can't be written; then it is not there.
+    ///
+    /// # Panics
+    /// When the pieces don't have the chunk's length.
+    pub fn write(&mut self, chunk: u64, pieces: &[&[u8]], hash: &Hash) -> Result<(), Error> {
+        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+        assert_eq!(length, self.run.length(chunk), "a chunk has its length");
+        let write = |span: &Span<'_>| write_span(span, pieces).map_err(Error::of(span.path));
+        let journal = &self.places.journal;
+        let written = self
+            .run
+            .over(chunk, write)
+            .and_then(|()| self.journal.add(chunk, hash).map_err(Error::of(journal.display())));
+        written.map_err(|error| self.places.full(error, self.run.bytes))?;
+        self.there += u64::from(self.hashes[chunk as usize].replace(*hash).is_none());
+        Ok(())
+    }
+
+    /// A chunk that is there, as it was written.
+    ///
+    /// # Errors
+    /// When it can't be read, or is not there.
+    pub fn read(&mut self, chunk: u64) -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; self.run.length(chunk)];
+        self.run.over(chunk, |span| {
+            span.file.read_exact_at(&mut bytes[span.part.clone()], span.at).map_err(Error::of(span.path))
+        })?;
+        Ok(bytes)
+    }
+
+    /// A chunk turned out not to be what it should be: it is missing again.
+    ///
+    /// # Errors
+    /// When the journal can't be written.
+    pub fn take_back(&mut self, chunk: u64) -> Result<(), Error> {
+        if self.hashes[chunk as usize].take().is_some() {
+            self.there -= 1;
+            self.journal.take_back(chunk).map_err(Error::of(self.places.journal.display()))?;
+        }
+        Ok(())
+    }
+
+    /// All chunks are there: what is left to be done before the copy has its name. It takes long, and may be done in
+    /// another thread; chunks can be read meanwhile and afterwards.
+    ///
+    /// # Errors
+    /// When chunks are missing, or there are no descriptors left.
+    pub fn finish(&mut self) -> Result<Finish, Error> {
+        if self.there < self.run.chunks() {
+            return Err(Error::refused(self.places.target.display(), "it is not whole"));
+        }
+        // What is read-only from now on can still be read.
+        self.run.reopen(|folder, path| file::read_at(folder, path));
+        let folder = self.run.folder.try_clone().map_err(Error::of(self.places.part.display()))?;
+        Ok(Finish { places: self.places.clone(), folder, layout: self.layout.clone() })
+    }
+
+    /// Takes the space of every file.
+    fn take_space(&mut self) -> Result<(), Error> {
+        let lengths: Vec<u64> = self.layout.files().map(|(_, bytes)| bytes).collect();
+        for (index, bytes) in lengths.into_iter().enumerate() {
+            let file = self.run.file(index)?;
+            file::allocate(&file, bytes)
+                .map_err(|error| self.places.full(Error::of(self.run.path(index))(error), self.run.bytes))?;
+        }
+        Ok(())
+    }
+
+    /// Reads what a journal says is there.
+    fn recall(&mut self, known: Vec<(u64, Hash)>) -> Result<(), Error> {
+        for (chunk, hash) in known {
+            self.hashes[chunk as usize] = is_there(&hash).then_some(hash);
+        }
+        for chunk in 0..self.run.chunks() {
+            let Some(hash) = self.hashes[chunk as usize] else { continue };
+            self.there += 1;
+            if *blake3::hash(&self.read(chunk)?).as_bytes() != hash {
+                self.take_back(chunk)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes what of the pieces of a chunk lies in one file.
+fn write_span(span: &Span<'_>, pieces: &[&[u8]]) -> io::Result<()> {
+    let mut start = 0;
+    for piece in pieces {
+        let end = start + piece.len();
+        let (from, to) = (start.max(span.part.start), end.min(span.part.end));
+        if from < to {
+            let at = span.at + (from - span.part.start) as u64;
+            span.file.write_all_at(&piece[from - start..to - start], at)?;
+        }
+        start = end;
+    }
+    Ok(())
+}

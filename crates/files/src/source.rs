@@ -1,0 +1,124 @@
+//! What is sent, read chunk by chunk. A file that changes on the way ends the broadcast: receivers would put together
+//! what never was.
+
+use crate::Hash;
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::run::Run;
+use crate::scan::{Stamp, look};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// A file or folder that is sent.
+pub struct Source {
+    place: PathBuf,
+    layout: Layout,
+    run: Run,
+    stamps: Vec<Stamp>,
+    hashes: Vec<Option<Hash>>,
+}
+
+impl Source {
+    /// What is at `path`, cut into chunks of so many bytes.
+    ///
+    /// # Errors
+    /// As [`crate::scan`].
+    pub fn open(path: &Path, chunk: u64) -> Result<Source, Error> {
+        let place = path.canonicalize().map_err(Error::of(path.display()))?;
+        let (layout, stamps) = look(&place)?;
+        let (folder, name) = match layout.folder {
+            Some(_) => (&*place, ""),
+            None => (place.parent().unwrap_or(Path::new("/")), name_of(&place)?),
+        };
+        let folder = sys::file::folder(folder).map_err(Error::of(folder.display()))?;
+        let run = Run::new(folder, name, &layout, chunk, |folder, path| sys::file::read_at(folder, path));
+        let hashes = vec![None; run.chunks() as usize];
+        Ok(Source { place, layout, run, stamps, hashes })
+    }
+
+    /// What it is.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Chunks of the whole.
+    pub fn chunks(&self) -> u64 {
+        self.run.chunks()
+    }
+
+    /// Length of a chunk in bytes.
+    pub fn length(&self, chunk: u64) -> usize {
+        self.run.length(chunk)
+    }
+
+    /// A chunk and its hash.
+    ///
+    /// # Errors
+    /// When it can't be read, or is not what it was any more.
+    pub fn read(&mut self, chunk: u64) -> Result<(Vec<u8>, Hash), Error> {
+        let mut bytes = vec![0; self.run.length(chunk)];
+        let Source { run, stamps, .. } = self;
+        run.over(chunk, |span| {
+            let read = span.file.read_exact_at(&mut bytes[span.part.clone()], span.at);
+            // The look comes last: what was read has then not changed before.
+            same(&stamps[span.index], span.file, span.path)?;
+            read.map_err(Error::of(span.path))
+        })?;
+        let hash = *blake3::hash(&bytes).as_bytes();
+        if *self.hashes[chunk as usize].get_or_insert(hash) != hash {
+            return Err(self.changed(chunk));
+        }
+        Ok((bytes, hash))
+    }
+
+    /// The hash of a chunk that was read.
+    pub fn known_hash(&self, chunk: u64) -> Option<&Hash> {
+        self.hashes.get(chunk as usize)?.as_ref()
+    }
+
+    /// Whether all files are still what they were, under their names.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn check(&self) -> Result<(), Error> {
+        let (layout, stamps) = look(&self.place)?;
+        let files = layout.files().map(|(path, _)| path);
+        if layout.entries.len() != self.layout.entries.len()
+            || !files.eq(self.layout.files().map(|(path, _)| path))
+        {
+            return Err(Error::Changed { path: self.place.display().to_string(), what: "what is in it" });
+        }
+        let mut differing = self.stamps.iter().zip(&stamps).enumerate();
+        match differing.find_map(|(index, (before, now))| Some((index, before.differs(now)?))) {
+            Some((index, what)) => Err(Error::Changed { path: self.run.path(index).to_owned(), what }),
+            None => Ok(()),
+        }
+    }
+
+    fn changed(&mut self, chunk: u64) -> Error {
+        let mut path = String::new();
+        // Which of the files of a chunk it was is not known: the first is named.
+        let _ = self.run.over(chunk, |span| {
+            if path.is_empty() {
+                span.path.clone_into(&mut path);
+            }
+            Ok(())
+        });
+        Error::Changed { path, what: "its content" }
+    }
+}
+
+fn same(before: &Stamp, file: &File, path: &str) -> Result<(), Error> {
+    let now = Stamp::of(&file.metadata().map_err(Error::of(path))?);
+    match before.differs(&now) {
+        Some(what) => Err(Error::Changed { path: path.to_owned(), what }),
+        None => Ok(()),
+    }
+}
+
+/// The last part of a path.
+pub(crate) fn name_of(path: &Path) -> Result<&str, Error> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.ok_or_else(|| Error::refused(path.display(), "it has no name that is UTF-8"))
+}
