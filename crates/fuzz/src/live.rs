@@ -1,18 +1,20 @@
 //! The live driver: greetings of streams, and addresses of members.
 
-use ::live::{HostAddress, Key, Table, hello};
+use ::live::hello::{self, Hello};
+use ::live::{HostAddress, Key, Table};
 use process::{Addr, HostId};
 
 /// A greeting is refused, or it is the one of the host that it names.
 pub fn hello(bytes: &[u8]) {
     // A stranger knows everything but the key; here its first bytes are guessed for it.
     let key = Key(*b"0123456789abcdef");
-    let mut greeting = hello::encode(&key, HostId(0));
+    let to = Addr { host: HostId(1), port: 1 };
+    let mut greeting = hello::encode(&key, Hello { host: HostId(0), life: 0, number: 1 }, to);
     for (at, byte) in greeting.iter_mut().zip(bytes) {
         *at ^= byte;
     }
-    if let Some(host) = hello::decode(&key, &greeting) {
-        assert_eq!(hello::encode(&key, host), greeting);
+    if let Some(hello) = hello::decode(&key, &greeting, to) {
+        assert_eq!(hello::encode(&key, hello, to), greeting);
     }
 }
 

@@ -36,6 +36,12 @@ impl Clock {
     }
 }
 
+/// Nanoseconds since 1970: tells a life of a member from those before it.
+pub(crate) fn calendar_ns() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// A span as the clock counts it, rounded up: nothing comes early.
 fn to_duration(time: Time) -> Duration {
     Duration::from_nanos(time.as_ps().div_ceil(1_000))

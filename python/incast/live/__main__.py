@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import Any
 
-from incast.live.member import serve
+from incast.live.member import Bounds, serve
 
 
 def main() -> int:
@@ -15,7 +15,8 @@ def main() -> int:
     # A Ctrl-C in the terminal reaches all processes of the group: the launcher decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     told: dict[str, Any] = json.loads(sys.stdin.readline())
-    return serve((told["ip"], told["port"]), bytes.fromhex(told["key"]), told["host"])
+    bounds = Bounds(told.get("work", Bounds.work), told.get("root"))
+    return serve((told["ip"], told["port"]), bytes.fromhex(told["key"]), told["host"], bounds=bounds)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
 """The control channel between a launcher and its members: frames of JSON, bounded in length, over TCP.
 
 Whoever connects proves first that it knows the job's key, and is shown the same: the challenge of
-`multiprocessing.connection`, an HMAC of random bytes. What a stranger sends is never interpreted.
+`multiprocessing.connection`, an HMAC of random bytes. From then on each frame carries an HMAC-SHA256
+(RFC 2104) over its number and content, under keys of the connection's own. So what a stranger sends or
+changes is never interpreted; it is not hidden from who can read the network.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 import queue
+import secrets
 import socket
 import struct
 import threading
@@ -25,22 +29,41 @@ STRANGERS_MAX = 64
 """Connections that have not proved anything, at most."""
 
 
+NONCE_BYTES = 32
+TAG_BYTES = 16
+
+
 class ChannelClosedError(Exception):
     """The other end is gone, or has sent what isn't a frame."""
 
 
-class Channel:
-    """One end of a connection. Any thread may send, one receives."""
+def stream_key(key: bytes) -> bytes:
+    """What members show each other, from what the launcher has told them."""
+    return hmac.digest(key, b"incast streams", "sha256")[:16]
 
-    def __init__(self, connection: Connection) -> None:
+
+class Channel:
+    """One end of a connection that has proved itself. Any thread may send, one receives."""
+
+    def __init__(self, connection: Connection, key: bytes, opener: bool) -> None:
+        """Agrees on the connection's keys: both sides have to do so."""
         self.connection = connection
         self._sending = threading.Lock()
+        own = secrets.token_bytes(NONCE_BYTES)
+        connection.send_bytes(own)
+        other = connection.recv_bytes(NONCE_BYTES)
+        nonces = own + other if opener else other + own
+        keys = [hmac.digest(key, side + nonces, "sha256") for side in (b"opener", b"listener")]
+        self._own, self._other = keys if opener else reversed(keys)
+        self._sent = self._received = 0
 
     def send(self, frame: Frame) -> None:
         """Sends a frame; waits while the other end doesn't read."""
         try:
+            content = json.dumps(frame, separators=(",", ":")).encode()
             with self._sending:
-                self.connection.send_bytes(json.dumps(frame, separators=(",", ":")).encode())
+                self.connection.send_bytes(_tag(self._own, self._sent, content) + content)
+                self._sent += 1
         except OSError as error:
             raise ChannelClosedError(str(error)) from error
 
@@ -48,7 +71,7 @@ class Channel:
         """The next frame. `TimeoutError` when none begins within `timeout_s`."""
         try:
             there = self.connection.poll(timeout_s)
-            frame = json.loads(self.connection.recv_bytes(FRAME_MAX_BYTES)) if there else None
+            frame = json.loads(self._open(self.connection.recv_bytes(FRAME_MAX_BYTES))) if there else None
         except (EOFError, OSError, ValueError) as error:
             raise ChannelClosedError(str(error) or "the connection was closed") from error
         if not there:
@@ -57,6 +80,19 @@ class Channel:
             raise ChannelClosedError("what came is not a frame")
         return frame
 
+    def _open(self, sealed: bytes) -> bytes:
+        """The content of what came, if it is what the other end sent next."""
+        tag, content = sealed[:TAG_BYTES], sealed[TAG_BYTES:]
+        if not hmac.compare_digest(tag, _tag(self._other, self._received, content)):
+            raise ChannelClosedError("what came was changed on the way")
+        self._received += 1
+        return content
+
+    def local_ip(self) -> str:
+        """The address of this machine on the way to the other end."""
+        with socket.fromfd(self.connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same:
+            return str(same.getsockname()[0])
+
     def close(self) -> None:
         """Closes this end."""
         self.connection.close()
@@ -64,15 +100,19 @@ class Channel:
 
 def connect(address: tuple[str, int], key: bytes) -> Channel:
     """A member's way to its launcher."""
-    return Channel(Client(address, "AF_INET", authkey=key))
+    return Channel(Client(address, "AF_INET", authkey=key), key, opener=True)
+
+
+def _tag(key: bytes, number: int, content: bytes) -> bytes:
+    return hmac.digest(key, struct.pack("!Q", number) + content, "sha256")[:TAG_BYTES]
 
 
 class Door:
     """Where members come in: each proves itself in a thread of its own, so a silent one holds up nobody."""
 
-    def __init__(self, ip: str, key: bytes) -> None:
+    def __init__(self, ip: str, key: bytes, port: int = 0) -> None:
         self._key = key
-        self._listener = Listener((ip, 0), "AF_INET", backlog=128)
+        self._listener = Listener((ip, port), "AF_INET", backlog=128)
         self.arrived: queue.SimpleQueue[Channel] = queue.SimpleQueue()
         self.refused = 0
         self._strangers = threading.Semaphore(STRANGERS_MAX)
@@ -105,8 +145,9 @@ class Door:
             _limit(connection, HANDSHAKE_S)
             deliver_challenge(connection, self._key)
             answer_challenge(connection, self._key)
+            channel = Channel(connection, self._key, opener=False)
             _limit(connection, 0)
-            self.arrived.put(Channel(connection))
+            self.arrived.put(channel)
         except (AuthenticationError, EOFError, OSError, ValueError, TypeError, AssertionError):
             self.refused += 1
             connection.close()

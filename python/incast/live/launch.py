@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from incast.errors import RunError
 from incast.live.control import Frame
@@ -38,6 +39,15 @@ class Child(Protocol):
 
     def wait(self, timeout: float | None = None) -> int:
         """Its exit code, when it has ended; raises when that takes longer."""
+        ...
+
+
+@runtime_checkable
+class Says(Protocol):
+    """A child that may know why it has ended."""
+
+    def said(self) -> str:
+        """Its last words; empty when there are none."""
         ...
 
 
@@ -69,6 +79,10 @@ class Host:
     work: Mapping[str, Any]
     """What its work is told: anything that JSON carries."""
     ip: str = "127.0.0.1"
+    needed: bool = True
+    """The run fails with it. One that is not needed costs only itself."""
+    awaited: bool = True
+    """The run doesn't begin without it. Of the others at least one must be there, and they may come late."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +96,10 @@ class Outcome:
     crashes: dict[int, int]
     """How often each host crashed."""
     addresses: list[dict[str, Any]]
+    failures: dict[int, str] = field(default_factory=dict)
+    """Hosts that were not needed and failed: why."""
+    unreachable: frozenset[int] = frozenset()
+    """Hosts whose member never came in."""
 
 
 class FailedRunError(RunError):
@@ -107,9 +125,13 @@ class Launch:
     """A member that is silent for longer has failed."""
     farewell_s: float = 5.0
     """A member that has reported has this long to end."""
+    gather_s: float = 2.0
+    """When what is needed is there, the run waits so long for hosts that are not."""
     limit_s: float | None = None
     """The run is stopped after it."""
     start: Start = start_here
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    """What members prove that they know."""
     ip: str = "127.0.0.1"
     """Where members reach this process."""
 

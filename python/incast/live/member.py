@@ -11,12 +11,17 @@ import importlib
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from incast import _core
-from incast.live.control import Channel, ChannelClosedError, Frame, connect
+from incast.errors import IncastError
+from incast.live.control import Channel, ChannelClosedError, Frame, connect, stream_key
 
+ALIVE_S = 2.0
+"""Between two signs of life while a member prepares its work."""
 PATIENCE_S = 600.0
 """A member waits this long for the others to get ready."""
 
@@ -38,22 +43,53 @@ class Hears(Protocol):
         ...
 
 
-def serve(address: tuple[str, int], key: bytes, host: int, ip: str | None = None) -> int:
-    """Takes part in a run as `host`; returns an exit code. Who started it may know this machine's address."""
+@runtime_checkable
+class Outlives(Protocol):
+    """Work that goes on when the launcher is gone, and ends by itself."""
+
+    def orphaned(self) -> None:
+        """There is nobody left to tell; called in a thread of its own."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a launcher may make a member do; said by who started the member."""
+
+    work: str = "incast."
+    """The work's name begins like this."""
+    root: str | None = None
+    """Files are written below this folder; anywhere when there is none."""
+
+
+ANY = Bounds()
+
+
+def serve(
+    address: tuple[str, int], key: bytes, host: int, ip: str | None = None, bounds: Bounds = ANY
+) -> int:
+    """Takes part in a run as `host`; returns an exit code.
+
+    Who started it may know this machine's address; otherwise it is the one by which the launcher is reached.
+    """
     channel = connect(address, key)
-    channel.send({"type": "hello", "host": host, "pid": os.getpid(), "ip": ip})
+    channel.send({"type": "hello", "host": host, "pid": os.getpid(), "ip": ip or channel.local_ip()})
     try:
-        return _take_part(channel)
+        return _take_part(channel, key, bounds)
     except (ChannelClosedError, TimeoutError):
+        return 1
+    except IncastError as error:
+        _tell(channel, {"type": "error", "message": str(error)})
         return 1
     except Exception as error:  # Whatever it is, the launcher says which host failed and why.
         _tell(channel, {"type": "error", "message": f"{type(error).__name__}: {error}"})
         return 1
 
 
-def _take_part(channel: Channel) -> int:
+def _take_part(channel: Channel, key: bytes, bounds: Bounds) -> int:
     init = channel.receive(PATIENCE_S)
-    work = _find(init["work"])(init)
+    with _alive(channel):
+        work = _find(init["work"], bounds)({**init, "root": bounds.root})
     settings = json.dumps(init["settings"])
     if init["address"] is not None:
         member = _core.LiveMember.at(json.dumps(init["address"]), settings)
@@ -69,19 +105,36 @@ def _take_part(channel: Channel) -> int:
         try:
             channel.send({"type": "progress", "progress": json.loads(now)})
         except ChannelClosedError:
-            return False
+            return isinstance(work, Outlives)
         return True
 
-    report = work(member, json.dumps(begin["begin"]), progress)
+    told = {**begin["begin"], "key": list(stream_key(key))}
+    report = work(member, json.dumps(told), progress)
     channel.send({"type": "report", "report": json.loads(report)})
     return 0
 
 
-def _find(name: str) -> Callable[[Frame], Work]:
+@contextmanager
+def _alive(channel: Channel) -> Iterator[None]:
+    """Says now and then that the member is there, while its work is prepared: that may take long."""
+    over = threading.Event()
+
+    def say() -> None:
+        while not over.wait(ALIVE_S):
+            _tell(channel, {"type": "preparing"})
+
+    threading.Thread(target=say, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _find(name: str, bounds: Bounds) -> Callable[[Frame], Work]:
     """The function `module:function` of this package that prepares the work."""
     module, _, function = name.partition(":")
-    if module.partition(".")[0] != "incast":
-        raise ValueError(f"{name!r} is not of this package")
+    if not name.startswith(bounds.work):
+        raise ValueError(f"{name!r} is not of this package, or not for this member")
     found: Callable[[Frame], Work] = getattr(importlib.import_module(module), function)
     return found
 
@@ -92,7 +145,7 @@ def _listen(channel: Channel, member: _core.LiveMember, work: Work) -> None:
         try:
             frame = channel.receive()
         except ChannelClosedError:
-            return member.stop()
+            return work.orphaned() if isinstance(work, Outlives) else member.stop()
         match frame["type"]:
             case "stop":
                 member.stop()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import secrets
 import subprocess
 import threading
 import time
@@ -17,8 +16,10 @@ from typing import Any
 
 from incast.errors import RunError
 from incast.live.control import Channel, ChannelClosedError, Door, Frame
-from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, Tick, Watch
+from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, Says, Tick, Watch
 
+OWN_RESTARTS = 2
+"""Crashes of a host that is not needed after which it is started anew."""
 HEAD_START_S = 0.2
 """Between the word to begin and time zero: it has to reach all members."""
 
@@ -39,6 +40,10 @@ class Member:
     life: int = 0
     fruitless: int = 0
     """Lives before this one, one after the other, in which it was never ready."""
+    failed: str | None = None
+    """Why the run goes on without it."""
+    met: bool = False
+    """It came in, in this life or one before."""
 
 
 class Running:
@@ -50,13 +55,13 @@ class Running:
         self.stop = stop
         self.tick = tick
         self.told: list[Frame] = []
-        self.key = secrets.token_bytes(32)
-        self.job_key = list(secrets.token_bytes(16))
+        self.key = launch.key
         self.door = Door(launch.ip, self.key)
         self.events: queue.SimpleQueue[tuple[int, int, Frame]] = queue.SimpleQueue()
         self.members: dict[int, Member] = {}
         self.crashes: dict[int, int] = {}
         self.start_ns = 0
+        self.enough_since: float | None = None
         self.stopping = False
 
     def run(self) -> Outcome:
@@ -64,7 +69,7 @@ class Running:
         try:
             for host in self.launch.hosts:
                 self.members[host.number] = self._new(host)
-            self._until(lambda: all(member.ready for member in self.members.values()))
+            self._until(self._gathered)
             finished = not self.stopping and self._go()
             self._end()
             if finished:
@@ -82,12 +87,25 @@ class Running:
             for member in self.members.values():
                 self._bury(member)
 
+    def _gathered(self) -> bool:
+        """Whether the run may begin: all are there, or enough of them, and the others had their time."""
+        awaited = [member for member in self.members.values() if member.host.awaited]
+        others = [member for member in self.members.values() if not member.host.awaited]
+        if others and all(member.failed is not None for member in others):
+            raise RunError("\n".join(f"{member.host.name}: {member.failed}" for member in others))
+        enough = all(member.ready for member in awaited) and (not others or any(o.ready for o in others))
+        if not enough:
+            return False
+        self.enough_since = self.enough_since or time.monotonic()
+        late = time.monotonic() - self.enough_since > self.launch.gather_s
+        return late or all(member.ready or member.failed is not None for member in others)
+
     def _new(self, host: Host, before: Member | None = None) -> Member:
         child = self.launch.start(host.number, self.door.address, self.key)
         now = time.monotonic()
         member = Member(host, child, heard=now)
         if before:
-            member.address, member.life = before.address, before.life + 1
+            member.address, member.life, member.met = before.address, before.life + 1, before.met
             member.fruitless = 0 if before.ready else before.fruitless + 1
         return member
 
@@ -95,20 +113,24 @@ class Running:
         """All are ready: they begin together. Whether all have finished in the end."""
         self.start_ns = time.time_ns() + int(HEAD_START_S * 1e9)
         for member in self.members.values():
-            self._begin(member)
+            if member.ready:
+                self._begin(member)
         limit = self.launch.limit_s
         end = None if limit is None else time.monotonic() + HEAD_START_S + limit
 
         def over() -> bool:
             late = end is not None and time.monotonic() >= end
-            return late or all(member.finished for member in self.members.values())
+            return late or self._finished()
 
         self._until(over)
-        return not self.stopping and all(member.finished for member in self.members.values())
+        return not self.stopping and self._finished()
+
+    def _finished(self) -> bool:
+        return all(member.finished or member.failed is not None for member in self.members.values())
 
     def _begin(self, member: Member) -> None:
-        addresses = [each.address for each in self.members.values()]
-        begin = {"addresses": addresses, "key": self.job_key, "start_ns": self.start_ns}
+        addresses = [each.address for each in self.members.values() if each.address is not None]
+        begin = {"addresses": addresses, "start_ns": self.start_ns}
         self._send(member, {"type": "begin", "begin": begin})
         for told in self.told:
             self._send(member, {"type": "tell", "told": told})
@@ -134,7 +156,7 @@ class Running:
     def _check_reports(self) -> None:
         """Who has finished may yet have died with what it had found."""
         for member in self.members.values():
-            if member.report is None:
+            if member.report is None and member.failed is None:
                 raise RunError(f"{member.host.name} is gone: it died before it had reported")
 
     def _bury(self, member: Member) -> None:
@@ -151,10 +173,17 @@ class Running:
 
     def _owes(self, member: Member) -> bool:
         """Whether a report may still come."""
-        if member.report is not None or member.channel is None:
+        if (
+            member.report is not None
+            or member.channel is None
+            or not member.ready
+            or member.failed is not None
+        ):
             return False
         if time.monotonic() - member.heard > self.launch.patience_s:
-            raise RunError(f"{member.host.name} has not reported within {self.launch.patience_s:g} s")
+            if self._is_vital(member):
+                raise RunError(f"{member.host.name} has not reported within {self.launch.patience_s:g} s")
+            return False
         return True
 
     def _until(self, over: Callable[[], bool]) -> None:
@@ -198,8 +227,10 @@ class Running:
                 member.report = frame["report"]
             case "report":
                 self._crashed(member, "was ended from outside")
-            case "error":
+            case "error" if self._is_vital(member):
                 raise RunError(f"{member.host.name}: {frame['message']}")
+            case "error":
+                self._give_up(member, frame["message"])
             case "gone":
                 self._gone(member, frame["message"])
 
@@ -208,11 +239,11 @@ class Running:
         try:
             hello = channel.receive(self.launch.patience_s)
             member = self.members.get(hello.get("host", -1))
-            if hello["type"] != "hello" or member is None or member.channel is not None:
+            if hello["type"] != "hello" or member is None or member.channel or member.failed is not None:
                 return channel.close()
         except (ChannelClosedError, TimeoutError):
             return channel.close()
-        member.channel = channel
+        member.channel, member.met = channel, True
         member.heard = time.monotonic()
         threading.Thread(target=self._read, args=(member, channel), daemon=True).start()
         host = member.host
@@ -247,18 +278,21 @@ class Running:
     def _ready(self, member: Member, address: dict[str, Any]) -> None:
         member.address, member.ready = address, True
         if self.start_ns:
-            self._begin(member)
+            # They are told first: whoever comes from an address that they don't know is a stranger.
             for other in self.members.values():
-                if other is not member:
+                if other is not member and other.ready:
                     self._send(other, {"type": "moved", "address": address})
+            self._begin(member)
 
     def _look(self) -> None:
         """Who has died, or says nothing any more."""
         now = time.monotonic()
         for member in list(self.members.values()):
+            if member.failed is not None:
+                continue
             code = member.child.poll()
             if code is not None and member.channel is None:
-                self._crashed(member, f"ended with code {code} before it said anything")
+                self._crashed(member, _ended(member.child, code))
             elif now - member.heard > self.launch.patience_s and not (member.ready and not self.start_ns):
                 member.child.kill()
                 self._crashed(member, f"has not answered for {self.launch.patience_s:g} s")
@@ -268,7 +302,7 @@ class Running:
         if member.channel:
             member.channel.close()
         member.channel = None
-        if member.report is not None or self.stopping:
+        if member.report is not None or member.failed is not None or self.stopping:
             return
         member.child.kill()
         self._crashed(member, f"is gone: {message}")
@@ -277,14 +311,35 @@ class Running:
         """Starts a member anew, if that is allowed; the others are told at once."""
         number = member.host.number
         self.crashes[number] = self.crashes.get(number, 0) + 1
-        hopeless = not member.ready and member.fruitless > 0
+        if member.host.needed:
+            hopeless = not member.ready and member.fruitless > 0
+        else:
+            hopeless = not member.ready or self.crashes[number] > OWN_RESTARTS
         if hopeless or sum(self.crashes.values()) > self.launch.restarts:
-            raise RunError(f"{member.host.name} {how}")
+            if self._is_vital(member):
+                raise RunError(f"{member.host.name} {how}")
+            return self._give_up(member, how)
         self._bury(member)
-        for other in self.members.values():
-            if other is not member:
-                self._send(other, {"type": "lost", "host": number})
+        self._lose(member)
         self.members[number] = self._new(member.host, member)
+        return None
+
+    def _is_vital(self, member: Member) -> bool:
+        """Whether the run fails with it."""
+        return member.host.needed or (member.host.awaited and not self.start_ns)
+
+    def _lose(self, member: Member) -> None:
+        """Those that have begun are told that a member is gone."""
+        for other in self.members.values():
+            if self.start_ns and other is not member and other.ready:
+                self._send(other, {"type": "lost", "host": member.host.number})
+
+    def _give_up(self, member: Member, why: str) -> None:
+        """The run goes on without a member."""
+        if member.failed is None:
+            member.failed = why
+            member.child.kill()
+            self._lose(member)
 
     def _send(self, member: Member, frame: Frame) -> None:
         """To a member that may be gone: then its channel's reader says so."""
@@ -301,4 +356,12 @@ class Running:
             finished=finished,
             crashes=dict(self.crashes),
             addresses=[member.address for member in members if member.address is not None],
+            unreachable=frozenset(n for n, member in self.members.items() if not member.met),
+            failures={n: member.failed for n, member in self.members.items() if member.failed is not None},
         )
+
+
+def _ended(child: Child, code: int) -> str:
+    """How a child ended that should not have."""
+    said = child.said() if isinstance(child, Says) else ""
+    return said or f"ended with code {code} before it said anything"

@@ -2,7 +2,7 @@
 
 use super::rows::flow_row;
 use super::{Streams, World};
-use crate::hello;
+use crate::hello::{self, Hello};
 use crate::settings::Settings;
 use crate::stream::{Owner, Stage, Stream, reason};
 use process::{Addr, Event, StreamId};
@@ -32,7 +32,7 @@ impl Streams {
         };
         match connected {
             Ok(socket) => {
-                let greeting = hello::encode(&self.key, world.host).to_vec();
+                let greeting = self.greeting(to, world);
                 self.insert(id, Stream::new(socket, Stage::Connecting, owner, greeting));
                 let at = world.now.saturating_add(Time::from_ms(self.settings.peer_timeout_ms));
                 self.deadlines.push_back((at, id));
@@ -46,6 +46,12 @@ impl Streams {
             }
         }
         id
+    }
+
+    /// What a stream to `to` begins with.
+    fn greeting(&mut self, to: Addr, world: &World<'_>) -> Vec<u8> {
+        let hello = Hello { host: world.host, life: self.life, number: self.begun };
+        hello::encode(&self.key, hello, to).to_vec()
     }
 
     pub(super) fn connected(&mut self, id: StreamId, world: &mut World<'_>) {

@@ -62,8 +62,13 @@ impl Streams {
             _ => return self.strange(id, world),
         }
         let Ok(hello) = stream.greeting[..].try_into() else { return self.touch(id) };
-        let member = hello::decode(&key, hello).filter(|host| world.table.host(*host).is_some());
-        let Some(host) = member else { return self.strange(id, world) };
+        let to = Addr { host: world.host, port: stream.owner.port };
+        let member = hello::decode(&key, hello, to).filter(|hello| world.table.host(hello.host).is_some());
+        let Some(hello) = member.filter(|hello| self.seen.is_new(*hello)) else {
+            return self.strange(id, world);
+        };
+        let host = hello.host;
+        let Some(stream) = self.get(id) else { return };
         stream.owner.peer = host;
         stream.stage = Stage::Open;
         stream.greeting.clear();

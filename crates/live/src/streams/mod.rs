@@ -4,7 +4,8 @@ mod connect;
 mod greet;
 mod rows;
 
-use crate::hello::Key;
+use crate::clock;
+use crate::hello::{Key, Seen};
 use crate::report::{Counters, FlowRow, Outcome};
 use crate::settings::Settings;
 use crate::stream::{Stage, Stream, reason};
@@ -50,7 +51,10 @@ pub(crate) struct World<'a> {
 pub(crate) struct Streams {
     slots: Vec<Option<(StreamId, Stream)>>,
     free: Vec<u32>,
+    /// Streams begun in this life.
     begun: u64,
+    life: u64,
+    seen: Seen,
     open: usize,
     pub listeners: Vec<Listener>,
     key: Key,
@@ -74,6 +78,8 @@ impl Streams {
             slots: Vec::new(),
             free: Vec::new(),
             begun: 0,
+            life: clock::calendar_ns(),
+            seen: Seen::default(),
             open: 0,
             listeners: sockets.into_iter().map(listener).collect(),
             key,

@@ -1,8 +1,9 @@
 //! Strangers: whatever they send is counted and dropped.
 
 use crate::support::{LIMIT, PORT, does};
+use live::hello::{self, Hello};
 use live::{Counters, Handle, Job, Key, Member, Run, Settings, Table};
-use process::{Event, HostId};
+use process::{Addr, Event, HostId};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use socket2::{Domain, Socket, Type};
@@ -156,10 +157,11 @@ fn connect(to: SocketAddr, bytes: &[u8]) -> std::io::Result<usize> {
 }
 
 fn greeting(key: &[u8; 16], host: u32) -> Vec<u8> {
-    let mut bytes = b"incast\x01\0".to_vec();
-    bytes.extend_from_slice(key);
-    bytes.extend_from_slice(&host.to_be_bytes());
-    bytes
+    greeting_to(key, host, Addr { host: HostId(0), port: PORT })
+}
+
+fn greeting_to(key: &[u8; 16], host: u32, to: Addr) -> Vec<u8> {
+    hello::encode(&Key(*key), Hello { host: HostId(host), life: 1, number: 1 }, to).to_vec()
 }
 
 #[test]
@@ -169,7 +171,8 @@ fn a_stream_without_the_key_gets_nowhere() {
         let wrong = [
             greeting(b"another job's ke", 1),
             greeting(&KEY.0, 2),
-            whole[..27].to_vec(),
+            greeting_to(&KEY.0, 1, Addr { host: HostId(1), port: PORT }),
+            whole[..hello::LENGTH - 1].to_vec(),
             vec![],
             vec![0; 1000],
         ];
@@ -178,8 +181,10 @@ fn a_stream_without_the_key_gets_nowhere() {
             assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
         }
         assert_eq!(connect(tcp, &whole).unwrap(), 0, "a member's stream ends in good order");
+        let error = connect(tcp, &whole).expect_err("a greeting that was overheard is worth nothing");
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
     });
-    assert_eq!(counters.foreign_streams, 5);
+    assert_eq!(counters.foreign_streams, 7);
 }
 
 #[test]
