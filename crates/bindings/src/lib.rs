@@ -3,6 +3,8 @@
 //! Thin: it turns JSON and numbers into calls and errors into exceptions, and decides nothing itself.
 
 mod broadcast;
+mod broadcast_live;
+mod broadcast_probe;
 mod live;
 mod quantity;
 mod scenario;
@@ -19,5 +21,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scenario::register(module)?;
     live::register(module)?;
     walk::register(module)?;
-    broadcast::register(module)
+    broadcast::register(module)?;
+    broadcast_live::register(module)?;
+    broadcast_probe::register(module)
 }

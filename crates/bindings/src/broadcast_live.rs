@@ -1,0 +1,244 @@
+//! A host of a live broadcast: its files as a store, its node, and where both stand.
+
+use crate::live::{LiveMember, read};
+use crate::scenario::json;
+use broadcast::algorithm::Algorithm;
+use broadcast::topology::Topology;
+use broadcast::transfer::{Board, Chunks, Config, Node, Receiver, State, Store};
+use files::{Keeping, Layout, Named, Outcome, Part, Source};
+use process::HostId;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use units::Time;
+
+/// The job's port that nodes listen on.
+const PORT: u16 = 1;
+
+/// Adds live broadcasts to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<BroadcastMember>()?;
+    module.add_function(wrap_pyfunction!(broadcast_layout, module)?)?;
+    module.add_function(wrap_pyfunction!(broadcast_chunk, module)?)
+}
+
+/// What a host is told.
+#[derive(Deserialize)]
+struct Told {
+    role: Role,
+    host_name: String,
+    /// What is sent, or where the copy will be.
+    path: PathBuf,
+    layout: Layout,
+    chunk: u64,
+    #[serde(default)]
+    force: bool,
+    config: Shared,
+}
+
+#[derive(Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+enum Role {
+    Source,
+    Receiver,
+}
+
+/// What all hosts are told.
+#[derive(Deserialize)]
+struct Shared {
+    source: u32,
+    topology: Topology,
+    /// The topology's name of each host of the run.
+    places: BTreeMap<u32, String>,
+    algorithm: Algorithm,
+    /// In percent of the plan's rate; nothing: no pace.
+    headroom: Option<u32>,
+    seed: u64,
+    /// Seconds that the end waits for hosts that are not there.
+    wait_s: u64,
+}
+
+impl Shared {
+    fn config(self, chunks: Chunks) -> PyResult<Config> {
+        let places = self.places.iter().map(|(host, name)| {
+            let node = self.topology.node(name);
+            let node = node.ok_or_else(|| PyValueError::new_err(format!("{name} is not in the topology")))?;
+            Ok((HostId(*host), node))
+        });
+        let places: Vec<_> = places.collect::<PyResult<_>>()?;
+        let source = HostId(self.source);
+        let destinations = places.iter().map(|(host, _)| *host).filter(|host| *host != source).collect();
+        let config = Config::new(source, destinations, PORT, chunks, self.topology, places);
+        let (headroom, seed, wait) = (self.headroom, self.seed, Time::from_secs(self.wait_s));
+        let config = Config { algorithm: self.algorithm, headroom, seed, wait, ..config };
+        config.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(config)
+    }
+}
+
+/// A host of a broadcast.
+#[pyclass(frozen)]
+pub struct BroadcastMember {
+    node: Mutex<Option<Node>>,
+    board: Board,
+    outcome: Option<Outcome>,
+    total: u64,
+    name: String,
+    seed: u64,
+}
+
+#[pymethods]
+impl BroadcastMember {
+    /// Opens what is sent, or takes the space for the copy and reads what is there of it.
+    #[new]
+    fn new(py: Python<'_>, told: &str) -> PyResult<BroadcastMember> {
+        let Told { role, host_name: name, path, layout, chunk, force, config } = read(told)?;
+        layout.check().map_err(refused)?;
+        let chunks = Chunks::new(layout.bytes(), chunk);
+        let chunks = chunks.ok_or_else(|| PyValueError::new_err("chunks of this size are not allowed"))?;
+        let config = config.config(chunks)?;
+        let seed = config.seed;
+        let (store, outcome): (Box<dyn Store>, _) = match role {
+            Role::Source => (Box::new(py.detach(|| source(&path, &layout, chunk)).map_err(refused)?), None),
+            Role::Receiver => {
+                let part = py.detach(|| Part::begin(&path, layout, chunk, force)).map_err(refused)?;
+                let keeping = Keeping::new(part);
+                let outcome = keeping.outcome();
+                (Box::new(keeping), Some(outcome))
+            }
+        };
+        let node = Node::new(Arc::new(config), store);
+        let node = node.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let (board, total) = (node.board(), chunks.bytes());
+        Ok(BroadcastMember { board, node: Mutex::new(Some(node)), outcome, total, name, seed })
+    }
+
+    /// Takes part until told to stop; returns the member's report.
+    fn run(&self, py: Python<'_>, member: &LiveMember, begin: &str, progress: Py<PyAny>) -> PyResult<String> {
+        let node = self.node.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let node = node.ok_or_else(|| PyValueError::new_err("a member runs once"))?;
+        let job = live::Job {
+            index: 0,
+            name: "broadcast".into(),
+            start: Time::ZERO,
+            background: false,
+            process: Box::new(node),
+        };
+        member.run_jobs(py, begin, (self.name.clone(), self.seed), vec![job], &progress)
+    }
+
+    /// Where the transfer stands, as JSON.
+    fn status(&self) -> PyResult<String> {
+        json(&Status::of(&self.board, self.outcome.as_ref(), self.total))
+    }
+}
+
+/// What is sent, as long as it is what the launcher saw.
+fn source(path: &Path, layout: &Layout, chunk: u64) -> Result<Source, files::Error> {
+    let source = Source::open(path, chunk)?;
+    if source.layout() != layout {
+        let path = path.display().to_string();
+        return Err(files::Error::Changed { path, what: "what is in it" });
+    }
+    Ok(source)
+}
+
+fn refused(error: files::Error) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
+
+/// Where a host stands.
+#[derive(Serialize)]
+struct Status {
+    state: &'static str,
+    /// Bytes of the whole.
+    total: u64,
+    failed: Option<String>,
+    /// Whether the copy has its name.
+    named: &'static str,
+    bytes: u64,
+    resumed: u64,
+    received: u64,
+    sent: u64,
+    damaged: u64,
+    planned: u64,
+    plans: u32,
+    coordinator: Option<u32>,
+    completed_ps: Option<u64>,
+    parents: BTreeMap<u32, u64>,
+    receivers: BTreeMap<u32, ReceiverStatus>,
+}
+
+/// A destination, as the coordinator sees it.
+#[derive(Serialize)]
+struct ReceiverStatus {
+    present: bool,
+    bytes: u64,
+    complete: bool,
+    failed: Option<String>,
+    stalled: bool,
+    rate: u64,
+    planned: u64,
+}
+
+impl Status {
+    fn of(board: &Board, outcome: Option<&Outcome>, total: u64) -> Status {
+        let now = board.progress();
+        let (state, mut failed) = match now.state {
+            State::Waiting => ("waiting", None),
+            State::Running => ("running", None),
+            State::Complete => ("complete", None),
+            State::Finished => ("finished", None),
+            State::Failed(reason) => ("failed", Some(reason)),
+        };
+        let named = match outcome.map(Outcome::get) {
+            None | Some(Named::NotYet) => "no",
+            Some(Named::Finishing) => "finishing",
+            Some(Named::Done) => "done",
+            Some(Named::Failed(reason)) => {
+                failed = Some(reason);
+                "failed"
+            }
+        };
+        let receivers = now.receivers.into_iter().map(|(host, receiver)| (host.0, receiver.into()));
+        Status {
+            state,
+            total,
+            failed,
+            named,
+            bytes: now.bytes,
+            resumed: now.resumed,
+            received: now.received,
+            sent: now.sent,
+            damaged: now.damaged,
+            planned: now.planned,
+            plans: now.plans,
+            coordinator: now.coordinator.map(|host| host.0),
+            completed_ps: now.completed.map(Time::as_ps),
+            parents: now.parents.into_iter().map(|(host, bytes)| (host.0, bytes)).collect(),
+            receivers: receivers.collect(),
+        }
+    }
+}
+
+impl From<Receiver> for ReceiverStatus {
+    fn from(known: Receiver) -> ReceiverStatus {
+        let Receiver { present, bytes, complete, failed, stalled, rate, planned } = known;
+        ReceiverStatus { present, bytes, complete, failed, stalled, rate, planned }
+    }
+}
+
+/// The layout of what is at a path, as JSON.
+#[pyfunction]
+fn broadcast_layout(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    json(&py.detach(|| files::scan(&path)).map_err(refused)?)
+}
+
+/// A good size of chunks for so many bytes, hops behind one another, and a fastest receiver of so many bit/s.
+#[pyfunction]
+fn broadcast_chunk(length: u64, hops: u64, rate: u64) -> u64 {
+    broadcast::transfer::good_size(length, hops, units::Rate::from_bps(rate))
+}

@@ -1,0 +1,108 @@
+"""Who receives: a file with a host a line.
+
+```
+# comments and empty lines are skipped
+node01                  # by remote shell, as ssh knows it
+admin@10.0.0.7 node07   # the second word is its name in the topology
+10.0.0.8:7411           # an agent waits there (incast broadcast agent --listen)
+```
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from incast.errors import Problem, ScenarioError
+from incast.hints import unknown
+
+PORT_MAX = 65535
+NAME_MAX = 255
+_TARGET = re.compile(r"[A-Za-z0-9_.@-]+")
+_AGENT = re.compile(r"([A-Za-z0-9_.-]+):(\d+)")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A host that is to receive."""
+
+    shell: str
+    """As the remote shell calls it."""
+    name: str
+    """In the topology and in what is shown."""
+    agent: tuple[str, int] | None = None
+    """Where its agent waits, instead of a shell."""
+
+
+def read(path: Path, known: Collection[str] | None = None, source: str | None = None) -> list[Target]:
+    """The hosts in a file.
+
+    `ScenarioError` names all lines that are wrong: hosts that are there twice, or that a topology (`known`)
+    doesn't have, or the source itself.
+    """
+    found: list[Target] = []
+    problems: list[Problem] = []
+    first: dict[str, int] = {}
+    for number, line in enumerate(_lines(path), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        try:
+            target = _target(words)
+            _check(target, first, known, source)
+            first.update(dict.fromkeys((target.shell, target.name), number))
+            found.append(target)
+        except ValueError as error:
+            problems.append(Problem(str(error), "", str(path), number))
+    if not found and not problems:
+        problems.append(Problem("it names no host: at least one is needed, one a line", "", str(path)))
+    if problems:
+        raise ScenarioError(problems)
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+    except UnicodeDecodeError:
+        why = "it is not UTF-8"
+    raise ScenarioError([Problem(why, "", str(path))])
+
+
+def _check(
+    target: Target, first: Mapping[str, int], known: Collection[str] | None, source: str | None
+) -> None:
+    for key in (target.shell, target.name):
+        if key in first:
+            raise ValueError(f"{key} is there twice: line {first[key]} has it too")
+    if target.name == source:
+        raise ValueError(f"{source} is the source: it has the file")
+    if known is not None and target.name not in known:
+        raise ValueError(unknown("a host of the topology", target.name, known))
+
+
+def _target(words: Sequence[str]) -> Target:
+    if len(words) > 2:
+        raise ValueError(
+            f"{words[2]!r} is one word too many: a line is HOST or HOST:PORT, and perhaps a name"
+        )
+    shell, agent = words[0], None
+    if match := _AGENT.fullmatch(shell):
+        agent = match[1], int(match[2])
+        if not 0 < agent[1] <= PORT_MAX:
+            raise ValueError(f"{agent[1]} is no port: 1 to {PORT_MAX} are allowed")
+        try:
+            socket.getaddrinfo(*agent, socket.AF_INET, socket.SOCK_STREAM)
+        except OSError:
+            raise ValueError(f"{match[1]} is an unknown host") from None
+    # What begins with a dash would be an option of the remote shell.
+    elif not _TARGET.fullmatch(shell) or shell.startswith("-") or len(shell) > NAME_MAX:
+        raise ValueError(f"{shell!r} is no host: HOST, USER@HOST or HOST:PORT is expected")
+    plain = shell.rpartition("@")[2]
+    name = words[1] if len(words) == 2 else (agent[0] if agent else plain)
+    return Target(shell, name, agent)

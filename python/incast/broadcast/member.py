@@ -1,0 +1,99 @@
+"""A host of a broadcast, as a member of a live run: the source, or a receiver that keeps what comes.
+
+It goes on when the launcher is gone: the others may have all that is missing. Then it ends when it is done,
+when it has failed, or when nothing has come for long.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from incast import _core
+from incast.broadcast.agent import confined
+from incast.errors import RunError
+from incast.live.control import Frame
+from incast.live.member import Work
+
+ORPHAN_PATIENCE_S = 60.0
+"""A member without a launcher gives up when nothing has come for so long."""
+FINISH_POLL_S = 0.05
+
+
+def prepare(init: Frame) -> Work:
+    """A host of a broadcast, on the member's side."""
+    told = dict(init["told"])
+    try:
+        if told["role"] == "receiver":
+            told["path"] = _place(told, init["root"])
+        return _Member(told, init["name"])
+    except OSError as error:
+        raise RunError(str(error)) from error
+
+
+def _place(told: Frame, root: str | None) -> str:
+    """Where the copy will be: what the launcher says; else the source's path, or in an agent's folder."""
+    wanted = told["dest"] or (told["name"] if root is not None else told["path"])
+    if wanted.endswith(os.sep):
+        wanted += told["name"]
+    return confined(root, wanted)
+
+
+class _Member:
+    """What a host does."""
+
+    def __init__(self, told: Frame, name: str) -> None:
+        self._receives = told["role"] == "receiver"
+        self._core = _core.BroadcastMember(json.dumps({**told, "host_name": name}))
+        self._orphan = False
+        self._before: tuple[int, str] = (0, "")
+        self._since = time.monotonic()
+
+    def __call__(self, member: _core.LiveMember, begin: str, progress: Callable[[str], bool]) -> str:
+        """Takes part until told to stop, or until there is nothing left to do and nobody to tell."""
+        # Clocks of hosts may differ by hours: each counts from when it heard.
+        told = {**json.loads(begin), "start_ns": time.time_ns()}
+
+        def tell(now: str) -> bool:
+            said = self._with_status(now)
+            progress(json.dumps(said))
+            return not (self._orphan and self._is_over(said))
+
+        report = self._with_status(self._core.run(member, json.dumps(told), tell))
+        while report["broadcast"]["named"] == "finishing":
+            time.sleep(FINISH_POLL_S)
+            report = self._with_status(json.dumps(report))
+        return json.dumps(report)
+
+    def orphaned(self) -> None:
+        """The launcher is gone."""
+        self._since = time.monotonic()
+        self._orphan = True
+
+    def _with_status(self, said: str) -> dict[str, Any]:
+        """What the driver says, with where the transfer stands."""
+        status: dict[str, Any] = json.loads(self._core.status())
+        return {**json.loads(said), "finished": self._is_done(status), "broadcast": status}
+
+    def _is_done(self, status: dict[str, Any]) -> bool:
+        if status["failed"] is not None:
+            return True
+        if self._receives:
+            return bool(status["named"] == "done")
+        present = [each for each in status["receivers"].values() if each["present"]]
+        return status["state"] == "finished" or all(
+            each["complete"] or each["failed"] is not None for each in present
+        )
+
+    def _is_over(self, said: dict[str, Any]) -> bool:
+        """Whether a member without a launcher has nothing left to do."""
+        status = said["broadcast"]
+        now = status["bytes"] + status["sent"], status["state"]
+        if now != self._before:
+            self._before, self._since = now, time.monotonic()
+        if status["state"] == "finished" or status["failed"] is not None:
+            return True
+        return time.monotonic() - self._since > ORPHAN_PATIENCE_S

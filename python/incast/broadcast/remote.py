@@ -1,0 +1,68 @@
+"""Members of receivers on other machines: by a remote shell, or by an agent that waits there."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from incast.broadcast.agent import WaitingChild, run_key
+from incast.broadcast.hosts import Target
+from incast.broadcast.shell import PROGRAM, SSH, ShellChild, command
+from incast.errors import Problem, ScenarioError
+from incast.live.launch import Child
+
+NOWHERE = ("192.0.2.1", 9)
+"""An address that nobody has (RFC 5737), to ask the kernel from which of ours it would be reached."""
+
+
+@dataclass(frozen=True)
+class Remote:
+    """Remote shells, and agents that wait."""
+
+    targets: Sequence[Target]
+    salt: bytes
+    shell: str = SSH
+    program: str = PROGRAM
+    agents_key: bytes | None = None
+
+    def check(self) -> None:
+        """Refuses what could not start anything."""
+        command(self.shell, "host", self.program)
+        waiting = [target for target in self.targets if target.agent]
+        if waiting and self.agents_key is None:
+            message = f"{waiting[0].shell} is an agent that waits: its key is needed"
+            raise ScenarioError([Problem(message, "--key-file")])
+
+    def key(self) -> bytes:
+        """The run's key: agents that wait derive it from theirs."""
+        return secrets.token_bytes(32) if self.agents_key is None else run_key(self.agents_key, self.salt)
+
+    def start(self, number: int, address: tuple[str, int], key: bytes) -> Child:
+        """By a shell, or by asking the agent that waits there."""
+        target = self.targets[number - 1]
+        told = {"ip": address[0], "port": address[1], "host": number}
+        if target.agent and self.agents_key is not None:
+            return WaitingChild(target.agent, self.agents_key, {**told, "salt": self.salt.hex()})
+        words = command(self.shell, target.shell, self.program)
+        return ShellChild(words, {**told, "key": key.hex()})
+
+
+def own_ip(targets: Sequence[Target]) -> str:
+    """The address of this machine as receivers reach it, as far as the kernel can tell; else loopback."""
+    for target in targets:
+        host = target.agent[0] if target.agent else target.shell.rpartition("@")[2]
+        if found := _ip_towards(host):
+            return found
+    return _ip_towards(NOWHERE[0]) or "127.0.0.1"
+
+
+def _ip_towards(host: str) -> str | None:
+    try:
+        to = socket.getaddrinfo(host, NOWHERE[1], socket.AF_INET, socket.SOCK_DGRAM)[0][4]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(to)  # Nothing is sent by that.
+            return str(probe.getsockname()[0])
+    except OSError:
+        return None

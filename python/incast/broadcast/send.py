@@ -1,0 +1,215 @@
+"""A broadcast on real hosts: members are started, take part, and say what came of it.
+
+The source's member runs on this machine, receivers wherever a `Way` starts them. A host that does not answer
+holds nobody up: the others begin, and it joins when it comes.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from incast import _core
+from incast.errors import RunError
+from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, start_here
+
+SOURCE = 0
+PORT = 1
+PATIENCE_S = 30.0
+HEADROOM, HEADROOM_MEASURED = 110, 125
+"""Percent of the plan's rate at which a parent sends, where rates are known and where they were measured."""
+UNKNOWN_RATE = 10_000_000_000
+Status = Mapping[str, Any]
+See = Callable[[Mapping[int, Status]], None]
+"""Is told where every host stands, by number."""
+
+
+class Way(Protocol):
+    """How members of receivers are started."""
+
+    def start(self, number: int, address: tuple[str, int], key: bytes) -> Child:
+        """Starts the member of a receiver, by its number from 1."""
+        ...
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """What is sent to whom, and how."""
+
+    path: Path
+    names: Sequence[str]
+    """The receivers."""
+    way: Way
+    key: bytes
+    ip: str
+    """Where receivers reach this machine."""
+    source: str
+    """This machine's name in the topology."""
+    topology: Mapping[str, Any] | None = None
+    """In the core's form; without one all hosts count as equals, and nothing is paced."""
+    measured: bool = False
+    dest: str | None = None
+    name: str | None = None
+    """The file's name, when it is not that of `path`."""
+    algorithm: str = "stable"
+    chunk: int | None = None
+    force: bool = False
+    patience_s: float = PATIENCE_S
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What came of a receiver."""
+
+    host: str
+    state: str
+    """`complete`; `failed` (it was there), `unreachable` (it never was), `interrupted`."""
+    why: str = ""
+    bytes: int = 0
+    resumed: int = 0
+    seconds: float | None = None
+    """From the beginning until it had everything."""
+    restarts: int = 0
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What came of a broadcast."""
+
+    bytes: int
+    receipts: list[Receipt]
+    interrupted: bool
+    failed: str | None = None
+    """Why the source could not go on."""
+
+    def json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "bytes": self.bytes,
+            "interrupted": self.interrupted,
+            "failed": self.failed,
+            "receivers": [vars(receipt) for receipt in self.receipts],
+        }
+
+
+def send(broadcast: Broadcast, see: See | None = None) -> Sent:
+    """Sends a file or folder. Raises `RunError` when nobody can be reached, or the source can't be read."""
+    try:
+        path = broadcast.path.resolve(strict=True)
+        layout = json.loads(_core.broadcast_layout(str(path)))
+    except OSError as error:
+        raise RunError(
+            f"{error.filename}: {(error.strerror or '').lower()}" if error.filename else str(error)
+        ) from None
+    total = sum(entry["bytes"] for entry in layout["entries"] if entry["kind"] == "file")
+    known = broadcast.topology or _equals([broadcast.source, *broadcast.names])
+    told = {
+        "path": str(path),
+        "name": broadcast.name or path.name,
+        "dest": broadcast.dest,
+        "layout": layout,
+        "chunk": broadcast.chunk or _core.broadcast_chunk(total, len(broadcast.names), _fastest(known)),
+        "force": broadcast.force,
+        "config": {
+            "source": SOURCE,
+            "topology": known,
+            "places": dict(enumerate([broadcast.source, *broadcast.names])),
+            "algorithm": broadcast.algorithm,
+            "headroom": _headroom(broadcast),
+            "seed": 1,
+            "wait_s": int(broadcast.patience_s),
+        },
+    }
+    statuses: dict[int, Status] = {}
+
+    def watch(progress: Mapping[int, Mapping[str, Any]]) -> None:
+        statuses.update(
+            {host: {**now["broadcast"], "time_ps": now["time_ps"]} for host, now in progress.items()}
+        )
+        if see:
+            see(statuses)
+
+    outcome = _run(broadcast, told, watch)
+    for report in outcome.reports:
+        statuses[report["host"]] = {**report["broadcast"], "time_ps": report["time_ps"]}
+    receipts = [_receipt(number, name, statuses, outcome) for number, name in enumerate(broadcast.names, 1)]
+    return Sent(total, receipts, not outcome.finished, statuses.get(SOURCE, {}).get("failed"))
+
+
+def _run(broadcast: Broadcast, told: dict[str, Any], watch: Callable[[Any], None]) -> Outcome:
+    def start(number: int, address: tuple[str, int], key: bytes) -> Child:
+        if number == SOURCE:
+            return start_here(number, address, key)
+        return broadcast.way.start(number, address, key)
+
+    source = Host(SOURCE, broadcast.source, [PORT], {**told, "role": "source"}, broadcast.ip, needed=False)
+    receivers = [
+        Host(number, name, [PORT], _receiver(told, name), needed=False, awaited=False)
+        for number, name in enumerate(broadcast.names, 1)
+    ]
+    settings = json.loads(_core.live_settings(json.dumps({"peer_timeout_ms": 10_000})))
+    launch = Launch(
+        [source, *receivers],
+        "incast.broadcast.member:prepare",
+        settings,
+        restarts=2 * len(broadcast.names) + 2,
+        patience_s=broadcast.patience_s,
+        start=start,
+        key=broadcast.key,
+        ip=broadcast.ip,
+    )
+    try:
+        return launch.run(watch, broadcast.stop)
+    except FailedRunError as error:
+        return error.outcome
+
+
+def _receiver(told: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What a receiver is told."""
+    dest = told["dest"]
+    return {**told, "role": "receiver", "dest": dest and dest.replace("{host}", name)}
+
+
+def _receipt(number: int, name: str, statuses: Mapping[int, Status], outcome: Outcome) -> Receipt:
+    restarts = outcome.crashes.get(number, 0)
+    gone = outcome.failures.get(number)
+    status = statuses.get(number)
+    if status is None:
+        state = "failed" if gone else "interrupted"
+        return Receipt(
+            name, "unreachable" if number in outcome.unreachable else state, gone or "", restarts=restarts
+        )
+    took = status["completed_ps"]
+    seconds = None if took is None else took / 1e12
+    common = {"bytes": status["bytes"], "resumed": status["resumed"], "restarts": restarts}
+    if status["named"] == "done":
+        return Receipt(name, "complete", seconds=seconds, **common)
+    if status["failed"] is not None or gone:
+        return Receipt(name, "failed", status["failed"] or gone or "", **common)
+    return Receipt(name, "interrupted", **common)
+
+
+def _headroom(broadcast: Broadcast) -> int | None:
+    if broadcast.topology is None:
+        return None
+    return HEADROOM_MEASURED if broadcast.measured else HEADROOM
+
+
+def _fastest(topology: Mapping[str, Any]) -> int:
+    rates: list[int] = [rate for link in topology["links"] for rate in (link["ab"], link["ba"])]
+    return max(rates)
+
+
+def _equals(names: Sequence[str]) -> dict[str, Any]:
+    """All hosts around one switch, with links of the same rate."""
+    switch = next(
+        name for name in ("switch", *(f"switch{n}" for n in range(len(names)))) if name not in names
+    )
+    nodes = [{"id": name, "kind": "host"} for name in names] + [{"id": switch, "kind": "switch"}]
+    links = [{"a": name, "b": switch, "ab": UNKNOWN_RATE, "ba": UNKNOWN_RATE} for name in names]
+    return {"nodes": nodes, "links": links}

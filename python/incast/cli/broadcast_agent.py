@@ -1,0 +1,64 @@
+"""`incast broadcast agent`: the other end of a broadcast, on a host that receives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incast.broadcast.agent import join, read_key, serve
+from incast.cli import show
+from incast.cli.common import told
+from incast.cli.exits import Exit
+from incast.errors import Problem, ScenarioError
+
+
+def agent(
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Wait there for broadcasts. Default: take part in the one that "
+            "standard input tells of, as `incast broadcast` does by ssh.",
+        ),
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The key that senders have too; nobody else may read it."),
+    ] = None,
+    root: Annotated[
+        Path,
+        typer.Option(metavar="FOLDER", help="With --listen: files are written below it and nowhere else."),
+    ] = Path(),
+) -> None:
+    """Receive: wait for broadcasts, or take part in one."""
+    if listen is None:
+        raise typer.Exit(join())
+    with told(False):
+        ip, port = _address(listen)
+        if key_file is None:
+            raise ScenarioError(
+                [Problem("it is needed: without a key anybody could send files here", "--key-file")]
+            )
+        key = read_key(key_file)
+        folder = root.resolve()
+        if not folder.is_dir():
+            raise ScenarioError([Problem(f"{root} is no folder", "--root")])
+        try:
+            serve(
+                ip,
+                port,
+                key,
+                folder,
+                lambda at: show.err.print(f"Waiting at {at[0]}:{at[1]}", highlight=False),
+            )
+        except KeyboardInterrupt:
+            raise typer.Exit(Exit.INTERRUPTED) from None
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        raise ScenarioError([Problem(f"{text} is not HOST:PORT", "--listen")])
+    return host, int(port)

@@ -1,0 +1,90 @@
+"""`incast broadcast measure`: the bandwidths between hosts, as a topology."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from incast.broadcast import hosts
+from incast.broadcast.agent import read_key
+from incast.broadcast.measure import Measured, measure
+from incast.broadcast.remote import Remote, own_ip
+from incast.broadcast.send import PATIENCE_S
+from incast.broadcast.shell import PROGRAM, SSH
+from incast.cli import broadcast_options as options
+from incast.cli import show
+from incast.cli.common import Json, told
+from incast.cli.exits import Exit
+from incast.errors import OutputExistsError
+from incast.report import text
+from incast.stop import Stop
+
+
+def run(
+    to: options.To,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The topology, as JSON.")] = Path("net.json"),
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    source: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What this machine is called; default: its name.")
+    ] = None,
+    rsh: options.Rsh = SSH,
+    program: options.Program = PROGRAM,
+    key_file: options.KeyFile = None,
+    address: options.Address = None,
+    patience: options.Patience = PATIENCE_S,
+    as_json: Json = False,
+) -> None:
+    """Measure the bandwidths between hosts: some ten seconds in which they send as much as they can."""
+    with told(as_json), Stop() as stop:
+        if out.exists() and not force:
+            raise OutputExistsError(out, ours=True)
+        name = source or socket.gethostname()
+        targets = hosts.read(to, source=name)
+        way = Remote(targets, secrets.token_bytes(16), rsh, program, read_key(key_file) if key_file else None)
+        way.check()
+        names = [name, *(target.name for target in targets)]
+        ip = address or own_ip(targets)
+        found = measure(names, way.start, way.key(), ip, patience_s=patience, stop=stop.event)
+        out.write_text(json.dumps(found.topology, indent=2) + "\n", encoding="utf-8")
+    _show(found, out, as_json)
+    raise typer.Exit(_code(found))
+
+
+def _code(found: Measured) -> Exit:
+    if found.interrupted:
+        return Exit.INTERRUPTED
+    return Exit.PARTIAL if found.missing else Exit.OK
+
+
+def _show(found: Measured, out: Path, as_json: bool) -> None:
+    if as_json:
+        show.print_json({"file": str(out), **found.json()})
+        return
+    table = Table(box=box.SIMPLE_HEAD, title="Links", title_justify="left")
+    for column in ("", "", "there", "back", "sure"):
+        table.add_column(column, justify="right" if column else "left")
+    for link, sure in zip(found.topology["links"], found.sure, strict=True):
+        rates = text.rate(link["ab"]), text.rate(link["ba"])
+        table.add_row(escape(link["a"]), escape(link["b"]), *rates, " / ".join(map(_percent, sure)))
+    show.out.print(table)
+    show.out.print(
+        f"It tells {found.explained:.0%} of the measured rates to within a fifth. "
+        f"Sure: the same for flows that a link limited; {text.NONE} where it limited none, so that it may be "
+        "faster.",
+        highlight=False,
+    )
+    for host in found.missing:
+        show.err.print(f"[yellow]{escape(host)}: {escape(found.failures.get(host, 'not measured'))}[/]")
+    show.place("Topology", out)
+
+
+def _percent(part: float | None) -> str:
+    return text.NONE if part is None else f"{part:.0%}"

@@ -1,0 +1,45 @@
+"""Options that commands on real hosts share: how members are started there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PANEL = "How hosts are started"
+
+To = Annotated[
+    Path,
+    typer.Option(
+        metavar="HOSTS", help="Who receives: a file with a line for each, HOST or HOST:PORT of an agent."
+    ),
+]
+Rsh = Annotated[
+    str,
+    typer.Option(
+        metavar="COMMAND", help="Start agents by it; {host} stands for the host.", rich_help_panel=PANEL
+    ),
+]
+Program = Annotated[
+    str,
+    typer.Option(
+        "--incast", metavar="COMMAND", help="Where this program is on the hosts.", rich_help_panel=PANEL
+    ),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The key of agents that wait.", rich_help_panel=PANEL),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        metavar="IP", help="Where hosts reach this machine; default: found out.", rich_help_panel=PANEL
+    ),
+]
+Patience = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", min=1, help="A host that is silent for longer is gone.", rich_help_panel=PANEL
+    ),
+]

@@ -1,0 +1,233 @@
+"""`incast broadcast FILE`: a file or folder to many hosts at once."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from incast.broadcast import hosts
+from incast.broadcast.agent import read_key
+from incast.broadcast.measure import measure, with_missing
+from incast.broadcast.read import read
+from incast.broadcast.remote import Remote, own_ip
+from incast.broadcast.send import PATIENCE_S, Broadcast, Receipt, Sent
+from incast.broadcast.send import send as send_now
+from incast.broadcast.shell import PROGRAM, SSH
+from incast.cli import broadcast_options as options
+from incast.cli import show
+from incast.cli.broadcast_view import View
+from incast.cli.common import Json, told
+from incast.cli.exits import Exit
+from incast.errors import Problem, RunError, ScenarioError
+from incast.hints import unknown
+from incast.quantity import parse_bytes
+from incast.report import text
+from incast.stop import Stop
+
+ALGORITHMS = ("stable", "fpfr", "dijkstra", "depth-first", "random-pipeline", "flat")
+STDIN = "-"
+MEASURED_BYTES = 64 << 20
+"""Measuring takes ten seconds: less is on its way before that."""
+_PLANNING = "Which way data goes"
+_STATES = {"complete": "green", "failed": "red", "unreachable": "red", "interrupted": "yellow"}
+
+
+def send(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A file or a folder; - for standard input, which is kept on disk first."
+        ),
+    ],
+    to: options.To,
+    dest: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="Where the copies will be; with / at its end, in that folder; {host} stands for the host. "
+            "Default: where it is here, or below the folder of an agent that waits.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    rsh: options.Rsh = SSH,
+    program: options.Program = PROGRAM,
+    key_file: options.KeyFile = None,
+    address: options.Address = None,
+    patience: options.Patience = PATIENCE_S,
+    topology: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Hosts, switches and bandwidths. Default: measured first, when there is much to send.",
+            rich_help_panel=_PLANNING,
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="This machine in the topology; default: its name.", rich_help_panel=_PLANNING
+        ),
+    ] = None,
+    algorithm: Annotated[
+        str,
+        typer.Option(metavar="NAME", help=f"{', '.join(ALGORITHMS)}.", rich_help_panel=_PLANNING),
+    ] = "stable",
+    chunk: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="What is passed on at once; default: fitting.", rich_help_panel=_PLANNING
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Send a file or folder to many hosts; slow ones don't slow the others."""
+    with told(as_json), ExitStack() as stack:
+        if algorithm not in ALGORITHMS:
+            raise ScenarioError([Problem(unknown("an algorithm", algorithm, ALGORITHMS), "--algorithm")])
+        known = _topology(topology)
+        name = source or (_own_name(known) if known else socket.gethostname())
+        targets = hosts.read(to, None if known is None else _hosts_of(known), name)
+        key = read_key(key_file) if key_file else None
+        way = Remote(targets, secrets.token_bytes(16), rsh, program, key)
+        way.check()
+        if file == STDIN and (dest is None or dest.endswith("/")):
+            message = "standard input has no name: say where the copies will be"
+            raise ScenarioError([Problem(message, "--dest")])
+        path = stack.enter_context(_spooled()) if file == STDIN else Path(file)
+        stop = stack.enter_context(Stop())
+        ip, names = address or own_ip(targets), [target.name for target in targets]
+        measured = known is None and len(names) > 1 and _bytes(path) >= MEASURED_BYTES
+        if measured:
+            found = measure([name, *names], way.start, way.key(), ip, patience_s=patience, stop=stop.event)
+            known = with_missing(found)
+            show.err.print(f"Bandwidths measured: {found.explained:.0%} explained", highlight=False)
+        broadcast = Broadcast(
+            path,
+            names,
+            way,
+            way.key(),
+            ip,
+            name,
+            known,
+            measured=measured,
+            dest=dest,
+            algorithm=algorithm,
+            chunk=None if chunk is None else _size(chunk),
+            force=force,
+            patience_s=patience,
+            stop=stop.event,
+        )
+        with View(show.err, broadcast.names) as view:
+            sent = send_now(broadcast, view.see)
+        _show(sent, as_json)
+    raise typer.Exit(_code(sent))
+
+
+@contextmanager
+def _spooled() -> Iterator[Path]:
+    """Standard input in a file: receivers ask for chunks in any order, and again."""
+    with tempfile.TemporaryDirectory(prefix="incast-") as folder:
+        # Copies have its permissions, as files that the user makes have; others can't look into the folder.
+        path = Path(folder) / "input"
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+        yield path
+
+
+def _bytes(path: Path) -> int:
+    """How much is sent, as far as it can be seen."""
+    if path.is_dir():
+        return sum(each.lstat().st_size for each in path.rglob("*"))
+    return path.stat().st_size if path.exists() else 0
+
+
+def _topology(path: Path | None) -> dict[str, Any] | None:
+    return None if path is None else read(path).json()
+
+
+def _hosts_of(topology: dict[str, Any]) -> list[str]:
+    return [node["id"] for node in topology["nodes"] if node["kind"] == "host"]
+
+
+def _own_name(topology: dict[str, Any]) -> str:
+    """The name of this machine in a topology."""
+    known = _hosts_of(topology)
+    own = socket.gethostname()
+    for name in (own, own.partition(".")[0]):
+        if name in known:
+            return name
+    raise ScenarioError([Problem(unknown("a host of the topology", own, known), "--source")])
+
+
+def _size(said: str) -> int:
+    try:
+        return int(parse_bytes(said))
+    except ValueError as error:
+        raise ScenarioError([Problem(str(error), "--chunk")]) from None
+
+
+def _code(sent: Sent) -> Exit:
+    if sent.interrupted and sent.failed is None:
+        return Exit.INTERRUPTED
+    states = {receipt.state for receipt in sent.receipts}
+    if sent.failed is not None or "complete" not in states:
+        return Exit.FAILED
+    return Exit.OK if states == {"complete"} else Exit.PARTIAL
+
+
+def _show(sent: Sent, as_json: bool) -> None:
+    if as_json:
+        show.print_json(sent.json())
+        return
+    show.out.print(_table(sent))
+    if sent.failed is not None:
+        show.error(RunError(sent.failed), as_json)
+    elif any(receipt.state == "interrupted" for receipt in sent.receipts):
+        show.err.print(
+            "[yellow]Interrupted: the same command goes on where hosts are now.[/]", soft_wrap=True
+        )
+
+
+def _table(sent: Sent) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=f"Broadcast of {text.size(sent.bytes)}", title_justify="left")
+    for column, justify in (("", "left"), ("", "left"), ("time", "right"), ("rate", "right"), ("", "left")):
+        table.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for receipt in sent.receipts:
+        state = f"[{_STATES[receipt.state]}]{receipt.state}[/]"
+        table.add_row(
+            escape(receipt.host), state, _time(receipt), _rate(receipt), escape(_note(receipt, sent.bytes))
+        )
+    return table
+
+
+def _time(receipt: Receipt) -> str:
+    return text.NONE if receipt.seconds is None else text.time(receipt.seconds * 1e12)
+
+
+def _rate(receipt: Receipt) -> str:
+    if not receipt.seconds:
+        return text.NONE
+    return text.rate((receipt.bytes - receipt.resumed) * 8 / receipt.seconds)
+
+
+def _note(receipt: Receipt, total: int) -> str:
+    parts = [receipt.why] if receipt.why else []
+    if receipt.state != "complete" and total and receipt.bytes:
+        parts.append(f"{receipt.bytes / total:.0%} is there")
+    if receipt.resumed:
+        parts.append(f"{text.size(receipt.resumed)} were there")
+    if receipt.restarts:
+        parts.append(text.plural(receipt.restarts, "restart"))
+    return "; ".join(parts)
