@@ -33,6 +33,11 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{ROOT / 'python'}:{ROOT}"}
 
 
+def interruptible() -> None:
+    """A shell's jobs in the background ignore Ctrl-C, and so do their children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def incast(*words: str, before: Sequence[str] = (), **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*before, *INCAST, *words],
@@ -40,6 +45,7 @@ def incast(*words: str, before: Sequence[str] = (), **more: Any) -> subprocess.P
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=interruptible,
         **more,
     )
 
@@ -206,6 +212,7 @@ def agent(tmp_path: Path, key_file: Path) -> Iterator[tuple[str, Path]]:
     yield address, root
     child.send_signal(signal.SIGINT)
     child.communicate(timeout=LIMIT_S)
+    assert child.returncode == 130
 
 
 def to_agent(place: Path, address: str, key_file: Path, *more: str) -> tuple[int, Any, str]:
