@@ -11,6 +11,7 @@ import contextlib
 import hmac
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from incast.live.member import Bounds
 from incast.live.member import serve as take_part
 
 KEY_BYTES_MIN = 16
+POLL_S = 0.5
 WORK = "incast.broadcast."
 """The only work that such an agent does."""
 
@@ -77,7 +79,10 @@ def serve(ip: str, port: int, key: bytes, root: Path, ready: Callable[[tuple[str
     ready(door.address)
     try:
         while True:
-            threading.Thread(target=_serve_one, args=(door.arrived.get(), key, root), daemon=True).start()
+            # A wait without an end would not hear of Ctrl-C.
+            with contextlib.suppress(queue.Empty):
+                channel = door.arrived.get(timeout=POLL_S)
+                threading.Thread(target=_serve_one, args=(channel, key, root), daemon=True).start()
     finally:
         door.close()
 
