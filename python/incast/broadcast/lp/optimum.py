@@ -121,7 +121,8 @@ def _generate(master: Master, enough: float) -> Solved:
             return solved
         if _add(master, pricing.gaining(instance, solved)):
             continue
-        if not few or not _add(master, pricing.best_of_all(instance, solved)):
+        search = pricing.best_of_all if few else pricing.by_search
+        if not _add(master, search(instance, solved)):
             return solved
 
 

@@ -3,7 +3,8 @@
 A tree gains the prizes of its members and pays for its hops. With all members in it the best one is the
 cheapest arborescence. With any set of them it is a prize-collecting arborescence, which is NP-hard: the
 cheapest tree of all members is cut where a branch costs more than it gains, and the cheapest tree of those
-that are left is cut again. For few members all sets are tried, so that nothing is missed.
+that are left is cut again. Where that finds none, sets are searched step by step; for few members all are
+tried, so that nothing is missed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from incast.broadcast.lp.master import Solved
 
 ALL_SETS_MAX = 8
 """With at most so many destinations, all sets of them are tried."""
+SEARCH_MAX = 30
+"""With at most so many, sets are searched step by step; with more that takes too long."""
 GAIN = 1e-7
 """What a tree has to gain for each unit of its rate."""
 
@@ -48,6 +51,34 @@ def best_of_all(instance: Instance, solved: Solved) -> list[Tree]:
     sets = [each for size in members for each in combinations(members, size)]
     best = max((_of(between, each) for each in sets), key=lambda tree: _worth(tree, between, solved.prizes))
     return [instance.tree(best, before)] if _worth(best, between, solved.prizes) > GAIN else []
+
+
+def by_search(instance: Instance, solved: Solved) -> list[Tree]:
+    """Trees that gain, from none and from all members by one more or one less at a time, if there are any."""
+    if instance.count - 1 > SEARCH_MAX:
+        return []
+    between, before = instance.nearest(instance.lengths(solved.prices))
+    members = frozenset(range(1, instance.count))
+    ends = [_climbed(begin, members, between, solved.prizes) for begin in (frozenset[int](), members)]
+    return [instance.tree(tree, before) for tree, worth in ends if worth > GAIN]
+
+
+def _climbed(
+    chosen: frozenset[int], members: frozenset[int], between: Floats, prizes: Floats
+) -> tuple[Mapping[int, int], float]:
+    """The tree of these members, changed by the member that gains most for as long as one does."""
+    best, worth = _judged(chosen, between, prizes)
+    while True:
+        others = [_judged(chosen ^ {member}, between, prizes) for member in sorted(members)]
+        tree, more = max(others, key=lambda each: each[1])
+        if more <= worth + GAIN:
+            return best, worth
+        best, worth, chosen = tree, more, frozenset(tree)
+
+
+def _judged(members: frozenset[int], between: Floats, prizes: Floats) -> tuple[Mapping[int, int], float]:
+    tree = _of(between, sorted(members)) if members else {}
+    return tree, _worth(tree, between, prizes)
 
 
 def _of(between: Floats, members: Sequence[int]) -> dict[int, int]:
