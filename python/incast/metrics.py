@@ -114,6 +114,8 @@ PLAN = (
     Metric("of_bound", "part of what each could receive alone", 1),
     Metric("over_flat", "aggregate by that of the flat tree", 1),
     Metric("stable_over", "aggregate of stable by this one's", 0),
+    Metric("short_of_fpfr", "part of FPFR's aggregate that is missing"),
+    Metric("short_of_stable", "part of the stable plan's aggregate that is missing"),
     Metric("proved_bps", "what no plan exceeds", 0),
     Metric("trees", "trees", 0),
 )

@@ -144,7 +144,7 @@ def best(asked: Request, algorithm: str, trials: int) -> Plan:
 def figures(asked: Request, plan: Plan) -> dict[str, Any]:
     """What the plan gives, beside others on the same topology."""
     alone = sum(asked.alone.values())
-    others = {name: asked.plan(name).aggregate for name in ("flat", "stable")}
+    others = {name: asked.plan(name).aggregate for name in ("flat", "fpfr", "stable")}
     return {
         "aggregate_bps": plan.aggregate,
         "stayed_bps": plan.aggregate - plan.rates.get(JOINS, 0),
@@ -153,6 +153,8 @@ def figures(asked: Request, plan: Plan) -> dict[str, Any]:
         "of_bound": plan.aggregate / alone,
         "over_flat": plan.aggregate / others["flat"],
         "stable_over": others["stable"] / plan.aggregate,
+        "short_of_fpfr": max(0.0, 1 - plan.aggregate / others["fpfr"]),
+        "short_of_stable": max(0.0, 1 - plan.aggregate / others["stable"]),
         "proved_bps": plan.bound,
         "trees": len(plan.trees),
     }

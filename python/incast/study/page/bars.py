@@ -48,13 +48,18 @@ def _drawing(asked: Bars, outcome: Outcome, out: Path) -> Drawing:
     ]
     missing = [cell for cell in cells if cell not in rows]
     title = f"{asked.place[:1].upper()}{asked.place[1:]}: {asked.text}".removesuffix(": ")
-    keys = tuple(Key(name, color, block=True) for name, color in _SIDES.items() if known or name == "ours")
+    keys = tuple(Key(name, color, block=True) for name, color in _sides(known).items())
     note = "Ours are means over the seeds with their 95 % intervals."
     figure = Figure(title, tuple(panels), keys, note, columns=min(2, len(panels)))
     if not missing:
         return Drawing(asked, figure)
     said = f"{len(missing)} of {text.plural(len(cells), 'cell')} were not run: these have no bar of ours."
     return Drawing(asked, figure, said, command(study, out, cells))
+
+
+def _sides(known: Mapping[str, float]) -> Mapping[str, int]:
+    """Both, or ours only where the figure is not what was published."""
+    return _SIDES if known else {"ours": _SIDES["ours"]}
 
 
 def _labels(asked: Bars, study: Study, cells: Sequence[Cell]) -> dict[Cell, str]:
@@ -92,7 +97,8 @@ def _chart(
     columns = {key: [bar[key] for bar in listed] for key in ("label", "who", "y", "low", "high", "end")}
     title = f"{judged.name} ({unit})" if unit else judged.name
     return Chart(
-        charts.as_spec(_layers(list(dict.fromkeys(labels.values())), title, top / scale)), {"bars": columns}
+        charts.as_spec(_layers(list(dict.fromkeys(labels.values())), title, top / scale, _sides(published))),
+        {"bars": columns},
     )
 
 
@@ -103,7 +109,7 @@ def _bar(label: str, who: str, value: float, half: float | None, scale: float) -
     return {"label": label, "who": who, **digits}
 
 
-def _layers(labels: list[str], title: str, top: float) -> alt.LayerChart:
+def _layers(labels: list[str], title: str, top: float, sides: Mapping[str, int]) -> alt.LayerChart:
     """Bars, their figures above them, and the intervals of ours."""
     base = alt.Chart(alt.NamedData("bars")).encode(
         x=alt.X(
@@ -114,7 +120,7 @@ def _layers(labels: list[str], title: str, top: float) -> alt.LayerChart:
                 labelAngle=0, labelExpr="split(datum.label, '\\n')", ticks=False, labelOverlap=False
             ),
         ),
-        xOffset=alt.XOffset("who:N", scale=alt.Scale(domain=list(_SIDES))),
+        xOffset=alt.XOffset("who:N", scale=alt.Scale(domain=list(sides))),
         tooltip=[
             alt.Tooltip("label:N", title="cell"),
             alt.Tooltip("who:N", title="whose"),
@@ -123,7 +129,7 @@ def _layers(labels: list[str], title: str, top: float) -> alt.LayerChart:
             alt.Tooltip("high:Q", title="to"),
         ],
     )
-    colors = alt.Scale(domain=list(_SIDES), range=[charts.color(c) for c in _SIDES.values()])
+    colors = alt.Scale(domain=list(sides), range=[charts.color(c) for c in sides.values()])
     y = alt.Y("y:Q", title=title, scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=4))
     blocks = base.mark_bar().encode(y=y, color=alt.Color("who:N", scale=colors, legend=None))
     spans = base.mark_rule(clip=True, color="var(--ink)", strokeWidth=1.2).encode(
