@@ -6,7 +6,7 @@
 //! taken to carry. It is then taken to carry just that. A link that was slow is tried again at double its rate while hops
 //! over it are not held back, and at its full rate after a while that doubles each time that it was wrong.
 //!
-//! A plan made for rates of long ago is worse than none, so looks are twice a second.
+//! A plan made for rates of long ago is worse than none, so looks are twice a second, from a second after a plan on.
 
 use super::config::Config;
 use super::wire::{Edge, TREES_MAX};
@@ -19,6 +19,9 @@ use units::{Rate, Time};
 
 /// Time between two looks at what was measured.
 const LOOK: Time = Time::from_ms(500);
+/// What was on its way arrives, and streams get up to speed, for so long after a plan: what is measured then blames the
+/// wrong links.
+const SETTLE: Time = Time::from_secs(1);
 /// A hop was held back by the network when it was for more than this part of the time, in percent.
 const HELD_PERCENT: u64 = 60;
 /// And by its pace when it was for more than this part.
@@ -144,8 +147,7 @@ impl Planning {
         }
         self.plan = Some(plan);
         self.seen.clear();
-        // The first reports are still of the plan before.
-        self.looked = now.saturating_add(config.report);
+        self.looked = now.saturating_add(config.report.max(SETTLE));
         Ok(())
     }
 
