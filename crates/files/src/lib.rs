@@ -9,6 +9,7 @@
 mod error;
 mod finish;
 mod journal;
+mod keeping;
 mod layout;
 mod part;
 mod places;
@@ -19,11 +20,12 @@ mod store;
 
 pub use error::Error;
 pub use finish::Finish;
+pub use keeping::Keeping;
 pub use layout::{Entry, Kind, Layout};
 pub use part::Part;
 pub use scan::scan;
 pub use source::Source;
-pub use store::{Keeping, Named, Outcome};
+pub use store::{Named, Outcome};
 
 /// BLAKE3 of a chunk's bytes.
 pub type Hash = [u8; 32];
