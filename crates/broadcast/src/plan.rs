@@ -141,12 +141,17 @@ impl Plan {
     }
 }
 
+/// No hop yet.
+const NONE: u32 = u32::MAX;
+
 /// Each different hop once.
 #[derive(Clone, Debug, Default)]
 struct Hops {
     all: Vec<Stored>,
     paths: Vec<LinkId>,
-    /// The hop to a node that was added last: the next tree often has the same.
+    /// The last hop over a link alone.
+    direct: Vec<u32>,
+    /// The last hop over several links to a node.
     last: Vec<u32>,
     /// Finds one by what it is.
     known: HashTable<u32>,
@@ -174,16 +179,24 @@ impl Hops {
     }
 
     fn add(&mut self, hop: Hop<'_>) -> u32 {
-        let child = hop.child.index();
-        if child >= self.last.len() {
-            self.last.resize(child + 1, u32::MAX);
+        // Mostly one link, and the same hop as in a tree before.
+        let (recent, at) = match hop.path {
+            [link] => (&mut self.direct, link.index()),
+            _ => (&mut self.last, hop.child.index()),
+        };
+        if at >= recent.len() {
+            recent.resize(at + 1, NONE);
         }
-        let last = self.last[child];
-        if last != u32::MAX && self.get(last) == hop {
-            return last;
+        let index = recent[at];
+        if index != NONE && self.get(index) == hop {
+            return index;
         }
         let index = self.find(hop).unwrap_or_else(|| self.insert(hop));
-        self.last[child] = index;
+        if hop.path.len() == 1 {
+            self.direct[at] = index
+        } else {
+            self.last[at] = index
+        }
         index
     }
 
