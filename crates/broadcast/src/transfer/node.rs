@@ -429,7 +429,7 @@ impl Node {
                 let set = self.serve.take_back(host, &set);
                 self.links.send(stream, &Message::Dropped { set }, cx);
             }
-            Message::Pace { rate } => self.serve.set_pace(host, rate, self.config.headroom),
+            Message::Pace { rate } => self.serve.set_pace(host, rate, self.config.headroom, cx.now()),
             Message::Got { chunks } => {
                 if !self.serve.got(host, chunks, cx.now()) {
                     return false;

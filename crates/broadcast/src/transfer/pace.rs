@@ -24,11 +24,18 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Sets the rate: the plan's `rate` in bit/s times `percent`. Without a percentage there is no bound.
-    pub(crate) fn set(&mut self, rate: u64, percent: Option<u32>) {
+    /// Sets the rate: the plan's `rate` in bit/s times `percent`. Without a percentage there is no bound. What is still
+    /// to be waited for is waited for at the new rate.
+    pub(crate) fn set(&mut self, rate: u64, percent: Option<u32>, now: Time) {
         let scaled = |percent| u128::from(rate) * u128::from(percent) / 100;
         let bounded = percent.map(|percent: u32| u64::try_from(scaled(percent)).unwrap_or(u64::MAX));
+        let before = self.rate;
         self.rate = bounded.map(|rate| Rate::from_bps(rate.max(1)));
+        if let (Some(before), Some(after)) = (before, self.rate) {
+            let left = self.next.saturating_sub(now);
+            self.next =
+                now.saturating_add(left.mul_div(before.as_bps(), after.as_bps())).min(self.next.max(now));
+        }
     }
 
     /// How long the next chunk has to wait.
@@ -52,7 +59,7 @@ mod tests {
     #[test]
     fn it_keeps_its_rate_and_makes_up_for_a_wait() {
         let mut pace = Pace::default();
-        pace.set(8_000_000, Some(110));
+        pace.set(8_000_000, Some(110), Time::ZERO);
         let (mut now, mut sent) = (Time::ZERO, 0);
         while now < Time::from_secs(1) {
             now += pace.wait(now);
@@ -71,9 +78,20 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_at_a_low_rate_ends_with_it() {
+        let mut pace = Pace::default();
+        let now = Time::from_secs(100);
+        pace.set(1_000, Some(100), now);
+        (0..3).for_each(|_| pace.on_sent(10_000, now));
+        assert_eq!(pace.wait(now), Time::from_secs(140));
+        pace.set(1_000_000, Some(100), now);
+        assert_eq!(pace.wait(now), Time::from_ms(140));
+    }
+
+    #[test]
     fn none_is_no_bound() {
         let mut pace = Pace::default();
-        pace.set(1, None);
+        pace.set(1, None, Time::ZERO);
         pace.on_sent(1 << 30, Time::ZERO);
         assert_eq!(pace.wait(Time::ZERO), Time::ZERO);
     }

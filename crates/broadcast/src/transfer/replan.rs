@@ -35,7 +35,9 @@ const TRY_AFTER: Time = Time::from_secs(4);
 /// And at most for so long.
 const TRY_AFTER_MOST: Time = Time::from_secs(64);
 /// A link is never taken to carry less than this part of its rate.
-const LEAST_PART: u64 = 1000;
+const LEAST_PART: u64 = 100;
+/// A hop is judged by the time that so many chunks take at its planned rate: fewer say nothing of a rate.
+const JUDGED_CHUNKS: u64 = 4;
 
 /// What was measured of a hop since the last look.
 #[derive(Clone, Copy, Debug, Default)]
@@ -198,16 +200,18 @@ impl Planning {
             return false;
         }
         let Some(plan) = &self.plan else { return false };
-        let hops = hops(plan, &self.hosts, &self.seen);
-        // A few chunks say nothing of a rate.
-        let least = 4 * config.chunks.size();
-        if !hops.iter().any(|hop| hop.seen.bytes >= least || hop.seen.micros >= 2 * LOOK.as_us()) {
+        let (judged, young): (Vec<Measured>, Vec<Measured>) = hops(plan, &self.hosts, &self.seen)
+            .into_iter()
+            .partition(|hop| hop.is_judged(config.chunks.size()));
+        if judged.is_empty() {
             return false;
         }
         self.looked = now;
-        self.seen.clear();
+        for hop in &judged {
+            self.seen.remove(&hop.ends);
+        }
         let mut loads: BTreeMap<LinkId, Load> = BTreeMap::new();
-        for hop in &hops {
+        for hop in judged.iter().chain(&young) {
             for link in &hop.path {
                 let load = loads.entry(*link).or_default();
                 load.rate = load.rate.saturating_add(hop.seen.rate());
@@ -215,7 +219,7 @@ impl Planning {
                 load.paced |= hop.seen.is_paced();
             }
         }
-        self.blame(&hops, &loads, now) | self.forgive(&loads, now)
+        self.blame(&judged, &loads, now) | self.forgive(&loads, now)
     }
 
     /// Takes slow links for what they carry: the fewest that explain all slow hops, and of two the one nearer to the
@@ -276,6 +280,7 @@ impl Planning {
 
 /// A hop of the plan, and what was measured of it.
 struct Measured {
+    ends: (HostId, HostId),
     path: Vec<LinkId>,
     /// In bit/s, in all trees.
     planned: u64,
@@ -283,6 +288,10 @@ struct Measured {
 }
 
 impl Measured {
+    fn is_judged(&self, chunk: u64) -> bool {
+        let planned = u128::from(self.planned) * u128::from(self.seen.micros) / 8_000_000;
+        self.seen.micros >= LOOK.as_us() && planned >= u128::from(JUDGED_CHUNKS * chunk)
+    }
     fn is_slow(&self) -> bool {
         self.seen.is_held() && self.seen.rate() * 100 < self.planned * SLOW_PERCENT
     }
@@ -308,7 +317,7 @@ fn hops(
         for hop in tree.hops() {
             let key = (hosts[&hop.parent], hosts[&hop.child]);
             let Some(seen) = seen.get(&key) else { continue };
-            let new = || Measured { path: hop.path.to_vec(), planned: 0, seen: *seen };
+            let new = || Measured { ends: key, path: hop.path.to_vec(), planned: 0, seen: *seen };
             all.entry(key).or_insert_with(new).planned += tree.rate().as_bps();
         }
     }

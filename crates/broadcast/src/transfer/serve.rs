@@ -144,9 +144,9 @@ impl Serve {
     }
 
     /// The plan's rate for the child, in bit/s.
-    pub(crate) fn set_pace(&mut self, host: HostId, rate: u64, percent: Option<u32>) {
+    pub(crate) fn set_pace(&mut self, host: HostId, rate: u64, percent: Option<u32>, now: Time) {
         if let Some(child) = self.children.get_mut(&host) {
-            child.pace.set(rate, percent);
+            child.pace.set(rate, percent, now);
         }
     }
 

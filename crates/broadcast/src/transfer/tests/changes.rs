@@ -45,3 +45,16 @@ fn steady_links_need_one_plan() {
     let run = copy(24 * MIB, true, Vec::new());
     assert_eq!(run.progress[3].plans, 1);
 }
+
+#[test]
+fn hosts_that_share_a_link_are_not_slowed_down_for_good() {
+    // The source's link is taken by all: some get less than planned for a while, which is no link's fault.
+    let links: Vec<(u64, u64)> = [20; 8].into_iter().chain([2]).map(|rate| (rate, rate)).collect();
+    let config =
+        Config { algorithm: crate::algorithm::Algorithm::Flat, ..config(star(&links), 2 * MIB, 64 << 10) };
+    let run = run(&config, &[], Vec::new());
+    run.assert_whole(1..9);
+    run.assert_once(1..9);
+    // 2 MiB at 2 Mb/s are 8.4 s, and the other seven take the source's link for nearly as long.
+    assert!(run.completed(8) < 17.0, "{} s", run.completed(8));
+}
