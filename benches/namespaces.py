@@ -41,6 +41,9 @@ QUEUE_S = 0.05
 QUEUE_LEAST_BYTES = 64_000
 BITS = 8
 
+# Where Debian has tc, which not everybody's path leads to.
+os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+
 serial = itertools.count()
 
 
