@@ -36,7 +36,7 @@ from incast.quantity import parse_bytes
 from incast.report import text
 from incast.stop import Stop
 
-ALGORITHMS = ("stable", "fpfr", "dijkstra", "depth-first", "random-pipeline", "flat")
+ALGORITHMS = ("stable", "fpfr", "dijkstra", "depth-first", "random-pipeline", "flat", "near")
 STDIN = "-"
 MEASURED_BYTES = 64 << 20
 """Measuring takes ten seconds: less is on its way before that."""
