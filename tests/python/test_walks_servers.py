@@ -611,7 +611,10 @@ def test_a_run_whose_server_dies_for_good_keeps_what_was_finished(tmp_path: Path
             run(SBM, out, walks=400_000, servers=2, watch=Watcher())
     result = incast.WalkResult.open(out)
     assert result.interrupted
-    assert "server1 is gone" in result.summary["error"]
+    # It may be killed before or after it has said anything.
+    error = next(
+        way for way in ("server1 is gone", "server1 ended with code -9") if way in result.summary["error"]
+    )
     scores, walks = result.table("scores"), result.table("walks")
     assert 20_000 <= scores["walks"].sum() == result.summary["finished"] < 60 * 400_000
     assert walks["finished"].sum() == result.summary["finished"]
@@ -620,7 +623,7 @@ def test_a_run_whose_server_dies_for_good_keeps_what_was_finished(tmp_path: Path
     assert walks["restarts"].to_list() == [0, 3]
     done = CliRunner().invoke(app, ["report", str(out)])
     assert done.exit_code == 0
-    assert "Walks failed: server1 is gone" in (out / "report.html").read_text("utf-8")
+    assert f"Walks failed: {error}" in (out / "report.html").read_text("utf-8")
 
 
 def test_a_journal_that_is_torn_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
