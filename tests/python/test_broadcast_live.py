@@ -450,4 +450,5 @@ def test_bandwidths_are_measured(tmp_path: Path) -> None:
     found = {link["a"]: link for link in said["topology"]["links"]}
     for host, rate in rates.items():
         for way in ("ab", "ba"):
-            assert 0.6 * rate < found[host][way] < 1.1 * rate, (host, way, found[host], rate)
+            # A queue's worth (64 kB, of 375 in the slow link's window) may wait behind a lost segment and count late.
+            assert 0.6 * rate < found[host][way] < 1.2 * rate, (host, way, found[host], rate)
