@@ -1,0 +1,131 @@
+//! Items, and itemsets of one length beside their counts.
+//!
+//! Itemsets are ordered by length, then lexicographically by item. Results come in this order, so that they do not
+//! depend on how many nodes found them. Not here: what is frequent.
+//!
+//! Terms: R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, section 1.
+
+use serde::{Deserialize, Serialize};
+
+/// What a transaction holds, by number.
+pub type Item = u32;
+
+/// Itemsets of one length and how many transactions hold each of them; items ascend in an itemset, and itemsets are
+/// in lexicographic order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Level {
+    length: usize,
+    items: Vec<Item>,
+    counts: Vec<u64>,
+}
+
+impl Level {
+    /// No itemset of `length` items yet.
+    ///
+    /// # Panics
+    /// When `length` is 0.
+    pub fn new(length: usize) -> Self {
+        assert!(length > 0, "an itemset has items");
+        Self { length, ..Self::default() }
+    }
+
+    /// Appends an itemset that is behind all others.
+    ///
+    /// # Panics
+    /// When it has another length; in debug builds, when it is out of order.
+    pub fn push(&mut self, itemset: &[Item], count: u64) {
+        assert_eq!(itemset.len(), self.length, "a level has itemsets of one length");
+        debug_assert!(itemset.is_sorted_by(|a, b| a < b), "items of an itemset ascend");
+        debug_assert!(self.last().is_none_or(|last| last < itemset), "itemsets are in order");
+        self.items.extend_from_slice(itemset);
+        self.counts.push(count);
+    }
+
+    /// Itemsets of `length` items in any order, brought into order.
+    pub fn sorted(length: usize, items: &[Item], counts: &[u64]) -> Self {
+        let mut level = Self::new(length);
+        let mut order: Vec<u32> = (0..counts.len() as u32).collect();
+        let itemset = |index: u32| &items[index as usize * length..][..length];
+        order.sort_unstable_by(|a, b| itemset(*a).cmp(itemset(*b)));
+        level.items.reserve_exact(items.len());
+        level.counts.reserve_exact(counts.len());
+        for index in order {
+            level.push(itemset(index), counts[index as usize]);
+        }
+        level
+    }
+
+    /// Items of each itemset.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Number of itemsets.
+    pub fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// Itemset `index`.
+    pub fn itemset(&self, index: usize) -> &[Item] {
+        &self.items[index * self.length..][..self.length]
+    }
+
+    /// Transactions that hold itemset `index`.
+    pub fn count(&self, index: usize) -> u64 {
+        self.counts[index]
+    }
+
+    /// Where an itemset is.
+    pub fn find(&self, itemset: &[Item]) -> Option<usize> {
+        let mut from = 0;
+        let mut to = self.len();
+        while from < to {
+            let middle = from.midpoint(to);
+            match self.itemset(middle).cmp(itemset) {
+                std::cmp::Ordering::Less => from = middle + 1,
+                std::cmp::Ordering::Greater => to = middle,
+                std::cmp::Ordering::Equal => return Some(middle),
+            }
+        }
+        None
+    }
+
+    /// Itemsets and their counts, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[Item], u64)> + Clone {
+        self.items.chunks_exact(self.length.max(1)).zip(self.counts.iter().copied())
+    }
+
+    /// The items of all itemsets, one itemset after the other.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// The count of each itemset.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    fn last(&self) -> Option<&[Item]> {
+        self.len().checked_sub(1).map(|index| self.itemset(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn itemsets_come_in_lexicographic_order_and_are_found() {
+        let level = Level::sorted(2, &[2, 9, 1, 30, 1, 4], &[5, 6, 7]);
+        let found: Vec<_> = level.iter().collect();
+        assert_eq!(found, [(&[1, 4][..], 7), (&[1, 30], 6), (&[2, 9], 5)]);
+        assert_eq!(level.find(&[1, 30]), Some(1));
+        assert_eq!(level.find(&[1, 31]), None);
+        assert!(Level::new(3).is_empty());
+    }
+}

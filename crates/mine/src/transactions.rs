@@ -1,0 +1,219 @@
+//! Transactions in memory: items one after the other, in blocks that are as narrow as their items allow.
+//!
+//! A block of items below 65,536 takes two bytes for each, so that a share of transactions is smaller than the text that
+//! it was read from. A transaction is never split over blocks. Blocks are also what a pass works on at a time. Not
+//! here: reading them (`read`), counting what they hold (`count`).
+
+use crate::items::Item;
+
+/// A block is closed when it holds so many items: both halves of it fit a second-level cache.
+pub const BLOCK_ITEMS: usize = 1 << 16;
+
+/// The words of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// All items are below 65,536.
+    Narrow(Vec<u16>),
+    /// Any items.
+    Wide(Vec<u32>),
+}
+
+/// Some transactions; the items of each ascend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    words: Words,
+    ends: Vec<u32>,
+}
+
+/// A word that an item is kept in.
+pub trait Word: Copy + Ord + Send + Sync + 'static {
+    /// The item in it.
+    fn item(self) -> Item;
+    /// As an index into tables of items.
+    fn index(self) -> usize {
+        self.item() as usize
+    }
+}
+
+impl Word for u16 {
+    #[inline(always)]
+    fn item(self) -> Item {
+        Item::from(self)
+    }
+}
+
+impl Word for u32 {
+    #[inline(always)]
+    fn item(self) -> Item {
+        self
+    }
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self { words: Words::Narrow(Vec::new()), ends: Vec::new() }
+    }
+}
+
+impl Block {
+    /// The words of all its transactions, one transaction after the other.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// Where each transaction ends in [`Self::words`].
+    pub fn ends(&self) -> &[u32] {
+        &self.ends
+    }
+
+    /// Number of transactions.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Items of all transactions together.
+    pub fn items(&self) -> usize {
+        match &self.words {
+            Words::Narrow(words) => words.len(),
+            Words::Wide(words) => words.len(),
+        }
+    }
+
+    /// Appends a transaction whose items ascend.
+    pub fn push(&mut self, transaction: &[Item]) {
+        debug_assert!(transaction.is_sorted_by(|a, b| a < b), "items of a transaction ascend");
+        match &mut self.words {
+            Words::Wide(words) => words.extend_from_slice(transaction),
+            Words::Narrow(words) => {
+                if transaction.last().is_none_or(|largest| *largest <= Item::from(u16::MAX)) {
+                    words.extend(transaction.iter().map(|item| *item as u16));
+                } else {
+                    let mut wide: Vec<u32> = words.iter().copied().map(Item::from).collect();
+                    wide.extend_from_slice(transaction);
+                    self.words = Words::Wide(wide);
+                }
+            }
+        }
+        let end = u32::try_from(self.items()).expect("a block is far from 2^32 items");
+        self.ends.push(end);
+    }
+
+    fn shrink(&mut self) {
+        match &mut self.words {
+            Words::Narrow(words) => words.shrink_to_fit(),
+            Words::Wide(words) => words.shrink_to_fit(),
+        }
+        self.ends.shrink_to_fit();
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> usize {
+        let words = match &self.words {
+            Words::Narrow(words) => words.capacity() * size_of::<u16>(),
+            Words::Wide(words) => words.capacity() * size_of::<u32>(),
+        };
+        words + self.ends.capacity() * size_of::<u32>()
+    }
+}
+
+/// Calls `visit` with each transaction of a slice of words.
+#[inline(always)]
+pub fn each<W>(words: &[W], ends: &[u32], mut visit: impl FnMut(&[W])) {
+    let mut start = 0;
+    for end in ends {
+        let end = *end as usize;
+        visit(&words[start..end]);
+        start = end;
+    }
+}
+
+/// A node's transactions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transactions {
+    blocks: Vec<Block>,
+    len: u64,
+    items: u64,
+}
+
+impl Transactions {
+    /// Appends a transaction whose items ascend.
+    pub fn push(&mut self, transaction: &[Item]) {
+        if self.blocks.last().is_none_or(|last| last.items() >= BLOCK_ITEMS) {
+            self.blocks.push(Block::default());
+        }
+        let block = self.blocks.last_mut().expect("one is open");
+        block.push(transaction);
+        if block.items() >= BLOCK_ITEMS {
+            block.shrink();
+        }
+        self.len += 1;
+        self.items += transaction.len() as u64;
+    }
+
+    /// In blocks, in the order in which they came.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Number of transactions.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Items of all transactions together.
+    pub fn items(&self) -> u64 {
+        self.items
+    }
+
+    /// Bytes of memory that they take.
+    pub fn bytes(&self) -> usize {
+        self.blocks.iter().map(Block::bytes).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(transactions: &Transactions) -> Vec<Vec<Item>> {
+        let mut found = Vec::new();
+        for block in transactions.blocks() {
+            match block.words() {
+                Words::Narrow(words) => {
+                    each(words, block.ends(), |items| found.push(items.iter().map(|w| w.item()).collect()))
+                }
+                Words::Wide(words) => each(words, block.ends(), |items| found.push(items.to_vec())),
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn a_block_becomes_wide_with_its_first_wide_item() {
+        let mut transactions = Transactions::default();
+        let given: [&[Item]; 4] = [&[1, 65_535], &[], &[3, 65_536], &[4]];
+        given.iter().for_each(|items| transactions.push(items));
+        assert_eq!(all(&transactions), given);
+        assert_eq!((transactions.len(), transactions.items()), (4, 5));
+        assert!(matches!(transactions.blocks()[0].words(), Words::Wide(_)));
+    }
+
+    #[test]
+    fn a_block_is_closed_when_it_is_full_and_its_memory_is_what_it_holds() {
+        let mut transactions = Transactions::default();
+        let items: Vec<Item> = (0..1000).collect();
+        (0..100).for_each(|_| transactions.push(&items));
+        assert_eq!(transactions.blocks().iter().map(Block::len).collect::<Vec<_>>(), [66, 34]);
+        assert_eq!(transactions.blocks()[0].bytes(), 66_000 * 2 + 66 * 4);
+    }
+}
