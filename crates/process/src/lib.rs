@@ -13,6 +13,7 @@ mod event;
 mod payload;
 pub mod rng;
 mod train;
+pub mod wire;
 
 pub use context::{Context, Read};
 pub use event::{Addr, CloseReason, Event, HostId, StreamId, TaskId};

@@ -3,7 +3,8 @@
 use crate::block_server::BlockServer;
 use crate::plan::{MILLION, Plan};
 use crate::receive::Receive;
-use crate::wire::{Frames, Message};
+use crate::wire::{FRAMING, Message};
+use process::wire::Frames;
 use process::{Addr, CloseReason, Context, Event, HostId, Payload, Process, StreamId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ impl DataNode {
 
     fn readable(&mut self, stream: StreamId, cx: &mut dyn Context) {
         match self.streams.get_mut(&stream) {
-            Some(Use::New(frames)) => match frames.next(stream, cx) {
+            Some(Use::New(frames)) => match frames.next(stream, cx, Message::decode) {
                 Ok(Some(request)) => self.begin(stream, request, cx),
                 Ok(None) if !frames.ended => {}
                 _ => self.drop_stream(stream, cx),
@@ -157,7 +158,7 @@ impl Process for DataNode {
                 cx.finish();
             }
             Event::Accepted { stream, .. } => {
-                self.streams.insert(stream, Use::New(Frames::default()));
+                self.streams.insert(stream, Use::New(Frames::new(FRAMING)));
             }
             Event::Readable { stream } => self.readable(stream, cx),
             Event::Writable { stream } => self.writable(stream, cx),

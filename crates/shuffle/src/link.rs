@@ -1,6 +1,7 @@
 //! A stream of messages both ways: Hadoop's RPC connection between a NodeManager and the master.
 
-use crate::wire::{Frames, Malformed, Message};
+use crate::wire::{FRAMING, Message};
+use process::wire::{Frames, Malformed};
 use process::{Context, Payload, StreamId};
 
 /// One end.
@@ -14,7 +15,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(stream: StreamId) -> Link {
-        Link { stream, frames: Frames::default(), unsent: Vec::new() }
+        Link { stream, frames: Frames::new(FRAMING), unsent: Vec::new() }
     }
 
     pub(crate) fn send(&mut self, message: &Message, cx: &mut dyn Context) {
@@ -38,7 +39,7 @@ impl Link {
     /// The messages that have come.
     pub(crate) fn receive(&mut self, cx: &mut dyn Context) -> Result<Vec<Message>, Malformed> {
         let mut messages = Vec::new();
-        while let Some(message) = self.frames.next(self.stream, cx)? {
+        while let Some(message) = self.frames.next(self.stream, cx, Message::decode)? {
             messages.push(message);
         }
         Ok(messages)

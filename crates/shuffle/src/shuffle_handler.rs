@@ -3,7 +3,8 @@
 
 use crate::block_server::BlockServer;
 use crate::plan::Plan;
-use crate::wire::{Frames, Message};
+use crate::wire::{FRAMING, Message};
+use process::wire::Frames;
 use process::{Context, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +29,7 @@ pub(crate) struct ShuffleHandler {
 
 impl ShuffleHandler {
     pub(crate) fn accept(&mut self, stream: StreamId) {
-        self.streams.insert(stream, Serving::New(Frames::default()));
+        self.streams.insert(stream, Serving::New(Frames::new(FRAMING)));
     }
 
     pub(crate) fn readable(&mut self, stream: StreamId, plan: &Plan, cx: &mut dyn Context) {
@@ -36,7 +37,7 @@ impl ShuffleHandler {
             // The end of what the other side had to say.
             return drop(cx.read(stream, 1));
         };
-        match frames.next(stream, cx) {
+        match frames.next(stream, cx, Message::decode) {
             Ok(Some(Message::Fetch { reduce, maps })) => self.serve(stream, reduce, &maps, plan, cx),
             Ok(None) if !frames.ended => {}
             _ => self.refuse(stream, cx),

@@ -1,9 +1,8 @@
 //! Messages between nodes: what Hadoop's RPCs, the block transfer protocol and the shuffle's HTTP say, in a
-//! form of our own. A frame is a length (two bytes) and a message; numbers are little-endian.
-//!
-//! Decoding is bounded: a frame is at most [`FRAME_MAX`] bytes, and a list no longer than its frame.
+//! form of our own (`process::wire`).
 
-use process::{Context, HostId, Payload, StreamId};
+use process::HostId;
+use process::wire::{Framing, Malformed, Reader, Writer};
 
 /// Longest message in bytes.
 pub(crate) const FRAME_MAX: usize = 2048;
@@ -66,208 +65,105 @@ pub(crate) enum Message {
     Fetch { reduce: u32, maps: Vec<u32> },
 }
 
-/// What came is no message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Malformed;
+/// Two bytes of length, and a message.
+pub(crate) const FRAMING: Framing = Framing::new(2, FRAME_MAX);
 
-struct Writer(Vec<u8>);
+fn list(w: &mut Writer, words: impl ExactSizeIterator<Item = u32>) -> &mut Writer {
+    w.byte(words.len() as u8);
+    words.fold(w, Writer::word)
+}
 
-impl Writer {
-    fn byte(&mut self, n: u8) -> &mut Writer {
-        self.0.push(n);
-        self
-    }
-    fn word(&mut self, n: u32) -> &mut Writer {
-        self.0.extend(n.to_le_bytes());
-        self
-    }
-    fn long(&mut self, n: u64) -> &mut Writer {
-        self.0.extend(n.to_le_bytes());
-        self
-    }
-    /// Fills a frame up to the length of a call.
-    fn padding(&mut self) -> &mut Writer {
-        self.0.resize(CALL_BYTES, 0);
-        self
-    }
-    fn list(&mut self, words: impl ExactSizeIterator<Item = u32>) -> &mut Writer {
-        self.byte(words.len() as u8);
-        words.for_each(|word| {
-            self.word(word);
-        });
-        self
+fn kind(r: &mut Reader<'_>) -> Result<Kind, Malformed> {
+    match r.byte()? {
+        0 => Ok(Kind::Map),
+        1 => Ok(Kind::Reduce),
+        _ => Err(Malformed),
     }
 }
 
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
-        let (head, rest) = self.0.split_first_chunk::<N>().ok_or(Malformed)?;
-        self.0 = rest;
-        Ok(*head)
-    }
-    fn byte(&mut self) -> Result<u8, Malformed> {
-        self.take::<1>().map(|[byte]| byte)
-    }
-    fn word(&mut self) -> Result<u32, Malformed> {
-        self.take().map(u32::from_le_bytes)
-    }
-    fn long(&mut self) -> Result<u64, Malformed> {
-        self.take().map(u64::from_le_bytes)
-    }
-    fn flag(&mut self) -> Result<bool, Malformed> {
-        Ok(self.byte()? != 0)
-    }
-    fn kind(&mut self) -> Result<Kind, Malformed> {
-        match self.byte()? {
-            0 => Ok(Kind::Map),
-            1 => Ok(Kind::Reduce),
-            _ => Err(Malformed),
-        }
-    }
-    /// The number of a work, and the padding of its call.
-    fn call(&mut self) -> Result<u64, Malformed> {
-        let work = self.long()?;
-        self.take::<{ CALL_BYTES - 2 - 1 - 8 }>()?;
-        Ok(work)
-    }
-    fn list(&mut self) -> Result<Vec<u32>, Malformed> {
-        let n = usize::from(self.byte()?);
-        if n > LIST_MAX { Err(Malformed) } else { (0..n).map(|_| self.word()).collect() }
-    }
-    fn hosts(&mut self) -> Result<Vec<HostId>, Malformed> {
-        Ok(self.list()?.into_iter().map(HostId).collect())
-    }
+/// The number of a work, and the padding of its call.
+fn call(r: &mut Reader<'_>) -> Result<u64, Malformed> {
+    let work = r.long()?;
+    r.bytes(CALL_BYTES - FRAMING.prefix() - 1 - 8)?;
+    Ok(work)
 }
 
-/// Stands for "no host".
-const NOBODY: u32 = u32::MAX;
+fn words(r: &mut Reader<'_>) -> Result<Vec<u32>, Malformed> {
+    let n = usize::from(r.byte()?);
+    if n > LIST_MAX { Err(Malformed) } else { (0..n).map(|_| r.word()).collect() }
+}
+
+fn hosts(r: &mut Reader<'_>) -> Result<Vec<HostId>, Malformed> {
+    Ok(words(r)?.into_iter().map(HostId).collect())
+}
 
 impl Message {
     /// The message as a frame.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut w = Writer(vec![0, 0]);
+        let mut w = Writer::new(FRAMING);
         match self {
             Message::Register => w.byte(1),
             Message::Heartbeat => w.byte(2),
             Message::Poll { from } => w.byte(3).word(*from),
             Message::Done { kind, number } => w.byte(4).byte(*kind as u8).word(*number),
             Message::Failed { kind, number } => w.byte(5).byte(*kind as u8).word(*number),
-            Message::FetchFailed { map, from } => w.byte(6).word(*map).word(from.0),
+            Message::FetchFailed { map, from } => w.byte(6).word(*map).host(*from),
             Message::AddBlock { work, copies, log, without } => {
-                w.byte(7).long(*work).byte(*copies).byte(u8::from(*log)).word(without.map_or(NOBODY, |h| h.0))
+                w.byte(7).long(*work).byte(*copies).flag(*log).host_or_nobody(*without)
             }
             Message::Idle => w.byte(8),
-            Message::Run { kind, number, reuse } => {
-                w.byte(9).byte(*kind as u8).word(*number).byte(u8::from(*reuse))
-            }
+            Message::Run { kind, number, reuse } => w.byte(9).byte(*kind as u8).word(*number).flag(*reuse),
             Message::Completed { from, events } => {
                 w.byte(10).word(*from).byte(events.len() as u8);
-                events.iter().fold(&mut w, |w, (map, host)| w.word(*map).word(host.0))
+                events.iter().fold(&mut w, |w, (map, host)| w.word(*map).host(*host))
             }
-            Message::Block { work, nodes } => w.byte(11).long(*work).list(nodes.iter().map(|h| h.0)),
+            Message::Block { work, nodes } => list(w.byte(11).long(*work), nodes.iter().map(|h| h.0)),
             Message::Kill { reduce } => w.byte(12).word(*reduce),
             Message::Finish => w.byte(13),
             Message::Stop => w.byte(14),
             Message::Read { bytes } => w.byte(15).long(*bytes),
             Message::Write { bytes, group, rest } => {
-                w.byte(16).long(*bytes).long(*group).list(rest.iter().map(|h| h.0))
+                list(w.byte(16).long(*bytes).long(*group), rest.iter().map(|h| h.0))
             }
-            Message::Fetch { reduce, maps } => w.byte(17).word(*reduce).list(maps.iter().copied()),
-            Message::Call { work } => w.byte(18).long(*work).padding(),
-            Message::Answer { work } => w.byte(19).long(*work).padding(),
+            Message::Fetch { reduce, maps } => list(w.byte(17).word(*reduce), maps.iter().copied()),
+            Message::Call { work } => w.byte(18).long(*work).pad(CALL_BYTES),
+            Message::Answer { work } => w.byte(19).long(*work).pad(CALL_BYTES),
         };
-        let length = (w.0.len() - 2) as u16;
-        w.0[..2].copy_from_slice(&length.to_le_bytes());
-        w.0
+        w.finish()
     }
 
     /// The message in a frame's content.
     pub(crate) fn decode(content: &[u8]) -> Result<Message, Malformed> {
-        let mut r = Reader(content);
+        let mut r = Reader::new(content);
         let message = match r.byte()? {
             1 => Message::Register,
             2 => Message::Heartbeat,
             3 => Message::Poll { from: r.word()? },
-            4 => Message::Done { kind: r.kind()?, number: r.word()? },
-            5 => Message::Failed { kind: r.kind()?, number: r.word()? },
-            6 => Message::FetchFailed { map: r.word()?, from: HostId(r.word()?) },
+            4 => Message::Done { kind: kind(&mut r)?, number: r.word()? },
+            5 => Message::Failed { kind: kind(&mut r)?, number: r.word()? },
+            6 => Message::FetchFailed { map: r.word()?, from: r.host()? },
             7 => {
-                let (work, copies, log, without) = (r.long()?, r.byte()?, r.flag()?, r.word()?);
-                Message::AddBlock {
-                    work,
-                    copies,
-                    log,
-                    without: (without != NOBODY).then_some(HostId(without)),
-                }
+                let (work, copies, log) = (r.long()?, r.byte()?, r.flag()?);
+                Message::AddBlock { work, copies, log, without: r.host_or_nobody()? }
             }
             8 => Message::Idle,
-            9 => Message::Run { kind: r.kind()?, number: r.word()?, reuse: r.flag()? },
+            9 => Message::Run { kind: kind(&mut r)?, number: r.word()?, reuse: r.flag()? },
             10 => {
                 let (from, n) = (r.word()?, usize::from(r.byte()?));
-                let event = |_| Ok((r.word()?, HostId(r.word()?)));
+                let event = |_| Ok((r.word()?, r.host()?));
                 Message::Completed { from, events: (0..n).map(event).collect::<Result<_, _>>()? }
             }
-            11 => Message::Block { work: r.long()?, nodes: r.hosts()? },
+            11 => Message::Block { work: r.long()?, nodes: hosts(&mut r)? },
             12 => Message::Kill { reduce: r.word()? },
             13 => Message::Finish,
             14 => Message::Stop,
             15 => Message::Read { bytes: r.long()? },
-            16 => Message::Write { bytes: r.long()?, group: r.long()?, rest: r.hosts()? },
-            17 => Message::Fetch { reduce: r.word()?, maps: r.list()? },
-            18 => Message::Call { work: r.call()? },
-            19 => Message::Answer { work: r.call()? },
+            16 => Message::Write { bytes: r.long()?, group: r.long()?, rest: hosts(&mut r)? },
+            17 => Message::Fetch { reduce: r.word()?, maps: words(&mut r)? },
+            18 => Message::Call { work: call(&mut r)? },
+            19 => Message::Answer { work: call(&mut r)? },
             _ => return Err(Malformed),
         };
-        if r.0.is_empty() { Ok(message) } else { Err(Malformed) }
-    }
-}
-
-/// Takes messages off a stream, byte for byte: what follows a message stays in the stream.
-#[derive(Debug, Default)]
-pub(crate) struct Frames {
-    /// What has come of the frame under way, its length included.
-    partial: Vec<u8>,
-    /// The peer has finished.
-    pub ended: bool,
-}
-
-impl Frames {
-    /// The next message, if it is there whole.
-    pub(crate) fn next(
-        &mut self,
-        stream: StreamId,
-        cx: &mut dyn Context,
-    ) -> Result<Option<Message>, Malformed> {
-        loop {
-            let want = self.want()?;
-            if want == 0 {
-                let message = Message::decode(&self.partial[2..])?;
-                self.partial.clear();
-                return Ok(Some(message));
-            }
-            let read = cx.read(stream, want as u64);
-            self.ended |= read.end;
-            let short = read.len() < want as u64;
-            for piece in read.data {
-                match piece {
-                    Payload::Data(bytes) => self.partial.extend_from_slice(&bytes),
-                    Payload::Zeros(_) => return Err(Malformed),
-                }
-            }
-            if short {
-                return Ok(None);
-            }
-        }
-    }
-
-    /// Bytes that are missing to the length, or to the end of the frame.
-    fn want(&self) -> Result<usize, Malformed> {
-        let Some((length, rest)) = self.partial.split_first_chunk::<2>() else {
-            return Ok(2 - self.partial.len());
-        };
-        let length = usize::from(u16::from_le_bytes(*length));
-        if length == 0 || length > FRAME_MAX { Err(Malformed) } else { Ok(length - rest.len()) }
+        r.end(message)
     }
 }

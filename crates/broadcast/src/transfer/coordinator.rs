@@ -5,9 +5,9 @@
 //! relay until it gets something again. At the end everybody has everything, or has failed, or stayed away for long.
 
 use super::config::Config;
+use super::message::{Edge, Message};
 use super::replan::Planning;
 use super::set::ChunkSet;
-use super::wire::{Edge, Message};
 use process::{HostId, StreamId};
 use std::collections::BTreeMap;
 use units::{Bytes, Rate, Time};

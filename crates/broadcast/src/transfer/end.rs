@@ -1,9 +1,10 @@
 //! How a node comes to its end: the whole is checked against the source's, and what happens when it can't be had.
 
+use super::message::Message;
 use super::node::{HASH, Node, TICK};
 use super::progress::State;
 use super::store::{Hash, StoreError, root};
-use super::wire::{HASHES_MAX, Message};
+use super::wire::HASHES_MAX;
 use process::{Context, HostId, StreamId};
 use std::collections::BTreeMap;
 use units::Time;

@@ -7,10 +7,11 @@
 //! only chunks that are there: what isn't comes back, so nobody waits in a circle.
 
 use super::chunks::Chunks;
+use super::message::Message;
 use super::order::Order;
 use super::set::ChunkSet;
-use super::wire::{Malformed, Message};
 use crate::topology::RATE_MAX;
+use process::wire::Malformed;
 use process::{HostId, StreamId};
 use std::collections::BTreeMap;
 

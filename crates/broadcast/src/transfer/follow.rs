@@ -6,10 +6,10 @@
 //! what they have, and goes on if that is everything; otherwise the broadcast ends with what is missing.
 
 use super::links::Role;
+use super::message::Message;
 use super::node::Node;
 use super::progress::State;
 use super::set::ChunkSet;
-use super::wire::Message;
 use process::{Addr, Context, HostId, StreamId};
 use units::Time;
 

@@ -1,8 +1,10 @@
 //! One end of a stream between nodes: messages and chunks taken off it, and what waits to be written.
 
 use super::chunks::Chunks;
+use super::message::Message;
 use super::store::Hash;
-use super::wire::{FRAME_MAX, Malformed, Message};
+use super::wire::FRAMING;
+use process::wire::{Frames, Malformed};
 use process::{Context, Payload, StreamId};
 use std::collections::VecDeque;
 
@@ -35,23 +37,25 @@ struct Coming {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub stream: StreamId,
-    /// What has come of the frame under way, its length included.
-    partial: Vec<u8>,
+    frames: Frames,
     chunk: Option<Coming>,
     /// Not yet taken by the stream.
     unsent: VecDeque<Payload>,
-    /// The other side has finished.
-    pub ended: bool,
 }
 
 impl Link {
     pub(crate) fn new(stream: StreamId) -> Link {
-        Link { stream, partial: Vec::new(), chunk: None, unsent: VecDeque::new(), ended: false }
+        Link { stream, frames: Frames::new(FRAMING), chunk: None, unsent: VecDeque::new() }
     }
 
     /// Whether the stream has taken all that was sent.
     pub(crate) fn is_flushed(&self) -> bool {
         self.unsent.is_empty()
+    }
+
+    /// Whether the other side has finished.
+    pub(crate) fn ended(&self) -> bool {
+        self.frames.ended
     }
 
     pub(crate) fn send(&mut self, message: &Message, cx: &mut dyn Context) {
@@ -87,7 +91,7 @@ impl Link {
             if let Some(coming) = &mut self.chunk {
                 if coming.left > 0 {
                     let read = cx.read(self.stream, coming.left);
-                    self.ended |= read.end;
+                    self.frames.ended |= read.end;
                     coming.left -= read.len();
                     let nothing = read.is_empty();
                     coming.pieces.extend(read.data);
@@ -100,43 +104,13 @@ impl Link {
                     self.chunk.take().expect("it was just looked at");
                 return Ok(Some(Item::Chunk { number, ready, hash, pieces }));
             }
-            let want = self.want()?;
-            if want > 0 {
-                if self.fill(want, cx)? {
-                    continue;
-                }
-                return Ok(None);
-            }
-            let message = Message::decode(&self.partial[4..], chunks)?;
-            self.partial.clear();
+            let decode = |content: &[u8]| Message::decode(content, chunks);
+            let Some(message) = self.frames.next(self.stream, cx, decode)? else { return Ok(None) };
             let Message::Chunk { number, ready, hash } = message else {
                 return Ok(Some(Item::Message(message)));
             };
             let left = chunks.len(number);
             self.chunk = Some(Coming { number, ready, hash, left, pieces: Vec::new() });
         }
-    }
-
-    /// Reads up to `want` bytes of a frame; whether any came.
-    fn fill(&mut self, want: usize, cx: &mut dyn Context) -> Result<bool, Malformed> {
-        let read = cx.read(self.stream, want as u64);
-        self.ended |= read.end;
-        let any = !read.is_empty();
-        for piece in read.data {
-            match piece {
-                Payload::Data(bytes) => self.partial.extend_from_slice(&bytes),
-                Payload::Zeros(_) => return Err(Malformed),
-            }
-        }
-        Ok(any)
-    }
-
-    /// Bytes that are missing to the length, or to the end of the frame.
-    fn want(&self) -> Result<usize, Malformed> {
-        let Some((length, rest)) = self.partial.split_first_chunk::<4>() else {
-            return Ok(4 - self.partial.len());
-        };
-        let length = u32::from_le_bytes(*length) as usize;
-        if length == 0 || length > FRAME_MAX { Err(Malformed) } else { Ok(length - rest.len()) }
     }
 }

@@ -1,7 +1,7 @@
 //! The streams of a node, and whom each leads to.
 
 use super::link::Link;
-use super::wire::Message;
+use super::message::Message;
 use process::{Context, HostId, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
 

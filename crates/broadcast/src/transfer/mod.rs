@@ -17,6 +17,7 @@ mod flight;
 mod follow;
 mod link;
 mod links;
+mod message;
 mod node;
 mod order;
 mod pace;

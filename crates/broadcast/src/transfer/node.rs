@@ -10,11 +10,11 @@ use super::fetch::Fetch;
 use super::follow::Follow;
 use super::link::Item;
 use super::links::{Links, Role};
+use super::message::Message;
 use super::progress::{Board, Receiver, State};
 use super::serve::{Serve, Shelf};
 use super::set::ChunkSet;
 use super::store::{Hash, Store, StoreError, hash};
-use super::wire::Message;
 use process::{Addr, Context, Event, HostId, Payload, Process, StreamId, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -160,6 +160,7 @@ impl Node {
         self.coordinator = Some(Coordinator::new(&self.config, self.me, full, cx.now()));
         self.board.change(|progress| progress.state = State::Running);
         self.tick_on(cx);
+        self.filled(cx);
     }
 
     pub(super) fn tick_on(&mut self, cx: &mut dyn Context) {
@@ -316,7 +317,7 @@ impl Node {
                         return self.broken(stream, cx);
                     }
                 }
-                Ok(None) if end.link.ended => {
+                Ok(None) if end.link.ended() => {
                     self.closed(stream, cx);
                     return cx.close(stream);
                 }

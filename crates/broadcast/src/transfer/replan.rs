@@ -9,7 +9,8 @@
 //! A plan made for rates of long ago is worse than none, so looks are twice a second, from a second after a plan on.
 
 use super::config::Config;
-use super::wire::{Edge, TREES_MAX};
+use super::message::Edge;
+use super::wire::TREES_MAX;
 use crate::algorithm;
 use crate::plan::Plan;
 use crate::topology::{LinkId, NodeId, Topology};

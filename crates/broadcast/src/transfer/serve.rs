@@ -6,10 +6,10 @@
 
 use super::flight::Flight;
 use super::links::Links;
+use super::message::{Edge, Message};
 use super::pace::Pace;
 use super::set::ChunkSet;
 use super::store::{Store, StoreError};
-use super::wire::{Edge, Message};
 use process::{Context, HostId, StreamId};
 use std::collections::BTreeMap;
 use units::Time;
