@@ -8,6 +8,7 @@
 //!
 //! Where chunks are kept is a [`Store`]'s business: files or lengths.
 
+mod children;
 mod chunks;
 mod config;
 mod coordinator;
@@ -17,6 +18,7 @@ mod flight;
 mod follow;
 mod link;
 mod links;
+mod look;
 mod message;
 mod node;
 mod order;
@@ -26,7 +28,9 @@ mod replan;
 mod serve;
 mod set;
 mod store;
+mod streams;
 mod wire;
+mod writing;
 
 #[cfg(test)]
 mod tests;

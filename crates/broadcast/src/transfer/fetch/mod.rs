@@ -6,57 +6,23 @@
 //! (`Dropped`). When a parent has nothing to send while another has a queue, a part of the queue moves the same way, but
 //! only chunks that are there: what isn't comes back, so nobody waits in a circle.
 
-use super::chunks::Chunks;
-use super::message::Message;
-use super::order::Order;
-use super::set::ChunkSet;
-use crate::topology::RATE_MAX;
+mod balance;
+mod parent;
+
+use self::parent::Parent;
+use crate::transfer::chunks::Chunks;
+use crate::transfer::message::Message;
+use crate::transfer::order::Order;
+use crate::transfer::set::ChunkSet;
 use process::wire::Malformed;
 use process::{HostId, StreamId};
 use std::collections::BTreeMap;
 
-/// A parent with less than this at hand has no queue worth sharing.
-const QUEUE_LEAST: u32 = 4;
-/// Most chunks that move at a time.
-const MOVE_MOST: u32 = 256;
 /// Looks for which a parent that had nothing for another's queue is left alone.
 const REST: u32 = 4;
 
 /// Messages and where they go.
 pub(crate) type Out = Vec<(StreamId, Message)>;
-
-/// A parent.
-#[derive(Debug, Default)]
-pub(crate) struct Parent {
-    pub stream: Option<StreamId>,
-    /// Asked of it and not come.
-    orders: ChunkSet,
-    /// Of these, taken back, and no answer yet.
-    dropping: ChunkSet,
-    /// The plan's, in bit/s; 0 when it is no parent by the plan.
-    rate: u64,
-    /// Certain chunks come from it, whatever the plan says.
-    direct: bool,
-    /// Chunks that it had at hand when it sent the last one.
-    ready: u32,
-    /// Chunks that came on the present stream.
-    got: u32,
-    /// Bytes that came in all.
-    pub bytes: u64,
-    /// Chunks came since the last look.
-    active: bool,
-    /// Looks for which nothing moves to it.
-    rest: u32,
-    /// Looks since which it owes an answer to what was taken back, though it is no parent any more.
-    owes: u32,
-}
-
-impl Parent {
-    /// What it is told of its pace: the plan's rate, or as fast as it can.
-    fn pace(&self) -> Message {
-        Message::Pace { rate: if self.rate > 0 { self.rate } else { RATE_MAX as u64 } }
-    }
-}
 
 /// What a node fetches, and where.
 #[derive(Debug)]
@@ -300,156 +266,7 @@ impl Fetch {
         });
         out.push((stream, Message::Want { class: 1, now: true, set }));
     }
-
-    /// Streams to hosts that are no parents any more and have been silent for so many looks: they may be dead. To be
-    /// called before [`Fetch::balance`].
-    pub(crate) fn overdue(&mut self, looks: u32) -> Vec<(HostId, StreamId)> {
-        let mut overdue = Vec::new();
-        for (host, parent) in &mut self.parents {
-            let waits = parent.rate == 0 && !parent.direct && !parent.active;
-            parent.owes = if waits { parent.owes + 1 } else { 0 };
-            overdue.extend(parent.stream.filter(|_| parent.owes > looks).map(|stream| (*host, stream)));
-        }
-        overdue
-    }
-
-    /// Moves a part of a long queue to a parent that has nothing to send. To be called now and then.
-    pub(crate) fn balance(&mut self, out: &mut Out) {
-        let free = self.parents.iter().find(|(_, parent)| {
-            let idle = parent.orders.is_empty() || parent.ready == 0 && !parent.active;
-            parent.rate > 0 && parent.stream.is_some() && parent.rest == 0 && idle
-        });
-        let free = free.map(|(host, parent)| (*host, parent.rate));
-        let long = self.parents.iter().max_by_key(|(_, parent)| parent.ready);
-        if let (Some((to, rate)), Some((from, parent))) = (free, long)
-            && parent.ready >= QUEUE_LEAST
-            && parent.dropping.is_empty()
-            && *from != to
-        {
-            let part = u128::from(parent.ready) * u128::from(rate) / u128::from(parent.rate.max(1) + rate);
-            let moved = (part as u32).min(MOVE_MOST).min(parent.ready - 1);
-            // What goes next stays; what is further back is not there yet.
-            let skipped = (parent.ready - moved) as usize;
-            let set: ChunkSet = parent.orders.iter().skip(skipped).take(moved as usize).collect();
-            self.moves.extend(set.iter().map(|chunk| (chunk, to)));
-            let from = *from;
-            self.take_back(from, &set, out);
-        }
-        for parent in self.parents.values_mut() {
-            parent.active = false;
-            parent.rest = parent.rest.saturating_sub(1);
-        }
-    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const S: StreamId = StreamId(1);
-    const T: StreamId = StreamId(2);
-
-    fn fetch(chunks: u32) -> Fetch {
-        let geometry = Chunks::new(u64::from(chunks) * 10, 10).unwrap();
-        Fetch::new(geometry, ChunkSet::full(chunks))
-    }
-
-    fn wanted(out: &Out, stream: StreamId) -> Vec<u32> {
-        let mut all: Vec<u32> = out
-            .iter()
-            .filter(|(to, _)| *to == stream)
-            .flat_map(|(_, message)| match message {
-                Message::Want { set, .. } => set.iter().collect(),
-                _ => Vec::new(),
-            })
-            .collect();
-        all.sort_unstable();
-        all
-    }
-
-    fn two_parents(chunks: u32) -> (Fetch, Out) {
-        let (mut fetch, mut out) = (fetch(chunks), Out::new());
-        fetch.plan(&[30, 10], &[(0, HostId(1)), (1, HostId(2))], &mut out);
-        assert_eq!(fetch.unconnected(), [HostId(1), HostId(2)]);
-        fetch.connected(HostId(1), S, &mut out);
-        fetch.connected(HostId(2), T, &mut out);
-        (fetch, out)
-    }
-
-    #[test]
-    fn each_chunk_is_asked_of_one_parent_in_proportion() {
-        let (_, out) = two_parents(100);
-        let (one, two) = (wanted(&out, S), wanted(&out, T));
-        assert_eq!((one.len(), two.len()), (75, 25));
-        let mut both = [one, two].concat();
-        both.sort_unstable();
-        assert_eq!(both, (0..100).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn a_new_plan_takes_back_only_what_moves() {
-        let (mut fetch, _) = two_parents(100);
-        let mut out = Out::new();
-        fetch.plan(&[30], &[(0, HostId(1))], &mut out);
-        let dropped = out.iter().find_map(|(to, message)| match message {
-            Message::Drop { set } => Some((*to, set.clone())),
-            _ => None,
-        });
-        let (to, set) = dropped.expect("the other parent's are taken back");
-        assert_eq!((to, set.len()), (T, 25));
-        // One of them was on its way.
-        let mut rest = set.clone();
-        let late = rest.first().unwrap();
-        rest.remove(late);
-        fetch.came(HostId(2), late, 0).unwrap();
-        let mut out = Out::new();
-        fetch.dropped(HostId(2), &rest, &mut out);
-        assert_eq!(wanted(&out, S), rest.iter().collect::<Vec<_>>());
-        assert_eq!(fetch.spent(), [T]);
-        assert_eq!(fetch.came(HostId(1), late, 0), Err(Malformed), "it came already");
-    }
-
-    #[test]
-    fn what_a_lost_parent_owed_is_asked_again() {
-        let (mut fetch, out) = two_parents(100);
-        let owed = wanted(&out, T);
-        fetch.lost(HostId(2), T);
-        let mut out = Out::new();
-        fetch.connected(HostId(2), StreamId(3), &mut out);
-        assert_eq!(wanted(&out, StreamId(3)), owed);
-    }
-
-    #[test]
-    fn a_long_queue_is_shared_with_a_parent_that_has_nothing_to_send() {
-        let (mut fetch, out) = two_parents(100);
-        let own = wanted(&out, T);
-        for chunk in &own {
-            fetch.came(HostId(2), *chunk, 0).unwrap();
-        }
-        let first = wanted(&out, S)[0];
-        fetch.came(HostId(1), first, 40).unwrap();
-        let mut out = Out::new();
-        fetch.balance(&mut out);
-        let Some((S, Message::Drop { set })) = out.pop() else { panic!("{out:?}") };
-        assert_eq!(set.len(), 10);
-        fetch.dropped(HostId(1), &set, &mut out);
-        assert_eq!(wanted(&out, T), set.iter().collect::<Vec<_>>());
-        // What it hasn't comes back to where it was.
-        let mut out = Out::new();
-        fetch.dropped(HostId(2), &set, &mut out);
-        assert_eq!(wanted(&out, S), set.iter().collect::<Vec<_>>());
-        let mut out = Out::new();
-        fetch.balance(&mut out);
-        assert!(out.is_empty(), "it is left alone for a while");
-    }
-
-    #[test]
-    fn a_damaged_chunk_is_asked_of_another_parent() {
-        let (mut fetch, out) = two_parents(10);
-        let chunk = wanted(&out, S)[0];
-        fetch.came(HostId(1), chunk, 0).unwrap();
-        let mut out = Out::new();
-        fetch.damaged(HostId(1), chunk, &mut out);
-        assert_eq!(wanted(&out, T), [chunk]);
-    }
-}
+mod tests;

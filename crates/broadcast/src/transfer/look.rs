@@ -1,0 +1,116 @@
+//! What a node sees to now and then: what it has measured, parents and members that are silent, plans that are due, and
+//! what it shows of itself.
+
+use super::coordinator::Stand;
+use super::message::Message;
+use super::node::{Node, PLAN};
+use super::progress::Receiver;
+use super::set::ChunkSet;
+use process::{Context, HostId, StreamId};
+use std::collections::BTreeMap;
+
+impl Node {
+    pub(super) fn tick(&mut self, cx: &mut dyn Context) {
+        self.ticking = false;
+        if self.over {
+            return cx.finish();
+        }
+        if self.failed {
+            return self.show();
+        }
+        self.tick_on(cx);
+        let now = cx.now();
+        let edges = self.serve.edges(now);
+        if let Some(coordinator) = &mut self.coordinator {
+            coordinator.measure(self.me, &edges, now);
+        } else if let Some(stream) = self.follow.stream {
+            self.links.send(stream, &Message::Report { chunks: self.have, edges }, cx);
+        }
+        self.look_at_coordinator(cx);
+        self.connect(cx);
+        self.look_at_parents(cx);
+        self.look_at_members(cx);
+        self.show();
+    }
+
+    /// Shares queues, and gives up what the dead owe.
+    fn look_at_parents(&mut self, cx: &mut dyn Context) {
+        let looks = self.config.patience.as_ps() / self.config.report.as_ps();
+        for (host, stream) in self.fetch.overdue(looks as u32) {
+            self.fetch.lost(host, stream);
+            self.links.abort(stream, cx);
+        }
+        for stream in self.fetch.spent() {
+            self.links.close(stream, cx);
+        }
+        let mut out = Vec::new();
+        self.fetch.missing(ChunkSet::default(), &mut out);
+        self.fetch.balance(&mut out);
+        self.send_all(out, cx);
+    }
+
+    /// As the coordinator: who is gone, what has changed, is it over.
+    fn look_at_members(&mut self, cx: &mut dyn Context) {
+        let Some(coordinator) = &mut self.coordinator else { return };
+        let mut out = Vec::new();
+        let (stand, gone) = coordinator.tick(&self.config, cx.now(), &mut out);
+        self.send_all(out, cx);
+        gone.into_iter().for_each(|host| self.lose(host, cx));
+        self.gather(cx);
+        self.plan_when_due(cx);
+        if stand == Stand::Over {
+            let members: Vec<StreamId> = self.members();
+            members.into_iter().for_each(|stream| self.links.send(stream, &Message::Finish, cx));
+            self.finish(cx);
+        }
+    }
+
+    /// Streams of members.
+    pub(super) fn members(&self) -> Vec<StreamId> {
+        let members = self.coordinator.iter().flat_map(|coordinator| coordinator.members.values());
+        members.filter_map(|member| member.stream).collect()
+    }
+
+    /// Plans if it is time, or sets a timer for it.
+    pub(super) fn plan_when_due(&mut self, cx: &mut dyn Context) {
+        let Some(coordinator) = &mut self.coordinator else { return };
+        let mut out = Vec::new();
+        let now = cx.now();
+        let planned = coordinator.plan(&self.config, now, &mut out);
+        if let Some(due) = coordinator.due().filter(|due| *due > now) {
+            cx.set_timer(PLAN, due.saturating_sub(now));
+        }
+        self.send_all(out, cx);
+        if let Err(reason) = planned {
+            self.abandon(&reason, cx);
+        }
+    }
+
+    /// Shows how far it is.
+    pub(super) fn show(&self) {
+        let bytes_of = |chunks: u32| (u64::from(chunks) * self.chunks().size()).min(self.chunks().bytes());
+        let receivers = self.coordinator.iter().flat_map(|coordinator| &coordinator.members);
+        let receivers = receivers.map(|(host, member)| {
+            let receiver = Receiver {
+                present: member.stream.is_some(),
+                bytes: if member.complete { self.chunks().bytes() } else { bytes_of(member.chunks) },
+                complete: member.complete,
+                failed: member.failed.clone(),
+                stalled: member.stalled,
+                rate: member.rate,
+                planned: member.planned,
+            };
+            (*host, receiver)
+        });
+        let receivers: BTreeMap<HostId, Receiver> = receivers.collect();
+        let (chunks, bytes) = (self.have, self.bytes());
+        let coordinator = if self.coordinator.is_some() { Some(self.me) } else { self.follow.trusted() };
+        self.board.change(|progress| {
+            (progress.chunks, progress.bytes) = (chunks, bytes);
+            (progress.received, progress.sent) = (self.received, self.serve.sent);
+            progress.planned = self.fetch.planned();
+            progress.parents = self.fetch.parents().map(|(host, parent)| (host, parent.bytes)).collect();
+            (progress.coordinator, progress.receivers) = (coordinator, receivers);
+        });
+    }
+}
