@@ -1,7 +1,15 @@
 //! Association rules from transactions: Apriori in memory and, by a hash of candidates, over a cluster (document 001).
 //!
-//! [`items`] are what transactions hold and itemsets consist of; [`transactions`] keeps them in memory. Nothing here
-//! reads a file, a clock or a socket.
+//! [`items`] are what transactions hold and itemsets consist of; [`transactions`] keeps them in memory, [`mod@read`] takes
+//! them from text and [`quest`] makes them up. A pass makes [`candidate`]s and [`count`]s them; [`local`] puts the passes
+//! together on one node. Nothing here reads a file, a clock or a socket.
 
+pub mod candidate;
+pub mod codes;
+pub mod count;
 pub mod items;
+pub mod local;
+pub mod quest;
+pub mod read;
+pub mod support;
 pub mod transactions;

@@ -160,6 +160,11 @@ impl Transactions {
         &self.blocks
     }
 
+    /// The blocks themselves, so that memory can be given back one by one.
+    pub fn into_blocks(self) -> Vec<Block> {
+        self.blocks
+    }
+
     /// Number of transactions.
     pub fn len(&self) -> u64 {
         self.len

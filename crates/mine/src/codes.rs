@@ -1,0 +1,165 @@
+//! Codes: the large items of pass 1, numbered from 0 without gaps, in the order of the items.
+//!
+//! Transactions in codes hold nothing else, so later passes neither look at items that are not large nor at transactions
+//! with fewer than two of them. Codes keep the order of items, so an itemset in order is so in codes too.
+
+use crate::count::ItemCounts;
+use crate::items::{Item, Level};
+use crate::transactions::{Block, Transactions, Word, Words, each};
+use hashbrown::HashTable;
+
+/// No code.
+const NONE: u32 = u32::MAX;
+
+/// Items below this number are looked up in an array.
+pub(crate) const NEAR: usize = 1 << 22;
+
+/// Large items and their codes.
+#[derive(Clone, Debug, Default)]
+pub struct Codes {
+    items: Vec<Item>,
+    near: Vec<u32>,
+    far: HashTable<(Item, u32)>,
+}
+
+impl Codes {
+    /// Of ascending items.
+    pub fn new(items: &[Item]) -> Self {
+        debug_assert!(items.is_sorted_by(|a, b| a < b), "items ascend");
+        let mut codes = Self { items: items.to_vec(), ..Self::default() };
+        for (code, item) in items.iter().enumerate() {
+            codes.set(*item, code as u32);
+        }
+        codes
+    }
+
+    /// Of the itemsets of one item each that are large.
+    pub fn of(large: &Level) -> Self {
+        Self::new(large.items())
+    }
+
+    fn set(&mut self, item: Item, code: u32) {
+        let at = item as usize;
+        if at < NEAR {
+            if self.near.len() <= at {
+                self.near.resize(at + 1, NONE);
+            }
+            self.near[at] = code;
+        } else {
+            self.far.insert_unique(hash(item), (item, code), |(item, _)| hash(*item));
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether no item is large.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The item of a code.
+    pub fn item(&self, code: u32) -> Item {
+        self.items[code as usize]
+    }
+
+    /// The code of an item, if it is large.
+    #[inline]
+    pub fn code(&self, item: Item) -> Option<u32> {
+        let code = match self.near.get(item as usize) {
+            Some(code) => *code,
+            None => self.far.find(hash(item), |(other, _)| *other == item).map_or(NONE, |(_, code)| *code),
+        };
+        (code != NONE).then_some(code)
+    }
+
+    /// A level of codes as one of items.
+    pub fn decode(&self, level: &Level) -> Level {
+        let mut decoded = Level::new(level.length());
+        let mut itemset = Vec::with_capacity(level.length());
+        for (codes, count) in level.iter() {
+            itemset.clear();
+            itemset.extend(codes.iter().map(|code| self.item(*code)));
+            decoded.push(&itemset, count);
+        }
+        decoded
+    }
+
+    /// Transactions in codes; those with fewer than two are left out. Memory of the items is given back block by block.
+    pub fn encode(&self, transactions: Transactions) -> Transactions {
+        let mut coded = Transactions::default();
+        let mut scratch = Vec::new();
+        for block in transactions.into_blocks() {
+            self.encode_block(&block, &mut scratch, &mut coded);
+        }
+        coded
+    }
+
+    /// Appends a block in codes.
+    pub fn encode_block(&self, block: &Block, scratch: &mut Vec<u32>, coded: &mut Transactions) {
+        match block.words() {
+            Words::Narrow(words) => self.encode_words(words, block.ends(), scratch, coded),
+            Words::Wide(words) => self.encode_words(words, block.ends(), scratch, coded),
+        }
+    }
+
+    fn encode_words<W: Word>(
+        &self,
+        words: &[W],
+        ends: &[u32],
+        scratch: &mut Vec<u32>,
+        coded: &mut Transactions,
+    ) {
+        each(words, ends, |transaction| {
+            scratch.resize(transaction.len().max(scratch.len()), 0);
+            let mut length = 0;
+            for word in transaction {
+                // Written in any case, kept only when it has a code: no branch that is hard to predict.
+                let code = self.code(word.item());
+                scratch[length] = code.unwrap_or(NONE);
+                length += usize::from(code.is_some());
+            }
+            if length > 1 {
+                coded.push(&scratch[..length]);
+            }
+        });
+    }
+}
+
+/// The items that at least `minimum` transactions hold.
+pub fn large(counts: &ItemCounts, minimum: u64) -> Level {
+    let mut large = Level::new(1);
+    for (item, count) in counts.iter() {
+        if count >= minimum {
+            large.push(&[item], count);
+        }
+    }
+    large
+}
+
+/// Of an item, for tables of items (Fibonacci hashing: D. Knuth, The Art of Computer Programming 3, 6.4).
+#[inline]
+pub(crate) fn hash(item: Item) -> u64 {
+    u64::from(item).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transactions_keep_their_large_items_as_codes() {
+        let codes = Codes::new(&[3, 5, 70_000, 4_000_000_000]);
+        let mut transactions = Transactions::default();
+        for items in [&[1, 3, 5][..], &[5, 6], &[3, 70_000, 4_000_000_000], &[]] {
+            transactions.push(items);
+        }
+        let coded = codes.encode(transactions);
+        assert_eq!(coded.blocks()[0].words(), &Words::Narrow(vec![0, 1, 0, 2, 3]));
+        assert_eq!(coded.blocks()[0].ends(), [2, 5]);
+        assert_eq!(codes.code(4_000_000_001), None);
+        assert_eq!((codes.item(3), codes.code(4_000_000_000)), (4_000_000_000, Some(3)));
+    }
+}

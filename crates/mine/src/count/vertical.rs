@@ -1,0 +1,182 @@
+//! Later passes: the transactions of an itemset are the intersection of those of its items, M. J. Zaki, "Scalable algorithms
+//! for association mining", IEEE TKDE 12(3), 2000 (tid-lists), with bitmaps for items.
+//!
+//! A window of transactions is turned into a bitmap for each item that a candidate has. Candidates come in order, so the
+//! transactions of their common beginning are found once; they are a list where they are few, so that a last item costs one
+//! look into its bitmap for each of them, and a bitmap where they are many. Windows are as long as memory allows.
+
+use crate::candidate::Candidates;
+use crate::transactions::{Block, Word, Words, each};
+
+/// Transactions of a window are a multiple of this: the bits of a word.
+const WORD: usize = u64::BITS as usize;
+
+/// A list is kept where transactions are fewer than one in so many.
+const SPARSE: usize = 24;
+
+const NONE: u32 = u32::MAX;
+
+/// Adds to the counts of candidates those of the transactions of blocks, with at most about `bytes` bytes of bitmaps.
+///
+/// # Panics
+/// When there is not a count for each candidate.
+pub fn add<'a>(
+    blocks: impl Iterator<Item = &'a Block> + Clone,
+    candidates: &Candidates,
+    bytes: usize,
+    counts: &mut [u32],
+) {
+    assert_eq!(counts.len(), candidates.len(), "a count for each candidate");
+    if candidates.is_empty() {
+        return;
+    }
+    let total: usize = blocks.clone().map(Block::len).sum();
+    let mut window = Window::new(candidates, bytes, total);
+    for block in blocks {
+        match block.words() {
+            Words::Narrow(words) => window.add(words, block.ends(), candidates, counts),
+            Words::Wide(words) => window.add(words, block.ends(), candidates, counts),
+        }
+    }
+    window.count(candidates, counts);
+}
+
+/// The transactions of a beginning of candidates.
+#[derive(Default)]
+struct Tids {
+    sparse: bool,
+    list: Vec<u32>,
+    bits: Vec<u64>,
+}
+
+/// Bitmaps of some transactions in a row.
+struct Window {
+    /// Row of a code's bitmap.
+    rows: Vec<u32>,
+    /// Words of a bitmap.
+    words: usize,
+    bitmaps: Vec<u64>,
+    /// Transactions of each row.
+    sizes: Vec<u32>,
+    /// Transactions in it.
+    len: usize,
+    /// By how many items the beginning has, less one.
+    beginnings: Vec<Tids>,
+}
+
+impl Window {
+    fn new(candidates: &Candidates, bytes: usize, transactions: usize) -> Self {
+        let mut rows = vec![NONE; candidates.codes().iter().max().map_or(0, |code| *code as usize + 1)];
+        let mut next = 0;
+        for code in candidates.codes() {
+            let row = &mut rows[*code as usize];
+            if *row == NONE {
+                *row = next;
+                next += 1;
+            }
+        }
+        let several = next as usize;
+        let words = (bytes / size_of::<u64>() / several).clamp(1, transactions.div_ceil(WORD).max(1));
+        let beginnings = (1..candidates.length()).map(|_| Tids::default()).collect();
+        Self { rows, words, bitmaps: vec![0; several * words], sizes: vec![0; several], len: 0, beginnings }
+    }
+
+    fn add<W: Word>(&mut self, words: &[W], ends: &[u32], candidates: &Candidates, counts: &mut [u32]) {
+        let least = candidates.length() as u32;
+        each(words, ends, |transaction| {
+            if (transaction.len() as u32) < least {
+                return;
+            }
+            let (word, bit) = (self.len / WORD, self.len % WORD);
+            for code in transaction {
+                let row = self.rows.get(code.index()).copied().unwrap_or(NONE);
+                if row != NONE {
+                    self.bitmaps[row as usize * self.words + word] |= 1 << bit;
+                    self.sizes[row as usize] += 1;
+                }
+            }
+            self.len += 1;
+            if self.len == self.words * WORD {
+                self.count(candidates, counts);
+            }
+        });
+    }
+
+    /// Counts all candidates in the window, and empties it.
+    fn count(&mut self, candidates: &Candidates, counts: &mut [u32]) {
+        let length = candidates.length();
+        let mut before: &[u32] = &[];
+        for (candidate, count) in candidates.iter().zip(counts) {
+            let (last, beginning) = candidate.split_last().expect("a candidate has items");
+            let same = before.iter().zip(beginning).take_while(|(a, b)| a == b).count();
+            for (depth, code) in beginning.iter().enumerate().skip(same) {
+                self.begin(depth, *code);
+            }
+            before = beginning;
+            *count += self.last(&self.beginnings[length - 2], *last);
+        }
+        self.bitmaps.fill(0);
+        self.sizes.fill(0);
+        self.len = 0;
+    }
+
+    fn bitmap(&self, code: u32) -> &[u64] {
+        let row = self.rows[code as usize] as usize;
+        &self.bitmaps[row * self.words..][..self.len.div_ceil(WORD)]
+    }
+
+    /// The beginning one longer than `depth`: its last item is `code`.
+    fn begin(&mut self, depth: usize, code: u32) {
+        let mut tids = std::mem::take(&mut self.beginnings[depth]);
+        let bitmap = self.bitmap(code);
+        if depth == 0 {
+            tids.sparse = self.sizes[self.rows[code as usize] as usize] as usize * SPARSE < self.len;
+            tids.take(bitmap.iter().copied());
+        } else {
+            let parent = &self.beginnings[depth - 1];
+            if parent.sparse {
+                tids.sparse = true;
+                tids.list.clear();
+                tids.list.extend(parent.list.iter().filter(|tid| holds(bitmap, **tid)));
+            } else {
+                let both = || parent.bits.iter().zip(bitmap).map(|(a, b)| a & b);
+                tids.sparse =
+                    both().map(|word| word.count_ones() as usize).sum::<usize>() * SPARSE < self.len;
+                tids.take(both());
+            }
+        }
+        self.beginnings[depth] = tids;
+    }
+
+    /// Transactions of a beginning that hold `code` too.
+    fn last(&self, beginning: &Tids, code: u32) -> u32 {
+        let bitmap = self.bitmap(code);
+        if beginning.sparse {
+            beginning.list.iter().map(|tid| u32::from(holds(bitmap, *tid))).sum()
+        } else {
+            beginning.bits.iter().zip(bitmap).map(|(a, b)| (a & b).count_ones()).sum()
+        }
+    }
+}
+
+impl Tids {
+    fn take(&mut self, words: impl Iterator<Item = u64>) {
+        self.list.clear();
+        self.bits.clear();
+        if self.sparse {
+            for (index, mut word) in words.enumerate() {
+                while word != 0 {
+                    self.list.push((index * WORD) as u32 + word.trailing_zeros());
+                    word &= word - 1;
+                }
+            }
+        } else {
+            self.bits.extend(words);
+        }
+    }
+}
+
+#[inline(always)]
+fn holds(bitmap: &[u64], tid: u32) -> bool {
+    bitmap[tid as usize / WORD] >> (tid as usize % WORD) & 1 != 0
+}
