@@ -3,7 +3,7 @@
 //!
 //! R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, figure 1.
 
-use crate::candidate::{Candidates, generate};
+use crate::candidate::{Candidates, Owners, generate};
 use crate::codes::{Codes, large};
 use crate::count::{ItemCounts, Triangle, tiles, vertical};
 use crate::items::Level;
@@ -78,15 +78,18 @@ pub fn mine(
 fn second(coded: &Transactions, codes: u32, settings: &Settings) -> (Pass, Level) {
     let mut found = Level::new(2);
     let (mut candidates, mut scans) = (0, 0);
-    for rows in tiles(codes, settings.memory / settings.threads.max(1)) {
+    let alone = Owners::new(codes, 1);
+    for rows in tiles(&alone, 0, settings.memory / settings.threads.max(1)) {
         let part = |blocks: &[Block]| {
-            let mut triangle = Triangle::new(rows.clone(), codes);
+            let mut triangle = Triangle::new(&alone, 0, rows.clone());
             blocks.iter().for_each(|block| triangle.add(block));
             triangle
         };
-        let triangle = shared(coded.blocks(), settings.threads, part, |all, more| all.merge(&more));
+        let triangle = shared(coded.blocks(), settings.threads, part, |all, more| {
+            all.counts_mut().iter_mut().zip(more.counts()).for_each(|(count, more)| *count += more);
+        });
         triangle.large(settings.minimum).for_each(|(pair, count)| found.push(&pair, count));
-        candidates += triangle.pairs();
+        candidates += triangle.counts().len() as u64;
         scans += 1;
     }
     let pass = Pass { number: 2, candidates: Some(candidates), large: found.len() as u64, scans };

@@ -1,0 +1,146 @@
+//! Apriori against the definition: every subset of every transaction is counted.
+
+use mine::candidate::Owners;
+use mine::codes::Codes;
+use mine::count::{ItemCounts, Triangle, tiles};
+use mine::items::{Item, Level};
+use mine::local::{Settings, mine};
+use mine::transactions::Transactions;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Few items, so that itemsets are large; some beyond two bytes, some beyond the array of near ones.
+fn item() -> impl Strategy<Value = Item> {
+    prop_oneof![8 => 0u32..8, 1 => 65_534u32..65_538, 1 => Just(4_294_967_295)]
+}
+
+fn database() -> impl Strategy<Value = Vec<BTreeSet<Item>>> {
+    prop::collection::vec(prop::collection::btree_set(item(), 1..8), 1..150)
+}
+
+fn transactions(database: &[BTreeSet<Item>]) -> (Transactions, ItemCounts) {
+    let mut transactions = Transactions::default();
+    for items in database {
+        transactions.push(&items.iter().copied().collect::<Vec<_>>());
+    }
+    let mut counts = ItemCounts::default();
+    transactions.blocks().iter().for_each(|block| counts.add(block));
+    (transactions, counts)
+}
+
+/// Every itemset that is large, and its count.
+fn by_definition(database: &[BTreeSet<Item>], minimum: u64) -> BTreeMap<Vec<Item>, u64> {
+    let mut counts = BTreeMap::new();
+    for items in database {
+        let items: Vec<_> = items.iter().copied().collect();
+        for chosen in 1u32..1 << items.len() {
+            let subset = (0..items.len()).filter(|at| chosen >> at & 1 == 1).map(|at| items[at]);
+            *counts.entry(subset.collect::<Vec<_>>()).or_insert(0) += 1;
+        }
+    }
+    counts.retain(|_, count| *count >= minimum);
+    counts
+}
+
+fn flat(levels: &[Level]) -> BTreeMap<Vec<Item>, u64> {
+    levels.iter().flat_map(Level::iter).map(|(itemset, count)| (itemset.to_vec(), count)).collect()
+}
+
+proptest! {
+    #[test]
+    fn large_itemsets_are_those_of_the_definition(
+        database in database(),
+        minimum in 1u64..30,
+        memory in prop_oneof![Just(0usize), Just(24), Just(1 << 20)],
+        threads in 1usize..4,
+    ) {
+        let (transactions, counts) = transactions(&database);
+        let settings = Settings { minimum, longest: None, memory, threads };
+        let (levels, passes) = mine(transactions, &counts, &settings, |_| true).unwrap();
+        prop_assert_eq!(flat(&levels), by_definition(&database, minimum));
+        for (level, pass) in levels.iter().zip(&passes) {
+            prop_assert_eq!(level.len() as u64, pass.large);
+            prop_assert!(level.iter().is_sorted_by(|a, b| a.0 < b.0));
+        }
+    }
+
+    #[test]
+    fn the_longest_itemsets_may_be_limited(database in database(), longest in 1usize..4) {
+        let (transactions, counts) = transactions(&database);
+        let settings = Settings { minimum: 2, longest: Some(longest), memory: 1 << 20, threads: 1 };
+        let (levels, _) = mine(transactions, &counts, &settings, |_| true).unwrap();
+        let mut wanted = by_definition(&database, 2);
+        wanted.retain(|itemset, _| itemset.len() <= longest);
+        prop_assert_eq!(flat(&levels), wanted);
+    }
+
+    #[test]
+    fn owners_share_the_pairs_out_and_count_them_in_tiles(
+        database in database(),
+        nodes in 1u32..6,
+        memory in 0usize..200,
+    ) {
+        let (transactions, counts) = transactions(&database);
+        let codes = Codes::new(&counts.iter().map(|(item, _)| item).collect::<Vec<_>>());
+        let coded = codes.encode(transactions);
+        let several = codes.len() as u32;
+        let owners = Owners::new(several, nodes);
+        let mut found = BTreeMap::new();
+        let mut pairs = BTreeSet::new();
+        for owner in 0..nodes {
+            for rows in tiles(&owners, owner, memory) {
+                let mut triangle = Triangle::new(&owners, owner, rows);
+                coded.blocks().iter().for_each(|block| triangle.add(block));
+                for (at, [low, high]) in triangle.pairs().enumerate() {
+                    prop_assert!(pairs.insert([low, high]), "nobody else owns it");
+                    prop_assert_eq!(owners.of(&[low, high]), owner);
+                    prop_assert_eq!(triangle.index(low, high), Some(at));
+                    prop_assert_eq!(triangle.index(high, low), None);
+                }
+                let large = triangle.large(1).map(|(pair, count)| (pair.map(|code| codes.item(code)).to_vec(), count));
+                found.extend(large);
+            }
+        }
+        prop_assert_eq!(pairs.len() as u32, several * several.saturating_sub(1) / 2);
+        let mut wanted = by_definition(&database, 1);
+        wanted.retain(|itemset, _| itemset.len() == 2);
+        prop_assert_eq!(found, wanted);
+    }
+}
+
+#[test]
+fn owners_have_as_many_candidates_each() {
+    let owners = Owners::new(2000, 7);
+    let of = |owner| {
+        tiles(&owners, owner, usize::MAX)
+            .into_iter()
+            .map(|rows| Triangle::new(&owners, owner, rows).counts().len())
+            .sum::<usize>()
+    };
+    let shares: Vec<usize> = (0..7).map(of).collect();
+    assert_eq!(shares.iter().sum::<usize>(), 2000 * 1999 / 2);
+    let fair = 2000 * 1999 / 2 / 7;
+    assert!(shares.iter().all(|share| share.abs_diff(fair) < fair / 100), "{shares:?}");
+    let mut triples = [0; 7];
+    for a in 0..30 {
+        for b in a + 1..30 {
+            for c in b + 1..30 {
+                triples[owners.of(&[a, b, c]) as usize] += 1;
+            }
+        }
+    }
+    assert!(triples.iter().all(|share: &i32| share.abs_diff(4060 / 7) < 80), "{triples:?}");
+}
+
+#[test]
+fn who_watches_may_stop() {
+    let (transactions, counts) = transactions(&[BTreeSet::from([1, 2, 3]), BTreeSet::from([1, 2, 3])]);
+    let settings = Settings { minimum: 1, longest: None, memory: 1 << 20, threads: 1 };
+    let mut seen = Vec::new();
+    let stopped = mine(transactions, &counts, &settings, |pass| {
+        seen.push((pass.number, pass.candidates, pass.large));
+        pass.number < 2
+    });
+    assert!(stopped.is_none());
+    assert_eq!(seen, [(1, None, 3), (2, Some(3), 3)]);
+}
