@@ -2,14 +2,16 @@
 //!
 //! [`items`] are what transactions hold and itemsets consist of; [`transactions`] keeps them in memory, [`mod@read`] takes
 //! them from text and [`quest`] makes them up. A pass makes [`candidate`]s and [`count`]s them; [`local`] puts the passes
-//! together on one node. Nothing here reads a file, a clock or a socket.
+//! together on one node. [`rules`] and [`condense`] are what is made of large itemsets. Nothing here reads a file, a clock or a socket.
 
 pub mod candidate;
 pub mod codes;
+pub mod condense;
 pub mod count;
 pub mod items;
 pub mod local;
 pub mod quest;
 pub mod read;
+pub mod rules;
 pub mod support;
 pub mod transactions;
