@@ -10,6 +10,7 @@ pub mod condense;
 pub mod count;
 pub mod items;
 pub mod local;
+pub mod progress;
 pub mod quest;
 pub mod read;
 pub mod rules;

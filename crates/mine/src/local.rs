@@ -7,6 +7,7 @@ use crate::candidate::{Candidates, Owners, generate};
 use crate::codes::{Codes, large};
 use crate::count::{ItemCounts, Triangle, tiles, vertical};
 use crate::items::Level;
+use crate::progress::Progress;
 use crate::transactions::{Block, Transactions};
 
 /// What to find and with how much of the machine.
@@ -16,7 +17,7 @@ pub struct Settings {
     pub minimum: u64,
     /// Items of the longest itemset; none: as long as they come.
     pub longest: Option<usize>,
-    /// Bytes of memory for the counts of candidates or the bitmaps of a window, about; at least a row of counts is held.
+    /// Bytes of memory for the counts of pairs or the bitmaps of a window, about; at least a row of counts is held.
     pub memory: usize,
     /// Threads that count; the result is the same with any number. Each has counts of its own.
     pub threads: usize,
@@ -35,84 +36,114 @@ pub struct Pass {
     pub scans: u64,
 }
 
-/// The large itemsets of transactions, whose items were counted as they came: a level for each length, and what each
-/// pass did. `watch` is told of each pass and says whether to go on; nothing when it doesn't.
+/// The large itemsets of transactions: a level for each length that has any, and what each pass did. Nothing when
+/// `progress` was asked to stop.
 pub fn mine(
     transactions: Transactions,
-    counts: &ItemCounts,
     settings: &Settings,
-    mut watch: impl FnMut(&Pass) -> bool,
+    progress: &Progress,
 ) -> Option<(Vec<Level>, Vec<Pass>)> {
-    let first = large(counts, settings.minimum);
-    let codes = Codes::of(&first);
-    let mut passes = vec![Pass { number: 1, candidates: None, large: first.len() as u64, scans: 1 }];
-    let mut levels = vec![first];
-    if !watch(&passes[0]) {
+    let counts = first(&transactions, settings, progress);
+    let found = large(&counts, settings.minimum);
+    let pass = Pass { number: 1, candidates: None, large: found.len() as u64, scans: 1 };
+    if !progress.finish(pass) {
         return None;
     }
-    let coded = codes.encode(transactions);
-    let mut coded_level = Level::new(1);
-    (0..codes.len() as u32).for_each(|code| coded_level.push(&[code], 1));
+    if found.is_empty() {
+        return Some((Vec::new(), vec![pass]));
+    }
+    let codes = Codes::of(&found);
+    let mut miner = Miner { coded: codes.encode(transactions), settings, progress };
+    let mut levels = vec![found];
+    let mut passes = vec![pass];
+    let mut last = Level::new(1);
     for number in 2..=settings.longest.unwrap_or(usize::MAX) {
-        let (pass, found) = if number == 2 {
-            second(&coded, codes.len() as u32, settings)
-        } else {
-            later(&coded, &generate(&coded_level), settings)
-        };
+        let (pass, found) =
+            if number == 2 { miner.second(codes.len() as u32) } else { miner.later(&generate(&last)) };
         if pass.candidates == Some(0) {
             break;
         }
-        passes.push(pass);
-        if !watch(&pass) {
+        if !progress.finish(pass) {
             return None;
         }
+        passes.push(pass);
         if found.is_empty() {
             break;
         }
         levels.push(codes.decode(&found));
-        coded_level = found;
+        last = found;
     }
     Some((levels, passes))
 }
 
-fn second(coded: &Transactions, codes: u32, settings: &Settings) -> (Pass, Level) {
-    let mut found = Level::new(2);
-    let (mut candidates, mut scans) = (0, 0);
-    let alone = Owners::new(codes, 1);
-    for rows in tiles(&alone, 0, settings.memory / settings.threads.max(1)) {
-        let part = |blocks: &[Block]| {
-            let mut triangle = Triangle::new(&alone, 0, rows.clone());
-            blocks.iter().for_each(|block| triangle.add(block));
-            triangle
-        };
-        let triangle = shared(coded.blocks(), settings.threads, part, |all, more| {
-            all.counts_mut().iter_mut().zip(more.counts()).for_each(|(count, more)| *count += more);
-        });
-        triangle.large(settings.minimum).for_each(|(pair, count)| found.push(&pair, count));
-        candidates += triangle.counts().len() as u64;
-        scans += 1;
-    }
-    let pass = Pass { number: 2, candidates: Some(candidates), large: found.len() as u64, scans };
-    (pass, found)
-}
-
-fn later(coded: &Transactions, candidates: &Candidates, settings: &Settings) -> (Pass, Level) {
+fn first(transactions: &Transactions, settings: &Settings, progress: &Progress) -> ItemCounts {
+    progress.begin(transactions.len());
     let part = |blocks: &[Block]| {
-        let mut counts = vec![0; candidates.len()];
-        vertical::add(blocks.iter(), candidates, settings.memory / settings.threads.max(1), &mut counts);
+        let mut counts = ItemCounts::default();
+        blocks.iter().take_while(|block| progress.next(block.len())).for_each(|block| counts.add(block));
         counts
     };
-    let counts = shared(coded.blocks(), settings.threads, part, |all, more| {
-        all.iter_mut().zip(more).for_each(|(count, more)| *count += more);
-    });
-    let found = candidates.large(counts.into_iter().map(u64::from), settings.minimum);
-    let pass = Pass {
-        number: candidates.length(),
-        candidates: Some(candidates.len() as u64),
-        large: found.len() as u64,
-        scans: 1,
-    };
-    (pass, found)
+    shared(transactions.blocks(), settings.threads, part, |all, more| all.merge(&more))
+}
+
+/// Passes over transactions in codes.
+struct Miner<'a> {
+    coded: Transactions,
+    settings: &'a Settings,
+    progress: &'a Progress,
+}
+
+impl Miner<'_> {
+    /// Memory of a thread.
+    fn memory(&self) -> usize {
+        self.settings.memory / self.settings.threads.max(1)
+    }
+
+    fn second(&mut self, codes: u32) -> (Pass, Level) {
+        let mut found = Level::new(2);
+        let alone = Owners::new(codes, 1);
+        let tiles = tiles(&alone, 0, self.memory());
+        self.progress.begin(self.coded.len() * tiles.len() as u64);
+        let mut candidates = 0;
+        for rows in &tiles {
+            let part = |blocks: &[Block]| {
+                let mut triangle = Triangle::new(&alone, 0, rows.clone());
+                let blocks = blocks.iter().take_while(|block| self.progress.next(block.len()));
+                blocks.for_each(|block| triangle.add(block));
+                triangle
+            };
+            let triangle = self.shared(part, |all, more| add(all.counts_mut(), more.counts()));
+            triangle.large(self.settings.minimum).for_each(|(pair, count)| found.push(&pair, count));
+            candidates += triangle.counts().len() as u64;
+        }
+        (pass(2, candidates, &found, tiles.len()), found)
+    }
+
+    fn later(&mut self, candidates: &Candidates) -> (Pass, Level) {
+        self.progress.begin(self.coded.len());
+        let part = |blocks: &[Block]| {
+            let mut counts = vec![0; candidates.len()];
+            let total = blocks.iter().map(Block::len).sum();
+            let blocks = blocks.iter().take_while(|block| self.progress.next(block.len()));
+            vertical::add(blocks, total, candidates, self.memory(), &mut counts);
+            counts
+        };
+        let counts = self.shared(part, |all, more| add(all, &more));
+        let found = candidates.large(counts.into_iter().map(u64::from), self.settings.minimum);
+        (pass(candidates.length(), candidates.len() as u64, &found, 1), found)
+    }
+
+    fn shared<T: Send>(&self, part: impl Fn(&[Block]) -> T + Sync, merge: impl FnMut(&mut T, T)) -> T {
+        shared(self.coded.blocks(), self.settings.threads, part, merge)
+    }
+}
+
+fn pass(number: usize, candidates: u64, found: &Level, scans: usize) -> Pass {
+    Pass { number, candidates: Some(candidates), large: found.len() as u64, scans: scans as u64 }
+}
+
+fn add(counts: &mut [u32], more: &[u32]) {
+    counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
 }
 
 /// Shares blocks out to threads, and puts together what they give.
@@ -127,7 +158,8 @@ fn shared<T: Send>(
         return part(blocks);
     }
     std::thread::scope(|scope| {
-        let begun: Vec<_> = blocks.chunks(size).map(|blocks| scope.spawn(|| part(blocks))).collect();
+        let part = &part;
+        let begun: Vec<_> = blocks.chunks(size).map(|blocks| scope.spawn(move || part(blocks))).collect();
         let mut done = begun.into_iter().map(|thread| thread.join().expect("counting doesn't fail"));
         let mut all = done.next().expect("there are blocks");
         done.for_each(|more| merge(&mut all, more));

@@ -5,6 +5,8 @@ use mine::codes::Codes;
 use mine::count::{ItemCounts, Triangle, tiles};
 use mine::items::{Item, Level};
 use mine::local::{Settings, mine};
+use mine::progress::Progress;
+use mine::quest::{Generator, Quest};
 use mine::transactions::Transactions;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,14 +20,12 @@ fn database() -> impl Strategy<Value = Vec<BTreeSet<Item>>> {
     prop::collection::vec(prop::collection::btree_set(item(), 1..8), 1..150)
 }
 
-fn transactions(database: &[BTreeSet<Item>]) -> (Transactions, ItemCounts) {
+fn transactions(database: &[BTreeSet<Item>]) -> Transactions {
     let mut transactions = Transactions::default();
     for items in database {
         transactions.push(&items.iter().copied().collect::<Vec<_>>());
     }
-    let mut counts = ItemCounts::default();
-    transactions.blocks().iter().for_each(|block| counts.add(block));
-    (transactions, counts)
+    transactions
 }
 
 /// Every itemset that is large, and its count.
@@ -54,9 +54,9 @@ proptest! {
         memory in prop_oneof![Just(0usize), Just(24), Just(1 << 20)],
         threads in 1usize..4,
     ) {
-        let (transactions, counts) = transactions(&database);
+        let transactions = transactions(&database);
         let settings = Settings { minimum, longest: None, memory, threads };
-        let (levels, passes) = mine(transactions, &counts, &settings, |_| true).unwrap();
+        let (levels, passes) = mine(transactions, &settings, &Progress::default()).unwrap();
         prop_assert_eq!(flat(&levels), by_definition(&database, minimum));
         for (level, pass) in levels.iter().zip(&passes) {
             prop_assert_eq!(level.len() as u64, pass.large);
@@ -66,9 +66,9 @@ proptest! {
 
     #[test]
     fn the_longest_itemsets_may_be_limited(database in database(), longest in 1usize..4) {
-        let (transactions, counts) = transactions(&database);
+        let transactions = transactions(&database);
         let settings = Settings { minimum: 2, longest: Some(longest), memory: 1 << 20, threads: 1 };
-        let (levels, _) = mine(transactions, &counts, &settings, |_| true).unwrap();
+        let (levels, _) = mine(transactions, &settings, &Progress::default()).unwrap();
         let mut wanted = by_definition(&database, 2);
         wanted.retain(|itemset, _| itemset.len() <= longest);
         prop_assert_eq!(flat(&levels), wanted);
@@ -80,7 +80,9 @@ proptest! {
         nodes in 1u32..6,
         memory in 0usize..200,
     ) {
-        let (transactions, counts) = transactions(&database);
+        let transactions = transactions(&database);
+        let mut counts = ItemCounts::default();
+        transactions.blocks().iter().for_each(|block| counts.add(block));
         let codes = Codes::new(&counts.iter().map(|(item, _)| item).collect::<Vec<_>>());
         let coded = codes.encode(transactions);
         let several = codes.len() as u32;
@@ -133,14 +135,44 @@ fn owners_have_as_many_candidates_each() {
 }
 
 #[test]
-fn who_watches_may_stop() {
-    let (transactions, counts) = transactions(&[BTreeSet::from([1, 2, 3]), BTreeSet::from([1, 2, 3])]);
-    let settings = Settings { minimum: 1, longest: None, memory: 1 << 20, threads: 1 };
-    let mut seen = Vec::new();
-    let stopped = mine(transactions, &counts, &settings, |pass| {
-        seen.push((pass.number, pass.candidates, pass.large));
-        pass.number < 2
-    });
-    assert!(stopped.is_none());
-    assert_eq!(seen, [(1, None, 3), (2, Some(3), 3)]);
+fn who_looks_sees_passes_and_may_stop_them() {
+    let database = [BTreeSet::from([1, 2, 3]), BTreeSet::from([1, 2, 3])];
+    let settings = Settings { minimum: 1, longest: None, memory: 0, threads: 1 };
+    let progress = Progress::default();
+    let (_, passes) = mine(transactions(&database), &settings, &progress).unwrap();
+    assert_eq!(progress.passes(), passes);
+    let figures: Vec<_> =
+        passes.iter().map(|pass| (pass.number, pass.candidates, pass.large, pass.scans)).collect();
+    assert_eq!(figures, [(1, None, 3, 1), (2, Some(3), 3, 2), (3, Some(1), 1, 1)]);
+    assert_eq!(progress.of_pass(), (2, 2));
+    progress.stop();
+    assert!(mine(transactions(&database), &settings, &progress).is_none());
 }
+
+#[test]
+fn threads_and_windows_change_nothing() {
+    let quest = Quest { transactions: 20_000, ..QUEST };
+    let mut transactions = Transactions::default();
+    let generator = Generator::new(quest, 3).unwrap();
+    (0..generator.blocks()).for_each(|block| generator.block(block, |items| transactions.push(items)));
+    let found = |memory, threads| {
+        let settings = Settings { minimum: 100, longest: None, memory, threads };
+        mine(transactions.clone(), &settings, &Progress::default()).unwrap().0
+    };
+    let alone = found(1 << 26, 1);
+    assert!(alone.len() > 4, "long itemsets are there");
+    for (memory, threads) in [(1 << 26, 3), (20_000, 1), (50_000, 2)] {
+        assert_eq!(found(memory, threads), alone);
+    }
+}
+
+const QUEST: Quest = Quest {
+    transactions: 0,
+    length: 10.0,
+    pattern: 4.0,
+    patterns: 100,
+    items: 200,
+    correlation: 0.5,
+    confidence: 0.5,
+    deviation: 0.1,
+};

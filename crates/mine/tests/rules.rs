@@ -1,9 +1,9 @@
 //! Rules, maximal and closed itemsets against their definitions.
 
 use mine::condense::{Kind, condense};
-use mine::count::ItemCounts;
 use mine::items::{Item, Level};
 use mine::local::{Settings, mine};
+use mine::progress::Progress;
 use mine::rules::{Rule, rules};
 use mine::transactions::Transactions;
 use proptest::prelude::*;
@@ -14,10 +14,8 @@ fn levels(database: &[BTreeSet<Item>], minimum: u64) -> Vec<Level> {
     for items in database {
         transactions.push(&items.iter().copied().collect::<Vec<_>>());
     }
-    let mut counts = ItemCounts::default();
-    transactions.blocks().iter().for_each(|block| counts.add(block));
     let settings = Settings { minimum, longest: None, memory: 1 << 20, threads: 1 };
-    mine(transactions, &counts, &settings, |_| true).unwrap().0
+    mine(transactions, &settings, &Progress::default()).unwrap().0
 }
 
 fn flat(levels: &[Level]) -> BTreeMap<BTreeSet<Item>, u64> {

@@ -30,17 +30,25 @@ impl ItemCounts {
         for word in words {
             match self.near.get_mut(word.index()) {
                 Some(count) => *count += 1,
-                None => self.add_far(word.item()),
+                None => self.add_far(word.item(), 1),
             }
         }
     }
 
-    fn add_far(&mut self, item: Item) {
+    fn add_far(&mut self, item: Item, count: u32) {
         self.far
             .entry(hash(item), |(other, _)| *other == item, |(other, _)| hash(*other))
             .or_insert((item, 0))
             .get_mut()
-            .1 += 1;
+            .1 += count;
+    }
+
+    /// Adds the counts of other transactions.
+    pub fn merge(&mut self, other: &Self) {
+        let room = self.near.len().max(other.near.len());
+        self.near.resize(room, 0);
+        self.near.iter_mut().zip(&other.near).for_each(|(count, more)| *count += more);
+        other.far.iter().for_each(|(item, count)| self.add_far(*item, *count));
     }
 
     /// Items that occur and their counts, by item.

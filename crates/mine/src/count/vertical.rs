@@ -16,12 +16,14 @@ const SPARSE: usize = 24;
 
 const NONE: u32 = u32::MAX;
 
-/// Adds to the counts of candidates those of the transactions of blocks, with at most about `bytes` bytes of bitmaps.
+/// Adds to the counts of candidates those of the transactions of blocks, at most `total`, with about `bytes` bytes of
+/// bitmaps.
 ///
 /// # Panics
 /// When there is not a count for each candidate.
 pub fn add<'a>(
-    blocks: impl Iterator<Item = &'a Block> + Clone,
+    blocks: impl Iterator<Item = &'a Block>,
+    total: usize,
     candidates: &Candidates,
     bytes: usize,
     counts: &mut [u32],
@@ -30,7 +32,6 @@ pub fn add<'a>(
     if candidates.is_empty() {
         return;
     }
-    let total: usize = blocks.clone().map(Block::len).sum();
     let mut window = Window::new(candidates, bytes, total);
     for block in blocks {
         match block.words() {

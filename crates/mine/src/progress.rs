@@ -1,0 +1,54 @@
+//! How far mining is, for who looks from another thread; and the wish that it ends.
+
+use crate::local::Pass;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Shared by who mines and who looks.
+#[derive(Debug, Default)]
+pub struct Progress {
+    stop: AtomicBool,
+    done: AtomicU64,
+    total: AtomicU64,
+    passes: Mutex<Vec<Pass>>,
+}
+
+impl Progress {
+    /// Asks it to end soon, without a result.
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Whether somebody asked.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Transactions that the pass has looked at, and that it will have in the end: those of all its scans.
+    pub fn of_pass(&self) -> (u64, u64) {
+        (self.done.load(Relaxed), self.total.load(Relaxed))
+    }
+
+    /// Passes that are finished.
+    pub fn passes(&self) -> Vec<Pass> {
+        self.passes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A pass begins, which will look at so many transactions.
+    pub(crate) fn begin(&self, total: u64) {
+        self.done.store(0, Relaxed);
+        self.total.store(total, Relaxed);
+    }
+
+    /// So many transactions come next; false when there is no need to.
+    pub(crate) fn next(&self, transactions: usize) -> bool {
+        self.done.fetch_add(transactions as u64, Relaxed);
+        !self.stopped()
+    }
+
+    /// A pass is finished; false when no other is wanted.
+    pub(crate) fn finish(&self, pass: Pass) -> bool {
+        self.passes.lock().unwrap_or_else(PoisonError::into_inner).push(pass);
+        !self.stopped()
+    }
+}
