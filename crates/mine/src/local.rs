@@ -49,8 +49,10 @@ pub fn mine(
     if !progress.finish(pass) {
         return None;
     }
-    if found.is_empty() {
-        return Some((Vec::new(), vec![pass]));
+    match found.len() {
+        0 => return Some((Vec::new(), vec![pass])),
+        1 => return Some((vec![found], vec![pass])),
+        _ => {}
     }
     let codes = Codes::of(&found);
     let mut miner = Miner { coded: codes.encode(transactions), settings, progress };
@@ -58,11 +60,15 @@ pub fn mine(
     let mut passes = vec![pass];
     let mut last = Level::new(1);
     for number in 2..=settings.longest.unwrap_or(usize::MAX) {
-        let (pass, found) =
-            if number == 2 { miner.second(codes.len() as u32) } else { miner.later(&generate(&last)) };
-        if pass.candidates == Some(0) {
-            break;
-        }
+        let (pass, found) = if number == 2 {
+            miner.second(codes.len() as u32)
+        } else {
+            let candidates = generate(&last);
+            if candidates.is_empty() {
+                break;
+            }
+            miner.later(&candidates)
+        };
         if !progress.finish(pass) {
             return None;
         }

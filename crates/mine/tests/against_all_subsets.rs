@@ -151,17 +151,17 @@ fn who_looks_sees_passes_and_may_stop_them() {
 
 #[test]
 fn threads_and_windows_change_nothing() {
-    let quest = Quest { transactions: 20_000, ..QUEST };
+    let quest = Quest { transactions: 3000, ..QUEST };
     let mut transactions = Transactions::default();
     let generator = Generator::new(quest, 3).unwrap();
     (0..generator.blocks()).for_each(|block| generator.block(block, |items| transactions.push(items)));
     let found = |memory, threads| {
-        let settings = Settings { minimum: 100, longest: None, memory, threads };
+        let settings = Settings { minimum: 15, longest: None, memory, threads };
         mine(transactions.clone(), &settings, &Progress::default()).unwrap().0
     };
     let alone = found(1 << 26, 1);
     assert!(alone.len() > 4, "long itemsets are there");
-    for (memory, threads) in [(1 << 26, 3), (20_000, 1), (50_000, 2)] {
+    for (memory, threads) in [(1 << 26, 3), (20_000, 1), (30_000, 2)] {
         assert_eq!(found(memory, threads), alone);
     }
 }

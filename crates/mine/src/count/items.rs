@@ -22,8 +22,8 @@ impl ItemCounts {
     }
 
     fn add_words<W: Word>(&mut self, words: &[W]) {
-        let Some(largest) = words.iter().max() else { return };
-        let room = (largest.index() + 1).min(NEAR);
+        let largest = words.iter().map(|word| word.index()).filter(|index| *index < NEAR).max();
+        let room = largest.map_or(0, |largest| largest + 1);
         if self.near.len() < room {
             self.near.resize(room, 0);
         }
