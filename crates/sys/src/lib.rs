@@ -19,4 +19,4 @@ pub mod udp;
 pub mod waker;
 
 pub use prefetch::{prefetch, prefetch_at, prefetch_whole};
-pub use sip::{FOUR, sip_four};
+pub use sip::{EIGHT, sip_eight};

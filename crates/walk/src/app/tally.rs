@@ -66,21 +66,26 @@ impl Tally {
     }
 }
 
-/// Sorts numbers by their bytes, the last first, and passes over those that all share (D. E. Knuth, The Art of Computer
+/// Bits that are sorted by at once: as many places as the first-level cache has lines for, about.
+const DIGIT: u32 = 10;
+
+/// Sorts numbers by their digits, the last first, and passes over bits that all share (D. E. Knuth, The Art of Computer
 /// Programming 3, 5.2.5): pairs of node numbers have few others.
 fn sort(numbers: &mut Vec<u64>, room: &mut Vec<u64>) {
-    let differ = numbers.iter().fold(0, |bits, number| bits | (number ^ numbers[0]));
+    let mut differ = numbers.iter().fold(0, |bits, number| bits | (number ^ numbers[0]));
     room.resize(numbers.len(), 0);
-    for shift in (0..64).step_by(8).filter(|shift| differ >> shift & 0xff != 0) {
-        let byte = |number: u64| (number >> shift & 0xff) as usize;
-        let mut places = [0; 256];
-        numbers.iter().for_each(|number| places[byte(*number)] += 1);
+    while differ != 0 {
+        let shift = differ.trailing_zeros();
+        let digit = |number: u64| (number >> shift) as usize % (1 << DIGIT);
+        differ &= !((1 << DIGIT) - 1 << shift);
+        let mut places = [0; 1 << DIGIT];
+        numbers.iter().for_each(|number| places[digit(*number)] += 1);
         let mut before = 0;
         for place in &mut places {
             before += std::mem::replace(place, before);
         }
         for &number in numbers.iter() {
-            let place = &mut places[byte(number)];
+            let place = &mut places[digit(number)];
             room[*place] = number;
             *place += 1;
         }

@@ -18,16 +18,16 @@ impl Server {
             return train.datagrams().for_each(|datagram| self.on_datagram(train.from, datagram, now, cx));
         };
         let from = (train.from, self.codec.lone_header(sender as u16));
-        let mut groups = train.data.chunks_exact(GROUP * train.segment);
-        for group in &mut groups {
-            let datagrams = std::array::from_fn(|i| &group[i * train.segment..(i + 1) * train.segment]);
-            let right = key.are_right(datagrams);
-            for (datagram, right) in datagrams.into_iter().zip(right) {
+        for group in train.data.chunks(GROUP * train.segment) {
+            let right = key.are_right(group, train.segment);
+            let mut datagrams = group.chunks_exact(train.segment);
+            for (datagram, right) in (&mut datagrams).zip(right) {
                 self.on_known(from, datagram, right, now, cx);
             }
+            if !datagrams.remainder().is_empty() {
+                self.on_datagram(train.from, datagrams.remainder(), now, cx);
+            }
         }
-        let rest = groups.remainder().chunks(train.segment);
-        rest.for_each(|datagram| self.on_datagram(train.from, datagram, now, cx));
     }
 
     /// A datagram from the address of a server, whose tag is right or not.
