@@ -81,9 +81,9 @@ impl Generator {
         self.settings.batch
     }
 
-    /// Whether another walker may set out while so many are under way.
-    pub(crate) fn allows(&self, under_way: u64) -> bool {
-        self.settings.window.is_none_or(|window| under_way < window)
+    /// How many more walkers may set out while so many are under way.
+    pub(crate) fn room(&self, under_way: u64) -> u64 {
+        self.settings.window.map_or(u64::MAX, |window| window.saturating_sub(under_way))
     }
 
     /// Whether a check that finds no loss changes nothing, and means no sleep.

@@ -22,6 +22,14 @@ impl Entry {
     }
 }
 
+/// Walks that follow one another in the ledger, and their attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Next {
+    pub first: Entry,
+    pub count: u32,
+    pub attempt: u16,
+}
+
 /// What a confirmation was worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worth {
@@ -120,27 +128,37 @@ impl Ledger {
         self.finished_count + self.given_up == self.required()
     }
 
-    /// The next walk to generate: one that was lost, or one that nobody has begun. Walks of all start nodes take turns.
-    pub(crate) fn next(&mut self) -> Option<(Entry, u16)> {
-        while let Some(entry) = self.again.pop_front() {
-            if !self.is_finished(entry) {
-                self.lost[(entry.0 / 64) as usize] &= !(1 << (entry.0 % 64));
-                self.under_way += 1;
-                self.additional += 1;
-                return Some((entry, self.attempts[entry.0 as usize]));
+    /// The next walks to generate, at most `most`: one that was lost, or some that nobody has begun. Walks of all start
+    /// nodes take turns. They are under way once [`Ledger::begin`] says so.
+    pub(crate) fn next(&mut self, most: u32) -> Option<Next> {
+        while let Some(&first) = self.again.front() {
+            if !self.is_finished(first) {
+                return Some(Next { first, count: 1, attempt: self.attempts[first.0 as usize] });
             }
+            self.again.pop_front();
         }
-        while self.fresh < self.required() {
-            let entry = Entry(self.fresh);
+        while self.fresh < self.required() && self.is_finished(Entry(self.fresh)) {
             self.fresh += 1;
-            if !self.is_finished(entry) {
-                self.attempts[entry.0 as usize] = 1;
-                self.under_way += 1;
-                self.additional += u64::from(entry.0 < self.unborn);
-                return Some((entry, 1));
-            }
         }
-        None
+        let left = (self.required() - self.fresh).min(most.into()) as u32;
+        let first = Entry(self.fresh);
+        let count = (0..left).take_while(|&number| !self.is_finished(first.plus(number))).count() as u32;
+        (count > 0).then_some(Next { first, count, attempt: 1 })
+    }
+
+    /// The first `count` of the walks that [`Ledger::next`] has named last set out.
+    pub(crate) fn begin(&mut self, next: Next, count: u32) {
+        let Entry(first) = next.first;
+        self.under_way += u64::from(count);
+        if first < self.fresh {
+            self.again.pop_front();
+            self.lost[(first / 64) as usize] &= !(1 << (first % 64));
+            self.additional += u64::from(count);
+        } else {
+            self.fresh += u64::from(count);
+            self.attempts[first as usize..self.fresh as usize].fill(1);
+            self.additional += self.unborn.clamp(first, self.fresh) - first;
+        }
     }
 
     /// Whether [`Ledger::next`] may have something.
@@ -158,10 +176,18 @@ impl Ledger {
         self.additional
     }
 
-    /// The start node of an entry and its number among the walks from there.
-    pub(crate) fn walk(&self, entry: Entry) -> (u32, u32) {
+    /// The start nodes of entries from one on and their numbers among the walks from there.
+    pub(crate) fn walks(&self, Entry(first): Entry) -> impl Iterator<Item = (u32, u32)> + '_ {
         let starts = self.starts.len() as u64;
-        (self.starts[(entry.0 % starts) as usize], (entry.0 / starts) as u32)
+        let (mut at, mut number) = ((first % starts) as usize, (first / starts) as u32);
+        std::iter::repeat_with(move || {
+            let walk = (self.starts[at], number);
+            at += 1;
+            if at == self.starts.len() {
+                (at, number) = (0, number + 1);
+            }
+            walk
+        })
     }
 
     /// The entry of a walk, if it is this source's.

@@ -98,16 +98,16 @@ impl Watch {
         }
     }
 
-    /// A walker sets out.
-    pub(crate) fn born(&mut self, now: Time, entry: Entry, attempt: u16) {
+    /// Walkers set out: `count` of them from `first` on.
+    pub(crate) fn born(&mut self, now: Time, first: Entry, count: u32, attempt: u16) {
         match self.under_way.back_mut() {
             Some(last)
-                if (last.born, last.attempt, last.first.plus(last.count)) == (now, attempt, entry)
-                    && last.count < u32::MAX =>
+                if (last.born, last.attempt, last.first.plus(last.count)) == (now, attempt, first)
+                    && last.count <= u32::MAX - count =>
             {
-                last.count += 1;
+                last.count += count;
             }
-            _ => self.under_way.push_back(Litter { born: now, first: entry, count: 1, attempt }),
+            _ => self.under_way.push_back(Litter { born: now, first, count, attempt }),
         }
     }
 
@@ -186,34 +186,34 @@ mod tests {
     #[test]
     fn a_walker_is_lost_once_its_age_is_in_the_window() {
         let (mut watch, mut ledger) = setup(false);
-        let (entry, attempt) = ledger.next().unwrap();
-        watch.born(Time::ZERO, entry, attempt);
+        let (entry, attempt) = ledger.begin_next().unwrap();
+        watch.born(Time::ZERO, entry, 1, attempt);
         assert_eq!(watch.due(), Some(Time::from_secs(1)));
         assert_eq!(watch.check(Time::from_ms(999), &mut ledger), (0, false));
         assert_eq!(watch.check(Time::from_secs(1), &mut ledger), (1, true));
         assert_eq!(watch.check(Time::from_ms(1500), &mut ledger), (0, false));
-        assert_eq!((ledger.next(), watch.due()), (Some((entry, 2)), None));
+        assert_eq!((ledger.begin_next(), watch.due()), (Some((entry, 2)), None));
     }
 
     #[test]
     fn repeated_it_slows_down_until_the_window_has_passed_and_then_gives_up() {
         let (mut watch, mut ledger) = setup(true);
-        let (entry, attempt) = ledger.next().unwrap();
-        watch.born(Time::ZERO, entry, attempt);
+        let (entry, attempt) = ledger.begin_next().unwrap();
+        watch.born(Time::ZERO, entry, 1, attempt);
         assert_eq!(watch.due(), Some(Time::from_secs(2)));
         assert_eq!(watch.check(Time::from_ms(999), &mut ledger), (0, false));
         assert_eq!(watch.check(Time::from_secs(1), &mut ledger), (0, true));
         assert_eq!(watch.check(Time::from_ms(1999), &mut ledger), (0, true));
         assert_eq!(watch.check(Time::from_secs(2), &mut ledger), (1, true));
         assert_eq!(watch.check(Time::from_secs(2), &mut ledger), (0, false));
-        assert_eq!(ledger.next(), Some((entry, 2)));
+        assert_eq!(ledger.begin_next(), Some((entry, 2)));
     }
 
     #[test]
     fn repeated_it_slows_down_no_more_once_all_in_the_window_are_confirmed_or_dropped() {
         let (mut watch, mut ledger) = setup(true);
-        let walkers: Vec<_> = (0..3).map(|_| ledger.next().unwrap()).collect();
-        walkers.iter().for_each(|&(entry, attempt)| watch.born(Time::ZERO, entry, attempt));
+        let walkers: Vec<_> = (0..3).map(|_| ledger.begin_next().unwrap()).collect();
+        walkers.iter().for_each(|&(entry, attempt)| watch.born(Time::ZERO, entry, 1, attempt));
         let now = Time::from_secs(1);
         assert_eq!(watch.check(now, &mut ledger), (0, true));
         ledger.end(walkers[0].0, walkers[0].1);
@@ -229,8 +229,8 @@ mod tests {
         let window = Some((Time::from_ms(2), Time::from_ms(15)));
         let mut watch = Watch::new(LossSettings { window, repeated: true, ..LossSettings::default() });
         let mut ledger = Ledger::new(vec![0], 10, true);
-        let (entry, attempt) = ledger.next().unwrap();
-        watch.born(Time::ZERO, entry, attempt);
+        let (entry, attempt) = ledger.begin_next().unwrap();
+        watch.born(Time::ZERO, entry, 1, attempt);
         watch.confirmed(Time::from_secs(1));
         assert_eq!(watch.timeout(), Time::from_ms(2));
         assert_eq!(watch.check(Time::from_us(1999), &mut ledger), (0, false));
@@ -242,16 +242,16 @@ mod tests {
     #[test]
     fn what_is_found_after_the_window_is_lost_but_no_signal() {
         let (mut watch, mut ledger) = setup(false);
-        let (entry, attempt) = ledger.next().unwrap();
-        watch.born(Time::ZERO, entry, attempt);
+        let (entry, attempt) = ledger.begin_next().unwrap();
+        watch.born(Time::ZERO, entry, 1, attempt);
         assert_eq!(watch.check(Time::from_ms(2001), &mut ledger), (1, false));
     }
 
     #[test]
     fn who_has_been_confirmed_is_not_lost() {
         let (mut watch, mut ledger) = setup(false);
-        let (entry, attempt) = ledger.next().unwrap();
-        watch.born(Time::ZERO, entry, attempt);
+        let (entry, attempt) = ledger.begin_next().unwrap();
+        watch.born(Time::ZERO, entry, 1, attempt);
         ledger.end(entry, attempt);
         assert_eq!(watch.check(Time::from_secs(1), &mut ledger), (0, false));
     }

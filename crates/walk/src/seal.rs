@@ -168,7 +168,7 @@ mod tests {
             }
             if let Some(group) = train.get_mut(..3 * each) {
                 group[2 * each - 1] ^= 1;
-                prop_assert_eq!(key.are_right(group, each)[..3], [true, false, true]);
+                prop_assert_eq!(&key.are_right(group, each)[..3], [true, false, true]);
             }
         }
 

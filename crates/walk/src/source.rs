@@ -2,7 +2,7 @@
 
 use crate::counters::Counters;
 use crate::generator::Generator;
-use crate::ledger::{Ledger, SnapshotError, Worth};
+use crate::ledger::{Ledger, Next, SnapshotError, Worth};
 use crate::loss::Watch;
 use crate::settings::Settings;
 use crate::sink::{FinishedWalk, Sink};
@@ -59,28 +59,38 @@ impl Source {
         !self.told && self.generator.is_calm()
     }
 
-    /// Whether [`Source::generate`] may have something.
+    /// Whether [`Source::next`] may have something.
     pub(crate) fn has_next(&self) -> bool {
-        self.ledger.has_next() && self.generator.allows(self.ledger.under_way())
+        self.ledger.has_next() && self.generator.room(self.ledger.under_way()) > 0
     }
 
-    /// The next walker, if one is due and may set out.
-    pub(crate) fn generate(
-        &mut self,
+    /// The walks that are due next and may set out, at most `most`: [`Source::walkers`] are their walkers.
+    pub(crate) fn next(&mut self, most: u32) -> Option<Next> {
+        let room = self.generator.room(self.ledger.under_way());
+        self.ledger.next(room.min(most.into()) as u32)
+    }
+
+    /// The walkers of walks, as they set out at a time.
+    #[inline(always)]
+    pub(crate) fn walkers(
+        &self,
+        next: Next,
         now: Time,
         territory: &Territory,
-        counters: &Counters,
-    ) -> Option<Packed> {
-        if !self.generator.allows(self.ledger.under_way()) {
-            return None;
-        }
-        let (entry, attempt) = self.ledger.next()?;
-        self.watch.born(now, entry, attempt);
-        counters.generated.add(1);
+    ) -> impl Iterator<Item = Packed> {
+        let (attempt, epoch, born_ns) = (next.attempt, self.epoch, now.as_ps() / 1000);
+        self.ledger.walks(next.first).take(next.count as usize).map(move |(start, number)| {
+            let id = WalkId { start, number, attempt, epoch, born_ns };
+            Packed::new(&id, self.server, territory.stream(&id).0)
+        })
+    }
+
+    /// The first `count` of walks have set out.
+    pub(crate) fn begin(&mut self, now: Time, next: Next, count: u32, counters: &Counters) {
+        self.ledger.begin(next, count);
+        self.watch.born(now, next.first, count, next.attempt);
+        counters.generated.add(count.into());
         counters.additional.set(self.ledger.additional());
-        let (start, number) = self.ledger.walk(entry);
-        let id = WalkId { start, number, attempt, epoch: self.epoch, born_ns: now.as_ps() / 1000 };
-        Some(Packed::new(&id, self.server, territory.stream(&id).0))
     }
 
     /// A walk has ended, and this source is told of it.
@@ -127,7 +137,7 @@ impl Source {
     }
 
     /// Begins a life, after `lives` elsewhere: with what a journal says, or anew. Says whether it could be read.
-    pub(crate) fn begin(
+    pub(crate) fn live(
         &mut self,
         journal: Option<&[u8]>,
         lives: u16,

@@ -69,7 +69,7 @@ fn herded(spread: &Spread, rule: &Rule, start: u32, walks: u32) -> Vec<(u32, u32
             rule.drive(&parts[server], &mut herd);
             assert_eq!(herd.gone().count(), walkers.len());
             for (number, lane) in herd.gone() {
-                let walk = walkers[number].0;
+                let walk = walkers[usize::from(number)].0;
                 ends[walk] = (lane.at, ends[walk].1 + lane.steps);
                 if lane.steps < lane.left {
                     let next = usize::from(parts[server].owner(lane.at).unwrap());

@@ -1,8 +1,12 @@
 //! The source's side of time: when it generates walkers, sleeps, or rests (document 000, *RG*).
 
 use super::{GENERATE, Server, WAKE};
+use crate::ledger::Next;
+use crate::queue::Cause;
 use crate::wire::Walker;
+use crate::wire::packed::Packed;
 use process::Context;
+use rand::RngExt;
 use units::Time;
 
 /// What generation is at.
@@ -56,12 +60,12 @@ impl Server {
         let batch = self.source.generator.batch();
         let mut left = if self.instant { self.settings.burst } else { batch };
         loop {
-            self.generate(batch, cx);
-            left = left.saturating_sub(batch);
+            // No time passes: a look shows nothing but what was told meanwhile, that walkers were dropped here.
+            let most = if self.source.is_calm() { left.next_multiple_of(batch) } else { batch };
+            left = left.saturating_sub(self.generate(most, batch, cx));
             if left == 0 {
                 return self.turn(cx);
             }
-            // No time has passed: a look shows nothing but what was told meanwhile.
             let same = self.source.has_next() && self.source.is_calm();
             if !same && !self.look(cx) {
                 return;
@@ -69,18 +73,39 @@ impl Server {
         }
     }
 
-    fn generate(&mut self, batch: u32, cx: &mut dyn Context) {
+    /// Generates walkers, at most `most`, and no more batches once one was dropped. Returns how many it was to be.
+    fn generate(&mut self, mut most: u32, batch: u32, cx: &mut dyn Context) -> u32 {
         let now = cx.now();
-        for _ in 0..batch {
-            let Some(walker) = self.source.generate(now, &self.territory, &self.board.counters) else {
-                break;
-            };
-            if self.settings.paths {
-                let path = vec![walker.start()];
-                self.enqueue(Walker { path, ..walker.unpack(None) }, now, cx);
-            } else {
-                self.enqueue_packed(walker, now, cx);
+        let mut count = 0;
+        while count < most
+            && let Some(next) = self.source.next(most - count)
+        {
+            let (begun, refused) = self.admit(next, now, cx);
+            self.source.begin(now, next, begun, &self.board.counters);
+            count += begun;
+            if let Some((cause, walker)) = refused {
+                self.discard(cause, &walker.id(), walker.source());
+                most = count.next_multiple_of(batch);
             }
         }
+        most
+    }
+
+    /// Lets walkers into the queue until one is refused: how many that were, and the one.
+    fn admit(&mut self, next: Next, now: Time, cx: &mut dyn Context) -> (u32, Option<(Cause, Packed)>) {
+        let Server { source, queue, territory, settings, .. } = self;
+        let mut begun = 0;
+        for walker in source.walkers(next, now, territory) {
+            begun += 1;
+            match queue.admit(now, || cx.rng().random()) {
+                Err(cause) => return (begun, Some((cause, walker))),
+                Ok(()) if settings.paths => {
+                    let path = vec![walker.start()];
+                    queue.push(now, Walker { path, ..walker.unpack(None) });
+                }
+                Ok(()) => queue.push_packed(now, walker),
+            }
+        }
+        (begun, None)
     }
 }

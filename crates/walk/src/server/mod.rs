@@ -8,6 +8,7 @@
 //! What comes is in `arrive.rs`, how walkers are served in `serve.rs`, and how new ones come in `generate.rs`.
 
 mod arrive;
+mod fates;
 mod generate;
 mod serve;
 
@@ -23,6 +24,7 @@ use crate::store::Store;
 use crate::territory::{Territory, TimedChanges};
 use crate::wire::packed::Packed;
 use crate::wire::{Codec, Record};
+use fates::Fates;
 use generate::Phase;
 use process::{Addr, Context, Event, Payload, Process, Train};
 use serve::Worker;
@@ -84,6 +86,7 @@ pub struct Server {
     queue: Queue,
     workers: Vec<Worker>,
     herd: Herd,
+    fates: Fates,
     batch: Vec<Packed>,
     outbox: Outbox,
     store: Box<dyn Store>,
@@ -113,6 +116,7 @@ impl Server {
             queue: Queue::new(settings.queue),
             workers: (0..settings.workers).map(|_| Worker::default()).collect(),
             herd: Herd::default(),
+            fates: Fates::default(),
             batch: Vec::new(),
             outbox: Outbox::new(settings.datagrams, codec.clone(), port, servers.clone()),
             settings,
@@ -150,7 +154,7 @@ impl Server {
         self.owed = Time::ZERO;
         (self.phase, self.lingering, self.finished) = (Phase::Resting(Time::MAX), false, false);
         let (journal, lives) = (self.store.load(), self.store.lives());
-        let begun = self.source.begin(journal.as_deref(), lives, &self.settings);
+        let begun = self.source.live(journal.as_deref(), lives, &self.settings);
         let counters = &self.board.counters;
         counters.refused_snapshots.add(u64::from(begun.is_err()));
         counters.restored.set(self.source.ledger.finished());

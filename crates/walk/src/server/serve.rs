@@ -63,22 +63,34 @@ impl Server {
 
     /// Takes walkers and moves them together; they leave in the order in which they have gone. Returns how many.
     fn drive(&mut self, now: Time, most: usize, dropped: &mut Vec<Walker>) -> usize {
-        let Server { queue, batch, herd, territory, outbox, source, settings, codec, board, .. } = self;
+        let Server { queue, batch, herd, fates, territory, outbox, source, settings, codec, board, .. } =
+            self;
         batch.clear();
         queue.pop_packed(now, most, batch, dropped);
         territory.drive(batch, settings.steps_max, herd);
         let mut steps = 0;
-        for (number, lane) in herd.gone() {
-            let walker = &mut batch[number];
+        fates.sort(herd.gone().map(|(number, lane)| {
+            let walker = &mut batch[usize::from(number)];
             steps += u64::from(lane.steps);
             walker.moved(lane.at, walker.steps() + lane.steps, lane.stream.0);
-            match territory.part.owner(lane.at) {
-                Some(server) if lane.steps < lane.left => outbox.push_packed(server, *walker),
-                _ if walker.source() == codec.server => {
+            (number, lane.steps < lane.left, walker.source() == codec.server)
+        }));
+        let walker = |number: &u8| batch[usize::from(*number)];
+        for walker in fates.going().iter().map(walker) {
+            match territory.part.owner(walker.at()) {
+                Some(server) => outbox.push_packed(server, walker),
+                // Only a walker that no server has sent comes to a node without an owner.
+                None if walker.source() == codec.server => {
                     source.ended(now, walker.ended().view(), &board.counters);
                 }
-                _ => outbox.push_end(walker.source(), walker.ended()),
+                None => outbox.push_end(walker.source(), walker.ended()),
             }
+        }
+        for walker in fates.others().iter().map(walker) {
+            outbox.push_end(walker.source(), walker.ended());
+        }
+        for walker in fates.own().iter().map(walker) {
+            source.ended(now, walker.ended().view(), &board.counters);
         }
         board.counters.steps.add(steps);
         batch.len()

@@ -7,8 +7,8 @@ use crate::partition::ServerPart;
 
 use super::{DeadEnd, Rule, Stream};
 
-/// Walkers of a herd: as many as hide each other's cache misses, and the first-level cache holds. A power of two.
-pub const HERD: usize = 128;
+/// Walkers of a herd: as many as hide each other's cache misses, and the first-level cache holds; a byte numbers them.
+pub const HERD: usize = 256;
 
 /// A walker in a herd.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,19 +58,18 @@ impl Herd {
         let number = self.active + self.count;
         let row = part.row(at);
         self.lanes[number] = Lane { stream, at, steps: 0, left, row: row.unwrap_or_default() };
-        if row.is_some() && left > 0 {
-            self.moving[self.active] = number as u8;
-            self.active += 1;
-        } else {
-            self.gone[self.count] = number as u8;
-            self.count += 1;
-        }
+        let moves = row.is_some() & (left > 0);
+        // Both are written, and one of them counts.
+        self.moving[self.active % HERD] = number as u8;
+        self.gone[self.count % HERD] = number as u8;
+        self.active += usize::from(moves);
+        self.count += usize::from(!moves);
     }
 
     /// Those who have gone, with their numbers: to the ends of their walks (`steps` is `left`), or to other servers.
     #[inline]
-    pub fn gone(&self) -> impl Iterator<Item = (usize, &Lane)> {
-        self.gone[..self.count].iter().map(|&number| (usize::from(number), &self.lanes[usize::from(number)]))
+    pub fn gone(&self) -> impl Iterator<Item = (u8, &Lane)> {
+        self.gone[..self.count].iter().map(|&number| (number, &self.lanes[usize::from(number)]))
     }
 }
 
@@ -103,7 +102,7 @@ fn drive<A: Arc>(rows: &[Row], arcs: &[A], herd: &mut Herd, row_of: impl Fn(u32)
         let mut kept = 0;
         for index in 0..still {
             let number = moving[index % HERD];
-            let lane = &mut lanes[usize::from(number) % HERD];
+            let lane = &mut lanes[usize::from(number)];
             let row = rows[lane.row as usize];
             let stays = if row.degree() == 0 {
                 (lane.left, lane.steps) = (round - 1, round - 1);

@@ -4,16 +4,30 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
+impl Ledger {
+    /// The next walk sets out.
+    pub(crate) fn begin_next(&mut self) -> Option<(Entry, u16)> {
+        let next = self.next(1)?;
+        self.begin(next, 1);
+        Some((next.first, next.attempt))
+    }
+
+    fn walk(&self, entry: Entry) -> (u32, u32) {
+        self.walks(entry).next().unwrap()
+    }
+}
+
 #[test]
 fn walks_of_all_start_nodes_take_turns_and_lost_ones_come_first() {
     let mut ledger = Ledger::new(vec![7, 3], 2, true);
-    let (first, attempt) = ledger.next().unwrap();
+    let (first, attempt) = ledger.begin_next().unwrap();
     assert_eq!((ledger.walk(first), attempt), ((3, 0), 1));
     assert!(ledger.lose(first, 1));
     assert!(!ledger.lose(first, 1), "counted once");
     assert!(!ledger.lose(first, 2), "nobody has begun it");
-    assert_eq!(ledger.next(), Some((first, 2)));
-    let rest: Vec<_> = std::iter::from_fn(|| ledger.next().map(|(entry, _)| ledger.walk(entry))).collect();
+    assert_eq!(ledger.begin_next(), Some((first, 2)));
+    let rest: Vec<_> =
+        std::iter::from_fn(|| ledger.begin_next().map(|(entry, _)| ledger.walk(entry))).collect();
     assert_eq!(rest, [(7, 0), (3, 1), (7, 1)]);
     assert_eq!(ledger.entry(7, 1).map(|entry| ledger.walk(entry)), Some((7, 1)));
     assert_eq!((ledger.entry(7, 2), ledger.entry(4, 0)), (None, None));
@@ -22,24 +36,24 @@ fn walks_of_all_start_nodes_take_turns_and_lost_ones_come_first() {
 #[test]
 fn a_confirmation_is_worth_what_it_is() {
     let mut ledger = Ledger::new(vec![0], 2, true);
-    let (entry, _) = ledger.next().unwrap();
+    let (entry, _) = ledger.begin_next().unwrap();
     let unborn = ledger.entry(0, 1).unwrap();
     assert_eq!(ledger.end(unborn, 1), Worth::Unknown, "nobody has begun it");
     ledger.lose(entry, 1);
     assert_eq!(ledger.end(entry, 1), Worth::Late);
     assert_eq!(ledger.end(entry, 2), Worth::Again);
-    let (second, _) = ledger.next().unwrap();
+    let (second, _) = ledger.begin_next().unwrap();
     assert_eq!(second, unborn, "the late one is not generated again");
     assert_eq!(ledger.end(second, 1), Worth::Finished);
-    assert!(ledger.is_complete() && ledger.next().is_none());
+    assert!(ledger.is_complete() && ledger.begin_next().is_none());
 }
 
 #[test]
 fn without_regeneration_a_lost_walk_is_given_up_until_it_ends_late() {
     let mut ledger = Ledger::new(vec![0], 1, false);
-    let (entry, _) = ledger.next().unwrap();
+    let (entry, _) = ledger.begin_next().unwrap();
     ledger.lose(entry, 1);
-    assert!(ledger.is_complete() && ledger.next().is_none());
+    assert!(ledger.is_complete() && ledger.begin_next().is_none());
     assert_eq!((ledger.end(entry, 1), ledger.finished()), (Worth::Late, 1));
     assert!(ledger.is_complete());
 }
@@ -70,11 +84,20 @@ proptest! {
         for (what, which) in moves {
             match what {
                 0 | 1 => {
-                    let next = ledger.next();
-                    prop_assert!(next.is_none_or(|(entry, _)| under_way.insert(entry)));
-                    seen.extend(next);
-                    generated += next.iter().len() as u64;
-                    begun.extend(next.map(|(entry, _)| entry));
+                    let most = 1 + which.index(9) as u32;
+                    let Some(next) = ledger.next(most) else { continue };
+                    prop_assert!((1..=most).contains(&next.count));
+                    let count = 1 + which.index(next.count as usize) as u32;
+                    ledger.begin(next, count);
+                    let walks: Vec<_> = ledger.walks(next.first).take(count as usize).collect();
+                    for (number, (start, walk)) in (0..count).zip(walks) {
+                        let entry = next.first.plus(number);
+                        prop_assert_eq!(ledger.entry(start, walk), Some(entry));
+                        prop_assert!(under_way.insert(entry));
+                        seen.push((entry, next.attempt));
+                        generated += 1;
+                        begun.insert(entry);
+                    }
                 }
                 _ if seen.is_empty() => {}
                 2 => {
@@ -106,7 +129,7 @@ proptest! {
         for (entry, attempt) in seen {
             ledger.lose(entry, attempt);
         }
-        while let Some((entry, attempt)) = ledger.next() {
+        while let Some((entry, attempt)) = ledger.begin_next() {
             ledger.end(entry, attempt);
         }
         prop_assert!(ledger.is_complete());
