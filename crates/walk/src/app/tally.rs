@@ -77,7 +77,7 @@ fn sort(numbers: &mut Vec<u64>, room: &mut Vec<u64>) {
     while differ != 0 {
         let shift = differ.trailing_zeros();
         let digit = |number: u64| (number >> shift) as usize % (1 << DIGIT);
-        differ &= !((1 << DIGIT) - 1 << shift);
+        differ &= !(((1 << DIGIT) - 1) << shift);
         let mut places = [0; 1 << DIGIT];
         numbers.iter().for_each(|number| places[digit(*number)] += 1);
         let mut before = 0;
