@@ -9,7 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from incast._version import __version__
 from incast.errors import (
     IncastError,
     OutputError,
@@ -21,14 +20,17 @@ from incast.errors import (
 )
 
 if TYPE_CHECKING:
-    from incast.api import run, walk
+    from incast._version import __version__
+    from incast.api import mine, run, walk
     from incast.comparison import compare
+    from incast.mining.result import MineResult
     from incast.result import Result
     from incast.scenario.model import Scenario
     from incast.walks.result import WalkResult
 
 __all__ = [
     "IncastError",
+    "MineResult",
     "OutputError",
     "OutputExistsError",
     "Problem",
@@ -40,15 +42,19 @@ __all__ = [
     "WalkResult",
     "__version__",
     "compare",
+    "mine",
     "run",
     "walk",
 ]
 
 _PLACES = {
+    "MineResult": "incast.mining.result",
     "Result": "incast.result",
     "Scenario": "incast.scenario.model",
     "WalkResult": "incast.walks.result",
+    "__version__": "incast._version",
     "compare": "incast.comparison",
+    "mine": "incast.api",
     "run": "incast.api",
     "walk": "incast.api",
 }

@@ -9,6 +9,9 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, TypeVar, Unpack
 
+from incast.mining.problem import make as make_plan
+from incast.mining.result import MineResult
+from incast.mining.run import run as run_mining
 from incast.result import Result
 from incast.runs import failure, run_all
 from incast.scenario.model import Scenario
@@ -65,6 +68,27 @@ def walk(
         return run_walks(graph, place, force=force, **options)
 
     return _into(out, walked)
+
+
+def mine(
+    transactions: Any,
+    support: str | float,
+    confidence: str | float | None = None,
+    *,
+    longest: int | None = None,
+    kind: str = "all",
+    memory: str | int | None = None,
+    threads: int = 1,
+) -> MineResult:
+    """Finds large itemsets and association rules, and returns them as frames with mlxtend's column names.
+
+    `transactions` is the path of a file that `incast mine` reads, a frame (pandas or Polars: one-hot, or
+    with the columns transaction and item), or lists of items. `support` and `confidence` are shares, like
+    0.007 or "0.7%". `kind` is all, closed or maximal. Raises `ScenarioError` when an input or a parameter
+    can't be, or nothing is large.
+    """
+    plan = make_plan(support, confidence, longest=longest, kind=kind, memory=memory, threads=threads)
+    return run_mining(transactions, plan)
 
 
 def _into(out: str | Path | None, make: Callable[[Path], _R]) -> _R:

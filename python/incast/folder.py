@@ -10,11 +10,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from incast._version import __version__
 from incast.errors import OutputError, OutputExistsError
 
 MARKER = "incast-run.json"
 WALKS_MARKER = "incast-walk.json"
+MINE_MARKER = "incast-mine.json"
 SUMMARY = "summary.json"
 WRITTEN = "scenario.yaml"
 RESOLVED = "scenario.json"
@@ -81,7 +81,14 @@ def clear(folder: Path) -> None:
 def prepare(folder: Path) -> None:
     """Makes a folder for several runs."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / MARKER, {"format": FORMAT, "written_by": f"incast {__version__}"})
+    mark(folder, MARKER)
+
+
+def mark(folder: Path, marker: str) -> None:
+    """Says that the folder is a result, and who wrote it."""
+    from incast._version import __version__  # It reads the package's metadata, which takes a while.
+
+    write_json(folder / marker, {"format": FORMAT, "written_by": f"incast {__version__}"})
 
 
 def write_json(file: Path, content: Any) -> None:

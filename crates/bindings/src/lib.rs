@@ -6,6 +6,7 @@ mod broadcast;
 mod broadcast_live;
 mod broadcast_probe;
 mod live;
+mod mine;
 mod quantity;
 mod scenario;
 mod trace;
@@ -21,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scenario::register(module)?;
     live::register(module)?;
     walk::register(module)?;
+    mine::register(module)?;
     broadcast::register(module)?;
     broadcast_live::register(module)?;
     broadcast_probe::register(module)

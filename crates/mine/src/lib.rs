@@ -15,4 +15,5 @@ pub mod quest;
 pub mod read;
 pub mod rules;
 pub mod support;
+pub mod table;
 pub mod transactions;

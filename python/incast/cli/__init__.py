@@ -12,7 +12,10 @@ def main() -> None:
         from incast.broadcast.agent import join
 
         sys.exit(join())
-    from incast.cli.app import app
+    if sys.argv[1:2] == ["mine"]:
+        from incast.cli.mine import app
+    else:
+        from incast.cli.app import app
 
     try:
         app()

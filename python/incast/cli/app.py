@@ -12,9 +12,11 @@ import typer
 from incast import __version__, _core, report, schema, trace
 from incast.api import seed_list
 from incast.cli import broadcast, exits, show, study
+from incast.cli import mine as mining
 from incast.cli import walk as walking
 from incast.cli.common import Json, told
 from incast.cli.exits import Exit
+from incast.cli.generate import generate_app
 from incast.cli.progress import Bars
 from incast.comparison import by_choice, ways
 from incast.comparison import compare as compare_results
@@ -249,6 +251,8 @@ def compare(
 
 
 app.command(epilog=exits.TEXT)(walking.walk)
+app.command(epilog=exits.TEXT)(mining.mine)
+app.add_typer(generate_app, name="generate")
 app.add_typer(broadcast.broadcast_app, name="broadcast")
 app.add_typer(study.study_app, name="study")
 app.command(epilog=exits.TEXT)(study.calibrate)

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from incast.cli import show
 from incast.cli.exits import Exit
 from incast.errors import IncastError, RunError
 
@@ -21,11 +20,15 @@ def told(as_json: bool) -> Iterator[None]:
     try:
         yield
     except IncastError as error:
+        from incast.cli import show  # Commands that are not wrong need not wait for it.
+
         show.error(error, as_json)
         raise typer.Exit(Exit.FAILED if isinstance(error, RunError) else Exit.USAGE) from None
     except BrokenPipeError:
         raise  # Who read the output has seen enough.
     except OSError as error:  # A full disk, a folder without permission.
+        from incast.cli import show
+
         said = (error.strerror or str(error)).lower()
         show.error(RunError(f"{error.filename}: {said}" if error.filename else said), as_json)
         raise typer.Exit(Exit.FAILED) from None

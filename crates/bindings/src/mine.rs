@@ -1,0 +1,201 @@
+//! Mining on one node: transactions from text or arrays, large itemsets, rules; Quest's transactions. Arrays come as buffers
+//! and go as bytes.
+
+mod found;
+
+use ::mine::condense::Kind;
+use ::mine::local::{Settings, mine};
+use ::mine::progress::Progress;
+use ::mine::quest::{Generator, Quest};
+use ::mine::read::Reader;
+use ::mine::support::Support;
+use ::mine::transactions::Transactions;
+use found::{MineItemsets, MineRules};
+use pyo3::buffer::PyBuffer;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+
+create_exception!(_core, MineTextError, PyValueError, "A line that is no transaction: its number, message.");
+create_exception!(_core, QuestFieldError, PyValueError, "A field that can't be: its name, what is allowed.");
+
+/// Adds the classes and functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("MineTextError", module.py().get_type::<MineTextError>())?;
+    module.add("QuestFieldError", module.py().get_type::<QuestFieldError>())?;
+    module.add_class::<MineTransactions>()?;
+    module.add_class::<MineProgress>()?;
+    module.add_class::<MineItemsets>()?;
+    module.add_class::<MineRules>()?;
+    module.add_class::<QuestGenerator>()?;
+    module.add_function(wrap_pyfunction!(mine_minimum, module)?)
+}
+
+/// The least count of a large itemset: of a minimum support as a share, among so many transactions.
+#[pyfunction]
+fn mine_minimum(share: f64, transactions: u64) -> PyResult<u64> {
+    Support::Share(share).minimum(transactions).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Transactions in memory, as they come.
+#[pyclass]
+#[derive(Default)]
+struct MineTransactions {
+    kept: Transactions,
+    reader: Reader,
+}
+
+fn text_error(error: ::mine::read::ReadError) -> PyErr {
+    MineTextError::new_err((error.line, error.problem.to_string()))
+}
+
+#[pymethods]
+impl MineTransactions {
+    /// None yet.
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next piece of a text.
+    fn feed(&mut self, py: Python<'_>, text: &[u8]) -> PyResult<()> {
+        py.detach(|| self.reader.feed(text, &mut self.kept)).map_err(text_error)
+    }
+
+    /// The text has ended.
+    fn finish(&mut self) -> PyResult<()> {
+        std::mem::take(&mut self.reader).finish(&mut self.kept).map_err(text_error)
+    }
+
+    /// Rows of items, in any order: row i has the items from `ends[i − 1]` to `ends[i]`.
+    fn rows(&mut self, py: Python<'_>, ends: PyBuffer<u64>, items: PyBuffer<u32>) -> PyResult<()> {
+        let (ends, mut items) = (ends.to_vec(py)?, items.to_vec(py)?);
+        if !ends.is_sorted() || ends.last().is_some_and(|end| *end > items.len() as u64) {
+            return Err(PyValueError::new_err("ends of rows ascend and are within the items"));
+        }
+        py.detach(|| {
+            let mut scratch = Vec::new();
+            let mut start = 0;
+            for end in ends {
+                let row = &mut items[start..end as usize];
+                start = end as usize;
+                row.sort_unstable();
+                scratch.clear();
+                scratch.extend_from_slice(row);
+                scratch.dedup();
+                self.kept.push(&scratch);
+            }
+        });
+        Ok(())
+    }
+
+    /// How many.
+    fn transactions(&self) -> u64 {
+        self.kept.len()
+    }
+
+    /// Items of all of them.
+    fn items(&self) -> u64 {
+        self.kept.items()
+    }
+
+    /// Their large itemsets; nothing when `progress` was asked to stop. The transactions are gone afterwards.
+    fn mine(
+        &mut self,
+        py: Python<'_>,
+        minimum: u64,
+        longest: Option<usize>,
+        memory: usize,
+        threads: usize,
+        progress: &MineProgress,
+    ) -> Option<MineItemsets> {
+        let kept = std::mem::take(&mut self.kept);
+        let transactions = kept.len();
+        let settings = Settings { minimum, longest, memory, threads };
+        let progress = &progress.0;
+        let (levels, passes) = py.detach(|| mine(kept, &settings, progress))?;
+        Some(MineItemsets::new(transactions, levels, passes))
+    }
+}
+
+/// How far mining is; another thread than the one that mines may ask.
+#[pyclass(frozen)]
+struct MineProgress(Arc<Progress>);
+
+#[pymethods]
+impl MineProgress {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Asks it to end without a result.
+    fn stop(&self) {
+        self.0.stop();
+    }
+
+    /// Transactions that the pass has looked at, and that it will have.
+    fn of_pass(&self) -> (u64, u64) {
+        self.0.of_pass()
+    }
+
+    /// The passes that are finished: number, candidates, large itemsets, scans.
+    fn passes(&self) -> Vec<found::PassTuple> {
+        self.0.passes().iter().map(found::pass).collect()
+    }
+}
+
+/// Makes Quest's transactions.
+#[pyclass(frozen)]
+struct QuestGenerator(Generator);
+
+#[pymethods]
+impl QuestGenerator {
+    /// Letters of the paper: D, T, I, L, N, and the three parameters of patterns.
+    #[new]
+    #[pyo3(signature = (transactions, length, pattern, patterns, items, correlation, confidence, deviation, seed))]
+    #[expect(clippy::too_many_arguments, reason = "the generator has so many parameters")]
+    fn new(
+        py: Python<'_>,
+        transactions: u64,
+        length: f64,
+        pattern: f64,
+        patterns: u32,
+        items: u32,
+        correlation: f64,
+        confidence: f64,
+        deviation: f64,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let quest =
+            Quest { transactions, length, pattern, patterns, items, correlation, confidence, deviation };
+        let made = py.detach(|| Generator::new(quest, seed));
+        made.map(Self).map_err(|error| QuestFieldError::new_err((error.field, error.allowed)))
+    }
+
+    /// Blocks of transactions, each of which may be made by itself.
+    fn blocks(&self) -> u64 {
+        self.0.blocks()
+    }
+
+    /// A block as text: a transaction a line.
+    fn text<'py>(&self, py: Python<'py>, block: u64) -> Bound<'py, PyBytes> {
+        let text = py.detach(|| {
+            let mut text = Vec::new();
+            self.0.text(block, &mut text);
+            text
+        });
+        PyBytes::new(py, &text)
+    }
+}
+
+/// `maximal` or `closed`.
+fn kind(text: &str) -> PyResult<Kind> {
+    match text {
+        "maximal" => Ok(Kind::Maximal),
+        "closed" => Ok(Kind::Closed),
+        _ => Err(PyValueError::new_err("maximal or closed is allowed")),
+    }
+}

@@ -1,0 +1,56 @@
+//! Transactions from text: they are what the lines say, in whatever pieces they come, or a line is refused.
+
+use mine::items::Item;
+use mine::read::{ReadError, Reader};
+use mine::transactions::{Transactions, Words, each};
+use std::collections::BTreeSet;
+
+/// Text of transactions. The first byte is the size of the pieces.
+pub fn text(bytes: &[u8]) {
+    let Some((piece, text)) = bytes.split_first() else { return };
+    let found = read(text, usize::from(*piece).max(1));
+    match &found {
+        Ok(transactions) => assert_eq!(Some(transactions), by_lines(text).as_ref(), "as the lines say"),
+        Err(error) => {
+            assert!(by_lines(text).is_none(), "{error}, but all lines are right");
+            assert!(error.line <= 1 + text.iter().filter(|byte| **byte == b'\n').count() as u64);
+        }
+    }
+    assert_eq!(found, read(text, text.len().max(1)), "pieces change nothing");
+}
+
+fn read(text: &[u8], piece: usize) -> Result<Vec<Vec<Item>>, ReadError> {
+    let mut transactions = Transactions::default();
+    let mut reader = Reader::default();
+    text.chunks(piece).try_for_each(|piece| reader.feed(piece, &mut transactions))?;
+    reader.finish(&mut transactions)?;
+    let mut found = Vec::new();
+    for block in transactions.blocks() {
+        match block.words() {
+            Words::Narrow(words) => {
+                each(words, block.ends(), |items| found.push(items.iter().copied().map(Item::from).collect()));
+            }
+            Words::Wide(words) => each(words, block.ends(), |items| found.push(items.to_vec())),
+        }
+    }
+    Ok(found)
+}
+
+/// The slow way; nothing when a line is wrong.
+fn by_lines(text: &[u8]) -> Option<Vec<Vec<Item>>> {
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    text.split(|byte| *byte == b'\n').map(line).collect()
+}
+
+fn line(line: &[u8]) -> Option<Vec<Item>> {
+    let words = line.split(|byte| matches!(byte, b' ' | b'\t' | b'\r')).filter(|word| !word.is_empty());
+    let number = |word: &[u8]| {
+        let digits = word.iter().all(u8::is_ascii_digit);
+        digits.then(|| str::from_utf8(word).ok()?.parse().ok()).flatten()
+    };
+    let items: BTreeSet<Item> = words.map(number).collect::<Option<_>>()?;
+    (!items.is_empty()).then(|| items.into_iter().collect())
+}

@@ -1,0 +1,115 @@
+//! Large itemsets and rules as text with commas between columns (RFC 4180), for files.
+//!
+//! The items of an itemset have blanks between them; names that hold blanks, commas or quotes make their column quoted,
+//! and blanks in names stay as they are. Not here: other forms, which libraries write.
+
+use crate::items::{Item, Level};
+use crate::rules::{Measures, Rule};
+use std::io::Write;
+
+/// Columns of itemsets.
+pub const ITEMSETS: &str = "itemset,count,support\n";
+
+/// Columns of rules.
+pub const RULES: &str = "antecedents,consequents,antecedent support,consequent support,support,confidence,lift,\
+representativity,leverage,conviction,zhangs_metric,jaccard,certainty,kulczynski\n";
+
+/// Writes rows; items have names or are written as numbers.
+pub struct Rows<'a> {
+    /// Transactions of which supports are shares.
+    pub transactions: u64,
+    /// The name of each item.
+    pub names: Option<&'a [String]>,
+}
+
+impl Rows<'_> {
+    /// Appends the itemsets of a level.
+    pub fn level(&self, level: &Level, text: &mut Vec<u8>) {
+        for (itemset, count) in level.iter() {
+            self.itemset(itemset, text);
+            let support = count as f64 / self.transactions as f64;
+            writeln!(text, ",{count},{support}").expect("memory takes all");
+        }
+    }
+
+    /// Appends a rule.
+    pub fn rule(&self, rule: &Rule, text: &mut Vec<u8>) {
+        self.itemset(&rule.antecedent, text);
+        text.push(b',');
+        self.itemset(&rule.consequent, text);
+        for value in columns(&rule.measures(self.transactions)) {
+            write!(text, ",{value}").expect("memory takes all");
+        }
+        text.push(b'\n');
+    }
+
+    fn itemset(&self, itemset: &[Item], text: &mut Vec<u8>) {
+        let start = text.len();
+        for (at, item) in itemset.iter().enumerate() {
+            if at > 0 {
+                text.push(b' ');
+            }
+            match self.names {
+                Some(names) => text.extend_from_slice(names[*item as usize].as_bytes()),
+                None => write!(text, "{item}").expect("memory takes all"),
+            }
+        }
+        if text[start..].iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+            let quoted = String::from_utf8_lossy(&text[start..]).replace('"', "\"\"");
+            text.truncate(start);
+            write!(text, "\"{quoted}\"").expect("memory takes all");
+        }
+    }
+}
+
+/// Measures in the order of [`RULES`]; representativity is 1, because no transaction lacks values.
+pub fn columns(measures: &Measures) -> [f64; 12] {
+    [
+        measures.antecedent_support,
+        measures.consequent_support,
+        measures.support,
+        measures.confidence,
+        measures.lift,
+        1.0,
+        measures.leverage,
+        measures.conviction,
+        measures.zhangs_metric,
+        measures.jaccard,
+        measures.certainty,
+        measures.kulczynski,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn itemsets_are_rows_and_names_are_quoted_where_they_must() {
+        let mut level = Level::new(2);
+        level.push(&[0, 1], 3);
+        level.push(&[1, 2], 1);
+        let names = ["beer", "salt, fine", "6\" nails"].map(String::from);
+        let mut text = ITEMSETS.as_bytes().to_vec();
+        Rows { transactions: 4, names: Some(&names) }.level(&level, &mut text);
+        Rows { transactions: 4, names: None }.level(&level, &mut text);
+        let wanted = "itemset,count,support\n\"beer salt, fine\",3,0.75\n\"salt, fine 6\"\" nails\",1,0.25\n\
+                      0 1,3,0.75\n1 2,1,0.25\n";
+        assert_eq!(String::from_utf8(text).unwrap(), wanted);
+    }
+
+    #[test]
+    fn a_rule_has_a_value_for_each_column() {
+        let rule = Rule {
+            antecedent: vec![7],
+            consequent: vec![8, 9],
+            both: 2,
+            with_antecedent: 2,
+            with_consequent: 4,
+        };
+        let mut text = Vec::new();
+        Rows { transactions: 4, names: None }.rule(&rule, &mut text);
+        assert_eq!(String::from_utf8(text).unwrap(), "7,8 9,0.5,1,0.5,1,1,1,0,inf,0,0.5,0,0.75\n");
+        assert_eq!(RULES.split(',').count(), 14);
+    }
+}

@@ -1,0 +1,86 @@
+"""How mining goes, on a terminal: a bar for reading and for each pass, after a while."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from incast import _core
+from incast.mining.run import Watch
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_PATIENCE_S = 1.0
+"""A bar is shown when it takes longer."""
+
+
+class View(Watch):
+    """Shows rates, and the time that is left of a pass; nothing off a terminal."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._size = 0
+        self._name = ""
+        self._passes = 0
+        self._bar: Progress | None = None
+        self._task: Any = None
+
+    def reading(self, size: int) -> None:
+        """A file of so many bytes is read."""
+        self._size = size
+
+    def read(self, size: int) -> None:
+        """So many bytes of it have been read."""
+        if self._wanted():
+            self._show("reading", size, self._size, f"{size / 1e6 / self._seconds():,.0f} MB/s")
+
+    def mining(self, transactions: int, progress: _core.MineProgress) -> None:
+        """A pass goes on."""
+        del transactions
+        passes = progress.passes()
+        done, total = progress.of_pass()
+        if self._passes != len(passes):
+            self._passes = len(passes)
+            self._since = time.monotonic()
+        if self._wanted():
+            name = f"pass {len(passes) + 1}"
+            self._show(name, done, total, f"{done / self._seconds():,.0f} transactions/s")
+
+    def _wanted(self) -> bool:
+        return sys.stderr.isatty() and time.monotonic() - self._began > _PATIENCE_S
+
+    def _seconds(self) -> float:
+        return max(time.monotonic() - self._since, 1e-9)
+
+    def _show(self, name: str, done: int, total: int, note: str) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[note]}"),
+                TimeRemainingColumn(),
+            )
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+        if name != self._name:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task = self._bar.add_task(name, total=total, note=note)
+            self._name = name
+        self._bar.update(self._task, completed=done, total=total, note=note)
+
+    def __enter__(self) -> Self:
+        self._since = self._began = time.monotonic()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,70 @@
+"""The folder that a mined result is written to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from incast.errors import OutputExistsError
+from incast.folder import MINE_MARKER, SUMMARY, mark, write_json
+from incast.mining.result import MineResult
+
+FORMATS = ("parquet", "csv", "json")
+_TABLES = ("itemsets", "rules")
+
+
+def check_free(folder: Path, force: bool) -> None:
+    """Refuses a folder that holds something, unless it is such a result and may be overwritten."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    ours = (folder / MINE_MARKER).is_file()
+    if not force or not ours:
+        raise OutputExistsError(folder, ours=ours)
+
+
+def write(result: MineResult, folder: Path, form: str) -> dict[str, Any]:
+    """Itemsets, rules where they were asked for, and the summary, which is returned."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # The marker goes first: what follows is ours whatever happens.
+    mark(folder, MINE_MARKER)
+    for name in _TABLES:
+        for other in FORMATS:
+            (folder / f"{name}.{other}").unlink(missing_ok=True)
+        if name == "itemsets" or result.found_rules is not None:
+            _table(result, name, folder / f"{name}.{form}")
+    content = summary(result)
+    write_json(folder / SUMMARY, content)
+    return content
+
+
+def summary(result: MineResult) -> dict[str, Any]:
+    """What was asked for and found."""
+    rules = result.found_rules
+    return {
+        "transactions": result.transactions,
+        "support": result.plan.support,
+        "minimum_count": result.minimum,
+        "confidence": result.plan.confidence,
+        "longest": result.plan.longest,
+        "only": result.plan.kind,
+        "itemsets": result.kept.len(),
+        "rules": None if rules is None else rules.len(),
+        "passes": result.passes,
+    }
+
+
+def _table(result: MineResult, name: str, file: Path) -> None:
+    part = file.with_name(f".{file.name}.tmp")
+    if file.suffix == ".csv":
+        # The core writes it: frames take longer to load than most files to mine.
+        names = None if result.names is None else [str(each) for each in result.names]
+        source = result.kept if name == "itemsets" else result.found_rules
+        assert source is not None
+        part.write_bytes(source.csv(names))
+    else:
+        frame = result.itemsets if name == "itemsets" else result.rules
+        if file.suffix == ".parquet":
+            frame.write_parquet(part)
+        else:
+            frame.write_json(part)
+    part.replace(file)

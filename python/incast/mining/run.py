@@ -1,0 +1,103 @@
+"""Reads transactions and mines them on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from incast import _core
+from incast.mining import text
+from incast.mining.problem import Plan, refuse
+from incast.mining.result import MineResult
+
+_LOOK_S = 0.1
+"""Between two looks at how far it is."""
+TABLES = (".csv", ".csv.gz", ".parquet")
+
+
+class Watch:
+    """Is told how mining goes; by itself it shows nothing."""
+
+    def reading(self, size: int) -> None:
+        """A file of so many bytes is read."""
+
+    def read(self, size: int) -> None:
+        """So many bytes of it have been read."""
+
+    def mining(self, transactions: int, progress: _core.MineProgress) -> None:
+        """So many transactions are mined: called again and again, until all passes are done."""
+
+
+def run(source: Any, plan: Plan, watch: Watch | None = None) -> MineResult:
+    """The large itemsets of `source`: a file, a frame, or collections of items."""
+    watch = watch or Watch()
+    core, names = _read(source, watch)
+    transactions = core.transactions()
+    if not transactions:
+        refuse("there is no transaction in it", file=source if isinstance(source, str | Path) else "")
+    minimum = _core.mine_minimum(plan.support, transactions)
+    found = _mined(core, minimum, plan, watch)
+    if not found.len():
+        refuse(
+            f"no item is in {minimum:,} or more of {transactions:,} transactions: choose a smaller one",
+            "--support",
+        )
+    return MineResult(found, names, plan, minimum)
+
+
+def _read(source: Any, watch: Watch) -> tuple[_core.MineTransactions, list[Any] | None]:
+    if isinstance(source, str | Path):
+        file = Path(source)
+        if file.name.endswith(TABLES):
+            from incast.mining import tables
+
+            return tables.read(file)
+        return text.read(file, watch.reading, watch.read), None
+    from incast.mining import tables
+
+    if hasattr(source, "columns"):
+        if set(tables.LONG) <= set(source.columns):
+            import polars as pl
+
+            long = (
+                source
+                if isinstance(source, pl.DataFrame)
+                else pl.DataFrame({name: source[name].to_list() for name in tables.LONG})
+            )
+            return tables.long_form(long)
+        return tables.one_hot(source)
+    if isinstance(source, Iterable):
+        return tables.collections(source)
+    return refuse(f"{type(source).__name__}: a file, a frame or collections of items are allowed")
+
+
+def _mined(core: _core.MineTransactions, minimum: int, plan: Plan, watch: Watch) -> _core.MineItemsets:
+    """In a thread of its own, so that this one sees Ctrl-C."""
+    transactions = core.transactions()
+    progress = _core.MineProgress()
+    found: list[_core.MineItemsets | None] = []
+    failed: list[BaseException] = []
+
+    def mine() -> None:
+        try:
+            found.append(core.mine(minimum, plan.longest, plan.memory, plan.threads, progress))
+        except BaseException as error:  # It is raised again where somebody can handle it.
+            failed.append(error)
+
+    thread = Thread(target=mine, name="mine")
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(_LOOK_S)
+            watch.mining(transactions, progress)
+    except BaseException:
+        progress.stop()
+        thread.join()
+        raise
+    if failed:
+        raise failed[0]
+    itemsets = found[0]
+    assert itemsets is not None, "nobody asked it to stop"
+    return itemsets

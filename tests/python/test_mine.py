@@ -1,0 +1,353 @@
+"""`incast.mine` against independent miners: pyfim and mlxtend."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import fim
+import mlxtend.frequent_patterns as peer
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+
+import incast
+from incast.mining import mlxtend as ours
+from incast.mining.problem import share
+from incast.mining.quest import generate, like
+from incast.mining.result import METRICS
+
+Found = dict[frozenset[Any], int]
+
+
+def flat(result: incast.MineResult) -> Found:
+    return {frozenset(items): count for _, items, count in result.itemsets.iter_rows()}
+
+
+def by_pyfim(
+    transactions: list[list[int]], minimum: int, algorithm: str = "eclat", target: str = "s"
+) -> Found:
+    found = getattr(fim, algorithm)(transactions, target=target, supp=-minimum, report="a")
+    return {frozenset(items): count for items, count in found}
+
+
+def lists(file: Path) -> list[list[int]]:
+    return [[int(item) for item in line.split()] for line in file.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def sparse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Quest's data, like T10I4D100K."""
+    file = tmp_path_factory.mktemp("quest") / "t10i4d10k.dat"
+    generate(like("t10i4d100k", transactions=10_000), file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def dense() -> pd.DataFrame:
+    """Public data: which pixels of handwritten digits are dark (UCI, 1,797 rows of 64)."""
+    return pd.DataFrame(load_digits().data >= 8).rename(columns=str)
+
+
+@pytest.mark.parametrize("support", [0.005, 0.01, 0.05])
+@pytest.mark.parametrize("algorithm", ["apriori", "eclat", "fpgrowth"])
+def test_itemsets_of_sparse_data_are_those_of_pyfim(sparse: Path, support: float, algorithm: str) -> None:
+    result = incast.mine(sparse, support)
+    assert flat(result) == by_pyfim(lists(sparse), result.minimum, algorithm)
+
+
+@pytest.mark.parametrize("support", [0.35, 0.5, 0.7])
+def test_itemsets_of_dense_data_are_those_of_pyfim(dense: pd.DataFrame, support: float) -> None:
+    transactions = [[int(item) for item in np.flatnonzero(row)] for row in dense.to_numpy()]
+    result = incast.mine(transactions, support)
+    assert flat(result) == by_pyfim(transactions, result.minimum)
+    assert max(map(len, flat(result))) >= 3
+
+
+def test_closed_and_maximal_itemsets_are_those_of_pyfim(dense: pd.DataFrame) -> None:
+    transactions = [[int(item) for item in np.flatnonzero(row)] for row in dense.to_numpy()]
+    result = incast.mine(transactions, 0.4)
+    for frame, target in ((result.closed(), "c"), (result.maximal(), "m")):
+        found = {frozenset(items): count for _, items, count in frame.iter_rows()}
+        assert found == by_pyfim(transactions, result.minimum, target=target)
+    assert flat(incast.mine(transactions, 0.4, kind="maximal")) == by_pyfim(
+        transactions, result.minimum, target="m"
+    )
+
+
+@given(
+    transactions=st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=7), min_size=1, max_size=60),
+    minimum=st.integers(1, 20),
+    memory=st.sampled_from([1, 100, 1 << 20]),
+    threads=st.integers(1, 3),
+)
+def test_any_transactions(transactions: list[list[int]], minimum: int, memory: int, threads: int) -> None:
+    transactions = [*transactions, [10]]  # pyfim leaves out some itemsets that are in all transactions
+    minimum = min(minimum, len(transactions))
+    wanted = by_pyfim(transactions, minimum)
+    try:
+        result = incast.mine(transactions, minimum / len(transactions), memory=memory, threads=threads)
+    except incast.ScenarioError as error:
+        assert "no item is in" in str(error)
+        assert not wanted
+        return
+    assert result.minimum == minimum
+    assert flat(result) == wanted
+
+
+def sorted_rules(frame: pd.DataFrame) -> pd.DataFrame:
+    key = [(sorted(a), sorted(c)) for a, c in zip(frame["antecedents"], frame["consequents"], strict=True)]
+    order = sorted(range(len(key)), key=key.__getitem__)
+    return frame.iloc[order].reset_index(drop=True)
+
+
+@pytest.mark.parametrize(("metric", "threshold"), [("confidence", 0.9), ("lift", 1.5), ("leverage", 0.12)])
+def test_rules_are_those_of_mlxtend(dense: pd.DataFrame, metric: str, threshold: float) -> None:
+    itemsets = peer.fpgrowth(dense, min_support=0.45, use_colnames=True)
+    wanted = sorted_rules(peer.association_rules(itemsets, metric=metric, min_threshold=threshold))
+    result = incast.mine(dense, 0.45)
+    found = sorted_rules(result.association_rules(metric, threshold))
+    assert list(found.columns) == list(wanted.columns)
+    assert list(found["antecedents"]) == list(wanted["antecedents"])
+    assert list(found["consequents"]) == list(wanted["consequents"])
+    for name in METRICS:
+        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-9, atol=1e-12, err_msg=name)
+    assert len(wanted)
+
+
+def test_polars_rules_have_mlxtends_columns(dense: pd.DataFrame) -> None:
+    rules = incast.mine(dense, 0.45, "90%").rules
+    assert rules.columns == ["antecedents", "consequents", *METRICS]
+    assert rules["confidence"].min() >= 0.9  # type: ignore[operator]
+    assert rules["antecedents"].dtype == pl.List(pl.String)
+
+
+@pytest.mark.parametrize("use_colnames", [False, True])
+@pytest.mark.parametrize("name", ["apriori", "fpgrowth"])
+def test_code_for_mlxtend_goes_on_working(dense: pd.DataFrame, name: str, use_colnames: bool) -> None:
+    options: Any = {"min_support": 0.5, "use_colnames": use_colnames, "max_len": 3}
+    wanted = getattr(peer, name)(dense, **options)
+    found = getattr(ours, name)(dense, **options)
+    assert list(found.columns) == list(wanted.columns) == ["support", "itemsets"]
+    assert dict(zip(found["itemsets"], found["support"], strict=True)) == dict(
+        zip(wanted["itemsets"], wanted["support"], strict=True)
+    )
+    pd.testing.assert_frame_equal(
+        sorted_rules(peer.association_rules(found, min_threshold=0.9)),
+        sorted_rules(peer.association_rules(wanted, min_threshold=0.9)),
+    )
+
+
+def test_nothing_large_is_an_empty_frame_for_code_of_mlxtend() -> None:
+    frame = pd.DataFrame({"a": [True, False, False], "b": [False, True, False]})
+    assert len(ours.apriori(frame, min_support=0.9)) == 0
+    with pytest.raises(incast.ScenarioError, match="no item is in 3 or more of 3 transactions"):
+        incast.mine(frame, 0.9)
+
+
+BASKETS = [["beer", "chips"], ["beer", "chips", "salsa"], ["milk"], ["beer", "milk"]]
+
+
+def long_form() -> pl.DataFrame:
+    rows = [(f"t{at}", item) for at, items in enumerate(BASKETS) for item in items]
+    return pl.DataFrame(rows, schema=["transaction", "item"], orient="row")
+
+
+def one_hot() -> pd.DataFrame:
+    items = sorted({item for basket in BASKETS for item in basket})
+    return pd.DataFrame([{item: item in basket for item in items} for basket in BASKETS])
+
+
+def test_every_form_gives_the_same(tmp_path: Path) -> None:
+    long_form().write_parquet(tmp_path / "a.parquet")
+    long_form().sample(fraction=1, shuffle=True, seed=1).write_csv(tmp_path / "a.csv")
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    wanted: Found = {
+        frozenset({"beer"}): 3,
+        frozenset({"chips"}): 2,
+        frozenset({"milk"}): 2,
+        frozenset({"beer", "chips"}): 2,
+    }
+    sparse = one_hot().astype(pd.SparseDtype(bool, fill_value=False))
+    files = [tmp_path / name for name in ("a.parquet", "a.csv", "a.csv.gz")]
+    frames = [
+        long_form(),
+        pd.DataFrame(long_form().to_dict(as_series=False)),
+        one_hot(),
+        pl.DataFrame(one_hot().to_dict("list")),
+        sparse,
+    ]
+    for source in [*files, *frames, one_hot().astype(int), BASKETS]:
+        assert flat(incast.mine(source, 0.5)) == wanted
+
+
+def test_text_may_be_compressed(sparse: Path, tmp_path: Path) -> None:
+    wanted = flat(incast.mine(sparse, 0.02))
+    quest = like("t10i4d100k", transactions=10_000)
+    for suffix in (".gz", ".zst"):
+        file = tmp_path / f"same.dat{suffix}"
+        generate(quest, file, threads=2)
+        assert flat(incast.mine(file, 0.02)) == wanted
+        (tmp_path / f"cut{suffix}").write_bytes(file.read_bytes()[:-20])
+        with pytest.raises(incast.ScenarioError, match=f"cut{suffix}: the compressed file ends too early"):
+            incast.mine(tmp_path / f"cut{suffix}", 0.02)
+        (tmp_path / f"junk{suffix}").write_bytes(b"1 2 3\n4 5 6\n")
+        with pytest.raises(incast.ScenarioError, match=f"junk{suffix}: "):
+            incast.mine(tmp_path / f"junk{suffix}", 0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 2\n3 -4\n", 'bad.dat:2: "-4" is not an item: whole numbers from 0 to 4294967295'),
+        ("1 2\n3 4.5\n", 'bad.dat:2: "4.5" is not an item'),
+        ("1 2\n\n3\n", "bad.dat:2: an empty line is no transaction"),
+        ("1\n2\n4294967296 5", 'bad.dat:3: "4294967296" is not an item'),
+        ("", "bad.dat: there is no transaction in it"),
+    ],
+)
+def test_bad_text_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "bad.dat").write_text(text)
+    with pytest.raises(incast.ScenarioError) as caught:
+        incast.mine(tmp_path / "bad.dat", 0.5)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (
+            pl.DataFrame({"transaction": [1, None], "item": [1, 2]}),
+            "row 2, column transaction: there is no value",
+        ),
+        (pl.DataFrame({"transaction": [1, 2], "item": [1, -2]}), "column item: -2 is not an item"),
+        (pd.DataFrame({"a": [0, 1], "b": [1, 2]}), "2 in a one-hot frame|.*\\(2\\) in a one-hot frame"),
+        ([[1, 2], [3, 2**32]], "4294967296 is not an item"),
+        ([], "there is no transaction"),
+        (7, "int: a file, a frame or collections"),
+        (Path("nowhere.dat"), "nowhere.dat: there is no such file"),
+        (Path("nowhere.csv"), "nowhere.csv: "),
+    ],
+)
+def test_bad_data_is_refused(source: Any, message: str) -> None:
+    with pytest.raises(incast.ScenarioError, match=message):
+        incast.mine(source, 0.5)
+
+
+@pytest.mark.parametrize("support", [0, -0.1, 1.5, "0%", "101%", "x", "nan", ""])
+def test_shares_outside_of_0_to_1_are_refused(support: str | float) -> None:
+    with pytest.raises(incast.ScenarioError, match=r"--support: .*above 0 and at most 1"):
+        incast.mine([[1]], support)
+
+
+def test_a_percentage_is_the_nearest_double() -> None:
+    assert share("0.7%", "") == 0.007
+    assert share("7 %", "") == 0.07
+    assert share("100%", "") == share("1", "") == 1.0
+    assert share(0.25, "") == 0.25
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "some"}, "--only: 'some': all, closed, maximal are allowed"),
+        ({"threads": 0}, "--threads: 0 threads"),
+        ({"longest": 0}, "--longest: 0 items"),
+        ({"memory": "much"}, "--memory: "),
+        ({"confidence": "120%"}, "--confidence: 120%"),
+    ],
+)
+def test_other_options_are_checked(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(incast.ScenarioError, match=message):
+        incast.mine([[1]], 0.5, **options)
+
+
+def test_memory_and_threads_change_nothing(sparse: Path) -> None:
+    wanted = incast.mine(sparse, 0.005)
+    for memory, threads in (("20kB", 1), ("1MB", 3)):
+        result = incast.mine(sparse, 0.005, memory=memory, threads=threads)
+        assert result.itemsets.equals(wanted.itemsets)
+    assert incast.mine(sparse, 0.005, memory="20kB").passes[1]["scans"] > 5  # type: ignore[operator]
+
+
+def test_the_preset_is_like_table_2_of_the_document(tmp_path: Path) -> None:
+    """There: 1023 items; 522,753 candidates, 32 large; 19, 19; 7, 7; 1, 0. It had 10,000,000 transactions."""
+    file = tmp_path / "hpa.dat"
+    generate(like("hpa-table2"), file, threads=2)
+    passes = [(each["candidates"], each["large"]) for each in incast.mine(file, "0.7%").passes]
+    assert passes == [(None, 1022), (521_731, 30), (19, 18), (7, 6), (1, 0)]
+
+
+def incast_command(*arguments: str | int | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "incast", *map(str, arguments)]
+    environment = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    done = incast_command("generate", "quest", "q.dat", "--transactions", 2000, "--seed", 5, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for form in ("parquet", "csv", "json"):
+        options = ["--support", "1%", "--confidence", "60%", "--format", form, "--force"]
+        done = incast_command("mine", "q.dat", *options, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "Result: results/mine-q" in done.stdout
+        folder = tmp_path / "results" / "mine-q"
+        assert {each.name for each in folder.iterdir()} == {
+            "incast-mine.json", "summary.json", f"itemsets.{form}", f"rules.{form}",
+        }  # fmt: skip
+        read = partial(pl.read_csv, infer_schema=False) if form == "csv" else getattr(pl, f"read_{form}")
+        summary = json.loads((folder / "summary.json").read_text())
+        assert len(read(folder / f"itemsets.{form}")) == summary["itemsets"] > 100
+        assert len(read(folder / f"rules.{form}")) == summary["rules"] > 0
+    told = incast_command("mine", "q.dat", "--support", "1%", "--json", "--force", cwd=tmp_path)
+    assert json.loads(told.stdout)["transactions"] == 2000
+    assert not (folder / "rules.json").exists()
+
+
+def test_commands_that_are_wrong_end_with_2_and_change_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.dat").write_text("1 2\n1 3\n")
+    mine = ("mine", "a.dat", "--support", "50%", "--out", "r")
+    assert incast_command(*mine, cwd=tmp_path).returncode == 0
+    before = (tmp_path / "r" / "summary.json").read_bytes()
+    for wrong in (mine, (*mine, "--format", "xls"), ("mine", "b.dat", "--support", "50%"), mine[:2]):
+        done = incast_command(*wrong, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert done.stderr.strip()
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "file").touch()
+    done = incast_command(*mine[:-1], "theirs", "--force", cwd=tmp_path)
+    assert done.returncode == 2
+    assert (tmp_path / "r" / "summary.json").read_bytes() == before
+    wrong_quest = incast_command("generate", "quest", "q.dat", "--length", "0.5", cwd=tmp_path)
+    assert wrong_quest.returncode == 2
+    assert "--length: 0.5: 1 to 1000 is allowed" in wrong_quest.stderr
+    assert not (tmp_path / "q.dat").exists()
+
+
+def test_a_small_file_waits_for_no_frames(tmp_path: Path) -> None:
+    """What is loaded costs more than mining: nothing that a table of numbers does not need."""
+    (tmp_path / "a.dat").write_text("1 2\n1 2\n")
+    program = (
+        "import sys; sys.argv = ['incast', 'mine', 'a.dat', '--support', '50%', '--format', 'csv']\n"
+        "from incast.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'polars', 'numpy', 'pandas', 'altair', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert (tmp_path / "results/mine-a/itemsets.csv").read_text() == (
+        "itemset,count,support\n1,2,1\n2,2,1\n1 2,2,1\n"
+    )
