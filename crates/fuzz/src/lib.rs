@@ -7,6 +7,7 @@
 mod alone;
 pub mod broadcast;
 pub mod live;
+pub mod mine;
 pub mod scenario;
 pub mod shuffle;
 pub mod units;
@@ -16,10 +17,11 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("broadcast_messages", broadcast::messages),
     ("live_hello", live::hello),
     ("live_table", live::table),
+    ("mine_text", mine::text),
     ("scenario", scenario::spec),
     ("shuffle_messages", shuffle::messages),
     ("units", units::text),

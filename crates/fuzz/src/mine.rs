@@ -28,7 +28,9 @@ fn read(text: &[u8], piece: usize) -> Result<Vec<Vec<Item>>, ReadError> {
     for block in transactions.blocks() {
         match block.words() {
             Words::Narrow(words) => {
-                each(words, block.ends(), |items| found.push(items.iter().copied().map(Item::from).collect()));
+                each(words, block.ends(), |items| {
+                    found.push(items.iter().copied().map(Item::from).collect())
+                });
             }
             Words::Wide(words) => each(words, block.ends(), |items| found.push(items.to_vec())),
         }

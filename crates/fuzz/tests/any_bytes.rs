@@ -162,6 +162,11 @@ proptest! {
     }
 
     #[test]
+    fn transactions_as_text(piece in any::<u8>(), text in "([0-9]{1,10}[ \t]{0,2}|[0-9]{1,4} |\r?\n|[x,-]?){0,40}") {
+        fuzz::mine::text(&[&[piece], text.as_bytes()].concat());
+    }
+
+    #[test]
     fn quantities(text in "[0-9._e+-]{0,12} ?[kMGTmunp]?(i?[bB]|bit/s|s|min|h|ps)?") {
         fuzz::units::text(text.as_bytes());
     }
