@@ -23,7 +23,7 @@ help:
 	@echo "make search  run the tests with many new random cases: takes long"
 	@echo "make lint    check formatting, lints and types"
 	@echo "make format  format all code"
-	@echo "make bench   run the benchmarks, side by side with ns-3, libraries for walks, programs that broadcast"
+	@echo "make bench   run the benchmarks, side by side with ns-3, libraries for walks, programs that broadcast, miners"
 	@echo "make studies run what is missing of all studies, and print every claim: takes days"
 	@echo "make docs    write the generated parts of the manual anew"
 	@echo "make clean   remove what was built"
@@ -79,6 +79,7 @@ bench: $(VENV)/installed-for-tests
 	$(BIN)/python -m benches.run --name latest
 	$(BIN)/python -m benches.walk
 	$(BIN)/python -m benches.broadcast
+	$(BIN)/python -m benches.mine
 	$(BIN)/python -m benches.report latest
 
 docs: $(VENV)/installed-for-tests

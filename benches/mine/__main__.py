@@ -1,0 +1,159 @@
+"""`incast mine` on one node beside pyfim and mlxtend, which are in the test extra.
+
+`python -m benches.mine [WORD …]`: only cases that hold one of the words. Each row is a line of
+bench/results.jsonl. What is measured is the whole process: start-up, reading the text, mining; ours also
+writes its result. One thread. Targets are those of the issue that asked for mining: a part of the best
+peer's processor time, no more memory than twice the file or a quarter of pyfim's.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benches import measure
+from incast.mining.quest import Quest, generate, like
+
+ROOT = Path(__file__).resolve().parents[2]
+PEERS = Path(__file__).resolve().parent / "peers.py"
+COMMAND = "python -m benches.mine"
+REPETITIONS = 3
+PYFIM = ("pyfim eclat", "pyfim apriori", "pyfim fpgrowth")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Transactions, a minimum support, and who mines them too."""
+
+    name: str
+    quest: Quest
+    support: float
+    peers: tuple[str, ...] = ()
+    #: Of the best peer's processor time.
+    part: float | None = None
+    options: tuple[str, ...] = ()
+
+
+SMALL = like("t10i4d100k")
+TABLE_2 = like("hpa-table2")
+LARGE_L1 = like("t10i4d100k", transactions=200_000, length=20.0, patterns=40_000, items=30_000)
+CASES = (
+    Case("T10I4D100K, 1 %", SMALL, 0.01, (*PYFIM, "mlxtend fpgrowth"), 0.5),
+    Case("T10I4D100K, 0.1 %", SMALL, 0.001, (*PYFIM, "mlxtend fpgrowth"), 0.5),
+    Case("Table 2, 100 k, 0.7 %", like("hpa-table2", transactions=100_000), 0.007),
+    Case("Table 2, 1 M, 0.7 %", TABLE_2, 0.007, PYFIM, 0.1),
+    Case("Table 2, 10 M, 0.7 %", like("hpa-table2", transactions=10_000_000), 0.007),
+    Case("21 k large items, 228 M candidates", LARGE_L1, 0.0001, ("pyfim eclat",), None, ("--memory", "1GB")),
+    Case("21 k large items, in 256 MiB", LARGE_L1, 0.0001),
+)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of a process."""
+
+    cpu_s: float
+    wall_s: float
+    memory_mb: float
+    itemsets: int
+
+
+def measured(command: list[str], repetitions: int = 1) -> Figures:
+    """The run of median processor time."""
+    found = []
+    for _ in range(repetitions):
+        began = time.monotonic()
+        cost = measure.run(command)
+        wall = time.monotonic() - began
+        found.append(Figures(cost.cpu_s, wall, cost.rss_kib * 1024 / 1e6, cost.output["itemsets"]))
+    return sorted(found, key=lambda each: each.cpu_s)[len(found) // 2]
+
+
+Row = dict[str, object]
+
+
+def rows(case: Case, folder: Path) -> Iterator[Row]:
+    """Ours beside each peer's."""
+    file = folder / "transactions.dat"
+    generate(case.quest, file, force=True)
+    mine = [sys.executable, "-m", "incast", "mine", str(file), "--support", repr(case.support)]
+    mine += ["--out", str(folder / "result"), "--force", "--format", "csv", "--json", *case.options]
+    ours = measured(mine, REPETITIONS)
+    peers = {}
+    for name in case.peers:
+        peers[name] = measured([sys.executable, str(PEERS), name, str(file), repr(case.support)])
+        if peers[name].itemsets != ours.itemsets:
+            raise RuntimeError(f"{case.name}: {ours.itemsets} itemsets, {name}: {peers[name].itemsets}")
+    best = min((each.cpu_s for each in peers.values()), default=None)
+    cpu = case.part * best if case.part and best else None
+    size = file.stat().st_size / 1e6
+    lean = min((each.memory_mb / 4 for name, each in peers.items() if name in PYFIM), default=2 * size)
+    # A small file's memory is Python's and the core's.
+    memory = min(2 * size, lean) if size > 50 else None
+    for metric, unit, field, target in (
+        ("processor time", "s", "cpu_s", cpu),
+        ("wall time", "s", "wall_s", None),
+        ("peak memory", "MB", "memory_mb", memory),
+    ):
+        value: float = getattr(ours, field)
+        for name, peer in peers.items() or [(None, None)]:
+            theirs = getattr(peer, field) if peer else None
+            yield record(case.name, metric, unit, value, (name, theirs), target)
+    yield record(case.name, "peak memory over the file", "1", ours.memory_mb / size, (None, None), None)
+    per = ours.cpu_s / case.quest.transactions * 1e6
+    yield record(case.name, "processor time a transaction", "us", per, (None, None), None)
+
+
+def record(
+    case: str,
+    metric: str,
+    unit: str,
+    value: float,
+    peer: tuple[str | None, float | None],
+    target: float | None,
+) -> Row:
+    """A line of bench/results.jsonl."""
+    name, theirs = peer
+    return {
+        "bench": "mine",
+        "case": case,
+        "metric": metric,
+        "unit": unit,
+        "ours": value,
+        "peer": theirs,
+        "peer_name": name,
+        "ratio": value / theirs if theirs else None,
+        "target": target,
+        "met": None if target is None else value <= target,
+        "command": COMMAND,
+    }
+
+
+def text(row: Row) -> str:
+    """For the terminal."""
+    peer = "" if row["peer"] is None else f"{row['peer_name']} {row['peer']:.3g} (x {row['ratio']:.3g})"
+    verdict = "" if row["met"] is None else f"target {row['target']:.3g}: {'met' if row['met'] else 'MISSED'}"
+    return f"{row['case']:34} {row['metric']:28} {row['ours']:>8.3g} {row['unit']:3} {peer:34} {verdict}"
+
+
+def main() -> None:
+    """Measures, prints and keeps."""
+    wanted = sys.argv[1:]
+    (ROOT / "bench").mkdir(exist_ok=True)
+    with (ROOT / "bench" / "results.jsonl").open("a") as results:
+        for case in CASES:
+            if wanted and not any(word in case.name for word in wanted):
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                for row in rows(case, Path(folder)):
+                    print(text(row), flush=True)
+                    results.write(json.dumps(row) + "\n")
+
+
+if __name__ == "__main__":
+    main()
