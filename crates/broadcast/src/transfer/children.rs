@@ -20,10 +20,16 @@ impl Node {
                 if !back.is_empty() {
                     self.links.send(stream, &Message::Dropped { set: back }, cx);
                 }
+                self.fetch_awaited(cx);
             }
             Message::Drop { set } => {
                 let set = self.serve.take_back(host, &set);
                 self.links.send(stream, &Message::Dropped { set }, cx);
+                self.fetch_awaited(cx);
+            }
+            Message::Rank { class, set } => {
+                self.serve.rank(host, class, &set);
+                self.fetch_awaited(cx);
             }
             Message::Pace { rate } => self.serve.set_pace(host, rate, self.config.headroom, cx.now()),
             Message::Got { chunks } => {
@@ -35,6 +41,15 @@ impl Node {
         }
         self.pump(host, cx);
         true
+    }
+
+    /// What children wait for is fetched first.
+    fn fetch_awaited(&mut self, cx: &mut dyn Context) {
+        if !self.complete {
+            let mut out = Vec::new();
+            self.fetch.awaited(self.serve.awaited(), &mut out);
+            self.send_all(out, cx);
+        }
     }
 
     /// Sends a child what can go.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use units::{Rate, Time};
 
 /// Chunks of a file for each hop of its longest way: filling the pipeline then takes 1/64 of the time.
-const FILL: u64 = 64;
+const FILL: u64 = 128;
 /// A chunk lasts so long at least, at the rate of the fastest receiver.
 const LEAST_TIME: Time = Time::from_us(400);
 /// Smallest chunk of its own accord, in bytes: some ten packets.

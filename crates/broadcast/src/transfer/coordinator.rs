@@ -173,13 +173,13 @@ impl Coordinator {
         if let Some(member) = self.members.get_mut(&host) {
             member.chunks = chunks;
         }
-        self.measure(host, edges, now);
+        self.measure(config, host, edges, now);
     }
 
     /// How data went from a parent to its children.
-    pub(crate) fn measure(&mut self, parent: HostId, edges: &[Edge], now: Time) {
+    pub(crate) fn measure(&mut self, config: &Config, parent: HostId, edges: &[Edge], now: Time) {
         for edge in edges {
-            self.planning.measure(parent, edge, now);
+            self.planning.measure(config, parent, edge, now);
             if let Some(child) = self.members.get_mut(&edge.child) {
                 child.held |= edge.bytes == 0 && edge.network_micros > 0;
             }
@@ -250,7 +250,7 @@ impl Coordinator {
                 self.due = Some(now);
             }
         }
-        if config.replan && self.planning.look(config, now) {
+        if config.replan && self.planning.look(now) {
             self.due = Some(now);
         }
         let complete: Vec<HostId> = config

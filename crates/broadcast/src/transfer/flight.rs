@@ -1,15 +1,16 @@
 //! How much may be on its way to a child: enough to fill the path, and little more.
 //!
-//! What a stream has taken can't be taken back, and a slow child's would wait there. So a parent has about two
-//! bandwidth-delay products on the way, from its estimates of both, as BBR does (Cardwell et al. 2016): the highest
-//! rate at which chunks were confirmed lately, times the shortest time from a chunk to its confirmation. The bound doubles
-//! each round trip until the rate grows no more.
+//! What a stream has taken can't be taken back, and a slow child's would wait there; and where it waits, confirmations of
+//! what the child sends to others wait too. So a parent has little more than a bandwidth-delay product on the way, from its
+//! estimates of both, as BBR does (Cardwell et al. 2016): the highest rate at which chunks were confirmed lately, times the
+//! shortest time from a chunk to its confirmation. While the rate grows it is two of them, so that the bound doubles each
+//! round trip.
 
 use std::collections::VecDeque;
 use units::Time;
 
 /// Chunks that may be on their way whatever the estimates say.
-const LEAST_CHUNKS: u64 = 4;
+const LEAST_CHUNKS: u64 = 2;
 /// The highest rate is remembered for one to two times so many shortest round trips, and one to two times
 /// [`LEAST_EPOCH`].
 const EPOCH_TRIPS: u64 = 16;
@@ -28,7 +29,8 @@ struct Sent {
 /// What is on its way to a child.
 #[derive(Debug)]
 pub(crate) struct Flight {
-    least: u64,
+    /// Bytes of a chunk.
+    chunk: u64,
     sent: VecDeque<Sent>,
     bytes: u64,
     delivered: u64,
@@ -37,13 +39,15 @@ pub(crate) struct Flight {
     /// Highest rates in bytes a second: of the present epoch and of the one before.
     rates: [u64; 2],
     epoch: Time,
+    /// The rate grew in the last epoch.
+    grows: bool,
 }
 
 impl Flight {
     /// Nothing is on its way; chunks are of `chunk` bytes.
     pub(crate) fn new(chunk: u64) -> Flight {
         Flight {
-            least: LEAST_CHUNKS * chunk,
+            chunk,
             sent: VecDeque::new(),
             bytes: 0,
             delivered: 0,
@@ -51,6 +55,7 @@ impl Flight {
             trip: None,
             rates: [0; 2],
             epoch: Time::ZERO,
+            grows: true,
         }
     }
 
@@ -63,7 +68,9 @@ impl Flight {
         let rate = u128::from(self.rates[0].max(self.rates[1]));
         let trip = u128::from(self.trip.unwrap_or(Time::ZERO).as_ps());
         let product = rate * trip / 1_000_000_000_000;
-        u64::try_from(2 * product).unwrap_or(u64::MAX).max(self.least)
+        let bound =
+            if self.grows { 2 * product } else { product + (product / 4).max(u128::from(self.chunk)) };
+        u64::try_from(bound).unwrap_or(u64::MAX).max(LEAST_CHUNKS * self.chunk)
     }
 
     /// A chunk is given to the stream.
@@ -92,6 +99,7 @@ impl Flight {
 
     fn remember(&mut self, rate: u64, now: Time) {
         if now >= self.epoch {
+            self.grows = self.rates[0] * 4 > self.rates[1] * 5 || self.epoch == Time::ZERO;
             self.rates = [0, self.rates[0]];
             let trips = self.trip.unwrap_or(Time::ZERO).saturating_mul(EPOCH_TRIPS);
             self.epoch = now.saturating_add(trips.max(LEAST_EPOCH));

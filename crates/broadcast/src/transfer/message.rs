@@ -55,9 +55,11 @@ pub(crate) enum Message {
     Elsewhere { coordinator: Option<HostId> },
     /// To a parent, first of all.
     Fetch,
-    /// To a parent: send these chunks when there; chunks of class 0 before those of class 1. Or: `now`, the others
+    /// To a parent: send these chunks when there, in the order of classes ([`super::ranked`]). Or: `now`, the others
     /// come back.
     Want { class: u8, now: bool, set: ChunkSet },
+    /// To a parent: those of these chunks that weren't sent are of this class now.
+    Rank { class: u8, set: ChunkSet },
     /// To a parent: don't send these, and say which weren't sent.
     Drop { set: ChunkSet },
     /// To a parent: the plan's rate, in bit/s.

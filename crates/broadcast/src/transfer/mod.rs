@@ -8,6 +8,7 @@
 //!
 //! Where chunks are kept is a [`Store`]'s business: files or lengths.
 
+mod blame;
 mod children;
 mod chunks;
 mod config;
@@ -19,11 +20,13 @@ mod follow;
 mod link;
 mod links;
 mod look;
+mod measured;
 mod message;
 mod node;
 mod order;
 mod pace;
 mod progress;
+mod ranked;
 mod replan;
 mod serve;
 mod set;

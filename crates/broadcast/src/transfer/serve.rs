@@ -8,6 +8,7 @@ use super::flight::Flight;
 use super::links::Links;
 use super::message::{Edge, Message};
 use super::pace::Pace;
+use super::ranked::{AWAITED, OWN, Ranked};
 use super::set::ChunkSet;
 use super::store::{Store, StoreError};
 use process::{Context, HostId, StreamId};
@@ -29,10 +30,10 @@ pub(crate) enum Held {
 #[derive(Debug)]
 pub(crate) struct Child {
     pub stream: StreamId,
-    /// Wanted and not there, by class.
-    waiting: [ChunkSet; 2],
-    /// Wanted and there, by class.
-    ready: [ChunkSet; 2],
+    /// Wanted and not there.
+    waiting: Ranked,
+    /// Wanted and there.
+    ready: Ranked,
     flight: Flight,
     pace: Pace,
     held: Held,
@@ -47,8 +48,8 @@ impl Child {
         let edge = Edge { child: host, bytes: 0, micros: 0, network_micros: 0, paced_micros: 0 };
         Child {
             stream,
-            waiting: Default::default(),
-            ready: Default::default(),
+            waiting: Ranked::default(),
+            ready: Ranked::default(),
             flight: Flight::new(chunk),
             pace: Pace::default(),
             held: Held::Starved,
@@ -56,16 +57,6 @@ impl Child {
             got: 0,
             edge,
         }
-    }
-
-    fn ready_len(&self) -> u32 {
-        self.ready.iter().map(ChunkSet::len).sum()
-    }
-
-    /// The chunk that goes next, and its class.
-    fn next(&mut self) -> Option<(usize, u32)> {
-        let class = self.ready.iter().position(|set| !set.is_empty())?;
-        Some((class, self.ready[class].first()?))
     }
 
     /// Books the time up to now to what held it.
@@ -126,7 +117,7 @@ impl Serve {
                 back.insert(chunk);
             } else {
                 let sets = if has { &mut child.ready } else { &mut child.waiting };
-                sets[usize::from(class)].insert(chunk);
+                sets.insert(class, chunk);
             }
         }
         back
@@ -135,12 +126,30 @@ impl Serve {
     /// The child takes chunks back; those that were not sent.
     pub(crate) fn take_back(&mut self, host: HostId, set: &ChunkSet) -> ChunkSet {
         let Some(child) = self.children.get_mut(&host) else { return ChunkSet::default() };
-        let sets = || 0..2usize;
-        let mut took = |chunk: &u32| {
-            sets().any(|class| child.waiting[class].remove(*chunk))
-                | sets().any(|class| child.ready[class].remove(*chunk))
-        };
+        let mut took =
+            |chunk: &u32| child.waiting.remove(*chunk).or_else(|| child.ready.remove(*chunk)).is_some();
         set.iter().filter(|chunk| took(chunk)).collect()
+    }
+
+    /// The child wants chunks sooner or later than before.
+    pub(crate) fn rank(&mut self, host: HostId, class: u8, set: &ChunkSet) {
+        let Some(child) = self.children.get_mut(&host) else { return };
+        for chunk in set.iter() {
+            for ranked in [&mut child.waiting, &mut child.ready] {
+                if ranked.class(chunk).is_some() {
+                    ranked.insert(class, chunk);
+                }
+            }
+        }
+    }
+
+    /// Chunks that are not there and that children wait for, for their own trees or for others behind them.
+    pub(crate) fn awaited(&self) -> ChunkSet {
+        let classes = |child: &Child| [AWAITED, OWN].map(|class| child.waiting.of(class).clone());
+        let mut all = self.children.values().flat_map(classes);
+        let mut awaited = all.next().unwrap_or_default();
+        all.for_each(|set| awaited.extend(&set));
+        awaited
     }
 
     /// The plan's rate for the child, in bit/s.
@@ -165,11 +174,9 @@ impl Serve {
     pub(crate) fn arrived(&mut self, chunk: u32) -> Vec<HostId> {
         let mut fed = Vec::new();
         for (host, child) in &mut self.children {
-            for class in 0..2 {
-                if child.waiting[class].remove(chunk) {
-                    child.ready[class].insert(chunk);
-                    fed.push(*host);
-                }
+            if let Some(class) = child.waiting.remove(chunk) {
+                child.ready.insert(class, chunk);
+                fed.push(*host);
             }
         }
         fed
@@ -190,7 +197,7 @@ impl Serve {
         let now = shelf.cx.now();
         child.account(now);
         child.held = loop {
-            let Some((class, chunk)) = child.next() else { break Held::Starved };
+            let Some(chunk) = child.ready.first() else { break Held::Starved };
             if !end.link.is_flushed() || !child.flight.has_room(bytes_of(chunk)) {
                 break Held::Network;
             }
@@ -198,10 +205,10 @@ impl Serve {
                 Time::ZERO => {}
                 wait => break Held::Paced(wait),
             }
-            child.ready[class].remove(chunk);
+            child.ready.remove(chunk);
             let (content, hash) = shelf.store.read(chunk)?;
             let bytes = content.len();
-            let message = Message::Chunk { number: chunk, ready: child.ready_len(), hash };
+            let message = Message::Chunk { number: chunk, ready: child.ready.len(), hash };
             end.link.send_chunk(&message, content, shelf.cx);
             child.flight.on_sent(bytes, now);
             child.pace.on_sent(bytes, now);

@@ -82,6 +82,16 @@ impl ChunkSet {
         })
     }
 
+    /// Adds all of `other`.
+    pub(crate) fn extend(&mut self, other: &ChunkSet) {
+        if other.words.len() > self.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        self.words.iter_mut().zip(&other.words).for_each(|(bits, others)| *bits |= others);
+        self.len = self.words.iter().map(|bits| bits.count_ones()).sum();
+        self.from = self.from.min(other.from);
+    }
+
     /// The place of its first word that isn't empty, and the words from there on: its form on the wire.
     pub(crate) fn to_words(&self) -> (u32, &[u64]) {
         let first = self.words.iter().position(|bits| *bits != 0).unwrap_or(self.words.len());

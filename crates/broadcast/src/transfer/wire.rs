@@ -5,6 +5,7 @@
 
 use super::chunks::{CHUNKS_MAX, Chunks};
 use super::message::{Edge, Message};
+use super::ranked::OTHER;
 use super::set::ChunkSet;
 use process::Payload;
 use process::wire::{Framing, Malformed, Reader, Writer};
@@ -35,6 +36,11 @@ fn read_set(r: &mut Reader<'_>, chunks: Chunks) -> Result<ChunkSet, Malformed> {
     let set = ChunkSet::from_words(first, &words);
     let beyond = set.iter().last().is_some_and(|last| last >= chunks.count());
     if beyond { Err(Malformed) } else { Ok(set) }
+}
+
+fn read_class(r: &mut Reader<'_>) -> Result<u8, Malformed> {
+    let class = r.byte()?;
+    if class > OTHER { Err(Malformed) } else { Ok(class) }
 }
 
 fn write_edge<'w>(w: &'w mut Writer, edge: &Edge) -> &'w mut Writer {
@@ -79,6 +85,7 @@ impl Message {
             Message::Fetch => w.byte(20),
             Message::Want { class, now, set } => write_set(w.byte(21).byte(*class).flag(*now), set),
             Message::Drop { set } => write_set(w.byte(22), set),
+            Message::Rank { class, set } => write_set(w.byte(27).byte(*class), set),
             Message::Pace { rate } => w.byte(23).long(*rate),
             Message::Got { chunks } => w.byte(24).word(*chunks),
             Message::Chunk { number, ready, hash } => w.byte(25).word(*number).word(*ready).bytes(hash),
@@ -117,10 +124,7 @@ impl Message {
             15 => Message::Elsewhere { coordinator: r.host_or_nobody()? },
             20 => Message::Fetch,
             21 => {
-                let (class, now) = (r.byte()?, r.flag()?);
-                if class > 1 {
-                    return Err(Malformed);
-                }
+                let (class, now) = (read_class(&mut r)?, r.flag()?);
                 Message::Want { class, now, set: read_set(&mut r, chunks)? }
             }
             22 => Message::Drop { set: read_set(&mut r, chunks)? },
@@ -134,6 +138,7 @@ impl Message {
                 Message::Chunk { number, ready, hash }
             }
             26 => Message::Dropped { set: read_set(&mut r, chunks)? },
+            27 => Message::Rank { class: read_class(&mut r)?, set: read_set(&mut r, chunks)? },
             _ => return Err(Malformed),
         };
         r.end(message)
@@ -191,6 +196,7 @@ mod tests {
             Message::Elsewhere { coordinator: Some(HostId(0)) },
             Message::Fetch,
             Message::Want { class: 1, now: true, set: set.clone() },
+            Message::Rank { class: 0, set: set.clone() },
             Message::Drop { set: ChunkSet::default() },
             Message::Pace { rate: 1 << 40 },
             Message::Got { chunks: 77 },
@@ -217,7 +223,7 @@ mod tests {
         let refused = [
             Message::Drop { set: beyond },
             Message::Chunk { number: 100, ready: 0, hash: [0; 32] },
-            Message::Want { class: 2, now: false, set: ChunkSet::default() },
+            Message::Want { class: 3, now: false, set: ChunkSet::default() },
             Message::Plan { version: 0, rates: vec![1], mine: vec![(1, HostId(0))] },
             Message::Plan { version: 0, rates: vec![0], mine: vec![] },
             Message::Plan { version: 0, rates: vec![1, 1], mine: vec![(1, HostId(0)), (1, HostId(1))] },

@@ -13,6 +13,7 @@ use self::parent::Parent;
 use crate::transfer::chunks::Chunks;
 use crate::transfer::message::Message;
 use crate::transfer::order::Order;
+use crate::transfer::ranked::{AWAITED, OTHER, OWN};
 use crate::transfer::set::ChunkSet;
 use process::wire::Malformed;
 use process::{HostId, StreamId};
@@ -38,6 +39,8 @@ pub(crate) struct Fetch {
     direct: BTreeMap<u32, HostId>,
     /// Where chunks go when they have been taken back.
     moves: BTreeMap<u32, HostId>,
+    /// Chunks that children wait for.
+    awaited: ChunkSet,
 }
 
 impl Fetch {
@@ -51,6 +54,7 @@ impl Fetch {
             mine: BTreeMap::new(),
             direct: BTreeMap::new(),
             moves: BTreeMap::new(),
+            awaited: ChunkSet::default(),
         }
     }
 
@@ -107,6 +111,7 @@ impl Fetch {
                 out.push((stream, pace));
             }
         }
+        self.rank(out);
         self.hand_out(out);
     }
 
@@ -120,11 +125,50 @@ impl Fetch {
 
     /// Which parent a chunk comes from, and in which class.
     fn place(&self, chunk: u32) -> Option<(HostId, u8)> {
-        if let Some(host) = self.direct.get(&chunk) {
-            return Some((*host, 0));
+        let (host, own) = if let Some(host) = self.direct.get(&chunk) {
+            (*host, true)
+        } else {
+            let (tree, own) = self.order.as_ref()?.choose(chunk, self.mine.keys().copied())?;
+            (self.mine[&tree], own)
+        };
+        let awaited = self.awaited.contains(chunk);
+        Some((
+            host,
+            if awaited {
+                AWAITED
+            } else if own {
+                OWN
+            } else {
+                OTHER
+            },
+        ))
+    }
+
+    /// These are the chunks that children wait for: they are to come first, so that nobody behind has nothing to do
+    /// while this node catches up on what others have.
+    pub(crate) fn awaited(&mut self, awaited: ChunkSet, out: &mut Out) {
+        if awaited != self.awaited {
+            self.awaited = awaited;
+            self.rank(out);
         }
-        let (tree, own) = self.order.as_ref()?.choose(chunk, self.mine.keys().copied())?;
-        Some((self.mine[&tree], u8::from(!own)))
+    }
+
+    /// Tells parents of orders whose class has changed.
+    fn rank(&mut self, out: &mut Out) {
+        let mut ranks: BTreeMap<(HostId, u8), ChunkSet> = BTreeMap::new();
+        for (host, parent) in &self.parents {
+            for chunk in parent.orders.iter() {
+                let Some((at, class)) = self.place(chunk) else { continue };
+                if at == *host && parent.orders.class(chunk) != Some(class) {
+                    ranks.entry((*host, class)).or_default().insert(chunk);
+                }
+            }
+        }
+        for ((host, class), set) in ranks {
+            let Some(parent) = self.parents.get_mut(&host) else { continue };
+            set.iter().for_each(|chunk| parent.orders.insert(class, chunk));
+            out.extend(parent.stream.map(|stream| (stream, Message::Rank { class, set })));
+        }
     }
 
     /// Asks for what is asked of nobody, where the parent can be asked.
@@ -134,7 +178,7 @@ impl Fetch {
             let Some((host, class)) = self.place(chunk) else { continue };
             let parent = self.parents.get_mut(&host).expect("the plan's parents are there");
             if let Some(stream) = parent.stream {
-                parent.orders.insert(chunk);
+                parent.orders.insert(class, chunk);
                 self.loose.remove(chunk);
                 wants.entry((stream, class)).or_default().insert(chunk);
             }
@@ -185,7 +229,7 @@ impl Fetch {
     /// A chunk came. An error when it wasn't asked of this parent.
     pub(crate) fn came(&mut self, host: HostId, chunk: u32, ready: u32) -> Result<(), Malformed> {
         let parent = self.parents.get_mut(&host).ok_or(Malformed)?;
-        if !parent.orders.remove(chunk) {
+        if parent.orders.remove(chunk).is_none() {
             return Err(Malformed);
         }
         parent.dropping.remove(chunk);
@@ -208,10 +252,10 @@ impl Fetch {
         let other = |(other, parent): &(&HostId, &mut Parent)| **other != host && parent.stream.is_some();
         match self.parents.iter_mut().find(other) {
             Some((_, parent)) => {
-                parent.orders.insert(chunk);
+                parent.orders.insert(AWAITED, chunk);
                 let set = [chunk].into_iter().collect();
                 let stream = parent.stream.expect("it was looked for");
-                out.push((stream, Message::Want { class: 0, now: true, set }));
+                out.push((stream, Message::Want { class: AWAITED, now: true, set }));
             }
             None => self.missing([chunk].into_iter().collect(), out),
         }
@@ -230,7 +274,7 @@ impl Fetch {
         let Some(parent) = self.parents.get_mut(&host) else { return };
         let mut visits: BTreeMap<HostId, ChunkSet> = BTreeMap::new();
         for chunk in set.iter() {
-            if !parent.orders.remove(chunk) {
+            if parent.orders.remove(chunk).is_none() {
                 continue;
             }
             if !parent.dropping.remove(chunk) {
@@ -262,9 +306,9 @@ impl Fetch {
             return;
         };
         set.iter().for_each(|chunk| {
-            parent.orders.insert(chunk);
+            parent.orders.insert(OWN, chunk);
         });
-        out.push((stream, Message::Want { class: 1, now: true, set }));
+        out.push((stream, Message::Want { class: OWN, now: true, set }));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::topology::RATE_MAX;
 use crate::transfer::message::Message;
+use crate::transfer::ranked::Ranked;
 use crate::transfer::set::ChunkSet;
 use process::StreamId;
 
@@ -10,7 +11,7 @@ use process::StreamId;
 pub(crate) struct Parent {
     pub stream: Option<StreamId>,
     /// Asked of it and not come.
-    pub orders: ChunkSet,
+    pub orders: Ranked,
     /// Of these, taken back, and no answer yet.
     pub dropping: ChunkSet,
     /// The plan's, in bit/s; 0 when it is no parent by the plan.

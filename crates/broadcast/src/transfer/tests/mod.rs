@@ -2,5 +2,6 @@
 
 mod changes;
 mod faults;
+mod hindsight;
 mod rates;
 mod support;

@@ -2,7 +2,7 @@
 
 use crate::algorithm::Algorithm;
 use crate::topology::{Kind, LinkData, NodeData, NodeId, Topology, TopologyData};
-use crate::transfer::{Board, Chunks, Config, Hash, Node, Progress, Store, StoreError, hash};
+use crate::transfer::{Board, Chunks, Config, Hash, Lengths, Node, Progress, Store, StoreError, hash};
 use bytes::Bytes;
 use fabric::{Framing, Graph, Link, LinkProps, SwitchConfig};
 use process::{HostId, Payload, Process};
@@ -211,18 +211,30 @@ pub fn run_until(
     faults: Vec<(Time, Change)>,
     until: Time,
 ) -> Run {
-    let shared = Arc::new(config.clone());
     let content = content(config.chunks.bytes());
-    let (mut boards, mut kept) = (Vec::new(), Vec::new());
-    let mut processes: Vec<(HostId, Box<dyn Process>)> = Vec::new();
+    let (mut stores, mut kept): (Vec<Box<dyn Store>>, _) = (Vec::new(), Vec::new());
     for host in 0..=config.destinations.len() {
         let trouble = trouble.iter().find(|(at, _)| *at == host).map_or(Trouble::default(), |(_, t)| *t);
         let (store, look) = Memory::new(config.chunks, (host == 0).then_some(&content[..]), trouble);
-        let node = Node::new(shared.clone(), Box::new(store)).unwrap();
-        boards.push(node.board());
+        stores.push(Box::new(store));
         kept.push(look);
-        processes.push((HostId(host as u32), Box::new(node)));
     }
+    Run { kept, ..simulate(config, stores, faults, until) }
+}
+
+/// Runs a broadcast of no particular content.
+pub fn run_lengths(config: &Config, faults: Vec<(Time, Change)>) -> Run {
+    let store = |host| -> Box<dyn Store> { Box::new(Lengths::new(config.chunks, host == 0)) };
+    simulate(config, (0..=config.destinations.len()).map(store).collect(), faults, Time::from_secs(1000))
+}
+
+fn simulate(config: &Config, stores: Vec<Box<dyn Store>>, faults: Vec<(Time, Change)>, until: Time) -> Run {
+    let shared = Arc::new(config.clone());
+    let nodes: Vec<Node> =
+        stores.into_iter().map(|store| Node::new(shared.clone(), store).unwrap()).collect();
+    let boards: Vec<Board> = nodes.iter().map(Node::board).collect();
+    let process = |(host, node)| -> (HostId, Box<dyn Process>) { (HostId(host), Box::new(node)) };
+    let processes = (0..).zip(nodes).map(process).collect();
     let graph = graph(&config.topology);
     let hosts = graph.hosts();
     let switches = graph.nodes() - hosts;
@@ -263,7 +275,7 @@ pub fn run_until(
         pause,
         end: sim.job_records()[0].end,
         progress: boards.iter().map(Board::progress).collect(),
-        kept,
+        kept: Vec::new(),
         records: sim.take_records(),
         fingerprint,
     }
