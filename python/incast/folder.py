@@ -34,11 +34,13 @@ TABLES = (
     "waits",
     "pauses",
     "walks",
+    "broadcasts",
     "hosts",
     "ports_series",
     "flows_series",
     "hosts_series",
     "walks_series",
+    "broadcasts_series",
     "events",
 )
 

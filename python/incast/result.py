@@ -113,6 +113,16 @@ class Result:
         return self.scan("walks").collect()
 
     @cached_property
+    def broadcasts(self) -> pl.DataFrame:
+        """One row a host of a broadcast: how it fared, and why it did not get everything."""
+        return self.scan("broadcasts").collect()
+
+    @cached_property
+    def broadcasts_series(self) -> pl.DataFrame:
+        """Hosts of broadcasts over time."""
+        return self.scan("broadcasts_series").collect()
+
+    @cached_property
     def walks_series(self) -> pl.DataFrame:
         """Servers of random walks over time."""
         return self.scan("walks_series").collect()

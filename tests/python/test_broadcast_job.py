@@ -11,6 +11,7 @@ import pytest
 
 import incast
 from incast.errors import ScenarioError
+from incast.report import write
 from incast.result import Result
 
 STAR: dict[str, Any] = {
@@ -96,5 +97,27 @@ def test_a_plan_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(
         json.dumps({**PLAN, "trees": [{"rate": 50_000_000, "hops": [["S", "C"]]}]})
     )
-    with pytest.raises(ScenarioError, match="no link from"):
+    with pytest.raises(ScenarioError, match=r"jobs\[0\]\.plan: .*no link from"):
         run(tmp_path, plan="plan.json")
+
+
+def test_tables_say_how_each_host_fared_and_what_it_had_when(tmp_path: Path) -> None:
+    path = tmp_path / "copy.yaml"
+    faults = [{"at": "200ms", "crash": "B"}]
+    measured = {**scenario(), "measure": {"interval": "250ms"}, "faults": faults}
+    path.write_text(json.dumps(measured))
+    result = incast.run(path, tmp_path / "run")
+    hosts = {row["host"]: row for row in result.broadcasts.iter_rows(named=True)}
+    outcomes = {host: row["outcome"] for host, row in hosts.items()}
+    assert outcomes == {"S": "complete", "A": "complete", "B": "gone", "C": "complete"}
+    assert hosts["S"]["sent_bytes"] >= 2_000_000
+    assert hosts["S"]["complete_ps"] is None
+    for host in ("A", "C"):
+        series = result.broadcasts_series.filter(host=host)
+        assert series["bytes"].is_sorted()
+        assert series["bytes"][-1] == hosts[host]["bytes"] == 2_000_000
+        assert series["received_bytes"].sum() == hosts[host]["received_bytes"]
+        assert hosts[host]["complete_ps"] in series["time_ps"]
+    page = write(tmp_path / "run").read_text("utf-8")
+    assert "Receivers of a broadcast" in page
+    assert "Hosts of a broadcast" in page

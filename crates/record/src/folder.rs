@@ -7,8 +7,8 @@
 use crate::capture::Capture;
 use crate::error::{Error, Kept};
 use crate::rows::{
-    DatagramTotals, Events, Flows, FlowsSeries, Hosts, HostsSeries, Jobs, Pauses, Ports, PortsSeries, Tasks,
-    Waits, Walks, WalksSeries,
+    Broadcasts, BroadcastsSeries, DatagramTotals, Events, Flows, FlowsSeries, Hosts, HostsSeries, Jobs,
+    Pauses, Ports, PortsSeries, Tasks, Waits, Walks, WalksSeries,
 };
 use crate::table::{Columns, PART_ROWS, Table};
 use serde::Serialize;
@@ -242,10 +242,14 @@ tables! {
     flows: Flows,
     /// Random walks at servers.
     walks: Walks,
+    /// Hosts of broadcasts.
+    broadcasts: Broadcasts,
     /// Samples of hosts.
     hosts_series: HostsSeries,
     /// Samples of servers of random walks.
     walks_series: WalksSeries,
+    /// Samples of hosts of broadcasts.
+    broadcasts_series: BroadcastsSeries,
     /// Samples of ports.
     ports_series: PortsSeries,
     /// Samples of flows.

@@ -81,11 +81,13 @@ fn a_table_without_rows_still_has_its_schema() {
         "waits",
         "pauses",
         "walks",
+        "broadcasts",
         "hosts",
         "ports_series",
         "flows_series",
         "hosts_series",
         "walks_series",
+        "broadcasts_series",
         "events",
     ];
     for table in tables {

@@ -8,7 +8,7 @@ use fabric::{Fabric, Framing, Graph, NodeId};
 use sim::{HostConfig, JobSetup, Setup, Sim, rng};
 use units::Time;
 
-mod broadcast;
+pub(crate) mod broadcast;
 mod faults;
 mod fluids;
 mod hosts;
@@ -16,9 +16,14 @@ mod jobs;
 mod pfc;
 mod shuffle;
 mod switches;
-mod walk;
+pub(crate) mod walk;
 
-pub(crate) use walk::Shown;
+/// What walk servers and hosts of broadcasts show of themselves.
+#[derive(Default)]
+pub(crate) struct Shown {
+    pub walks: Vec<walk::Shown>,
+    pub broadcasts: Vec<broadcast::Shown>,
+}
 
 /// First port of jobs: the first job listens there, the next on the one after it.
 const BASE_PORT: u16 = 5000;
@@ -34,8 +39,8 @@ pub fn build(scenario: &Scenario) -> Result<Sim, Problem> {
     build_shown(scenario).map(|(sim, _)| sim)
 }
 
-/// The same, with what its walk servers show of themselves.
-pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Vec<Shown>), Problem> {
+/// The same, with what its processes show of themselves.
+pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Shown), Problem> {
     let graph = topology::graph(&scenario.topology)?;
     let names = Names::new(&graph);
     let hosts = hosts::all(scenario, &graph)?;
@@ -73,7 +78,7 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Vec<Shown>), Prob
 ///
 /// # Errors
 /// The first thing that is wrong with them.
-pub(crate) fn cast(scenario: &Scenario) -> Result<(Graph, Vec<JobSetup>, Vec<Shown>), Problem> {
+pub(crate) fn cast(scenario: &Scenario) -> Result<(Graph, Vec<JobSetup>, Shown), Problem> {
     let graph = topology::graph(&scenario.topology)?;
     let hosts = hosts::all(scenario, &graph)?;
     let (jobs, shown) = jobs(scenario, &graph, &Names::new(&graph), &hosts)?;
@@ -127,10 +132,10 @@ fn jobs(
     graph: &Graph,
     names: &Names<'_>,
     hosts: &[HostConfig],
-) -> Result<(Vec<JobSetup>, Vec<Shown>), Problem> {
+) -> Result<(Vec<JobSetup>, Shown), Problem> {
     let infos = jobs::host_infos(graph, hosts);
     let mut setups: Vec<JobSetup> = Vec::with_capacity(scenario.jobs.len());
-    let mut shown = Vec::new();
+    let mut shown = Shown::default();
     for (index, job) in scenario.jobs.iter().enumerate() {
         let path = format!("jobs[{index}]");
         if setups.iter().any(|other| other.name == job.name) {
@@ -146,7 +151,11 @@ fn jobs(
                 shuffle::processes(job, names, graph.hosts(), &mut draws, port, &path)?
             }
             spec::Work::Broadcast(work) => {
-                broadcast::processes(work, graph, names, scenario.seed, port, &path)?
+                let (seed, sample) = (scenario.seed, scenario.measure.interval);
+                let place = broadcast::Place { index, port, seed, sample };
+                let (processes, boards) = broadcast::processes(work, graph, names, &place, &path)?;
+                shown.broadcasts.push(boards);
+                processes
             }
             spec::Work::Walk(walk) => {
                 let work_path = format!("{path}.work");
@@ -158,7 +167,7 @@ fn jobs(
                     &walk::Place { index, port, start, hosts, sample },
                     &mut draws,
                 )?;
-                shown.extend(boards);
+                shown.walks.extend(boards);
                 processes
             }
             work => jobs::processes(work, names, &infos, &mut draws, port, &path)?,

@@ -2,7 +2,8 @@
 //!
 //! The network is the real one: topology, switches and the transports' settings have no effect here.
 
-use crate::build::{self, Shown};
+use crate::build;
+use crate::build::walk::Shown;
 use crate::problem::Problem;
 use crate::spec::Scenario;
 use crate::tables::walks::Server;
@@ -92,7 +93,8 @@ impl Boards {
 /// # Errors
 /// A scenario that can't run.
 pub fn jobs_of(scenario: &Scenario, host: HostId) -> Result<(Vec<live::Job>, Boards), Problem> {
-    let (_, jobs, mut shown) = build::cast(scenario)?;
+    let (_, jobs, shown) = build::cast(scenario)?;
+    let mut shown = shown.walks;
     shown.retain(|shown| shown.host == host);
     let own = |(index, job): (usize, sim::JobSetup)| {
         let (_, process) = job.processes.into_iter().find(|(at, _)| *at == host)?;

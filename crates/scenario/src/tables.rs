@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 use transport::tcp::{Flags, Notes};
 use units::Time;
 
+mod broadcasts;
 pub(crate) mod walks;
 
+use broadcasts::BroadcastTables;
 use walks::WalkTables;
 
 /// The tables of a run that is under way.
@@ -26,10 +28,11 @@ pub(crate) struct Writer {
     jobs: Vec<String>,
     ports: BTreeMap<PortId, String>,
     walks: WalkTables,
+    broadcasts: BroadcastTables,
 }
 
 impl Writer {
-    pub(crate) fn new(sim: &mut Sim, folder: &RunFolder, shown: Vec<Shown>) -> Result<Writer, Error> {
+    pub(crate) fn new(sim: &mut Sim, folder: &RunFolder, shown: Shown) -> Result<Writer, Error> {
         let graph = sim.graph().clone();
         let ports: BTreeMap<PortId, String> = names::ports(&graph, sim.network()).into_iter().collect();
         let (mut captures, mut reverse) = (BTreeMap::new(), BTreeMap::new());
@@ -44,7 +47,8 @@ impl Writer {
             hosts: graph.names().take(graph.hosts()).map(str::to_owned).collect(),
             jobs: sim.job_records().into_iter().map(|job| job.name).collect(),
             ports,
-            walks: WalkTables::new(shown),
+            walks: WalkTables::new(shown.walks),
+            broadcasts: BroadcastTables::new(shown.broadcasts),
         })
     }
 
@@ -102,6 +106,7 @@ impl Writer {
             self.tables.events.push(rows::Event { time_ps: time.as_ps(), what, where_: place })?;
         }
         self.walks.samples(&mut self.tables, &self.jobs, &self.hosts)?;
+        self.broadcasts.samples(&mut self.tables, &self.jobs, &self.hosts)?;
         self.packets(now, &records.packets)
     }
 
@@ -229,6 +234,7 @@ impl Writer {
             })?;
         }
         self.walks.totals(&mut self.tables, &self.jobs, &self.hosts)?;
+        self.broadcasts.totals(&mut self.tables, &self.jobs, &self.hosts)?;
         self.ports(sim, now)
     }
 

@@ -57,6 +57,11 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
         "nodes finished additional steps "
         "drops_early drops_forced drops_full drops_wait drops_own lost_direct lost_timeout finished_ps",
     ),
+    "broadcasts": _columns(
+        "job host outcome reason",
+        "complete_ps bytes resumed_bytes received_bytes sent_bytes damaged plans",
+    ),
+    "broadcasts_series": _columns("job host", "time_ps bytes received_bytes sent_bytes planned_bps"),
     "walks_series": _columns(
         "job host",
         "time_ps queue queue_max finished served drops_early drops_forced drops_full drops_wait drops_own",
@@ -64,7 +69,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
 }
 
 # Tables of which only the drawn seed is read: they are long, and no figure is computed from them.
-_DRAWN_ONLY = {"tasks", "ports_series", "flows_series", "hosts_series", "walks_series"}
+_DRAWN_ONLY = {"tasks", "ports_series", "flows_series", "hosts_series", "walks_series", "broadcasts_series"}
 
 # Tables without which a section of the report is empty.
 EXPECTED = ("jobs", "flows", "ports", "waits", "ports_series")

@@ -1,6 +1,17 @@
 """The report of a run: what is on the page, in which order."""
 
-from incast.report import congestion, facts, html, netload, sections, series, tables, timeline, walking
+from incast.report import (
+    congestion,
+    copying,
+    facts,
+    html,
+    netload,
+    sections,
+    series,
+    tables,
+    timeline,
+    walking,
+)
 from incast.report.answer import answer, ranked
 from incast.report.load import Report, Run
 from incast.report.measures import Figures, figures, measures
@@ -37,6 +48,7 @@ def render(report: Report) -> str:
         "timelines": [book.add(f) for f in timeline.timelines(drawn)],
         "queues": [book.add(f) for f in sections.queues(drawn)],
         "congestion": [book.add(f) for f in congestion.congestion(drawn)],
+        "copying": [book.add(f) for f in copying.copying(drawn)],
         "walking": [book.add(f) for f in walking.walking(drawn)],
         "completions": [book.add(f) for f in sections.completions(drawn)],
         "waits": [book.add(f) for f in sections.waits(drawn)],
@@ -71,6 +83,7 @@ def _details(run: Run) -> list[Table]:
         tables.slowest_flows(run),
         tables.jobs(run),
         *walking.servers(run),
+        *copying.receivers(run),
         tables.datagrams(run),
         tables.events(run),
     ]

@@ -153,8 +153,10 @@ def _check_by_core(spec: dict[str, Any], scenario: Scenario, cluster: Cluster, f
 
 
 def _written(loc: Loc, spec: dict[str, Any], scenario: Scenario, cluster: Cluster) -> Loc:
-    """Where people write the core's field: a rule's is one of `switch` or `host`, or of an override."""
+    """Where people write the core's field: a rule's at `switch`, `host` or an override, a job's work at the job."""
     match loc:
+        case ("jobs", int(number), "work", *field):
+            return ("jobs", number, *field)
         case ("switches" | "hosts" as section, int(number), "config", *field):
             pattern = spec[section][number]["pattern"]
         case _:

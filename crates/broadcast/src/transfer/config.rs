@@ -40,6 +40,8 @@ pub struct Config {
     pub patience: Time,
     /// The end waits so long for destinations that are gone or have not shown up.
     pub wait: Time,
+    /// Nodes note how far they are so often, at the first report after it; nothing: never.
+    pub sample: Option<Time>,
 }
 
 /// The default of [`Config::headroom`], in percent.
@@ -74,6 +76,7 @@ impl Config {
             report: Time::from_ms(250),
             patience: Time::from_secs(3),
             wait: Time::from_secs(10),
+            sample: None,
         }
     }
 

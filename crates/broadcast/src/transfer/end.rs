@@ -49,6 +49,8 @@ impl Node {
             cx.end_task(task, self.chunks().bytes());
         }
         let now = cx.now();
+        self.sampled = None;
+        self.sample(now);
         self.board.change(|progress| {
             (progress.state, progress.completed) = (State::Complete, Some(now));
         });

@@ -4,10 +4,11 @@
 use super::coordinator::Stand;
 use super::message::Message;
 use super::node::{Node, PLAN};
-use super::progress::Receiver;
+use super::progress::{Receiver, Sample};
 use super::set::ChunkSet;
 use process::{Context, HostId, StreamId};
 use std::collections::BTreeMap;
+use units::Time;
 
 impl Node {
     pub(super) fn tick(&mut self, cx: &mut dyn Context) {
@@ -20,6 +21,7 @@ impl Node {
         }
         self.tick_on(cx);
         let now = cx.now();
+        self.sample(now);
         let edges = self.serve.edges(now);
         if let Some(coordinator) = &mut self.coordinator {
             coordinator.measure(&self.config, self.me, &edges, now);
@@ -83,6 +85,17 @@ impl Node {
         self.send_all(out, cx);
         if let Err(reason) = planned {
             self.abandon(&reason, cx);
+        }
+    }
+
+    /// Notes how far it is, if it is time.
+    pub(super) fn sample(&mut self, now: Time) {
+        let Some(interval) = self.config.sample else { return };
+        if self.sampled.is_none_or(|before| now >= before.saturating_add(interval)) {
+            self.sampled = Some(now);
+            let (bytes, planned) = (self.bytes(), self.fetch.planned());
+            let (received, sent) = (self.received, self.serve.sent);
+            self.board.sample(Sample { time: now, bytes, received, sent, planned });
         }
     }
 

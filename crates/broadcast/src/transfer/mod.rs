@@ -41,6 +41,6 @@ mod tests;
 pub use chunks::{CHUNK_MAX, CHUNKS_MAX, Chunks, chunk_size, good_size};
 pub use config::{Config, ConfigError, HEADROOM, HEADROOM_MEASURED};
 pub use node::Node;
-pub use progress::{Board, Progress, Receiver, State};
+pub use progress::{Board, Progress, Receiver, Sample, State};
 pub use set::ChunkSet;
 pub use store::{Hash, Lengths, Store, StoreError, hash, root};

@@ -19,6 +19,7 @@ use super::writing::Writing;
 use process::{Context, Event, HostId, Process, StreamId, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use units::Time;
 
 /// What timers are for; a host's pace has its number added.
 pub(super) const TICK: u64 = 0;
@@ -50,6 +51,8 @@ pub struct Node {
     pub(super) wrong: u32,
     pub(super) have: u32,
     pub(super) received: u64,
+    /// When it was noted last how far it is.
+    pub(super) sampled: Option<Time>,
     pub(super) complete: bool,
     pub(super) failed: bool,
     pub(super) over: bool,
@@ -84,6 +87,7 @@ impl Node {
             wrong: 0,
             have: 0,
             received: 0,
+            sampled: None,
             complete: false,
             failed: false,
             over: false,

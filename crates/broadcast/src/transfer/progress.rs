@@ -71,15 +71,40 @@ pub struct Progress {
     pub receivers: BTreeMap<HostId, Receiver>,
 }
 
+/// How far a node was at some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// When.
+    pub time: Time,
+    /// Bytes that it had.
+    pub bytes: u64,
+    /// Bytes that came in chunks until then, damaged ones included.
+    pub received: u64,
+    /// Bytes of chunks sent to children until then.
+    pub sent: u64,
+    /// At which rate the plan let it receive, in bit/s.
+    pub planned: u64,
+}
+
 /// A node's progress, shared with who looks at it.
 #[derive(Clone, Debug, Default)]
-pub struct Board(Arc<Mutex<Progress>>);
+pub struct Board(Arc<Mutex<Progress>>, Arc<Mutex<Vec<Sample>>>);
 
 impl Board {
     /// How far the node is.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The samples since the last call, if the broadcast takes any ([`super::Config::sample`]).
+    #[must_use]
+    pub fn take_samples(&self) -> Vec<Sample> {
+        std::mem::take(&mut self.1.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn sample(&self, sample: Sample) {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
     }
 
     pub(crate) fn change(&self, change: impl FnOnce(&mut Progress)) {

@@ -7,24 +7,43 @@ use crate::spec::Broadcast;
 use broadcast::algorithm;
 use broadcast::plan::Plan;
 use broadcast::topology::{Kind, LinkData, NodeData, NodeId, Topology, TopologyData};
-use broadcast::transfer::{Chunks, Config, Lengths, Node, chunk_size};
+use broadcast::transfer::{Board, Chunks, Config, Lengths, Node, chunk_size};
 use fabric::Graph;
 use process::{HostId, Process};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use units::Time;
 
 /// A process a host.
 type Processes = Vec<(HostId, Box<dyn Process>)>;
 
-/// The nodes of a broadcast.
+/// What shows how the hosts of a broadcast fare.
+pub(crate) struct Shown {
+    /// Index of the job.
+    pub job: usize,
+    pub source: HostId,
+    pub nodes: Vec<(HostId, Board)>,
+}
+
+/// Where a broadcast is, and how it is run.
+pub(super) struct Place {
+    /// Index of the job.
+    pub index: usize,
+    pub port: u16,
+    pub seed: u64,
+    /// Hosts note how far they are so often.
+    pub sample: Option<Time>,
+}
+
+/// The nodes of a broadcast, and what shows how they fare.
 pub(super) fn processes(
     spec: &Broadcast,
     graph: &Graph,
     names: &Names<'_>,
-    seed: u64,
-    port: u16,
+    run: &Place,
     path: &str,
-) -> Result<Processes, Problem> {
+) -> Result<(Processes, Shown), Problem> {
+    let Place { index, port, seed, sample } = *run;
     let path = format!("{path}.work");
     let look = Look { names, path: &path };
     let source = look.host(&spec.source, "source")?;
@@ -62,16 +81,19 @@ pub(super) fn processes(
         report: spec.report,
         patience: spec.patience,
         wait: spec.wait,
+        sample,
         ..Config::new(source, destinations, port, chunks, topology, places)
     };
     config.check().map_err(|error| Problem::new(format!("{path}.{}", error.field), error.message))?;
     let config = Arc::new(config);
+    let mut shown = Shown { job: index, source, nodes: Vec::with_capacity(members.len()) };
     let node = |host: HostId| {
         let store = Lengths::new(chunks, host == source);
         let node = Node::new(Arc::clone(&config), Box::new(store)).expect("it was just checked");
+        shown.nodes.push((host, node.board()));
         (host, Box::new(node) as Box<dyn Process>)
     };
-    Ok(members.into_iter().map(node).collect())
+    Ok((members.into_iter().map(node).collect(), shown))
 }
 
 /// The cluster as planners see it: hosts that don't take part are left out, parallel links are one.

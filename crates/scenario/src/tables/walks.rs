@@ -1,6 +1,6 @@
 //! From what walk servers show of themselves to the tables `walks` and `walks_series`.
 
-use crate::build::Shown;
+use crate::build::walk::Shown;
 use record::{Error, Tables, rows};
 use walk::counters::{Sample, Totals};
 
