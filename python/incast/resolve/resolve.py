@@ -153,7 +153,7 @@ def _check_by_core(spec: dict[str, Any], scenario: Scenario, cluster: Cluster, f
 
 
 def _written(loc: Loc, spec: dict[str, Any], scenario: Scenario, cluster: Cluster) -> Loc:
-    """Where people write the core's field: a rule's at `switch`, `host` or an override, a job's work at the job."""
+    """Where people write it: a rule at `switch`, `host` or an override, a job's work at the job."""
     match loc:
         case ("jobs", int(number), "work", *field):
             return ("jobs", number, *field)
