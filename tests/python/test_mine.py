@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import os
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import fim
 import mlxtend.frequent_patterns as peer
@@ -22,6 +23,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 import incast
+from incast.cli.mine import mine
+from incast.cli.mine_work import FLAGS, VALUES, Asked, quick
 from incast.mining import mlxtend as ours
 from incast.mining.problem import share
 from incast.mining.quest import generate, like
@@ -351,3 +354,24 @@ def test_a_small_file_waits_for_no_frames(tmp_path: Path) -> None:
     assert (tmp_path / "results/mine-a/itemsets.csv").read_text() == (
         "itemset,count,support\n1,2,1\n2,2,1\n1 2,2,1\n"
     )
+
+
+def test_the_quick_way_knows_every_option() -> None:
+    hints = get_type_hints(mine, include_extras=True)
+    infos = {name: hint.__metadata__[0] for name, hint in hints.items() if name != "return"}
+    said = {"--" + name: name for name in infos if name not in ("transactions", "form", "as_json")}
+    said |= {"--format": "form", "--json": "as_json"}
+    assert {name: field for name, (field, _) in VALUES.items()} | FLAGS == said
+    defaults = inspect.signature(mine).parameters
+    for name, field in inspect.signature(Asked).parameters.items():
+        assert defaults[name].default == field.default
+
+
+def test_the_quick_way_reads_what_is_plain_and_nothing_else() -> None:
+    asked = quick(["a.dat", "--support", "1%", "--threads", "2", "--json", "--out", "r"])
+    assert asked == Asked(Path("a.dat"), "1%", threads=2, as_json=True, out=Path("r"))
+    for line in (
+        "a.dat", "--support 1%", "a.dat --support", "a.dat --support 1% --help", "a.dat b.dat --support 1%",
+        "a.dat --support=1%", "a.dat --support 1% --threads x", "a.dat --support --json", "a.dat --support 1% --supp 2%",
+    ):  # fmt: skip
+        assert quick(line.split()) is None

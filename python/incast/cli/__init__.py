@@ -12,12 +12,36 @@ def main() -> None:
         from incast.broadcast.agent import join
 
         sys.exit(join())
-    if sys.argv[1:2] == ["mine"]:
-        from incast.cli.mine import app
-    else:
-        from incast.cli.app import app
+    if sys.argv[1:2] == ["mine"] and _mined(sys.argv[2:]):
+        return
+    from incast.cli.app import app
 
     try:
         app()
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
+
+
+def _mined(arguments: list[str]) -> bool:
+    """Mines, where the arguments are plain: most files take less time than the command line to load."""
+    from incast.cli.mine_work import quick, work
+    from incast.errors import IncastError
+
+    asked = quick(arguments)
+    if asked is None:
+        return False
+    try:
+        work(asked)
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
+    except (IncastError, OSError):
+        import typer
+
+        from incast.cli.common import told
+
+        try:
+            with told(asked.as_json):
+                raise
+        except typer.Exit as ended:
+            sys.exit(ended.exit_code)
+    return True

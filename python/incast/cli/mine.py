@@ -1,22 +1,17 @@
-"""`incast mine`: association rules of transactions that people bring."""
+"""`incast mine` as the command line shows it; what it does is in `mine_work`."""
 
 from __future__ import annotations
 
-import heapq
-from array import array
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from incast.cli import exits
 from incast.cli.common import Json, told
-from incast.mining import output
-from incast.mining.problem import KINDS, make, refuse
-from incast.mining.result import METRICS, MineResult
-from incast.mining.run import run
+from incast.cli.mine_work import Asked, work
+from incast.mining.output import FORMATS
+from incast.mining.problem import KINDS
 
-_TOP = 10
 _FIND, _MACHINE, _RESULT = "What to find", "Machine", "Result"
 
 
@@ -59,91 +54,25 @@ def mine(
     threads: Annotated[int, _of(_MACHINE, "Threads that count; the result is the same.")] = 1,
     out: Annotated[Path | None, _of(_RESULT, "Result folder; default: results/mine-<file>.")] = None,
     form: Annotated[
-        str, _of(_RESULT, f"Form of the tables: {', '.join(output.FORMATS)}.", "--format", metavar="FORM")
+        str, _of(_RESULT, f"Form of the tables: {', '.join(FORMATS)}.", "--format", metavar="FORM")
     ] = "parquet",
     force: Annotated[bool, _of(_RESULT, "Overwrite a result of mining.", "--force")] = False,
     as_json: Json = False,
 ) -> None:
     """Find large itemsets and association rules in transactions, by Apriori."""
-    from incast.cli.mine_view import View
-
     with told(as_json):
-        plan = make(support, confidence, longest=longest, kind=only, memory=memory, threads=threads)
-        if form not in output.FORMATS:
-            refuse(f"{form!r}: {', '.join(output.FORMATS)} are allowed", "--format")
-        place = out or Path("results") / f"mine-{transactions.name.partition('.')[0]}"
-        output.check_free(place, force)
-        with View() as view:
-            result = run(transactions, plan, view)
-        summary = output.write(result, place, form)
-    if as_json:
-        import json
-
-        typer.echo(json.dumps({"folder": str(place), **summary}, indent=2))
-        return
-    _show(result, summary)
-    typer.echo(f"Result: {place}")
-
-
-def _show(result: MineResult, summary: dict[str, Any]) -> None:
-    rows = [[_count(each[key]) for key in ("pass", "candidates", "large", "scans")] for each in result.passes]
-    _table(["pass", "candidates", "large", "scans"], rows)
-    if result.found_rules is not None and result.found_rules.len():
-        typer.echo(f"\nRules with the highest lift, of {_count(summary['rules'])}:")
-        _table(["", "support", "confidence", "lift"], _best(result), left=1)
-    kind = "" if result.plan.kind == "all" else f"{result.plan.kind} "
-    least = f"in {result.minimum:,} or more of {result.transactions:,} transactions"
-    typer.echo(f"\n{summary['itemsets']:,} {kind}itemsets are {least}")
-
-
-def _best(result: MineResult) -> list[list[str]]:
-    rules = result.found_rules
-    assert rules is not None
-    measures = {
-        name: array("d", each) for name, each in zip(METRICS, rules.measures(), strict=True) if name in _SHOWN
-    }
-    sides = [(array("Q", ends), array("I", items)) for ends, items in map(rules.itemsets, (True, False))]
-    best = heapq.nsmallest(_TOP, range(rules.len()), key=lambda rule: (-measures["lift"][rule], rule))
-
-    def side(which: int, rule: int) -> str:
-        ends, items = sides[which]
-        chosen = items[ends[rule - 1] if rule else 0 : ends[rule]]
-        return " ".join(str(item if result.names is None else result.names[item]) for item in chosen)
-
-    return [
-        [
-            f"{side(0, rule)} → {side(1, rule)}",
-            f"{measures['support'][rule]:.2%}",
-            f"{measures['confidence'][rule]:.0%}",
-            f"{measures['lift'][rule]:.3g}",
-        ]
-        for rule in best
-    ]
-
-
-_SHOWN = ("support", "confidence", "lift")
-
-
-def _count(value: int | None) -> str:
-    return "–" if value is None else f"{value:,}"
-
-
-def _table(head: list[str], rows: list[list[str]], left: int = 0) -> None:
-    """Plain text: what draws better tables takes longer to load than most files to mine."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    for row in [head, *rows]:
-        cells = [
-            cell.ljust(width) if at < left else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        typer.echo("  ".join(cells).rstrip())
-
-
-app = typer.Typer(name="incast", add_completion=False, pretty_exceptions_enable=False)
-"""The command alone: who mines a small file would wait longer for the other commands to load."""
-app.command("mine", epilog=exits.TEXT)(mine)
-
-
-@app.callback()
-def _main() -> None:
-    pass
+        work(
+            Asked(
+                transactions,
+                support,
+                confidence=confidence,
+                longest=longest,
+                only=only,
+                memory=memory,
+                threads=threads,
+                out=out,
+                form=form,
+                force=force,
+                as_json=as_json,
+            )
+        )

@@ -126,12 +126,16 @@ impl Window {
         &self.bitmaps[row * self.words..][..self.len.div_ceil(WORD)]
     }
 
+    fn sparse(&self, code: u32) -> bool {
+        self.sizes[self.rows[code as usize] as usize] as usize * SPARSE < self.len
+    }
+
     /// The beginning one longer than `depth`: its last item is `code`.
     fn begin(&mut self, depth: usize, code: u32) {
         let mut tids = std::mem::take(&mut self.beginnings[depth]);
         let bitmap = self.bitmap(code);
         if depth == 0 {
-            tids.sparse = self.sizes[self.rows[code as usize] as usize] as usize * SPARSE < self.len;
+            tids.sparse = self.sparse(code);
             tids.take(bitmap.iter().copied());
         } else {
             let parent = &self.beginnings[depth - 1];
@@ -141,8 +145,9 @@ impl Window {
                 tids.list.extend(parent.list.iter().filter(|tid| holds(bitmap, **tid)));
             } else {
                 let both = || parent.bits.iter().zip(bitmap).map(|(a, b)| a & b);
-                tids.sparse =
-                    both().map(|word| word.count_ones() as usize).sum::<usize>() * SPARSE < self.len;
+                // Counting is left out where the item alone is in few.
+                tids.sparse = self.sparse(code)
+                    || both().map(|word| word.count_ones() as usize).sum::<usize>() * SPARSE < self.len;
                 tids.take(both());
             }
         }
