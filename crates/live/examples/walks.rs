@@ -38,6 +38,9 @@ const KEY: [u8; 16] = [7; 16];
 /// Walkers of a server, or bare datagrams of a process, that are on their way at most, without GSO.
 const UNDER_WAY: usize = 1_024;
 
+/// As `incast walk` has it (python/incast/walks/servers.py).
+const GATHER_BYTES: usize = 16 << 10;
+
 /// A way to send walkers.
 struct Case {
     name: &'static str,
@@ -224,7 +227,8 @@ fn relay(case: &Case, bytes: usize, server: usize) {
 /// A server: says its port, hears everybody's, walks, says that it has finished, and counts when it is told to stop.
 #[expect(clippy::disallowed_methods, reason = "a run begins at a time of the calendar")]
 fn serve(case: &Case, server: u16) {
-    let settings = live::Settings { datagrams: case.mode, ..live::Settings::default() };
+    let settings =
+        live::Settings { datagrams: case.mode, gather_bytes: GATHER_BYTES, ..live::Settings::default() };
     let member = Member::bind(HostId(server.into()), IP, &[PORT], settings).unwrap();
     let mine = member.address().clone();
     println!("{}", mine.udp[&PORT]);

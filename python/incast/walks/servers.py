@@ -36,6 +36,9 @@ from incast.walks.settings import ServerSettings
 
 DATAGRAM_MAX_BYTES = 65_507
 """The longest UDP datagram over IPv4."""
+GATHER_BYTES = 16_384
+"""A server that so many have come to, and that has nothing left to do, lets more come before it looks again: then they
+leave together too, and fewer servers are woken."""
 PATH_STEPS_MAX = 16_000
 """Steps of a path that fits a datagram."""
 PATH_STOP_MIN = 0.005
@@ -137,7 +140,8 @@ class Servers:
         """Runs the servers; what each of them has left."""
         place = self.place
         hosts = [self._host(server) for server in range(self.servers)]
-        settings = json.loads(_core.live_settings(json.dumps({"datagram_max_bytes": DATAGRAM_MAX_BYTES})))
+        wanted = {"datagram_max_bytes": DATAGRAM_MAX_BYTES, "gather_bytes": GATHER_BYTES}
+        settings = json.loads(_core.live_settings(json.dumps(wanted)))
         launch = Launch(
             hosts,
             "incast.walks.member:prepare",

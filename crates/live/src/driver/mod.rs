@@ -70,6 +70,8 @@ pub(crate) struct Driver {
     waiting: Vec<u32>,
     /// Until then a port that nobody has bound yet keeps what comes.
     grace: Time,
+    /// Bytes of datagrams that had come when it waited last.
+    gathered: u64,
     end: Option<End>,
 }
 
@@ -122,6 +124,7 @@ impl Driver {
             signals,
             waiting,
             grace: last.saturating_add(GRACE),
+            gathered: 0,
             end: None,
         })
     }
@@ -168,7 +171,10 @@ impl Driver {
     /// Waits for sockets, at most until the next timer or until `wake`. Who has something to do doesn't wait, and
     /// just tries its ports: they are not among what epoll watches, which would cost something with every datagram.
     fn wait(&mut self, wake: Time) -> io::Result<()> {
-        let timeout = self.timeout(wake);
+        let mut timeout = self.timeout(wake);
+        if timeout != Duration::ZERO && self.gather(timeout) {
+            timeout = self.timeout(wake);
+        }
         let watched = |port| (self.reads(port), port.blocked);
         let mut ready = vec![(true, true); self.datagrams.ports.len()];
         if timeout != Duration::ZERO {

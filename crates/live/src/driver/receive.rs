@@ -5,12 +5,28 @@ use crate::context::View;
 use crate::report::Counters;
 use process::Train;
 use std::io;
+use std::time::Duration;
 use sys::udp::Received;
 
 /// Calls that read a port in a turn, however many datagrams they bring.
 const RECEIVE_CALLS: u64 = 4;
 
+/// Who has a timer to look after sooner does not pause.
+const PAUSE_MAX: Duration = Duration::from_micros(200);
+
 impl Driver {
+    /// Pauses if much has come since the driver waited last, so that more comes at once; says whether it has.
+    pub(super) fn gather(&mut self, timeout: Duration) -> bool {
+        let came = self.counters.received_bytes - self.gathered;
+        self.gathered = self.counters.received_bytes;
+        let pauses = gathers(self.settings.gather_bytes as u64, came, timeout);
+        if pauses {
+            sys::sleep::sleep_ns(1);
+            self.now.set(None);
+        }
+        pauses
+    }
+
     /// Takes what has come to a port, up to the bound of a turn.
     pub(super) fn receive(&mut self, index: usize) -> io::Result<()> {
         if !self.reads(&self.datagrams.ports[index]) {
@@ -71,5 +87,25 @@ impl Driver {
         self.now.set(None);
         state.handle_train(&train, &mut View { driver: self, process });
         self.slots[process as usize].process = Some(state);
+    }
+}
+
+/// Whether to pause when `came` bytes have come and `timeout` is left, as network cards moderate their interrupts:
+/// never for a lone datagram.
+fn gathers(least: u64, came: u64, timeout: Duration) -> bool {
+    least > 0 && came >= least && timeout > PAUSE_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_much_is_gathered_and_no_timer_is_late_for_it() {
+        let later = Duration::from_millis(1);
+        assert!(gathers(1000, 1000, later));
+        assert!(!gathers(1000, 999, later));
+        assert!(!gathers(1000, 1000, PAUSE_MAX), "a timer is due");
+        assert!(!gathers(0, 1 << 20, later), "unless it is asked for");
     }
 }

@@ -40,7 +40,7 @@ fn graph() -> Graph {
 }
 
 /// Runs three servers; the walks' ends, and what the servers have counted.
-fn run(mode: Datagrams, settings: &Walks) -> (Ends, Vec<Arc<Board>>) {
+fn run(mode: Datagrams, gather_bytes: usize, settings: &Walks) -> (Ends, Vec<Arc<Board>>) {
     let (graph, partition) = (graph(), Partition::ranges(&[20, 20, 60]).unwrap());
     let rule = Rule::new(&Walk::geometric(0.15)).unwrap();
     let (shared, mut boards) = (Shared::default(), Vec::new());
@@ -65,7 +65,7 @@ fn run(mode: Datagrams, settings: &Walks) -> (Ends, Vec<Arc<Board>>) {
         let job = Job { index: 0, name: "walk".into(), start: Time::ZERO, background: false, process };
         local::Host { host: HostId(server.into()), name: format!("server{server}"), jobs: vec![job] }
     });
-    let live = Settings { datagrams: mode, ..Settings::default() };
+    let live = Settings { datagrams: mode, gather_bytes, ..Settings::default() };
     let reports = local::run(hosts.collect(), &[PORT], 1, &live, Duration::from_secs(60)).unwrap();
     for report in &reports {
         assert_eq!(report.end, live::End::Stopped, "{report:?}");
@@ -93,16 +93,17 @@ fn alone(walks: u32) -> Ends {
 #[test]
 fn walks_end_where_they_end_in_memory() {
     let expected = alone(200);
-    for (mode, records) in [
-        (Datagrams::Single, 1),
-        (Datagrams::Batched, 1),
-        (Datagrams::Segmented, 1),
-        (Datagrams::Segmented, 64),
+    for (mode, records, gather_bytes) in [
+        (Datagrams::Single, 1, 0),
+        (Datagrams::Batched, 1, 0),
+        (Datagrams::Segmented, 1, 0),
+        (Datagrams::Segmented, 1, 1),
+        (Datagrams::Segmented, 64, 16 << 10),
     ] {
         let live = Walks::live();
         let datagrams = DatagramSettings { records, ..live.datagrams };
         let settings = Walks { walks: 200, datagrams, ..live };
-        let (ends, boards) = run(mode, &settings);
+        let (ends, boards) = run(mode, gather_bytes, &settings);
         assert_eq!(ends, expected, "{mode:?}, {records} a datagram");
         for board in boards {
             let totals = board.counters.totals();
@@ -118,7 +119,7 @@ fn the_documents_queue_drops_walkers_and_loses_no_walk() {
     // So few under way that it gets through, and more than RED takes without a drop.
     let generator = GeneratorSettings { window: Some(60), ..plain.generator };
     let settings = Walks { walks: 100, burst: 64, generator, ..plain };
-    let (ends, boards) = run(Datagrams::Segmented, &settings);
+    let (ends, boards) = run(Datagrams::Segmented, 0, &settings);
     assert_eq!(ends, alone(100));
     let drops = |board: &Arc<Board>| {
         let totals = board.counters.totals();
