@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,10 +18,9 @@ from incast.walks import plan
 from incast.walks.memory import Memory, Tell
 from incast.walks.read import read
 from incast.walks.servers import Servers
+from raylets import members, started
 
 SBM = "sbm:3,60,0.3,0.05"
-NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_log_monitor": False}
-MARK = "INCAST_TEST_CLUSTER"
 
 pytestmark = [
     pytest.mark.timeout(420),
@@ -35,38 +32,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def raylets() -> Iterator[Any]:
-    """A cluster of three nodes with a processor each, and a client server."""
-    pytest.importorskip("ray", reason="Ray is not installed: the extra 'ray' has it")
-    import ray
-    from ray.cluster_utils import Cluster as Raylets
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(MARK, uuid.uuid4().hex)
-        # Otherwise members give way to everything else on a busy machine.
-        patch.setenv("RAY_worker_niceness", "0")
-        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        raylets = Raylets()
-        raylets.add_node(include_dashboard=False, no_monitor=True, **NODE)
-        for _ in range(2):
-            raylets.add_node(**NODE)
-        patch.setenv("RAY_ADDRESS", raylets.address)
+    with started(3) as raylets:
         yield raylets
-        ray.shutdown()
-        raylets.shutdown()
-
-
-def _members() -> list[int]:
-    """The processes of members on the nodes of this test, and of nobody else."""
-    mark = f"{MARK}={os.environ[MARK]}".encode()
-
-    def is_ours(process: Path) -> bool:
-        try:
-            name, environment = ((process / each).read_bytes() for each in ("cmdline", "environ"))
-        except OSError:
-            return False
-        return name.startswith(b"ray::Member") and mark in environment
-
-    return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit() and is_ours(each)]
 
 
 class _Once:
@@ -111,7 +78,7 @@ def test_a_server_that_is_killed_is_started_anew(raylets: Any) -> None:
     assert raylets.address
 
     def kill() -> int:
-        victim = _members()[0]
+        victim = members()[0]
         os.kill(victim, signal.SIGKILL)
         return victim
 

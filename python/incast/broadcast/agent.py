@@ -44,8 +44,8 @@ def join() -> int:
         return 2
     try:
         return take_part(address, key, host, bounds=Bounds(work=WORK))
-    except (OSError, EOFError, AuthenticationError) as error:
-        print(f"{address[0]}:{address[1]}: {str(error) or 'it is no launcher'}", file=sys.stderr)
+    except RunError as error:
+        print(error, file=sys.stderr)
         return 1
 
 
@@ -152,7 +152,7 @@ class WaitingChild:
             self._said = "its agent is gone"
         except OSError as error:
             self._said = f"no agent answers: {(error.strerror or str(error)).lower()}"
-        except (EOFError, KeyError, ValueError, TypeError):
+        except (KeyError, ValueError, TypeError):
             self._said = "what answers is no agent of incast"
         finally:
             self._code = 1 if self._code is None else self._code

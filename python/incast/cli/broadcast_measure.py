@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import secrets
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -13,13 +13,10 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from incast.broadcast import hosts
-from incast.broadcast.agent import read_key
 from incast.broadcast.measure import Measured, measure
-from incast.broadcast.remote import Remote, own_ip
 from incast.broadcast.send import PATIENCE_S
-from incast.broadcast.shell import PROGRAM, SSH
 from incast.cli import broadcast_options as options
+from incast.cli import broadcast_receivers as receivers
 from incast.cli import show
 from incast.cli.common import Json, told
 from incast.cli.exits import Exit
@@ -29,33 +26,34 @@ from incast.stop import Stop
 
 
 def run(
-    to: options.To,
+    to: options.To = None,
+    cluster: options.Cluster = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The topology, as JSON.")] = Path("net.json"),
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     source: Annotated[
         str | None, typer.Option(metavar="NAME", help="What this machine is called; default: its name.")
     ] = None,
-    rsh: options.Rsh = SSH,
-    program: options.Program = PROGRAM,
+    rsh: options.Rsh = None,
+    program: options.Program = None,
     key_file: options.KeyFile = None,
     address: options.Address = None,
     patience: options.Patience = PATIENCE_S,
     as_json: Json = False,
 ) -> None:
     """Measure the bandwidths between hosts: some ten seconds in which they send as much as they can."""
-    with told(as_json), Stop() as stop:
+    with told(as_json), ExitStack() as stack:
+        asked = receivers.Asked(to, cluster, rsh, program, key_file, address)
+        asked.check()
         if out.exists() and not force:
             raise OutputExistsError(out, ours=True)
         name = source or socket.gethostname()
-        targets = hosts.read(to, source=name)
-        way = Remote(targets, secrets.token_bytes(16), rsh, program, read_key(key_file) if key_file else None)
-        way.check()
-        names = [name, *(target.name for target in targets)]
-        ip = address or own_ip(targets)
-        found = measure(names, way.start, way.key(), ip, patience_s=patience, stop=stop.event)
-        out.write_text(json.dumps(found.topology, indent=2) + "\n", encoding="utf-8")
-    _show(found, out, as_json)
-    raise typer.Exit(_code(found))
+        found = receivers.find(asked, name, None, stack)
+        names, key = [name, *found.names], found.way.key()
+        stop = stack.enter_context(Stop())
+        net = measure(names, found.way.start, key, found.ip, patience_s=patience, stop=stop.event)
+        out.write_text(json.dumps(net.topology, indent=2) + "\n", encoding="utf-8")
+    _show(net, out, as_json)
+    raise typer.Exit(_code(net))
 
 
 def _code(found: Measured) -> Exit:

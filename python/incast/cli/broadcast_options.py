@@ -7,24 +7,40 @@ from typing import Annotated
 
 import typer
 
+from incast.broadcast.shell import PROGRAM, SSH
+
 PANEL = "How hosts are started"
 
 To = Annotated[
-    Path,
+    Path | None,
     typer.Option(
-        metavar="HOSTS", help="Who receives: a file with a line for each, HOST or HOST:PORT of an agent."
+        metavar="HOSTS",
+        help="Who receives: a file with a line for each, HOST, USER@HOST, ssh://USER@HOST:PORT, or "
+        "HOST:PORT of an agent.",
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Instead of --to: all nodes of a Ray cluster receive: ray://HOST:PORT, or auto (extra: ray).",
     ),
 ]
 Rsh = Annotated[
-    str,
+    str | None,
     typer.Option(
-        metavar="COMMAND", help="Start agents by it; {host} stands for the host.", rich_help_panel=PANEL
+        metavar="COMMAND",
+        help=f"Start agents by it; {{host}} stands for the host. Default: {SSH}",
+        rich_help_panel=PANEL,
     ),
 ]
 Program = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--incast", metavar="COMMAND", help="Where this program is on the hosts.", rich_help_panel=PANEL
+        "--incast",
+        metavar="COMMAND",
+        help=f"Where this program is on the hosts; default: {PROGRAM}.",
+        rich_help_panel=PANEL,
     ),
 ]
 KeyFile = Annotated[

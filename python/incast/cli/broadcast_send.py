@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import socket
 import sys
@@ -17,15 +16,13 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from incast.broadcast import hosts
-from incast.broadcast.agent import read_key
 from incast.broadcast.measure import measure, with_missing
+from incast.broadcast.nodes import check_dest
 from incast.broadcast.read import read
-from incast.broadcast.remote import Remote, own_ip
 from incast.broadcast.send import PATIENCE_S, Broadcast, Receipt, Sent
 from incast.broadcast.send import send as send_now
-from incast.broadcast.shell import PROGRAM, SSH
 from incast.cli import broadcast_options as options
+from incast.cli import broadcast_receivers as receivers
 from incast.cli import show
 from incast.cli.broadcast_view import View
 from incast.cli.common import Json, told
@@ -51,7 +48,8 @@ def send(
             metavar="FILE", help="A file or a folder; - for standard input, which is kept on disk first."
         ),
     ],
-    to: options.To,
+    to: options.To = None,
+    cluster: options.Cluster = None,
     dest: Annotated[
         str | None,
         typer.Option(
@@ -61,8 +59,8 @@ def send(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
-    rsh: options.Rsh = SSH,
-    program: options.Program = PROGRAM,
+    rsh: options.Rsh = None,
+    program: options.Program = None,
     key_file: options.KeyFile = None,
     address: options.Address = None,
     patience: options.Patience = PATIENCE_S,
@@ -96,23 +94,24 @@ def send(
     with told(as_json), ExitStack() as stack:
         if algorithm not in ALGORITHMS:
             raise ScenarioError([Problem(unknown("an algorithm", algorithm, ALGORITHMS), "--algorithm")])
-        known = _topology(topology)
-        name = source or (_own_name(known) if known else socket.gethostname())
-        targets = hosts.read(to, None if known is None else _hosts_of(known), name)
-        key = read_key(key_file) if key_file else None
-        way = Remote(targets, secrets.token_bytes(16), rsh, program, key)
-        way.check()
+        asked = receivers.Asked(to, cluster, rsh, program, key_file, address)
+        asked.check()
+        if cluster is not None:
+            check_dest(dest)
         if file == STDIN and (dest is None or dest.endswith("/")):
             message = "standard input has no name: say where the copies will be"
             raise ScenarioError([Problem(message, "--dest")])
+        known = _topology(topology)
+        name = source or (_own_name(known) if known else socket.gethostname())
+        found = receivers.find(asked, name, None if known is None else _hosts_of(known), stack)
+        names, way, ip = found.names, found.way, found.ip
         path = stack.enter_context(_spooled()) if file == STDIN else Path(file)
         stop = stack.enter_context(Stop())
-        ip, names = address or own_ip(targets), [target.name for target in targets]
         measured = known is None and len(names) > 1 and _bytes(path) >= MEASURED_BYTES
         if measured:
-            found = measure([name, *names], way.start, way.key(), ip, patience_s=patience, stop=stop.event)
-            known = with_missing(found)
-            show.err.print(f"Bandwidths measured: {found.explained:.0%} explained", highlight=False)
+            net = measure([name, *names], way.start, way.key(), ip, patience_s=patience, stop=stop.event)
+            known = with_missing(net)
+            show.err.print(f"Bandwidths measured: {net.explained:.0%} explained", highlight=False)
         broadcast = Broadcast(
             path,
             names,

@@ -7,6 +7,7 @@ import signal
 import sys
 from typing import Any
 
+from incast.errors import RunError
 from incast.live.member import Bounds, serve
 
 
@@ -16,7 +17,11 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     told: dict[str, Any] = json.loads(sys.stdin.readline())
     bounds = Bounds(told.get("work", Bounds.work), told.get("root"))
-    return serve((told["ip"], told["port"]), bytes.fromhex(told["key"]), told["host"], bounds=bounds)
+    try:
+        return serve((told["ip"], told["port"]), bytes.fromhex(told["key"]), told["host"], bounds=bounds)
+    except RunError as error:
+        print(error, file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

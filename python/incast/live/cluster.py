@@ -1,37 +1,60 @@
 """A Ray cluster as the place of members: one a node, started by an actor of which it is the whole work.
 
-What launcher and members say to each other is the same as on one machine; Ray only starts them, and carries
-their files to them and back (its object store). A member that died is started anew on its node, or on
-another when that is gone. Needs the extra `ray`. Source: the Ray documentation, *Scheduling strategies*
-(NodeAffinitySchedulingStrategy) and *Ray Client*.
+What launcher and members say to each other is the same as on one machine; Ray only starts them (`actor`), and
+carries their files to them and back (its object store). A member that died is started anew on its node; on
+another when that is gone, unless it belongs there. Needs the extra `ray`. Source: the Ray documentation,
+*Scheduling strategies* (NodeAffinitySchedulingStrategy), *Ray Client* and *Terminating Actors* (lifetimes).
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
-import shutil
+import re
 import socket
-import subprocess
-import time
-from collections.abc import Callable
-from pathlib import Path
-from tempfile import gettempdir
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import IO, Any, Self
 
-from incast.errors import RunError
+from incast.errors import Problem, RunError, ScenarioError
+from incast.live.actor import ActorChild, Begun, Member
 from incast.live.launch import Child
 from incast.live.place import Write
 
-RETRY_S = 1.0
-"""Between attempts to place a member."""
 RAY = "ray://"
 LOCAL = "local"
+HEAD = "node:__internal_head__"
+"""A resource that only a cluster's head has."""
+LOOPBACK = "127."
+ID_SHOWN = 8
+_ADDRESS = re.compile(r"auto|local|ray://[^\s/:]+:[0-9]{1,5}")
 
 
 class NoRayError(ImportError):
     """The extra `ray` is not installed."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine of a cluster."""
+
+    ident: str
+    """Ray's identity of it."""
+    name: str
+    """As people call it; no other of the cluster has the same."""
+    ip: str
+
+
+def at(address: str) -> Cluster:
+    """The cluster that `--cluster` names. Raises `ScenarioError` when it is none, or Ray is not installed."""
+    if not _ADDRESS.fullmatch(address):
+        message = f"{address!r} is no cluster: ray://HOST:PORT, auto or local is allowed"
+        raise ScenarioError([Problem(message, "--cluster")])
+    try:
+        return Cluster(address)
+    except NoRayError as error:
+        raise ScenarioError([Problem(str(error), "--cluster")]) from None
 
 
 class Cluster:
@@ -46,6 +69,9 @@ class Cluster:
     farewell_s = 600.0
 
     def __init__(self, address: str) -> None:
+        # It would print what happens to actors, among the results of commands.
+        os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # So that who doesn't ask for a cluster needs no Ray.
         try:
             import ray
@@ -55,10 +81,10 @@ class Cluster:
         self._ray = ray
         self._files: dict[int, dict[str, Any]] = {}
         self._at: dict[int, str] = {}
+        self._bound: dict[int, str] = {}
         self._left: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             if not self._ray.is_initialized():
                 self._ray.init(self.address, log_to_driver=False, logging_level="error")
@@ -78,12 +104,49 @@ class Cluster:
             return str(self._ray.util.get_node_ip_address())
         host, _, port = self.address.removeprefix(RAY).rpartition(":")
         with socket.create_connection((host, int(port)), timeout=10) as there:
-            return str(there.getsockname()[0])
+            own = str(there.getsockname()[0])
+        if own.startswith(LOOPBACK):
+            # This is the head itself: others know it by another address.
+            own = next((node["NodeManagerAddress"] for node in self._up() if HEAD in node["Resources"]), own)
+        return own
+
+    def _up(self) -> list[dict[str, Any]]:
+        return [node for node in self._ray.nodes() if node["Alive"]]
 
     def nodes(self) -> list[str]:
         """Nodes that are up and have a processor for members, by their identity."""
-        there = (node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1)
-        return sorted(node["NodeID"] for node in there)
+        return sorted(node["NodeID"] for node in self._up() if node["Resources"].get("CPU", 0) >= 1)
+
+    def others(self, taken: Collection[str] = ()) -> list[Node]:
+        """All nodes that are up but this machine's own, by name; none has a name that is taken."""
+        up = self._up()
+        own = self._own_node(up)
+        names = Counter([*taken, *map(_called, up)])
+
+        def named(node: Mapping[str, Any]) -> Node:
+            name, ident = _called(node), str(node["NodeID"])
+            return Node(
+                ident,
+                name if names[name] == 1 else f"{name}-{ident[:ID_SHOWN]}",
+                str(node["NodeManagerAddress"]),
+            )
+
+        found = [named(node) for node in up if node["NodeID"] != own]
+        return sorted(found, key=lambda node: (node.name, node.ident))
+
+    def _own_node(self, up: Collection[Mapping[str, Any]]) -> str | None:
+        """The node that is this machine. A client's is found by its address, if only one node has that."""
+        if not self.address.startswith(RAY):
+            return str(self._ray.get_runtime_context().get_node_id())
+        here = [str(node["NodeID"]) for node in up if node["NodeManagerAddress"] == self.ip]
+        return here[0] if len(here) == 1 else None
+
+    def bind(self, nodes: Mapping[int, Node]) -> None:
+        """Members by number that belong to nodes: they move nowhere else, and need no processor.
+
+        They live on when the launcher is gone, for as long as their work does.
+        """
+        self._bound = {host: node.ident for host, node in nodes.items()}
 
     def folder(self, _: int) -> str:
         """A member works in its folder, wherever that is."""
@@ -99,25 +162,31 @@ class Cluster:
         """An actor on a node of the member's own; started anew, there or wherever there is a place."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        again = host in self._at
-        nodes = self.nodes()
-        node = self._at.setdefault(host, nodes[host % len(nodes)])
+        again, bound = host in self._at, self._bound.get(host)
+        if bound is None:
+            nodes = self.nodes()
+            node = self._at.setdefault(host, nodes[host % len(nodes)])
+        else:
+            node = bound
         member = self._ray.remote(Member).options(
             # The nodes that are left may have no processor to spare: better two members there than none.
-            num_cpus=0 if again or self.address == LOCAL else 1,
+            num_cpus=0 if again or bound or self.address == LOCAL else 1,
             max_restarts=0,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=again),
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=again and not bound),
+            lifetime="detached" if bound else None,
         )
         files = self._files.get(host, {})
 
-        def begin() -> tuple[Any, Any, Any]:
-            actor = member.remote()
+        def begin() -> Begun:
+            if bound and all(bound != each["NodeID"] for each in self._up()):
+                raise RunError("its node is no longer in the cluster")
+            actor = member.remote(outlives=bound is not None)
             here = actor.is_here.remote()
             part = actor.take_part.options(num_returns=2)
             code, self._left[host] = part.remote(address, key, host, list(files), *files.values())
             return actor, here, code
 
-        return _Actor(self._ray, begin, self.patience_s)
+        return ActorChild(self._ray, begin, self.patience_s)
 
     def take(self, host: int, name: str) -> IO[bytes]:
         """A file that a member has left."""
@@ -129,98 +198,7 @@ class Cluster:
             raise RunError(f"server {host} was lost with its results, after all walks: {error}") from error
 
 
-class Member:
-    """Is a member, in a worker process of Ray's that does nothing else."""
-
-    def is_here(self) -> int:
-        """Says that the actor has come to be."""
-        return os.getpid()
-
-    def take_part(
-        self, address: tuple[str, int], key: bytes, host: int, names: list[str], *files: bytes
-    ) -> tuple[int, dict[str, bytes]]:
-        """Takes part in a run; the exit code, and the files it leaves."""
-        import ray
-
-        from incast.live.member import serve
-
-        # The same for all lives of a member on this machine, and known to nobody else.
-        folder = Path(gettempdir()) / f"incast-{hashlib.sha256(key).hexdigest()[:32]}-{host}"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        os.chdir(folder)
-        for each, content in zip(names, files, strict=True):
-            (folder / each).write_bytes(content)
-        code = serve(address, key, host, ray.util.get_node_ip_address())
-        own = {*names, *(file.name for file in folder.glob(".*"))}
-        left = {file.name: file.read_bytes() for file in folder.iterdir() if file.name not in own}
-        os.chdir("/")
-        shutil.rmtree(folder, ignore_errors=True)
-        return code, left
-
-
-class _Actor:
-    """A member as a child of the launcher.
-
-    A cluster takes a moment to notice that a node is gone, and places actors there until then: one that
-    never came to be is tried again.
-    """
-
-    def __init__(self, ray: Any, begin: Callable[[], tuple[Any, Any, Any]], patience_s: float) -> None:
-        self._ray = ray
-        self._begin = begin
-        self._end = time.monotonic() + patience_s
-        self._code: int | None = None
-        self._try()
-
-    def _try(self) -> None:
-        self._refs: tuple[Any, Any, Any] | None = self._begin()
-        self._tried = time.monotonic()
-
-    def poll(self) -> int | None:
-        """Its exit code; 1 when Ray lost it."""
-        if self._refs is None:
-            return self._code
-        _, here, code = self._refs
-        done, _ = self._ray.wait([code], timeout=0)
-        if not done:
-            return None
-        now = time.monotonic()
-        if now < self._end and self._get(here) is None:
-            if now > self._tried + RETRY_S:
-                self._try()
-            return None
-        return self._exit(code)
-
-    def kill(self) -> None:
-        """Ends it at once."""
-        if self._refs:
-            self._ray.kill(self._refs[0])
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Its exit code, when it has ended."""
-        if self._refs is None:
-            return self._code or 0
-        _, _, code = self._refs
-        done, _ = self._ray.wait([code], timeout=timeout)
-        if not done:
-            raise subprocess.TimeoutExpired("a member on Ray", timeout or 0)
-        return self._exit(code)
-
-    def _exit(self, code: Any) -> int:
-        got = self._get(code)
-        self._code = 1 if got is None else got
-        # Who still knows this child must not keep objects of a cluster that may be left behind.
-        self._refs = None
-        self._begin = _nothing
-        return self._code
-
-    def _get(self, number: Any) -> int | None:
-        """What an actor has returned; nothing when it is lost."""
-        try:
-            return int(self._ray.get(number))
-        except self._ray.exceptions.RayError:
-            return None
-
-
-def _nothing() -> tuple[None, None, None]:
-    return None, None, None
+def _called(node: Mapping[str, Any]) -> str:
+    """What a node was named when it was started; else its machine's name."""
+    name, ip = str(node.get("NodeName") or ""), str(node["NodeManagerAddress"])
+    return name if name and name != ip else str(node.get("NodeManagerHostname") or ip)

@@ -16,7 +16,7 @@ import socket
 import struct
 import threading
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
+from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
 from typing import Any
 
 Frame = dict[str, Any]
@@ -25,6 +25,8 @@ FRAME_MAX_BYTES = 256 << 20
 """A longer frame ends the connection."""
 HANDSHAKE_S = 5.0
 """A stranger who says nothing is dropped after it."""
+CONNECT_S = 10.0
+"""Who does not answer within it is not there."""
 STRANGERS_MAX = 64
 """Connections that have not proved anything, at most."""
 
@@ -99,8 +101,31 @@ class Channel:
 
 
 def connect(address: tuple[str, int], key: bytes) -> Channel:
-    """A member's way to its launcher."""
-    return Channel(Client(address, "AF_INET", authkey=key), key, opener=True)
+    """A member's way to its launcher.
+
+    Raises `AuthenticationError` when it has another key, and `OSError` when it does not answer or is none.
+    """
+    with socket.create_connection(address, CONNECT_S) as there:
+        there.setblocking(True)
+        connection = Connection(there.detach())
+    try:
+        _limit(connection, CONNECT_S)
+        answer_challenge(connection, key)
+        deliver_challenge(connection, key)
+        channel = Channel(connection, key, opener=True)
+        _limit(connection, 0)
+    except BaseException as error:
+        connection.close()
+        match error:
+            case BlockingIOError():
+                raise TimeoutError("what is there says nothing") from None
+            case EOFError():
+                raise ConnectionAbortedError("the connection was closed") from None
+            case ConnectionError() | AuthenticationError() | KeyboardInterrupt():
+                raise
+        # Bytes that are no challenge, or too many of them.
+        raise ConnectionAbortedError("what is there is not incast") from error
+    return channel
 
 
 def _tag(key: bytes, number: int, content: bytes) -> bytes:

@@ -14,10 +14,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import AuthenticationError
 from typing import Protocol, runtime_checkable
 
 from incast import _core
-from incast.errors import IncastError
+from incast.errors import IncastError, RunError
 from incast.live.control import Channel, ChannelClosedError, Frame, connect, stream_key
 
 ALIVE_S = 2.0
@@ -71,8 +72,9 @@ def serve(
     """Takes part in a run as `host`; returns an exit code.
 
     Who started it may know this machine's address; otherwise it is the one by which the launcher is reached.
+    Raises `RunError` when that does not answer.
     """
-    channel = connect(address, key)
+    channel = _reach(address, key)
     channel.send({"type": "hello", "host": host, "pid": os.getpid(), "ip": ip or channel.local_ip()})
     try:
         return _take_part(channel, key, bounds)
@@ -84,6 +86,17 @@ def serve(
     except Exception as error:  # Whatever it is, the launcher says which host failed and why.
         _tell(channel, {"type": "error", "message": f"{type(error).__name__}: {error}"})
         return 1
+
+
+def _reach(address: tuple[str, int], key: bytes) -> Channel:
+    place = f"{address[0]}:{address[1]}"
+    try:
+        return connect(address, key)
+    except AuthenticationError:
+        raise RunError(f"{place}: the launcher there has another key") from None
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise RunError(f"{place}: this host can't reach the launcher there: {why}") from None
 
 
 def _take_part(channel: Channel, key: bytes, bounds: Bounds) -> int:

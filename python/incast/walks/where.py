@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import ExitStack
 
-from incast.live.cluster import LOCAL, Cluster, NoRayError
+from incast.live.cluster import LOCAL, at
 from incast.live.place import Here, Place
 from incast.walks.problem import refuse
-
-_CLUSTER = re.compile(r"auto|local|ray://[^\s/:]+:[0-9]{1,5}")
 
 
 def place(cluster: str | None, servers: int | None, until: ExitStack) -> tuple[Place, int]:
     """The place of servers, which is there until the stack is done, and how many they are."""
     if cluster is None:
         return until.enter_context(Here()), 1 if servers is None else servers
-    if not _CLUSTER.fullmatch(cluster):
-        refuse(f"{cluster!r} is no cluster: ray://HOST:PORT, auto or local is allowed", "--cluster")
-    try:
-        found = Cluster(cluster)
-    except NoRayError as error:
-        refuse(str(error), "--cluster")
-    until.enter_context(found)
+    found = until.enter_context(at(cluster))
     nodes = len(found.nodes())
     if servers is not None and servers > nodes and cluster != LOCAL:
         refuse(f"{servers} servers: the cluster has {nodes} nodes, one for each server", "--servers")
