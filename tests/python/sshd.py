@@ -1,4 +1,4 @@
-"""An sshd of a test's own on this machine: hosts are addresses of the loopback, with a folder, keys and programs of their own."""
+"""An sshd of a test's own on this machine: hosts are addresses of the loopback; all it needs is in one folder."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ SBIN = "/usr/sbin:/sbin"
 # Without it sshd doesn't begin as root; Debian's service makes it.
 PRIVILEGES = Path("/run/sshd")
 KIND = "ed25519"
+MAIN = "from incast.cli import main; main()"
+OLD = "0.0.1"
 
 
 def unavailable() -> str | None:
@@ -37,7 +39,8 @@ def unavailable() -> str | None:
 class Sshd:
     """Hosts by name, each at an address 127.0.0.x; all are this machine and this user.
 
-    `bare` hosts have no incast, `locked` ones let nobody in, `strange` ones show another key than the one known.
+    `bare` hosts have no incast, `old` ones another version of it; `locked` ones let nobody in, `strange` ones
+    show another key than the one that is known.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Sshd:
         folder: Path,
         hosts: Sequence[str],
         bare: Sequence[str] = (),
+        old: Sequence[str] = (),
         locked: Sequence[str] = (),
         strange: Sequence[str] = (),
     ) -> None:
@@ -52,7 +56,7 @@ class Sshd:
         self.hosts = hosts
         self.port = _free_port()
         self.config = folder / "ssh config"
-        self._bare, self._locked, self._strange = bare, locked, strange
+        self._bare, self._old, self._locked, self._strange = bare, old, locked, strange
         self._daemon: subprocess.Popen[bytes] | None = None
 
     def address(self, host: str) -> str:
@@ -72,14 +76,9 @@ class Sshd:
         for key in ("host", "other", "user"):
             make = ["ssh-keygen", "-q", "-t", KIND, "-N", "", "-f", str(self.folder / key)]
             subprocess.run(make, check=True)
-        program = self.folder / "bin" / "incast"
-        program.parent.mkdir()
-        path = f"{ROOT / 'python'}:{ROOT}"
-        program.write_text(
-            f'#!/bin/sh\nPYTHONPATH={shlex.quote(path)} exec {shlex.quote(sys.executable)} -m incast "$@"\n'
-        )
-        program.chmod(0o755)
-        self._write()
+        self._write_program("bin", MAIN)
+        self._write_program("old", f"import incast; incast.__version__ = '{OLD}'; {MAIN}")
+        self._write_config()
         sshd = _find("sshd")
         assert sshd
         log = self.folder / "log"
@@ -103,7 +102,15 @@ class Sshd:
             self._daemon.kill()
             self._daemon.wait()
 
-    def _write(self) -> None:
+    def _write_program(self, folder: str, code: str) -> None:
+        program = self.folder / folder / "incast"
+        program.parent.mkdir()
+        path = shlex.quote(f"{ROOT / 'python'}:{ROOT}")
+        words = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}"
+        program.write_text(f'#!/bin/sh\nPYTHONPATH={path} exec {words} "$@"\n')
+        program.chmod(0o755)
+
+    def _write_config(self) -> None:
         key = (self.folder / "user.pub").read_text()
         (self.folder / "authorized").write_text(key)
         lines = [
@@ -124,7 +131,8 @@ class Sshd:
             lines.append(
                 f"AuthorizedKeysFile {'none' if host in self._locked else _quoted(self.folder / 'authorized')}"
             )
-            path = "/usr/bin:/bin" if host in self._bare else f"{self.folder / 'bin'}:/usr/bin:/bin"
+            own = "none" if host in self._bare else "old" if host in self._old else "bin"
+            path = f"{self.folder / own}:/usr/bin:/bin"
             lines.append(f'SetEnv "PATH={path}"')
         (self.folder / "sshd").write_text("\n".join(lines) + "\n")
         known = []

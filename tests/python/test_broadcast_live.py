@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,8 +19,12 @@ from benches.namespaces import Network, star, unavailable
 
 from incast.broadcast import hosts
 from incast.broadcast.agent import confined, read_key
+from incast.broadcast.send import Broadcast, send
 from incast.broadcast.shell import command
 from incast.errors import ScenarioError
+from incast.live.control import Frame
+from incast.live.launch import Child, start_here
+from incast.live.running import Member, Running
 
 ROOT = Path(__file__).parents[2]
 MBPS = 1_000_000
@@ -312,6 +317,49 @@ def test_a_remote_shell_is_a_command_with_or_without_a_place_for_the_host() -> N
     assert command("ssh -p 22", "h1", "incast") == ["ssh", "-p", "22", "h1", *agent]
     with pytest.raises(ScenarioError, match="--rsh"):
         command("ssh 'x", "h1", "incast")
+
+
+class Near:
+    """Receivers are processes of this machine."""
+
+    def start(self, number: int, address: tuple[str, int], key: bytes) -> Child:
+        return start_here(number, address, key)
+
+
+def test_a_host_that_the_launcher_cannot_hear_any_more_begins_a_new_life_and_ends_the_old_one(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut: list[int] = []
+
+    class Cutting(Running):
+        def _handle(self, member: Member, frame: Frame) -> None:
+            if (
+                not cut
+                and member.host.number == 1
+                and frame.get("progress", {}).get("broadcast", {}).get("bytes")
+            ):
+                cut.append(member.host.number)
+                assert member.channel
+                with socket.fromfd(
+                    member.channel.connection.fileno(), socket.AF_INET, socket.SOCK_STREAM
+                ) as same:
+                    same.shutdown(socket.SHUT_RDWR)
+            super()._handle(member, frame)
+
+    monkeypatch.setattr("incast.live.running.Running", Cutting)
+    names = ["source", "one", "two"]
+    nodes = [{"id": name, "kind": "host"} for name in names] + [{"id": "switch", "kind": "switch"}]
+    links = [{"a": name, "b": "switch", "ab": 10 * MBPS, "ba": 10 * MBPS} for name in names]
+    sent = send(
+        Broadcast(
+            place / "file.bin", names[1:], Near(), b"k" * 32, "127.0.0.1", "source", {"nodes": nodes, "links": links},
+            dest=str(place / "{host}") + "/",
+        )
+    )  # fmt: skip
+    assert cut
+    found = {each.host: (each.state, each.restarts) for each in sent.receipts}
+    assert found == {"one": ("complete", 1), "two": ("complete", 0)}, sent
+    assert (place / "one/file.bin").read_bytes() == content(3_000_000)
 
 
 WHY = unavailable()

@@ -7,7 +7,7 @@ use broadcast::topology::Topology;
 use broadcast::transfer::{Board, Chunks, Config, Node, Receiver, State, Store};
 use files::{Keeping, Layout, Named, Outcome, Part, Source};
 use process::HostId;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,7 +147,10 @@ fn source(path: &Path, layout: &Layout, chunk: u64) -> Result<Source, files::Err
 }
 
 fn refused(error: files::Error) -> PyErr {
-    PyOSError::new_err(error.to_string())
+    match error {
+        files::Error::Busy { .. } => PyBlockingIOError::new_err(error.to_string()),
+        _ => PyOSError::new_err(error.to_string()),
+    }
 }
 
 /// Where a host stands.

@@ -22,6 +22,12 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// Somebody else writes the copy.
+    #[error("{path}: another broadcast is writing it")]
+    Busy {
+        /// The target.
+        path: String,
+    },
     /// What is sent is not what it was.
     #[error("{path} changed while it was sent: {what}")]
     Changed {

@@ -1,6 +1,6 @@
 //! Which chunks of an unfinished copy are there, with their hashes: a file that is only appended to.
 //!
-//! A header says of what it is a copy. Records follow: chunk (8 bytes, little endian), hash (32), check (8, the first
+//! A header says of what it is a copy, and how long its chunks are. Records follow: chunk (8 bytes, little endian), hash (32), check (8, the first
 //! of a BLAKE3 over header and record). A record of zeros for a hash takes the chunk back. A torn end is cut off. It is
 //! written after the chunk, but nothing is forced to the disk: after a crash of the machine it may say more than is
 //! there, so whoever goes on reads the chunks again.
@@ -10,14 +10,17 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-const MAGIC: &[u8; 8] = b"incastj1";
+const MAGIC: &[u8; 8] = b"incastj2";
 const HEADER: usize = 48;
+/// Where in the header the length of chunks begins.
+const SIZE: usize = 40;
 const RECORD: usize = 48;
 const NONE: Hash = [0; 32];
 
 /// The journal of a copy.
 pub(crate) struct Journal {
     file: File,
+    /// As it is in the file, or will be.
     header: [u8; HEADER],
 }
 
@@ -25,30 +28,34 @@ pub(crate) struct Journal {
 pub(crate) enum Found {
     /// It is of another copy, or new.
     Nothing,
-    /// Chunks and their hashes, the last word on each.
-    Chunks(Vec<(u64, Hash)>),
+    /// The length of chunks, and chunks with their hashes in the order in which they came.
+    Chunks(u64, Vec<(u64, Hash)>),
 }
 
 impl Journal {
-    /// The journal at `place`, held so that nobody else writes it.
+    /// The journal at `place` of a copy of so many bytes, held so that nobody else writes it.
     ///
     /// # Errors
     /// When it can't be opened; `WouldBlock` while another holds it.
-    pub fn open(place: &Path, digest: &[u8; 32], chunks: u64) -> io::Result<(Journal, Found)> {
+    pub fn open(place: &Path, digest: &[u8; 32], total: u64) -> io::Result<(Journal, Found)> {
         let file = OpenOptions::new().create(true).truncate(false).read(true).append(true).open(place)?;
         file.try_lock().map_err(io::Error::from)?;
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(MAGIC);
-        header[8..40].copy_from_slice(digest);
-        header[40..].copy_from_slice(&chunks.to_le_bytes());
+        header[8..SIZE].copy_from_slice(digest);
         let mut journal = Journal { file, header };
         let mut bytes = Vec::new();
         journal.file.read_to_end(&mut bytes)?;
-        let found = match bytes.strip_prefix(&header) {
-            Some(records) => Found::Chunks(journal.sound(records, chunks)?),
-            None => Found::Nothing,
+        let Some((found, records)) = bytes.split_first_chunk::<HEADER>() else {
+            return Ok((journal, Found::Nothing));
         };
-        Ok((journal, found))
+        let size = u64::from_le_bytes(*found[SIZE..].first_chunk().expect("eight bytes"));
+        if found[..SIZE] != header[..SIZE] || size == 0 {
+            return Ok((journal, Found::Nothing));
+        }
+        journal.header = *found;
+        let known = journal.sound(records, total.div_ceil(size))?;
+        Ok((journal, Found::Chunks(size, known)))
     }
 
     /// What whole records say; the rest is cut off.
@@ -60,8 +67,9 @@ impl Journal {
         Ok(found)
     }
 
-    /// Begins anew, with nothing in it.
-    pub fn clear(&mut self) -> io::Result<()> {
+    /// Begins anew, with chunks of so many bytes and none of them there.
+    pub fn clear(&mut self, size: u64) -> io::Result<()> {
+        self.header[SIZE..].copy_from_slice(&size.to_le_bytes());
         self.file.set_len(0)?;
         self.file.write_all(&self.header)
     }

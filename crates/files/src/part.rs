@@ -10,6 +10,7 @@ use crate::journal::{Found, Journal, is_there};
 use crate::layout::Layout;
 use crate::places::Places;
 use crate::run::{Run, Span};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -34,12 +35,11 @@ impl Part {
     pub fn begin(target: &Path, layout: Layout, chunk: u64, force: bool) -> Result<Part, Error> {
         layout.check()?;
         let places = Places::of(target, force)?;
-        let (journal, found) =
-            Journal::open(&places.journal, &layout.digest(chunk), layout.bytes().div_ceil(chunk))
-                .map_err(|error| places.held(error))?;
-        let known = match found {
-            Found::Chunks(known) if places.has_part(&layout) => known,
-            _ => Vec::new(),
+        let (journal, found) = Journal::open(&places.journal, &layout.digest(), layout.bytes())
+            .map_err(|error| places.held(error))?;
+        let (size, known) = match found {
+            Found::Chunks(size, known) if places.has_part(&layout) => (size, known),
+            _ => (chunk, Vec::new()),
         };
         let anew = known.is_empty();
         let begun = if anew { places.make(&layout) } else { places.open(&layout) };
@@ -52,9 +52,12 @@ impl Part {
         let space = part.take_space();
         space.map_err(|error| part.places.abandon(error, &part.layout, anew))?;
         if anew {
-            part.journal.clear().map_err(Error::of(part.places.journal.display()))?;
+            part.journal.clear(chunk).map_err(Error::of(part.places.journal.display()))?;
+        } else if size == chunk {
+            part.recall(known)?;
+        } else {
+            part.recut(size, known)?;
         }
-        part.recall(known)?;
         Ok(part)
     }
 
@@ -104,11 +107,7 @@ impl Part {
     /// # Errors
     /// When it can't be read, or is not there.
     pub fn read(&mut self, chunk: u64) -> Result<Vec<u8>, Error> {
-        let mut bytes = vec![0; self.run.length(chunk)];
-        self.run.over(chunk, |span| {
-            span.file.read_exact_at(&mut bytes[span.part.clone()], span.at).map_err(Error::of(span.path))
-        })?;
-        Ok(bytes)
+        self.run.read(chunk)
     }
 
     /// A chunk turned out not to be what it should be: it is missing again.
@@ -159,6 +158,32 @@ impl Part {
             self.there += 1;
             if *blake3::hash(&self.read(chunk)?).as_bytes() != hash {
                 self.take_back(chunk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same when its chunks were of another size, as they are when the network looked different the last time:
+    /// chunks of this size that lie in sound ones count.
+    fn recut(&mut self, size: u64, known: Vec<(u64, Hash)>) -> Result<(), Error> {
+        let folder = self.run.folder.try_clone().map_err(Error::of(self.places.part.display()))?;
+        let open = |folder: &_, path: &_| file::read_at(folder, path);
+        let mut before = Run::new(folder, &self.places.part_name(), &self.layout, size, open);
+        let mut sound = vec![false; before.chunks() as usize];
+        for (chunk, hash) in known.into_iter().collect::<BTreeMap<_, _>>() {
+            let there = is_there(&hash) && *blake3::hash(&before.read(chunk)?).as_bytes() == hash;
+            sound[chunk as usize] = there;
+        }
+        let journal = &self.places.journal;
+        self.journal.clear(self.run.chunk).map_err(Error::of(journal.display()))?;
+        for chunk in 0..self.run.chunks() {
+            let start = chunk * self.run.chunk;
+            let last = start + self.run.length(chunk) as u64 - 1;
+            if sound[(start / size) as usize..=(last / size) as usize].iter().all(|there| *there) {
+                let hash = *blake3::hash(&self.run.read(chunk)?).as_bytes();
+                self.journal.add(chunk, &hash).map_err(Error::of(journal.display()))?;
+                self.hashes[chunk as usize] = Some(hash);
+                self.there += 1;
             }
         }
         Ok(())

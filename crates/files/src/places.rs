@@ -90,9 +90,7 @@ impl Places {
 
     pub fn held(&self, error: io::Error) -> Error {
         match error.kind() {
-            io::ErrorKind::WouldBlock => {
-                Error::refused(self.target.display(), "another broadcast is writing it")
-            }
+            io::ErrorKind::WouldBlock => Error::Busy { path: self.target.display().to_string() },
             _ => Error::of(self.journal.display())(error),
         }
     }

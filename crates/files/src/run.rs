@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Files open at a time.
@@ -86,6 +87,15 @@ impl Run {
             index += 1;
         }
         Ok(())
+    }
+
+    /// The bytes of a chunk.
+    pub fn read(&mut self, chunk: u64) -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; self.length(chunk)];
+        self.over(chunk, |span| {
+            span.file.read_exact_at(&mut bytes[span.part.clone()], span.at).map_err(Error::of(span.path))
+        })?;
+        Ok(bytes)
     }
 
     /// The file at a place among all files, open.

@@ -145,6 +145,36 @@ fn an_interrupted_copy_goes_on_with_what_is_right() {
 }
 
 #[test]
+fn an_interrupted_copy_goes_on_with_chunks_of_another_size() {
+    let at = folder();
+    let (from, to) = one(&at);
+    let mut source = Source::open(&from, CHUNK).unwrap();
+    let mut part = begin(&to, &source);
+    copy(&mut source, &mut part, [0, 1, 3, 4]);
+    part.take_back(1).unwrap();
+    copy(&mut source, &mut part, [1]);
+    drop(part);
+    // The disk turns a bit of chunk 3; chunk 2 never came.
+    let unfinished = at.path().join(".copy.bin.incast-part");
+    let disk = fs::OpenOptions::new().read(true).write(true).open(&unfinished).unwrap();
+    let mut byte = [0];
+    disk.read_exact_at(&mut byte, 3100).unwrap();
+    disk.write_all_at(&[byte[0] ^ 1], 3100).unwrap();
+    // What is there, as ranges of bytes: 0..2000 and 4000..4500.
+    for (size, expected) in [(500, vec![0, 1, 2, 3, 8]), (750, vec![0, 1]), (1, (0..1500).collect())] {
+        let part = begin_with(&to, source.layout(), size);
+        let there: Vec<u64> = (0..part.chunks()).filter(|chunk| part.hash(*chunk).is_some()).collect();
+        assert_eq!((there.len() as u64, there), (part.there(), expected), "chunks of {size}");
+    }
+    let mut part = begin(&to, &source);
+    let there: Vec<u64> = (0..5).filter(|chunk| part.hash(*chunk).is_some()).collect();
+    assert_eq!(there, [0]);
+    copy(&mut source, &mut part, 1..5);
+    part.finish().unwrap().run().unwrap();
+    assert_eq!(fs::read(&to).unwrap(), bytes(1, 4500));
+}
+
+#[test]
 fn a_copy_of_something_else_begins_anew() {
     let at = folder();
     let (from, to) = one(&at);

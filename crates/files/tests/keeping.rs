@@ -1,7 +1,7 @@
 //! A copy in the making as a store: what has come can be read at once, and is on the disk in the end.
 
 use broadcast::transfer::{Hash, Store};
-use files::{Keeping, Named, Part, Source};
+use files::{Error, Keeping, Named, Part, Source};
 use process::Payload;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,16 @@ fn begin(at: &TempDir) -> (Source, Keeping, PathBuf) {
     (source, keeping, target)
 }
 
+/// Another test's child may hold a journal that was just closed, between fork and exec.
+#[expect(clippy::disallowed_methods, reason = "a test that waits for the kernel")]
 fn begin_at(source: &Source, target: &Path) -> Keeping {
-    Keeping::new(Part::begin(target, source.layout().clone(), CHUNK, false).unwrap())
+    for _ in 0..500 {
+        match Part::begin(target, source.layout().clone(), CHUNK, false) {
+            Err(Error::Busy { .. }) => std::thread::sleep(std::time::Duration::from_millis(10)),
+            begun => return Keeping::new(begun.unwrap()),
+        }
+    }
+    panic!("the journal is still held");
 }
 
 fn content(payload: &Payload) -> &[u8] {

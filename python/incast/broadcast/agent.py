@@ -20,6 +20,7 @@ from collections.abc import Callable
 from multiprocessing import AuthenticationError
 from pathlib import Path
 
+from incast.broadcast.shell import with_way_out
 from incast.errors import Problem, RunError, ScenarioError
 from incast.live.control import Channel, ChannelClosedError, Door, Frame, connect
 from incast.live.member import Bounds
@@ -72,10 +73,7 @@ def run_key(key: bytes, salt: bytes) -> bytes:
 
 def serve(ip: str, port: int, key: bytes, root: Path, ready: Callable[[tuple[str, int]], None]) -> None:
     """Waits for launchers until it is interrupted."""
-    try:
-        door = Door(ip, key, port)
-    except OSError as error:
-        raise RunError(f"{ip}:{port}: {(error.strerror or str(error)).lower()}") from None
+    door = Door(ip, key, port)
     ready(door.address)
     try:
         while True:
@@ -178,8 +176,8 @@ class WaitingChild:
         return self._code or 0
 
     def said(self) -> str:
-        """Why it has ended."""
-        return self._said
+        """Why it has ended, and what helps."""
+        return with_way_out(self._said)
 
 
 def confined(root: str | None, path: str) -> str:

@@ -2,9 +2,10 @@
 
 ```
 # comments and empty lines are skipped
-node01                  # by remote shell, as ssh knows it
-admin@10.0.0.7 node07   # the second word is its name in the topology
-10.0.0.8:7411           # an agent waits there (incast broadcast agent --listen)
+node01                    # by remote shell, as ssh knows it
+admin@10.0.0.7 node07     # the second word is its name in the topology
+ssh://admin@node08:2222   # another port
+10.0.0.9:7411             # an agent waits there (incast broadcast agent --listen)
 ```
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incast.errors import Problem, ScenarioError
@@ -23,6 +24,9 @@ PORT_MAX = 65535
 NAME_MAX = 255
 _TARGET = re.compile(r"[A-Za-z0-9_.@-]+")
 _AGENT = re.compile(r"([A-Za-z0-9_.-]+):(\d+)")
+_SSH = re.compile(r"ssh://(?:([A-Za-z0-9_][A-Za-z0-9_.-]*)@)?([A-Za-z0-9_][A-Za-z0-9_.-]*)(?::(\d{1,5}))?")
+"""What ssh itself takes instead of a host (ssh(1), *destination*)."""
+_USER_AND_PORT = re.compile(r"[^@]+@[^@:]+:\d+")
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,11 @@ class Target:
     """In the topology and in what is shown."""
     agent: tuple[str, int] | None = None
     """Where its agent waits, instead of a shell."""
+
+    @property
+    def host(self) -> str:
+        """Its name or address, without a user or port."""
+        return self.agent[0] if self.agent else _shell_host(self.shell)
 
 
 def read(path: Path, known: Collection[str] | None = None, source: str | None = None) -> list[Target]:
@@ -91,18 +100,44 @@ def _target(words: Sequence[str]) -> Target:
         raise ValueError(
             f"{words[2]!r} is one word too many: a line is HOST or HOST:PORT, and perhaps a name"
         )
-    shell, agent = words[0], None
-    if match := _AGENT.fullmatch(shell):
-        agent = match[1], int(match[2])
-        if not 0 < agent[1] <= PORT_MAX:
-            raise ValueError(f"{agent[1]} is no port: 1 to {PORT_MAX} are allowed")
-        try:
-            socket.getaddrinfo(*agent, socket.AF_INET, socket.SOCK_STREAM)
-        except OSError:
-            raise ValueError(f"{match[1]} is an unknown host") from None
+    shell = words[0]
+    agent = _agent(shell)
+    found = Target(shell, shell, agent)
+    return replace(found, name=words[1] if len(words) == 2 else found.host)
+
+
+def _agent(word: str) -> tuple[str, int] | None:
+    """Where an agent waits, if that is meant."""
+    match = _AGENT.fullmatch(word)
+    if not match:
+        return None
+    host, port = match[1], _port(match[2])
+    try:
+        socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)
+    except OSError:
+        raise ValueError(f"{host} is an unknown host") from None
+    return host, port
+
+
+def _shell_host(word: str) -> str:
+    """The host of what a remote shell is told."""
+    if match := _SSH.fullmatch(word):
+        if match[3]:
+            _port(match[3])
+        return match[2]
+    if _USER_AND_PORT.fullmatch(word):
+        raise ValueError(
+            f"{word!r}: for ssh with another port write ssh://{word}; agents that wait have no user"
+        )
     # What begins with a dash would be an option of the remote shell.
-    elif not _TARGET.fullmatch(shell) or shell.startswith("-") or len(shell) > NAME_MAX:
-        raise ValueError(f"{shell!r} is no host: HOST, USER@HOST or HOST:PORT is expected")
-    plain = shell.rpartition("@")[2]
-    name = words[1] if len(words) == 2 else (agent[0] if agent else plain)
-    return Target(shell, name, agent)
+    if not _TARGET.fullmatch(word) or word.startswith("-") or len(word) > NAME_MAX:
+        raise ValueError(
+            f"{word!r} is no host: HOST, USER@HOST, ssh://USER@HOST:PORT or HOST:PORT is expected"
+        )
+    return word.rpartition("@")[2]
+
+
+def _port(digits: str) -> int:
+    if not 0 < int(digits) <= PORT_MAX:
+        raise ValueError(f"{digits} is no port: 1 to {PORT_MAX} are allowed")
+    return int(digits)

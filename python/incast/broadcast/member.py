@@ -21,6 +21,8 @@ from incast.live.member import Work
 ORPHAN_PATIENCE_S = 60.0
 """A member without a launcher gives up when nothing has come for so long."""
 FINISH_POLL_S = 0.05
+HELD_S, HELD_POLL_S = 60.0, 0.2
+"""A life that was cut off goes on for so long at most."""
 
 
 def prepare(init: Frame) -> Work:
@@ -29,9 +31,21 @@ def prepare(init: Frame) -> Work:
     try:
         if told["role"] == "receiver":
             told["path"] = _place(told, init["root"])
-        return _Member(told, init["name"])
+        return _begun(told, init)
     except OSError as error:
         raise RunError(str(error)) from error
+
+
+def _begun(told: Frame, init: Frame) -> _Member:
+    """In a later life the one before may still hold the copy, until it has noticed that it is of no use."""
+    end = time.monotonic() + (HELD_S if init["life"] else 0.0)
+    while True:
+        try:
+            return _Member(told, init["name"])
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise
+        time.sleep(HELD_POLL_S)
 
 
 def _place(told: Frame, root: str | None) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from incast.broadcast.agent import WaitingChild, run_key
 from incast.broadcast.hosts import Target
-from incast.broadcast.shell import PROGRAM, SSH, ShellChild, command
+from incast.broadcast.shell import PROGRAM, SSH, ShellChild, command, host_of
 from incast.errors import Problem, ScenarioError
 from incast.live.launch import Child
 
@@ -49,11 +49,14 @@ class Remote:
         return ShellChild(words, {**told, "key": key.hex()})
 
 
-def own_ip(targets: Sequence[Target]) -> str:
+def own_ip(targets: Sequence[Target], shell: str = SSH) -> str:
     """The address of this machine as receivers reach it, as far as the kernel can tell; else loopback."""
     for target in targets:
-        host = target.agent[0] if target.agent else target.shell.rpartition("@")[2]
-        if found := _ip_towards(host):
+        if found := _ip_towards(target.host):
+            return found
+        # A name that only ssh's configuration knows.
+        host = None if target.agent else host_of(shell, target.shell)
+        if host and (found := _ip_towards(host)):
             return found
     return _ip_towards(NOWHERE[0]) or "127.0.0.1"
 

@@ -176,7 +176,7 @@ def _receiver(told: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _receipt(number: int, name: str, statuses: Mapping[int, Status], outcome: Outcome) -> Receipt:
-    restarts = outcome.crashes.get(number, 0)
+    restarts = outcome.restarts.get(number, 0)
     gone = outcome.failures.get(number)
     status = statuses.get(number)
     if status is None:

@@ -76,4 +76,4 @@ def find(asked: Asked, source: str, known: Collection[str] | None, until: ExitSt
     program = PROGRAM if asked.program is None else asked.program
     remote = Remote(targets, secrets.token_bytes(16), rsh, program, key)
     remote.check()
-    return Receivers([target.name for target in targets], remote, asked.address or own_ip(targets))
+    return Receivers([target.name for target in targets], remote, asked.address or own_ip(targets, rsh))

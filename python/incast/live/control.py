@@ -8,6 +8,7 @@ changes is never interpreted; it is not hidden from who can read the network.
 
 from __future__ import annotations
 
+import errno
 import hmac
 import json
 import queue
@@ -19,6 +20,8 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
 from typing import Any
 
+from incast.errors import RunError
+
 Frame = dict[str, Any]
 
 FRAME_MAX_BYTES = 256 << 20
@@ -27,6 +30,8 @@ HANDSHAKE_S = 5.0
 """A stranger who says nothing is dropped after it."""
 CONNECT_S = 10.0
 """Who does not answer within it is not there."""
+SILENCE_S = 20.0
+"""What was sent and is not acknowledged for so long has not arrived."""
 STRANGERS_MAX = 64
 """Connections that have not proved anything, at most."""
 
@@ -50,6 +55,7 @@ class Channel:
     def __init__(self, connection: Connection, key: bytes, opener: bool) -> None:
         """Agrees on the connection's keys: both sides have to do so."""
         self.connection = connection
+        _mind(connection)
         self._sending = threading.Lock()
         own = secrets.token_bytes(NONCE_BYTES)
         connection.send_bytes(own)
@@ -128,6 +134,15 @@ def connect(address: tuple[str, int], key: bytes) -> Channel:
     return channel
 
 
+def _no_door(error: OSError) -> str:
+    """Why nobody can come in there."""
+    if error.errno in {errno.EADDRNOTAVAIL, socket.EAI_NONAME}:
+        return "it is no address of this machine"
+    if error.errno == errno.EADDRINUSE:
+        return "the port is taken by another program"
+    return (error.strerror or str(error)).lower()
+
+
 def _tag(key: bytes, number: int, content: bytes) -> bytes:
     return hmac.digest(key, struct.pack("!Q", number) + content, "sha256")[:TAG_BYTES]
 
@@ -137,7 +152,11 @@ class Door:
 
     def __init__(self, ip: str, key: bytes, port: int = 0) -> None:
         self._key = key
-        self._listener = Listener((ip, port), "AF_INET", backlog=128)
+        try:
+            self._listener = Listener((ip, port), "AF_INET", backlog=128)
+        except OSError as error:
+            place = f"{ip}:{port}" if port else ip
+            raise RunError(f"{place}: {_no_door(error)}") from None
         self.arrived: queue.SimpleQueue[Channel] = queue.SimpleQueue()
         self.refused = 0
         self._strangers = threading.Semaphore(STRANGERS_MAX)
@@ -178,6 +197,12 @@ class Door:
             connection.close()
         finally:
             self._strangers.release()
+
+
+def _mind(connection: Connection) -> None:
+    """The connection ends when the other end acknowledges nothing for some time (tcp(7), RFC 5482)."""
+    with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same:
+        same.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(SILENCE_S * 1000))
 
 
 def _limit(connection: Connection, seconds: float) -> None:

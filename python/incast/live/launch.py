@@ -98,6 +98,8 @@ class Outcome:
     addresses: list[dict[str, Any]]
     failures: dict[int, str] = field(default_factory=dict)
     """Hosts that were not needed and failed: why."""
+    restarts: dict[int, int] = field(default_factory=dict)
+    """How often each host was started anew."""
     unreachable: frozenset[int] = frozenset()
     """Hosts whose member never came in."""
 

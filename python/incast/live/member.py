@@ -11,13 +11,14 @@ import importlib
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import AuthenticationError
 from typing import Protocol, runtime_checkable
 
-from incast import _core
+from incast import __version__, _core
 from incast.errors import IncastError, RunError
 from incast.live.control import Channel, ChannelClosedError, Frame, connect, stream_key
 
@@ -25,6 +26,8 @@ ALIVE_S = 2.0
 """Between two signs of life while a member prepares its work."""
 PATIENCE_S = 600.0
 """A member waits this long for the others to get ready."""
+AGAIN_S = 2.0
+"""A member that goes on without its launcher looks so often whether that is there after all."""
 
 
 class Work(Protocol):
@@ -46,7 +49,10 @@ class Hears(Protocol):
 
 @runtime_checkable
 class Outlives(Protocol):
-    """Work that goes on when the launcher is gone, and ends by itself."""
+    """Work that goes on when the launcher is gone, and ends by itself.
+
+    When only the connection to the launcher is gone, it ends: the launcher has started somebody in its place.
+    """
 
     def orphaned(self) -> None:
         """There is nobody left to tell; called in a thread of its own."""
@@ -75,9 +81,10 @@ def serve(
     Raises `RunError` when that does not answer.
     """
     channel = _reach(address, key)
-    channel.send({"type": "hello", "host": host, "pid": os.getpid(), "ip": ip or channel.local_ip()})
+    ip = ip or channel.local_ip()
+    channel.send({"type": "hello", "host": host, "version": __version__, "pid": os.getpid(), "ip": ip})
     try:
-        return _take_part(channel, key, bounds)
+        return _take_part(channel, address, key, bounds)
     except (ChannelClosedError, TimeoutError):
         return 1
     except IncastError as error:
@@ -99,7 +106,7 @@ def _reach(address: tuple[str, int], key: bytes) -> Channel:
         raise RunError(f"{place}: this host can't reach the launcher there: {why}") from None
 
 
-def _take_part(channel: Channel, key: bytes, bounds: Bounds) -> int:
+def _take_part(channel: Channel, address: tuple[str, int], key: bytes, bounds: Bounds) -> int:
     init = channel.receive(PATIENCE_S)
     with _alive(channel):
         work = _find(init["work"], bounds)({**init, "root": bounds.root})
@@ -112,7 +119,15 @@ def _take_part(channel: Channel, key: bytes, bounds: Bounds) -> int:
     begin = channel.receive(PATIENCE_S)
     if begin["type"] != "begin":
         return 0
-    threading.Thread(target=_listen, args=(channel, member, work), daemon=True).start()
+
+    def listen() -> None:
+        _listen(channel, member, work)
+        if isinstance(work, Outlives):
+            work.orphaned()
+            _wait_for(address, key)
+        member.stop()
+
+    threading.Thread(target=listen, daemon=True).start()
 
     def progress(now: str) -> bool:
         try:
@@ -153,12 +168,12 @@ def _find(name: str, bounds: Bounds) -> Callable[[Frame], Work]:
 
 
 def _listen(channel: Channel, member: _core.LiveMember, work: Work) -> None:
-    """Passes on what the launcher says."""
+    """Passes on what the launcher says, until it is gone."""
     while True:
         try:
             frame = channel.receive()
         except ChannelClosedError:
-            return work.orphaned() if isinstance(work, Outlives) else member.stop()
+            return
         match frame["type"]:
             case "stop":
                 member.stop()
@@ -168,6 +183,15 @@ def _listen(channel: Channel, member: _core.LiveMember, work: Work) -> None:
                 member.moved(json.dumps(frame["address"]))
             case "tell" if isinstance(work, Hears):
                 work.hear(frame["told"])
+
+
+def _wait_for(address: tuple[str, int], key: bytes) -> None:
+    """Until a launcher that was gone answers."""
+    while True:
+        try:
+            return connect(address, key).close()
+        except (OSError, AuthenticationError):
+            time.sleep(AGAIN_S)
 
 
 def _tell(channel: Channel, frame: Frame) -> None:

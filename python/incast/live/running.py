@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from incast import __version__
 from incast.errors import RunError
 from incast.live.control import Channel, ChannelClosedError, Door, Frame
 from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, Says, Tick, Watch
@@ -247,6 +248,9 @@ class Running:
         member.heard = time.monotonic()
         threading.Thread(target=self._read, args=(member, channel), daemon=True).start()
         host = member.host
+        if (version := hello.get("version")) != __version__:
+            message = f"it has incast {version}, and {__version__} is here: both need the same version"
+            return self._handle(member, {"type": "error", "message": message})
         ip = hello.get("ip") or host.ip
         # Where it was, if it is on the same machine again: then others need not be told.
         same = member.address is not None and member.address["ip"] == ip
@@ -356,6 +360,7 @@ class Running:
             finished=finished,
             crashes=dict(self.crashes),
             addresses=[member.address for member in members if member.address is not None],
+            restarts={n: member.life for n, member in self.members.items() if member.life},
             unreachable=frozenset(n for n, member in self.members.items() if not member.met),
             failures={n: member.failed for n, member in self.members.items() if member.failed is not None},
         )
