@@ -7,9 +7,10 @@ holds nobody up: the others begin, and it joins when it comes.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -74,6 +75,10 @@ class Receipt:
     resumed: int = 0
     seconds: float | None = None
     """From the beginning until it had everything."""
+    rate_bps: float | None = None
+    """At which it received meanwhile, on average."""
+    best_bps: int | None = None
+    """At which it could have received if it had been alone, as far as the network is known."""
     restarts: int = 0
 
 
@@ -126,19 +131,47 @@ def send(broadcast: Broadcast, see: See | None = None) -> Sent:
         },
     }
     statuses: dict[int, Status] = {}
+    best = best_rates(broadcast)
+
+    def know(host: int, now: Mapping[str, Any]) -> None:
+        statuses[host] = {**now["broadcast"], "time_ps": now["time_ps"], "best": best.get(host)}
 
     def watch(progress: Mapping[int, Mapping[str, Any]]) -> None:
-        statuses.update(
-            {host: {**now["broadcast"], "time_ps": now["time_ps"]} for host, now in progress.items()}
-        )
+        for host, now in progress.items():
+            know(host, now)
         if see:
             see(statuses)
 
     outcome = _run(broadcast, told, watch)
     for report in outcome.reports:
-        statuses[report["host"]] = {**report["broadcast"], "time_ps": report["time_ps"]}
-    receipts = [_receipt(number, name, statuses, outcome) for number, name in enumerate(broadcast.names, 1)]
-    return Sent(total, receipts, not outcome.finished, statuses.get(SOURCE, {}).get("failed"))
+        know(report["host"], report)
+    receipts = [
+        replace(receipt, why=_named(receipt.why, broadcast), best_bps=best.get(number))
+        for number, name in enumerate(broadcast.names, 1)
+        for receipt in [_receipt(number, name, statuses, outcome)]
+    ]
+    failed = statuses.get(SOURCE, {}).get("failed")
+    return Sent(total, receipts, not outcome.finished, failed and _named(failed, broadcast))
+
+
+def _named(why: str, broadcast: Broadcast) -> str:
+    """A reason in which the core calls a host by its number."""
+    names = [broadcast.source, *broadcast.names]
+
+    def name(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return names[number] if number < len(names) else found[0]
+
+    return re.sub(r"(?:^|(?<=the source, ))host (\d+)(?=[:,])", name, why)
+
+
+def best_rates(broadcast: Broadcast) -> dict[int, int]:
+    """What each receiver could get alone, by number, in bit/s; nothing where the network is not known."""
+    if broadcast.topology is None:
+        return {}
+    network = json.dumps(broadcast.topology)
+    alone = _core.broadcast_bound(network, broadcast.source, list(broadcast.names))
+    return dict(enumerate(alone, 1))
 
 
 def _run(broadcast: Broadcast, told: dict[str, Any], watch: Callable[[Any], None]) -> Outcome:
@@ -180,15 +213,14 @@ def _receipt(number: int, name: str, statuses: Mapping[int, Status], outcome: Ou
     gone = outcome.failures.get(number)
     status = statuses.get(number)
     if status is None:
-        state = "failed" if gone else "interrupted"
-        return Receipt(
-            name, "unreachable" if number in outcome.unreachable else state, gone or "", restarts=restarts
-        )
+        state = "unreachable" if number in outcome.unreachable else "failed"
+        return Receipt(name, state if gone else "interrupted", gone or "", restarts=restarts)
     took = status["completed_ps"]
     seconds = None if took is None else took / 1e12
     common = {"bytes": status["bytes"], "resumed": status["resumed"], "restarts": restarts}
     if status["named"] == "done":
-        return Receipt(name, "complete", seconds=seconds, **common)
+        rate = (status["bytes"] - status["resumed"]) * 8 / seconds if seconds else None
+        return Receipt(name, "complete", seconds=seconds, rate_bps=rate, **common)
     if status["failed"] is not None or gone:
         return Receipt(name, "failed", status["failed"] or gone or "", **common)
     return Receipt(name, "interrupted", **common)

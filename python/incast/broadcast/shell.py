@@ -32,6 +32,8 @@ _WAYS_OUT = (
     (r"Permission denied \(", "it must be possible to log in without a password (a key, ssh-agent)"),
     (r"Host key verification failed", "if it is the host that you mean, log in once and accept its key"),
     (r"Could not resolve hostname", "is its name right?"),
+    (r"no agent answers", "is `incast broadcast agent --listen` running there?"),
+    (r"its agent has another key", "--key-file has to be the same at both ends"),
     (r"can't reach the launcher", "say with --address where hosts reach this machine"),
     (r"No module named '?incast", "install incast there, or say with --incast where it is"),
 )

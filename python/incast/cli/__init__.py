@@ -14,9 +14,10 @@ def main() -> None:
         sys.exit(join())
     if sys.argv[1:2] == ["mine"] and _mined(sys.argv[2:]):
         return
-    from incast.cli.app import app
-
     try:
+        # Loading takes its time: somebody may end it by then.
+        from incast.cli.app import app
+
         app()
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)

@@ -102,16 +102,14 @@ def send(
             message = "standard input has no name: say where the copies will be"
             raise ScenarioError([Problem(message, "--dest")])
         known = _topology(topology)
-        name = source or (_own_name(known) if known else socket.gethostname())
+        name = _own_name(known, source)
         found = receivers.find(asked, name, None if known is None else _hosts_of(known), stack)
         names, way, ip = found.names, found.way, found.ip
         path = stack.enter_context(_spooled()) if file == STDIN else Path(file)
         stop = stack.enter_context(Stop())
         measured = known is None and len(names) > 1 and _bytes(path) >= MEASURED_BYTES
         if measured:
-            net = measure([name, *names], way.start, way.key(), ip, patience_s=patience, stop=stop.event)
-            known = with_missing(net)
-            show.err.print(f"Bandwidths measured: {net.explained:.0%} explained", highlight=False)
+            known = _measured([name, *names], found, patience, stop)
         broadcast = Broadcast(
             path,
             names,
@@ -132,6 +130,20 @@ def send(
             sent = send_now(broadcast, view.see)
         _show(sent, as_json)
     raise typer.Exit(_code(sent))
+
+
+def _measured(names: list[str], found: receivers.Receivers, patience: float, stop: Stop) -> dict[str, Any]:
+    """The topology as it was measured. Raises `KeyboardInterrupt` when somebody did not want to wait."""
+    try:
+        with show.err.status("Measuring bandwidths, which takes some ten seconds"):
+            key = found.way.key()
+            net = measure(names, found.way.start, key, found.ip, patience_s=patience, stop=stop.event)
+    finally:
+        if stop.asked:
+            raise KeyboardInterrupt
+    tells = f"{net.explained:.0%} of the rates to within a fifth"
+    show.err.print(f"Bandwidths measured; the topology tells {tells}", highlight=False)
+    return with_missing(net)
 
 
 @contextmanager
@@ -160,11 +172,13 @@ def _hosts_of(topology: dict[str, Any]) -> list[str]:
     return [node["id"] for node in topology["nodes"] if node["kind"] == "host"]
 
 
-def _own_name(topology: dict[str, Any]) -> str:
-    """The name of this machine in a topology."""
+def _own_name(topology: dict[str, Any] | None, said: str | None) -> str:
+    """The name of this machine, in a topology if there is one."""
+    own = said or socket.gethostname()
+    if topology is None:
+        return own
     known = _hosts_of(topology)
-    own = socket.gethostname()
-    for name in (own, own.partition(".")[0]):
+    for name in (own,) if said else (own, own.partition(".")[0]):
         if name in known:
             return name
     raise ScenarioError([Problem(unknown("a host of the topology", own, known), "--source")])
@@ -201,24 +215,23 @@ def _show(sent: Sent, as_json: bool) -> None:
 
 def _table(sent: Sent) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title=f"Broadcast of {text.size(sent.bytes)}", title_justify="left")
-    for column, justify in (("", "left"), ("", "left"), ("time", "right"), ("rate", "right"), ("", "left")):
-        table.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for column in ("", "", "time", "rate", "best possible", ""):
+        table.add_column(column, justify="right" if column else "left", overflow="fold")
     for receipt in sent.receipts:
         state = f"[{_STATES[receipt.state]}]{receipt.state}[/]"
         table.add_row(
-            escape(receipt.host), state, _time(receipt), _rate(receipt), escape(_note(receipt, sent.bytes))
+            escape(receipt.host),
+            state,
+            _time(receipt),
+            text.rate(receipt.rate_bps),
+            text.rate(receipt.best_bps),
+            escape(_note(receipt, sent.bytes)),
         )
     return table
 
 
 def _time(receipt: Receipt) -> str:
     return text.NONE if receipt.seconds is None else text.time(receipt.seconds * 1e12)
-
-
-def _rate(receipt: Receipt) -> str:
-    if not receipt.seconds:
-        return text.NONE
-    return text.rate((receipt.bytes - receipt.resumed) * 8 / receipt.seconds)
 
 
 def _note(receipt: Receipt, total: int) -> str:

@@ -40,8 +40,6 @@ class View:
                 past.append((now, status["bytes"]))
             while len(past) > 2 and now - past[1][0] > WINDOW_S:
                 past.popleft()
-        if self._console.is_terminal and not self._live.is_started:
-            self._live.start()
 
     def _rate(self, host: int) -> float:
         """In bit/s, of late."""
@@ -52,7 +50,7 @@ class View:
 
     def _drawn(self) -> Table:
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-        for name in ("host", "", "", "rate", "best", "left"):
+        for name in ("host", "", "", "rate", "best possible", "left"):
             table.add_column(name, justify="left" if name == "host" else "right", no_wrap=True)
         total = max((status["total"] for status in self._statuses.values()), default=0)
         order = sorted(enumerate(self._names, 1), key=lambda each: self._done(each[0]))
@@ -71,7 +69,8 @@ class View:
         if status is None:
             return ProgressBar(1, 0, width=24), "", "", "", "not there"
         done, rate = status["bytes"], self._rate(number)
-        best = text.rate(status["planned"]) if status["planned"] else text.NONE
+        # What was found out while it was sent may be more than what was known before.
+        best = text.rate(None if status["best"] is None else max(status["best"], status["planned"]))
         if status["failed"] is not None:
             left = "failed"
         elif status["named"] == "done":
@@ -84,6 +83,8 @@ class View:
         return ProgressBar(total or 1, done if total else 1, width=24), part, text.rate(rate), best, left
 
     def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live.start()
         return self
 
     def __exit__(
