@@ -56,7 +56,8 @@ def own(network: Network, content: Path, folder: Path) -> float:
     command = [*network.enter(SOURCE), *ours.command(home, ["h1"], shell, ADDRESS, links)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     shutil.rmtree(home)
-    return SIZE * GIGABITS / json.loads(done.stdout)["receivers"][0]["seconds"]
+    seconds: float = json.loads(done.stdout)["receivers"][0]["seconds"]
+    return SIZE * GIGABITS / seconds
 
 
 def rates(content: Path, folder: Path) -> Iterator[tuple[str, float]]:

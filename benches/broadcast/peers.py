@@ -38,7 +38,13 @@ def chain() -> Program:
         hosts = course.receivers
         for host, after in zip(hosts, [*hosts[1:], None], strict=True):
             child = [course.network.address(after)] if after else []
-            command = [sys.executable, DRIVERS / "sockets.py", "relay", course.final(host), *child]
+            command: list[str | Path] = [
+                sys.executable,
+                DRIVERS / "sockets.py",
+                "relay",
+                course.final(host),
+                *child,
+            ]
             course.spawn(host, command)
         first = course.network.address(hosts[0])
         course.spawn(SOURCE, [sys.executable, DRIVERS / "sockets.py", "flat", course.file, first])
@@ -56,7 +62,7 @@ def udpcast() -> Program:
             part = course.own(host) / "part"
             get = f"{programs}/udp-receiver --file {part} {' '.join(both)} && mv {part} {course.final(host)}"
             course.spawn(host, ["sh", "-c", get])
-        send = [programs / "udp-sender", "--file", course.file, *both, "--full-duplex"]
+        send: list[str | Path] = [programs / "udp-sender", "--file", course.file, *both, "--full-duplex"]
         course.spawn(SOURCE, [*send, "--min-receivers", str(len(course.receivers))])
 
     return Program(f"udpcast {version}", start)
@@ -71,7 +77,8 @@ def uftp(control: Callable[[int], list[str]], name: str) -> Program:
             log = ["-d", "-t", "-I", "eth0", *UFTP_BUFFER, "-U", identifier(course, host)]
             course.spawn(host, [programs / "uftpd", *log, "-D", course.own(host)])
         hosts = ",".join(identifier(course, host) for host in course.receivers)
-        command = [programs / "uftp", "-I", "eth0", *UFTP_BUFFER, *control(course.case.rate), "-H", hosts]
+        command: list[str | Path] = [programs / "uftp", "-I", "eth0", *UFTP_BUFFER]
+        command += [*control(course.case.rate), "-H", hosts]
         course.spawn(SOURCE, [*command, "-D", "file", course.file])
 
     return Program(f"uftp {version} {name}", start)
@@ -119,7 +126,8 @@ def openmpi() -> Program:
         agent.chmod(0o755)
         hostfile = course.folder / "hosts"
         hostfile.write_text("".join(f"{course.network.address(host)} slots=1\n" for host in hosts))
-        command = [programs / "mpirun", "--allow-run-as-root", "--hostfile", hostfile, "-n", str(len(hosts))]
+        command: list[str | Path] = [programs / "mpirun", "--allow-run-as-root"]
+        command += ["--hostfile", hostfile, "-n", str(len(hosts))]
         command += ["--prtemca", "plm_ssh_agent", agent, "--prtemca", "prte_if_include", "eth0"]
         command += ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0"]
         course.spawn(SOURCE, [*command, programs / "python", DRIVERS / "mpi.py", course.folder])
