@@ -1,8 +1,12 @@
-"""Settings of the tests."""
+"""Settings of the tests, and what several files need."""
 
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+from broadcasts import content
 
 # Other work may keep the machine busy: a slow example is no failure. A failure prints how to run it again. The
 # examples are the same each time, so that a failure comes from a change; `make search` looks for new ones.
@@ -12,3 +16,13 @@ settings.load_profile("incast")
 
 # A shell ignores Ctrl-C for what it starts in the background, and so would all that the tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A file to send, and a folder for each of three hosts that are all this one."""
+    (tmp_path / "file.bin").write_bytes(content(3_000_000))
+    (tmp_path / "hosts.txt").write_text("one\ntwo\nthree\n")
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+    return tmp_path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,11 +14,12 @@ import pytest
 
 NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_log_monitor": False}
 MARK = "INCAST_TEST_CLUSTER"
+CLIENT = "INCAST_TEST_RAY_CLIENT"
 
 
 @contextmanager
 def started(nodes: int) -> Iterator[Any]:
-    """Nodes with a processor each; `auto` finds them."""
+    """Nodes with a processor each; `auto` finds them, and a client at the address that CLIENT names."""
     pytest.importorskip("ray", reason="Ray is not installed: the extra 'ray' has it")
     import ray
     from ray.cluster_utils import Cluster as Raylets
@@ -28,7 +30,11 @@ def started(nodes: int) -> Iterator[Any]:
         patch.setenv("RAY_worker_niceness", "0")
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         raylets = Raylets()
-        raylets.add_node(include_dashboard=False, no_monitor=True, **NODE)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        patch.setenv(CLIENT, f"ray://127.0.0.1:{port}")
+        raylets.add_node(include_dashboard=False, no_monitor=True, ray_client_server_port=port, **NODE)
         for _ in range(nodes - 1):
             raylets.add_node(**NODE)
         patch.setenv("RAY_ADDRESS", raylets.address)

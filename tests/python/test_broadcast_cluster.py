@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from broadcasts import content, ended, incast, states
 from incast.live.cluster import at
-from raylets import members, started
-from test_broadcast_live import content, ended, incast, states
+from raylets import CLIENT, members, started
 
 MBPS = 1_000_000
 SIZE = 6_000_000
@@ -89,6 +89,15 @@ def test_all_nodes_but_ones_own_receive(raylets: Any, tmp_path: Path) -> None:
     assert (code, states(said)) == (0, dict.fromkeys(sent.names, "complete")), err
     assert all(sent.has(name) for name in sent.names)
     until(gone)
+
+
+def test_a_client_of_the_cluster_sends_to_all_nodes(raylets: Any, tmp_path: Path) -> None:
+    assert raylets.address
+    (tmp_path / "file.bin").write_bytes(content(SIZE))
+    words = ["broadcast", str(tmp_path / "file.bin"), "--cluster", os.environ[CLIENT], "--json"]
+    code, said, err = ended(incast(*words, "--dest", str(tmp_path / "of {host}")))
+    assert (code, len(said["receivers"]), set(states(said).values())) == (0, 4, {"complete"}), err
+    assert all((tmp_path / f"of {name}").read_bytes() == content(SIZE) for name in states(said))
 
 
 def test_an_agent_that_is_killed_is_placed_anew_on_its_node(raylets: Any, tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from broadcasts import MBPS, content, ended, incast, nothing_else, states
 from incast import __version__
 from incast.broadcast import hosts
 from incast.broadcast.shell import command, host_of
 from incast.errors import ScenarioError
 from sshd import OLD, Sshd, unavailable
-from test_broadcast_live import MBPS, content, ended, incast, nothing_else, states
 
 WHY = unavailable()
 needs_sshd = pytest.mark.skipif(WHY is not None, reason=WHY or "")

@@ -1,0 +1,187 @@
+"""Agents of broadcasts: those that wait with a key, lists of hosts, remote shells."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broadcasts import LIMIT_S, content, ended, incast, states
+from incast.broadcast import hosts
+from incast.broadcast.agent import WaitingChild, confined, read_key
+from incast.broadcast.shell import command
+from incast.errors import ScenarioError
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    path = tmp_path / "key"
+    path.write_text("0123456789abcdef0123456789abcdef\n")
+    path.chmod(0o600)
+    return path
+
+
+@pytest.fixture
+def agent(tmp_path: Path, key_file: Path) -> Iterator[tuple[str, Path]]:
+    """An agent that waits, and its folder."""
+    root = tmp_path / "root"
+    root.mkdir()
+    child = incast(
+        "broadcast", "agent", "--listen", "127.0.0.1:0", "--key-file", str(key_file), "--root", str(root)
+    )
+    assert child.stderr
+    address = child.stderr.readline().removeprefix("Waiting at ").strip()
+    yield address, root
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=LIMIT_S)
+    assert child.returncode == 130
+
+
+def to_agent(place: Path, address: str, key_file: Path, *more: str) -> tuple[int, Any, str]:
+    (place / "hosts.txt").write_text(f"{address}\n")
+    words = [
+        "broadcast",
+        str(place / "file.bin"),
+        "--to",
+        str(place / "hosts.txt"),
+        "--key-file",
+        str(key_file),
+    ]
+    return ended(incast(*words, "--address", "127.0.0.1", "--json", *more))
+
+
+def test_an_agent_that_waits_takes_files_from_who_has_the_key(
+    place: Path, agent: tuple[str, Path], key_file: Path
+) -> None:
+    address, root = agent
+    code, said, err = to_agent(place, address, key_file)
+    assert (code, set(states(said).values())) == (0, {"complete"}), err
+    assert (root / "file.bin").read_bytes() == content(3_000_000)
+    other = place / "other"
+    other.write_text("another key of thirty-two bytes.")
+    other.chmod(0o600)
+    code, said, err = to_agent(place, address, other, "--force")
+    assert code == 4
+    assert "its agent has another key" in err
+
+
+@pytest.mark.parametrize("dest", ["../outside", "/tmp/outside", "up/outside"])
+def test_an_agent_writes_below_its_folder_and_nowhere_else(
+    place: Path, agent: tuple[str, Path], key_file: Path, dest: str
+) -> None:
+    address, root = agent
+    (root / "up").symlink_to(place)
+    code, _, err = to_agent(place, address, key_file, "--dest", dest)
+    assert code == 4
+    assert "is not below the agent's folder" in err
+    assert not (place / "outside").exists()
+
+
+def test_places_below_a_folder(tmp_path: Path) -> None:
+    assert confined(str(tmp_path), "a") == str(tmp_path / "a")
+    assert confined(None, "/x/y") == "/x/y"
+    for path in (".", "..", "a/../..", "/"):
+        with pytest.raises(PermissionError):
+            confined(str(tmp_path), path)
+
+
+def test_keys_that_others_can_read_are_refused(key_file: Path) -> None:
+    assert read_key(key_file) == b"0123456789abcdef0123456789abcdef"
+    key_file.chmod(0o640)
+    with pytest.raises(ScenarioError, match="others can read it"):
+        read_key(key_file)
+    key_file.chmod(0o600)
+    key_file.write_text("short")
+    with pytest.raises(ScenarioError, match="at least 16"):
+        read_key(key_file)
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("a\nb\na\n", "hosts.txt:3: a is there twice: line 1 has it too"),
+        ("a x\nb x\n", "hosts.txt:2: x is there twice: line 1 has it too"),
+        ("a\nme\n", "hosts.txt:2: me is the source: it has the file"),
+        ("a b c\n", "hosts.txt:1: 'c' is one word too many"),
+        ("-oProxyCommand=x\n", "hosts.txt:1: '-oProxyCommand=x' is no host"),
+        ("a;b\n", "hosts.txt:1: 'a;b' is no host"),
+        ("127.0.0.1:99999\n", "hosts.txt:1: 99999 is no port"),
+        ("no-such-host.invalid:80\n", "hosts.txt:1: no-such-host.invalid is an unknown host"),
+        ("# nothing\n\n", "hosts.txt: it names no host"),
+    ],
+)
+def test_wrong_hosts_are_named_with_their_line(tmp_path: Path, lines: str, problem: str) -> None:
+    path = tmp_path / "hosts.txt"
+    path.write_text(lines)
+    with pytest.raises(ScenarioError) as raised:
+        hosts.read(path, source="me")
+    assert problem in str(raised.value)
+
+
+def test_hosts_that_a_topology_lacks_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.txt"
+    path.write_text("user@10.0.0.1 node1 # a comment\nnode3\n127.0.0.1:80 node2\n")
+    with pytest.raises(ScenarioError, match=r"hosts\.txt:2: .*node3"):
+        hosts.read(path, {"node1", "node2"})
+    found = hosts.read(path)
+    assert [target.name for target in found] == ["node1", "node3", "node2"]
+    assert found[2].agent == ("127.0.0.1", 80)
+
+
+def test_bytes_of_strangers_do_not_keep_an_agent_from_its_work(
+    place: Path, agent: tuple[str, Path], key_file: Path
+) -> None:
+    address, root = agent
+    host, port = address.split(":")
+    hostile = [
+        b"GET / HTTP/1.0\r\n\r\n", b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff" + b"\xff" * 8, b"\0\0\0\0", b"",
+        b"\0\0\0\x14#CHALLENGE#" + b"x" * 9, content(10_000),
+    ]  # fmt: skip
+    silent = []
+    for each in hostile * 20:
+        stranger = socket.create_connection((host, int(port)))
+        silent.append(stranger)
+        with contextlib.suppress(OSError):
+            stranger.sendall(each)
+    code, said, err = to_agent(place, address, key_file)
+    for stranger in silent:
+        stranger.close()
+    assert (code, set(states(said).values())) == (0, {"complete"}), err
+    assert (root / "file.bin").read_bytes() == content(3_000_000)
+
+
+@pytest.mark.parametrize(
+    ("says", "why"),
+    [
+        (b"HTTP/1.0 400 Bad request\r\n\r\n", "no agent answers: what is there is not incast"),
+        (b"", "no agent answers: what is there says nothing"),
+        (None, "no agent answers: connection refused"),
+    ],
+)
+def test_what_is_no_agent_is_named(says: bytes | None, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("incast.live.control.CONNECT_S", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        address = door.getsockname()
+        if says is None:
+            door.close()
+        child = WaitingChild(address, b"k" * 32, {})
+        if says is not None:
+            there, _ = door.accept()
+            there.sendall(says)
+        assert child.wait(10) == 1
+        assert child.said() == f"{why}: is `incast broadcast agent --listen` running there?"
+        if says is not None:
+            there.close()
+
+
+def test_a_remote_shell_is_a_command_with_or_without_a_place_for_the_host() -> None:
+    agent = ["incast", "broadcast", "agent"]
+    assert command("ip netns exec {host}", "h1", "incast") == ["ip", "netns", "exec", "h1", *agent]
+    assert command("ssh -p 22", "h1", "incast") == ["ssh", "-p", "22", "h1", *agent]
+    with pytest.raises(ScenarioError, match="--rsh"):
+        command("ssh 'x", "h1", "incast")
