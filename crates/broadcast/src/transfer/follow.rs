@@ -106,8 +106,8 @@ impl Node {
 
     /// Who comes after the one that was tried last.
     fn next_candidate(&mut self) -> HostId {
-        let known =
-            |host: &&HostId| self.follow.complete.contains(host) || self.complete && **host == self.me;
+        // What only this node knows of itself doesn't count: the others would look elsewhere.
+        let known = |host: &&HostId| self.follow.complete.contains(host);
         let all = || self.config.destinations.iter();
         let mut candidates: Vec<HostId> = std::iter::once(self.config.source).collect();
         if all().any(|host| known(&host)) {

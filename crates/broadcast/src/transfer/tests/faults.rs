@@ -133,6 +133,26 @@ fn a_host_that_has_everything_takes_the_sources_place() {
 }
 
 #[test]
+fn a_source_may_die_before_anybody_was_told_who_has_everything() {
+    for order in [[10, 100, 100], [100, 10, 100], [100, 100, 10]] {
+        let rates: Vec<(u64, u64)> = [100].into_iter().chain(order).map(|rate| (rate, rate)).collect();
+        let config = quick(star(&rates));
+        let calm = run(&config, &[], Vec::new());
+        let fast = (1..4).filter(|host| order[host - 1] == 100).map(|host| calm.progress[host].completed);
+        let both = fast.max().flatten().unwrap();
+        for after_us in [100, 5_000, 30_000, 90_000] {
+            let faults = vec![(both + Time::from_us(after_us), Change::Crash(0))];
+            let run = run(&config, &[], faults);
+            run.assert_whole(1..4);
+            for host in 1..4 {
+                let state = &run.progress[host].state;
+                assert_eq!(*state, State::Finished, "host {host} of {order:?}, {after_us} us");
+            }
+        }
+    }
+}
+
+#[test]
 fn without_a_full_copy_everybody_is_told_what_is_missing() {
     let faults = vec![(Time::from_ms(100), Change::Crash(0))];
     let run = run_until(&example(), &[], faults, Time::from_secs(120));
