@@ -67,6 +67,34 @@ pub enum Buffer {
         /// Memory is given in multiples of it.
         cell: Bytes,
     },
+    /// An ATM switch: cells wait, not packets. All its links have one rate, and hosts at their other ends.
+    Cells(CellsConfig),
+}
+
+/// A switch that forwards ATM cells (ITU-T I.361), which carry packets by AAL5 (I.363.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellsConfig {
+    /// Cells that a port may hold, not counting the one that is being sent; at least 1.
+    pub limit: u32,
+    /// Which cells are dropped.
+    pub discard: CellDiscard,
+    /// Bytes that are put before each packet: 8 with LLC/SNAP (RFC 2684).
+    pub encapsulation: u32,
+    /// The link's rate is that of the line (SONET, SDH), of which 26/27 are for cells.
+    pub sonet: bool,
+    /// A receiver forgets the beginning of a packet whose last cell has not come for so long.
+    pub reassembly_timeout: Time,
+}
+
+/// Which cells a switch drops when there is no room (Romanow & Floyd 1995).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellDiscard {
+    /// Each cell that finds the queue full.
+    Tail,
+    /// Partial packet discard: then also the rest of the packet, but for its last cell.
+    Partial,
+    /// Early packet discard: whole packets whose first cell finds so many waiting; else as the former.
+    Early(u32),
 }
 
 /// What happens to a packet on entering a queue, or (CoDel) on leaving it.

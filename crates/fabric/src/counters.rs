@@ -29,11 +29,24 @@ pub struct Counters {
     pub voq_max_bytes: Option<u64>,
     /// Traffic as a fluid.
     pub fluid: FluidTotals,
+    /// Cells; none at ports of other switches than those of cells.
+    pub cells: Option<CellTotals>,
+}
+
+/// Cells at the port of a switch of cells, since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CellTotals {
+    /// Cells that came in.
+    pub came: u64,
+    /// Of these, not let into the queue.
+    pub dropped: u64,
+    /// Most cells that waited, without the one that is being sent.
+    pub queue_max: u64,
 }
 
 /// Discards of a port, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Discards([u64; 10]);
+pub struct Discards([u64; 12]);
 
 impl Discards {
     #[inline]
@@ -54,9 +67,10 @@ impl Discards {
             .sum()
     }
 
-    /// Discarded on the way out: by the queue, the MTU, the link's state or the PFC watchdog.
+    /// Discarded on the way out: by the queue, the MTU, the link's state or the PFC watchdog, or for lost cells.
     pub fn outbound(&self) -> u64 {
-        let reasons = [Discard::Tail, Discard::Early, Discard::Mtu, Discard::Down, Discard::Watchdog];
+        use Discard::{Cell, Down, Early, Merged, Mtu, Tail, Watchdog};
+        let reasons = [Tail, Early, Mtu, Down, Watchdog, Cell, Merged];
         reasons.map(|of| self.of(of)).iter().sum()
     }
 

@@ -1,5 +1,7 @@
 //! The fabric: all ports of a topology, and what happens to a packet at each.
 
+use crate::aal5::CELL;
+use crate::atm::configure_cells;
 use crate::buffer::Pool;
 use crate::classes::Classes;
 use crate::config::{Buffer, Depth, Framing, PfcConfig, Queue, Scheduler, SwitchConfig};
@@ -75,6 +77,10 @@ impl<B: Copy + Default> Fabric<B> {
         for node in graph.hosts()..graph.nodes() {
             let range = first[node] as usize..first[node + 1] as usize;
             let config = switch(NodeId(node as u32));
+            if let Buffer::Cells(cells) = config.buffer {
+                configure_cells(cells, &mut ports, range, seed ^ ((node as u64) << 32));
+                continue;
+            }
             configure(
                 &config,
                 &mut ports[range],
@@ -250,11 +256,13 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Totals since the start.
     pub fn counters(&mut self, now: Time, id: PortId) -> Counters {
+        let cells = self.cell_totals(now, id);
         let port = &mut self.ports[id.index()];
         if !port.is(flag::SCHEDULED) {
             port.start_beside_fluid(&self.wires.slots, now);
         }
         let mut counters = port.counters();
+        counters.cells = cells;
         if port.is(flag::FLUID) {
             counters.fluid = port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).0;
             counters.busy += port.fluid_busy();
@@ -271,6 +279,9 @@ impl<B: Copy + Default> Fabric<B> {
         let mut sample = port.sample(now);
         if port.is(flag::FLUID) {
             sample.queue_bytes += port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).1;
+        }
+        if let Some(cells) = &mut port.cold.cells {
+            sample.queue_bytes = cells.waiting(now) * u64::from(CELL);
         }
         sample
     }
@@ -405,7 +416,7 @@ fn configure<B: Copy + Default>(
         Scheduler::Ets { strict, weights } => (strict, weights, 8),
     };
     let pool = match config.buffer {
-        Buffer::Static(_) => None,
+        Buffer::Static(_) | Buffer::Cells(_) => None,
         Buffer::Shared { size, alpha, reserve, cell } => {
             let headroom = config.pfc.as_ref().map(|pfc| pfc.headroom_total(ports.len() as u32));
             let size = Bytes::new(size.get().saturating_sub(headroom.unwrap_or_default().get()));

@@ -21,6 +21,7 @@ impl<B: Copy + Default> Fabric<B> {
         port.first = NONE;
         let mut lost: Vec<Packet<B>> = slots.into_iter().map(|slot| *self.wires.take(slot)).collect();
         self.forget_pauses(now, id, driver);
+        self.take_cells_down(now, id);
         lost.extend(self.drain_classes(now, id, driver));
         self.fluid_drained(id);
         let port = &mut self.ports[id.index()];
@@ -32,8 +33,12 @@ impl<B: Copy + Default> Fabric<B> {
     }
 
     /// Brings one direction of a link up again.
-    pub fn bring_up(&mut self, id: PortId) {
-        self.ports[id.index()].flags &= !flag::DOWN;
+    pub fn bring_up(&mut self, now: Time, id: PortId) {
+        let port = &mut self.ports[id.index()];
+        port.flags &= !flag::DOWN;
+        if let Some(cells) = &mut port.cold.cells {
+            cells.open(now);
+        }
         self.routing.set_up(id, true);
     }
 
@@ -65,10 +70,14 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// Changes the rate of one direction of a link. The packet that is being sent ends as it began.
+    /// Changes the rate of one direction of a link. The packet that is being sent ends as it began. Links of cells
+    /// keep their rate, which is that of all links of the switch.
     pub fn set_rate<D: Driver<B>>(&mut self, now: Time, id: PortId, rate: Rate, driver: &mut D) {
         let framing = self.framing;
         let port = &mut self.ports[id.index()];
+        if port.is(flag::CELLS) {
+            return;
+        }
         if port.is(flag::SCHEDULED) {
             return port.set_rate(rate);
         }

@@ -129,6 +129,9 @@ impl<B: Copy + Default> Fabric<B> {
         if u32::from(packet.bytes) > port.cold.mtu {
             return self.discard(now, id, packet, Discard::Mtu, driver);
         }
+        if port.is(flag::CELLS) {
+            return self.enqueue_cells(now, ingress, id, packet, driver);
+        }
         if port.is(flag::SCHEDULED) {
             return self.enqueue_scheduled::<false, D>(now, ingress, id, packet, driver);
         }

@@ -8,8 +8,11 @@
 //! What a packet carries (`B`) is the driver's: the simulator puts a transport header there,
 //! emulation a handle to real bytes.
 
+mod aal5;
 mod ahead;
+mod atm;
 mod buffer;
+mod cells;
 mod classes;
 mod codel;
 mod config;
@@ -37,10 +40,10 @@ mod watchdog;
 mod wires;
 
 pub use config::{
-    Buffer, CodelConfig, Depth, Framing, PfcConfig, Queue, RedConfig, Scheduler, SwitchConfig,
-    WatchdogAction, WatchdogConfig, Xoff,
+    Buffer, CellDiscard, CellsConfig, CodelConfig, Depth, Framing, PfcConfig, Queue, RedConfig, Scheduler,
+    SwitchConfig, WatchdogAction, WatchdogConfig, Xoff,
 };
-pub use counters::{Counters, PauseCounters, Sample};
+pub use counters::{CellTotals, Counters, PauseCounters, Sample};
 pub use deadlock::{Deadlock, QueueId};
 pub use fabric::{Delivery, Driver, Fabric, PortEvent};
 pub use fluid::{FluidFlow, FluidTotals};

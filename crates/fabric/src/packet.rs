@@ -55,6 +55,10 @@ pub enum Discard {
     Headroom,
     /// The PFC watchdog discards what the queue holds, for a storm of PAUSE frames.
     Watchdog,
+    /// A cell of it found the queue full (ATM).
+    Cell,
+    /// All its cells got through, but its receiver took them for the rest of a packet whose last cell was lost (AAL5).
+    Merged,
 }
 
 impl Discard {
@@ -71,6 +75,8 @@ impl Discard {
             Discard::Corrupt => "bad checksum",
             Discard::Headroom => "PFC headroom exhausted",
             Discard::Watchdog => "PFC watchdog",
+            Discard::Cell => "cell lost",
+            Discard::Merged => "merged with a packet that had lost its last cell",
         }
     }
 }

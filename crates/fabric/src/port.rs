@@ -4,6 +4,7 @@
 //! Limits and records are at hand in 32 bits; those that need more are in [`Cold`]. A port's histogram of waits is told of
 //! several at a time.
 
+use crate::cells::CellQueue;
 use crate::classes::Classes;
 use crate::counters::{Counters, Discards, Sample};
 use crate::discipline::Discipline;
@@ -57,10 +58,12 @@ pub(crate) mod flag {
     pub const LEAVING: u32 = 1 << 8;
     /// One class, and nobody who finds it empty is dropped or marked (a kind of scheduled port).
     pub const OPEN: u32 = 1 << 9;
+    /// The link carries cells.
+    pub const CELLS: u32 = 1 << 12;
     /// Any of these: the long way into the queue.
-    pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE | FLUID;
+    pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE | FLUID | CELLS;
     /// Any of these: more to look at than the queues of a scheduled port.
-    pub const UNUSUAL: u32 = DOWN | NARROW | CAPTURE | FLUID | PAUSES | LEAVING;
+    pub const UNUSUAL: u32 = DOWN | NARROW | CAPTURE | FLUID | PAUSES | LEAVING | CELLS;
 }
 
 #[repr(C, align(128))]
@@ -124,6 +127,8 @@ pub(crate) struct Cold<B> {
     /// Of ports that have been [`flag::FAULTY`].
     pub faults: Option<Box<Faults>>,
     pub fluid: Option<Box<Fluid>>,
+    /// Of the ports of a switch of cells.
+    pub cells: Option<Box<CellQueue>>,
 }
 
 /// Injected faults of a link: chances out of 2³².
@@ -177,6 +182,7 @@ impl<B: Copy + Default> Port<B> {
                 pausing: None,
                 faults: None,
                 fluid: None,
+                cells: None,
             }),
         }
     }
@@ -254,9 +260,20 @@ impl<B: Copy + Default> Port<B> {
         slot: u32,
     ) -> Option<Time> {
         let end = start + self.serializer.time_for(wire_bytes);
-        let arrive = end + self.delay;
         self.free_at = end;
         self.wire_bytes += u64::from(wire_bytes);
+        self.append(wires, start, end + self.delay, slot)
+    }
+
+    /// Puts the packet in `slot` behind all others on the wire: sent from `start` on, it arrives at `arrive`.
+    #[inline(always)]
+    pub(crate) fn append(
+        &mut self,
+        wires: &mut [Wire<B>],
+        start: Time,
+        arrive: Time,
+        slot: u32,
+    ) -> Option<Time> {
         let wire = &mut wires[slot as usize];
         (wire.arrive, wire.next, wire.next_start) = (arrive, NONE, Time::MAX);
         let last = std::mem::replace(&mut self.last, slot);
@@ -373,6 +390,7 @@ impl<B: Copy + Default> Port<B> {
             queue_max_packets: self.max_packets,
             voq_max_bytes: self.cold.classes.as_ref().and_then(|classes| classes.longest_voq()),
             fluid: Default::default(),
+            cells: None,
         }
     }
 

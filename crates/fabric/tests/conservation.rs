@@ -116,7 +116,7 @@ fn apply(lab: &mut Lab, ports: &[PortId], (_, port, what): Fault) {
     let port = ports[port as usize % ports.len()];
     match what {
         0 => lab.fabric.take_down(lab.now, port, &mut lab.log),
-        1 => lab.fabric.bring_up(port),
+        1 => lab.fabric.bring_up(lab.now, port),
         2 => lab.fabric.set_loss(port, 0.3, 5),
         3 => lab.fabric.set_corrupt(port, 0.3, 5),
         _ => lab.fabric.set_rate(lab.now, port, Rate::from_gbps(u64::from(what)), &mut lab.log),

@@ -139,7 +139,7 @@ fn a_link_that_goes_down_loses_what_it_holds_and_no_more() {
     lab.fabric.take_down(lab.now, nic, &mut lab.log);
     lab.run(Time::from_us(100));
     assert!(!lab.send(10, load(0, 0, 1, 1500)), "no way is left");
-    lab.fabric.bring_up(nic);
+    lab.fabric.bring_up(lab.now, nic);
     assert!(lab.send(11, load(0, 0, 1, 1500)));
     lab.run(Time::from_secs(1));
     assert_eq!(lab.delivered.len() + lab.log.discarded.len(), 11);

@@ -135,7 +135,7 @@ impl Sim {
         for port in ports {
             match change {
                 LinkChange::Down => self.net.fabric.take_down(self.net.now, port, &mut self.net.outside),
-                LinkChange::Up => self.net.fabric.bring_up(port),
+                LinkChange::Up => self.net.fabric.bring_up(self.net.now, port),
                 LinkChange::Loss(p) => self.net.fabric.set_loss(port, p, seed),
                 LinkChange::Corrupt(p) => self.net.fabric.set_corrupt(port, p, seed),
                 LinkChange::Rate(rate) => {

@@ -71,6 +71,15 @@ pub struct Serializer(u64);
 impl Serializer {
     const FRACTION: u32 = 20;
 
+    /// Exactly `time` for each unit of `bytes`, up to 10,000 of them, whatever comes out for less.
+    ///
+    /// # Panics
+    /// When `bytes` is zero.
+    pub fn of_units(bytes: u32, time: Time) -> Serializer {
+        let fixed = (u128::from(time.as_ps()) << Serializer::FRACTION).div_ceil(u128::from(bytes));
+        Serializer(u64::try_from(fixed).expect("a unit takes less than hours"))
+    }
+
     /// How long `bytes` take; within a picosecond of [`Rate::time_for`] for a packet.
     #[inline]
     pub fn time_for(self, bytes: u32) -> Time {
@@ -114,6 +123,9 @@ mod tests {
         // 53 bytes at 149.76 Mb/s.
         let cell = Rate::from_bps(149_760_000).time_for(Bytes::new(53));
         assert_eq!(cell.as_ps(), 2_831_197);
+        // Whole cells take whole cell times.
+        let cells = Serializer::of_units(53, cell);
+        assert!((1..10_000).all(|n| cells.time_for(53 * n).as_ps() == u64::from(n) * cell.as_ps()));
     }
 
     #[test]
