@@ -219,6 +219,8 @@ def host_rule(host: Host) -> dict[str, Any]:
             "rack": host.rack,
             "tail_loss_probe": host.rack,
             "limited_transmit": True,
+            "fast_retransmit": 3,
+            "clock_tick": 0,
             "timestamps": host.timestamps,
             "initial_window": 10,
             "hystart": host.hystart,

@@ -23,8 +23,8 @@ from incast._core import (
 
 __all__ = [
     "SIZE_MAX", "TIME_MAX",
-    "Depth", "PositiveSize", "PositiveTime", "Rate", "Size", "Span", "Time",
-    "format_bytes", "format_rate", "format_time",
+    "Depth", "PositiveSize", "PositiveTime", "Rate", "RtoMax", "Size", "Span", "Time",
+    "above_min", "format_bytes", "format_rate", "format_time",
     "parse_bytes", "parse_depth", "parse_rate", "parse_span", "parse_time",
 ]  # fmt: skip
 
@@ -116,9 +116,20 @@ Depth = Annotated[
 ]
 
 
+_ABOVE_MIN = re.compile(r" *min *(?:\+ *(\S.*))?")
+
+
+def above_min(text: str) -> str | None:
+    """The time that is added to the least of something in `min + time`; None for what is not written so."""
+    found = _ABOVE_MIN.fullmatch(text)
+    return (found[1] or "0s") if found else None
+
+
 def parse_span(span: str | list[str]) -> dict[str, Any]:
-    """One time, or the two ends of a range to draw from, as the core reads it."""
+    """One time, the two ends of a range to draw from, or what is added to the least, as the core reads it."""
     if isinstance(span, str):
+        if (more := above_min(span)) is not None:
+            return {"above-min": parse_time(more)}
         return {"fixed": parse_time(span)}
     low, high = span
     return {"uniform": [parse_time(low), parse_time(high)]}
@@ -136,6 +147,17 @@ def _span(value: object) -> str | list[str]:
     return [low, high]
 
 
+def _rto_max(value: object) -> str | list[str]:
+    more = above_min(value) if isinstance(value, str) else None
+    if isinstance(value, str) and more is not None:
+        parse_time(more)
+        return value
+    try:
+        return _span(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; or so much above rto_min, like 'min + 100ms'") from None
+
+
 _TIME_JSON = {"type": "string", "pattern": _pattern(_TIME_UNITS)}
 Span = Annotated[
     str | list[str],
@@ -144,6 +166,23 @@ Span = Annotated[
         {
             "description": "A time like 200ms, or [low, high]: drawn once for each host",
             "anyOf": [_TIME_JSON, {"type": "array", "items": _TIME_JSON, "minItems": 2, "maxItems": 2}],
+        }
+    ),
+]
+RtoMax = Annotated[
+    str | list[str],
+    PlainValidator(_rto_max),
+    WithJsonSchema(
+        {
+            "description": "A time like 60s, [low, high]: drawn once for each host, or `min + 100ms`",
+            "anyOf": [
+                _TIME_JSON,
+                {
+                    "type": "string",
+                    "pattern": rf"^ *min *(\+ *([0-9]+\.?[0-9]*|\.[0-9]+) *({_TIME_UNITS}) *)?$",
+                },
+                {"type": "array", "items": _TIME_JSON, "minItems": 2, "maxItems": 2},
+            ],
         }
     ),
 ]

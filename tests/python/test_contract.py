@@ -28,13 +28,13 @@ host: {tcp: {rto_min: [1ms, 2ms]}}
 host_overrides:
   - {match: "host[0-1]", tcp: {congestion: dctcp}}
   - {match: host2, tcp: {congestion: reno, ecn: off, sack: false}}
-  - {match: host3, tcp: {congestion: htcp}}
+  - {match: host3, tcp: {congestion: htcp, rto_max: min + 1ms}}
   - {match: host0, tcp: {congestion: bbr}}
 jobs:
   - {name: a, kind: bulk, pairs: [[host0, host1]], size: 1kB}
   - {name: b, kind: incast, receiver: host0, size: 1kB, class: 7}
   - {name: c, kind: permutation, size: 1kB}
-  - {name: d, kind: all-to-all, size: 1kB}
+  - {name: d, kind: all-to-all, size: 1kB, order: same}
   - {name: e, kind: load, duration: 10us}
   - {name: f, kind: replay, flows: [{from: host0, to: host1, size: 1kB}]}
   - {name: g, kind: coflows, trace: c.txt}
@@ -91,10 +91,22 @@ jobs: [{name: c, kind: permutation, size: 1kB}]
 faults: [{at: 1us, pause_storm: {host: host0}, for: 1us}]
 until: 1ms
 """
+CELLS = """
+name: cells
+topology: {kind: graph, nodes: {a: host, b: host, s: switch, t: switch, u: switch}, links: [
+  {ends: [a, s]}, {ends: [b, s]}, {ends: [a, t]}, {ends: [b, t]}, {ends: [a, u]}, {ends: [b, u]}]}
+switch: {buffer: {kind: cells}}
+switch_overrides:
+  - {match: t, buffer: {discard: partial}}
+  - {match: u, buffer: {discard: early, threshold: 100}}
+jobs: [{name: c, kind: all-to-all, size: 1kB}]
+until: 1ms
+"""
 HEAD = "name: x\njobs: [{name: c, kind: permutation, size: 1kB}]\nuntil: 1ms\n"
 SCENARIOS = {
     "wide": WIDE,
     "pfc": PFC,
+    "cells": CELLS,
     "single-switch": HEAD + "topology: {kind: single-switch, hosts: 2}",
     "dumbbell": HEAD + "topology: {kind: dumbbell, left: 1, right: 1}",
     "fat-tree": HEAD + "topology: {kind: fat-tree, k: 2}",

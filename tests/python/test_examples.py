@@ -69,6 +69,20 @@ def test_a_deadlock_ends_the_run_and_the_watchdog_breaks_it(tmp_path: Path) -> N
     assert (broken["end"], broken["deadlock"]) == ("finished", None)
 
 
+def test_timers_that_differ_end_a_barrier_on_atm(tmp_path: Path) -> None:
+    choices = incast.run(FOLDER / "atm-barrier.yaml", tmp_path / "out").choices
+    ends = {name: run.summary["jobs"]["barrier"]["duration_ps"] for name, run in choices.items()}
+    # The order that a model of single cells gives, and that the experiments of 1998 found.
+    assert ends["default"] > 3 * ends["short-maximum"] > 3 * ends["fixed"] > 1.5 * 3 * ends["random"]
+    assert ends["rotated-at-once"] * 10 < ends["random"]
+    totals = {
+        name: run.ports.select("cells_dropped", "drops_merged").sum().row(0) for name, run in choices.items()
+    }
+    assert min(totals["default"]) > 0
+    assert totals["rotated-at-once"] == (0, 0)
+    assert choices["default"].ports["queue_max_cells"].max() == 2048
+
+
 def test_captures_are_written(tmp_path: Path) -> None:
     incast.run(FOLDER / "replay.yaml", tmp_path / "out")
     (capture,) = (tmp_path / "out" / "captures").iterdir()

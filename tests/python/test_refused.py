@@ -37,6 +37,27 @@ jobs:
         ("switch: {buffer: {kind: voq, reserved: 0.9}}", 5, "switch.buffer.multicast", "leave nothing to share"),
         ("switch: {buffer: {kind: voq, reserved: 1}}", 5, "switch.buffer.reserved", "must be less than 1"),
         ("switch: {buffer: {kind: voq, cell: 0B}}", 5, "switch.buffer.cell", "above zero"),
+        ("switch: {buffer: {kind: cells, limit: 0}}", 5, "switch.buffer.limit", "greater than or equal to 1"),
+        ("switch: {buffer: {kind: cells, threshold: 9}}", 5, "switch.buffer.threshold", "needs discard: early"),
+        (
+            "switch: {buffer: {kind: cells, limit: 8, discard: early, threshold: 9}}",
+            5,
+            "switch.buffer.threshold",
+            "9 is above the limit of 8 cells",
+        ),
+        (
+            "switch: {buffer: {kind: cells}, queue: {kind: codel}}",
+            5,
+            "switch.queue",
+            "a buffer of cells has one queue a port, and queue is tail-drop: the buffer's discard says more",
+        ),
+        ("switch: {buffer: {kind: cells}, scheduler: {kind: ets}}", 5, "switch.scheduler", "scheduler is fifo"),
+        ("switch: {buffer: {kind: cells}}", 5, "switch.buffer", "its links lead to hosts"),
+        ("host: {tcp: {fast_retransmit: 0}}", 5, "host.tcp.fast_retransmit", "from 1 to 1000, or off"),
+        ("host: {tcp: {fast_retransmit: off}}", 5, "host.tcp.fast_retransmit", "it needs rack: false"),
+        ("host: {tcp: {rto_max: min + 5}}", 5, "host.tcp.rto_max", "has no unit"),
+        ("host: {tcp: {rto_max: max}}", 5, "host.tcp.rto_max", "like 'min + 100ms'"),
+        ("host: {tcp: {clock_tick: 1}}", 5, "host.tcp.clock_tick", "has no unit"),
         ("switch: {queue: {kind: codel, target: 0s}}", 5, "switch.queue.target", "above zero"),
         ("switch: {queue: {kind: codel, target: 1s}}", 5, "switch.queue.interval", "100ms is below target (1s)"),
         ("switch: {queue: {kind: codel, interval: 1ms}}", 5, "switch.queue.interval", "1ms is below target (5ms)"),
@@ -282,3 +303,42 @@ def test_fluid_that_a_port_cannot_take(tmp_path: Path, rate: str, switch: str, s
     problem = only(refused(tmp_path, text))
     assert said in problem.message
     assert problem.path.startswith("jobs[0]")
+
+
+@pytest.mark.parametrize(
+    ("more", "path", "said"),
+    [
+        (
+            "faults: [{at: 1us, rate: {link: [a, s], rate: 1Gbps}}]",
+            "faults[0]",
+            "links of cells keep their rate",
+        ),
+        ("", "switch.buffer", "rates of 25Gbps and 1Gbps: cells need one rate on all of them"),
+    ],
+)
+def test_cells_need_one_rate(tmp_path: Path, more: str, path: str, said: str) -> None:
+    other = "" if more else ", rate: 1Gbps"
+    text = f"""\
+name: cells
+topology:
+  kind: graph
+  nodes: {{a: host, b: host, s: switch}}
+  links: [{{ends: [a, s]}}, {{ends: [b, s]{other}}}]
+switch: {{buffer: {{kind: cells}}}}
+jobs: [{{name: c, kind: permutation, size: 1kB}}]
+{more}
+"""
+    problem = only(refused(tmp_path, text))
+    assert said in problem.message
+    assert problem.path.startswith(path)
+
+
+def test_a_fluid_needs_a_switch_of_packets(tmp_path: Path) -> None:
+    text = """\
+name: cells
+topology: {kind: single-switch, hosts: 2}
+switch: {buffer: {kind: cells}}
+jobs: [{name: c, kind: background, rate: 1Mbps, model: fluid, pairs: [[host0, host1]]}]
+until: 1ms
+"""
+    assert "a switch of cells, which needs packets" in only(refused(tmp_path, text)).message

@@ -260,6 +260,10 @@ table! {
         drops_headroom: U64,
         /// Discarded by the PFC watchdog.
         drops_watchdog: U64,
+        /// A cell of the packet found the queue full, or its rest was then not let in (ATM).
+        drops_cell: U64,
+        /// Added by the receiver to the cells of a packet that had lost its last cell (AAL5).
+        drops_merged: U64,
         /// Lost on the link by a fault.
         lost: U64,
         /// Corrupted on the link by a fault.
@@ -272,12 +276,18 @@ table! {
         pause_received: U64,
         /// Time during which the peer had paused at least one class.
         paused_ps: U64,
-        /// Longest queue in IP bytes.
+        /// Longest queue in IP bytes; of cells, 53 bytes each.
         queue_max_bytes: U64,
-        /// Longest queue in packets.
+        /// Longest queue in packets; 0 where cells wait.
         queue_max_packets: U64,
         /// Longest that a single virtual output queue was, in IP bytes; missing without them.
         voq_max_bytes: Nullable<U64>,
+        /// Cells that came in to leave by it (ATM); missing at other ports.
+        cells: Nullable<U64>,
+        /// Of these, not let into the queue.
+        cells_dropped: Nullable<U64>,
+        /// Most cells that waited.
+        queue_max_cells: Nullable<U64>,
         /// IP bytes of fluid (background with `model: fluid`) that it took.
         fluid_bytes: U64,
         /// IP bytes of fluid that found no room.

@@ -9,6 +9,7 @@ use sim::{HostConfig, JobSetup, Setup, Sim, rng};
 use units::Time;
 
 pub(crate) mod broadcast;
+mod cells;
 mod faults;
 mod fluids;
 mod hosts;
@@ -58,10 +59,12 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Shown), Problem> 
     let (jobs, shown) = jobs(scenario, &graph, &names, &hosts)?;
     let configs = hosts.clone();
     let faults = faults::all(scenario, &names)?;
+    let switches = switches::all(scenario, &graph)?;
+    cells::check_use(scenario, &graph, &names, &switches)?;
     let setup = Setup {
         framing: framing(scenario)?,
         seed: scenario.seed,
-        switches: switches::all(scenario, &graph)?,
+        switches,
         hosts,
         jobs,
         faults,

@@ -20,12 +20,14 @@ fn tcp(congestion: Congestion) -> Tcp {
         rack: true,
         tail_loss_probe: true,
         limited_transmit: true,
+        fast_retransmit: Some(3),
         timestamps: true,
         initial_window: 10,
         hystart: false,
         rto_initial: Span::Fixed(Time::from_secs(1)),
         rto_min: Span::Fixed(Time::from_ms(10)),
         rto_max: Span::Fixed(Time::from_secs(120)),
+        clock_tick: Time::ZERO,
         ack_every: 2,
         delayed_ack: Time::from_ms(5),
         receive_buffer: Bytes::new(6 << 20),
@@ -129,7 +131,13 @@ fn standard_scenarios() {
         rounds,
     };
     let permutation = |n, bytes| Work::Permutation { hosts: hosts("host", 0..n), bytes: Bytes::new(bytes) };
-    let shuffle = Work::AllToAll { hosts: hosts("host", 0..8), bytes: Bytes::new(500_000), parallel: 4 };
+    let shuffle = Work::AllToAll {
+        hosts: hosts("host", 0..8),
+        bytes: Bytes::new(500_000),
+        parallel: 4,
+        order: Order::Rotated,
+        skew: Time::ZERO,
+    };
     let cases: Vec<(&str, Topology, Work)> = vec![
         (
             "lone flow",

@@ -14,7 +14,7 @@ fn host(congestion: &str, ecn: &str) -> Value {
         "mtu": 1500, "nic_queue": 64_000, "cores": 4, "disk": 4_000_000_000_u64,
         "tcp": {
             "congestion": congestion, "ecn": ecn, "ecn_fallback": true, "sack": true, "rack": true,
-            "tail_loss_probe": true, "limited_transmit": true, "timestamps": true, "initial_window": 10,
+            "tail_loss_probe": true, "limited_transmit": true, "fast_retransmit": 3, "clock_tick": 0, "timestamps": true, "initial_window": 10,
             "hystart": false, "rto_initial": {"fixed": 1_000_000_000_000_u64},
             "rto_min": {"fixed": 10_000_000_000_u64}, "rto_max": {"fixed": 120_000_000_000_000_u64},
             "ack_every": 2, "delayed_ack": 1_000_000_000_u64, "receive_buffer": 6_291_456,

@@ -24,8 +24,8 @@ pub fn build(job: &Job, hosts: &[HostInfo], rng: &mut dyn Rng, port: u16) -> Res
         Job::Bulk { pairs, bytes } => peers(plan::bulk(pairs, *bytes), unlimited, port),
         Job::Incast { senders, receiver, bytes, rounds } => incast(senders, *receiver, *bytes, *rounds, port),
         Job::Permutation { hosts, bytes } => peers(plan::permutation(hosts, *bytes, rng), unlimited, port),
-        Job::AllToAll { hosts, bytes, parallel } => {
-            peers(plan::all_to_all(hosts, *bytes), *parallel as usize, port)
+        Job::AllToAll { hosts, bytes, parallel, order, skew } => {
+            peers(plan::all_to_all(hosts, *bytes, *order, *skew, rng), *parallel as usize, port)
         }
         Job::Load { hosts: members, sizes, load, duration } => {
             let rate = job::total_rate(members, hosts);

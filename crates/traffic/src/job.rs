@@ -31,6 +31,15 @@ pub enum Carrier {
     Tcp,
 }
 
+/// The order in which a host sends to all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Each begins with the host after it, so that receivers are not met by all at the same time.
+    Rotated,
+    /// All begin with the first host.
+    Same,
+}
+
 /// A flow to replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
@@ -75,7 +84,7 @@ pub enum Job {
         /// Size of each flow in bytes.
         bytes: u64,
     },
-    /// Every host sends to every other, in rotated order.
+    /// Every host sends to every other.
     AllToAll {
         /// Who takes part.
         hosts: Vec<HostId>,
@@ -83,6 +92,10 @@ pub enum Job {
         bytes: u64,
         /// Flows that a host sends at a time.
         parallel: u32,
+        /// To whom first.
+        order: Order,
+        /// Each host begins at a time drawn between the job's start and so long after it.
+        skew: Time,
     },
     /// Flows between random pairs, Poisson arrivals, sizes from a distribution.
     Load {

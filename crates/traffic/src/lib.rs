@@ -20,5 +20,5 @@ mod stream;
 
 pub use build::{Processes, build};
 pub use coflow::Coflow;
-pub use job::{Carrier, FLOWS_MAX, Flow, HostInfo, Job, JobError};
+pub use job::{Carrier, FLOWS_MAX, Flow, HostInfo, Job, JobError, Order};
 pub use sizes::Cdf;

@@ -2,9 +2,9 @@
 //!
 //! A plan says nothing of how flows are carried out; `source` does that.
 
-use crate::{Cdf, Coflow, Flow, draw};
+use crate::{Cdf, Coflow, Flow, Order, draw};
 use process::HostId;
-use rand::Rng;
+use rand::{Rng, RngExt};
 use std::collections::BTreeMap;
 use units::{Rate, Time};
 
@@ -58,9 +58,17 @@ fn derangement(n: usize, rng: &mut dyn Rng) -> Vec<usize> {
 
 /// Every host sends to every other in rotated order, host i to i+1, i+2 and so on, so that hosts
 /// in step never meet at one receiver.
-pub fn all_to_all(hosts: &[HostId], bytes: u64) -> Plan {
-    let to = |i: usize| Planned { at: Time::ZERO, to: hosts[i % hosts.len()], bytes, group: 0 };
-    hosts.iter().enumerate().map(|(i, &from)| (from, (i + 1..i + hosts.len()).map(to).collect())).collect()
+pub fn all_to_all(hosts: &[HostId], bytes: u64, order: Order, skew: Time, rng: &mut dyn Rng) -> Plan {
+    let count = hosts.len();
+    let mut flows = |own: usize| {
+        let at = if skew == Time::ZERO { skew } else { Time::from_ps(rng.random_range(0..skew.as_ps())) };
+        let to = |i: usize| Planned { at, to: hosts[i % count], bytes, group: 0 };
+        match order {
+            Order::Rotated => (own + 1..own + count).map(to).collect(),
+            Order::Same => (0..count).filter(|i| *i != own).map(to).collect(),
+        }
+    };
+    hosts.iter().enumerate().map(|(own, &from)| (from, flows(own))).collect()
 }
 
 /// Mean time between arrivals, in picoseconds, that offers `load` times `rate` in flows of `sizes`.

@@ -263,16 +263,79 @@ fn rfc3042_the_first_two_duplicates_each_let_a_new_segment_out() {
 
 #[test]
 fn rfc6298_5_a_dead_path_doubles_the_timeout_up_to_the_greatest_and_then_gives_up() {
-    let config = Config { rto_max: Time::from_secs(5), ..config() };
+    let config = Config { rto_max: Time::from_secs(10), ..config() };
     let mut bench = Bench::new(&config, &config, [App::sending(1000), draining()])
         .path(slow())
         .rule(|p| if p.is_data() { Verdict::Drop } else { Verdict::Pass });
     bench.run(Time::from_secs(1000));
     let times: Vec<u64> = bench.data().map(|p| p.at.as_us()).collect();
     let gaps: Vec<u64> = times.windows(2).map(|w| (w[1] - w[0]) / 1000).collect();
-    assert_eq!(gaps[..6], [200, 400, 800, 1600, 3200, 5000]);
+    assert_eq!(gaps[..7], [200, 400, 800, 1600, 3200, 6400, 10_000]);
     assert_eq!(gaps.len(), 15);
     assert_eq!(bench.apps[0].closed, Some(CloseReason::TimedOut));
+}
+
+#[test]
+fn rfc1122_4_2_3_5_short_timeouts_are_not_given_up_within_100_seconds() {
+    let fixed = Config { rto_min: Time::from_ms(250), rto_max: Time::from_ms(250), ..config() };
+    let mut bench = Bench::new(&fixed, &fixed, [App::sending(1000), draining()])
+        .path(slow())
+        .rule(|p| if p.is_data() { Verdict::Drop } else { Verdict::Pass });
+    bench.run(Time::from_secs(1000));
+    let times: Vec<u64> = bench.data().map(|p| p.at.as_us()).collect();
+    assert!(times.windows(2).all(|w| w[1] - w[0] == 250_000), "least and greatest alike");
+    assert_eq!(times.len(), 400);
+    assert_eq!(bench.apps[0].closed, Some(CloseReason::TimedOut));
+}
+
+#[test]
+fn rfc6298_5_karn_a_retransmission_gives_no_sample_and_the_backed_off_timeout_stays() {
+    // No timestamps. The first segment and its first retransmission are lost.
+    let mut lost = 0;
+    let narrow = Config { initial_window: 1, ack_every: 1, ..config() };
+    let mut bench =
+        Bench::new(&narrow, &narrow, [App::sending(3000), draining()]).path(slow()).rule(move |p| {
+            lost += u32::from(p.is_data());
+            if p.is_data() && (lost <= 2 || lost == 4) { Verdict::Drop } else { Verdict::Pass }
+        });
+    assert!(bench.run(Time::from_secs(10)));
+    let times: Vec<Time> = bench.data().map(|p| p.at).collect();
+    let waited = |i: usize| (times[i] - times[i - 1]).as_us() / 1000;
+    // Sent again after 200 and 400 ms, and acknowledged, which is no sample.
+    assert_eq!([waited(1), waited(2), waited(3)], [200, 400, 10]);
+    // So the next loss waits for the timeout as it was backed off (5.5 to 5.7).
+    let again = bench.data().filter(|p| p.transmit.is_retransmission()).nth(2).expect("a third").at;
+    assert_eq!((again - times[3]).as_us() / 1000, 800);
+}
+
+#[test]
+fn rfc6298_2_3_timers_of_a_coarse_clock_go_off_at_its_ticks() {
+    let ticks = Config { tick: Time::from_ms(10), tick_phase: Time::from_ms(3), ..config() };
+    let mut bench =
+        Bench::new(&ticks, &ticks, [App::sending(1000), draining()]).path(slow()).rule(dropping(vec![1]));
+    assert!(bench.run(Time::from_secs(10)));
+    let times: Vec<Time> = bench.data().map(|p| p.at).collect();
+    // 200 ms after 10 ms and a bit: the tick at 213 ms.
+    assert_eq!((times.len(), times[1]), (2, Time::from_ms(213)));
+    assert_eq!(bench.ends[0].stats().timeouts, 1);
+}
+
+#[test]
+fn fast_retransmit_waits_for_as_many_duplicates_as_it_is_told() {
+    for (sack, dup_thresh, timeouts) in
+        [(false, 3, 0), (false, 5, 0), (false, u32::MAX, 1), (true, 3, 0), (true, 5, 0), (true, u32::MAX, 1)]
+    {
+        let config = Config { sack, dup_thresh, ..config() };
+        let mut bench = Bench::new(&config, &config, [App::sending(20_000), draining()])
+            .path(slow())
+            .rule(dropping(vec![3]));
+        assert!(bench.run(Time::from_secs(10)));
+        let stats = bench.ends[0].stats();
+        assert_eq!((stats.timeouts, stats.fast_recoveries), (timeouts, 1 - timeouts), "{sack} {dup_thresh}");
+        let again = bench.log.iter().position(|p| p.transmit.is_retransmission()).expect("repaired");
+        let seen = bench.log[..again].iter().filter(|p| p.from == 0 && p.is_data()).count();
+        assert!(timeouts == 1 || seen >= 3 + dup_thresh as usize, "{seen} sent before");
+    }
 }
 
 #[test]

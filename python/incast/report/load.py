@@ -38,7 +38,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     "ports": _columns(
         "port node peer kind",
         "rate_bps sent_packets sent_bytes drops_tail drops_early drops_pool drops_mtu drops_down "
-        "drops_headroom drops_watchdog in_discards out_discards lost corrupted marks "
+        "drops_headroom drops_watchdog drops_cell drops_merged in_discards out_discards lost corrupted marks "
         "pause_sent pause_received paused_ps queue_max_bytes wait_p99_ps wait_max_ps",
         "utilisation",
     ),

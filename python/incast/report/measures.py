@@ -16,6 +16,8 @@ DROPS = {
     "drops_down": "a link that was down",
     "drops_headroom": "a full PFC headroom on the way in",
     "drops_watchdog": "the PFC watchdog",
+    "drops_cell": "a full queue of cells (ATM)",
+    "drops_merged": "a packet before it without its last cell (AAL5)",
 }
 
 # Job kinds whose work is all there at the start, so that the time to the end says something.

@@ -71,7 +71,11 @@ class JobResolver:
             case AllToAll():
                 hosts = self._group(job.hosts, loc)
                 parallel = job.parallel or max(1, len(hosts) - 1)
-                return {"hosts": hosts, "bytes": parse_bytes(job.size), "parallel": parallel}
+                bytes_ = parse_bytes(job.size)
+                skew = parse_time(job.skew)
+                return {
+                    "hosts": hosts, "bytes": bytes_, "parallel": parallel, "order": job.order, "skew": skew,
+                }  # fmt: skip
             case Load():
                 return {
                     "hosts": self._group(job.hosts, loc),

@@ -22,6 +22,7 @@ from incast.scenario.host import Host, Tcp
 from incast.scenario.pfc import Pfc, StaticXoff, Watchdog, Xoff
 from incast.scenario.switch import (
     Buffer,
+    CellsBuffer,
     Codel,
     Ets,
     Fifo,
@@ -149,6 +150,17 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
             "alpha": float(buffer.alpha),
             "cell": parse_bytes(buffer.cell),
         }
+    if isinstance(buffer, CellsBuffer):
+        threshold = buffer.limit * 4 // 5 if buffer.threshold is None else buffer.threshold
+        return {
+            "kind": "cells",
+            "limit": buffer.limit,
+            "discard": buffer.discard,
+            "threshold": threshold,
+            "encapsulation": parse_bytes(buffer.encapsulation),
+            "sonet": buffer.sonet,
+            "reassembly_timeout": parse_time(buffer.reassembly_timeout),
+        }
     return {"kind": "static", "limit": parse_depth(buffer.limit)}
 
 
@@ -207,12 +219,14 @@ def _tcp(tcp: Tcp) -> dict[str, Any]:
         "rack": rack,
         "tail_loss_probe": probe,
         "limited_transmit": tcp.limited_transmit,
+        "fast_retransmit": None if tcp.fast_retransmit == "off" else tcp.fast_retransmit,
         "timestamps": tcp.timestamps,
         "initial_window": tcp.initial_window,
         "hystart": tcp.hystart,
         "rto_initial": parse_span(tcp.rto_initial),
         "rto_min": parse_span(tcp.rto_min),
         "rto_max": parse_span(tcp.rto_max),
+        "clock_tick": parse_time(tcp.clock_tick),
         "ack_every": tcp.ack_every,
         "delayed_ack": parse_time(tcp.delayed_ack),
         "receive_buffer": parse_bytes(tcp.receive_buffer),

@@ -4,18 +4,39 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema, field_validator
 
 from incast.quantity import (
     PositiveSize,
     PositiveTime,
     Rate,
+    RtoMax,
     Size,
     Span,
+    Time,
+    above_min,
     parse_bytes,
     parse_span,
 )
 from incast.scenario.base import Model, Override, mtu_from
+
+
+def _duplicates(value: object) -> int | str:
+    if value == "off" or (type(value) is int and 1 <= value <= 1000):
+        return value
+    raise ValueError(f"{value!r} is not allowed: expected a number of duplicates from 1 to 1000, or off")
+
+
+Duplicates = Annotated[
+    int | str,
+    PlainValidator(_duplicates),
+    WithJsonSchema(
+        {
+            "description": "A number of duplicates, or off",
+            "anyOf": [{"type": "integer", "minimum": 1, "maximum": 1000}, {"enum": ["off"]}],
+        }
+    ),
+]
 
 
 class Tcp(Model):
@@ -35,6 +56,8 @@ class Tcp(Model):
     """Tail loss probe (RFC 8985); needs rack. Without a value: as rack."""
     limited_transmit: bool = True
     """Limited transmit (RFC 3042)."""
+    fast_retransmit: Duplicates = 3
+    """Duplicate acknowledgements that mean loss (RFC 5681, RFC 6675), or off; RACK counts none."""
     timestamps: bool = True
     """Timestamps option (RFC 7323): 12 bytes a segment."""
     initial_window: Annotated[int, Field(ge=1, le=1000)] = 10
@@ -45,8 +68,10 @@ class Tcp(Model):
     """Retransmission timeout before the first round-trip sample."""
     rto_min: Span = "200ms"
     """Least retransmission timeout; a range [low, high] is drawn once for each host."""
-    rto_max: Span = "120s"
-    """Greatest retransmission timeout."""
+    rto_max: RtoMax = "120s"
+    """Greatest retransmission timeout; `min` or `min + 100ms` is so much above the host's own rto_min."""
+    clock_tick: Time = "0s"
+    """Granularity of the clock that retransmissions are timed with (RFC 6298's G); 0s for a fine one."""
     ack_every: Annotated[int, Field(ge=1, le=100)] = 2
     """An acknowledgement at least every so many full segments; 1 is no delay."""
     delayed_ack: PositiveTime = "40ms"
@@ -77,9 +102,22 @@ class Tcp(Model):
             raise ValueError(f"{info.field_name} needs {needed}, which is false")
         return on
 
+    @field_validator("fast_retransmit")
+    @classmethod
+    def _rack_counts_none(cls, duplicates: int | str, info: ValidationInfo) -> int | str:
+        sack, rack = info.data.get("sack", True), info.data.get("rack")
+        if duplicates != 3 and (sack if rack is None else rack):
+            raise ValueError(
+                f"fast_retransmit is {duplicates}, but RACK, which is on, counts no duplicates: "
+                "it needs rack: false"
+            )
+        return duplicates
+
     @field_validator("rto_max")
     @classmethod
     def _above_rto_min(cls, span: str | list[str], info: ValidationInfo) -> str | list[str]:
+        if isinstance(span, str) and above_min(span) is not None:
+            return span
         if "rto_min" in info.data and _end(span, 0) < _end(info.data["rto_min"], -1):
             raise ValueError("rto_max is below rto_min: it must be at least as long")
         return span

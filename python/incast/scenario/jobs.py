@@ -82,6 +82,10 @@ class AllToAll(_Job):
     """Size of each flow."""
     parallel: Count | None = None
     """Flows that a host has open at a time; without a value: all."""
+    order: Literal["rotated", "same"] = "rotated"
+    """To whom each sends first: rotated, to the host after it; same, all to the first host."""
+    skew: Time = "0s"
+    """Each host begins at a time drawn between `start` and so long after it."""
 
 
 def _sizes(value: object) -> str | list[list[str | float]]:

@@ -11,6 +11,7 @@ from incast.quantity import (
     PositiveSize,
     PositiveTime,
     Size,
+    Time,
     parse_bytes,
     parse_depth,
     parse_time,
@@ -85,8 +86,42 @@ class VoqBuffer(Model):
         return cap
 
 
+class CellsBuffer(Model):
+    """An ATM switch: packets come and go as cells of 53 bytes (AAL5), which wait where they leave.
+
+    All its links have one rate, and hosts at their other ends. A packet that has lost a cell is lost; its
+    other cells take their time on the link all the same.
+    """
+
+    kind: Literal["cells"] = "cells"
+    limit: Annotated[int, Field(ge=1, le=1 << 26)] = 2048
+    """Cells that a port may hold, not counting the one that is being sent."""
+    discard: Literal["tail", "partial", "early"] = "tail"
+    """Which cells are dropped when there is no room: each one that comes (tail), then also the rest of its
+    packet (partial packet discard), or whole packets that begin while `threshold` cells wait (early)."""
+    threshold: Annotated[int, Field(ge=0)] | None = None
+    """Waiting cells from which on `early` drops packets; without a value 80 % of `limit`."""
+    encapsulation: Size = "8B"
+    """Put before each packet: 8B with LLC/SNAP (RFC 2684), 0B for a virtual channel of its own."""
+    sonet: bool = True
+    """The links' rate is that of the SONET or SDH line, of which 26/27 are for cells."""
+    reassembly_timeout: Time = "3s"
+    """A receiver adds what comes next to a packet whose last cell was lost, unless that is so long ago."""
+
+    @field_validator("threshold")
+    @classmethod
+    def _for_early(cls, threshold: int | None, info: ValidationInfo) -> int | None:
+        if threshold is None:
+            return None
+        if info.data.get("discard") in ("tail", "partial"):
+            raise ValueError(f"discard is {info.data['discard']}: a threshold needs discard: early")
+        if threshold > info.data.get("limit", threshold):
+            raise ValueError(f"{threshold} is above the limit of {info.data['limit']} cells")
+        return threshold
+
+
 Buffer = Annotated[
-    StaticBuffer | SharedBuffer | VoqBuffer, Field(discriminator="kind"), default_kind("shared")
+    StaticBuffer | SharedBuffer | VoqBuffer | CellsBuffer, Field(discriminator="kind"), default_kind("shared")
 ]
 
 
@@ -207,6 +242,14 @@ class Switch(Model):
     pfc: Pfc | None = None
     """Priority-based flow control; needs a shared buffer and the scheduler `ets`."""
 
+    @field_validator("queue", "scheduler")
+    @classmethod
+    def _of_packets(cls, setting: Queue | Scheduler, info: ValidationInfo) -> Queue | Scheduler:
+        if isinstance(info.data.get("buffer"), CellsBuffer) and not isinstance(setting, TailDrop | Fifo):
+            allowed = "tail-drop: the buffer's discard says more" if info.field_name == "queue" else "fifo"
+            raise ValueError(f"a buffer of cells has one queue a port, and {info.field_name} is {allowed}")
+        return setting
+
     @field_validator("class_queues")
     @classmethod
     def _has_classes(cls, queues: dict[int, Queue], info: ValidationInfo) -> dict[int, Queue]:
@@ -217,7 +260,7 @@ class Switch(Model):
     @field_validator("pfc")
     @classmethod
     def _can_pause(cls, pfc: Pfc | None, info: ValidationInfo) -> Pfc | None:
-        if pfc and isinstance(info.data.get("buffer"), StaticBuffer | VoqBuffer):
+        if pfc and isinstance(info.data.get("buffer"), StaticBuffer | VoqBuffer | CellsBuffer):
             raise ValueError("PFC counts memory that ports share: it needs a buffer of kind shared")
         if pfc and isinstance(info.data.get("scheduler"), Fifo):
             raise ValueError("PFC pauses single classes: it needs the scheduler ets, with a queue a class")

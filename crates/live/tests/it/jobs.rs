@@ -3,7 +3,7 @@
 use crate::support::{PORT, Processes, live, simulated};
 use live::{End, Outcome, Settings};
 use process::{HostId, rng};
-use traffic::{Flow, HostInfo, Job};
+use traffic::{Flow, HostInfo, Job, Order};
 use units::{Bytes, Rate, Time};
 
 /// What doesn't depend on time: group, sender, receiver, bytes, all finished.
@@ -40,7 +40,13 @@ fn incast() {
 
 #[test]
 fn all_to_all() {
-    let job = Job::AllToAll { hosts: (0..6).map(HostId).collect(), bytes: 300_000, parallel: 2 };
+    let job = Job::AllToAll {
+        hosts: (0..6).map(HostId).collect(),
+        bytes: 300_000,
+        parallel: 2,
+        order: Order::Rotated,
+        skew: Time::ZERO,
+    };
     assert_eq!(compare(&job, 6).len(), 30);
 }
 

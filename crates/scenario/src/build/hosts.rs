@@ -59,12 +59,20 @@ fn tcp(config: &spec::Tcp, host: &str, seed: u64, path: &str) -> Result<tcp::Con
             format!("{path}.{field}"),
             format!("from {from} to {to}: the first is the smaller"),
         )),
+        spec::Span::AboveMin(_) => {
+            Err(Problem::new(format!("{path}.{field}"), "only rto_max can be so much above rto_min"))
+        }
     };
-    let (rto_initial, rto_min, rto_max) = (
-        span(config.rto_initial, "rto_initial")?,
-        span(config.rto_min, "rto_min")?,
-        span(config.rto_max, "rto_max")?,
-    );
+    let (rto_initial, rto_min) = (span(config.rto_initial, "rto_initial")?, span(config.rto_min, "rto_min")?);
+    let rto_max = match config.rto_max {
+        spec::Span::AboveMin(more) => rto_min.saturating_add(more),
+        other => span(other, "rto_max")?,
+    };
+    let tick = config.clock_tick;
+    let tick_phase = match tick.as_ps() {
+        0 => Time::ZERO,
+        ps => Time::from_ps(rng::stream(seed, &format!("clock of {host}")).random_range(0..ps)),
+    };
     if rto_min > rto_max {
         return problem("rto_min", format!("{rto_min} is above rto_max, {rto_max}"));
     }
@@ -80,6 +88,12 @@ fn tcp(config: &spec::Tcp, host: &str, seed: u64, path: &str) -> Result<tcp::Con
         if zero {
             return problem(field, "0: at least 1".into());
         }
+    }
+    if config.fast_retransmit == Some(0) {
+        return problem("fast_retransmit", "0: at least 1 duplicate, or none at all".into());
+    }
+    if config.rack && config.sack && config.fast_retransmit != Some(3) {
+        return problem("fast_retransmit", "RACK counts no duplicates: it needs rack false".into());
     }
     if config.receive_buffer > config.receive_buffer_max {
         return problem("receive_buffer", format!("above receive_buffer_max, {}", config.receive_buffer_max));
@@ -105,6 +119,7 @@ fn tcp(config: &spec::Tcp, host: &str, seed: u64, path: &str) -> Result<tcp::Con
         rack: config.rack && config.sack,
         tail_loss_probe: config.tail_loss_probe && config.rack && config.sack,
         limited_transmit: config.limited_transmit,
+        dup_thresh: config.fast_retransmit.unwrap_or(u32::MAX),
         timestamps: config.timestamps,
         mss: 0, // From the MTU, when the host is set up.
         initial_window: config.initial_window,
@@ -112,6 +127,8 @@ fn tcp(config: &spec::Tcp, host: &str, seed: u64, path: &str) -> Result<tcp::Con
         rto_initial,
         rto_min,
         rto_max,
+        tick,
+        tick_phase,
         ack_every: config.ack_every,
         delayed_ack: config.delayed_ack,
         receive_buffer: config.receive_buffer.get(),

@@ -2,7 +2,7 @@
 
 use crate::names::Names;
 use crate::problem::Problem;
-use crate::spec::{Carrier, CoflowSpec, FlowSpec, Work};
+use crate::spec::{Carrier, CoflowSpec, FlowSpec, Order, Work};
 use fabric::Graph;
 use process::HostId;
 use rand::Rng;
@@ -71,8 +71,18 @@ fn generic(work: &Work, look: &Look<'_>) -> Result<Job, Problem> {
         Work::Permutation { hosts, bytes } => {
             Job::Permutation { hosts: look.hosts(hosts, "hosts")?, bytes: bytes.get() }
         }
-        Work::AllToAll { hosts, bytes, parallel } => {
-            Job::AllToAll { hosts: look.hosts(hosts, "hosts")?, bytes: bytes.get(), parallel: *parallel }
+        Work::AllToAll { hosts, bytes, parallel, order, skew } => {
+            let order = match order {
+                Order::Rotated => traffic::Order::Rotated,
+                Order::Same => traffic::Order::Same,
+            };
+            Job::AllToAll {
+                hosts: look.hosts(hosts, "hosts")?,
+                bytes: bytes.get(),
+                parallel: *parallel,
+                order,
+                skew: *skew,
+            }
         }
         Work::Load { hosts, sizes, load, duration } => Job::Load {
             hosts: look.hosts(hosts, "hosts")?,

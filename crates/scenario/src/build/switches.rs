@@ -1,10 +1,11 @@
 //! Settings of switches.
 
+use super::cells;
 use super::last_match;
 use super::pfc::{Way, pfc};
 use crate::problem::Problem;
 use crate::spec::{self, Scenario};
-use fabric::{Buffer, CodelConfig, Depth, Framing, Graph, Queue, RedConfig, Scheduler, SwitchConfig};
+use fabric::{Buffer, CodelConfig, Depth, Framing, Graph, NodeId, Queue, RedConfig, Scheduler, SwitchConfig};
 use units::{Bytes, Time};
 
 /// Bytes of a cell of a switch's memory at most.
@@ -22,7 +23,11 @@ pub(super) fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<SwitchConfig
     for (node, name) in graph.names().enumerate().skip(graph.hosts()) {
         let index = last_match(scenario.switches.iter().map(|rule| &rule.pattern), name, "switches")?;
         let path = format!("switches[{index}].config");
-        configs.push(switch(&scenario.switches[index].config, &links[node], framing, &path)?);
+        let config = switch(&scenario.switches[index].config, &links[node], framing, &path)?;
+        if let Buffer::Cells(_) = config.buffer {
+            cells::check(&config, graph, NodeId(node as u32), &links[node], &path)?;
+        }
+        configs.push(config);
     }
     Ok(configs)
 }
@@ -59,6 +64,7 @@ fn class_mut<'a, T>(classes: &'a mut [T; 8], class: u8, path: &str) -> Result<&'
 fn buffer(buffer: &spec::Buffer, ports: u64, classes: u64, path: &str) -> Result<Buffer, Problem> {
     match buffer {
         spec::Buffer::Static { limit } => Ok(Buffer::Static(depth(*limit))),
+        spec::Buffer::Cells { .. } => cells::buffer(buffer, path),
         spec::Buffer::Shared { size, alpha, reserve, cell } => {
             thresholds(*alpha, *cell, path)?;
             let queues = ports * classes;

@@ -47,6 +47,8 @@ pub struct Tcp {
     pub tail_loss_probe: bool,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
+    /// Duplicate acknowledgements that mean loss; missing: none do. RACK has a rule of its own.
+    pub fast_retransmit: Option<u32>,
     /// Timestamps option (RFC 7323): 12 bytes a segment.
     pub timestamps: bool,
     /// Initial window in segments (RFC 6928: 10).
@@ -59,6 +61,8 @@ pub struct Tcp {
     pub rto_min: Span,
     /// Greatest retransmission timeout.
     pub rto_max: Span,
+    /// Granularity of the clock that retransmissions are timed with; 0 for a fine one.
+    pub clock_tick: Time,
     /// An acknowledgement at least every so many full segments (RFC 5681: 2; 1 is no delay).
     pub ack_every: u32,
     /// A delayed acknowledgement waits at most so long.
@@ -111,4 +115,6 @@ pub enum Span {
     Fixed(Time),
     /// Uniform between the two, drawn once for each host.
     Uniform(Time, Time),
+    /// So much above the host's `rto_min`; for `rto_max` only.
+    AboveMin(Time),
 }

@@ -55,6 +55,10 @@ pub enum Work {
         bytes: Bytes,
         /// Flows that a host has open at a time.
         parallel: u32,
+        /// To whom each sends first.
+        order: Order,
+        /// Each host begins at a time drawn between `start` and so long after it.
+        skew: Time,
     },
     /// Flows between random pairs, Poisson arrivals, sizes from a distribution.
     Load {
@@ -96,6 +100,16 @@ pub enum Work {
     Walk(Box<Walk>),
     /// One file from one host to many.
     Broadcast(Box<Broadcast>),
+}
+
+/// The order in which a host sends to all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Each begins with the host after it.
+    Rotated,
+    /// All begin with the first host.
+    Same,
 }
 
 /// How background traffic travels.

@@ -17,12 +17,12 @@ mod walk;
 pub use broadcast::Broadcast;
 pub use fault::{Change, Fault};
 pub use host::{Congestion, Ecn, Host, HostRule, Span, Tcp};
-pub use job::{Carrier, CoflowSpec, FlowSpec, Job, Model, Work};
+pub use job::{Carrier, CoflowSpec, FlowSpec, Job, Model, Order, Work};
 pub use measure::Measure;
 pub use pfc::{Pfc, Watchdog, WatchdogAction, Xoff};
 use serde::{Deserialize, Serialize};
 pub use shuffle::{Framework, Shuffle, ShuffleCosts};
-pub use switch::{Buffer, Depth, Queue, Scheduler, Switch, SwitchRule};
+pub use switch::{Buffer, CellDiscard, Depth, Queue, Scheduler, Switch, SwitchRule};
 pub use topology::{Framing, GraphLink, LinkSpec, NodeKind, NodeSpec, Topology};
 use units::Time;
 pub use walk::{

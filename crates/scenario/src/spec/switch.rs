@@ -69,6 +69,33 @@ pub enum Buffer {
         /// Memory is given in multiples of it (1: exact bytes).
         cell: Bytes,
     },
+    /// An ATM switch: cells of 53 bytes wait, not packets (AAL5). Its links have one rate, and hosts at their other ends.
+    Cells {
+        /// Cells that a port may hold, not counting the one that is being sent; at least 1.
+        limit: u32,
+        /// Which cells are dropped when there is no room.
+        discard: CellDiscard,
+        /// From so many waiting cells on `early` drops packets, up to `limit`.
+        threshold: u32,
+        /// Put before each packet: 8 with LLC/SNAP (RFC 2684).
+        encapsulation: Bytes,
+        /// The links' rate is that of the line (SONET, SDH), of which 26/27 are for cells.
+        sonet: bool,
+        /// A receiver forgets the beginning of a packet whose last cell has not come for so long.
+        reassembly_timeout: Time,
+    },
+}
+
+/// Which cells an ATM switch drops when there is no room (Romanow & Floyd 1995).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CellDiscard {
+    /// Each cell that finds the queue full.
+    Tail,
+    /// Partial packet discard: then also the rest of the packet, but for its last cell.
+    Partial,
+    /// Early packet discard: whole packets whose first cell finds `threshold` cells waiting; else as `partial`.
+    Early,
 }
 
 /// A queue length, in the unit that the operator thinks in.

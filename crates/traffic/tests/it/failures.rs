@@ -2,7 +2,7 @@
 
 use crate::support::{World, hosts, rng};
 use process::{Addr, CloseReason, Context, Event, HostId, Payload, Process};
-use traffic::{Job, JobError, build};
+use traffic::{Job, JobError, Order, build};
 use units::Time;
 
 const PORT: u16 = 7000;
@@ -209,6 +209,12 @@ fn bad_jobs_are_refused_with_what_is_allowed() {
     assert!(matches!(refusal(&load(1e6, 1_000_000)), JobError::TooManyFlows { .. }));
     let incast = Job::Incast { senders: members(&[0, 1]), receiver: HostId(1), bytes: 1, rounds: 1 };
     assert_eq!(refusal(&incast), JobError::SendsToItself { host: 1 });
-    let all_to_all = Job::AllToAll { hosts: members(&[0, 1]), bytes: 1, parallel: 0 };
+    let all_to_all = Job::AllToAll {
+        hosts: members(&[0, 1]),
+        bytes: 1,
+        parallel: 0,
+        order: Order::Same,
+        skew: Time::ZERO,
+    };
     assert_eq!(refusal(&all_to_all), JobError::Zero { field: "parallel" });
 }

@@ -4,7 +4,7 @@ use crate::support::{Row, World, hosts, rng};
 use process::{CloseReason, HostId};
 use proptest::prelude::*;
 use traffic::plan::{self, Plan};
-use traffic::{Cdf, Coflow, Flow, Job, build};
+use traffic::{Cdf, Coflow, Flow, Job, Order, build};
 use units::Time;
 
 const PORT: u16 = 7000;
@@ -61,13 +61,15 @@ fn permutation_sends_and_receives_once_a_host() {
 
 #[test]
 fn all_to_all_keeps_to_its_parallel_flows() {
-    for parallel in [1, 3, 100] {
-        let job = Job::AllToAll { hosts: all(8), bytes: 100_000, parallel };
+    for (parallel, order, second) in
+        [(1, Order::Rotated, 6), (3, Order::Rotated, 6), (100, Order::Rotated, 6), (2, Order::Same, 0)]
+    {
+        let job = Job::AllToAll { hosts: all(8), bytes: 100_000, parallel, order, skew: Time::ZERO };
         let world = run(&job, 8, Time::from_us(5), 10_000);
         assert_eq!(world.rows.len(), 8 * 7);
         assert_eq!(world.open_max(), parallel.min(7) as usize);
         let first = world.rows.iter().find(|row| row.from == HostId(5)).expect("host 5 sends");
-        assert_eq!(first.to, HostId(6), "the rotated order begins with the next host");
+        assert_eq!(first.to, HostId(second), "in {order:?} order");
     }
 }
 

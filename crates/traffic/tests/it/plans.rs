@@ -5,7 +5,7 @@ use process::HostId;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use traffic::plan::{self, Plan, Planned};
-use traffic::{Cdf, Coflow, sizes};
+use traffic::{Cdf, Coflow, Order, sizes};
 use units::{Rate, Time};
 
 fn all(n: u32) -> Vec<HostId> {
@@ -32,13 +32,22 @@ proptest! {
 
     #[test]
     fn all_to_all_never_meets_at_one_receiver(n in 2u32..40) {
-        let plan = plan::all_to_all(&all(n), 1);
+        let plan = plan::all_to_all(&all(n), 1, Order::Rotated, Time::ZERO, &mut rng(1));
         for step in 0..n as usize - 1 {
             let mut receivers: Vec<HostId> = plan.values().map(|flows| flows[step].to).collect();
             receivers.sort();
             prop_assert_eq!(receivers, all(n));
         }
         prop_assert!(plan.iter().all(|(from, flows)| flows.iter().all(|flow| flow.to != *from)));
+    }
+
+    #[test]
+    fn all_to_all_in_the_same_order_meets_everywhere(n in 2u32..40) {
+        for (from, flows) in plan::all_to_all(&all(n), 1, Order::Same, Time::from_ms(n.into()), &mut rng(1)) {
+            let others: Vec<HostId> = all(n).into_iter().filter(|host| *host != from).collect();
+            prop_assert_eq!(flows.iter().map(|flow| flow.to).collect::<Vec<_>>(), others);
+            prop_assert!(flows.iter().all(|flow| flow.at == flows[0].at && flow.at < Time::from_ms(n.into())));
+        }
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct Config {
     pub tail_loss_probe: bool,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
+    /// Duplicate acknowledgements that mean loss (RFC 5681, RFC 6675); `u32::MAX` for never. RACK has its own rule.
+    pub dup_thresh: u32,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
     /// Largest payload of a segment in bytes, the timestamps' 12 bytes already taken off, for the
@@ -63,6 +65,11 @@ pub struct Config {
     pub rto_min: Time,
     /// Greatest retransmission timeout.
     pub rto_max: Time,
+    /// Granularity G of the clock that retransmissions are timed with (RFC 6298): timers expire at its ticks. Zero
+    /// for one that is fine.
+    pub tick: Time,
+    /// When its first tick is, less than `tick`.
+    pub tick_phase: Time,
     /// An acknowledgement at least every so many full segments; 1 is no delay.
     pub ack_every: u32,
     /// A delayed acknowledgement waits at most so long.
@@ -90,6 +97,7 @@ impl Default for Config {
             rack: true,
             tail_loss_probe: true,
             limited_transmit: true,
+            dup_thresh: 3,
             timestamps: false,
             mss: 1460,
             initial_window: 10,
@@ -97,6 +105,8 @@ impl Default for Config {
             rto_initial: Time::from_secs(1),
             rto_min: Time::from_ms(200),
             rto_max: Time::from_secs(120),
+            tick: Time::ZERO,
+            tick_phase: Time::ZERO,
             ack_every: 2,
             delayed_ack: Time::from_ms(40),
             receive_buffer: 128 << 10,

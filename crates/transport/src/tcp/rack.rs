@@ -5,10 +5,12 @@
 //! Source: RFC 8985 (6.2 RACK, 7 TLP).
 
 use crate::tcp::rto::RttEstimator;
-use crate::tcp::scoreboard::{DUP_THRESH, LOST, RESENT, RESENT_EVER, SACKED, Scoreboard, Segment};
+use crate::tcp::scoreboard::{LOST, RESENT, RESENT_EVER, SACKED, Scoreboard, Segment};
 use std::collections::VecDeque;
 use units::Time;
 
+/// SACKED segments from which on reordering is not waited for (RFC 8985 6.2, step 4).
+const DUP_THRESH: u32 = 3;
 /// How many recoveries a widened reordering window lasts without a DSACK.
 const REO_WND_PERSIST: u32 = 16;
 

@@ -4,7 +4,7 @@
 //! duplicate stands for a segment that left the network and only the first partial acknowledgement restarts
 //! the retransmission timer (section 3.2, step 3; section 4 calls it the Impatient variant).
 
-use super::scoreboard::{DUP_THRESH, LOST, RESENT, Range, SACKED};
+use super::scoreboard::{LOST, RESENT, Range, SACKED};
 use super::*;
 use crate::cc::Signal;
 
@@ -118,7 +118,7 @@ impl Connection {
         let Some(rack) = &mut self.rack else {
             // What was SACKED before has been judged.
             return sacked && {
-                let end = self.board.lost_below(self.mss);
+                let end = self.board.lost_below(self.mss, self.config.dup_thresh);
                 self.board.mark_lost_below(end)
             };
         };
@@ -138,7 +138,9 @@ impl Connection {
     /// first segment is lost.
     fn detect_by_duplicates(&mut self, advanced: bool) -> bool {
         let lost = match self.phase {
-            Phase::Open | Phase::Reduced => self.dupacks >= DUP_THRESH && self.board.una > self.timeout_guard,
+            Phase::Open | Phase::Reduced => {
+                self.dupacks >= self.config.dup_thresh && self.board.una > self.timeout_guard
+            }
             Phase::Recovery => advanced,
             Phase::Loss => false,
         };

@@ -86,6 +86,28 @@ impl RttEstimator {
         self.base.saturating_mul(1 << self.backoff.min(32)).min(self.max)
     }
 
+    /// The same with a clock of granularity `g`, which a small variation does not fall below (2.3).
+    pub fn rto_by_ticks(&self, g: Time) -> Time {
+        if !self.has_sample() {
+            return self.rto();
+        }
+        let rto = self.srtt + Time::from_ps(4 * self.rttvar.as_ps()).max(g);
+        rto.max(self.base).min(self.max).saturating_mul(1 << self.backoff.min(32)).min(self.max)
+    }
+
+    /// How long so many timeouts in a row take.
+    pub fn spent(&self, timeouts: u32) -> Time {
+        let mut spent = Time::ZERO;
+        for number in 0..timeouts {
+            let timeout = self.base.saturating_mul(1 << number.min(32));
+            if timeout >= self.max {
+                return spent.saturating_add(self.max.saturating_mul(u64::from(timeouts - number)));
+            }
+            spent = spent.saturating_add(timeout);
+        }
+        spent
+    }
+
     /// The probe timeout without what the peer's delay adds (RFC 8985 7.2): two round trips, or a second
     /// before there is a sample.
     #[inline]
@@ -150,6 +172,44 @@ mod tests {
         assert_eq!(e.rto(), Time::from_secs(1));
         e.sample(Time::from_us(50));
         assert_eq!(e.rto(), Time::from_ms(200));
+    }
+
+    #[test]
+    fn least_and_greatest_alike_are_a_fixed_timeout() {
+        let mut e = RttEstimator::new(Time::from_secs(1), Time::from_ms(250), Time::from_ms(250));
+        assert_eq!(e.rto(), Time::from_ms(250), "before the first sample too");
+        for rtt in [1, 900, 3] {
+            e.sample(Time::from_ms(rtt));
+            e.back_off();
+            assert_eq!(e.rto(), Time::from_ms(250));
+        }
+        assert_eq!(e.spent(400), Time::from_secs(100));
+    }
+
+    #[test]
+    fn timeouts_in_a_row_add_up() {
+        let mut e = RttEstimator::new(Time::from_secs(1), Time::from_ms(200), Time::from_secs(120));
+        e.sample(Time::from_ms(1));
+        assert_eq!(e.spent(3), Time::from_ms(200 + 400 + 800));
+        // Linux's 924.6 s for tcp_retries2 = 15.
+        assert_eq!(e.spent(16), Time::from_ms(924_600));
+    }
+
+    #[test]
+    fn a_coarse_clock_adds_at_least_a_tick() {
+        let mut e = estimator();
+        e.sample(Time::from_ms(8));
+        for _ in 0..40 {
+            e.sample(Time::from_ms(8));
+        }
+        // RTTVAR is all but nothing by now: RTO = SRTT + G.
+        assert!(e.rto() < Time::from_ms(9));
+        assert_eq!(e.rto_by_ticks(Time::from_ms(10)), Time::from_ms(18));
+        e.back_off();
+        assert_eq!(e.rto_by_ticks(Time::from_ms(10)), Time::from_ms(36));
+        let mut wide = estimator();
+        wide.sample(Time::from_ms(8));
+        assert_eq!(wide.rto_by_ticks(Time::from_ms(10)), Time::from_ms(24), "4 RTTVAR is more than a tick");
     }
 
     #[test]

@@ -18,9 +18,6 @@ pub(crate) const RESENT_EVER: u8 = 8;
 /// The segment ends with the FIN, which takes one sequence number.
 pub(crate) const FIN: u8 = 16;
 
-/// Duplicates that mean loss (RFC 5681, RFC 6675).
-pub(crate) const DUP_THRESH: u32 = 3;
-
 /// A segment in flight. Offsets count from the initial sequence number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
@@ -330,8 +327,9 @@ impl Scoreboard {
     }
 
     /// The offset below which every segment that is not SACKED is lost by RFC 6675's IsLost: at
-    /// least three discontiguous ranges, or more than two full segments' bytes, are SACKED above.
-    pub fn lost_below(&self, mss: u32) -> u64 {
+    /// least `dup_thresh` discontiguous ranges, or more than the bytes of one full segment less, are SACKED above.
+    pub fn lost_below(&self, mss: u32, dup_thresh: u32) -> u64 {
+        let bytes_thresh = u64::from(dup_thresh - 1) * u64::from(mss);
         let (mut bytes, mut ranges, mut next) = (0u64, 0, u64::MAX);
         let top = self.index_of(self.highest_sacked.saturating_sub(1));
         for index in (0..self.segments.len().min(top + 1)).rev() {
@@ -342,7 +340,7 @@ impl Scoreboard {
             bytes += u64::from(segment.len);
             ranges += u32::from(segment.end() != next);
             next = segment.start;
-            if ranges >= DUP_THRESH || bytes > u64::from((DUP_THRESH - 1) * mss) {
+            if ranges >= dup_thresh || bytes > bytes_thresh {
                 return segment.start;
             }
         }

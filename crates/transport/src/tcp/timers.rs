@@ -1,13 +1,15 @@
 //! The timers of a connection: retransmission (or persist), probe (tail loss or reordering), delayed ACK.
 //!
-//! Source: RFC 6298 5, RFC 8985 7 (TLP), RFC 9293 3.8.6.1 (persist), RFC 1122 4.2.3.5 (giving up).
+//! Source: RFC 6298 2.3, 5 (granularity of the clock), RFC 8985 7 (TLP), RFC 9293 3.8.6.1 (persist), RFC 1122 4.2.3.5
+//! (giving up).
 
 use super::handshake::SYN_ATTEMPTS_MAX;
 use super::*;
 use crate::cc::Signal;
 
-/// Timeouts in a row before giving up, as Linux's `tcp_retries2`.
+/// Timeouts in a row before giving up, as Linux's `tcp_retries2`; they take at least so long (RFC 1122's R2).
 const ATTEMPTS_MAX: u32 = 15;
+const GIVING_UP: Time = Time::from_secs(100);
 
 impl Connection {
     /// When [`Connection::handle_timer`] must be called next; [`Time::MAX`] for never.
@@ -33,7 +35,7 @@ impl Connection {
                 self.reordering_expired(now);
             }
         }
-        if self.retransmit_at <= now {
+        if self.retransmit_at <= now && !self.waits_for_tick(now) {
             self.retransmission_expired(now);
         }
         self.update_limit();
@@ -45,10 +47,28 @@ impl Connection {
         }
     }
 
+    /// A clock of ticks: a timer that was set to a moment between two of them goes off later. The handler is called
+    /// at the tick again, where no timer is set but by this.
+    fn waits_for_tick(&mut self, now: Time) -> bool {
+        let (tick, phase) = (self.config.tick.as_ps(), self.config.tick_phase.as_ps());
+        if tick == 0 || (now.as_ps() + tick - phase).is_multiple_of(tick) {
+            return false;
+        }
+        let more = self.rtt.rto_by_ticks(self.config.tick).saturating_sub(self.rtt.rto());
+        let due = self.retransmit_at.saturating_add(more).max(now).as_ps();
+        self.retransmit_at = Time::from_ps((due + tick - phase).next_multiple_of(tick) + phase - tick);
+        true
+    }
+
     fn retransmission_expired(&mut self, now: Time) {
         self.attempts += 1;
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
-        if self.attempts > if opening { SYN_ATTEMPTS_MAX } else { ATTEMPTS_MAX } {
+        let gives_up = if opening {
+            self.attempts > SYN_ATTEMPTS_MAX
+        } else {
+            self.attempts > ATTEMPTS_MAX && self.rtt.spent(self.attempts) >= GIVING_UP
+        };
+        if gives_up {
             self.shut(Some(CloseReason::TimedOut));
             return;
         }

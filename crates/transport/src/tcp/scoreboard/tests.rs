@@ -33,19 +33,19 @@ fn is_lost_with_three_discontiguous_ranges_above() {
     }
     let small = |i: u64| Range { start: 1 + 10 * i, end: 11 + 10 * i };
     sack(&mut b, &[small(5), small(3)]);
-    assert_eq!(b.lost_below(MSS), b.una, "two ranges of ten bytes");
+    assert_eq!(b.lost_below(MSS, 3), b.una, "two ranges of ten bytes");
     sack(&mut b, &[small(7), small(5), small(3)]);
     // Everything below the third range from above.
-    assert_eq!(b.lost_below(MSS), 31);
+    assert_eq!(b.lost_below(MSS, 3), 31);
 }
 
 #[test]
 fn is_lost_with_more_than_two_segments_of_bytes_above() {
     let mut b = board(10);
     sack(&mut b, &[range(4, 6)]);
-    assert_eq!(b.lost_below(MSS), b.una, "two full segments are not more than two");
+    assert_eq!(b.lost_below(MSS, 3), b.una, "two full segments are not more than two");
     sack(&mut b, &[range(4, 7)]);
-    assert_eq!(b.lost_below(MSS), range(4, 7).start);
+    assert_eq!(b.lost_below(MSS, 3), range(4, 7).start);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn set_pipe_counts_what_is_neither_sacked_nor_lost_and_what_was_sent_again() {
     assert_eq!(b.pipe, 10_000);
     assert_eq!(sack(&mut b, &[range(4, 7)]), 3000);
     assert_eq!(b.pipe, 7000);
-    assert!(b.mark_lost_below(b.lost_below(MSS)));
+    assert!(b.mark_lost_below(b.lost_below(MSS, 3)));
     assert_eq!((b.pipe, b.to_resend), (3000, 4000), "segments 0 to 3 are lost");
     let first = b.next_lost().expect("one to send");
     assert_eq!(b.resend(Time::from_ms(1), first).start, 1);

@@ -1,0 +1,108 @@
+//! Switches of ATM cells: from plain data, and what can't be.
+
+use super::pfc::Way;
+use crate::names::Names;
+use crate::problem::Problem;
+use crate::spec::{self, Change, Scenario};
+use fabric::{Buffer, CellDiscard, CellsConfig, Graph, NodeId, Queue, Scheduler, SwitchConfig};
+
+/// Cells that a port may hold at most: 3.5 GB.
+const LIMIT_MAX: u32 = 1 << 26;
+/// Bytes before a packet at most.
+const ENCAPSULATION_MAX: u64 = 1000;
+
+/// The settings of a port's memory.
+pub(super) fn buffer(buffer: &spec::Buffer, path: &str) -> Result<Buffer, Problem> {
+    let spec::Buffer::Cells { limit, discard, threshold, encapsulation, sonet, reassembly_timeout } = *buffer
+    else {
+        return Err(Problem::new(path, "not a buffer of cells"));
+    };
+    let problem = |field: &str, message: String| Err(Problem::new(format!("{path}.{field}"), message));
+    if !(1..=LIMIT_MAX).contains(&limit) {
+        return problem("limit", format!("{limit}: 1 to {LIMIT_MAX} cells are allowed"));
+    }
+    if discard == spec::CellDiscard::Early && threshold > limit {
+        return problem("threshold", format!("{threshold}: up to the limit of {limit} cells is allowed"));
+    }
+    if encapsulation.get() > ENCAPSULATION_MAX {
+        return problem("encapsulation", format!("{encapsulation}: up to {ENCAPSULATION_MAX} B are allowed"));
+    }
+    let discard = match discard {
+        spec::CellDiscard::Tail => CellDiscard::Tail,
+        spec::CellDiscard::Partial => CellDiscard::Partial,
+        spec::CellDiscard::Early => CellDiscard::Early(threshold),
+    };
+    let encapsulation = encapsulation.get() as u32;
+    Ok(Buffer::Cells(CellsConfig { limit, discard, encapsulation, sonet, reassembly_timeout }))
+}
+
+/// Refuses a switch of cells whose other settings or links can't be.
+pub(super) fn check(
+    config: &SwitchConfig,
+    graph: &Graph,
+    node: NodeId,
+    links: &[Way],
+    path: &str,
+) -> Result<(), Problem> {
+    let problem = |field: &str, message: &str| Err(Problem::new(format!("{path}.{field}"), message));
+    if config.queues[0] != Queue::TailDrop {
+        return problem(
+            "queue",
+            "a buffer of cells drops cells, as its discard says: the queue is tail-drop",
+        );
+    }
+    if config.scheduler != Scheduler::Fifo {
+        return problem("scheduler", "a port of cells has one queue: the scheduler is fifo");
+    }
+    let neighbour = |link: &fabric::Link| if link.a == node { link.b } else { link.a };
+    let mut joined = graph.links().iter().filter(|link| link.a == node || link.b == node).map(neighbour);
+    if let Some(other) = joined.find(|other| !graph.is_host(*other)) {
+        let message = format!(
+            "{} is linked to {}: cells are followed through one switch, so its links lead to hosts",
+            graph.name(node),
+            graph.name(other)
+        );
+        return Err(Problem::new(format!("{path}.buffer"), message));
+    }
+    let mut rates = links.iter().flat_map(|(to, back)| [to.rate, back.rate]);
+    let first = rates.next();
+    if let Some(other) = rates.find(|rate| Some(*rate) != first) {
+        let message = format!(
+            "the links of {} have rates of {} and {other}: cells need one rate on all of them",
+            graph.name(node),
+            first.unwrap_or(other)
+        );
+        return Err(Problem::new(format!("{path}.buffer"), message));
+    }
+    Ok(())
+}
+
+/// Refuses what else a scenario asks of links of cells.
+pub(super) fn check_use(
+    scenario: &Scenario,
+    graph: &Graph,
+    names: &Names<'_>,
+    switches: &[SwitchConfig],
+) -> Result<(), Problem> {
+    let is_cells = |node: NodeId| {
+        let index = (node.0 as usize).checked_sub(graph.hosts());
+        index.is_some_and(|index| matches!(switches[index].buffer, Buffer::Cells(_)))
+    };
+    if !(graph.hosts() as u32..graph.nodes() as u32).any(|node| is_cells(NodeId(node))) {
+        return Ok(());
+    }
+    for (index, fault) in scenario.faults.iter().enumerate() {
+        let Change::Rate { a, b, .. } = &fault.change else { continue };
+        let path = || format!("faults[{index}].change");
+        if is_cells(names.node(a, path)?) || is_cells(names.node(b, path)?) {
+            return Err(Problem::new(path(), "links of cells keep their rate"));
+        }
+    }
+    match scenario.jobs.iter().position(super::fluids::is_fluid) {
+        Some(index) => {
+            let message = "fluid is not possible with a switch of cells, which needs packets";
+            Err(Problem::new(format!("jobs[{index}].work.model"), message))
+        }
+        None => Ok(()),
+    }
+}
