@@ -5,10 +5,12 @@
 
 use crate::candidate::{Candidates, Owners, generate};
 use crate::codes::{Codes, large};
-use crate::count::{ItemCounts, Triangle, tiles, vertical};
+use crate::count::vertical::Vertical;
+use crate::count::{ItemCounts, Triangle, tiles};
 use crate::items::Level;
 use crate::progress::Progress;
 use crate::transactions::{Block, Transactions};
+use std::sync::{Mutex, PoisonError};
 
 /// What to find and with how much of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +57,7 @@ pub fn mine(
         _ => {}
     }
     let codes = Codes::of(&found);
-    let mut miner = Miner { coded: codes.encode(transactions), settings, progress };
+    let mut miner = Miner::new(codes.encode(transactions), settings, progress);
     let mut levels = vec![found];
     let mut passes = vec![pass];
     let mut last = Level::new(1);
@@ -84,7 +86,7 @@ pub fn mine(
 
 fn first(transactions: &Transactions, settings: &Settings, progress: &Progress) -> ItemCounts {
     progress.begin(transactions.len());
-    let part = |blocks: &[Block]| {
+    let part = |_, blocks: &[Block]| {
         let mut counts = ItemCounts::default();
         blocks.iter().take_while(|block| progress.next(block.len())).for_each(|block| counts.add(block));
         counts
@@ -97,9 +99,18 @@ struct Miner<'a> {
     coded: Transactions,
     settings: &'a Settings,
     progress: &'a Progress,
+    /// A thread's.
+    vertical: Vec<Mutex<Vertical>>,
 }
 
-impl Miner<'_> {
+impl<'a> Miner<'a> {
+    fn new(coded: Transactions, settings: &'a Settings, progress: &'a Progress) -> Self {
+        let mut miner = Self { coded, settings, progress, vertical: Vec::new() };
+        let memory = miner.memory();
+        miner.vertical.resize_with(settings.threads.max(1), || Mutex::new(Vertical::new(memory)));
+        miner
+    }
+
     /// Memory of a thread.
     fn memory(&self) -> usize {
         self.settings.memory / self.settings.threads.max(1)
@@ -112,7 +123,7 @@ impl Miner<'_> {
         self.progress.begin(self.coded.len() * tiles.len() as u64);
         let mut candidates = 0;
         for rows in &tiles {
-            let part = |blocks: &[Block]| {
+            let part = |_, blocks: &[Block]| {
                 let mut triangle = Triangle::new(&alone, 0, rows.clone());
                 let blocks = blocks.iter().take_while(|block| self.progress.next(block.len()));
                 blocks.for_each(|block| triangle.add(block));
@@ -127,11 +138,12 @@ impl Miner<'_> {
 
     fn later(&mut self, candidates: &Candidates) -> (Pass, Level) {
         self.progress.begin(self.coded.len());
-        let part = |blocks: &[Block]| {
+        let part = |thread: usize, blocks: &[Block]| {
             let mut counts = vec![0; candidates.len()];
             let total = blocks.iter().map(Block::len).sum();
             let blocks = blocks.iter().take_while(|block| self.progress.next(block.len()));
-            vertical::add(blocks, total, candidates, self.memory(), &mut counts);
+            let mut vertical = self.vertical[thread].lock().unwrap_or_else(PoisonError::into_inner);
+            vertical.add(blocks, total, candidates, &mut counts);
             counts
         };
         let counts = self.shared(part, |all, more| add(all, &more));
@@ -139,7 +151,7 @@ impl Miner<'_> {
         (pass(candidates.length(), candidates.len() as u64, &found, 1), found)
     }
 
-    fn shared<T: Send>(&self, part: impl Fn(&[Block]) -> T + Sync, merge: impl FnMut(&mut T, T)) -> T {
+    fn shared<T: Send>(&self, part: impl Fn(usize, &[Block]) -> T + Sync, merge: impl FnMut(&mut T, T)) -> T {
         shared(self.coded.blocks(), self.settings.threads, part, merge)
     }
 }
@@ -152,20 +164,21 @@ fn add(counts: &mut [u32], more: &[u32]) {
     counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
 }
 
-/// Shares blocks out to threads, and puts together what they give.
+/// Shares blocks out to threads, the same ones each time, and puts together what they give.
 fn shared<T: Send>(
     blocks: &[Block],
     threads: usize,
-    part: impl Fn(&[Block]) -> T + Sync,
+    part: impl Fn(usize, &[Block]) -> T + Sync,
     mut merge: impl FnMut(&mut T, T),
 ) -> T {
     let size = blocks.len().div_ceil(threads.max(1)).max(1);
     if size >= blocks.len() {
-        return part(blocks);
+        return part(0, blocks);
     }
     std::thread::scope(|scope| {
         let part = &part;
-        let begun: Vec<_> = blocks.chunks(size).map(|blocks| scope.spawn(move || part(blocks))).collect();
+        let parts = blocks.chunks(size).enumerate();
+        let begun: Vec<_> = parts.map(|(at, blocks)| scope.spawn(move || part(at, blocks))).collect();
         let mut done = begun.into_iter().map(|thread| thread.join().expect("counting doesn't fail"));
         let mut all = done.next().expect("there are blocks");
         done.for_each(|more| merge(&mut all, more));

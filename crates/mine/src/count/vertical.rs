@@ -28,18 +28,50 @@ pub fn add<'a>(
     bytes: usize,
     counts: &mut [u32],
 ) {
-    assert_eq!(counts.len(), candidates.len(), "a count for each candidate");
-    if candidates.is_empty() {
-        return;
+    Vertical::new(bytes).add(blocks, total, candidates, counts);
+}
+
+/// Counts in pass after pass over the same transactions: where one window holds all of them, later passes use its
+/// bitmaps again.
+pub struct Vertical {
+    bytes: usize,
+    kept: Option<Window>,
+}
+
+impl Vertical {
+    /// With about so many bytes of bitmaps.
+    pub fn new(bytes: usize) -> Self {
+        Self { bytes, kept: None }
     }
-    let mut window = Window::new(candidates, bytes, total);
-    for block in blocks {
-        match block.words() {
-            Words::Narrow(words) => window.add(words, block.ends(), candidates, counts),
-            Words::Wide(words) => window.add(words, block.ends(), candidates, counts),
+
+    /// As [`add`]; the blocks are the same in each call.
+    pub fn add<'a>(
+        &mut self,
+        blocks: impl Iterator<Item = &'a Block>,
+        total: usize,
+        candidates: &Candidates,
+        counts: &mut [u32],
+    ) {
+        assert_eq!(counts.len(), candidates.len(), "a count for each candidate");
+        if candidates.is_empty() {
+            return;
         }
+        if let Some(window) = self.kept.as_mut().filter(|window| window.serves(candidates)) {
+            blocks.for_each(drop);
+            window.count(candidates, counts);
+            return;
+        }
+        let mut window = Window::new(candidates, self.bytes, total);
+        let mut windows = 0;
+        for block in blocks {
+            windows += match block.words() {
+                Words::Narrow(words) => window.add(words, block.ends(), candidates, counts),
+                Words::Wide(words) => window.add(words, block.ends(), candidates, counts),
+            };
+        }
+        window.count(candidates, counts);
+        self.kept = (windows == 0).then_some(window);
     }
-    window.count(candidates, counts);
 }
 
 /// The transactions of a beginning of candidates.
@@ -82,11 +114,30 @@ impl Window {
         Self { rows, words, bitmaps: vec![0; several * words], sizes: vec![0; several], len: 0, beginnings }
     }
 
-    fn add<W: Word>(&mut self, words: &[W], ends: &[u32], candidates: &Candidates, counts: &mut [u32]) {
+    /// Whether it has a bitmap for each item of them, and all transactions that may hold one.
+    fn serves(&self, candidates: &Candidates) -> bool {
+        let has = |code: &u32| self.rows.get(*code as usize).is_some_and(|row| *row != NONE);
+        candidates.length() > self.beginnings.len() && candidates.codes().iter().all(has)
+    }
+
+    /// Adds transactions, counting and emptying the window whenever it is full; how often it was.
+    fn add<W: Word>(
+        &mut self,
+        words: &[W],
+        ends: &[u32],
+        candidates: &Candidates,
+        counts: &mut [u32],
+    ) -> usize {
         let least = candidates.length() as u32;
+        let mut windows = 0;
         each(words, ends, |transaction| {
             if (transaction.len() as u32) < least {
                 return;
+            }
+            if self.len == self.words * WORD {
+                self.count(candidates, counts);
+                self.clear();
+                windows += 1;
             }
             let (word, bit) = (self.len / WORD, self.len % WORD);
             for code in transaction {
@@ -97,15 +148,20 @@ impl Window {
                 }
             }
             self.len += 1;
-            if self.len == self.words * WORD {
-                self.count(candidates, counts);
-            }
         });
+        windows
     }
 
-    /// Counts all candidates in the window, and empties it.
+    fn clear(&mut self) {
+        self.bitmaps.fill(0);
+        self.sizes.fill(0);
+        self.len = 0;
+    }
+
+    /// Counts all candidates in the window.
     fn count(&mut self, candidates: &Candidates, counts: &mut [u32]) {
         let length = candidates.length();
+        self.beginnings.resize_with(length - 1, Tids::default);
         let mut before: &[u32] = &[];
         for (candidate, count) in candidates.iter().zip(counts) {
             let (last, beginning) = candidate.split_last().expect("a candidate has items");
@@ -116,9 +172,6 @@ impl Window {
             before = beginning;
             *count += self.last(&self.beginnings[length - 2], *last);
         }
-        self.bitmaps.fill(0);
-        self.sizes.fill(0);
-        self.len = 0;
     }
 
     fn bitmap(&self, code: u32) -> &[u64] {
