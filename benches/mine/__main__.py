@@ -101,9 +101,10 @@ def rows(case: Case, folder: Path) -> Iterator[Row]:
         ("peak memory", "MB", "memory_mb", memory),
     ):
         value: float = getattr(ours, field)
-        for name, peer in peers.items() or [(None, None)]:
+        rivals: list[tuple[str | None, Figures | None]] = [*peers.items()] or [(None, None)]
+        for rival, peer in rivals:
             theirs = getattr(peer, field) if peer else None
-            yield record(case.name, metric, unit, value, (name, theirs), target)
+            yield record(case.name, metric, unit, value, (rival, theirs), target)
     yield record(case.name, "peak memory over the file", "1", ours.memory_mb / size, (None, None), None)
     per = ours.cpu_s / case.quest.transactions * 1e6
     yield record(case.name, "processor time a transaction", "us", per, (None, None), None)
