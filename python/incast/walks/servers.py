@@ -37,8 +37,8 @@ from incast.walks.settings import ServerSettings
 DATAGRAM_MAX_BYTES = 65_507
 """The longest UDP datagram over IPv4."""
 GATHER_BYTES = 16_384
-"""A server that so many have come to, and that has nothing left to do, lets more come before it looks again: then they
-leave together too, and fewer servers are woken."""
+"""A server that so many have come to, and that has nothing left to do, lets more come before it looks again:
+then they leave together too, and fewer servers are woken."""
 PATH_STEPS_MAX = 16_000
 """Steps of a path that fits a datagram."""
 PATH_STOP_MIN = 0.005
