@@ -82,18 +82,20 @@ and compiling are not counted. igraph walks a million steps a call: what a call 
 `sockets` is three servers on the loopback interface of one machine, a process each, on that graph, with a
 probability of .15 to stop before each step: 5.67 steps a walk. The targets, 4 M walks and 27 M steps, are
 of walks that stop after a step, 6.67 a walk. With a probability of .13 our walks are as long, and make 3 to
-5 % more steps in the same time. About two thirds of the processor time are spent outside of the kernel,
-where no single place stands out. The more walkers wait at a server, the more leave together, so a busy
-machine may do more walks a second of processor time than a quiet one (train: 1,126 instead of 528 datagrams
-a call gave 27.6 M steps).
+5 % more steps in the same time. Two thirds of the processor time are spent
+outside of the kernel, where no single place stands out. The more walkers wait at a server, the more leave
+together: a server to which much has come pauses for some 60 µs before it looks again, so trains are a third
+longer, and 2 to 5 % more steps are made (in pairs). The machine itself is a virtual one: the same program
+made 10 % more or fewer steps from one minute to the next. In turns, when the version before made 26.3 M
+steps, walkers generated in runs and tags of eight datagrams at once made it 28.8 M, and with the pause 29.9.
 
 The processor time of all three counts, user and system. *Bare* are the system calls alone with as many
 bytes a datagram, one process sending to itself, in the same run. Without GSO nine tenths of the time are
 the kernel's and 7 % ours, so .93 of bare is about all there is. The bare calls stay on one CPU, the servers
-don't: a buffer that one CPU fills and the other frees costs more where other programs run too (.84 to .86).
-So there are two fairer rows: *three* bare processes, which send to each other what the servers have under
-way, and the servers on one CPU. In one run beside other programs the servers made .85 of what one bare
-process does and .95 of what three do.
+don't: a buffer that one CPU fills and the other frees costs more (.80 to .86 of bare, on a quiet machine
+too). That is the kernel's cost, not the servers': *three* bare processes, which send to each other what the
+servers have under way, pay it as well, and the servers make .9 or more of what they do; and servers on one
+CPU make .91 of what one bare process does. A pause before each look, as with GSO, changes nothing here.
 
 What was tried without GSO, in pairs: batches of 16, 64 and 256 datagrams a call make no difference that
 could be told from chance, nor do receive buffers of 2 kB instead of 64 kB. (The kernel's busy polling is
