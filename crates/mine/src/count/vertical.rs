@@ -194,8 +194,7 @@ impl Window {
             let parent = &self.beginnings[depth - 1];
             if parent.sparse {
                 tids.sparse = true;
-                tids.list.clear();
-                tids.list.extend(parent.list.iter().filter(|tid| holds(bitmap, **tid)));
+                tids.filter(&parent.list, bitmap);
             } else {
                 let both = || parent.bits.iter().zip(bitmap).map(|(a, b)| a & b);
                 // Counting is left out where the item alone is in few.
@@ -219,6 +218,17 @@ impl Window {
 }
 
 impl Tids {
+    /// Those of a list that a bitmap holds. Each is written and only some are kept: no branch that is hard to predict.
+    fn filter(&mut self, list: &[u32], bitmap: &[u64]) {
+        self.list.resize(list.len(), 0);
+        let mut length = 0;
+        for tid in list {
+            self.list[length] = *tid;
+            length += usize::from(holds(bitmap, *tid));
+        }
+        self.list.truncate(length);
+    }
+
     fn take(&mut self, words: impl Iterator<Item = u64>) {
         self.list.clear();
         self.bits.clear();
