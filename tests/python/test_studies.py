@@ -23,6 +23,8 @@ def test_every_cell_can_run(study: Study) -> None:
 
 
 def test_every_published_row_has_a_cell(study: Study) -> None:
+    if not study.published:
+        pytest.skip("nothing was published as numbers that its cells answer to")
     rows = (study.folder / "published.csv").read_text("utf-8").splitlines()
     assert len(study.published) == sum(not row.startswith("#") for row in rows) - 1
 
