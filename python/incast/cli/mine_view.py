@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 1.0
 """A bar is shown when it takes longer."""
+_LEAST_S = 0.05
+"""A rate over less says nothing."""
 
 
 class View(Watch):
@@ -35,7 +37,7 @@ class View(Watch):
     def read(self, size: int) -> None:
         """So many bytes of it have been read."""
         if self._wanted():
-            self._show("reading", size, self._size, f"{size / 1e6 / self._seconds():,.0f} MB/s")
+            self._show("reading", size, self._size, self._rate(size / 1e6, "MB/s"))
 
     def mining(self, transactions: int, progress: _core.MineProgress) -> None:
         """A pass goes on."""
@@ -47,13 +49,14 @@ class View(Watch):
             self._since = time.monotonic()
         if self._wanted():
             name = f"pass {len(passes) + 1}"
-            self._show(name, done, total, f"{done / self._seconds():,.0f} transactions/s")
+            self._show(name, done, total, self._rate(done, "transactions/s"))
 
     def _wanted(self) -> bool:
         return sys.stderr.isatty() and time.monotonic() - self._began > _PATIENCE_S
 
-    def _seconds(self) -> float:
-        return max(time.monotonic() - self._since, 1e-9)
+    def _rate(self, done: float, unit: str) -> str:
+        seconds = time.monotonic() - self._since
+        return f"{done / seconds:,.0f} {unit}" if seconds > _LEAST_S else ""
 
     def _show(self, name: str, done: int, total: int, note: str) -> None:
         if self._bar is None:
