@@ -10,6 +10,7 @@ pub mod condense;
 pub mod count;
 pub mod items;
 pub mod local;
+pub mod node;
 pub mod progress;
 pub mod quest;
 pub mod read;
@@ -17,3 +18,7 @@ pub mod rules;
 pub mod support;
 pub mod table;
 pub mod transactions;
+pub mod work;
+
+#[cfg(test)]
+mod tests;

@@ -84,6 +84,18 @@ impl Block {
         }
     }
 
+    /// Calls `visit` with the items of each transaction; narrow ones are widened in `scratch`.
+    pub fn each(&self, scratch: &mut Vec<Item>, mut visit: impl FnMut(&[Item])) {
+        match &self.words {
+            Words::Narrow(words) => each(words, &self.ends, |items| {
+                scratch.clear();
+                scratch.extend(items.iter().map(|word| word.item()));
+                visit(scratch);
+            }),
+            Words::Wide(words) => each(words, &self.ends, |items| visit(items)),
+        }
+    }
+
     /// Appends a transaction whose items ascend.
     pub fn push(&mut self, transaction: &[Item]) {
         debug_assert!(transaction.is_sorted_by(|a, b| a < b), "items of a transaction ascend");

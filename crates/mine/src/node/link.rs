@@ -1,0 +1,128 @@
+//! One end of a stream between nodes: messages with their bodies taken off it, and what waits to be written.
+
+use super::wire::{FRAMING, Message};
+use process::wire::{Frames, Malformed};
+use process::{Context, Payload, StreamId};
+use std::collections::VecDeque;
+
+/// What followed a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Body {
+    /// Its content, as far as it is real.
+    pub data: Vec<u8>,
+    /// Bytes of no particular content, as a model sends them.
+    pub zeros: u64,
+}
+
+/// One end of a stream.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub stream: StreamId,
+    frames: Frames,
+    coming: Option<(Message, Body)>,
+    /// Not yet taken by the stream.
+    unsent: VecDeque<Payload>,
+    unsent_bytes: u64,
+    /// Nothing more will be sent.
+    pub closed: bool,
+}
+
+impl Link {
+    pub(crate) fn new(stream: StreamId) -> Link {
+        Link {
+            stream,
+            frames: Frames::new(FRAMING),
+            coming: None,
+            unsent: VecDeque::new(),
+            unsent_bytes: 0,
+            closed: false,
+        }
+    }
+
+    /// Bytes that the stream has not taken.
+    pub(crate) fn unsent(&self) -> u64 {
+        self.unsent_bytes
+    }
+
+    /// Whether the other side has finished.
+    pub(crate) fn ended(&self) -> bool {
+        self.frames.ended
+    }
+
+    /// Sends a message and what follows it; says how many bytes they are.
+    pub(crate) fn send(
+        &mut self,
+        message: &Message,
+        body: impl IntoIterator<Item = Payload>,
+        cx: &mut dyn Context,
+    ) -> u64 {
+        // Who has ended the stream has nothing to say that the other side needs.
+        if self.closed {
+            return 0;
+        }
+        let mut frame = message.encode();
+        let mut bytes = frame.len() as u64;
+        let mut body = body.into_iter().filter(|piece| !piece.is_empty()).peekable();
+        // What is real goes with the head: as few writes as there can be.
+        if let Some(Payload::Data(data)) = body.next_if(|piece| matches!(piece, Payload::Data(_))) {
+            bytes += data.len() as u64;
+            frame.extend_from_slice(&data);
+        }
+        self.unsent.push_back(Payload::from(frame));
+        for piece in body {
+            bytes += piece.len();
+            self.unsent.push_back(piece);
+        }
+        self.unsent_bytes += bytes;
+        self.flush(cx);
+        bytes
+    }
+
+    /// Writes what waits; to be called when the stream is writable.
+    pub(crate) fn flush(&mut self, cx: &mut dyn Context) {
+        while let Some(first) = self.unsent.front_mut() {
+            let taken = cx.write(self.stream, first.clone());
+            self.unsent_bytes -= taken;
+            if taken < first.len() {
+                first.split_to(taken);
+                return;
+            }
+            self.unsent.pop_front();
+        }
+    }
+
+    /// Nothing more will be sent, once all that waits has gone.
+    pub(crate) fn close(&mut self, cx: &mut dyn Context) {
+        if self.unsent.is_empty() && !self.closed {
+            self.closed = true;
+            cx.close(self.stream);
+        }
+    }
+
+    /// The next message, if it and its body are there whole.
+    pub(crate) fn receive(&mut self, cx: &mut dyn Context) -> Result<Option<(Message, Body)>, Malformed> {
+        if self.coming.is_none() {
+            let Some(message) = self.frames.next(self.stream, cx, Message::decode)? else { return Ok(None) };
+            self.coming = Some((message, Body::default()));
+        }
+        let Some((message, body)) = &mut self.coming else { return Ok(None) };
+        loop {
+            let missing = message.body() - body.data.len() as u64 - body.zeros;
+            if missing == 0 {
+                return Ok(self.coming.take());
+            }
+            let read = cx.read(self.stream, missing);
+            self.frames.ended |= read.end;
+            if read.is_empty() {
+                return Ok(None);
+            }
+            for piece in read.data {
+                match piece {
+                    // Behind what is only a length nothing can be told apart any more.
+                    Payload::Data(bytes) if body.zeros == 0 => body.data.extend_from_slice(&bytes),
+                    other => body.zeros += other.len(),
+                }
+            }
+        }
+    }
+}

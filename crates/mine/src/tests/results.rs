@@ -1,0 +1,117 @@
+//! What nodes find is what one node finds: for each algorithm and exchange, with any memory, and in the same bytes.
+
+use super::support::{Cluster, alone, shares, transactions};
+use crate::node::{Algorithm, Costs, Exchange, Order, Settings};
+use units::Time;
+
+const LONG: Time = Time::from_secs(1000);
+
+pub fn exchanges() -> [Exchange; 4] {
+    let combined = |transactions| Exchange::Combined { transactions };
+    [Exchange::Plain, combined(Some(30)), combined(None), Exchange::Frequent]
+}
+
+pub const ALGORITHMS: [Algorithm; 3] = [Algorithm::Npa, Algorithm::Hpa, Algorithm::HpaEld];
+
+fn settings(algorithm: Algorithm, exchange: Exchange) -> Settings {
+    Settings { algorithm, exchange, duplicated: 8, block: 256, ..Settings::new(12, vec![]) }
+}
+
+#[test]
+fn each_algorithm_and_exchange_finds_what_one_node_finds() {
+    let all = transactions(300, 30, 1);
+    let wanted = alone(&all, 12, None);
+    assert!(wanted.len() >= 4, "{} levels", wanted.len());
+    for nodes in [1, 2, 3, 5, 8, 16] {
+        for (at, algorithm) in ALGORITHMS.into_iter().enumerate() {
+            for exchange in exchanges() {
+                let settings = settings(algorithm, exchange);
+                let cluster = Cluster::new(settings, Costs::default(), shares(&all, nodes));
+                assert!(cluster.world(at as u64).run(LONG), "{nodes} nodes, {algorithm:?}, {exchange:?}");
+                cluster.assert_found(&wanted);
+            }
+        }
+    }
+}
+
+#[test]
+fn short_memory_means_more_scans_and_the_same_result() {
+    let all = transactions(400, 60, 2);
+    let wanted = alone(&all, 12, None);
+    let scans = |algorithm, exchange, memory, nodes| {
+        let settings = Settings { memory, ..settings(algorithm, exchange) };
+        let cluster = Cluster::new(settings, Costs::default(), shares(&all, nodes));
+        assert!(cluster.world(7).run(LONG));
+        cluster.assert_found(&wanted);
+        cluster.boards[0].progress().passes[1].scans
+    };
+    for algorithm in ALGORITHMS {
+        for exchange in exchanges() {
+            assert!(scans(algorithm, exchange, 1024, 2) > 2, "{algorithm:?}, {exchange:?}");
+            assert_eq!(scans(algorithm, exchange, 1 << 20, 2), 1);
+        }
+    }
+    // The whole cluster's memory counts for HPA; for NPA it doesn't.
+    let of = |algorithm, nodes| scans(algorithm, Exchange::Plain, 1024, nodes);
+    assert!(of(Algorithm::Hpa, 8) * 4 <= of(Algorithm::Hpa, 2) * 2, "{}", of(Algorithm::Hpa, 8));
+    assert!(of(Algorithm::Npa, 8) * 2 > of(Algorithm::Npa, 2));
+}
+
+#[test]
+fn fewer_bytes_go_when_counts_are_combined_and_fewest_when_they_are_frequent() {
+    let all = transactions(3000, 200, 3);
+    let sent = |exchange| {
+        let settings = Settings { minimum: 40, block: 8192, ..settings(Algorithm::Hpa, exchange) };
+        let cluster = Cluster::new(settings, Costs::default(), shares(&all, 4));
+        assert!(cluster.world(1).run(LONG), "{:?}", cluster.boards);
+        cluster.boards.iter().map(|board| board.progress().passes[1].sent_bytes).sum::<u64>()
+    };
+    let sent: Vec<u64> = exchanges().into_iter().map(sent).collect();
+    assert!(sent.is_sorted_by(|a, b| a > b), "{sent:?}");
+    assert!(sent[3] * 10 < sent[0], "{sent:?}");
+}
+
+#[test]
+fn costs_and_orders_change_nothing_but_the_time() {
+    let all = transactions(200, 20, 4);
+    let wanted = alone(&all, 10, Some(3));
+    let costs = Costs {
+        transaction: Time::from_us(3),
+        item: Time::from_us(1),
+        generate: Time::from_us(2),
+        probe: Time::from_us(5),
+        candidate: Time::from_us(1),
+        disk: true,
+        variation_ppm: 20_000,
+    };
+    for order in [Order::Same, Order::Rotated] {
+        for padded in [false, true] {
+            for exchange in exchanges() {
+                let settings = Settings {
+                    order,
+                    padded,
+                    minimum: 10,
+                    longest: Some(3),
+                    ..settings(Algorithm::Hpa, exchange)
+                };
+                let cluster = Cluster::new(settings, costs, shares(&all, 4));
+                let mut world = cluster.world(5);
+                assert!(world.run(LONG));
+                assert!(world.now > Time::from_ms(1));
+                cluster.assert_found(&wanted);
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_large_ends_with_pass_1_and_no_transactions_do_too() {
+    let all = transactions(50, 20, 4);
+    for (all, minimum) in [(&all[..], 51), (&[], 1)] {
+        let settings = Settings { minimum, ..settings(Algorithm::Hpa, Exchange::Frequent) };
+        let cluster = Cluster::new(settings, Costs::default(), shares(all, 3));
+        assert!(cluster.world(5).run(LONG));
+        cluster.assert_found(&[]);
+        assert_eq!(cluster.boards[2].progress().passes.len(), 1);
+    }
+}

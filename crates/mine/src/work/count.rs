@@ -1,0 +1,108 @@
+//! Counts of candidates in some of a node's transactions, in tiles that memory allows.
+
+use super::Effort;
+use super::space::{Space, pair, split, split_rows};
+use crate::candidate::{Candidates, Owners};
+use crate::count::{Triangle, vertical};
+use crate::transactions::Block;
+use std::ops::Range;
+
+/// Some candidates of a slice, one after the other: rows of pairs, or some of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tile {
+    range: Range<u32>,
+    /// The number of its first candidate.
+    pub first: u32,
+    /// Its candidates.
+    pub size: u32,
+}
+
+/// The tiles of a slice, of at most so many candidates each; at least a row.
+pub(crate) fn tiles(space: &Space, slice: usize, most: u64) -> Vec<Tile> {
+    let (ranges, start) = match space {
+        Space::Items => (Vec::new(), 0),
+        Space::Pairs { codes, slices } => {
+            (split_rows(*codes, slices[slice].clone(), most), slices[slice].start)
+        }
+        Space::List { slices, .. } => (split(slices[slice].clone(), most), slices[slice].start),
+    };
+    let number = |at: u32| match space {
+        Space::Pairs { codes, .. } => pair(*codes, start, at, at + 1),
+        _ => at - start,
+    };
+    let mut tiles: Vec<Tile> =
+        ranges.into_iter().map(|range| Tile { first: number(range.start), range, size: 0 }).collect();
+    for at in 0..tiles.len() {
+        let end = tiles.get(at + 1).map_or(space.size(slice), |next| next.first);
+        tiles[at].size = end - tiles[at].first;
+    }
+    tiles
+}
+
+/// How the candidates of a tile are counted.
+#[derive(Debug)]
+pub(crate) enum Counter {
+    /// Pairs, in an array.
+    Pairs { owners: Owners, rows: Range<u32> },
+    /// Any, by their items.
+    List(Candidates),
+}
+
+impl Counter {
+    pub(crate) fn new(space: &Space, tile: &Tile) -> Counter {
+        let range = tile.range.clone();
+        match space {
+            Space::Items => unreachable!("items are counted as they come"),
+            Space::Pairs { codes, .. } => Counter::Pairs { owners: Owners::new(*codes, 1), rows: range },
+            Space::List { candidates, .. } => {
+                let mut part = Candidates::new(candidates.length());
+                candidates
+                    .iter()
+                    .take(range.end as usize)
+                    .skip(range.start as usize)
+                    .for_each(|c| part.push(c));
+                Counter::List(part)
+            }
+        }
+    }
+
+    /// Adds what blocks hold to the counts, with about so many bytes of bitmaps.
+    pub(crate) fn add(&self, blocks: &[Block], memory: u64, counts: &mut [u32]) {
+        match self {
+            Counter::Pairs { owners, rows } => {
+                let mut triangle = Triangle::new(owners, 0, rows.clone());
+                blocks.iter().for_each(|block| triangle.add(block));
+                counts.iter_mut().zip(triangle.counts()).for_each(|(count, more)| *count += more);
+            }
+            Counter::List(candidates) => {
+                let total = blocks.iter().map(Block::len).sum();
+                let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+                vertical::add(blocks.iter(), total, candidates, memory, counts);
+            }
+        }
+    }
+
+    /// What that is on a modelled host: each pair of a transaction, or each of its items, is looked at.
+    pub(crate) fn effort(&self, blocks: &[Block]) -> Effort {
+        let mut effort = scanned(blocks);
+        effort.generated = match self {
+            Counter::Pairs { .. } => blocks.iter().map(pairs).sum(),
+            Counter::List(_) => effort.items,
+        };
+        effort
+    }
+}
+
+/// Going over blocks.
+pub(crate) fn scanned(blocks: &[Block]) -> Effort {
+    let transactions = blocks.iter().map(|block| block.len() as u64).sum();
+    let items: u64 = blocks.iter().map(|block| block.items() as u64).sum();
+    // A word an item, and one for how many there are.
+    Effort { transactions, items, bytes: 4 * (items + transactions), ..Effort::default() }
+}
+
+fn pairs(block: &Block) -> u64 {
+    let starts = [0].iter().chain(block.ends());
+    let lengths = block.ends().iter().zip(starts).map(|(end, start)| u64::from(end - start));
+    lengths.map(|length| length * length.saturating_sub(1) / 2).sum()
+}

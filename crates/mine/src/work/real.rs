@@ -1,0 +1,510 @@
+//! Work on transactions in memory.
+
+use super::ask::Asking;
+use super::count::tiles;
+use super::give::Phase;
+use super::outbox::Outbox;
+use super::own::Own;
+use super::space::{Space, owner, owner_of_item};
+use super::{Effort, Plan, Work, entries};
+use crate::candidate::generate;
+use crate::codes::Codes;
+use crate::count::ItemCounts;
+use crate::items::Level;
+use crate::node::link::Body;
+use crate::node::settings::{Algorithm, COUNT_BYTES, Exchange, Settings};
+use crate::node::stage::{Stage, Stages, Step};
+use crate::node::wire::{Kind, Part};
+use crate::transactions::{Block, Transactions};
+use process::wire::Malformed;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What generation needs to know.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub settings: Arc<Settings>,
+    me: usize,
+    /// As they were given; nothing once they are coded, if they need not outlive that.
+    raw: Option<Arc<Transactions>>,
+    coded: Option<(Codes, Vec<Block>)>,
+    space: Space,
+    /// Codes whose candidates are counted everywhere (HPA-ELD).
+    duplicated: Vec<bool>,
+}
+
+impl Ground {
+    pub(crate) fn raw(&self) -> &[Block] {
+        self.raw.as_ref().map_or(&[], |raw| raw.blocks())
+    }
+
+    pub(crate) fn coded(&self) -> &[Block] {
+        &self.coded.as_ref().expect("pass 1 is over").1
+    }
+
+    pub(crate) fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// All nodes, in the order in which this one sends; itself last.
+    pub(crate) fn order(&self) -> impl Iterator<Item = usize> + use<> {
+        self.settings.destinations(self.me).chain([self.me])
+    }
+
+    pub(crate) fn duplicates_none(&self) -> bool {
+        self.duplicated.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn is_duplicated(&self, itemset: &[u32]) -> bool {
+        !self.duplicated.is_empty() && itemset.iter().all(|code| self.duplicated[*code as usize])
+    }
+}
+
+/// How counts are sent in passes from the second on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Giving {
+    Occurrences,
+    /// Over so many transactions, or over all.
+    Counts(Option<u64>),
+    Frequent,
+}
+
+/// The work of a node with its transactions.
+pub struct Real {
+    ground: Ground,
+    /// What is left to generate.
+    phases: VecDeque<Phase>,
+    own: Own,
+    /// By slice.
+    asking: Vec<Asking>,
+    /// What each node has asked for, by slice.
+    asked: Vec<Vec<Vec<u32>>>,
+    /// The own large itemsets.
+    found: Level,
+    /// Large itemsets of all nodes, and the last of each.
+    items: Vec<u32>,
+    counts: Vec<u64>,
+    lasts: Vec<Vec<u32>>,
+    lasting: bool,
+}
+
+impl Real {
+    /// Of node `me`. `lasting`: the transactions are kept as they are, so that they outlive a modelled crash.
+    #[must_use]
+    pub fn new(settings: Arc<Settings>, me: usize, transactions: Arc<Transactions>, lasting: bool) -> Real {
+        let ground = Ground {
+            settings,
+            me,
+            raw: Some(transactions),
+            coded: None,
+            space: Space::Items,
+            duplicated: Vec::new(),
+        };
+        Real {
+            ground,
+            phases: VecDeque::new(),
+            own: Own::Sums(Vec::new()),
+            asking: Vec::new(),
+            asked: Vec::new(),
+            found: Level::new(1),
+            items: Vec::new(),
+            counts: Vec::new(),
+            lasts: Vec::new(),
+            lasting,
+        }
+    }
+
+    fn at(&self) -> (usize, usize) {
+        (self.ground.me, self.ground.settings.nodes())
+    }
+
+    fn giving(&self) -> Giving {
+        let settings = &self.ground.settings;
+        match (settings.exchange, settings.algorithm) {
+            (Exchange::Frequent, _) => Giving::Frequent,
+            (Exchange::Combined { transactions }, _) => Giving::Counts(transactions),
+            (Exchange::Plain, Algorithm::Npa) => Giving::Counts(None),
+            (Exchange::Plain, _) => Giving::Occurrences,
+        }
+    }
+
+    /// Candidates that a slice may have, and a tile of it, by the memory of a node.
+    fn room(&self, length: usize) -> (u64, u64) {
+        let settings = &self.ground.settings;
+        let nodes = settings.nodes() as u64;
+        let bytes = COUNT_BYTES * if length == 2 { 1 } else { 1 + length as u64 };
+        let room = (settings.memory / bytes).max(1);
+        match (settings.algorithm, self.giving()) {
+            // All at each node, and a part of the sums.
+            (Algorithm::Npa, _) => ((room * nodes / (nodes + 1)).max(1), room),
+            (Algorithm::Hpa, Giving::Occurrences) => (room.saturating_mul(nodes), room),
+            // Half for what it owns, half for what it counts itself.
+            _ => ((room / 2).max(1).saturating_mul(nodes), (room / 2).max(1)),
+        }
+    }
+
+    /// Transactions in codes, from pass 2 on.
+    fn encode(&mut self, large: &Level) {
+        if self.ground.coded.is_some() {
+            return;
+        }
+        let codes = Codes::of(large);
+        let raw = self.ground.raw.take().expect("they are coded once, or kept");
+        let coded = if self.lasting {
+            self.ground.raw = Some(raw.clone());
+            codes.encode((*raw).clone())
+        } else {
+            codes.encode(Arc::try_unwrap(raw).unwrap_or_else(|raw| (*raw).clone()))
+        };
+        // Counts over everything need no duplicates: there is one count of each candidate anyway.
+        if matches!(self.giving(), Giving::Occurrences | Giving::Counts(Some(_))) {
+            self.ground.duplicated = duplicated(&self.ground.settings, large);
+        }
+        let blocks = match self.giving() {
+            Giving::Counts(Some(most)) => chopped(&coded, most),
+            _ => coded.into_blocks(),
+        };
+        self.ground.coded = Some((codes, blocks));
+    }
+
+    /// The candidates of a pass from the second on.
+    fn make_space(&mut self, length: usize, levels: &[Level]) {
+        let most = self.room(length).0;
+        let (codes, _) = self.ground.coded.as_ref().expect("it was just coded");
+        self.ground.space = if length == 2 {
+            Space::pairs(codes.len() as u32, most)
+        } else {
+            let mut large = Level::new(length - 1);
+            let mut itemset = Vec::new();
+            for (items, count) in levels[length - 2].iter() {
+                itemset.clear();
+                itemset.extend(items.iter().map(|item| codes.code(*item).expect("its items are large")));
+                large.push(&itemset, count);
+            }
+            Space::list(generate(&large), most)
+        };
+    }
+
+    /// What is generated of a slice.
+    fn give(&self, slice: usize) -> VecDeque<Phase> {
+        let ground = &self.ground;
+        let blocks = ground.coded();
+        let tiles = tiles(&ground.space, slice, self.room(ground.space.length()).1);
+        let counts = |blocks: std::ops::Range<usize>, least: u32| {
+            let phase = move |tile: &super::count::Tile| Phase::Counts {
+                slice,
+                tile: tile.clone(),
+                counter: super::count::Counter::new(&ground.space, tile),
+                blocks: blocks.clone(),
+                counts: Vec::new(),
+                least,
+            };
+            tiles.iter().map(phase).collect::<Vec<_>>()
+        };
+        let mut phases: VecDeque<Phase> = match self.giving() {
+            Giving::Occurrences => VecDeque::from([Phase::Occurrences { slice, block: 0 }]),
+            Giving::Frequent => {
+                let least = ground.settings.local_minimum(ground.me);
+                counts(0..blocks.len(), u32::try_from(least).unwrap_or(u32::MAX)).into()
+            }
+            Giving::Counts(most) => chunks(blocks, most.unwrap_or(u64::MAX))
+                .into_iter()
+                .flat_map(|chunk| counts(chunk, 1))
+                .collect(),
+        };
+        if !ground.duplicates_none() {
+            phases.push_back(Phase::named(&ground.space, slice, self.duplicated_numbers(slice), 1));
+        }
+        phases
+    }
+
+    /// Numbers of the candidates of a slice that are counted everywhere.
+    fn duplicated_numbers(&self, slice: usize) -> Vec<u32> {
+        let (space, mut found) = (&self.ground.space, Vec::new());
+        if let Space::Pairs { codes, .. } = space {
+            let of = |code: &u32| self.ground.duplicated[*code as usize];
+            let frequent: Vec<u32> = (0..*codes).filter(of).collect();
+            for (at, low) in frequent.iter().enumerate() {
+                found
+                    .extend(frequent[at + 1..].iter().filter_map(|high| space.number(slice, &[*low, *high])));
+            }
+        } else {
+            let all = (0..space.size(slice)).map(|number| (number, number));
+            space.each(slice, all, |itemset, number| {
+                if self.ground.is_duplicated(itemset) {
+                    found.push(number);
+                }
+            });
+        }
+        found
+    }
+
+    /// Counts that came in a part, if they can be.
+    fn given(&self, from: usize, part: &Part, body: &Body) -> Result<Vec<(u32, u32)>, Malformed> {
+        let used = body.data.get(..part.used as usize).ok_or(Malformed)?;
+        let length = self.ground.space.length();
+        let slice = part.stage.slice as usize;
+        match part.kind {
+            Kind::Occurrences if self.giving() == Giving::Occurrences && length > 1 => {
+                let words = entries::words(used, part.entries, length)?;
+                let number = |itemset: &[u32]| self.ground.space.number(slice, itemset).ok_or(Malformed);
+                words.chunks_exact(length).map(|itemset| Ok((number(itemset)?, 1))).collect()
+            }
+            Kind::Counts => {
+                let counts = entries::numbers(used, part.entries, true)?;
+                let most = self.ground.settings.transactions[from];
+                let can_be = |count: u32| (1..=most).contains(&u64::from(count));
+                if counts.iter().all(|(_, count)| can_be(*count)) { Ok(counts) } else { Err(Malformed) }
+            }
+            _ => Err(Malformed),
+        }
+    }
+
+    fn receive_give(&mut self, from: usize, part: &Part, body: &Body) -> Result<(), Malformed> {
+        let counts = self.given(from, part, body)?;
+        let at = self.at();
+        if part.stage.pass == 1 || self.giving() != Giving::Frequent {
+            return self.own.add(&counts, at);
+        }
+        let slice = part.stage.slice as usize;
+        let least = self.ground.settings.local_minimum(from);
+        let size = self.ground.space.size(slice);
+        let can_be = |number: u32, count: u32| {
+            number < size && owner(number, at.1) == at.0 && u64::from(count) >= least
+        };
+        if !counts.iter().all(|(number, count)| can_be(*number, *count)) {
+            return Err(Malformed);
+        }
+        self.asking[slice].give(from, counts)
+    }
+
+    fn receive_ask(&mut self, from: usize, part: &Part, body: &Body) -> Result<(), Malformed> {
+        let used = body.data.get(..part.used as usize).ok_or(Malformed)?;
+        let numbers = entries::numbers(used, part.entries, false)?;
+        let slice = part.stage.slice as usize;
+        let (size, nodes) = (self.ground.space.size(slice), self.ground.settings.nodes());
+        let asked = &mut self.asked[slice][from];
+        let before = asked.last().copied();
+        let mut all = numbers.iter().map(|(number, _)| *number);
+        let first = numbers.first().map(|(number, _)| *number);
+        let again = before.zip(first).is_some_and(|(before, first)| first <= before);
+        if again || all.any(|number| number >= size || owner(number, nodes) != from) {
+            return Err(Malformed);
+        }
+        asked.extend(numbers.into_iter().map(|(number, _)| number));
+        Ok(())
+    }
+
+    fn receive_answer(&mut self, from: usize, part: &Part, body: &Body) -> Result<(), Malformed> {
+        let used = body.data.get(..part.used as usize).ok_or(Malformed)?;
+        let counts = entries::numbers(used, part.entries, true)?;
+        let least = self.ground.settings.local_minimum(from);
+        if counts.iter().any(|(_, count)| u64::from(*count) >= least) {
+            return Err(Malformed);
+        }
+        let asking = &mut self.asking[part.stage.slice as usize];
+        asking.answer(from, &counts)?;
+        if part.last && !asking.is_answered(from) { Err(Malformed) } else { Ok(()) }
+    }
+
+    fn receive_large(&mut self, from: usize, part: &Part, body: &Body) -> Result<(), Malformed> {
+        let used = body.data.get(..part.used as usize).ok_or(Malformed)?;
+        let length = self.ground.space.length();
+        let words = entries::words(used, part.entries, length + 1)?;
+        let (_, nodes) = self.at();
+        let counts = self.ground.settings.minimum..=self.ground.settings.total();
+        let mut last = &self.lasts[from][..];
+        for row in words.chunks_exact(length + 1) {
+            let (itemset, count) = row.split_at(length);
+            let owner = match itemset {
+                [item] => Some(owner_of_item(*item, nodes)),
+                _ => self.ground.space.owner(itemset, nodes),
+            };
+            if owner != Some(from) || !counts.contains(&u64::from(count[0])) || last >= itemset {
+                return Err(Malformed);
+            }
+            last = itemset;
+        }
+        self.lasts[from] = last.to_vec();
+        for row in words.chunks_exact(length + 1) {
+            self.items.extend_from_slice(&row[..length]);
+            self.counts.push(row[length].into());
+        }
+        Ok(())
+    }
+
+    /// Sums for a slice.
+    fn begin_slice(&mut self, slice: usize) {
+        let counted = self.ground.space.length() == 1 || self.giving() != Giving::Frequent;
+        if counted {
+            self.own = Own::new(&self.ground.space, slice, self.at());
+        }
+    }
+
+    /// A slice is counted.
+    fn end_slice(&mut self, slice: usize) {
+        let (at, minimum) = (self.at(), self.ground.settings.minimum);
+        if self.ground.space.length() == 1 || self.giving() != Giving::Frequent {
+            self.own.large(&self.ground.space, slice, minimum, at, &mut self.found);
+        } else {
+            let large = self.asking[slice].large(minimum);
+            let found = &mut self.found;
+            self.ground
+                .space
+                .each(slice, large.into_iter(), |itemset, count| found.push(itemset, count.into()));
+        }
+        if slice + 1 < self.ground.space.slices() {
+            self.begin_slice(slice + 1);
+        }
+    }
+}
+
+impl Work for Real {
+    fn reset(&mut self) {
+        if self.lasting {
+            self.ground.coded = None;
+        }
+        self.phases.clear();
+    }
+
+    fn begin(&mut self, pass: u32, levels: &[Level]) -> Option<Plan> {
+        let length = pass as usize;
+        if length == 1 {
+            self.ground.space = Space::Items;
+        } else {
+            self.encode(&levels[0]);
+            self.make_space(length, levels);
+        }
+        let slices = self.ground.space.slices();
+        if slices == 0 || levels.last().is_some_and(Level::is_empty) {
+            return None;
+        }
+        let nodes = self.ground.settings.nodes();
+        let asks = length > 1 && self.giving() == Giving::Frequent;
+        self.asking = (0..if asks { slices } else { 0 }).map(|_| Asking::new(nodes)).collect();
+        self.asked = vec![vec![Vec::new(); nodes]; self.asking.len()];
+        self.found = Level::new(length);
+        (self.items, self.counts) = (Vec::new(), Vec::new());
+        self.lasts = vec![Vec::new(); nodes];
+        self.begin_slice(0);
+        let space = &self.ground.space;
+        let scans = match (length, self.giving()) {
+            (1, _) => 1,
+            (_, Giving::Occurrences) => slices as u64,
+            _ => (0..slices).map(|slice| tiles(space, slice, self.room(length).1).len() as u64).sum(),
+        };
+        let stages = Stages { slices: slices as u32, asks };
+        Some(Plan { candidates: (length > 1).then(|| space.len()), stages, scans })
+    }
+
+    fn start(&mut self, stage: Stage) {
+        let slice = stage.slice as usize;
+        self.phases = match stage.step {
+            Step::Give if stage.pass == 1 => {
+                VecDeque::from([Phase::Items { block: 0, counts: ItemCounts::default() }])
+            }
+            Step::Give => self.give(slice),
+            Step::Ask => VecDeque::from([Phase::Numbers(self.asking[slice].asks.clone())]),
+            Step::Answer => {
+                let mut numbers = self.asked[slice].concat();
+                numbers.sort_unstable();
+                VecDeque::from([Phase::named(&self.ground.space, slice, numbers, 0)])
+            }
+            Step::Large => VecDeque::from([Phase::Large(self.found.clone())]),
+        };
+    }
+
+    fn step(&mut self, out: &mut Outbox) -> (Effort, bool) {
+        let Some(phase) = self.phases.pop_front() else {
+            out.finish(self.ground.order());
+            return (Effort::default(), true);
+        };
+        let (effort, rest) = phase.step(&self.ground, out);
+        if let Some(rest) = rest {
+            self.phases.push_front(rest);
+        }
+        (effort, false)
+    }
+
+    fn receive(&mut self, from: usize, part: &Part, body: &Body) -> Result<Effort, Malformed> {
+        match part.stage.step {
+            Step::Give => self.receive_give(from, part, body)?,
+            Step::Ask => self.receive_ask(from, part, body)?,
+            Step::Answer => self.receive_answer(from, part, body)?,
+            Step::Large => self.receive_large(from, part, body)?,
+        }
+        Ok(Effort { probed: part.entries.into(), ..Effort::default() })
+    }
+
+    fn complete(&mut self, stage: Stage) {
+        let slice = stage.slice as usize;
+        match stage.step {
+            Step::Give if !self.asking.is_empty() => {
+                let settings = &self.ground.settings;
+                let least: Vec<u64> =
+                    (0..settings.nodes()).map(|node| settings.local_minimum(node)).collect();
+                self.asking[slice].ask(&least, settings.minimum);
+            }
+            Step::Give | Step::Answer => self.end_slice(slice),
+            Step::Ask | Step::Large => {}
+        }
+    }
+
+    fn level(&mut self) -> Level {
+        let level = Level::sorted(self.found.length(), &self.items, &self.counts);
+        match &self.ground.coded {
+            Some((codes, _)) if level.length() > 1 => codes.decode(&level),
+            _ => level,
+        }
+    }
+
+    fn transactions(&self) -> u64 {
+        self.ground.settings.transactions[self.ground.me]
+    }
+}
+
+/// The same transactions in blocks of at most so many.
+fn chopped(transactions: &Transactions, most: u64) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut scratch = Vec::new();
+    transactions.blocks().iter().for_each(|block| {
+        block.each(&mut scratch, |transaction| {
+            if blocks.last().is_none_or(|last| last.len() as u64 >= most) {
+                blocks.push(Block::default());
+            }
+            blocks.last_mut().expect("one is open").push(transaction);
+        });
+    });
+    blocks
+}
+
+/// Ranges of blocks with about so many transactions each.
+fn chunks(blocks: &[Block], most: u64) -> Vec<std::ops::Range<usize>> {
+    let (mut chunks, mut start, mut had) = (Vec::new(), 0, 0);
+    for (at, block) in blocks.iter().enumerate() {
+        had += block.len() as u64;
+        if had >= most || at + 1 == blocks.len() {
+            chunks.push(start..at + 1);
+            (start, had) = (at + 1, 0);
+        }
+    }
+    chunks
+}
+
+/// The codes of the most frequent items, if there are to be any: as many as were asked for, and half the memory takes.
+fn duplicated(settings: &Settings, large: &Level) -> Vec<bool> {
+    let room = settings.memory / 2 / COUNT_BYTES;
+    let mut wanted = settings.duplicated.min(large.len() as u32);
+    while u64::from(wanted) * u64::from(wanted) / 2 > room {
+        wanted -= 1;
+    }
+    if settings.algorithm != Algorithm::HpaEld || wanted < 2 {
+        return Vec::new();
+    }
+    let mut order: Vec<usize> = (0..large.len()).collect();
+    order.sort_by_key(|code| std::cmp::Reverse(large.count(*code)));
+    let mut duplicated = vec![false; large.len()];
+    order.into_iter().take(wanted as usize).for_each(|code| duplicated[code] = true);
+    duplicated
+}
