@@ -14,6 +14,7 @@ mod faults;
 mod fluids;
 mod hosts;
 mod jobs;
+mod mine;
 mod pfc;
 mod shuffle;
 mod switches;
@@ -159,6 +160,11 @@ fn jobs(
                 let (processes, boards) = broadcast::processes(work, graph, names, &place, &path)?;
                 shown.broadcasts.push(boards);
                 processes
+            }
+            spec::Work::Mine(work) => {
+                let work_path = format!("{path}.work");
+                let look = jobs::Look { names, path: &work_path };
+                mine::processes(work, &look, (index, port), scenario.seed)?
             }
             spec::Work::Walk(walk) => {
                 let work_path = format!("{path}.work");

@@ -21,6 +21,7 @@ from incast.quantity import (
 from incast.resolve.broadcast import BroadcastResolver
 from incast.resolve.cluster import Cluster
 from incast.resolve.findings import Findings
+from incast.resolve.mine import MineResolver
 from incast.resolve.select import SelectError, select
 from incast.resolve.shuffle import ShuffleResolver
 from incast.resolve.traces import Flow, TraceFile
@@ -34,6 +35,7 @@ from incast.scenario.jobs import (
     Incast,
     Job,
     Load,
+    Mine,
     Permutation,
     Replay,
     Shuffle,
@@ -87,7 +89,7 @@ class JobResolver:
                 return {"flows": self._replay(job, loc)}
             case Coflows():
                 return {"coflows": self._coflows(job, loc)}
-            case Shuffle() | Walk() | Broadcast():
+            case Shuffle() | Walk() | Broadcast() | Mine():
                 return self._own(job, loc)
             case Background():
                 return {
@@ -98,13 +100,16 @@ class JobResolver:
                     "duration": parse_time(job.duration) if job.duration else None,
                 }
 
-    def _own(self, job: Shuffle | Walk | Broadcast, loc: Loc) -> dict[str, Any]:
+    def _own(self, job: Shuffle | Walk | Broadcast | Mine, loc: Loc) -> dict[str, Any]:
         """Jobs with algorithms of their own."""
         if isinstance(job, Shuffle):
             return ShuffleResolver(job, loc, self._hosts, self.cluster, self.findings).spec()
         if isinstance(job, Broadcast):
             to = self._hosts(job.destinations, (*loc, "destinations"))
             return BroadcastResolver(job, loc, to, self.cluster, self.folder, self.findings).spec()
+        if isinstance(job, Mine):
+            nodes = self._hosts(job.nodes, (*loc, "nodes"))
+            return MineResolver(job, loc, nodes, self.folder, self.findings).spec()
         servers = self._hosts(job.servers, (*loc, "servers"))
         return WalkResolver(job, loc, servers, self.folder, self.findings).spec()
 

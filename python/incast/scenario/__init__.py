@@ -10,12 +10,20 @@ from incast.scenario.jobs import (
     Coflows,
     Incast,
     Load,
+    Mine,
     Permutation,
     Replay,
     ReplayFlow,
     Shuffle,
     ShuffleCosts,
     Walk,
+)
+from incast.scenario.mine import (
+    FileTransactions,
+    MineCosts,
+    MinePass,
+    ProfileTransactions,
+    QuestTransactions,
 )
 from incast.scenario.model import Measure, Scenario
 from incast.scenario.pfc import DynamicXoff, Pfc, StaticXoff, Watchdog
@@ -75,6 +83,7 @@ __all__ = [
     "Fault",
     "Fifo",
     "FileTopology",
+    "FileTransactions",
     "Flap",
     "Framing",
     "Generation",
@@ -89,9 +98,14 @@ __all__ = [
     "LinkRate",
     "Load",
     "Measure",
+    "Mine",
+    "MineCosts",
+    "MinePass",
     "PauseStorm",
     "Permutation",
     "Pfc",
+    "ProfileTransactions",
+    "QuestTransactions",
     "Red",
     "Replay",
     "ReplayFlow",

@@ -9,6 +9,7 @@ from pydantic import Field, PlainValidator, ValidationInfo, WithJsonSchema, fiel
 from incast.hints import unknown
 from incast.quantity import PositiveSize, PositiveTime, Rate, Size, Time, parse_bytes
 from incast.scenario.base import Count, Kind, Model, Name, Pairs, Selector, TrafficClass
+from incast.scenario.mine import MineCosts, MineTransactions
 from incast.scenario.walk import (
     EdgesGraph,
     Generation,
@@ -404,6 +405,38 @@ class Broadcast(_Job):
     """The end waits so long for hosts that are gone or have not shown up."""
 
 
+class Mine(_Job):
+    """Association rules from transactions spread over nodes: Apriori, pass after pass (document 001)."""
+
+    kind: Literal["mine"] = "mine"
+    nodes: Selector = "*"
+    """The hosts that mine, in order."""
+    transactions: MineTransactions
+    """The transactions, spread evenly over the nodes; or what is known of them."""
+    support: Annotated[float, Field(gt=0, le=1)]
+    """Share of the transactions that hold a large itemset, at least."""
+    longest: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """Items of the longest itemset; without a value, as long as they come."""
+    algorithm: Literal["npa", "hpa", "hpa-eld"] = "hpa"
+    """All candidates at each node, spread by a hash, or spread but for those of the most frequent items."""
+    exchange: Literal["plain", "combined", "frequent"] = "plain"
+    """Owners of candidates are sent each one found, counts, or counts of what is frequent at the node."""
+    combine: Annotated[int, Field(ge=1, lt=2**32)] | None = None
+    """With `combined`: counts over so many transactions; without a value, over all of a node's."""
+    memory: PositiveSize = "64MiB"
+    """Memory of a node for counts; what does not fit takes more scans."""
+    duplicated: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    """With `hpa-eld`: candidates of so many of the most frequent items are counted everywhere."""
+    block: PositiveSize = "8KiB"
+    """Size of a message, 256B to 1MiB."""
+    padded: bool = False
+    """Messages of large itemsets are filled up to a block."""
+    order: Literal["same", "rotated"] = "same"
+    """A node sends to the others from the first to the last, or from the next one on."""
+    costs: MineCosts = MineCosts()
+    """How long things take on a node."""
+
+
 Job = Annotated[
     Bulk
     | Incast
@@ -415,6 +448,7 @@ Job = Annotated[
     | Background
     | Shuffle
     | Walk
-    | Broadcast,
+    | Broadcast
+    | Mine,
     Field(discriminator="kind"),
 ]

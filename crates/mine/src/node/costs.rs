@@ -14,8 +14,6 @@ pub struct Costs {
     pub generate: Time,
     /// A candidate that came is looked up and counted.
     pub probe: Time,
-    /// A candidate is made before a pass.
-    pub candidate: Time,
     /// Transactions come from the host's disk.
     pub disk: bool,
     /// A node's times differ from these by up to this part in a pass, in millionths, drawn for each.
@@ -33,7 +31,6 @@ impl Costs {
             (self.item, effort.items),
             (self.generate, effort.generated),
             (self.probe, effort.probed),
-            (self.candidate, effort.candidates),
         ];
         let all: u128 = parts.iter().map(|(cost, n)| u128::from(cost.as_ps()) * u128::from(*n)).sum();
         Time::from_ps(u64::try_from(all * u128::from(pace_ppm) / u128::from(PPM)).unwrap_or(u64::MAX))

@@ -80,7 +80,6 @@ fn costs_and_orders_change_nothing_but_the_time() {
         item: Time::from_us(1),
         generate: Time::from_us(2),
         probe: Time::from_us(5),
-        candidate: Time::from_us(1),
         disk: true,
         variation_ppm: 20_000,
     };

@@ -39,8 +39,6 @@ pub struct Effort {
     pub generated: u64,
     /// Candidates looked up and counted that came.
     pub probed: u64,
-    /// Candidates made.
-    pub candidates: u64,
 }
 
 /// What a pass will be.

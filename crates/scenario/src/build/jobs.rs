@@ -40,6 +40,7 @@ pub(super) fn kind(work: &Work) -> &'static str {
         Work::Shuffle(_) => "shuffle",
         Work::Walk(_) => "walk",
         Work::Broadcast(_) => "broadcast",
+        Work::Mine(_) => "mine",
     }
 }
 
@@ -101,7 +102,7 @@ fn generic(work: &Work, look: &Look<'_>) -> Result<Job, Problem> {
             },
             duration: *duration,
         },
-        Work::Shuffle(_) | Work::Walk(_) | Work::Broadcast(_) => {
+        Work::Shuffle(_) | Work::Walk(_) | Work::Broadcast(_) | Work::Mine(_) => {
             unreachable!("they have crates of their own")
         }
     })

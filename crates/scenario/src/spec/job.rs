@@ -1,6 +1,6 @@
 //! What the cluster does, and when.
 
-use super::{Broadcast, Shuffle, Walk};
+use super::{Broadcast, Mine, Shuffle, Walk};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Time};
 
@@ -100,6 +100,8 @@ pub enum Work {
     Walk(Box<Walk>),
     /// One file from one host to many.
     Broadcast(Box<Broadcast>),
+    /// Association rules from transactions that are spread over nodes.
+    Mine(Box<Mine>),
 }
 
 /// The order in which a host sends to all others.
