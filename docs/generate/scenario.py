@@ -177,7 +177,7 @@ _TITLES = {
     "Back": "what differs", "ReplayFlow": "flows", "ShuffleCosts": "costs", "Slow": "fields",
     "LinkProbability": "fields", "LinkRate": "fields", "Flap": "fields", "Pfc": "PFC",
     "PauseStorm": "fields", "WalkLoss": "losses", "Generation": "generation", "WalkDatagrams": "datagrams",
-    "WalkCosts": "costs", "WalkChange": "changes",
+    "WalkCosts": "costs", "WalkChange": "changes", "MineCosts": "costs", "MinePass": "passes",
 }  # fmt: skip
 _ANCHORS = {
     "FasterLink": "links", "Link": "links", "Host": "hosts", "Switch": "switches",
@@ -187,4 +187,5 @@ _ANCHORS = {
     "LinkRate": "rate", "PauseStorm": "pause-storm", "WalkLoss": "losses-of-a-walk",
     "Generation": "generation-of-a-walk", "WalkDatagrams": "datagrams-of-a-walk",
     "WalkCosts": "costs-of-a-walk", "WalkChange": "changes-of-a-walk",
+    "MineCosts": "costs-of-mining", "MinePass": "passes-of-a-profile",
 }  # fmt: skip

@@ -79,15 +79,32 @@ def mine(
     kind: str = "all",
     memory: str | int | None = None,
     threads: int = 1,
+    nodes: int | None = None,
+    cluster: str | None = None,
+    algorithm: str | None = None,
+    exchange: str | None = None,
 ) -> MineResult:
     """Finds large itemsets and association rules, and returns them as frames with mlxtend's column names.
 
     `transactions` is the path of a file that `incast mine` reads, a frame (pandas or Polars: one-hot, or
     with the columns transaction and item), or lists of items. `support` and `confidence` are shares, like
-    0.007 or "0.7%". `kind` is all, closed or maximal. Raises `ScenarioError` when an input or a parameter
+    0.007 or "0.7%". `kind` is all, closed or maximal. With `nodes`, so many processes mine together, on this
+    machine or, with `cluster`, on Ray's nodes: `algorithm` is hpa, npa or hpa-eld, `exchange` frequent,
+    combined or plain, and the result is the same. Raises `ScenarioError` when an input or a parameter
     can't be, or nothing is large.
     """
-    plan = make_plan(support, confidence, longest=longest, kind=kind, memory=memory, threads=threads)
+    plan = make_plan(
+        support,
+        confidence,
+        longest=longest,
+        kind=kind,
+        memory=memory,
+        threads=threads,
+        nodes=nodes,
+        cluster=cluster,
+        algorithm=algorithm,
+        exchange=exchange,
+    )
     return run_mining(transactions, plan)
 
 

@@ -2,6 +2,7 @@
 //! and go as bytes.
 
 mod found;
+mod node;
 
 use ::mine::condense::Kind;
 use ::mine::local::{Settings, mine};
@@ -30,6 +31,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<MineItemsets>()?;
     module.add_class::<MineRules>()?;
     module.add_class::<QuestGenerator>()?;
+    module.add_class::<node::MineNode>()?;
+    module.add_function(wrap_pyfunction!(node::mine_journal, module)?)?;
     module.add_function(wrap_pyfunction!(mine_minimum, module)?)
 }
 
@@ -99,6 +102,45 @@ impl MineTransactions {
     /// Items of all of them.
     fn items(&self) -> u64 {
         self.kept.items()
+    }
+
+    /// Writes the part of a node of several in pieces: words, the number of items before those of each transaction; says how many transactions it has.
+    fn share(&self, node: u64, nodes: u64, write: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let until = |node: u64| (u128::from(self.kept.len()) * u128::from(node) / u128::from(nodes)) as u64;
+        let (from, to) = (until(node), until(node + 1));
+        let (mut at, mut text, mut scratch) = (0, Vec::new(), Vec::new());
+        for block in self.kept.blocks() {
+            let end = at + block.len() as u64;
+            if at < to && end > from {
+                let mut number = at;
+                block.each(&mut scratch, |items| {
+                    if (from..to).contains(&number) {
+                        let words = std::iter::once(items.len() as u32).chain(items.iter().copied());
+                        words.for_each(|word| text.extend_from_slice(&word.to_le_bytes()));
+                    }
+                    number += 1;
+                });
+                write.call1((PyBytes::new(write.py(), &text),))?;
+                text.clear();
+            }
+            at = end;
+        }
+        Ok(to - from)
+    }
+
+    /// A number that other transactions don't have.
+    fn digest(&self) -> u64 {
+        let mut scratch = Vec::new();
+        let mut hash = self.kept.len();
+        let mut mix =
+            |word: u32| hash = (hash.rotate_left(5) ^ u64::from(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
+        for block in self.kept.blocks() {
+            block.each(&mut scratch, |items| {
+                items.iter().for_each(|item| mix(*item));
+                mix(u32::MAX);
+            });
+        }
+        hash
     }
 
     /// Their large itemsets; nothing when `progress` was asked to stop. The transactions are gone afterwards.

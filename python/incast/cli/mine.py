@@ -12,7 +12,7 @@ from incast.cli.mine_work import Asked, work
 from incast.mining.output import FORMATS
 from incast.mining.problem import KINDS
 
-_FIND, _MACHINE, _RESULT = "What to find", "Machine", "Result"
+_FIND, _MACHINE, _NODES, _RESULT = "What to find", "Machine", "Nodes", "Result"
 
 
 def _of(panel: str, help_: str, *flags: str, metavar: str | None = None) -> Any:
@@ -52,6 +52,34 @@ def mine(
         ),
     ] = None,
     threads: Annotated[int, _of(_MACHINE, "Threads that count; the result is the same.")] = 1,
+    nodes: Annotated[
+        int | None, _of(_NODES, "Mine on so many nodes: a process each, with its part of the transactions.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        _of(
+            _NODES,
+            "Nodes are the nodes of a Ray cluster: ray://HOST:PORT, auto or local.",
+            metavar="CLUSTER",
+        ),
+    ] = None,
+    algorithm: Annotated[
+        str | None,
+        _of(
+            _NODES,
+            "How candidates are shared out: hpa (by a hash, default), npa (all at each node), hpa-eld.",
+            metavar="NAME",
+        ),
+    ] = None,
+    exchange: Annotated[
+        str | None,
+        _of(
+            _NODES,
+            "What nodes send: frequent (counts of what is so at the node, default), combined (all "
+            "counts), plain (each candidate found).",
+            metavar="NAME",
+        ),
+    ] = None,
     out: Annotated[Path | None, _of(_RESULT, "Result folder; default: results/mine-<file>.")] = None,
     form: Annotated[
         str, _of(_RESULT, f"Form of the tables: {', '.join(FORMATS)}.", "--format", metavar="FORM")
@@ -70,6 +98,10 @@ def mine(
                 only=only,
                 memory=memory,
                 threads=threads,
+                nodes=nodes,
+                cluster=cluster,
+                algorithm=algorithm,
+                exchange=exchange,
                 out=out,
                 form=form,
                 force=force,

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from incast import _core
+from incast.mining.run import Progress as Passes
 from incast.mining.run import Watch
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class View(Watch):
         if self._wanted():
             self._show("reading", size, self._size, self._rate(size / 1e6, "MB/s"))
 
-    def mining(self, transactions: int, progress: _core.MineProgress) -> None:
+    def mining(self, transactions: int, progress: Passes) -> None:
         """A pass goes on."""
         del transactions
         passes = progress.passes()

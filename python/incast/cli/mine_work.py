@@ -34,6 +34,10 @@ class Asked:
     only: str = "all"
     memory: str | None = None
     threads: int = 1
+    nodes: int | None = None
+    cluster: str | None = None
+    algorithm: str | None = None
+    exchange: str | None = None
     out: Path | None = None
     form: str = "parquet"
     force: bool = False
@@ -47,6 +51,10 @@ VALUES: dict[str, tuple[str, type]] = {
     "--only": ("only", str),
     "--memory": ("memory", str),
     "--threads": ("threads", int),
+    "--nodes": ("nodes", int),
+    "--cluster": ("cluster", str),
+    "--algorithm": ("algorithm", str),
+    "--exchange": ("exchange", str),
     "--out": ("out", Path),
     "--format": ("form", str),
 }
@@ -88,13 +96,17 @@ def work(asked: Asked) -> None:
         kind=asked.only,
         memory=asked.memory,
         threads=asked.threads,
+        nodes=asked.nodes,
+        cluster=asked.cluster,
+        algorithm=asked.algorithm,
+        exchange=asked.exchange,
     )
     if asked.form not in output.FORMATS:
         refuse(f"{asked.form!r}: {', '.join(output.FORMATS)} are allowed", "--format")
     place = asked.out or Path("results") / f"mine-{asked.transactions.name.partition('.')[0]}"
     output.check_free(place, asked.force)
     with View() as view:
-        result = run(asked.transactions, plan, view)
+        result = run(asked.transactions, plan, view, place)
     summary = output.write(result, place, asked.form)
     if asked.as_json:
         import json
@@ -106,8 +118,13 @@ def work(asked: Asked) -> None:
 
 
 def _show(result: MineResult, summary: dict[str, Any]) -> None:
-    rows = [[_count(each[key]) for key in ("pass", "candidates", "large", "scans")] for each in result.passes]
-    _table(["pass", "candidates", "large", "scans"], rows)
+    head = ["pass", "candidates", "large", "scans"]
+    rows = [[_count(each[key]) for key in head] for each in result.passes]
+    if result.spread is not None:
+        head += ["sent", "time"]
+        for row, each in zip(rows, result.passes, strict=True):
+            row += [f"{each['sent_bytes'] / 1e6:,.3f} MB", f"{each['seconds']:.2f} s"]
+    _table(head, rows)
     if result.found_rules is not None and result.found_rules.len():
         print(f"\nRules with the highest lift, of {_count(summary['rules'])}:")
         _table(["", "support", "confidence", "lift"], _best(result), left=1)

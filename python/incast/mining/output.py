@@ -10,12 +10,15 @@ from incast.folder import MINE_MARKER, SUMMARY, mark, write_json
 from incast.mining.result import MineResult
 
 FORMATS = ("parquet", "csv", "json")
+KEPT_PASSES = ".passes"
+"""What finished passes found, while nodes mine."""
 _TABLES = ("itemsets", "rules")
 
 
 def check_free(folder: Path, force: bool) -> None:
     """Refuses a folder that holds something, unless it is such a result and may be overwritten."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+    # Passes that an interrupted run had finished are there to be gone on with.
+    if not folder.exists() or (folder.is_dir() and {each.name for each in folder.iterdir()} <= {KEPT_PASSES}):
         return
     ours = (folder / MINE_MARKER).is_file()
     if not force or not ours:
@@ -34,6 +37,7 @@ def write(result: MineResult, folder: Path, form: str) -> dict[str, Any]:
             _table(result, name, folder / f"{name}.{form}")
     content = summary(result)
     write_json(folder / SUMMARY, content)
+    (folder / KEPT_PASSES).unlink(missing_ok=True)
     return content
 
 
@@ -50,6 +54,7 @@ def summary(result: MineResult) -> dict[str, Any]:
         "itemsets": result.kept.len(),
         "rules": None if rules is None else rules.len(),
         "passes": result.passes,
+        **({} if result.spread is None else {"nodes": result.spread.summary()}),
     }
 
 

@@ -11,6 +11,8 @@ from incast.mining.problem import Plan, refuse
 if TYPE_CHECKING:
     import polars as pl
 
+    from incast.mining.nodes import Nodes
+
 METRICS = (
     "antecedent support",
     "consequent support",
@@ -31,7 +33,14 @@ METRICS = (
 class MineResult:
     """Large itemsets and rules; frames are made when they are asked for."""
 
-    def __init__(self, core: _core.MineItemsets, names: list[Any] | None, plan: Plan, minimum: int) -> None:
+    def __init__(
+        self,
+        core: _core.MineItemsets,
+        names: list[Any] | None,
+        plan: Plan,
+        minimum: int,
+        spread: Nodes | None = None,
+    ) -> None:
         self.core = core
         self.names = names
         """Of items that are no numbers."""
@@ -39,6 +48,8 @@ class MineResult:
         self.minimum = minimum
         """Transactions that hold a large itemset, at least."""
         self.transactions = core.transactions()
+        self.spread = spread
+        """The run over nodes, if it was one."""
 
     @cached_property
     def kept(self) -> _core.MineItemsets:
@@ -51,8 +62,13 @@ class MineResult:
         return None if self.plan.confidence is None else self.core.rules(self.plan.confidence)
 
     @property
-    def passes(self) -> list[dict[str, int | None]]:
-        """What each pass did: its number, candidates, large itemsets, scans of the transactions."""
+    def passes(self) -> list[dict[str, Any]]:
+        """What each pass did: its number, candidates, large itemsets, scans of the transactions.
+
+        Of nodes, also the bytes that all of them sent, and seconds.
+        """
+        if self.spread is not None:
+            return self.spread.board.finished()
         keys = ("pass", "candidates", "large", "scans")
         return [dict(zip(keys, each, strict=True)) for each in self.core.passes()]
 

@@ -5,16 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from incast import _core
 from incast.mining import text
 from incast.mining.problem import Plan, refuse
 from incast.mining.result import MineResult
 
+if TYPE_CHECKING:
+    from incast.mining.nodes import Nodes
+
 _LOOK_S = 0.1
 """Between two looks at how far it is."""
 TABLES = (".csv", ".csv.gz", ".parquet")
+
+
+class Progress(Protocol):
+    """How far mining is."""
+
+    def of_pass(self) -> tuple[int, int]:
+        """Transactions that the pass has looked at, and that it will have."""
+        ...
+
+    def passes(self) -> list[tuple[int, int | None, int, int]]:
+        """The passes that are finished: number, candidates, large itemsets, scans."""
+        ...
 
 
 class Watch:
@@ -26,25 +41,36 @@ class Watch:
     def read(self, size: int) -> None:
         """So many bytes of it have been read."""
 
-    def mining(self, transactions: int, progress: _core.MineProgress) -> None:
+    def mining(self, transactions: int, progress: Progress) -> None:
         """So many transactions are mined: called again and again, until all passes are done."""
 
 
-def run(source: Any, plan: Plan, watch: Watch | None = None) -> MineResult:
-    """The large itemsets of `source`: a file, a frame, or collections of items."""
+def run(source: Any, plan: Plan, watch: Watch | None = None, folder: Path | None = None) -> MineResult:
+    """The large itemsets of `source`: a file, a frame, or collections of items.
+
+    With nodes, passes that are finished are kept in `folder`, until the result has been written there.
+    """
     watch = watch or Watch()
     core, names = _read(source, watch)
     transactions = core.transactions()
     if not transactions:
         refuse("there is no transaction in it", file=source if isinstance(source, str | Path) else "")
     minimum = _core.mine_minimum(plan.support, transactions)
-    found = _mined(core, minimum, plan, watch)
+    spread: Nodes | None = None
+    if plan.spread:
+        from incast.mining.nodes import Nodes
+
+        spread = Nodes(core, minimum, plan, watch, folder)
+        del core
+        found = spread.mine()
+    else:
+        found = _mined(core, minimum, plan, watch)
     if not found.len():
         refuse(
             f"no item is in {minimum:,} or more of {transactions:,} transactions: choose a smaller one",
             "--support",
         )
-    return MineResult(found, names, plan, minimum)
+    return MineResult(found, names, plan, minimum, spread)
 
 
 def _read(source: Any, watch: Watch) -> tuple[_core.MineTransactions, list[Any] | None]:

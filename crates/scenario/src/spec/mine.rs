@@ -98,8 +98,6 @@ pub struct MineCosts {
     pub generate: Time,
     /// A candidate that came is looked up and counted.
     pub probe: Time,
-    /// A candidate is made before a pass.
-    pub candidate: Time,
     /// Transactions come from the host's disk.
     pub disk: bool,
     /// So much at a time.

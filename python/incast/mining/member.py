@@ -1,0 +1,41 @@
+"""A node of the miner, as a member of a live run: its transactions are in a file, its journal in another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from incast import _core
+from incast.live.control import Frame
+from incast.live.member import Work
+
+PART, JOURNAL = "part", ".journal"
+"""Files: a node's transactions, and what finished passes found."""
+
+
+def prepare(init: Frame) -> Work:
+    """A node, on the member's side."""
+    return _Node(init["told"])
+
+
+class _Node:
+    """A node's work."""
+
+    def __init__(self, told: Frame) -> None:
+        self._folder = Path(told["folder"])
+        self._core = _core.MineNode(json.dumps(told["spec"]))
+        self._core.load(str(self._folder / PART))
+
+    def __call__(self, member: _core.LiveMember, begin: str, progress: Callable[[str], bool]) -> str:
+        """Mines; what it finds is in its journal."""
+        journal = str(self._folder / JOURNAL)
+        report = self._core.run(member, begin, lambda now: progress(self._with_passes(now)), journal)
+        return self._with_passes(report)
+
+    def hear(self, told: Frame) -> None:
+        """Nothing changes while it mines."""
+
+    def _with_passes(self, said: str) -> str:
+        """What the driver says, with how far mining is."""
+        return json.dumps({**json.loads(said), "mine": json.loads(self._core.progress())})

@@ -1,0 +1,240 @@
+"""Mining on several nodes: a process a node, each with its part of the transactions (crates/mine).
+
+One that dies is started anew, with its part and its journal. The journal of finished passes is also
+kept in the result's folder: a run that is started again after an interruption goes on from there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from incast import _core
+from incast.errors import RunError
+from incast.live.launch import FailedRunError, Host, Launch, Outcome
+from incast.live.place import Place
+from incast.mining.member import JOURNAL, PART
+from incast.mining.output import KEPT_PASSES
+from incast.mining.problem import NODES_MAX, Plan, refuse
+from incast.walks.where import place as place_of
+
+START_S = 0.5
+"""Patience for each node: all of them may start on the same core."""
+
+
+@dataclass
+class Board:
+    """How far nodes are, as one looks at it that mines alone."""
+
+    said: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """What each node said last."""
+    before: list[dict[str, Any]] = field(default_factory=list)
+    """Passes of an interrupted run."""
+
+    def hear(self, node: int, told: Mapping[str, Any]) -> None:
+        """What a node says of itself; after a crash it has no more passes than it did since."""
+        if "mine" in told:
+            found = dict(told["mine"])
+            known = {each["pass"]: each for each in self.said.get(node, {}).get("passes", [])}
+            passes = known | {each["pass"]: each for each in found["passes"]}
+            found["passes"] = [passes[number] for number in sorted(passes)]
+            self.said[node] = found
+
+    def finished(self) -> list[dict[str, Any]]:
+        """Each pass that is over: bytes of all nodes together, seconds of the slowest."""
+        rows = list(self.before)
+        done = {row["pass"] for row in rows}
+        by_pass: dict[int, list[dict[str, Any]]] = {}
+        for said in self.said.values():
+            for each in said["passes"]:
+                by_pass.setdefault(each["pass"], []).append(each)
+        for number in sorted(set(by_pass) - done):
+            parts = by_pass[number]
+            ended = [each for each in parts if each["end"] > 0]
+            if not ended:
+                break
+            begin, end = min(each["begin"] for each in ended), max(each["end"] for each in ended)
+            rows.append(
+                {
+                    "pass": number,
+                    "candidates": ended[0]["candidates"],
+                    "large": ended[0]["large"],
+                    "scans": max(each["scans"] for each in parts),
+                    "sent_bytes": sum(each["sent_bytes"] for each in parts),
+                    "seconds": (end - begin) / 1e12,
+                }
+            )
+        return rows
+
+    def of_pass(self) -> tuple[int, int]:
+        """Transactions that the pass has gone over, and that it will have, over all nodes."""
+        last = max((said["pass"] for said in self.said.values()), default=0)
+        here = [said for said in self.said.values() if said["pass"] == last]
+        return sum(min(said["done"], said["of"]) for said in here), sum(said["of"] for said in here)
+
+    def passes(self) -> list[tuple[int, int | None, int, int]]:
+        """The passes that are over: number, candidates, large itemsets, scans."""
+        return [(row["pass"], row["candidates"], row["large"], row["scans"]) for row in self.finished()]
+
+
+@dataclass
+class Nodes:
+    """A run over nodes."""
+
+    core: _core.MineTransactions | None
+    """Until nodes have them."""
+    minimum: int
+    plan: Plan
+    watch: Any
+    folder: Path | None
+    """Where finished passes are kept."""
+    board: Board = field(default_factory=Board)
+    crashes: dict[int, int] = field(default_factory=dict)
+    nodes: int = 0
+    """How many there were."""
+    _saved: int = 0
+    _begun: bytes = b""
+    """The journal of an interrupted run."""
+
+    def mine(self) -> _core.MineItemsets:
+        """The large itemsets."""
+        self._count(self.core)
+        with ExitStack() as places:
+            place, nodes = place_of(self.plan.cluster, self.plan.nodes, places)
+            if not 1 <= nodes <= NODES_MAX:
+                refuse(f"{nodes} nodes: 1 to {NODES_MAX} are allowed", "--nodes")
+            self.nodes = nodes
+            self._recall()
+            outcome = self._run(place, nodes)
+            self.crashes = outcome.crashes
+            for report in outcome.reports:
+                self.board.hear(report["host"], report)
+            self._keep(place, nodes)
+            if not outcome.finished:
+                raise KeyboardInterrupt
+            journal = self._journal(place, nodes)
+        found, _ = _core.mine_journal(journal, self._transactions, self.board.passes())
+        return found
+
+    def _count(self, core: _core.MineTransactions | None) -> None:
+        """What is needed of the transactions when nodes have them. Another support has other passes."""
+        assert core is not None, "a run is made once"
+        self._transactions = core.transactions()
+        self._job = (core.digest() ^ (self.minimum << 20) ^ (self.plan.longest or 0)) & (2**63 - 1)
+
+    def summary(self) -> dict[str, Any]:
+        """What the summary says of the nodes."""
+        said = self.board.said.values()
+        return {
+            "count": self.nodes,
+            "algorithm": self.plan.algorithm,
+            "exchange": self.plan.exchange,
+            "crashes": sum(self.crashes.values()),
+            "sent_bytes": sum(each["sent_bytes"] for node in said for each in node["passes"]),
+        }
+
+    def _run(self, place: Place, nodes: int) -> Outcome:
+        hosts = self._hosts(place, nodes)
+        launch = Launch(
+            hosts,
+            "incast.mining.member:prepare",
+            json.loads(_core.live_settings("{}")),
+            restarts=2 * nodes,
+            patience_s=place.patience_s + START_S * nodes,
+            farewell_s=place.farewell_s,
+            start=place.start,
+            ip=place.ip,
+        )
+
+        def hear(progress: Mapping[int, Mapping[str, Any]]) -> None:
+            for node, told in progress.items():
+                self.board.hear(node, told)
+            self.watch.mining(self._transactions, self.board)
+            if len(self.board.finished()) > self._saved:
+                self._saved = len(self.board.finished())
+                self._keep(place, nodes)
+
+        try:
+            return launch.run(hear)
+        except FailedRunError as error:
+            self._keep(place, nodes)
+            kept = f"; {self.folder} keeps the passes that were finished" if self.folder else ""
+            raise RunError(f"{error}{kept}") from error
+
+    def _hosts(self, place: Place, nodes: int) -> list[Host]:
+        """A host a node, with its part of the transactions."""
+        shares: list[int] = []
+        core, self.core = self.core, None
+        assert core is not None, "nodes are given their parts once"
+        for node in range(nodes):
+
+            def write(file: IO[bytes], node: int = node) -> None:
+                shares.append(core.share(node, nodes, file.write))
+
+            place.give(node, PART, write)
+            if self._begun:
+                place.give(node, JOURNAL, self._give_journal)
+        plan = self.plan
+        spec = {
+            "job": self._job,
+            "algorithm": plan.algorithm,
+            "exchange": {"combined": {"transactions": None}}
+            if plan.exchange == "combined"
+            else plan.exchange,
+            "minimum": self.minimum,
+            "longest": plan.longest,
+            "transactions": shares,
+            "memory": plan.memory,
+            "duplicated": plan.duplicated,
+        }
+        return [
+            Host(node, f"node{node}", [1], {"folder": place.folder(node), "spec": {**spec, "node": node}})
+            for node in range(nodes)
+        ]
+
+    def _give_journal(self, file: IO[bytes]) -> None:
+        file.write(self._begun)
+
+    def _head(self) -> bytes:
+        return f"{self._job:016x}\n".encode()
+
+    def _recall(self) -> None:
+        """The passes that an interrupted run had finished, if it was the same."""
+        if self.folder is None:
+            return
+        with contextlib.suppress(OSError):
+            kept = (self.folder / KEPT_PASSES).read_bytes()
+            head = self._head()
+            if kept.startswith(head):
+                said, _, journal = kept[len(head) :].partition(b"\n")
+                self.board.before = json.loads(said)
+                self._begun = journal
+                self._saved = len(self.board.before)
+
+    def _keep(self, place: Place, nodes: int) -> None:
+        """Finished passes go to the result's folder."""
+        if self.folder is None:
+            return
+        with contextlib.suppress(OSError, RunError):
+            journal = self._journal(place, nodes)
+            _, count = _core.mine_journal(journal, 0, [])
+            rows = [row for row in self.board.finished() if row["pass"] <= count]
+            part = self.folder / f"{KEPT_PASSES}.tmp"
+            self.folder.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(self._head() + json.dumps(rows).encode() + b"\n" + journal)
+            part.replace(self.folder / KEPT_PASSES)
+
+    def _journal(self, place: Place, nodes: int) -> bytes:
+        """The longest journal."""
+        found = []
+        for node in range(nodes):
+            with contextlib.suppress(OSError, RunError), place.take(node, JOURNAL) as file:
+                found.append(file.read())
+        if not found:
+            raise RunError("no node has kept what it found")
+        return max(found, key=len)
