@@ -8,6 +8,7 @@ mod alone;
 pub mod broadcast;
 pub mod live;
 pub mod mine;
+pub mod mine_node;
 pub mod scenario;
 pub mod shuffle;
 pub mod units;
@@ -17,10 +18,11 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 11] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("broadcast_messages", broadcast::messages),
     ("live_hello", live::hello),
     ("live_table", live::table),
+    ("mine_messages", mine_node::messages),
     ("mine_text", mine::text),
     ("scenario", scenario::spec),
     ("shuffle_messages", shuffle::messages),

@@ -60,6 +60,23 @@ fn message() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(kind, pieces)| [vec![kind], pieces.concat()].concat())
 }
 
+/// A message of a mining node that may be believed, or nearly.
+fn mine_message() -> impl Strategy<Value = Vec<u8>> {
+    let word = |word: u32| word.to_le_bytes().to_vec();
+    let stage = (1u32..4, 0u32..3, 0u8..5)
+        .prop_map(move |(pass, slice, step)| [word(pass), word(slice), vec![step]].concat());
+    let counts = (0u8..4, 1u8..20, any::<bool>()).prop_map(move |(number, count, last)| {
+        [word(0), vec![u8::from(last)], word(1), word(2), word(2), vec![number, count]].concat()
+    });
+    let itemset = (0u32..13, 10u32..50).prop_map(move |(item, count)| {
+        [word(0), vec![1], word(1), word(8), word(8), word(item), word(count)].concat()
+    });
+    let piece =
+        prop_oneof![stage.clone(), counts, itemset, (0u32..3).prop_map(word), (0u8..5).prop_map(|n| vec![n])];
+    (0u8..7, 0u8..5, stage, proptest::collection::vec(piece, 0..3))
+        .prop_map(|(kind, of, stage, pieces)| [vec![kind, of], stage, pieces.concat()].concat())
+}
+
 /// A message of a broadcast that may be believed, or nearly.
 fn broadcast_message() -> impl Strategy<Value = Vec<u8>> {
     let word = |word: u32| word.to_le_bytes().to_vec();
@@ -128,6 +145,16 @@ proptest! {
             bytes.extend(content);
         }
         fuzz::broadcast::messages(&bytes);
+    }
+
+    #[test]
+    fn messages_of_mining(kind: u8, messages in proptest::collection::vec((0u8..8, mine_message()), 1..24)) {
+        let mut bytes = vec![kind];
+        for (stream, content) in messages {
+            bytes.extend([stream, content.len() as u8]);
+            bytes.extend(content);
+        }
+        fuzz::mine_node::messages(&bytes);
     }
 
     #[test]

@@ -23,6 +23,7 @@ from incast.mining.output import KEPT_PASSES
 from incast.mining.problem import NODES_MAX, Plan, refuse
 from incast.walks.where import place as place_of
 
+PROGRESS_MS = 100
 START_S = 0.5
 """Patience for each node: all of them may start on the same core."""
 
@@ -143,7 +144,7 @@ class Nodes:
         launch = Launch(
             hosts,
             "incast.mining.member:prepare",
-            json.loads(_core.live_settings("{}")),
+            json.loads(_core.live_settings(json.dumps({"progress_ms": PROGRESS_MS}))),
             restarts=2 * nodes,
             patience_s=place.patience_s + START_S * nodes,
             farewell_s=place.farewell_s,
@@ -161,6 +162,9 @@ class Nodes:
 
         try:
             return launch.run(hear)
+        except KeyboardInterrupt:
+            self._keep(place, nodes)
+            raise
         except FailedRunError as error:
             self._keep(place, nodes)
             kept = f"; {self.folder} keeps the passes that were finished" if self.folder else ""

@@ -1,0 +1,237 @@
+"""`incast mine --nodes` as a person uses it: the same result, a node that is killed, a run that is interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import incast
+from incast.errors import RunError, ScenarioError
+from incast.live.launch import Child, start_here
+from incast.live.place import Here
+from incast.mining import output
+from incast.mining.problem import make
+from incast.mining.result import MineResult
+from incast.mining.run import Progress, Watch, run
+from incast.mining.tables import collections
+
+SUPPORT = 0.01
+ROWS = [
+    sorted({(number * number * step) % modulus for step, modulus in ((3, 31), (5, 17), (7, 13), (11, 41))})
+    for number in range(1, 3001)
+]
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("mine") / "rows.dat"
+    file.write_text("".join(" ".join(map(str, row)) + "\n" for row in ROWS))
+    return file
+
+
+def written(result: MineResult, folder: Path) -> bytes:
+    output.write(result, folder, "csv")
+    return (folder / "itemsets.csv").read_bytes() + (folder / "rules.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options"),
+    [
+        (1, {}),
+        (3, {}),
+        (2, {"algorithm": "npa", "memory": "1KiB"}),
+        (2, {"exchange": "plain"}),
+        (2, {"exchange": "combined"}),
+        (2, {"algorithm": "hpa-eld", "exchange": "plain"}),
+    ],
+)
+def test_nodes_find_what_one_finds_in_the_same_bytes(
+    text: Path, tmp_path: Path, nodes: int, options: dict[str, Any]
+) -> None:
+    alone = incast.mine(text, SUPPORT, 0.5)
+    spread = incast.mine(text, SUPPORT, 0.5, nodes=nodes, **options)
+    assert written(spread, tmp_path / "nodes") == written(alone, tmp_path / "alone")
+    keys = ("pass", "candidates", "large")
+    assert [[each[key] for key in keys] for each in spread.passes] == [
+        [each[key] for key in keys] for each in alone.passes
+    ]
+    assert json.loads((tmp_path / "nodes" / "summary.json").read_text())["nodes"]["count"] == nodes
+    if "memory" in options:
+        assert spread.passes[1]["scans"] > 1
+
+
+def test_transactions_without_items_count() -> None:
+    core, _ = collections([["a", "b"], [], ["b"], []])
+    assert core.transactions() == 4
+    spread = incast.mine([["a", "b"], [], ["b"], []], 0.5, nodes=3)
+    assert spread.itemsets.to_dicts() == incast.mine([["a", "b"], [], ["b"], []], 0.5).itemsets.to_dicts()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"nodes": 0}, "--nodes"),
+        ({"nodes": 2, "threads": 2}, "--threads"),
+        ({"nodes": 2, "algorithm": "apriori"}, "--algorithm"),
+        ({"exchange": "plain"}, "--nodes"),
+        ({"cluster": "mars"}, "--cluster"),
+    ],
+)
+def test_what_can_not_be_is_refused(text: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        incast.mine(text, SUPPORT, **options)
+    assert said in str(caught.value)
+
+
+class Killer(Watch):
+    """Starts nodes, and kills one when a pass is over; always, or once."""
+
+    def __init__(self, passes: int, always: bool = False) -> None:
+        self.passes, self.always = passes, always
+        self.children: list[Child] = []
+        self.killed = 0
+
+    def start(self, host: int, address: tuple[str, int], key: bytes) -> Child:
+        child = start_here(host, address, key)
+        if host == 1:
+            self.children.append(child)
+        return child
+
+    def mining(self, transactions: int, progress: Progress) -> None:
+        assert transactions % len(ROWS) == 0
+        if len(progress.passes()) >= self.passes and (self.always or not self.killed):
+            self.killed += 1
+            self.children[-1].kill()
+
+
+@pytest.fixture
+def kill(monkeypatch: pytest.MonkeyPatch) -> Callable[[Killer], Killer]:
+    def patch(killer: Killer) -> Killer:
+        monkeypatch.setattr("incast.walks.where.Here", lambda: Here(killer.start))
+        return killer
+
+    return patch
+
+
+def test_a_node_that_is_killed_is_started_anew_and_nothing_is_counted_twice(
+    text: Path, tmp_path: Path, kill: Callable[[Killer], Killer]
+) -> None:
+    # Long enough that the node is killed on the way.
+    many = tmp_path / "many.dat"
+    many.write_text(text.read_text() * 15)
+    alone = incast.mine(many, SUPPORT, 0.5)
+    killer = kill(Killer(0))
+    spread = run(many, make(SUPPORT, 0.5, nodes=3), killer, tmp_path / "kept")
+    assert killer.killed == 1
+    assert len(killer.children) == 2
+    assert written(spread, tmp_path / "nodes") == written(alone, tmp_path / "alone")
+
+
+def test_a_run_that_fails_goes_on_from_its_last_finished_pass(
+    text: Path, tmp_path: Path, kill: Callable[[Killer], Killer]
+) -> None:
+    folder = tmp_path / "result"
+    killer = kill(Killer(2, always=True))
+    with pytest.raises(RunError, match="keeps the passes"):
+        run(text, make(SUPPORT, 0.5, nodes=2), killer, folder)
+    assert (folder / output.KEPT_PASSES).exists()
+    output.check_free(folder, False)
+    quiet = kill(Killer(99))
+    spread = run(text, make(SUPPORT, 0.5, nodes=3), quiet, folder)
+    assert spread.spread is not None
+    assert len(spread.spread.board.before) >= 2
+    alone = incast.mine(text, SUPPORT, 0.5)
+    assert written(spread, folder) == written(alone, tmp_path / "alone")
+    assert not (folder / output.KEPT_PASSES).exists()
+    assert [each["pass"] for each in spread.passes] == list(range(1, len(spread.passes) + 1))
+
+
+def test_other_passes_are_not_gone_on_with(text: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "result"
+    folder.mkdir()
+    (folder / output.KEPT_PASSES).write_bytes(b"0" * 16 + b"\n[]\nnonsense")
+    spread = run(text, make(SUPPORT, nodes=2), None, folder)
+    assert spread.spread is not None
+    assert spread.spread.board.before == []
+
+
+def test_ctrl_c_keeps_what_is_finished(text: Path, tmp_path: Path) -> None:
+    class Impatient(Watch):
+        asked = False
+
+        def mining(self, transactions: int, progress: Progress) -> None:
+            assert transactions == len(ROWS)
+            if progress.passes() and not self.asked:
+                self.asked = True
+                os.kill(os.getpid(), signal.SIGINT)
+
+    folder = tmp_path / "result"
+    with pytest.raises(KeyboardInterrupt):
+        run(text, make(SUPPORT, nodes=2), Impatient(), folder)
+    assert (folder / output.KEPT_PASSES).exists()
+
+
+SCENARIO: dict[str, Any] = {
+    "name": "mining",
+    "topology": {"kind": "single-switch", "hosts": 4},
+    "jobs": [
+        {"name": "mining", "kind": "mine", "transactions": {"kind": "quest", "count": 500}, "support": 0.05}
+    ],
+}
+
+
+def simulated(folder: Path, **job: Any) -> Any:
+    folder.mkdir(exist_ok=True)
+    path = folder / "mining.yaml"
+    path.write_text(json.dumps({**SCENARIO, "jobs": [{**SCENARIO["jobs"][0], **job}]}))
+    return incast.run(path, folder / "run")
+
+
+def test_the_job_has_a_task_a_node_and_pass(text: Path, tmp_path: Path) -> None:
+    result = simulated(tmp_path, transactions={"kind": "file", "file": str(text)}, support=SUPPORT)
+    passes = len(incast.mine(text, SUPPORT).passes)
+    tasks = result.tasks
+    found = tasks.group_by("kind").len().sort("kind").rows()
+    assert found == [("broadcast", 4 * passes), ("pass", 4 * passes)]
+
+
+def test_a_profile_needs_no_transactions(tmp_path: Path) -> None:
+    passes = [
+        {"large": 100, "found": 200_000, "entries": 4000},
+        {"candidates": 4950, "large": 30, "found": 100_000},
+        {"candidates": 10, "large": 0, "found": 50},
+    ]
+    profile = {"kind": "profile", "count": 20_000, "items": 200_000, "passes": passes}
+    result = simulated(tmp_path, transactions=profile, padded=True)
+    assert result.tasks.filter(result.tasks["kind"] == "pass").height == 12
+    sent = result.flows["sent_bytes"].sum() if "sent_bytes" in result.flows.columns else 0
+    assert sent == 0 or sent > 100_000 * 8 * 3 // 4
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [
+        ({"support": 0}, "support"),
+        ({"combine": 10}, "combine"),
+        ({"duplicated": 10}, "duplicated"),
+        ({"block": "1B"}, "block"),
+        ({"transactions": {"kind": "file", "file": "nowhere.dat"}}, "transactions.file"),
+        ({"transactions": {"kind": "profile", "count": 1, "items": 1, "passes": []}}, "passes"),
+    ],
+)
+def test_a_job_that_can_not_be_is_refused(tmp_path: Path, job: dict[str, Any], said: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        simulated(tmp_path, **job)
+    assert said in str(caught.value)
+
+
+def test_a_file_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "rows.dat").write_text("1 2\n3 x\n")
+    with pytest.raises(ScenarioError, match="line 2"):
+        simulated(tmp_path, transactions={"kind": "file", "file": "rows.dat"})
