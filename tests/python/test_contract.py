@@ -52,6 +52,13 @@ jobs:
     log_size: 1kB
     input_replication: 1
   - {name: q, kind: broadcast, source: host0, size: 1MB}
+  - {name: r, kind: mine, transactions: {kind: quest, count: 9}, support: 0.5, algorithm: npa, exchange: combined}
+  - {name: s, kind: mine, transactions: {kind: file, file: t.txt}, support: 0.5, exchange: frequent, order: rotated}
+  - name: t
+    kind: mine
+    transactions: {kind: profile, count: 9, items: 20, passes: [{large: 0, found: 20}]}
+    support: 0.5
+    algorithm: hpa-eld
   - {name: l, kind: background, rate: 1Mbps, model: fluid, pairs: [[host0, host1]]}
   - name: m
     kind: walk
@@ -119,6 +126,7 @@ SCENARIOS = {
 def resolved(folder: Path, name: str) -> dict[str, Any]:
     (folder / "c.txt").write_text("3 1\n1 10 2 0 2 1 1:3.0\n")
     (folder / "e.txt").write_text("# four edges\n0 1 1.5\n1 2 1\n2 3 1\n3 0 2\n")
+    (folder / "t.txt").write_text("1 2\n2 3\n")
     (folder / "o.txt").write_text("0\n1\n2\n3\n")
     (plan,) = plans(folder, SCENARIOS[name])
     return plan.resolved.spec
