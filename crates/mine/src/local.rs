@@ -3,7 +3,7 @@
 //!
 //! R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, figure 1.
 
-use crate::candidate::{Candidates, Owners, generate};
+use crate::candidate::{Candidates, generate};
 use crate::codes::{Codes, large};
 use crate::count::vertical::Vertical;
 use crate::count::{ItemCounts, Triangle, tiles};
@@ -118,13 +118,13 @@ impl<'a> Miner<'a> {
 
     fn second(&mut self, codes: u32) -> (Pass, Level) {
         let mut found = Level::new(2);
-        let alone = Owners::new(codes, 1);
-        let tiles = tiles(&alone, 0, self.memory());
+        let most = self.memory() / size_of::<u32>();
+        let tiles = tiles(codes, 0..codes.saturating_sub(1), most as u64);
         self.progress.begin(self.coded.len() * tiles.len() as u64);
         let mut candidates = 0;
         for rows in &tiles {
             let part = |_, blocks: &[Block]| {
-                let mut triangle = Triangle::new(&alone, 0, rows.clone());
+                let mut triangle = Triangle::new(codes, rows.clone());
                 let blocks = blocks.iter().take_while(|block| self.progress.next(block.len()));
                 blocks.for_each(|block| triangle.add(block));
                 triangle

@@ -1,10 +1,8 @@
-//! Candidates of a pass: itemsets whose subsets are all large, and who counts which of them.
+//! Candidates of a pass: itemsets whose subsets are all large.
 
 mod generate;
-mod owners;
 
 pub use generate::generate;
-pub use owners::Owners;
 
 /// Candidates of one length, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

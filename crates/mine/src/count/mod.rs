@@ -9,4 +9,4 @@ mod pairs;
 pub mod vertical;
 
 pub use items::ItemCounts;
-pub use pairs::{Triangle, tiles};
+pub use pairs::{Triangle, pairs_before, tiles};

@@ -1,9 +1,9 @@
 //! Counts of candidates in some of a node's transactions, in tiles that memory allows.
 
 use super::Effort;
-use super::space::{Space, pair, split, split_rows};
-use crate::candidate::{Candidates, Owners};
-use crate::count::{Triangle, vertical};
+use super::space::{Space, pair, split};
+use crate::candidate::Candidates;
+use crate::count::{self, Triangle, vertical};
 use crate::transactions::Block;
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub(crate) fn tiles(space: &Space, slice: usize, most: u64) -> Vec<Tile> {
     let (ranges, start) = match space {
         Space::Items => (Vec::new(), 0),
         Space::Pairs { codes, slices } => {
-            (split_rows(*codes, slices[slice].clone(), most), slices[slice].start)
+            (count::tiles(*codes, slices[slice].clone(), most), slices[slice].start)
         }
         Space::List { slices, .. } => (split(slices[slice].clone(), most), slices[slice].start),
     };
@@ -43,7 +43,7 @@ pub(crate) fn tiles(space: &Space, slice: usize, most: u64) -> Vec<Tile> {
 #[derive(Debug)]
 pub(crate) enum Counter {
     /// Pairs, in an array.
-    Pairs { owners: Owners, rows: Range<u32> },
+    Pairs { codes: u32, rows: Range<u32> },
     /// Any, by their items.
     List(Candidates),
 }
@@ -53,7 +53,7 @@ impl Counter {
         let range = tile.range.clone();
         match space {
             Space::Items => unreachable!("items are counted as they come"),
-            Space::Pairs { codes, .. } => Counter::Pairs { owners: Owners::new(*codes, 1), rows: range },
+            Space::Pairs { codes, .. } => Counter::Pairs { codes: *codes, rows: range },
             Space::List { candidates, .. } => {
                 let mut part = Candidates::new(candidates.length());
                 candidates
@@ -69,8 +69,8 @@ impl Counter {
     /// Adds what blocks hold to the counts, with about so many bytes of bitmaps.
     pub(crate) fn add(&self, blocks: &[Block], memory: u64, counts: &mut [u32]) {
         match self {
-            Counter::Pairs { owners, rows } => {
-                let mut triangle = Triangle::new(owners, 0, rows.clone());
+            Counter::Pairs { codes, rows } => {
+                let mut triangle = Triangle::new(*codes, rows.clone());
                 blocks.iter().for_each(|block| triangle.add(block));
                 counts.iter_mut().zip(triangle.counts()).for_each(|(count, more)| *count += more);
             }

@@ -6,6 +6,7 @@
 
 use crate::candidate::Candidates;
 use crate::codes::hash;
+use crate::count::{pairs_before, tiles};
 use std::ops::Range;
 
 /// Candidates are of one of these kinds.
@@ -30,28 +31,6 @@ pub(crate) fn owner(number: u32, nodes: usize) -> usize {
     number as usize % nodes
 }
 
-/// Pairs whose lower code is below `row`.
-fn before(codes: u32, row: u32) -> u64 {
-    u64::from(row) * (2 * u64::from(codes)).saturating_sub(u64::from(row) + 1) / 2
-}
-
-/// Ranges of rows with at most `most` pairs, at least a row, and fewer than 2^32.
-pub(crate) fn split_rows(codes: u32, rows: Range<u32>, most: u64) -> Vec<Range<u32>> {
-    let most = most.min(u64::from(u32::MAX));
-    let mut parts = Vec::new();
-    let mut start = rows.start;
-    for row in rows.clone() {
-        if row > start && before(codes, row + 1) - before(codes, start) > most {
-            parts.push(start..row);
-            start = row;
-        }
-    }
-    if start < rows.end {
-        parts.push(start..rows.end);
-    }
-    parts
-}
-
 /// Ranges of at most `most`.
 pub(crate) fn split(range: Range<u32>, most: u64) -> Vec<Range<u32>> {
     let step = most.clamp(1, u64::from(u32::MAX)) as usize;
@@ -61,7 +40,7 @@ pub(crate) fn split(range: Range<u32>, most: u64) -> Vec<Range<u32>> {
 impl Space {
     /// All pairs of codes, in slices of at most so many.
     pub(crate) fn pairs(codes: u32, most: u64) -> Space {
-        Space::Pairs { codes, slices: split_rows(codes, 0..codes.saturating_sub(1), most) }
+        Space::Pairs { codes, slices: tiles(codes, 0..codes.saturating_sub(1), most) }
     }
 
     /// A list, in slices of at most so many.
@@ -81,7 +60,7 @@ impl Space {
     pub(crate) fn len(&self) -> u64 {
         match self {
             Space::Items => 0,
-            Space::Pairs { codes, .. } => before(*codes, codes.saturating_sub(1)),
+            Space::Pairs { codes, .. } => pairs_before(*codes, codes.saturating_sub(1)),
             Space::List { candidates, .. } => candidates.len() as u64,
         }
     }
@@ -92,7 +71,7 @@ impl Space {
             Space::Items => u32::MAX,
             Space::Pairs { codes, slices } => {
                 let rows = &slices[slice];
-                (before(*codes, rows.end) - before(*codes, rows.start)) as u32
+                (pairs_before(*codes, rows.end) - pairs_before(*codes, rows.start)) as u32
             }
             Space::List { slices, .. } => slices[slice].len() as u32,
         }
@@ -176,7 +155,7 @@ impl Space {
 /// The number of a pair in a slice from row `first` on.
 #[inline]
 pub(crate) fn pair(codes: u32, first: u32, low: u32, high: u32) -> u32 {
-    (before(codes, low) - before(codes, first)) as u32 + (high - low - 1)
+    (pairs_before(codes, low) - pairs_before(codes, first)) as u32 + (high - low - 1)
 }
 
 fn find(candidates: &Candidates, range: Range<u32>, itemset: &[u32]) -> Option<u32> {
