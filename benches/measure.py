@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -15,6 +16,8 @@ from typing import Any
 
 #: Seconds between two looks at a program's memory.
 LOOK = 0.002
+#: The same where its children are looked for, which takes longer.
+LOOK_BELOW = 0.02
 
 
 @dataclass(frozen=True)
@@ -22,27 +25,45 @@ class Cost:
     """Of one process, start-up included."""
 
     cpu_s: float
+    """Also that of processes that it started and waited for."""
     rss_kib: int
     output: dict[str, Any]
+    below_kib: tuple[int, ...] = ()
+    """Of the processes that it started, where they were asked for."""
 
 
-def run(command: list[str]) -> Cost:
-    """Runs a command that prints JSON."""
+def run(command: list[str], *, below: bool = False) -> Cost:
+    """Runs a command that prints JSON; `below`: with the memory of each process that it starts."""
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(command, stdout=out)
         peak = 0
+        peaks: dict[int, int] = {}
         while True:
             peak = max(peak, peak_memory(process.pid))
+            for child in children(process.pid) if below else ():
+                peaks[child] = max(peaks.get(child, 0), peak_memory(child))
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:
                 break
-            time.sleep(LOOK)
+            time.sleep(LOOK_BELOW if below else LOOK)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
         out.seek(0)
         text = out.read()
-    return Cost(usage.ru_utime + usage.ru_stime, peak, json.loads(text))
+    return Cost(usage.ru_utime + usage.ru_stime, peak, json.loads(text), tuple(peaks.values()))
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process started itself and that still run."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with contextlib.suppress(OSError):
+                # After the name, which may hold anything: state, parent.
+                if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
+                    found.append(int(folder.name))
+    return found
 
 
 def peak_memory(pid: int) -> int:

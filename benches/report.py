@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benches.broadcast import report as broadcasts
+from benches.mine import report as over_nodes
 from benches.run import BENCH, number
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
@@ -170,7 +171,8 @@ def main() -> None:
     if sent := broadcasts.section(measured("broadcast")):
         parts.append(sent)
     if mined := [row for row in measured("mine") if row["metric"] != "wall time"]:
-        parts.append(f"{MINING}{table(mined)}\n")
+        parts.append(f"{MINING}{table([row for row in mined if row['bench'] == 'mine'])}\n")
+        parts.append(over_nodes.section(measured("mine nodes")))
     DOCUMENT.write_text("\n".join(parts))
 
 

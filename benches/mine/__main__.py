@@ -1,4 +1,4 @@
-"""`incast mine` on one node beside pyfim and mlxtend, which are in the test extra.
+"""`incast mine` on one node beside pyfim and mlxtend, which are in the test extra; then on several (`nodes`).
 
 `python -m benches.mine [WORD …]`: only cases that hold one of the words. Each row is a line of
 bench/results.jsonl. What is measured is the whole process: start-up, reading the text, mining; ours also
@@ -15,13 +15,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from benches import measure
+from benches.mine import nodes
+from benches.mine.rows import Row, record, text
 from incast.mining.quest import Quest, generate, like
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = Path(__file__).resolve().parent / "peers.py"
-COMMAND = "python -m benches.mine"
 REPETITIONS = 3
 PYFIM = ("pyfim eclat", "pyfim apriori", "pyfim fpgrowth")
 
@@ -41,15 +43,21 @@ class Case:
 
 SMALL = like("t10i4d100k")
 TABLE_2 = like("hpa-table2")
-LARGE_L1 = like("t10i4d100k", transactions=200_000, length=20.0, patterns=40_000, items=30_000)
 CASES = (
     Case("T10I4D100K, 1 %", SMALL, 0.01, (*PYFIM, "mlxtend fpgrowth"), 0.5),
     Case("T10I4D100K, 0.1 %", SMALL, 0.001, (*PYFIM, "mlxtend fpgrowth"), 0.5),
     Case("Table 2, 100 k, 0.7 %", like("hpa-table2", transactions=100_000), 0.007),
     Case("Table 2, 1 M, 0.7 %", TABLE_2, 0.007, PYFIM, 0.1),
     Case("Table 2, 10 M, 0.7 %", like("hpa-table2", transactions=10_000_000), 0.007),
-    Case("21 k large items, 228 M candidates", LARGE_L1, 0.0001, ("pyfim eclat",), None, ("--memory", "1GB")),
-    Case("21 k large items, in 256 MiB", LARGE_L1, 0.0001),
+    Case(
+        "21 k large items, 228 M candidates",
+        nodes.LARGE_L1,
+        0.0001,
+        ("pyfim eclat",),
+        None,
+        ("--memory", "1GB"),
+    ),
+    Case("21 k large items, in 256 MiB", nodes.LARGE_L1, 0.0001),
 )
 
 
@@ -72,9 +80,6 @@ def measured(command: list[str], repetitions: int = 1) -> Figures:
         wall = time.monotonic() - began
         found.append(Figures(cost.cpu_s, wall, cost.rss_kib * 1024 / 1e6, cost.output["itemsets"]))
     return sorted(found, key=lambda each: each.cpu_s)[len(found) // 2]
-
-
-Row = dict[str, object]
 
 
 def rows(case: Case, folder: Path) -> Iterator[Row]:
@@ -110,38 +115,6 @@ def rows(case: Case, folder: Path) -> Iterator[Row]:
     yield record(case.name, "processor time a transaction", "us", per, (None, None), None)
 
 
-def record(
-    case: str,
-    metric: str,
-    unit: str,
-    value: float,
-    peer: tuple[str | None, float | None],
-    target: float | None,
-) -> Row:
-    """A line of bench/results.jsonl."""
-    name, theirs = peer
-    return {
-        "bench": "mine",
-        "case": case,
-        "metric": metric,
-        "unit": unit,
-        "ours": value,
-        "peer": theirs,
-        "peer_name": name,
-        "ratio": value / theirs if theirs else None,
-        "target": target,
-        "met": None if target is None else value <= target,
-        "command": COMMAND,
-    }
-
-
-def text(row: Row) -> str:
-    """For the terminal."""
-    peer = "" if row["peer"] is None else f"{row['peer_name']} {row['peer']:.3g} (x {row['ratio']:.3g})"
-    verdict = "" if row["met"] is None else f"target {row['target']:.3g}: {'met' if row['met'] else 'MISSED'}"
-    return f"{row['case']:34} {row['metric']:28} {row['ours']:>8.3g} {row['unit']:3} {peer:34} {verdict}"
-
-
 def main() -> None:
     """Measures, prints and keeps."""
     wanted = sys.argv[1:]
@@ -151,9 +124,20 @@ def main() -> None:
             if wanted and not any(word in case.name for word in wanted):
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                for row in rows(case, Path(folder)):
-                    print(text(row), flush=True)
-                    results.write(json.dumps(row) + "\n")
+                keep(rows(case, Path(folder)), results)
+        for group in nodes.GROUPS:
+            if wanted and not any(word in f"{group.name} nodes" for word in wanted):
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                keep(nodes.rows(group, Path(folder)), results)
+
+
+def keep(found: Iterator[Row], results: TextIO) -> None:
+    """Prints and writes."""
+    for row in found:
+        print(text(row), flush=True)
+        results.write(json.dumps(row) + "\n")
+        results.flush()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,39 @@
+"""Rows of bench/results.jsonl, in the file and for the terminal."""
+
+from __future__ import annotations
+
+COMMAND = "python -m benches.mine"
+Row = dict[str, object]
+
+
+def record(
+    case: str,
+    metric: str,
+    unit: str,
+    value: float,
+    peer: tuple[str | None, float | None],
+    target: float | None = None,
+    bench: str = "mine",
+) -> Row:
+    """A line of bench/results.jsonl."""
+    name, theirs = peer
+    return {
+        "bench": bench,
+        "case": case,
+        "metric": metric,
+        "unit": unit,
+        "ours": value,
+        "peer": theirs,
+        "peer_name": name,
+        "ratio": value / theirs if theirs else None,
+        "target": target,
+        "met": None if target is None else value <= target,
+        "command": COMMAND,
+    }
+
+
+def text(row: Row) -> str:
+    """For the terminal."""
+    peer = "" if row["peer"] is None else f"{row['peer_name']} {row['peer']:.3g} (x {row['ratio']:.3g})"
+    verdict = "" if row["met"] is None else f"target {row['target']:.3g}: {'met' if row['met'] else 'MISSED'}"
+    return f"{row['case']:34} {row['metric']:28} {row['ours']:>8.3g} {row['unit']:3} {peer:34} {verdict}"
