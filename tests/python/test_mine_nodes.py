@@ -124,7 +124,7 @@ def test_a_node_that_is_killed_is_started_anew_and_nothing_is_counted_twice(
 ) -> None:
     # Long enough that the node is killed on the way.
     many = tmp_path / "many.dat"
-    many.write_text(text.read_text() * 15)
+    many.write_text(text.read_text() * 60)
     alone = incast.mine(many, SUPPORT, 0.5)
     killer = kill(Killer(0))
     spread = run(many, make(SUPPORT, 0.5, nodes=3), killer, tmp_path / "kept")
