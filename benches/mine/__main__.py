@@ -9,6 +9,8 @@ peer's processor time, no more memory than twice the file or a quarter of pyfim'
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +27,7 @@ from incast.mining.quest import Quest, generate, like
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = Path(__file__).resolve().parent / "peers.py"
 REPETITIONS = 3
+SPARK = "spark fpgrowth local[2]"
 PYFIM = ("pyfim eclat", "pyfim apriori", "pyfim fpgrowth")
 
 
@@ -44,8 +47,8 @@ class Case:
 SMALL = like("t10i4d100k")
 TABLE_2 = like("hpa-table2")
 CASES = (
-    Case("T10I4D100K, 1 %", SMALL, 0.01, (*PYFIM, "mlxtend fpgrowth"), 0.5),
-    Case("T10I4D100K, 0.1 %", SMALL, 0.001, (*PYFIM, "mlxtend fpgrowth"), 0.5),
+    Case("T10I4D100K, 1 %", SMALL, 0.01, (*PYFIM, "mlxtend fpgrowth", SPARK), 0.5),
+    Case("T10I4D100K, 0.1 %", SMALL, 0.001, (*PYFIM, "mlxtend fpgrowth", SPARK), 0.5),
     Case("Table 2, 100 k, 0.7 %", like("hpa-table2", transactions=100_000), 0.007),
     Case("Table 2, 1 M, 0.7 %", TABLE_2, 0.007, PYFIM, 0.1),
     Case("Table 2, 10 M, 0.7 %", like("hpa-table2", transactions=10_000_000), 0.007),
@@ -71,14 +74,30 @@ class Figures:
     itemsets: int
 
 
-def measured(command: list[str], repetitions: int = 1) -> Figures:
-    """The run of median processor time."""
+def spark() -> str:
+    """The Python of an environment with Spark; made on the first call."""
+    requirements = PEERS.with_name("requirements.txt")
+    home = ROOT / "bench" / "mine-peers"
+    python, done = home / "bin" / "python", home / "installed"
+    if not done.exists() or done.read_text() != requirements.read_text():
+        subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", "-r", str(requirements)], check=True)
+        done.write_text(requirements.read_text())
+    return str(python)
+
+
+def measured(command: list[str], repetitions: int = 1, *, below: bool = False) -> Figures:
+    """The run of median processor time; `below`: its memory is that of the largest process."""
     found = []
     for _ in range(repetitions):
         began = time.monotonic()
-        cost = measure.run(command)
+        cost = measure.run(command, below=below)
         wall = time.monotonic() - began
-        found.append(Figures(cost.cpu_s, wall, cost.rss_kib * 1024 / 1e6, cost.output["itemsets"]))
+        found.append(
+            Figures(
+                cost.cpu_s, wall, max(cost.rss_kib, *cost.below_kib, 0) * 1024 / 1e6, cost.output["itemsets"]
+            )
+        )
     return sorted(found, key=lambda each: each.cpu_s)[len(found) // 2]
 
 
@@ -91,7 +110,10 @@ def rows(case: Case, folder: Path) -> Iterator[Row]:
     ours = measured(mine, REPETITIONS)
     peers = {}
     for name in case.peers:
-        peers[name] = measured([sys.executable, str(PEERS), name, str(file), repr(case.support)])
+        if name == SPARK and shutil.which("java") is None:
+            continue
+        python = spark() if name == SPARK else sys.executable
+        peers[name] = measured([python, str(PEERS), name, str(file), repr(case.support)], below=name == SPARK)
         if peers[name].itemsets != ours.itemsets:
             raise RuntimeError(f"{case.name}: {ours.itemsets} itemsets, {name}: {peers[name].itemsets}")
     best = min((each.cpu_s for each in peers.values()), default=None)

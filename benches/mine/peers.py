@@ -1,7 +1,7 @@
 """A peer's side: `python peers.py PEER FILE SUPPORT`, a share. Prints how many itemsets there are, as JSON.
 
 What is timed is the whole process, reading the file included, as a user of the peer would: lists of lists for
-pyfim, a sparse frame for mlxtend.
+pyfim, a sparse frame for mlxtend, lines of text for Spark, which has an environment of its own.
 """
 
 import json
@@ -32,8 +32,28 @@ def with_mlxtend(file: Path, support: float) -> int:
     return len(fpgrowth(frame, min_support=support))
 
 
+def with_spark(file: Path, support: float) -> int:
+    """FP-growth on two threads of a Java machine, which is waited for, so that its processor time counts."""
+    from pyspark.ml.fpm import FPGrowth
+    from pyspark.sql import SparkSession
+    from pyspark.sql.functions import split, trim
+
+    settings = {"spark.ui.enabled": "false", "spark.driver.memory": "4g", "spark.log.level": "ERROR"}
+    session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    machine = session.sparkContext._gateway.proc
+    rows = session.read.text(str(file)).select(split(trim("value"), " ").alias("items"))
+    found = FPGrowth(itemsCol="items", minSupport=support).fit(rows).freqItemsets.count()
+    session.stop()
+    # It ends with its input.
+    machine.stdin.close()
+    machine.wait()
+    return int(found)
+
+
+PROGRAMS = {"mlxtend": with_mlxtend, "spark": with_spark}
+
 if __name__ == "__main__":
     name, path, share = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
     program, _, method = name.partition(" ")
-    itemsets = with_pyfim(method, path, share) if program == "pyfim" else with_mlxtend(path, share)
+    itemsets = with_pyfim(method, path, share) if program == "pyfim" else PROGRAMS[program](path, share)
     print(json.dumps({"itemsets": itemsets}))
