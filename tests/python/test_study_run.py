@@ -154,6 +154,22 @@ def test_a_figure_by_another_column(whole: tuple[Study, Path], tmp_path: Path) -
     assert row.figures["speed"][1] == float(flows["bytes"].sum()) / float(flows["end_ps"].sum())
 
 
+def test_a_figure_since_another_column(whole: tuple[Study, Path], tmp_path: Path) -> None:
+    _, out = whole
+    lasted = {
+        "table": "flows",
+        "column": "end_ps",
+        "since": "start_ps",
+        "of": "max",
+        "where": {"job": "answers"},
+    }
+    other = study(tmp_path, {**SMALL, "metrics": {**SMALL["metrics"], "lasted": lasted}})
+    row = collect(other, out).rows[0]
+    flows = pl.read_parquet(out / "runs/deep/one/seed-1/flows/*.parquet").filter(pl.col("job") == "answers")
+    ends, starts = flows["end_ps"].to_list(), flows["start_ps"].to_list()
+    assert row.figures["lasted"][1] == float(max(ends) - min(starts))
+
+
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
     found = study(tmp_path / "study")
     (tmp_path / "out").mkdir()

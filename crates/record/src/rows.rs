@@ -360,6 +360,8 @@ table! {
         received_bytes: U64,
         /// Segments sent again.
         retransmits: U64,
+        /// Their data in bytes.
+        retransmitted_bytes: U64,
         /// Retransmission timeouts.
         timeouts: U64,
         /// Time that its cores computed, all cores together.

@@ -245,6 +245,7 @@ impl Writer<'_> {
             sent_bytes: counters.sent_bytes + counters.stream_sent_bytes,
             received_bytes: counters.received_bytes + counters.stream_received_bytes,
             retransmits: report.flows.iter().map(|flow| flow.retransmits).sum(),
+            retransmitted_bytes: 0,
             timeouts: 0,
             core_busy_ps: report.cpu_ps,
             disk_busy_ps: 0,

@@ -216,6 +216,7 @@ impl Writer {
                 sent_bytes: record.totals.sent_bytes,
                 received_bytes: record.totals.received_bytes,
                 retransmits: record.retransmits,
+                retransmitted_bytes: record.retransmitted_bytes,
                 timeouts: record.timeouts,
                 core_busy_ps: record.totals.core_busy.as_ps(),
                 disk_busy_ps: record.totals.disk_busy.as_ps(),

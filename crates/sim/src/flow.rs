@@ -306,6 +306,7 @@ impl Sim {
             let stats = end.tcp.stats();
             let past = &mut self.net.hosts[end.host as usize].past;
             past.retransmits += stats.retransmits;
+            past.retransmitted_bytes += stats.retransmitted_bytes;
             past.timeouts += stats.timeouts;
         }
         let record = flow.record();

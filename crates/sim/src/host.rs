@@ -81,6 +81,7 @@ pub(crate) struct Host {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     pub retransmits: u64,
+    pub retransmitted_bytes: u64,
     pub timeouts: u64,
 }
 

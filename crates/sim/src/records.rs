@@ -134,6 +134,8 @@ pub struct HostRecord {
     pub totals: HostSample,
     /// Segments sent again.
     pub retransmits: u64,
+    /// Their data in bytes.
+    pub retransmitted_bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// How often it crashed.

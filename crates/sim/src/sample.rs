@@ -125,6 +125,7 @@ impl Sim {
         HostRecord {
             totals,
             retransmits: state.past.retransmits,
+            retransmitted_bytes: state.past.retransmitted_bytes,
             timeouts: state.past.timeouts,
             crashes: state.crashes,
         }

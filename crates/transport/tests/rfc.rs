@@ -218,6 +218,7 @@ fn rfc6675_and_rfc8985_many_losses_are_repaired_in_one_recovery_each_sent_once()
                 (7, 0, 1),
                 "rack {rack} {stats:?}"
             );
+            assert_eq!(stats.retransmitted_bytes, 7 * 1000, "{stats:?}");
         }
     }
 }

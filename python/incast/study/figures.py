@@ -56,14 +56,16 @@ def named(listed: Mapping[str, str | TableFigure]) -> dict[str, Figure]:
 def _computed(folder: Path, figure: TableFigure) -> float | None:
     table = scan(folder, figure.table)
     columns = table.collect_schema().names()
-    per = [figure.per] if figure.per else []
-    for column in (figure.column, *per, *figure.where):
+    others = [column for column in (figure.per, figure.since) if column]
+    for column in (figure.column, *others, *figure.where):
         if column not in columns:
             raise ResultError(f"{folder}: {unknown(f'a column of {figure.table}', column, columns)}")
     rows = table
     for column, said in figure.where.items():
         rows = rows.filter(matches(column, said))
     value = rows.select(_aggregate(pl.col(figure.column), figure.of)).collect().item()
+    if value is not None and figure.since:
+        value = value - rows.select(pl.col(figure.since).min()).collect().item()
     if value is None or not figure.per:
         return None if value is None else float(value)
     base = rows.select(pl.col(figure.per).sum()).collect().item()

@@ -47,6 +47,8 @@ class TableFigure(Model):
     """How rows become one number; `count` counts the rows in which the column is not zero."""
     per: str = ""
     """A column of the same rows: the figure is divided by its sum, and is a plain number."""
+    since: str = ""
+    """A column of the same rows: its least value is taken off the figure, as a beginning off an end."""
 
     @field_validator("table")
     @classmethod

@@ -214,6 +214,7 @@ impl Connection {
             sent_segments: c.sent_segments,
             sent_bytes: c.sent_bytes,
             retransmits: c.retransmits,
+            retransmitted_bytes: c.retransmitted_bytes,
             timeouts: u64::from(c.timeouts),
             fast_recoveries: u64::from(c.fast_recoveries),
             tail_loss_probes: u64::from(c.tail_loss_probes),

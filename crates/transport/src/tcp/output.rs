@@ -341,6 +341,7 @@ impl Connection {
         let fin = segment.is(scoreboard::FIN);
         let flags = Flags::ACK.with(Flags::FIN, fin);
         let (len, ect) = (segment.len - u32::from(fin), self.ecn.control_ect());
+        self.counters.retransmitted_bytes += u64::from(len);
         let mut transmit = self.segment(now, segment.start, flags, len, 0, ect);
         transmit.header.notes = Notes::RETRANSMISSION;
         if self.urgent & urgent::PACED != 0 {

@@ -11,6 +11,8 @@ pub struct Stats {
     pub sent_bytes: u64,
     /// Segments sent again.
     pub retransmits: u64,
+    /// Their data in bytes.
+    pub retransmitted_bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Fast recoveries entered.
@@ -46,4 +48,5 @@ pub(crate) struct Counters {
     pub tail_loss_probes: u32,
     pub ece_acks: u64,
     pub ce_received: u64,
+    pub retransmitted_bytes: u64,
 }
