@@ -79,15 +79,20 @@ def test_nobody_there_is_an_error_with_all_reasons(place: Path) -> None:
     assert all(f"{name}: ended with code 1" in err for name in ("one", "two", "three"))
 
 
-def test_an_interrupted_broadcast_goes_on_where_it_was(place: Path) -> None:
-    (place / "file.bin").write_bytes(content(40_000_000))
-    child = here(place, "--chunk", "64KiB")
+def wait_for_journal(child: subprocess.Popen[str], place: Path, size: int) -> None:
+    """Until the first receiver has noted chunks in more than so many bytes."""
     journal = place / "one/.file.bin.incast-journal"
     deadline = time.monotonic() + 60
-    while not (journal.exists() and journal.stat().st_size > 5000):
+    while not (journal.exists() and journal.stat().st_size > size):
         assert time.monotonic() < deadline
         assert child.poll() is None, ended(child)
         time.sleep(0.005)
+
+
+def test_an_interrupted_broadcast_goes_on_where_it_was(place: Path) -> None:
+    (place / "file.bin").write_bytes(content(40_000_000))
+    child = here(place, "--chunk", "64KiB")
+    wait_for_journal(child, place, 5000)
     child.send_signal(signal.SIGINT)
     code, said, err = ended(child)
     if code == 0:
@@ -103,11 +108,7 @@ def test_an_interrupted_broadcast_goes_on_where_it_was(place: Path) -> None:
 def test_a_file_that_changes_is_named_and_nothing_gets_its_name(place: Path) -> None:
     (place / "file.bin").write_bytes(content(40_000_000))
     child = here(place, "--chunk", "64KiB")
-    journal = place / "one/.file.bin.incast-journal"
-    deadline = time.monotonic() + 60
-    while not (journal.exists() and journal.stat().st_size > 1000):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_for_journal(child, place, 1000)
     with (place / "file.bin").open("ab") as file:
         file.write(b"more")
     code, _, err = ended(child)
@@ -176,11 +177,7 @@ def test_what_cannot_be_is_refused_before_anything_begins(
 def test_a_resumed_broadcast_may_be_cut_in_another_way(place: Path) -> None:
     (place / "file.bin").write_bytes(content(40_000_000))
     child = here(place, "--chunk", "64KiB")
-    journal = place / "one/.file.bin.incast-journal"
-    deadline = time.monotonic() + 60
-    while not (journal.exists() and journal.stat().st_size > 5000):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_for_journal(child, place, 5000)
     child.send_signal(signal.SIGINT)
     code, said, err = ended(child)
     if code == 0:

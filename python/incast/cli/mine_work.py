@@ -121,9 +121,11 @@ def _show(result: MineResult, summary: dict[str, Any]) -> None:
     head = ["pass", "candidates", "large", "scans"]
     rows = [[_count(each[key]) for key in head] for each in result.passes]
     if result.spread is not None:
+        from incast.report import text
+
         head += ["sent", "time"]
         for row, each in zip(rows, result.passes, strict=True):
-            row += [f"{each['sent_bytes'] / 1e6:,.3f} MB", f"{each['seconds']:.2f} s"]
+            row += [text.size(each["sent_bytes"]), text.time(each["seconds"] * 1e12)]
     _table(head, rows)
     if result.found_rules is not None and result.found_rules.len():
         print(f"\nRules with the highest lift, of {_count(summary['rules'])}:")
