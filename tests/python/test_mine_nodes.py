@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
+import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from subprocess import Popen
+from typing import IO, Any
 
 import pytest
 
 import incast
+from incast import _core
 from incast.errors import RunError, ScenarioError
 from incast.live.launch import Child, start_here
 from incast.live.place import Here
+from incast.live.running import Member, Running
 from incast.mining import output
 from incast.mining.problem import make
 from incast.mining.result import MineResult
@@ -90,24 +95,28 @@ def test_what_can_not_be_is_refused(text: Path, options: dict[str, Any], said: s
 
 
 class Killer(Watch):
-    """Starts nodes, and kills one when a pass is over; always, or once."""
+    """Starts nodes, and kills node 1 when so many passes are over; always, or once."""
 
     def __init__(self, passes: int, always: bool = False) -> None:
         self.passes, self.always = passes, always
-        self.children: list[Child] = []
+        self.children: dict[int, list[Popen[bytes]]] = {}
         self.killed = 0
 
     def start(self, host: int, address: tuple[str, int], key: bytes) -> Child:
         child = start_here(host, address, key)
-        if host == 1:
-            self.children.append(child)
+        assert isinstance(child, Popen)
+        self.children.setdefault(host, []).append(child)
         return child
 
     def mining(self, transactions: int, progress: Progress) -> None:
-        assert transactions % len(ROWS) == 0
+        assert transactions == len(ROWS)
         if len(progress.passes()) >= self.passes and (self.always or not self.killed):
             self.killed += 1
-            self.children[-1].kill()
+            self.kill(1)
+
+    def kill(self, host: int) -> None:
+        self.children[host][-1].kill()
+        self.children[host][-1].wait()
 
 
 @pytest.fixture
@@ -120,36 +129,109 @@ def kill(monkeypatch: pytest.MonkeyPatch) -> Callable[[Killer], Killer]:
 
 
 def test_a_node_that_is_killed_is_started_anew_and_nothing_is_counted_twice(
-    text: Path, tmp_path: Path, kill: Callable[[Killer], Killer]
+    text: Path, tmp_path: Path, kill: Callable[[Killer], Killer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Long enough that the node is killed on the way.
-    many = tmp_path / "many.dat"
-    many.write_text(text.read_text() * 60)
-    alone = incast.mine(many, SUPPORT, 0.5)
     killer = kill(Killer(0))
-    spread = run(many, make(SUPPORT, 0.5, nodes=3), killer, tmp_path / "kept")
+    begin = Running._begin
+
+    def begin_without_the_last(running: Running, member: Member) -> None:
+        """Nobody gets far without node 2: it goes on when node 1 has come back."""
+        if member.host.number == 2 and not killer.killed:
+            killer.children[2][0].send_signal(signal.SIGSTOP)
+        begin(running, member)
+        if member.host.number == 1 and member.life > 0:
+            killer.children[2][0].send_signal(signal.SIGCONT)
+
+    monkeypatch.setattr(Running, "_begin", begin_without_the_last)
+    spread = run(text, make(SUPPORT, 0.5, nodes=3), killer, tmp_path / "kept")
     assert killer.killed == 1
-    assert len(killer.children) == 2
+    assert len(killer.children[1]) == 2
+    assert spread.spread is not None
+    assert spread.spread.crashes[1] == 1
+    alone = incast.mine(text, SUPPORT, 0.5)
     assert written(spread, tmp_path / "nodes") == written(alone, tmp_path / "alone")
 
 
+@pytest.mark.parametrize("lost", [[1], [0, 1, 2]])
+def test_nodes_that_die_when_all_have_finished_cost_nothing(
+    text: Path,
+    tmp_path: Path,
+    kill: Callable[[Killer], Killer],
+    monkeypatch: pytest.MonkeyPatch,
+    lost: list[int],
+) -> None:
+    killer = kill(Killer(99))
+    end = Running._end
+
+    def end_without_some(running: Running) -> None:
+        for host in lost:
+            killer.kill(host)
+        end(running)
+
+    monkeypatch.setattr(Running, "_end", end_without_some)
+    spread = run(text, make(SUPPORT, 0.5, nodes=3), killer)
+    alone = incast.mine(text, SUPPORT, 0.5)
+    assert written(spread, tmp_path / "nodes") == written(alone, tmp_path / "alone")
+    assert [len(lives) for lives in killer.children.values()] == [1, 1, 1]
+
+
+def test_nodes_that_are_lost_with_what_they_found_are_named(
+    text: Path, kill: Callable[[Killer], Killer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killer = kill(Killer(99))
+    take = Here.take
+
+    def take_half(here: Here, host: int, name: str) -> IO[bytes]:
+        with take(here, host, name) as file:
+            kept = file.read()
+        return io.BytesIO(kept[: len(kept) // 2])
+
+    monkeypatch.setattr(Here, "take", take_half)
+    with pytest.raises(RunError, match="all nodes are gone with what they found from pass"):
+        run(text, make(SUPPORT, nodes=2), killer)
+
+
+def cut(folder: Path, passes: int) -> None:
+    """Leaves of the passes that are kept only the first ones."""
+    job, rows, journal = (folder / output.KEPT_PASSES).read_bytes().split(b"\n", 2)
+    end = 0
+    for _ in range(passes):
+        length, count = struct.unpack_from("<QQ", journal, end)
+        end += 16 + count * (4 * length + 8) + 8
+    assert _core.mine_journal(journal[:end], 0, [])[1] == passes
+    rows = json.dumps(json.loads(rows)[:passes]).encode()
+    (folder / output.KEPT_PASSES).write_bytes(b"\n".join([job, rows, journal[:end]]))
+
+
+@pytest.mark.parametrize("kept", [2, None])
 def test_a_run_that_fails_goes_on_from_its_last_finished_pass(
-    text: Path, tmp_path: Path, kill: Callable[[Killer], Killer]
+    text: Path,
+    tmp_path: Path,
+    kill: Callable[[Killer], Killer],
+    monkeypatch: pytest.MonkeyPatch,
+    kept: int | None,
 ) -> None:
     folder = tmp_path / "result"
     killer = kill(Killer(2, always=True))
-    with pytest.raises(RunError, match="keeps the passes"):
-        run(text, make(SUPPORT, 0.5, nodes=2), killer, folder)
+    with monkeypatch.context() as patch:
+        # However quick it is: it does not end before it has failed.
+        patch.setattr(Running, "_finished", lambda _: False)
+        with pytest.raises(RunError, match="keeps the passes"):
+            run(text, make(SUPPORT, 0.5, nodes=2), killer, folder)
+    assert killer.killed > 1
     assert (folder / output.KEPT_PASSES).exists()
     output.check_free(folder, False)
+    if kept:
+        cut(folder, kept)
     quiet = kill(Killer(99))
     spread = run(text, make(SUPPORT, 0.5, nodes=3), quiet, folder)
     assert spread.spread is not None
-    assert len(spread.spread.board.before) >= 2
+    before = len(spread.spread.board.before)
+    assert before >= 2 if kept is None else before == kept
     alone = incast.mine(text, SUPPORT, 0.5)
     assert written(spread, folder) == written(alone, tmp_path / "alone")
     assert not (folder / output.KEPT_PASSES).exists()
-    assert [each["pass"] for each in spread.passes] == list(range(1, len(spread.passes) + 1))
+    assert [each["pass"] for each in spread.passes] == list(range(1, len(alone.passes) + 1))
 
 
 def test_other_passes_are_not_gone_on_with(text: Path, tmp_path: Path) -> None:

@@ -123,6 +123,8 @@ class Launch:
     restarts: int = 0
     """Crashes of members that are made good, in all. One more fails the run; so does one that was not ready
     in two lives, one after the other."""
+    shared: bool = False
+    """When all have finished, each of them has left what the run has found: any of them may die unheard."""
     patience_s: float = 30.0
     """A member that is silent for longer has failed."""
     farewell_s: float = 5.0

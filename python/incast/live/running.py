@@ -156,6 +156,8 @@ class Running:
 
     def _check_reports(self) -> None:
         """Who has finished may yet have died with what it had found."""
+        if self._is_found():
+            return
         for member in self.members.values():
             if member.report is None and member.failed is None:
                 raise RunError(f"{member.host.name} is gone: it died before it had reported")
@@ -330,7 +332,13 @@ class Running:
 
     def _is_vital(self, member: Member) -> bool:
         """Whether the run fails with it."""
+        if self._is_found():
+            return False
         return member.host.needed or (member.host.awaited and not self.start_ns)
+
+    def _is_found(self) -> bool:
+        """Whether no member is needed any more, because each has left everything."""
+        return self.launch.shared and self.start_ns > 0 and self._finished()
 
     def _lose(self, member: Member) -> None:
         """Those that have begun are told that a member is gone."""

@@ -119,7 +119,10 @@ class Nodes:
             if not outcome.finished:
                 raise KeyboardInterrupt
             journal = self._journal(place, nodes)
-        found, _ = _core.mine_journal(journal, self._transactions, self.board.passes())
+        found, count = _core.mine_journal(journal, self._transactions, self.board.passes())
+        if count < len(self.board.finished()):
+            # Nodes that have reported have it all: these died before, and far away.
+            raise RunError(f"all nodes are gone with what they found from pass {count + 1} on")
         return found
 
     def _count(self, core: _core.MineTransactions | None) -> None:
@@ -146,6 +149,7 @@ class Nodes:
             "incast.mining.member:prepare",
             json.loads(_core.live_settings(json.dumps({"progress_ms": PROGRESS_MS}))),
             restarts=2 * nodes,
+            shared=True,
             patience_s=place.patience_s + START_S * nodes,
             farewell_s=place.farewell_s,
             start=place.start,
