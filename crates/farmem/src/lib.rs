@@ -1,9 +1,16 @@
 //! Remote memory behind a local page cache (document 004): what a distance to memory costs a program.
 //!
 //! [`cache`] is the local memory: which pages it holds, and which one leaves. [`cost`] is what an exchange with remote memory
-//! takes. The handler of page faults, the simulator and the prediction use both. Nothing here reads a file, a clock or
+//! takes. The handler of page faults, the simulator and the prediction use both. The handler writes a [`trace`]; it becomes
+//! [`steps`], and these the counts of exchanges of any cache ([`replay`], for LRU [`curve`]). [`predict`] makes time of counts. Nothing here reads a file, a clock or
 //! a socket, and no page's content is here: a page is a number.
 
 pub mod cache;
 pub mod cost;
+pub mod curve;
 mod index;
+pub mod predict;
+pub mod replay;
+mod stack;
+pub mod steps;
+pub mod trace;

@@ -1,0 +1,84 @@
+//! What remote memory makes of a program's time, from counts of its exchanges and its time with all memory local.
+//!
+//! Degradation is the document's (004, slide 8): the time more, of the time without. Waits add up: a program whose threads
+//! wait at the same time waits less than this says.
+
+use crate::cost::{Cost, Way};
+use crate::replay::Counts;
+use units::{Bytes, Time};
+
+/// What a program waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// For pages from remote memory.
+    pub fetch: Time,
+    /// For pages on their way back.
+    pub write_back: Time,
+    /// For whoever handles faults, first accesses too: what a fault costs without a network.
+    pub handler: Time,
+}
+
+impl Waits {
+    /// Those of a run with these exchanges of pages of one size, where the handler takes so long a fault.
+    ///
+    /// Pages that are read ahead come in the request of the fault as far as it carries them. Pages are written back in full requests.
+    pub fn of(counts: &Counts, page: Bytes, cost: &Cost, handler: Time) -> Waits {
+        let requests = counts.faults.max(cost.fetch.requests(counts.fetched));
+        let back = |way: Way| way.delay(counts.written_back, page);
+        Waits {
+            fetch: cost.fetch.total(requests, counts.fetched, page),
+            write_back: cost.write_back.map_or(Time::ZERO, back),
+            handler: handler.saturating_mul(counts.faults.saturating_add(counts.cold)),
+        }
+    }
+
+    /// All of them.
+    pub fn total(&self) -> Time {
+        self.fetch.saturating_add(self.write_back).saturating_add(self.handler)
+    }
+
+    /// Of a program that takes so long without: 0.25 is a quarter more. Nothing for one that takes no time.
+    pub fn degradation(&self, all_local: Time) -> Option<f64> {
+        (all_local > Time::ZERO).then(|| self.total().as_ps() as f64 / all_local.as_ps() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Rate;
+
+    const PAGE: Bytes = Bytes::new(4096);
+
+    fn cost(us: u64, gbps: u64) -> Cost {
+        Cost::new(Time::from_us(us), Rate::from_gbps(gbps))
+    }
+
+    #[test]
+    fn each_fault_waits_latency_and_a_page() {
+        let counts = Counts { faults: 1_000, fetched: 1_000, written_back: 500, ..Counts::default() };
+        let waits = Waits::of(&counts, PAGE, &cost(10, 40), Time::ZERO);
+        assert_eq!(waits.fetch.as_ps(), 1_000 * 10_819_200);
+        assert_eq!(waits.write_back.as_ps(), 500 * 10_819_200);
+        assert_eq!(waits.degradation(Time::from_ps(15_000 * 10_819_200)), Some(0.1));
+        assert_eq!(waits.degradation(Time::ZERO), None);
+    }
+
+    #[test]
+    fn what_is_read_ahead_shares_a_request_where_it_may() {
+        let counts = Counts { faults: 100, fetched: 800, ..Counts::default() };
+        let alone = cost(10, 40);
+        let together = Cost { fetch: Way { pages_a_request: 8, ..alone.fetch }, ..alone };
+        let fetch = |cost: &Cost| Waits::of(&counts, PAGE, cost, Time::ZERO).fetch.as_ps();
+        assert_eq!(fetch(&alone), 800 * 10_819_200);
+        assert_eq!(fetch(&together), 100 * 10_000_000 + 800 * 819_200);
+    }
+
+    #[test]
+    fn the_handler_is_there_at_first_accesses_too() {
+        let counts = Counts { faults: 3, fetched: 3, cold: 7, ..Counts::default() };
+        let waits = Waits::of(&counts, PAGE, &cost(1, 100), Time::from_us(5));
+        assert_eq!(waits.handler, Time::from_us(50));
+        assert_eq!(waits.total().as_ps(), 3 * 1_327_680 + 50_000_000);
+    }
+}
