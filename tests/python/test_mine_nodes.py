@@ -9,7 +9,6 @@ import signal
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import Popen
 from typing import IO, Any
 
 import pytest
@@ -17,14 +16,14 @@ import pytest
 import incast
 from incast import _core
 from incast.errors import RunError, ScenarioError
-from incast.live.launch import Child, start_here
 from incast.live.place import Here
-from incast.live.running import Member, Running
+from incast.live.running import Running
 from incast.mining import output
 from incast.mining.problem import make
 from incast.mining.result import MineResult
 from incast.mining.run import Progress, Watch, run
 from incast.mining.tables import collections
+from lives import Lives, held, not_over_before
 
 SUPPORT = 0.01
 ROWS = [
@@ -95,34 +94,24 @@ def test_what_can_not_be_is_refused(text: Path, options: dict[str, Any], said: s
 
 
 class Killer(Watch):
-    """Starts nodes, and kills node 1 when so many passes are over; always, or once."""
+    """Kills node 1 when so many passes are over; always, or once."""
 
     def __init__(self, passes: int, always: bool = False) -> None:
         self.passes, self.always = passes, always
-        self.children: dict[int, list[Popen[bytes]]] = {}
+        self.lives = Lives()
         self.killed = 0
-
-    def start(self, host: int, address: tuple[str, int], key: bytes) -> Child:
-        child = start_here(host, address, key)
-        assert isinstance(child, Popen)
-        self.children.setdefault(host, []).append(child)
-        return child
 
     def mining(self, transactions: int, progress: Progress) -> None:
         assert transactions == len(ROWS)
         if len(progress.passes()) >= self.passes and (self.always or not self.killed):
             self.killed += 1
-            self.kill(1)
-
-    def kill(self, host: int) -> None:
-        self.children[host][-1].kill()
-        self.children[host][-1].wait()
+            self.lives.kill(1)
 
 
 @pytest.fixture
 def kill(monkeypatch: pytest.MonkeyPatch) -> Callable[[Killer], Killer]:
     def patch(killer: Killer) -> Killer:
-        monkeypatch.setattr("incast.walks.where.Here", lambda: Here(killer.start))
+        monkeypatch.setattr("incast.walks.where.Here", lambda: Here(killer.lives.start))
         return killer
 
     return patch
@@ -132,20 +121,11 @@ def test_a_node_that_is_killed_is_started_anew_and_nothing_is_counted_twice(
     text: Path, tmp_path: Path, kill: Callable[[Killer], Killer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killer = kill(Killer(0))
-    begin = Running._begin
-
-    def begin_without_the_last(running: Running, member: Member) -> None:
-        """Nobody gets far without node 2: it goes on when node 1 has come back."""
-        if member.host.number == 2 and not killer.killed:
-            killer.children[2][0].send_signal(signal.SIGSTOP)
-        begin(running, member)
-        if member.host.number == 1 and member.life > 0:
-            killer.children[2][0].send_signal(signal.SIGCONT)
-
-    monkeypatch.setattr(Running, "_begin", begin_without_the_last)
+    # Nobody gets far without node 2.
+    held(monkeypatch, killer.lives, 2, until=lambda: killer.lives.again(1))
     spread = run(text, make(SUPPORT, 0.5, nodes=3), killer, tmp_path / "kept")
     assert killer.killed == 1
-    assert len(killer.children[1]) == 2
+    assert len(killer.lives.of[1]) == 2
     assert spread.spread is not None
     assert spread.spread.crashes[1] == 1
     alone = incast.mine(text, SUPPORT, 0.5)
@@ -165,14 +145,14 @@ def test_nodes_that_die_when_all_have_finished_cost_nothing(
 
     def end_without_some(running: Running) -> None:
         for host in lost:
-            killer.kill(host)
+            killer.lives.kill(host)
         end(running)
 
     monkeypatch.setattr(Running, "_end", end_without_some)
     spread = run(text, make(SUPPORT, 0.5, nodes=3), killer)
     alone = incast.mine(text, SUPPORT, 0.5)
     assert written(spread, tmp_path / "nodes") == written(alone, tmp_path / "alone")
-    assert [len(lives) for lives in killer.children.values()] == [1, 1, 1]
+    assert [len(lives) for lives in killer.lives.of.values()] == [1, 1, 1]
 
 
 def test_nodes_that_are_lost_with_what_they_found_are_named(
@@ -215,7 +195,7 @@ def test_a_run_that_fails_goes_on_from_its_last_finished_pass(
     killer = kill(Killer(2, always=True))
     with monkeypatch.context() as patch:
         # However quick it is: it does not end before it has failed.
-        patch.setattr(Running, "_finished", lambda _: False)
+        not_over_before(patch, lambda: False)
         with pytest.raises(RunError, match="keeps the passes"):
             run(text, make(SUPPORT, 0.5, nodes=2), killer, folder)
     assert killer.killed > 1
