@@ -8,8 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import incast
+from incast.cli.app import app
 from incast.errors import ScenarioError
 from incast.report import write
 from incast.result import Result
@@ -121,3 +123,22 @@ def test_tables_say_how_each_host_fared_and_what_it_had_when(tmp_path: Path) -> 
     page = write(tmp_path / "run").read_text("utf-8")
     assert "Receivers of a broadcast" in page
     assert "Hosts of a broadcast" in page
+
+
+def test_a_live_run_leaves_the_same_tables(tmp_path: Path) -> None:
+    path = tmp_path / "copy.yaml"
+    path.write_text(json.dumps({**scenario(size="200kB"), "measure": {"interval": "100ms"}}))
+    folder = tmp_path / "run"
+    done = CliRunner().invoke(app, ["run", str(path), "--live", "--out", str(folder)])
+    assert done.exit_code == 0, done.output
+    result = Result.open(folder)
+    hosts = {row["host"]: row for row in result.broadcasts.iter_rows(named=True)}
+    assert {host: row["outcome"] for host, row in hosts.items()} == dict.fromkeys("SABC", "complete")
+    assert hosts["S"]["complete_ps"] is None
+    for host in "ABC":
+        assert hosts[host]["bytes"] == hosts[host]["received_bytes"] == 200_000
+        series = result.broadcasts_series.filter(host=host)
+        assert series["bytes"][-1] == series["received_bytes"].sum() == 200_000
+        assert hosts[host]["complete_ps"] in series["time_ps"]
+    assert sum(row["sent_bytes"] for row in hosts.values()) == 600_000
+    assert "Hosts of a broadcast" in (folder / "report.html").read_text("utf-8")

@@ -91,7 +91,7 @@ impl LiveMember {
         let name = member.ok_or_else(|| LiveError::new_err("this host has no part in the scenario"))?.name;
         let (jobs, boards) = ::scenario::live::jobs_of(&spec, self.host).map_err(refused)?;
         let report = self.run_report(py, begin, (name, spec.seed), jobs, &progress)?;
-        json(&::scenario::live::MemberReport { report, walks: boards.report() })
+        json(&boards.report(report))
     }
 }
 

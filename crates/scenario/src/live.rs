@@ -3,9 +3,9 @@
 //! The network is the real one: topology, switches and the transports' settings have no effect here.
 
 use crate::build;
-use crate::build::walk::Shown;
 use crate::problem::Problem;
 use crate::spec::Scenario;
+use crate::tables::broadcasts::{self, Fared};
 use crate::tables::walks::Server;
 use live::{FlowRow, Report};
 use process::HostId;
@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use walk::counters::{Sample, Totals};
+
+/// A host of a broadcast noted how far it was.
+type CopySample = broadcast::transfer::Sample;
 
 /// A host that takes part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -51,7 +54,7 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
     Ok(ports.into_iter().map(view).collect())
 }
 
-/// What a member reports: how it ran, and how the servers of walks did that ran on it.
+/// What a member reports: how it ran, and how the servers of walks and the hosts of broadcasts did that it was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MemberReport {
     /// How it ran.
@@ -60,6 +63,9 @@ pub struct MemberReport {
     /// Its servers of walks.
     #[serde(default)]
     pub walks: Vec<WalkReport>,
+    /// Its part in broadcasts.
+    #[serde(default)]
+    pub broadcasts: Vec<BroadcastReport>,
 }
 
 /// How a server of walks did.
@@ -71,20 +77,41 @@ pub struct WalkReport {
     totals: Totals,
 }
 
-/// What shows how the servers of walks on a host do.
-pub struct Boards(Vec<Shown>);
+/// How a host of a broadcast did.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BroadcastReport {
+    job: u32,
+    samples: Vec<CopySample>,
+    fared: Fared,
+}
+
+/// What shows how a host's servers of walks do, and its parts in broadcasts.
+pub struct Boards {
+    shown: build::Shown,
+    host: HostId,
+}
 
 impl Boards {
-    /// What they have shown by now.
+    /// What they have shown by now, with how the host ran.
     #[must_use]
-    pub fn report(&self) -> Vec<WalkReport> {
-        let report = |shown: &Shown| WalkReport {
+    pub fn report(&self, report: Report) -> MemberReport {
+        let server = |shown: &build::walk::Shown| WalkReport {
             job: shown.job as u32,
             nodes: shown.nodes,
             samples: shown.board.take_samples(),
             totals: shown.board.counters.totals(),
         };
-        self.0.iter().map(report).collect()
+        let copy = |shown: &build::broadcast::Shown| {
+            let (_, board) = shown.nodes.iter().find(|(host, _)| *host == self.host)?;
+            let (samples, fared) = (board.take_samples(), Fared::from(board.progress()));
+            Some(BroadcastReport { job: shown.job as u32, samples, fared })
+        };
+        let servers = self.shown.walks.iter().filter(|shown| shown.host == self.host);
+        MemberReport {
+            report,
+            walks: servers.map(server).collect(),
+            broadcasts: self.shown.broadcasts.iter().filter_map(copy).collect(),
+        }
     }
 }
 
@@ -94,14 +121,12 @@ impl Boards {
 /// A scenario that can't run.
 pub fn jobs_of(scenario: &Scenario, host: HostId) -> Result<(Vec<live::Job>, Boards), Problem> {
     let (_, jobs, shown) = build::cast(scenario)?;
-    let mut shown = shown.walks;
-    shown.retain(|shown| shown.host == host);
     let own = |(index, job): (usize, sim::JobSetup)| {
         let (_, process) = job.processes.into_iter().find(|(at, _)| *at == host)?;
         let (index, name) = (index as u32, job.name);
         Some(live::Job { index, name, start: job.start, background: job.background, process })
     };
-    Ok((jobs.into_iter().enumerate().filter_map(own).collect(), Boards(shown)))
+    Ok((jobs.into_iter().enumerate().filter_map(own).collect(), Boards { shown, host }))
 }
 
 /// Writes what members report into the folder `out`. A host of which there is no report crashed, as often as
@@ -116,9 +141,9 @@ pub fn write(
     reports: &[MemberReport],
     crashes: &BTreeMap<u32, u64>,
 ) -> Result<(), crate::Error> {
-    let (graph, jobs, _) = build::cast(scenario)?;
-    let walks: Vec<_> = reports.iter().map(|each| (each.report.host, &each.walks)).collect();
-    let reports: Vec<Report> = reports.iter().map(|each| each.report.clone()).collect();
+    let (graph, jobs, shown) = build::cast(scenario)?;
+    let members = reports;
+    let reports: Vec<Report> = members.iter().map(|each| each.report.clone()).collect();
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
     let hosts = graph.names().take(graph.hosts()).collect();
@@ -130,8 +155,11 @@ pub fn write(
     for report in &reports {
         writer.report(report, crashes.get(&report.host).copied().unwrap_or_default())?;
     }
-    for (host, walks) in walks {
-        writer.walks(host, walks)?;
+    for member in members {
+        writer.walks(member.report.host, &member.walks)?;
+    }
+    for shown in &shown.broadcasts {
+        writer.broadcast(shown, members)?;
     }
     Ok(writer.tables.finish()?)
 }
@@ -206,6 +234,26 @@ impl Writer<'_> {
             server.totals(&mut self.tables, &walk.totals)?;
         }
         Ok(())
+    }
+
+    /// The hosts of one broadcast.
+    fn broadcast(&mut self, shown: &build::broadcast::Shown, members: &[MemberReport]) -> Result<(), Error> {
+        let job = &self.jobs[shown.job].name;
+        let name = |host: HostId| self.hosts[host.0 as usize];
+        let mut all: Vec<(HostId, &Fared)> = Vec::new();
+        for (host, _) in &shown.nodes {
+            let own = members.iter().filter(|member| member.report.host == host.0);
+            let parts = own.flat_map(|member| &member.broadcasts);
+            for part in parts.filter(|part| part.job as usize == shown.job) {
+                let mut before = CopySample::default();
+                for now in &part.samples {
+                    broadcasts::sample(&mut self.tables, (job, name(*host)), now, &before)?;
+                    before = *now;
+                }
+                all.push((*host, &part.fared));
+            }
+        }
+        broadcasts::totals(&mut self.tables, (job, shown.source), &all, name)
     }
 
     /// Tasks, datagrams and totals of one host. Who sent counts what left, who received what came.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use transport::tcp::{Flags, Notes};
 use units::Time;
 
-mod broadcasts;
+pub(crate) mod broadcasts;
 pub(crate) mod walks;
 
 use broadcasts::BroadcastTables;

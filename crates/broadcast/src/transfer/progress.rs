@@ -1,6 +1,7 @@
 //! What a node shows of itself while it runs. The node writes it a few times a second; drivers and views read it.
 
 use process::HostId;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use units::Time;
@@ -72,7 +73,7 @@ pub struct Progress {
 }
 
 /// How far a node was at some time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// When.
     pub time: Time,

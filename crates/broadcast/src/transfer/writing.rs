@@ -1,7 +1,7 @@
 //! A chunk from its arrival to its place in the store: checked, written when the disk has had its time, passed on.
 
 use super::node::Node;
-use super::store::{Hash, StoreError, hash};
+use super::store::{Hash, StoreError};
 use process::{Context, HostId, Payload, StreamId};
 
 /// Chunks on their way to the disk at most.
@@ -21,7 +21,7 @@ impl Node {
     /// A chunk came: checks it, and keeps it when the disk has had its time.
     pub(super) fn keep(&mut self, writing: Writing, cx: &mut dyn Context) {
         let Writing { chunk, from: (host, stream), .. } = writing;
-        if hash(&writing.pieces) != writing.hash {
+        if self.store.hash_of(&writing.pieces) != writing.hash {
             self.board.change(|progress| progress.damaged += 1);
             let times = self.damaged.entry(chunk).or_default();
             *times += 1;

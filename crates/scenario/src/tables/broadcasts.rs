@@ -1,10 +1,11 @@
 //! From what the hosts of broadcasts show of themselves to the tables `broadcasts` and `broadcasts_series`.
 
 use crate::build::broadcast::Shown;
-use broadcast::transfer::{Progress, Receiver, Sample, State};
+use broadcast::transfer::{Progress, Sample, State};
 use process::HostId;
 use record::rows::{self, CopyOutcome};
 use record::{Error, Tables};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use units::Time;
 
@@ -30,15 +31,7 @@ impl BroadcastTables {
             for (host, board) in &shown.nodes {
                 for now in board.take_samples() {
                     let before = last.insert(*host, now).unwrap_or_default();
-                    tables.broadcasts_series.push(rows::BroadcastSample {
-                        time_ps: now.time.as_ps(),
-                        job: &jobs[shown.job],
-                        host: &hosts[host.0 as usize],
-                        bytes: now.bytes,
-                        received_bytes: now.received - before.received,
-                        sent_bytes: now.sent - before.sent,
-                        planned_bps: now.planned,
-                    })?;
+                    sample(tables, (&jobs[shown.job], &hosts[host.0 as usize]), &now, &before)?;
                 }
             }
         }
@@ -48,45 +41,96 @@ impl BroadcastTables {
     /// Writes how each host fared.
     pub(super) fn totals(&self, tables: &mut Tables, jobs: &[String], hosts: &[String]) -> Result<(), Error> {
         for (shown, _) in &self.jobs {
-            // Who took the source's place last knows best who was there.
-            let all = || shown.nodes.iter().map(|(host, board)| (*host, board.progress()));
-            let seen = all().map(|(_, progress)| progress.receivers).rfind(|receivers| !receivers.is_empty());
-            let seen = seen.unwrap_or_default();
-            for (host, progress) in all() {
-                let outcome = if host == shown.source && progress.resumed == progress.bytes {
-                    CopyOutcome::Complete
-                } else {
-                    outcome(&progress, seen.get(&host))
-                };
-                let reason = match &progress.state {
-                    State::Failed(reason) => Some(reason.as_str()),
-                    _ => None,
-                };
-                tables.broadcasts.push(rows::BroadcastHost {
-                    job: &jobs[shown.job],
-                    host: &hosts[host.0 as usize],
-                    outcome,
-                    reason,
-                    complete_ps: progress.completed.map(Time::as_ps),
-                    bytes: progress.bytes,
-                    resumed_bytes: progress.resumed,
-                    received_bytes: progress.received,
-                    sent_bytes: progress.sent,
-                    damaged: progress.damaged,
-                    plans: progress.plans.into(),
-                })?;
-            }
+            let all = shown.nodes.iter().map(|(host, board)| (*host, Fared::from(board.progress())));
+            let all: Vec<(HostId, Fared)> = all.collect();
+            let all: Vec<(HostId, &Fared)> = all.iter().map(|(host, fared)| (*host, fared)).collect();
+            totals(tables, (&jobs[shown.job], shown.source), &all, |host| &hosts[host.0 as usize])?;
         }
         Ok(())
     }
 }
 
-/// How a host fared, by what it and the coordinator show.
-fn outcome(progress: &Progress, seen: Option<&Receiver>) -> CopyOutcome {
-    match progress.state {
-        State::Failed(_) => CopyOutcome::Failed,
-        _ if progress.completed.is_some() => CopyOutcome::Complete,
-        _ if seen.is_some_and(|receiver| !receiver.present) => CopyOutcome::Gone,
-        _ => CopyOutcome::Unfinished,
+/// How a host fared, as far as it knows: plain data that can be sent between machines.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Fared {
+    failed: Option<String>,
+    completed: Option<Time>,
+    bytes: u64,
+    resumed: u64,
+    received: u64,
+    sent: u64,
+    damaged: u64,
+    plans: u32,
+    /// Of a host that coordinated: hosts that it had given up.
+    gone: Option<Vec<u32>>,
+}
+
+impl From<Progress> for Fared {
+    fn from(progress: Progress) -> Fared {
+        let receivers = &progress.receivers;
+        let gone = || receivers.iter().filter(|(_, known)| !known.present).map(|(host, _)| host.0).collect();
+        Fared {
+            gone: (!receivers.is_empty()).then(gone),
+            failed: if let State::Failed(reason) = progress.state { Some(reason) } else { None },
+            completed: progress.completed,
+            bytes: progress.bytes,
+            resumed: progress.resumed,
+            received: progress.received,
+            sent: progress.sent,
+            damaged: progress.damaged,
+            plans: progress.plans,
+        }
     }
+}
+
+/// Writes a sample of a host of a job, given the one before.
+pub(crate) fn sample(
+    tables: &mut Tables,
+    (job, host): (&str, &str),
+    now: &Sample,
+    before: &Sample,
+) -> Result<(), Error> {
+    tables.broadcasts_series.push(rows::BroadcastSample {
+        time_ps: now.time.as_ps(),
+        job,
+        host,
+        bytes: now.bytes,
+        received_bytes: now.received - before.received,
+        sent_bytes: now.sent - before.sent,
+        planned_bps: now.planned,
+    })
+}
+
+/// Writes how all hosts of a job fared; the source is the first.
+pub(crate) fn totals<'a>(
+    tables: &mut Tables,
+    (job, source): (&str, HostId),
+    all: &[(HostId, &Fared)],
+    name: impl Fn(HostId) -> &'a str,
+) -> Result<(), Error> {
+    // Who took the source's place last knows best who was there.
+    let gone = all.iter().filter_map(|(_, fared)| fared.gone.as_deref()).next_back().unwrap_or_default();
+    for (host, fared) in all {
+        let has_it = *host == source && fared.resumed == fared.bytes;
+        tables.broadcasts.push(rows::BroadcastHost {
+            job,
+            host: name(*host),
+            outcome: match fared {
+                _ if has_it => CopyOutcome::Complete,
+                Fared { failed: Some(_), .. } => CopyOutcome::Failed,
+                Fared { completed: Some(_), .. } => CopyOutcome::Complete,
+                _ if gone.contains(&host.0) => CopyOutcome::Gone,
+                _ => CopyOutcome::Unfinished,
+            },
+            reason: fared.failed.as_deref(),
+            complete_ps: fared.completed.map(Time::as_ps),
+            bytes: fared.bytes,
+            resumed_bytes: fared.resumed,
+            received_bytes: fared.received,
+            sent_bytes: fared.sent,
+            damaged: fared.damaged,
+            plans: fared.plans.into(),
+        })?;
+    }
+    Ok(())
 }
