@@ -5,6 +5,7 @@
 mod broadcast;
 mod broadcast_live;
 mod broadcast_probe;
+mod farmem;
 mod live;
 mod mine;
 mod quantity;
@@ -25,5 +26,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     mine::register(module)?;
     broadcast::register(module)?;
     broadcast_live::register(module)?;
-    broadcast_probe::register(module)
+    broadcast_probe::register(module)?;
+    farmem::register(module)
 }

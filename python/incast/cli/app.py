@@ -11,7 +11,7 @@ import typer
 
 from incast import __version__, _core, report, schema, trace
 from incast.api import seed_list
-from incast.cli import broadcast, exits, show, study
+from incast.cli import broadcast, exits, farmem, show, study
 from incast.cli import mine as mining
 from incast.cli import walk as walking
 from incast.cli.common import Json, told
@@ -254,6 +254,7 @@ app.command(epilog=exits.TEXT)(walking.walk)
 app.command(epilog=exits.TEXT)(mining.mine)
 app.add_typer(generate_app, name="generate")
 app.add_typer(broadcast.broadcast_app, name="broadcast")
+app.add_typer(farmem.farmem_app, name="farmem")
 app.add_typer(study.study_app, name="study")
 app.command(epilog=exits.TEXT)(study.calibrate)
 app.command(epilog=exits.TEXT)(study.reproduce)

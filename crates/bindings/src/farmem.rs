@@ -1,0 +1,161 @@
+//! Remote memory: traces of page faults, what caches of any size make of them, what that costs. Bytes come and numbers go.
+
+use ::farmem::cache::Policy;
+use ::farmem::cost::{Cost, Way};
+use ::farmem::curve::Curve;
+use ::farmem::predict::Waits;
+use ::farmem::replay::{Counts, Setting, replay};
+use ::farmem::steps::Steps;
+use ::farmem::trace::Trace;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use units::{Bytes, Rate, Time};
+
+/// Adds the classes and the function to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<FarmemTrace>()?;
+    module.add_class::<FarmemSteps>()?;
+    module.add_class::<FarmemCurve>()?;
+    module.add_function(wrap_pyfunction!(farmem_waits, module)?)
+}
+
+/// Hits, cold accesses, faults, pages fetched, pages written back.
+type CountsTuple = (u64, u64, u64, u64, u64);
+
+fn plain(counts: Counts) -> CountsTuple {
+    (counts.hits, counts.cold, counts.faults, counts.fetched, counts.written_back)
+}
+
+fn policy(name: &str) -> PyResult<Policy> {
+    let found = Policy::ALL.into_iter().find(|policy| policy.name() == name);
+    found.ok_or_else(|| PyValueError::new_err("fifo, clock or lru is allowed"))
+}
+
+/// A trace of page faults.
+#[pyclass(frozen)]
+struct FarmemTrace(Vec<u8>);
+
+impl FarmemTrace {
+    fn trace(&self) -> Trace<'_> {
+        Trace::read(&self.0).expect("was read before")
+    }
+}
+
+#[pymethods]
+impl FarmemTrace {
+    /// From a file's bytes. Raises ValueError for those of something else.
+    #[new]
+    fn new(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let bytes = bytes.to_vec();
+        let read = py.detach(|| Trace::read(&bytes).map(|_| ()));
+        read.map(|()| Self(bytes)).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Bytes of a page, the policy and the pages of the cache that the program had, whether writes were seen.
+    fn taken(&self) -> (u64, &'static str, u32, bool) {
+        let header = self.trace().header;
+        (1 << header.page_bits, header.policy.name(), header.capacity, header.writes)
+    }
+
+    /// How many records.
+    fn records(&self) -> usize {
+        self.trace().len()
+    }
+
+    /// What happened, in pages of this size. Raises ValueError for one that can't be.
+    fn steps(&self, py: Python<'_>, page: u64) -> PyResult<FarmemSteps> {
+        let steps = page.is_power_of_two().then(|| {
+            let trace = self.trace();
+            py.detach(|| Steps::new(&trace, page.trailing_zeros() as u8))
+        });
+        let refused = || PyValueError::new_err("pages are a power of two from the trace's size to 2 MiB");
+        steps.flatten().map(FarmemSteps).ok_or_else(refused)
+    }
+}
+
+/// What a program did, in pages of one size.
+#[pyclass(frozen)]
+struct FarmemSteps(Steps);
+
+#[pymethods]
+impl FarmemSteps {
+    /// The most pages in use at a time.
+    fn footprint(&self) -> u32 {
+        self.0.footprint
+    }
+
+    /// How many accesses.
+    fn accesses(&self) -> u64 {
+        self.0.accesses()
+    }
+
+    /// How many threads accessed pages.
+    fn threads(&self) -> u32 {
+        self.0.threads
+    }
+
+    /// Picoseconds that the program computed.
+    fn computed_ps(&self) -> u64 {
+        self.0.computed_ns.saturating_mul(1_000)
+    }
+
+    /// What a cache of so many pages counts.
+    fn replay(
+        &self,
+        py: Python<'_>,
+        capacity: u32,
+        policy: &str,
+        read_ahead: u32,
+        batch: u32,
+    ) -> PyResult<CountsTuple> {
+        let setting = Setting { capacity, policy: self::policy(policy)?, read_ahead, batch };
+        Ok(plain(py.detach(|| replay(&self.0, &setting))))
+    }
+
+    /// What LRU caches of all sizes count, from one in so many pages.
+    fn curve(&self, py: Python<'_>, one_in: u32) -> PyResult<FarmemCurve> {
+        if one_in == 0 {
+            return Err(PyValueError::new_err("one in 1 and more is allowed"));
+        }
+        Ok(FarmemCurve(py.detach(|| Curve::new(&self.0, one_in))))
+    }
+}
+
+/// The miss-ratio curve of LRU.
+#[pyclass(frozen)]
+struct FarmemCurve(Curve);
+
+#[pymethods]
+impl FarmemCurve {
+    /// What a cache of so many pages counts.
+    fn counts(&self, capacity: u32) -> CountsTuple {
+        plain(self.0.counts(capacity))
+    }
+
+    /// From so many pages on nothing is fetched.
+    fn enough(&self) -> u32 {
+        self.0.enough()
+    }
+}
+
+/// Picoseconds that a program waits for fetches, write-backs and the handler.
+#[pyfunction]
+fn farmem_waits(
+    counts: CountsTuple,
+    page: u64,
+    latency_ps: u64,
+    rate_bps: u64,
+    pages_a_request: u32,
+    write_back: bool,
+    handler_ps: u64,
+) -> PyResult<(u64, u64, u64)> {
+    if rate_bps == 0 || pages_a_request == 0 {
+        return Err(PyValueError::new_err("a bandwidth and pages a request are above zero"));
+    }
+    let (hits, cold, faults, fetched, written_back) = counts;
+    let counts = Counts { hits, cold, faults, fetched, written_back };
+    let way = Way { latency: Time::from_ps(latency_ps), rate: Rate::from_bps(rate_bps), pages_a_request };
+    let cost = Cost { fetch: way, write_back: write_back.then_some(way) };
+    let waits = Waits::of(&counts, Bytes::new(page), &cost, Time::from_ps(handler_ps));
+    Ok((waits.fetch.as_ps(), waits.write_back.as_ps(), waits.handler.as_ps()))
+}

@@ -1,0 +1,12 @@
+"""`incast farmem`: the commands on remote memory."""
+
+from __future__ import annotations
+
+import typer
+
+from incast.cli import exits, farmem_predict
+
+farmem_app = typer.Typer(
+    help="Remote memory behind a local page cache: what distance costs a program.", no_args_is_help=True
+)
+farmem_app.command("predict", epilog=exits.TEXT)(farmem_predict.predict)

@@ -1,0 +1,193 @@
+"""`incast farmem predict`: what any distance, bandwidth and local memory cost a traced program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from incast.cli import show
+from incast.cli.common import Json, told
+from incast.farmem import options
+from incast.farmem.predict import Errors, Grid, errors
+from incast.farmem.predict import predict as predict_grid
+from incast.farmem.traced import Traced
+from incast.report import text
+
+_CLOSE = 3
+"""Percentage points that a good prediction is off at most."""
+
+
+def _of(help_: str, metavar: str) -> Any:
+    return typer.Option(metavar=metavar, help=help_)
+
+
+def predict(
+    traces: Annotated[
+        list[Path], typer.Argument(metavar="TRACE…", help="Traces of page faults, one a program.")
+    ],
+    local: Annotated[
+        str, _of("Local memory: sizes, or shares of what is in use; default: 25%,50%,75%.", "SIZES")
+    ] = "25%,50%,75%",
+    latency: Annotated[str, _of("What a request waits; default: 1us,10us,20us.", "TIMES")] = "1us,10us,20us",
+    bandwidth: Annotated[
+        str, _of("Of each direction; default: 10Gbps,40Gbps,100Gbps.", "RATES")
+    ] = "10Gbps,40Gbps,100Gbps",
+    page: Annotated[str | None, _of("Page sizes, to 2MiB; default: the trace's.", "SIZES")] = None,
+    policy: Annotated[
+        str | None, _of("Which page leaves: fifo, clock, lru; default: as in the trace.", "NAMES")
+    ] = None,
+    read_ahead: Annotated[int, typer.Option(min=0, max=511, help="Pages fetched with the one needed.")] = 0,
+    pages_a_request: Annotated[
+        int, typer.Option(min=1, max=512, help="How many pages share a latency; the document's is one.")
+    ] = 1,
+    no_write_back: Annotated[
+        bool, typer.Option("--no-write-back", help="No fault waits for the page that leaves.")
+    ] = False,
+    handler: Annotated[str, _of("What a fault costs without a network.", "TIME")] = "0us",
+    time: Annotated[
+        str | None, _of("The program's time with all memory local; default: what the trace computed.", "TIME")
+    ] = None,
+    measured: Annotated[
+        Path | None, _of("A table of measured cells (.parquet, .csv): prints how far off this is.", "FILE")
+    ] = None,
+    out: Annotated[Path | None, _of("Write all cells: *.parquet or *.csv.", "FILE")] = None,
+    as_json: Json = False,
+) -> None:
+    """Predict a traced program's degradation over latency, bandwidth, local memory and page size."""
+    with told(as_json):
+        read = [Traced.read(path) for path in traces]
+        grid = Grid(
+            local=options.local(local, "--local"),
+            latencies=options.times(latency, "--latency"),
+            rates=options.rates(bandwidth, "--bandwidth"),
+            pages=options.pages(page, "--page", max(each.page for each in read)) if page else (),
+            policies=options.policies(policy, "--policy") if policy else (),
+            read_ahead=read_ahead,
+            pages_a_request=pages_a_request,
+            write_back=not no_write_back,
+            handler=options.one_time(handler, "--handler"),
+        )
+        base = options.one_time(time, "--time", least=1) if time else None
+        _check(read, grid, base)
+        _check_out(out)
+        cells = pl.concat([predict_grid(each, grid, base) for each in read])
+        beside = _beside(cells, measured) if measured else None
+        if out:
+            _write(cells, out)
+    if as_json:
+        show.print_json({"cells": cells.to_dicts(), "errors": beside and _plain(beside)})
+        return
+    for each in read:
+        _show(each, cells.filter(program=each.name))
+    if beside:
+        _tell(beside)
+    if out:
+        show.place("Cells", out)
+
+
+def _check(read: list[Traced], grid: Grid, base: int | None) -> None:
+    """Refuses what can't be said of these programs."""
+    names = [each.name for each in read]
+    for name in names:
+        if names.count(name) > 1:
+            options.refuse("several traces have this name: they have to differ", name)
+    for each in read:
+        if not each.footprint():
+            options.refuse("the trace has no accesses: nothing to predict", each.name)
+        if not base and not each.computed_ps:
+            options.refuse(f"the trace of {each.name} has no times: say how long it takes", "--time")
+        for size, local, _ in grid.caches(each):
+            if local.of(each.footprint()) < size:
+                options.refuse(f"at least a page ({size} bytes) is needed", f"--local {local.said}")
+
+
+def _check_out(out: Path | None) -> None:
+    if out and out.suffix not in (".parquet", ".csv"):
+        options.refuse("unknown kind of table. Allowed: *.parquet, *.csv", f"--out {out}")
+
+
+def _write(cells: pl.DataFrame, out: Path) -> None:
+    if out.suffix == ".csv":
+        cells.write_csv(out)
+    else:
+        cells.write_parquet(out)
+
+
+def _beside(cells: pl.DataFrame, measured: Path) -> Errors:
+    option = f"--measured {measured}"
+    try:
+        table = pl.read_csv(measured) if measured.suffix == ".csv" else pl.read_parquet(measured)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        options.refuse(f"can't read it: {str(error).splitlines()[0]}", option)
+    if "degradation" not in table.columns:
+        options.refuse("it has no column degradation", option)
+    found = errors(cells, table)
+    if found.cells.is_empty():
+        options.refuse("none of its cells is among those predicted", option)
+    return found
+
+
+def _show(traced: Traced, cells: pl.DataFrame) -> None:
+    """A table for each page size and policy: local memory and latencies down, bandwidths across."""
+    footprint = traced.footprint()
+    for (page, policy), group in cells.group_by("page_bytes", "policy", maintain_order=True):
+        assert isinstance(page, int)
+        title = (
+            f"{escape(traced.name)}: {text.size(footprint)} in use, {text.time(group['all_local_ps'][0])} "
+            f"with all of it local; pages of {page >> 10} KiB, {policy}"
+        )
+        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", padding=(0, 1, 0, 0))
+        for head in ("local", "faults", "in", "out", "latency"):
+            table.add_column(head, justify="right", no_wrap=True)
+        for rate in group["bandwidth_bps"].unique(maintain_order=True):
+            table.add_column(text.rate(rate), justify="right", no_wrap=True)
+        for _, local in group.group_by("local_bytes", maintain_order=True):
+            _rows(table, page, local)
+            table.add_section()
+        show.out.print(table)
+    threads = traced.steps(traced.page).threads()
+    if threads > 1:
+        show.out.print(
+            f"{text.plural(threads, 'thread')}: where they wait at the same time, it costs less than this.",
+            highlight=False,
+        )
+
+
+def _rows(table: Table, page: int, local: pl.DataFrame) -> None:
+    first = local.row(0, named=True)
+    exchanged = [
+        f"{text.size(first['local_bytes'])}",
+        text.count(first["faults"]),
+        text.size(first["fetched"] * page),
+        text.size(first["written_back"] * page),
+    ]
+    for number, ((latency,), group) in enumerate(local.group_by("latency_ps", maintain_order=True)):
+        assert isinstance(latency, int)
+        said = exchanged if number == 0 else [""] * len(exchanged)
+        table.add_row(
+            *said, text.time(latency), *(f"{each:.1%}".replace("%", " %") for each in group["degradation"])
+        )
+
+
+def _tell(found: Errors) -> None:
+    show.out.print(
+        f"Beside {text.plural(found.cells.height, 'cell')} measured: off by {found.median:.1f} points "
+        f"(median), at most {found.largest:.1f}; {found.within(_CLOSE):.0%} within {_CLOSE}.",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def _plain(found: Errors) -> dict[str, Any]:
+    return {
+        "cells": found.cells.height,
+        "median_points": found.median,
+        "largest_points": found.largest,
+        "within_3_points": found.within(_CLOSE),
+    }

@@ -1,0 +1,139 @@
+"""What remote memory makes of a traced program: over latency, bandwidth, local memory and page size.
+
+Degradation is the document's (004, slide 8): time more, of the time with all memory local.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import polars as pl
+
+from incast import _core
+from incast.farmem.traced import Cache, Traced
+
+__all__ = ["GRID_LATENCIES", "GRID_RATES", "Grid", "Size", "errors", "predict"]
+
+GRID_LATENCIES = (1_000_000, 10_000_000, 20_000_000)
+"""The document's: 1, 10 and 20 µs."""
+GRID_RATES = (10_000_000_000, 40_000_000_000, 100_000_000_000)
+"""The document's: 10, 40 and 100 Gb/s."""
+_KEYS = ("policy", "page_bytes", "local_bytes", "latency_ps", "bandwidth_bps")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Local memory: bytes, or a share of what the program has in use at most."""
+
+    said: str
+    """As it was written."""
+    bytes: int | None = None
+    share: float | None = None
+
+    def of(self, footprint: int) -> int:
+        """Its bytes for a program with this footprint."""
+        return self.bytes if self.bytes is not None else round((self.share or 0) * footprint)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """What is predicted: all combinations."""
+
+    local: Sequence[Size] = tuple(Size(f"{share}%", share=share / 100) for share in (25, 50, 75))
+    latencies: Sequence[int] = GRID_LATENCIES
+    """Of a request, in picoseconds."""
+    rates: Sequence[int] = GRID_RATES
+    """In bit/s, each direction."""
+    pages: Sequence[int] = ()
+    """Page sizes in bytes; none: the trace's."""
+    policies: Sequence[str] = ()
+    """Which page leaves; none: the trace's."""
+    read_ahead: int = 0
+    """Pages fetched with the one that is needed."""
+    pages_a_request: int = 1
+    """How many pages share a latency."""
+    write_back: bool = True
+    """Whether a fault waits for the page that leaves."""
+    handler: int = 0
+    """What a fault costs without a network, in picoseconds."""
+
+    def caches(self, traced: Traced) -> Iterator[tuple[int, Size, Cache]]:
+        """Page size, local memory and cache of each run through the trace."""
+        sizes, policies = self.pages or (traced.page,), self.policies or (traced.policy,)
+        for page, policy, local in product(sizes, policies, self.local):
+            pages = max(1, local.of(traced.footprint()) // page)
+            yield page, local, Cache(pages, policy, self.read_ahead)
+
+
+def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.DataFrame:
+    """A row a cell.
+
+    `all_local` is the time with all memory local in picoseconds; without it, what the trace computed.
+    """
+    base = all_local or traced.computed_ps
+    footprint = traced.footprint()
+    rows = []
+    for page, local, cache in grid.caches(traced):
+        counts = traced.counts(page, cache)
+        for latency, rate in product(grid.latencies, grid.rates):
+            fetch, back, handler = _core.farmem_waits(
+                counts, page, latency, rate, grid.pages_a_request, grid.write_back, grid.handler
+            )
+            waits = fetch + back + handler
+            rows.append(
+                {
+                    "program": traced.name,
+                    "policy": cache.policy,
+                    "page_bytes": page,
+                    "local_bytes": local.of(footprint),
+                    "local_share": local.of(footprint) / footprint if footprint else None,
+                    "latency_ps": latency,
+                    "bandwidth_bps": rate,
+                    **counts._asdict(),
+                    "fetch_ps": fetch,
+                    "write_back_ps": back,
+                    "handler_ps": handler,
+                    "all_local_ps": base,
+                    "time_ps": base + waits,
+                    "degradation": waits / base if base else None,
+                }
+            )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """How far predictions are from what was measured, in percentage points."""
+
+    cells: pl.DataFrame = field(repr=False)
+    """A row a cell that was measured: degradation, measured, error_points."""
+
+    @property
+    def median(self) -> float:
+        """Of sizes of errors."""
+        return float(self._sizes().median() or 0.0)  # type: ignore[arg-type]
+
+    @property
+    def largest(self) -> float:
+        """Of sizes of errors."""
+        return float(self._sizes().max() or 0.0)  # type: ignore[arg-type]
+
+    def within(self, points: float) -> float:
+        """The share of cells whose error is at most so large."""
+        return float((self._sizes() <= points).mean() or 0.0)  # type: ignore[arg-type]
+
+    def _sizes(self) -> pl.Series:
+        return self.cells["error_points"].abs()
+
+
+def errors(predicted: pl.DataFrame, measured: pl.DataFrame) -> Errors:
+    """Beside measured cells: a table with `degradation` and the columns that tell its cells apart."""
+    keys = [key for key in _KEYS if key in measured.columns]
+    if "program" in measured.columns:
+        keys = ["program", *keys]
+    beside = measured.select(*keys, pl.col("degradation").alias("measured"))
+    cells = predicted.join(beside, on=keys, how="inner")
+    apart = (pl.col("degradation") - pl.col("measured")) * 100
+    return Errors(cells.with_columns(apart.alias("error_points")))

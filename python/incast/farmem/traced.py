@@ -1,0 +1,113 @@
+"""A program as a trace of its page faults shows it: what caches of any size make of it.
+
+The trace is written by the handler of page faults; its form is in crates/farmem/src/trace.rs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from incast import _core
+from incast.errors import Problem, ScenarioError
+
+__all__ = ["POLICIES", "Cache", "Counts", "Traced"]
+
+POLICIES = ("fifo", "clock", "lru")
+_PAGES_MAX = 2**31 - 1
+_EXACT = 1_000_000
+"""So many pages are all looked at for a curve; of more, a sample of about as many."""
+
+
+class Counts(NamedTuple):
+    """What a run through a program's accesses with a cache comes to."""
+
+    hits: int
+    """Accesses to pages that are local."""
+    cold: int
+    """First accesses: pages full of zeros, nothing is fetched."""
+    faults: int
+    """Faults that something is fetched for."""
+    fetched: int
+    """Pages fetched, with those read ahead."""
+    written_back: int
+    """Pages written back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Local memory."""
+
+    pages: int
+    """How many pages it has."""
+    policy: str
+    """Which page leaves: fifo, clock or lru."""
+    read_ahead: int = 0
+    """How many of the pages that follow are fetched with one."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A program's trace."""
+
+    name: str
+    trace: _core.FarmemTrace
+    _steps: dict[int, _core.FarmemSteps] = field(default_factory=dict)
+    _curves: dict[tuple[int, int], _core.FarmemCurve] = field(default_factory=dict)
+
+    @staticmethod
+    def read(path: Path) -> Traced:
+        """The trace in a file."""
+        try:
+            return Traced(path.stem, _core.FarmemTrace(path.read_bytes()))
+        except OSError as error:
+            problem = f"can't read it: {error.strerror}"
+        except ValueError as error:
+            problem = str(error)
+        raise ScenarioError([Problem(problem, file=str(path))])
+
+    @property
+    def page(self) -> int:
+        """Bytes of a page, as the trace was taken."""
+        return self.trace.taken()[0]
+
+    @property
+    def policy(self) -> str:
+        """Which page left the cache that the program had."""
+        return self.trace.taken()[1]
+
+    @property
+    def cache_bytes(self) -> int:
+        """The cache that it had: smaller ones can't be predicted."""
+        return self.trace.taken()[2] * self.page
+
+    def footprint(self, page: int | None = None) -> int:
+        """The most bytes of pages in use at a time."""
+        page = page or self.page
+        return self.steps(page).footprint() * page
+
+    @property
+    def computed_ps(self) -> int:
+        """How long it computed while it was traced."""
+        return self.steps(self.page).computed_ps()
+
+    def steps(self, page: int) -> _core.FarmemSteps:
+        """What it did, in pages of this size."""
+        if page not in self._steps:
+            self._steps[page] = self.trace.steps(page)
+        return self._steps[page]
+
+    def counts(self, page: int, cache: Cache) -> Counts:
+        """What a cache counts whose pages have this size."""
+        pages = min(max(cache.pages, 1), _PAGES_MAX)
+        if cache.policy == "lru" and not cache.read_ahead:
+            return Counts(*self._curve(page).counts(pages))
+        return Counts(*self.steps(page).replay(pages, cache.policy, cache.read_ahead, 1))
+
+    def _curve(self, page: int) -> _core.FarmemCurve:
+        one_in = max(1, self.steps(page).footprint() // _EXACT)
+        key = (page, one_in)
+        if key not in self._curves:
+            self._curves[key] = self.steps(page).curve(one_in)
+        return self._curves[key]
