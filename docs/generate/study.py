@@ -65,4 +65,5 @@ _SECTIONS = {
     "Parameter": ("parameters", "parameter"),
     "Bars": ("bars", "bars"),
     "Picture": ("pictures", "pictures"),
+    "Image": ("images", "images"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import shutil
 from copy import deepcopy
@@ -263,6 +264,35 @@ def test_bars_need_published_figures(tmp_path: Path) -> None:
     del content["published"]
     (problem,) = refused(tmp_path, content)
     assert "nothing to compare with" in problem.message
+
+
+def test_images_are_on_the_page_as_they_are(tmp_path: Path) -> None:
+    folder, drawing = (
+        tmp_path / "study",
+        f"<svg xmlns='http://www.w3.org/2000/svg'><title>{EVIL}</title></svg>",
+    )
+    folder.mkdir()
+    (folder / "trees.svg").write_text(drawing, "utf-8")
+    image = {
+        "file": "trees.svg",
+        "place": "page 7",
+        "text": f"trees {EVIL}",
+        "command": "incast broadcast plan",
+    }
+    file = page.write(collect(study(folder, {**DRAWN, "images": [image]}), tmp_path), tmp_path)
+    assert "Page 7: trees" in text_of(file)
+    assert "Drawn by incast broadcast plan" in text_of(file)
+    written = file.read_text("utf-8")
+    assert f'src="data:image/svg+xml;base64,{base64.b64encode(drawing.encode()).decode()}"' in written
+    assert EVIL not in written
+
+
+@pytest.mark.parametrize("name", ["nowhere.svg", "../trees.svg", "trees.png", "large.svg"])
+def test_images_that_can_not_be_shown_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "large.svg").write_bytes(b" " * 2_000_001)
+    (problem,) = refused(tmp_path, {**DRAWN, "images": [{"file": name, "place": "page 7"}]})
+    assert problem.path == "images[0].file"
+    assert problem.line
 
 
 def test_cells_are_named_by_a_short_selection(found: Study) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from pathlib import Path
 
 from incast.hints import unknown
 from incast.resolve.findings import Findings
@@ -12,6 +13,8 @@ from incast.study.model import Bars, Picture, StudyFile, axes_of
 
 CELLS_MAX = 6
 """A picture compares at most so many."""
+IMAGE_MAX = 2_000_000
+"""Bytes of a file that is shown: the page holds it."""
 
 
 def check(model: StudyFile, cells: Sequence[Cell], findings: Findings) -> None:
@@ -31,6 +34,16 @@ def check(model: StudyFile, cells: Sequence[Cell], findings: Findings) -> None:
             if axis not in model.axes:
                 message = unknown("an axis of the study", axis, model.axes)
                 findings.add(("bars", number, "panels", position), message)
+
+
+def check_images(model: StudyFile, folder: Path, findings: Findings) -> None:
+    """Notes files that can't be shown."""
+    for number, image in enumerate(model.images):
+        place, file = ("images", number, "file"), folder / image.file
+        if not file.is_file():
+            findings.add(place, f"{image.file}: there is no such file beside study.yaml")
+        elif file.stat().st_size > IMAGE_MAX:
+            findings.add(place, f"{image.file}: at most {IMAGE_MAX // 1_000_000} MB are allowed")
 
 
 def check_claims(model: StudyFile, ids: Sequence[str], findings: Findings) -> None:

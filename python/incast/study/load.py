@@ -96,6 +96,7 @@ def load(folder: Path) -> Study:
     named = _figures(model, findings)
     fitted = _parameters(model, findings)
     drawings.check(model, cells, findings)
+    drawings.check_images(model, folder, findings)
     findings.stop_if_any()
     base = _base(model, document, folder)
     calibration = model.calibration

@@ -162,6 +162,21 @@ class Picture(Model):
         return self
 
 
+class Image(Model):
+    """A picture that no cell leaves: an SVG file of the study, shown as it is."""
+
+    file: Annotated[str, Field(pattern=r"^[\w.-]+\.svg$")]
+    """The file, beside study.yaml."""
+    place: str
+    """Where the document has what it shows."""
+    text: str = ""
+    """What it shows, its title."""
+    note: str = ""
+    """How to read it."""
+    command: str = ""
+    """What draws it anew."""
+
+
 class StudyFile(Model):
     """A study: what study.yaml says."""
 
@@ -188,6 +203,8 @@ class StudyFile(Model):
     """Charts of the page that set published figures beside ours."""
     pictures: list[Picture] = []
     """Pictures of the page: ports or walk servers over time."""
+    images: list[Image] = []
+    """Pictures of the page that are files of the study."""
 
 
 def axes_of(model: StudyFile) -> Axes:

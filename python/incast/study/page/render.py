@@ -13,6 +13,7 @@ from incast.study.page import tables
 from incast.study.page.bars import bars
 from incast.study.page.claims import groups, tally
 from incast.study.page.drawing import Drawing, command
+from incast.study.page.images import images
 from incast.study.page.pictures import pictures
 from incast.study.tables import Row
 
@@ -36,6 +37,7 @@ def render(outcome: Outcome, out: Path) -> str:
         "fitted": any(row.fitted for row in rows),
         "figures": tables.figures(study, rows),
         "pictures": [(each, book.add(each.figure)) for each in pictures(outcome, out)],
+        "images": images(study),
         "tally": tally(outcome.findings),
         "groups": by_place,
         "costs": tables.costs(rows),
