@@ -37,9 +37,10 @@ root; peers are wheels and unpacked Debian packages (`benches/broadcast/install.
   without congestion control: beside anybody else's traffic it takes what it was told to take.** It
   stands here for what the switch could do at best. libtorrent has no tracker to wait for and knows all
   peers at once. Open MPI chooses its own tree.
-- **Limits.** One run each (16 MiB at 200 Mb/s: the median of three), on a machine on which other
-  programs ran too. Two cores carry nine hosts: at 200 Mb/s programs wait for the processor as well as
-  for links, and who copies and hashes more waits longer. Bridges have no delay.
+- **Limits.** One run each (16 MiB at 200 Mb/s: the median of three), all programs in one go. While the
+  links of 20 Mb/s were measured the machine was idle but for one process at idle priority; later other
+  programs ran at low priority now and then. Two cores carry nine hosts: at 200 Mb/s programs wait for the
+  processor as well as for links, and who copies and hashes more waits longer. Bridges have no delay.
 
 """
 
@@ -48,7 +49,7 @@ The loopback interface without a limit, to one receiver: the file is in the page
 bare sendfile loop writes it into memory or throws it away. Ours reads and hashes it at the source, checks
 the hash of each chunk and writes it in a thread of its own. Medians of five runs in turn. For a gigabyte
 ours takes 1.7 s of processor time and the bare loop 0.9 s; hashing at both ends is 0.5 s of it. So the ratio
-is one of how much of two processors is free: 0.5 to 0.85 were measured on a machine with other work.
+is one of how much of two processors is free: 0.5 to 0.9 were measured on a machine with other work.
 
 """
 
