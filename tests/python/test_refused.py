@@ -53,6 +53,8 @@ jobs:
         ),
         ("switch: {buffer: {kind: cells}, scheduler: {kind: ets}}", 5, "switch.scheduler", "scheduler is fifo"),
         ("switch: {buffer: {kind: cells}}", 5, "switch.buffer", "its links lead to hosts"),
+        ("host: {packet_cost: 2s}", 5, "host.packet_cost", "2s: at most 1s"),
+        ("host: {time_slice: 5}", 5, "host.time_slice", "has no unit"),
         ("host: {tcp: {fast_retransmit: 0}}", 5, "host.tcp.fast_retransmit", "from 1 to 1000, or off"),
         ("host: {tcp: {fast_retransmit: off}}", 5, "host.tcp.fast_retransmit", "it needs rack: false"),
         ("host: {tcp: {rto_max: min + 5}}", 5, "host.tcp.rto_max", "has no unit"),

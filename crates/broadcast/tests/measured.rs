@@ -65,6 +65,8 @@ fn measure(data: &TopologyData, seed: u64) -> (Vec<Sample>, Inferred) {
         nic_queue: 64_000,
         cores: 2,
         disk: Rate::from_gbps(8),
+        packet_cost: Time::ZERO,
+        time_slice: Time::ZERO,
         tcp: tcp::Config::default().into(),
     };
     let mut sim = Sim::new(Setup {

@@ -67,6 +67,8 @@ fn scenario(topology: Topology, congestion: Congestion, work: Work) -> Scenario 
                 nic_queue: Bytes::new(32_000),
                 cores: 4,
                 disk: Rate::from_gbps(4),
+                packet_cost: Time::ZERO,
+                time_slice: Time::ZERO,
                 tcp: tcp(congestion),
             },
         }],

@@ -90,6 +90,7 @@ impl Sim {
         state.ready.clear();
         state.cores.fill(Time::ZERO);
         state.disk_free = Time::ZERO;
+        self.lose_received(host);
         for process in 0..self.processes.len() as u32 {
             if self.processes[process as usize].host == host {
                 self.timers.cancel_all(process);

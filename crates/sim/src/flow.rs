@@ -173,7 +173,7 @@ impl Sim {
 
     /// A segment with SACK blocks, or for an endpoint that isn't open.
     #[cold]
-    fn on_rare_segment(&mut self, body: &Body, ce: bool) {
+    pub(crate) fn on_rare_segment(&mut self, body: &Body, ce: bool) {
         let &Body { ref header, to: id, extra } = body;
         let sacks = if extra != 0 { self.net.take_sacks(extra) } else { Sacks::default() };
         if self.admit(id, header) {

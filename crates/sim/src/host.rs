@@ -1,5 +1,6 @@
 //! A simulated host: its NIC, what it listens to, its cores and disk.
 
+use crate::receive::Received;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use transport::tcp;
@@ -17,6 +18,11 @@ pub struct HostConfig {
     pub cores: u32,
     /// Disk rate.
     pub disk: Rate,
+    /// What a packet that comes takes of a core before its transport or process has it.
+    pub packet_cost: Time,
+    /// Zero: packets go ahead of computations. Otherwise they wait, while all cores compute, for the end of a time slice
+    /// of this length.
+    pub time_slice: Time,
     /// TCP's settings; `mss` is set from the MTU. Hosts alike share them.
     pub tcp: Arc<tcp::Config>,
 }
@@ -67,6 +73,9 @@ pub(crate) struct Host {
     pub next_port: u16,
     /// When each core is free.
     pub cores: Vec<Time>,
+    /// Since then all cores have computed, if they do now.
+    pub busy_since: Time,
+    pub received: Received,
     pub disk_free: Time,
     /// Speed of cores and disk in millionths of normal.
     pub speed: u64,
@@ -103,6 +112,8 @@ impl Host {
             listening: Vec::new(),
             next_port: DYNAMIC,
             cores: vec![Time::ZERO; config.cores.max(1) as usize],
+            busy_since: Time::ZERO,
+            received: Received::default(),
             disk_free: Time::ZERO,
             speed: NORMAL,
             core_busy: Time::ZERO,

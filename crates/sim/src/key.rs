@@ -22,6 +22,8 @@ pub(crate) enum Kind {
     Pause,
     /// A host's port has room in a class.
     Room,
+    /// A packet has had its time at its host.
+    Received,
 }
 
 const INDEX_BITS: u32 = 28;
@@ -50,7 +52,8 @@ pub(crate) fn split(key: u32) -> (Kind, u32) {
         5 => Kind::Timer,
         6 => Kind::Work,
         7 => Kind::Pause,
-        _ => Kind::Room,
+        8 => Kind::Room,
+        _ => Kind::Received,
     };
     (kind, key & ((1 << INDEX_BITS) - 1))
 }

@@ -22,6 +22,7 @@ mod key;
 mod net;
 mod outside;
 mod pump;
+mod receive;
 mod records;
 mod run;
 mod sample;

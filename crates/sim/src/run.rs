@@ -27,6 +27,8 @@ pub struct Sim {
     pub(crate) until: Time,
     pub(crate) seed: u64,
     pub(crate) graph: Graph,
+    /// Hosts take time for packets, some at least.
+    pub(crate) packets_wait: bool,
     pub(crate) flows: Slab<Flow>,
     pub(crate) pairs: Vec<Pair>,
     pub(crate) pair_of: BTreeMap<(u32, u32, u32), u32>,
@@ -176,6 +178,9 @@ impl Sim {
     /// A packet has come to its host.
     #[inline(never)]
     fn on_delivery(&mut self, delivery: Delivery) {
+        if self.packets_wait {
+            return self.on_costly_delivery(delivery);
+        }
         self.on_segment(delivery);
     }
 
@@ -191,6 +196,7 @@ impl Sim {
             Kind::Work => self.on_work(index),
             Kind::Pause => self.on_pause(PortId(index)),
             Kind::Room => self.on_nic(self.net.fabric.ends(PortId(index)).0.0),
+            Kind::Received => self.on_waited(index),
             Kind::Control => self.on_control(index),
         }
     }
@@ -365,6 +371,7 @@ impl Sim {
             Kind::Work => format!("work done, slot {index}"),
             Kind::Pause => format!("pauses, {}", port(index)),
             Kind::Room => format!("room in a class, {}", port(index)),
+            Kind::Received => format!("packet received, {}", self.graph.name(NodeId(index))),
         };
         format!("{time}: {what}")
     }

@@ -64,7 +64,9 @@ impl Sim {
             host.has_classes = fabric.ports_of(node).any(|port| fabric.class_backlog(port, 0).is_some());
             states.push(host);
         }
+        let packets_wait = states.iter().any(|host| host.config.delays_packets());
         let mut sim = Sim {
+            packets_wait,
             net: Net { now: Time::ZERO, fabric, outside, hosts: states, extras: Default::default() },
             until,
             seed,

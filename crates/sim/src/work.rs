@@ -21,8 +21,13 @@ impl Sim {
         let host = &mut self.net.hosts[self.processes[process as usize].host as usize];
         let time = time.mul_div(NORMAL, host.speed);
         let core = host.cores.iter_mut().min().expect("a host has a core");
-        let end = self.net.now.max(*core).saturating_add(time);
+        let now = self.net.now;
+        let begins = *core <= now;
+        let end = now.max(*core).saturating_add(time);
         *core = end;
+        if begins && host.cores.iter().all(|free| *free > now) {
+            host.busy_since = now;
+        }
         host.core_busy += time;
         let work = Work { process, token, life: host.life, disk: false };
         self.finish_work_at(end, work);

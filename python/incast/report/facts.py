@@ -126,7 +126,7 @@ def _flat(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:
 _FORMS = (
     (
         re.compile(
-            r".*_ps|(.*_)?delay|delayed_ack|rto_(initial|min|max)|start|at|until|interval|duration|poll"
+            r".*_ps|(.*_)?delay|delayed_ack|packet_cost|time_slice|rto_(initial|min|max)|start|at|until|interval|duration|poll"
             r"|detection|restoration|job_submit|(master|container)_start|task_setup|(task|job)_commit|heartbeat"
             r"|umbilical|socket_timeout|fetch_penalty|node_expiry"
         ),

@@ -17,6 +17,7 @@ from incast.quantity import (
     above_min,
     parse_bytes,
     parse_span,
+    parse_time,
 )
 from incast.scenario.base import Model, Override, mtu_from
 
@@ -147,8 +148,19 @@ class Host(Model):
     """Cores."""
     disk: Rate = "2GB/s"
     """Disk rate, reads and writes together."""
+    packet_cost: Time = "0s"
+    """Core time of each packet that comes, before its connection or process has it; one after the other."""
+    time_slice: Time = "0s"
+    """While all cores compute, packets wait for the end of a time slice this long; 0s: they go ahead."""
     tcp: Tcp = Tcp()
     """TCP's settings."""
+
+    @field_validator("packet_cost", "time_slice")
+    @classmethod
+    def _at_most_a_second(cls, text: str) -> str:
+        if parse_time(text) > 10**12:
+            raise ValueError(f"{text}: at most 1s")
+        return text
 
 
 class HostOverride(Override):

@@ -11,6 +11,8 @@ use units::Time;
 
 /// Cores of a host at most.
 const CORES_MAX: u32 = 4096;
+/// What a packet takes at a host, and a time slice, at most.
+const PACKET_WAIT_MAX: Time = Time::from_secs(1);
 
 /// The settings of every host, in order.
 ///
@@ -38,11 +40,21 @@ fn host(config: &spec::Host, name: &str, seed: u64, path: &str) -> Result<HostCo
     if config.disk.as_bps() < 1_000 {
         return Err(Problem::new(format!("{path}.disk"), format!("{}: at least 1 kbps", config.disk)));
     }
+    for (field, time) in [("packet_cost", config.packet_cost), ("time_slice", config.time_slice)] {
+        if time > PACKET_WAIT_MAX {
+            return Err(Problem::new(
+                format!("{path}.{field}"),
+                format!("{time}: at most {PACKET_WAIT_MAX}"),
+            ));
+        }
+    }
     Ok(HostConfig {
         mtu: mtu as u32,
         nic_queue: config.nic_queue.get(),
         cores: config.cores,
         disk: config.disk,
+        packet_cost: config.packet_cost,
+        time_slice: config.time_slice,
         tcp: tcp(&config.tcp, name, seed, &format!("{path}.tcp"))?.into(),
     })
 }

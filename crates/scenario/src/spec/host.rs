@@ -25,6 +25,12 @@ pub struct Host {
     pub cores: u32,
     /// Disk rate, reads and writes together.
     pub disk: Rate,
+    /// What a packet that comes takes of a core before its transport or process has it.
+    #[serde(default)]
+    pub packet_cost: Time,
+    /// While all cores compute, packets that come wait for the end of a time slice of this length; 0: they go ahead.
+    #[serde(default)]
+    pub time_slice: Time,
     /// TCP's settings.
     pub tcp: Tcp,
 }

@@ -117,6 +117,8 @@ pub fn run_over(link: LinkProps, job: &Job, seed: u64, faults: Vec<(Time, Change
         nic_queue: 64_000,
         cores: 2,
         disk: Rate::from_gbps(4),
+        packet_cost: Time::ZERO,
+        time_slice: Time::ZERO,
         tcp: tcp::Config::default().into(),
     };
     let setup = JobSetup {

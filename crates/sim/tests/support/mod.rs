@@ -16,6 +16,9 @@ pub const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::
 pub struct Cluster {
     pub graph: Graph,
     pub seed: u64,
+    pub cores: u32,
+    pub packet_cost: Time,
+    pub time_slice: Time,
     pub tcp: tcp::Config,
     pub switch: SwitchConfig,
     pub faults: Vec<(Time, Change)>,
@@ -29,6 +32,9 @@ impl Cluster {
         Cluster {
             graph,
             seed: 1,
+            cores: 2,
+            packet_cost: Time::ZERO,
+            time_slice: Time::ZERO,
             tcp: tcp::Config::default(),
             switch,
             faults: Vec::new(),
@@ -56,8 +62,10 @@ impl Cluster {
         let host = HostConfig {
             mtu: 1500,
             nic_queue: 32_000,
-            cores: 2,
+            cores: self.cores,
             disk: Rate::from_gbps(4),
+            packet_cost: self.packet_cost,
+            time_slice: self.time_slice,
             tcp: self.tcp.clone().into(),
         };
         let job = JobSetup {

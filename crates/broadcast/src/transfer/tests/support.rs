@@ -243,6 +243,8 @@ fn simulate(config: &Config, stores: Vec<Box<dyn Store>>, faults: Vec<(Time, Cha
         nic_queue: 64_000,
         cores: 2,
         disk: Rate::from_bps(80 * MBPS),
+        packet_cost: Time::ZERO,
+        time_slice: Time::ZERO,
         tcp: tcp::Config::default().into(),
     };
     let job = JobSetup {

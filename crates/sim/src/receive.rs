@@ -1,0 +1,113 @@
+//! What a packet takes at the host that it comes to, before its transport or process has it.
+//!
+//! One packet after the other, each for [`HostConfig::packet_cost`], of a core that computations would have had next. Packets
+//! go ahead of computations, as interrupts do; or, with a [`HostConfig::time_slice`], they wait for the end of the slice
+//! under way while all cores compute. What is sent takes nothing, and neither takes what its size would add.
+
+use crate::body::{Body, DATAGRAM, Extra};
+use crate::host::{Host, HostConfig, NORMAL};
+use crate::key::Kind;
+use crate::run::Sim;
+use fabric::{Delivery, Ecn, Packet};
+use std::collections::VecDeque;
+use units::Time;
+
+/// Packets that have come to a host and wait.
+#[derive(Debug, Default)]
+pub(crate) struct Received {
+    /// The one behind the last of them would begin here.
+    free: Time,
+    /// When each is done; in order.
+    waiting: VecDeque<(Time, Packet<Body>)>,
+}
+
+impl HostConfig {
+    /// Whether packets may have to wait at the host.
+    pub(crate) fn delays_packets(&self) -> bool {
+        self.packet_cost != Time::ZERO || self.time_slice != Time::ZERO
+    }
+}
+
+impl Host {
+    /// Gives a packet that comes `now` its time; when it will be over.
+    fn receive(&mut self, now: Time) -> Time {
+        let begin = now.max(self.received.free).max(self.end_of_slice(now));
+        let cost = self.config.packet_cost.mul_div(NORMAL, self.speed);
+        let end = begin.saturating_add(cost);
+        let core = self.cores.iter_mut().min().expect("a host has a core");
+        *core = (*core).max(begin).saturating_add(cost);
+        self.core_busy += cost;
+        self.received.free = end;
+        end
+    }
+
+    /// When computations leave the cores to packets: with the slice under way, or when one of them is over.
+    fn end_of_slice(&self, now: Time) -> Time {
+        let free = *self.cores.iter().min().expect("a host has a core");
+        let slice = self.config.time_slice.as_ps();
+        if slice == 0 || free <= now {
+            return now;
+        }
+        let into = now.saturating_sub(self.busy_since).as_ps();
+        self.busy_since.saturating_add(Time::from_ps(into.div_ceil(slice).saturating_mul(slice))).min(free)
+    }
+}
+
+impl Sim {
+    /// A packet has come to a host of a cluster in which packets may have to wait.
+    #[cold]
+    pub(crate) fn on_costly_delivery(&mut self, delivery: Delivery) {
+        let now = self.net.now;
+        let packet = *self.net.fabric.collect(delivery);
+        let Some(index) = self.receiver_of(&packet) else { return };
+        let host = &mut self.net.hosts[index as usize];
+        if !host.up || !host.config.delays_packets() {
+            return self.on_received(&packet);
+        }
+        let end = host.receive(now);
+        if end <= now {
+            return self.on_received(&packet);
+        }
+        host.received.waiting.push_back((end, packet));
+        self.net.outside.at(end, Kind::Received, index);
+    }
+
+    /// A packet at `host` has had its time.
+    pub(crate) fn on_waited(&mut self, host: u32) {
+        let received = &mut self.net.hosts[host as usize].received;
+        if received.waiting.front().is_some_and(|(end, _)| *end <= self.net.now)
+            && let Some((_, packet)) = received.waiting.pop_front()
+        {
+            self.on_received(&packet);
+        }
+    }
+
+    /// What waits at a host that crashes is lost with it.
+    pub(crate) fn lose_received(&mut self, host: u32) {
+        let received = std::mem::take(&mut self.net.hosts[host as usize].received);
+        self.net.outside.gone.extend(received.waiting.into_iter().map(|(_, packet)| packet));
+        self.net.outside.news = true;
+    }
+
+    /// Where a packet has come to; of a flow that is over, nowhere.
+    fn receiver_of(&self, packet: &Packet<Body>) -> Option<u32> {
+        let Body { to, extra, .. } = packet.body;
+        if to != DATAGRAM {
+            return Some(self.flows.get(to >> 1)?.ends[(to & 1) as usize].host);
+        }
+        match self.net.extras.get(extra - 1)? {
+            Extra::Datagram { to, .. } => Some(to.host.0),
+            Extra::Sack(_) => None,
+        }
+    }
+
+    /// Gives a packet to its transport or process.
+    fn on_received(&mut self, packet: &Packet<Body>) {
+        if packet.body.to == DATAGRAM {
+            return self.on_datagram(packet);
+        }
+        let Some(flow) = self.flows.get_mut(packet.body.to >> 1) else { return };
+        flow.in_flight -= 1;
+        self.on_rare_segment(&packet.body, packet.ecn == Ecn::Ce);
+    }
+}
