@@ -46,9 +46,20 @@ def not_over_before(patch: pytest.MonkeyPatch, when: When) -> None:
     patch.setattr(Running, "_finished", lambda running: bool(when()) and finished(running))
 
 
+def meanwhile(patch: pytest.MonkeyPatch, what: Callable[[], None]) -> None:
+    """The launcher does this again and again, between what it does itself."""
+    step = Running._step
+
+    def step_and_more(running: Running) -> None:
+        step(running)
+        what()
+
+    patch.setattr(Running, "_step", step_and_more)
+
+
 def held(patch: pytest.MonkeyPatch, lives: Lives, host: int, until: When) -> None:
     """A member stands still from its beginning until something is true: who needs it can't finish."""
-    begin, step = Running._begin, Running._step
+    begin = Running._begin
     still: list[Popen[bytes]] = []
 
     def begin_held(running: Running, member: Member) -> None:
@@ -57,13 +68,12 @@ def held(patch: pytest.MonkeyPatch, lives: Lives, host: int, until: When) -> Non
             still[0].send_signal(signal.SIGSTOP)
         begin(running, member)
 
-    def step_and_look(running: Running) -> None:
-        step(running)
+    def go_on() -> None:
         if still and until():
             still.pop().send_signal(signal.SIGCONT)
 
     patch.setattr(Running, "_begin", begin_held)
-    patch.setattr(Running, "_step", step_and_look)
+    meanwhile(patch, go_on)
 
 
 def silent(patch: pytest.MonkeyPatch, host: int, when: When) -> None:
