@@ -72,3 +72,11 @@ def states(said: Any) -> dict[str, str]:
 
 def nothing_else(folder: Path) -> bool:
     return not [each for each in folder.iterdir() if "incast" in each.name]
+
+
+def size(file: Path) -> int:
+    """In bytes; none of a file that is not there."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0

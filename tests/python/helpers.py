@@ -1,9 +1,11 @@
-"""Scenarios for tests, and what is said about bad ones."""
+"""Scenarios for tests, what is said about bad ones, and how to wait for other processes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import yaml
@@ -50,3 +52,15 @@ def only(problems: list[Problem]) -> Problem:
     """The single problem."""
     assert len(problems) == 1, [str(each) for each in problems]
     return problems[0]
+
+
+def until(what: Callable[[], object], child: Popen[Any] | None = None, limit_s: float = 240) -> None:
+    """Waits until something is true; whoever is to bring that about must not end before."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        over = child is not None and child.poll() is not None
+        if what():
+            return
+        assert not over, "it has ended"
+        assert time.monotonic() < deadline, f"not within {limit_s} s"
+        time.sleep(0.01)

@@ -83,7 +83,7 @@ class Sshd:
         assert sshd
         log = self.folder / "log"
         self._daemon = subprocess.Popen([sshd, "-D", "-f", str(self.folder / "sshd"), "-E", str(log)])
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 240
         while not self._answers():
             if time.monotonic() > deadline or self._daemon.poll() is not None:
                 self._stop()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from broadcasts import content, ended, incast, states
+from broadcasts import content, ended, incast, size, states
+from helpers import until
 from incast.live.cluster import at
 from raylets import CLIENT, members, started
 
@@ -67,14 +67,7 @@ class Sent:
 
     def begun(self, name: str) -> bool:
         journal = self.folder / name / ".file.bin.incast-journal"
-        return journal.exists() and journal.stat().st_size > 1000
-
-
-def until(what: Callable[[], bool], limit_s: float = 90) -> None:
-    deadline = time.monotonic() + limit_s
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+        return size(journal) > 1000
 
 
 def gone() -> bool:
@@ -129,7 +122,7 @@ def test_a_sender_that_is_killed_is_not_missed_once_somebody_has_everything(
     child.communicate()
     until(lambda: sent.has(sent.names[0]))
     # Nobody ends them but they themselves.
-    until(gone, 150)
+    until(gone)
 
 
 def test_a_node_that_is_gone_costs_only_itself(raylets: Any, tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ import json
 import shlex
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from broadcasts import MBPS, content, ended, incast, nothing_else, states
+from broadcasts import MBPS, content, ended, incast, nothing_else, size, states
+from helpers import until
 from incast import __version__
 from incast.broadcast import hosts
 from incast.broadcast.shell import command, host_of
@@ -57,13 +57,10 @@ def network(folder: Path, names: Sequence[str]) -> Path:
     return path
 
 
-def begun(folder: Path, host: str) -> None:
+def begun(folder: Path, host: str, child: Any) -> None:
     """Waits until a host has some of it."""
     journal = folder / f"of {host}" / ".a file.incast-journal"
-    deadline = time.monotonic() + 60
-    while not (journal.exists() and journal.stat().st_size > 1000):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: size(journal) > 1000, child)
 
 
 @needs_sshd
@@ -101,7 +98,7 @@ def test_a_connection_that_dies_costs_nothing_as_long_as_the_agent_lives(folder:
     with Sshd(folder, ["one", "two"]) as sshd:
         net = network(folder, sshd.hosts)
         child = send(folder, sshd, sshd.hosts, "--topology", str(net))
-        begun(folder, "one")
+        begun(folder, "one", child)
         sshd.cut()
         code, said, err = ended(child)
     assert (code, states(said)) == (0, {"one": "complete", "two": "complete"}), err
@@ -113,7 +110,7 @@ def test_ctrl_c_ends_agents_at_the_other_end_and_the_same_command_goes_on(folder
     with Sshd(folder, ["one", "two"]) as sshd:
         net = network(folder, sshd.hosts)
         child = send(folder, sshd, sshd.hosts, "--topology", str(net))
-        begun(folder, "one")
+        begun(folder, "one", child)
         child.send_signal(signal.SIGINT)
         code, said, err = ended(child)
         assert (code, set(states(said).values())) == (130, {"interrupted"}), err

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from helpers import SMALL, written
+from helpers import SMALL, until, written
 from incast.cli.app import app
 from incast.cli.exits import Exit
 
@@ -226,13 +225,9 @@ def test_ctrl_c_ends_with_130_and_keeps_what_was_measured(tmp_path: Path) -> Non
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         marker = tmp_path / "out" / "a" / "incast-run.json"
-        for _ in range(600):
-            if marker.exists():
-                break
-            time.sleep(0.1)
-        time.sleep(0.5)
+        until(marker.exists, process)
         os.kill(process.pid, signal.SIGINT)
-        printed, said = process.communicate(timeout=60)
+        printed, said = process.communicate(timeout=240)
     assert process.returncode == Exit.INTERRUPTED, said
     assert "Interrupted" in said
     assert "Result:" in printed

@@ -122,7 +122,7 @@ class Session:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=60,
+            timeout=240,
         )
         self.code = done.returncode
         return done.stdout

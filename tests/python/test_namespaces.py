@@ -45,16 +45,24 @@ def seconds(network: Network, source: str, sink: str) -> float:
         return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+def carries(network: Network, source: str, sink: str, least: float) -> None:
+    """Takes at least so many seconds each time, and less than twice as many once: the machine may be busy."""
+    took = [seconds(network, source, sink)]
+    while took[-1] > 2 * least and len(took) < 30:
+        took.append(seconds(network, source, sink))
+    assert least <= min(took) < 2 * least, took
+
+
 def test_a_link_carries_its_rate_each_way_and_no_more() -> None:
     links = [Link("a", SWITCH, RATE, RATE), Link("b", SWITCH, RATE // 4, RATE)]
     with Network(links) as network:
         least = SENT * 8 / RATE
-        assert least < seconds(network, "a", "b") < 2 * least
-        assert 4 * least * 0.9 < seconds(network, "b", "a") < 8 * least
+        carries(network, "a", "b", least)
+        carries(network, "b", "a", 4 * least * 0.9)
         assert network.counters()["a"][0] > SENT
         network.set_link(Link(SWITCH, "a", 2 * RATE, RATE))
         network.set_link(Link("b", SWITCH))
-        assert seconds(network, "b", "a") < least
+        carries(network, "b", "a", least * 0.45)
 
 
 def test_switches_may_form_a_tree() -> None:

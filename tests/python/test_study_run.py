@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from helpers import until
 from incast.errors import OutputExistsError, ResultError, RunError
 from incast.runs import run_all
 from incast.study import Study
@@ -212,12 +212,9 @@ def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
         "out",
     ]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True) as process:
-        for _ in range(600):
-            if (tmp_path / "out/runs/deep/two/seed-1/incast-run.json").exists():
-                break
-            time.sleep(0.1)
+        until((tmp_path / "out/runs/deep/two/seed-1/incast-run.json").exists, process)
         os.killpg(process.pid, signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
     assert process.returncode == 130, said
     assert b"what has ended is kept" in said
     ended = sorted(str(each.parent.relative_to(tmp_path)) for each in tmp_path.rglob("study-run.json"))
@@ -235,18 +232,12 @@ def test_runs_end_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "incast", "study", "run", "study", "--seeds", "1", "--out", "out"]
     marker = tmp_path / "out/runs/one/seed-1/incast-run.json"
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
-        for _ in range(600):
-            if marker.exists():
-                break
-            time.sleep(0.1)
+        until(marker.exists, process)
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         process.kill()
     assert children
-    for _ in range(300):
-        if not any(running(child) for child in children):
-            return
-        time.sleep(0.1)
-    raise AssertionError("a run goes on without anybody to wait for it")
+    # A run does not go on without anybody to wait for it.
+    until(lambda: not any(running(child) for child in children))
 
 
 def running(child: str) -> bool:
