@@ -1,10 +1,11 @@
-"""Walks on a Ray cluster of three nodes, which are raylets of this machine: servers and nodes that die, too."""
+"""Walks and mining on a Ray cluster of three nodes, which are raylets of this machine: servers and nodes that die, too."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,18 @@ import polars as pl
 import pytest
 
 import incast
+from broadcasts import size
 from incast.errors import RunError, ScenarioError
 from incast.live.cluster import Cluster
+from incast.live.running import Member, Running
+from incast.mining.problem import make
+from incast.mining.run import run
 from incast.walks import plan
-from incast.walks.memory import Memory, Tell
+from incast.walks.member import JOURNAL
+from incast.walks.memory import Memory
 from incast.walks.read import read
 from incast.walks.servers import Servers
+from lives import meanwhile, not_over_before
 from raylets import members, started
 
 SBM = "sbm:3,60,0.3,0.05"
@@ -37,18 +44,28 @@ def raylets() -> Iterator[Any]:
 
 
 class _Once:
-    """Does something when the first walks are finished."""
+    """Does something as soon as it can be done; the run does not end before a server has been started anew."""
 
-    def __init__(self, what: Any) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, what: Callable[[], Any]) -> None:
         self.what = what
         self.done: Any = None
+        crashed = Running._crashed
+        crashes: list[str] = []
 
-    def __call__(self, _: int) -> None:
+        def note(running: Running, member: Member, how: str) -> None:
+            crashes.append(how)
+            crashed(running, member, how)
+
+        patch.setattr(Running, "_crashed", note)
+        not_over_before(patch, lambda: crashes)
+        meanwhile(patch, self._try)
+
+    def _try(self) -> None:
         if self.done is None:
             self.done = self.what()
 
 
-def _ends(place: Cluster, tell: Tell) -> tuple[list[list[int]], list[list[int]], int]:
+def _ends(place: Cluster) -> tuple[list[list[int]], list[list[int]], int]:
     """Where walks of three servers end, where they should, and how many were taken up after a crash."""
     graph = read(SBM, weighted=False, directed=None, seed=1).core
     wanted = plan.make(
@@ -56,7 +73,7 @@ def _ends(place: Cluster, tell: Tell) -> tuple[list[list[int]], list[list[int]],
     )
     everywhere = np.arange(60, dtype=np.uint32)
     owners = (everywhere % 3).astype(np.uint16)
-    walker = Servers(graph, wanted, everywhere, owners, 3, place, tell)
+    walker = Servers(graph, wanted, everywhere, owners, 3, place, lambda _: None)
     (found,) = walker.ends(everywhere)
     parts = list(Memory(graph, wanted, 1, lambda _: None).ends(everywhere))
     expected = [np.concatenate(each) for each in zip(*parts, strict=True)]
@@ -74,35 +91,48 @@ def test_a_cluster_walks_the_same_walks(raylets: Any) -> None:
         incast.walk(SBM, walks=1, cluster="auto", servers=4)
 
 
-def test_a_server_that_is_killed_is_started_anew(raylets: Any) -> None:
+def test_a_server_that_is_killed_is_started_anew(raylets: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert raylets.address
 
-    def kill() -> int:
-        victim = members()[0]
-        os.kill(victim, signal.SIGKILL)
-        return victim
+    def kill() -> int | None:
+        for victim in members():
+            if size(Path(f"/proc/{victim}/cwd/{JOURNAL}")):
+                os.kill(victim, signal.SIGKILL)
+                return victim
+        return None
 
-    once = _Once(kill)
+    once = _Once(monkeypatch, kill)
     with Cluster("auto") as place:
-        found, expected, restored = _ends(place, once)
+        found, expected, restored = _ends(place)
     assert once.done
     assert found == expected
     assert restored > 0, "its journal is on its node"
 
 
-def test_a_server_moves_when_its_node_is_gone(raylets: Any) -> None:
+def test_mining_nodes_find_what_one_finds(raylets: Any, tmp_path: Path) -> None:
+    assert raylets.address
+    rows = [[number % 2, 2 + number % 3, 5 + number % 5] for number in range(600)]
+    alone = incast.mine(rows, 0.05)
+    spread = run(rows, make(0.05, cluster="auto"), None, tmp_path / "kept")
+    assert spread.itemsets.to_dicts() == alone.itemsets.to_dicts()
+    assert [each["large"] for each in spread.passes] == [each["large"] for each in alone.passes]
+
+
+def test_a_server_moves_when_its_node_is_gone(raylets: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
 
-    def remove() -> str:
+    def remove() -> str | None:
+        if not any(size(Path(f"/proc/{member}/cwd/{JOURNAL}")) for member in members()):
+            return None
         # With its own node a program would go down itself.
         own = ray.get_runtime_context().get_node_id()
         node = next(node for node in raylets.worker_nodes if node.node_id != own)
         raylets.remove_node(node, allow_graceful=False)
         return str(node.node_id)
 
-    once = _Once(remove)
+    once = _Once(monkeypatch, remove)
     with Cluster("auto") as place:
-        found, expected, _ = _ends(place, once)
+        found, expected, _ = _ends(place)
         assert len(place.nodes()) == 2
         assert once.done not in place.nodes()
     assert found == expected

@@ -124,13 +124,13 @@ mod tests {
         b.write_all(&[0]).unwrap();
         a.read_exact(&mut [0]).unwrap();
         let info = info(&a).unwrap();
-        assert!(info.srtt > Duration::ZERO && info.srtt < Duration::from_secs(1), "{info:?}");
+        assert!(info.srtt > Duration::ZERO && info.srtt < Duration::from_secs(60), "{info:?}");
         assert!(info.sent_segments >= 3 && info.retransmits == 0 && info.delivered_ce == 0, "{info:?}");
         if info.sent_bytes == 0 {
             eprintln!("skipped in part: a kernel before 4.19 does not count bytes sent");
         } else {
             assert_eq!(info.sent_bytes, 5000);
-            assert!(info.min_rtt > Duration::ZERO && info.min_rtt <= Duration::from_secs(1));
+            assert!(info.min_rtt > Duration::ZERO && info.min_rtt <= Duration::from_secs(60));
         }
     }
 

@@ -189,9 +189,12 @@ class Cluster:
         return ActorChild(self._ray, begin, self.patience_s)
 
     def take(self, host: int, name: str) -> IO[bytes]:
-        """A file that a member has left."""
+        """A file that a member has left; what begins with a dot stays where it is."""
         try:
-            return io.BytesIO(self._ray.get(self._left[host])[name])
+            left = self._left[host]
+            if not self._ray.wait([left], timeout=0, fetch_local=False)[0]:
+                raise FileNotFoundError(f"server {host} has left nothing yet")
+            return io.BytesIO(self._ray.get(left)[name])
         except KeyError as error:
             raise FileNotFoundError(f"server {host} has left no {name}") from error
         except self._ray.exceptions.RayError as error:

@@ -48,7 +48,7 @@ class Place(Protocol):
     def take(self, host: int, name: str) -> IO[bytes]:
         """A file that a member has left when it ended; of one whose name begins with a dot, what there is.
 
-        Raises `OSError` or `RunError` when it is not there.
+        The latter only from this machine. Raises `OSError` or `RunError` when it is not there.
         """
         ...
 

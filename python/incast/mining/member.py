@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from incast import _core
 from incast.live.control import Frame
 from incast.live.member import Work
 
-PART, JOURNAL = "part", ".journal"
-"""Files: a node's transactions, and what finished passes found."""
+PART, JOURNAL, LEFT = "part", ".journal", "journal"
+"""Files: a node's transactions, what finished passes found, and the same at the end."""
 
 
 def prepare(init: Frame) -> Work:
@@ -28,9 +30,11 @@ class _Node:
         self._core.load(str(self._folder / PART))
 
     def __call__(self, member: _core.LiveMember, begin: str, progress: Callable[[str], bool]) -> str:
-        """Mines; what it finds is in its journal."""
-        journal = str(self._folder / JOURNAL)
-        report = self._core.run(member, begin, lambda now: progress(self._with_passes(now)), journal)
+        """Mines; what it finds is in its journal, and left for who started it."""
+        journal = self._folder / JOURNAL
+        report = self._core.run(member, begin, lambda now: progress(self._with_passes(now)), str(journal))
+        with suppress(FileNotFoundError):
+            shutil.copyfile(journal, self._folder / LEFT)
         return self._with_passes(report)
 
     def hear(self, told: Frame) -> None:

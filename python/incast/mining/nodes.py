@@ -18,7 +18,7 @@ from incast import _core
 from incast.errors import RunError
 from incast.live.launch import FailedRunError, Host, Launch, Outcome
 from incast.live.place import Place
-from incast.mining.member import JOURNAL, PART
+from incast.mining.member import JOURNAL, LEFT, PART
 from incast.mining.output import KEPT_PASSES
 from incast.mining.problem import NODES_MAX, Plan, refuse
 from incast.walks.where import place as place_of
@@ -241,8 +241,10 @@ class Nodes:
         """The longest journal."""
         found = []
         for node in range(nodes):
-            with contextlib.suppress(OSError, RunError), place.take(node, JOURNAL) as file:
-                found.append(file.read())
+            # Before the end there is only the journal itself, where that is within reach.
+            for name in (LEFT, JOURNAL):
+                with contextlib.suppress(OSError, RunError), place.take(node, name) as file:
+                    found.append(file.read())
         if not found:
             raise RunError("no node has kept what it found")
         return max(found, key=len)

@@ -64,7 +64,7 @@ fn a_replay_opens_flows_at_their_times() {
     for row in reports.iter().flat_map(|report| &report.flows) {
         let start = Time::from_ps(row.start_ps);
         let due = Time::from_ms(row.group);
-        assert!(start >= due && start < due + Time::from_secs(5), "{row:?}");
+        assert!(start >= due && start < due + Time::from_secs(60), "{row:?}");
         assert!(row.end_ps > Some(row.start_ps) && row.srtt_ps > Some(0) && row.sent_packets > 0);
     }
     assert_eq!(compare(&Job::Replay { flows }, 2).len(), 3);

@@ -66,7 +66,7 @@ fn run(mode: Datagrams, gather_bytes: usize, settings: &Walks) -> (Ends, Vec<Arc
         local::Host { host: HostId(server.into()), name: format!("server{server}"), jobs: vec![job] }
     });
     let live = Settings { datagrams: mode, gather_bytes, ..Settings::default() };
-    let reports = local::run(hosts.collect(), &[PORT], 1, &live, Duration::from_secs(60)).unwrap();
+    let reports = local::run(hosts.collect(), &[PORT], 1, &live, Duration::from_secs(300)).unwrap();
     for report in &reports {
         assert_eq!(report.end, live::End::Stopped, "{report:?}");
         assert_eq!(report.counters.foreign_datagrams, 0);

@@ -25,7 +25,7 @@ fn collect(socket: &UdpSocket, batch: &mut RecvBatch, count: usize) -> Vec<(Vec<
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let more = epoll.wait(Some(Duration::from_secs(5))).unwrap().count();
+                let more = epoll.wait(Some(Duration::from_secs(60))).unwrap().count();
                 assert!(more > 0, "only {} of {count} came", got.len());
             }
             Err(error) => panic!("{error}"),
