@@ -2,6 +2,9 @@
 //!
 //! Of two nodes the one with the lower number opens their stream, and opens it anew when it breaks; the other one does so
 //! when nothing has come for a while, because the first may believe that it is done.
+//!
+//! Who has found everything ends its side of a stream once the other node has all that it needs; who has not leaves its own
+//! side open until it has. So a stream whose two sides have ended is not opened again, and a node has finished when all are.
 
 use super::board::Board;
 use super::costs::{Costs, PPM};
@@ -14,7 +17,7 @@ use super::stage::{Stage, Stages};
 use super::wire::{Message, Part};
 use crate::items::Level;
 use crate::work::{Modelled, Real, Work};
-use process::{Addr, CloseReason, Context, Event, HostId, Process, StreamId, TaskId};
+use process::{Addr, Context, Event, HostId, Process, StreamId, TaskId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use units::Time;
@@ -152,7 +155,10 @@ impl Node {
         for peer in self.settings.destinations(self.me) {
             if peer > self.me {
                 self.dial(peer, cx);
-            } else if !self.over {
+            } else if self.over {
+                // Who needs something calls.
+                self.peers[peer].settled = true;
+            } else {
                 cx.set_timer(DIAL + peer as u64, PATIENCE);
             }
         }
@@ -181,7 +187,7 @@ impl Node {
         }
         self.stay(peer, cx);
         self.streams.insert(stream, peer);
-        self.peers[peer].link = Some(Link::new(stream));
+        (self.peers[peer].link, self.peers[peer].settled) = (Some(Link::new(stream)), false);
         self.say(peer, &Message::Hello { job: self.settings.job, node: self.me as u32 }, cx);
         self.say_position(peer, cx);
     }
@@ -195,10 +201,12 @@ impl Node {
     }
 
     /// A stream is gone.
-    fn lose(&mut self, stream: StreamId, again: bool, cx: &mut dyn Context) {
+    fn lose(&mut self, stream: StreamId, cx: &mut dyn Context) {
         let Some(peer) = self.streams.remove(&stream) else { return };
-        self.peers[peer].cut();
-        if again {
+        let ended = self.peers[peer].cut().is_some_and(|link| link.ended());
+        if self.over && ended {
+            self.peers[peer].settled = true;
+        } else {
             let after = if peer > self.me { REDIAL } else { PATIENCE };
             cx.set_timer(DIAL + peer as u64, after);
             self.wait_for_others(cx);
@@ -211,7 +219,7 @@ impl Node {
         if let Some(link) = &self.peers[peer].link {
             let stream = link.stream;
             cx.abort(stream);
-            self.lose(stream, true, cx);
+            self.lose(stream, cx);
         }
     }
 }
@@ -236,16 +244,14 @@ impl Process for Node {
                     link.flush(cx);
                 }
             }
-            Event::Closed { stream, reason } => {
-                self.lose(stream, !(self.over && reason == CloseReason::Finished), cx);
-            }
+            Event::Closed { stream, .. } => self.lose(stream, cx),
             Event::PeerLost { host } => {
                 if let Some(peer) = self.numbers.get(&host)
                     && let Some(link) = &self.peers[*peer].link
                 {
                     let stream = link.stream;
                     cx.abort(stream);
-                    self.lose(stream, true, cx);
+                    self.lose(stream, cx);
                 }
             }
             Event::Timer { token: STEP } | Event::Computed { token: STEP } => self.stepped(cx),

@@ -73,7 +73,7 @@ impl Node {
         let last = self.settings.longest.is_some_and(|longest| pass as usize > longest);
         let found_nothing = self.levels.last().is_some_and(Level::is_empty);
         let plan = if last || found_nothing { None } else { self.work.begin(pass, &self.levels) };
-        let Some(plan) = plan else { return self.finish(cx) };
+        let Some(plan) = plan else { return self.finish() };
         self.stages = plan.stages;
         let variation = u64::from(self.costs.variation_ppm);
         self.pace_ppm = if variation == 0 {
@@ -98,25 +98,25 @@ impl Node {
     }
 
     /// All is found.
-    fn finish(&mut self, cx: &mut dyn Context) {
+    fn finish(&mut self) {
         self.over = true;
-        (0..self.peers.len()).for_each(|peer| self.stay(peer, cx));
         let found: Vec<Level> = self.levels.iter().filter(|level| !level.is_empty()).cloned().collect();
         self.board.finished(&found);
-        cx.finish();
     }
 
-    /// Ends streams with those that need nothing more.
-    pub(super) fn close_what_is_done(&mut self, cx: &mut dyn Context) {
-        if !self.over {
-            return;
-        }
+    /// Ends its side of streams with those that need nothing more; when all are done with it, it has finished.
+    pub(super) fn leave(&mut self, cx: &mut dyn Context) {
         let end = self.stage;
         for peer in &mut self.peers {
             let has_all = peer.cursor.is_some_and(|cursor: Cursor| cursor.stage >= end);
-            if has_all && let Some(link) = &mut peer.link {
+            if let Some(link) = &mut peer.link
+                && (has_all || link.ended())
+            {
                 link.close(cx);
             }
+        }
+        if (0..self.peers.len()).all(|peer| peer == self.me || self.peers[peer].settled) {
+            cx.finish();
         }
     }
 

@@ -45,6 +45,8 @@ pub(crate) struct Peer {
     pub level: Option<Level>,
     /// The pass that it was in when it last said so.
     pub pass: u32,
+    /// Neither needs anything of the other any more, and both know it.
+    pub settled: bool,
 }
 
 impl Peer {

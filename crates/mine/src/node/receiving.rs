@@ -25,12 +25,7 @@ impl Node {
                         return self.refuse(peer, cx);
                     }
                 }
-                Ok(None) => {
-                    if link.ended() && !link.closed {
-                        link.close(cx);
-                    }
-                    return;
-                }
+                Ok(None) => return,
                 Err(_) => return self.refuse(peer, cx),
             }
         }

@@ -43,9 +43,8 @@ impl Node {
 
     /// Goes on with whatever can be done.
     pub(super) fn go_on(&mut self, cx: &mut dyn Context) {
-        self.close_what_is_done(cx);
         if self.over {
-            return;
+            return self.leave(cx);
         }
         match &self.run {
             Some(run) if run.under_way.is_some() => {}

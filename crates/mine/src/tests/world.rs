@@ -55,6 +55,10 @@ pub struct World {
     queue: BTreeMap<(Time, u64), Action>,
     slots: Vec<Slot>,
     buffer: u64,
+    /// Streams that hosts have opened.
+    pub opened: usize,
+    /// What these two send each other takes seconds.
+    pub far: Option<[usize; 2]>,
 }
 
 fn length(pieces: &VecDeque<Payload>) -> u64 {
@@ -88,6 +92,8 @@ impl World {
             queue: BTreeMap::new(),
             slots: Vec::new(),
             buffer,
+            opened: 0,
+            far: None,
         }
     }
 
@@ -108,6 +114,18 @@ impl World {
     fn after(&mut self) -> Time {
         let most = if self.chance.random_bool(0.1) { 5000 } else { 100 };
         self.now + Time::from_us(self.chance.random_range(1..most))
+    }
+
+    /// When the next piece of a stream arrives.
+    fn after_on(&mut self, stream: u64) -> Time {
+        let hosts = self.streams.get(&stream).map(|of| of.hosts);
+        let far = self.far.is_some_and(|[a, b]| hosts == Some([a, b]) || hosts == Some([b, a]));
+        self.after() + if far { Time::from_secs(3) } else { Time::ZERO }
+    }
+
+    /// Streams that have not ended.
+    pub fn open(&self) -> usize {
+        self.streams.len()
     }
 
     fn schedule(&mut self, at: Time, action: Action) {
@@ -229,7 +247,7 @@ impl World {
         self.dispatch(to, Event::Accepted { stream: StreamId(stream), from: addr, port });
         self.tell(from, Event::Opened { stream: StreamId(stream) });
         for way in 0..2 {
-            let at = self.after();
+            let at = self.after_on(stream);
             self.schedule(at, Action::Arrive(stream, way));
         }
     }
@@ -249,7 +267,7 @@ impl World {
         let room = side.cut && length(&side.flying) <= self.buffer / 2;
         side.cut &= !room;
         if more {
-            let at = self.after();
+            let at = self.after_on(stream);
             self.schedule(at, Action::Arrive(stream, way));
         }
         if room {
@@ -298,6 +316,7 @@ impl Context for Cx<'_> {
         self.world.slots[self.number].listens = true;
     }
     fn open(&mut self, to: Addr, _: u64) -> StreamId {
+        self.world.opened += 1;
         StreamId(self.world.connect(self.number, to.host.0 as usize, to.port))
     }
     fn write(&mut self, stream: StreamId, mut data: Payload) -> u64 {
@@ -316,7 +335,7 @@ impl Context for Cx<'_> {
         }
         let connected = of.connected;
         if connected && was_empty && bytes > 0 {
-            let at = self.world.after();
+            let at = self.world.after_on(stream.0);
             self.world.schedule(at, Action::Arrive(stream.0, way));
         }
         bytes
@@ -339,7 +358,7 @@ impl Context for Cx<'_> {
     fn close(&mut self, stream: StreamId) {
         let Some((of, way)) = self.of(stream) else { return };
         of.ways[way].finished = true;
-        let at = self.world.after();
+        let at = self.world.after_on(stream.0);
         self.world.schedule(at, Action::Arrive(stream.0, way));
     }
     fn abort(&mut self, stream: StreamId) {
