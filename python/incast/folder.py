@@ -35,6 +35,7 @@ TABLES = (
     "pauses",
     "walks",
     "broadcasts",
+    "passes",
     "hosts",
     "ports_series",
     "flows_series",

@@ -118,6 +118,11 @@ class Result:
         return self.scan("broadcasts").collect()
 
     @cached_property
+    def passes(self) -> pl.DataFrame:
+        """One row a node and pass of mining."""
+        return self.scan("passes").collect()
+
+    @cached_property
     def broadcasts_series(self) -> pl.DataFrame:
         """Hosts of broadcasts over time."""
         return self.scan("broadcasts_series").collect()

@@ -11,11 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+import polars as pl
 import pytest
 
 import incast
-from incast import _core
+from helpers import spec
+from incast import _core, report
 from incast.errors import RunError, ScenarioError
+from incast.live import run_jobs
 from incast.live.place import Here
 from incast.live.running import Running
 from incast.mining import output
@@ -261,6 +264,35 @@ def test_the_job_has_a_task_a_node_and_pass(text: Path, tmp_path: Path) -> None:
     tasks = result.tasks
     found = tasks.group_by("kind").len().sort("kind").rows()
     assert found == [("broadcast", 4 * passes), ("pass", 4 * passes)]
+    # Each pair of nodes has one stream, and ends it.
+    assert result.flows["outcome"].to_list() == ["finished"] * 6
+
+
+def test_a_run_has_a_table_of_passes(text: Path, tmp_path: Path) -> None:
+    result = simulated(tmp_path, transactions={"kind": "file", "file": str(text)}, support=SUPPORT)
+    check_passes(result.passes, incast.mine(text, SUPPORT), 4)
+    # What a node sends, the others receive.
+    by_pass = result.passes.group_by("pass").agg(pl.col("sent_bytes", "received_bytes").sum())
+    assert by_pass["sent_bytes"].sum() == by_pass["received_bytes"].sum() > 0
+    assert "Passes of mining" in report.write(tmp_path / "run").read_text()
+
+
+def test_a_live_run_has_it_too(text: Path, tmp_path: Path) -> None:
+    job = {**SCENARIO["jobs"][0], "transactions": {"kind": "file", "file": str(text)}, "support": SUPPORT}
+    given = spec(tmp_path, {**SCENARIO, "jobs": [job]})
+    assert run_jobs(given, tmp_path / "run", limit_s=60).finished
+    check_passes(pl.read_parquet(tmp_path / "run/passes/*.parquet"), incast.mine(text, SUPPORT), 4)
+    assert pl.read_parquet(tmp_path / "run/flows/*.parquet")["outcome"].to_list() == ["finished"] * 6
+
+
+def check_passes(found: pl.DataFrame, alone: MineResult, nodes: int) -> None:
+    """A row a pass and node, which says of the pass what one node says that mines alone."""
+    keys = ["pass", "candidates", "large"]
+    assert found.height == nodes * len(alone.passes)
+    rows = found.select(keys).unique().sort("pass").rows()
+    assert rows == [tuple(each[key] for key in keys) for each in alone.passes]
+    assert (found["end_ps"] > found["begin_ps"]).all()
+    assert (found["scans"] >= 1).all()
 
 
 def test_a_profile_needs_no_transactions(tmp_path: Path) -> None:

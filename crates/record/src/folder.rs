@@ -8,7 +8,7 @@ use crate::capture::Capture;
 use crate::error::{Error, Kept};
 use crate::rows::{
     Broadcasts, BroadcastsSeries, DatagramTotals, Events, Flows, FlowsSeries, Hosts, HostsSeries, Jobs,
-    Pauses, Ports, PortsSeries, Tasks, Waits, Walks, WalksSeries,
+    MinePasses, Pauses, Ports, PortsSeries, Tasks, Waits, Walks, WalksSeries,
 };
 use crate::table::{Columns, PART_ROWS, Table};
 use serde::Serialize;
@@ -244,6 +244,8 @@ tables! {
     walks: Walks,
     /// Hosts of broadcasts.
     broadcasts: Broadcasts,
+    /// Passes of mining.
+    passes: MinePasses,
     /// Samples of hosts.
     hosts_series: HostsSeries,
     /// Samples of servers of random walks.

@@ -562,6 +562,34 @@ table! {
 }
 
 table! {
+    /// A pass of mining at a node. After a crash, what the node did since it came back.
+    "passes": MinePass, MinePasses {
+        /// The job.
+        job: Text,
+        /// The host.
+        host: Text,
+        /// Its number: the length of its itemsets.
+        pass: U64,
+        /// Candidates of all nodes together; missing in pass 1, which counts what comes.
+        candidates: Nullable<U64>,
+        /// Large itemsets that it found.
+        large: U64,
+        /// Times that the node goes over its transactions.
+        scans: U64,
+        /// Bytes that the node sent to others.
+        sent_bytes: U64,
+        /// Bytes that it received.
+        received_bytes: U64,
+        /// Candidates, counts or itemsets in what it sent to the owners of candidates.
+        sent_entries: U64,
+        /// When it began.
+        begin_ps: U64,
+        /// When it ended; missing while unfinished.
+        end_ps: Nullable<U64>,
+    }
+}
+
+table! {
     /// A sample of a port; what is counted is counted since the sample before.
     "ports_series": PortSample, PortsSeries {
         /// When.

@@ -82,6 +82,7 @@ fn a_table_without_rows_still_has_its_schema() {
         "pauses",
         "walks",
         "broadcasts",
+        "passes",
         "hosts",
         "ports_series",
         "flows_series",

@@ -14,17 +14,18 @@ mod faults;
 mod fluids;
 mod hosts;
 mod jobs;
-mod mine;
+pub(crate) mod mine;
 mod pfc;
 mod shuffle;
 mod switches;
 pub(crate) mod walk;
 
-/// What walk servers and hosts of broadcasts show of themselves.
+/// What walk servers, hosts of broadcasts and nodes of mining show of themselves.
 #[derive(Default)]
 pub(crate) struct Shown {
     pub walks: Vec<walk::Shown>,
     pub broadcasts: Vec<broadcast::Shown>,
+    pub mines: Vec<mine::Shown>,
 }
 
 /// First port of jobs: the first job listens there, the next on the one after it.
@@ -164,7 +165,9 @@ fn jobs(
             spec::Work::Mine(work) => {
                 let work_path = format!("{path}.work");
                 let look = jobs::Look { names, path: &work_path };
-                mine::processes(work, &look, (index, port), scenario.seed)?
+                let (processes, boards) = mine::processes(work, &look, (index, port), scenario.seed)?;
+                shown.mines.push(boards);
+                processes
             }
             spec::Work::Walk(walk) => {
                 let work_path = format!("{path}.work");

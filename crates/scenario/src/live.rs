@@ -6,7 +6,9 @@ use crate::build;
 use crate::problem::Problem;
 use crate::spec::Scenario;
 use crate::tables::broadcasts::{self, Fared};
+use crate::tables::passes;
 use crate::tables::walks::Server;
+use ::mine::node::PassReport;
 use live::{FlowRow, Report};
 use process::HostId;
 use record::rows::{self, Outcome, TaskOutcome};
@@ -54,7 +56,7 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
     Ok(ports.into_iter().map(view).collect())
 }
 
-/// What a member reports: how it ran, and how the servers of walks and the hosts of broadcasts did that it was.
+/// What a member reports: how it ran, and how what ran on it did.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MemberReport {
     /// How it ran.
@@ -66,6 +68,9 @@ pub struct MemberReport {
     /// Its part in broadcasts.
     #[serde(default)]
     pub broadcasts: Vec<BroadcastReport>,
+    /// Its nodes of mining.
+    #[serde(default)]
+    pub mines: Vec<MineReport>,
 }
 
 /// How a server of walks did.
@@ -85,7 +90,14 @@ pub struct BroadcastReport {
     fared: Fared,
 }
 
-/// What shows how a host's servers of walks do, and its parts in broadcasts.
+/// How a node of mining did.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MineReport {
+    job: u32,
+    passes: Vec<PassReport>,
+}
+
+/// What shows how a host's servers of walks do, its parts in broadcasts and its nodes of mining.
 pub struct Boards {
     shown: build::Shown,
     host: HostId,
@@ -106,11 +118,16 @@ impl Boards {
             let (samples, fared) = (board.take_samples(), Fared::from(board.progress()));
             Some(BroadcastReport { job: shown.job as u32, samples, fared })
         };
+        let node = |shown: &build::mine::Shown| {
+            let (_, board) = shown.nodes.iter().find(|(host, _)| *host == self.host)?;
+            Some(MineReport { job: shown.job as u32, passes: board.progress().passes })
+        };
         let servers = self.shown.walks.iter().filter(|shown| shown.host == self.host);
         MemberReport {
             report,
             walks: servers.map(server).collect(),
             broadcasts: self.shown.broadcasts.iter().filter_map(copy).collect(),
+            mines: self.shown.mines.iter().filter_map(node).collect(),
         }
     }
 }
@@ -157,6 +174,7 @@ pub fn write(
     }
     for member in members {
         writer.walks(member.report.host, &member.walks)?;
+        writer.passes(member.report.host, &member.mines)?;
     }
     for shown in &shown.broadcasts {
         writer.broadcast(shown, members)?;
@@ -254,6 +272,14 @@ impl Writer<'_> {
             }
         }
         broadcasts::totals(&mut self.tables, (job, shown.source), &all, name)
+    }
+
+    /// The nodes of mining of one host.
+    fn passes(&mut self, host: u32, mines: &[MineReport]) -> Result<(), Error> {
+        mines.iter().try_for_each(|mine| {
+            let names = (self.jobs[mine.job as usize].name.as_str(), self.hosts[host as usize]);
+            passes::write(&mut self.tables, names, &mine.passes)
+        })
     }
 
     /// Tasks, datagrams and totals of one host. Who sent counts what left, who received what came.

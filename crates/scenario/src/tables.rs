@@ -12,6 +12,7 @@ use transport::tcp::{Flags, Notes};
 use units::Time;
 
 pub(crate) mod broadcasts;
+pub(crate) mod passes;
 pub(crate) mod walks;
 
 use broadcasts::BroadcastTables;
@@ -29,6 +30,7 @@ pub(crate) struct Writer {
     ports: BTreeMap<PortId, String>,
     walks: WalkTables,
     broadcasts: BroadcastTables,
+    mines: Vec<crate::build::mine::Shown>,
 }
 
 impl Writer {
@@ -49,6 +51,7 @@ impl Writer {
             ports,
             walks: WalkTables::new(shown.walks),
             broadcasts: BroadcastTables::new(shown.broadcasts),
+            mines: shown.mines,
         })
     }
 
@@ -236,6 +239,12 @@ impl Writer {
         }
         self.walks.totals(&mut self.tables, &self.jobs, &self.hosts)?;
         self.broadcasts.totals(&mut self.tables, &self.jobs, &self.hosts)?;
+        for mine in &self.mines {
+            for (host, board) in &mine.nodes {
+                let names = (self.jobs[mine.job].as_str(), self.hosts[host.0 as usize].as_str());
+                passes::write(&mut self.tables, names, &board.progress().passes)?;
+            }
+        }
         self.ports(sim, now)
     }
 

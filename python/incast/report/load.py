@@ -61,6 +61,10 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
         "job host outcome reason",
         "complete_ps bytes resumed_bytes received_bytes sent_bytes damaged plans",
     ),
+    "passes": _columns(
+        "job host",
+        "pass candidates large scans sent_bytes received_bytes begin_ps end_ps",
+    ),
     "broadcasts_series": _columns("job host", "time_ps bytes received_bytes sent_bytes planned_bps"),
     "walks_series": _columns(
         "job host",

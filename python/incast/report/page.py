@@ -5,6 +5,7 @@ from incast.report import (
     copying,
     facts,
     html,
+    mining,
     netload,
     sections,
     series,
@@ -84,6 +85,7 @@ def _details(run: Run) -> list[Table]:
         tables.jobs(run),
         *walking.servers(run),
         *copying.receivers(run),
+        *mining.passes(run),
         tables.datagrams(run),
         tables.events(run),
     ]

@@ -13,6 +13,13 @@ use std::sync::Arc;
 
 type Processes = Vec<(HostId, Box<dyn Process>)>;
 
+/// What the nodes of a job show of themselves.
+pub(crate) struct Shown {
+    /// Number of the job.
+    pub job: usize,
+    pub nodes: Vec<(HostId, Board)>,
+}
+
 /// Transactions in memory, at most: more are modelled with a profile.
 const TRANSACTIONS_MAX: u64 = 20_000_000;
 
@@ -28,7 +35,7 @@ pub(super) fn processes(
     look: &Look<'_>,
     (index, port): (usize, u16),
     seed: u64,
-) -> Result<Processes, Problem> {
+) -> Result<(Processes, Shown), Problem> {
     let problem = |field: &str, message: String| Problem::new(format!("{}.{field}", look.path), message);
     let hosts = look.hosts(&spec.nodes, "nodes")?;
     let mut sorted = hosts.clone();
@@ -49,14 +56,15 @@ pub(super) fn processes(
     let settings = Arc::new(settings);
     let costs = costs(spec).map_err(|(field, message)| problem(field, message))?;
     let nodes: Vec<Addr> = hosts.iter().map(|host| Addr { host: *host, port }).collect();
-    let node = |(me, host): (usize, HostId)| {
+    let boards: Vec<(HostId, Board)> = hosts.iter().map(|host| (*host, Board::default())).collect();
+    let node = |(me, (host, board)): (usize, &(HostId, Board))| {
         let setup = NodeSetup {
             settings: Arc::clone(&settings),
             costs,
             nodes: nodes.clone(),
             me,
             journal: Box::new(InMemory::default()),
-            board: Board::default(),
+            board: board.clone(),
         };
         let node = match &source {
             Source::Real(shares) => {
@@ -69,9 +77,10 @@ pub(super) fn processes(
             }
         };
         let node = node.map_err(|error| problem(error.field, error.message))?;
-        Ok((host, Box::new(node) as Box<dyn Process>))
+        Ok((*host, Box::new(node) as Box<dyn Process>))
     };
-    hosts.into_iter().enumerate().map(node).collect()
+    let processes: Result<Processes, Problem> = boards.iter().enumerate().map(node).collect();
+    Ok((processes?, Shown { job: index, nodes: boards }))
 }
 
 fn settings(spec: &Mine, index: usize, source: &Source, nodes: usize) -> Result<Settings, String> {
