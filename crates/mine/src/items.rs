@@ -41,7 +41,7 @@ impl Level {
         self.counts.push(count);
     }
 
-    /// Itemsets of `length` items in any order, brought into order.
+    /// Itemsets of `length` items in any order, brought into order; one that comes twice is there once.
     pub fn sorted(length: usize, items: &[Item], counts: &[u64]) -> Self {
         let mut level = Self::new(length);
         let mut order: Vec<u32> = (0..counts.len() as u32).collect();
@@ -50,7 +50,9 @@ impl Level {
         level.items.reserve_exact(items.len());
         level.counts.reserve_exact(counts.len());
         for index in order {
-            level.push(itemset(index), counts[index as usize]);
+            if level.last() != Some(itemset(index)) {
+                level.push(itemset(index), counts[index as usize]);
+            }
         }
         level
     }
@@ -121,7 +123,7 @@ mod tests {
 
     #[test]
     fn itemsets_come_in_lexicographic_order_and_are_found() {
-        let level = Level::sorted(2, &[2, 9, 1, 30, 1, 4], &[5, 6, 7]);
+        let level = Level::sorted(2, &[2, 9, 1, 30, 1, 4, 2, 9], &[5, 6, 7, 5]);
         let found: Vec<_> = level.iter().collect();
         assert_eq!(found, [(&[1, 4][..], 7), (&[1, 30], 6), (&[2, 9], 5)]);
         assert_eq!(level.find(&[1, 30]), Some(1));

@@ -1,9 +1,9 @@
-//! Apriori on one node: pass after pass, until one finds nothing large. No network, and no candidate array larger than the
-//! memory that is allowed.
+//! Apriori on one node: pass after pass, until one finds nothing large. No network. Candidates from pass 2 on, their counts
+//! and the bitmaps take no more memory than is allowed: where they would, a pass scans the transactions several times.
 //!
 //! R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, figure 1.
 
-use crate::candidate::{Candidates, generate};
+use crate::candidate::{Candidates, Slices};
 use crate::codes::{Codes, large};
 use crate::count::vertical::Vertical;
 use crate::count::{ItemCounts, Triangle, tiles};
@@ -19,7 +19,8 @@ pub struct Settings {
     pub minimum: u64,
     /// Items of the longest itemset; none: as long as they come.
     pub longest: Option<usize>,
-    /// Bytes of memory for the counts of pairs or the bitmaps of a window, about; at least a row of counts is held.
+    /// Bytes of memory for candidates, their counts and bitmaps, about; at least a row of pairs, or a candidate and a word of
+    /// each bitmap, is held.
     pub memory: usize,
     /// Threads that count; the result is the same with any number. Each has counts of its own.
     pub threads: usize,
@@ -65,7 +66,7 @@ pub fn mine(
         let (pass, found) = if number == 2 {
             miner.second(codes.len() as u32)
         } else {
-            let candidates = generate(&last);
+            let candidates = Slices::new(last, miner.room(number));
             if candidates.is_empty() {
                 break;
             }
@@ -106,9 +107,15 @@ struct Miner<'a> {
 impl<'a> Miner<'a> {
     fn new(coded: Transactions, settings: &'a Settings, progress: &'a Progress) -> Self {
         let mut miner = Self { coded, settings, progress, vertical: Vec::new() };
-        let memory = miner.memory();
+        let memory = miner.memory() / 2;
         miner.vertical.resize_with(settings.threads.max(1), || Mutex::new(Vertical::new(memory)));
         miner
+    }
+
+    /// Candidates of a later pass that are held at once, with counts of each thread: half the memory is for bitmaps.
+    fn room(&self, length: usize) -> u64 {
+        let words = length + self.settings.threads.max(1);
+        (self.settings.memory / 2 / (words * size_of::<u32>())) as u64
     }
 
     /// Memory of a thread.
@@ -136,8 +143,18 @@ impl<'a> Miner<'a> {
         (pass(2, candidates, &found, tiles.len()), found)
     }
 
-    fn later(&mut self, candidates: &Candidates) -> (Pass, Level) {
-        self.progress.begin(self.coded.len());
+    fn later(&mut self, candidates: &Slices) -> (Pass, Level) {
+        self.progress.begin(self.coded.len() * candidates.count() as u64);
+        let mut found = Level::new(candidates.length());
+        for slice in (0..candidates.count()).take_while(|_| !self.progress.stopped()) {
+            let some = candidates.make(slice);
+            let counts = self.counted(&some).into_iter().map(u64::from);
+            some.large(counts, self.settings.minimum, &mut found);
+        }
+        (pass(candidates.length(), candidates.len(), &found, candidates.count()), found)
+    }
+
+    fn counted(&self, candidates: &Candidates) -> Vec<u32> {
         let part = |thread: usize, blocks: &[Block]| {
             let mut counts = vec![0; candidates.len()];
             let total = blocks.iter().map(Block::len).sum();
@@ -146,9 +163,7 @@ impl<'a> Miner<'a> {
             vertical.add(blocks, total, candidates, &mut counts);
             counts
         };
-        let counts = self.shared(part, |all, more| add(all, &more));
-        let found = candidates.large(counts.into_iter().map(u64::from), self.settings.minimum);
-        (pass(candidates.length(), candidates.len() as u64, &found, 1), found)
+        self.shared(part, |all, more| add(all, &more))
     }
 
     fn shared<T: Send>(&self, part: impl Fn(usize, &[Block]) -> T + Sync, merge: impl FnMut(&mut T, T)) -> T {

@@ -46,8 +46,8 @@ def mine(
         str | None,
         _of(
             _MACHINE,
-            "For counts of candidates; when they need more, transactions are scanned several times. "
-            "Default: 256MiB.",
+            "For candidates, their counts and bitmaps; when they need more, transactions are scanned several "
+            "times. Default: 256MiB.",
             metavar="SIZE",
         ),
     ] = None,

@@ -424,7 +424,7 @@ class Mine(_Job):
     combine: Annotated[int, Field(ge=1, lt=2**32)] | None = None
     """With `combined`: counts over so many transactions; without a value, over all of a node's."""
     memory: PositiveSize = "64MiB"
-    """Memory of a node for counts; what does not fit takes more scans."""
+    """Memory of a node for candidates, their counts and bitmaps; what does not fit takes more scans."""
     duplicated: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """With `hpa-eld`: candidates of so many of the most frequent items are counted everywhere."""
     block: PositiveSize = "8KiB"

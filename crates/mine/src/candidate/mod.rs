@@ -1,8 +1,12 @@
 //! Candidates of a pass: itemsets whose subsets are all large.
 
 mod generate;
+mod slices;
 
-pub use generate::generate;
+pub use generate::{Generator, Mark, generate};
+pub use slices::Slices;
+
+use crate::items::Level;
 
 /// Candidates of one length, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,19 +48,22 @@ impl Candidates {
         &self.codes
     }
 
+    /// The one at a place.
+    pub fn get(&self, index: u32) -> &[u32] {
+        &self.codes[index as usize * self.length..][..self.length]
+    }
+
     /// In order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
         self.codes.chunks_exact(self.length.max(1))
     }
 
-    /// Those that at least `minimum` transactions hold.
-    pub fn large(&self, counts: impl IntoIterator<Item = u64>, minimum: u64) -> crate::items::Level {
-        let mut level = crate::items::Level::new(self.length);
+    /// Appends those that at least `minimum` transactions hold.
+    pub fn large(&self, counts: impl IntoIterator<Item = u64>, minimum: u64, found: &mut Level) {
         for (candidate, count) in self.iter().zip(counts) {
             if count >= minimum {
-                level.push(candidate, count);
+                found.push(candidate, count);
             }
         }
-        level
     }
 }

@@ -38,7 +38,8 @@ impl Node {
         }
         let cursor = of.cursor.as_mut().filter(|cursor| cursor.stage.pass == self.stage.pass)?;
         *cursor = cursor.settled(self.stages);
-        (cursor.stage <= self.stage).then_some(cursor.stage)
+        // Others may say anything.
+        (cursor.stage <= self.stage && self.stages.has(cursor.stage)).then_some(cursor.stage)
     }
 
     /// Goes on with whatever can be done.

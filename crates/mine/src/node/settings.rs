@@ -63,7 +63,8 @@ pub struct Settings {
     pub longest: Option<usize>,
     /// Transactions of each node.
     pub transactions: Vec<u64>,
-    /// Bytes of a node's memory for the counts of candidates; at least a row of pairs is held.
+    /// Bytes of a node's memory from pass 2 on for candidates, their counts and bitmaps; at least a row of pairs, or a
+    /// candidate and a word of each bitmap, is held. Not in it: what is large or asked for, and messages.
     pub memory: u64,
     /// Of how many of the most frequent items HPA-ELD's candidates are counted everywhere.
     pub duplicated: u32,

@@ -36,6 +36,17 @@ pub(crate) struct Stages {
     pub asks: bool,
 }
 
+impl Stages {
+    /// Whether a stage is one of them.
+    pub(crate) fn has(self, stage: Stage) -> bool {
+        match stage.step {
+            Step::Give => stage.slice < self.slices,
+            Step::Ask | Step::Answer => self.asks && stage.slice < self.slices,
+            Step::Large => stage.slice + 1 == self.slices,
+        }
+    }
+}
+
 impl Stage {
     /// The first of a pass.
     pub(crate) fn first(pass: u32) -> Stage {
@@ -62,12 +73,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn other_stages_are_none() {
+        let stages = Stages { slices: 2, asks: false };
+        let of = |slice, step| Stage { pass: 3, slice, step };
+        for stage in [of(0, Step::Ask), of(1, Step::Answer), of(0, Step::Large), of(2, Step::Give)] {
+            assert!(!stages.has(stage), "{stage:?}");
+        }
+        assert!(Stages { asks: true, ..stages }.has(of(1, Step::Answer)));
+    }
+
+    #[test]
     fn stages_follow_one_another_in_order() {
         for (slices, asks, many) in [(1, false, 2), (3, false, 4), (1, true, 4), (2, true, 7)] {
             let stages = Stages { slices, asks };
             let mut stage = Stage::first(4);
             for _ in 0..many {
-                assert!(stage.pass == 4 && stage.next(stages) > stage);
+                assert!(stage.pass == 4 && stages.has(stage) && stage.next(stages) > stage);
                 stage = stage.next(stages);
             }
             assert_eq!(stage, Stage::first(5));

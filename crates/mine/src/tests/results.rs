@@ -1,7 +1,9 @@
 //! What nodes find is what one node finds: for each algorithm and exchange, with any memory, and in the same bytes.
 
-use super::support::{Cluster, alone, shares, transactions};
+use super::support::{Cluster, alone, pack, shares, transactions};
+use crate::local;
 use crate::node::{Algorithm, Costs, Exchange, Order, Settings};
+use crate::progress::Progress;
 use units::Time;
 
 const LONG: Time = Time::from_secs(1000);
@@ -43,18 +45,35 @@ fn short_memory_means_more_scans_and_the_same_result() {
         let cluster = Cluster::new(settings, Costs::default(), shares(&all, nodes));
         assert!(cluster.world(7).run(LONG));
         cluster.assert_found(&wanted);
-        cluster.boards[0].progress().passes[1].scans
+        let passes = cluster.boards[0].progress().passes;
+        [passes[1].scans, passes[2].scans]
     };
     for algorithm in ALGORITHMS {
         for exchange in exchanges() {
-            assert!(scans(algorithm, exchange, 1024, 2) > 2, "{algorithm:?}, {exchange:?}");
-            assert_eq!(scans(algorithm, exchange, 1 << 20, 2), 1);
+            let [pairs, triples] = scans(algorithm, exchange, 1024, 2);
+            assert!(pairs > 2 && triples > 2, "{algorithm:?}, {exchange:?}: {pairs}, {triples}");
+            assert_eq!(scans(algorithm, exchange, 1 << 20, 2), [1, 1]);
         }
     }
     // The whole cluster's memory counts for HPA; for NPA it doesn't.
-    let of = |algorithm, nodes| scans(algorithm, Exchange::Plain, 1024, nodes);
+    let of = |algorithm, nodes| scans(algorithm, Exchange::Plain, 1024, nodes)[0];
     assert!(of(Algorithm::Hpa, 8) * 4 <= of(Algorithm::Hpa, 2) * 2, "{}", of(Algorithm::Hpa, 8));
     assert!(of(Algorithm::Npa, 8) * 2 > of(Algorithm::Npa, 2));
+}
+
+#[test]
+fn one_node_with_short_memory_scans_more_often_too() {
+    let all = transactions(400, 60, 2);
+    for threads in [1, 3] {
+        let found = |memory| {
+            let settings = local::Settings { minimum: 12, longest: None, memory, threads };
+            local::mine(pack(&all), &settings, &Progress::default()).unwrap()
+        };
+        let ((levels, passes), (wanted, once)) = (found(1 << 10), found(1 << 20));
+        assert!(levels == wanted && passes.iter().zip(&once).all(|(a, b)| a.candidates == b.candidates));
+        assert!(passes[1].scans > 2 && passes[2].scans > 2, "{passes:?}");
+        assert!(once.iter().all(|pass| pass.scans == 1), "{once:?}");
+    }
 }
 
 #[test]

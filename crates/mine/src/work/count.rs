@@ -1,13 +1,14 @@
 //! Counts of candidates in some of a node's transactions, in tiles that memory allows.
 
 use super::Effort;
-use super::space::{Space, pair, split};
+use super::space::{Space, pair};
 use crate::candidate::Candidates;
 use crate::count::{self, Triangle, vertical};
 use crate::transactions::Block;
 use std::ops::Range;
+use std::sync::Arc;
 
-/// Some candidates of a slice, one after the other: rows of pairs, or some of a list.
+/// Some candidates of a slice, one after the other: rows of pairs, or all of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tile {
     range: Range<u32>,
@@ -17,21 +18,21 @@ pub(crate) struct Tile {
     pub size: u32,
 }
 
-/// The tiles of a slice, of at most so many candidates each; at least a row.
+/// The tiles of a slice: pairs of at most so many, a row at least. Slices of lists are small enough as they are.
 pub(crate) fn tiles(space: &Space, slice: usize, most: u64) -> Vec<Tile> {
-    let (ranges, start) = match space {
-        Space::Items => (Vec::new(), 0),
-        Space::Pairs { codes, slices } => {
-            (count::tiles(*codes, slices[slice].clone(), most), slices[slice].start)
+    let (codes, rows) = match space {
+        Space::Items => return Vec::new(),
+        Space::Pairs { codes, slices } => (*codes, slices[slice].clone()),
+        Space::List { .. } => {
+            let size = space.size(slice);
+            return vec![Tile { range: 0..size, first: 0, size }];
         }
-        Space::List { slices, .. } => (split(slices[slice].clone(), most), slices[slice].start),
     };
-    let number = |at: u32| match space {
-        Space::Pairs { codes, .. } => pair(*codes, start, at, at + 1),
-        _ => at - start,
+    let tile = |range: Range<u32>| {
+        let first = pair(codes, rows.start, range.start, range.start + 1);
+        Tile { first, range, size: 0 }
     };
-    let mut tiles: Vec<Tile> =
-        ranges.into_iter().map(|range| Tile { first: number(range.start), range, size: 0 }).collect();
+    let mut tiles: Vec<Tile> = count::tiles(codes, rows.clone(), most).into_iter().map(tile).collect();
     for at in 0..tiles.len() {
         let end = tiles.get(at + 1).map_or(space.size(slice), |next| next.first);
         tiles[at].size = end - tiles[at].first;
@@ -45,24 +46,15 @@ pub(crate) enum Counter {
     /// Pairs, in an array.
     Pairs { codes: u32, rows: Range<u32> },
     /// Any, by their items.
-    List(Candidates),
+    List(Arc<Candidates>),
 }
 
 impl Counter {
-    pub(crate) fn new(space: &Space, tile: &Tile) -> Counter {
-        let range = tile.range.clone();
+    pub(crate) fn new(space: &Space, slice: usize, tile: &Tile) -> Counter {
         match space {
             Space::Items => unreachable!("items are counted as they come"),
-            Space::Pairs { codes, .. } => Counter::Pairs { codes: *codes, rows: range },
-            Space::List { candidates, .. } => {
-                let mut part = Candidates::new(candidates.length());
-                candidates
-                    .iter()
-                    .take(range.end as usize)
-                    .skip(range.start as usize)
-                    .for_each(|c| part.push(c));
-                Counter::List(part)
-            }
+            Space::Pairs { codes, .. } => Counter::Pairs { codes: *codes, rows: tile.range.clone() },
+            Space::List { held, .. } => Counter::List(Arc::clone(Space::held(held, slice))),
         }
     }
 

@@ -10,6 +10,7 @@ use crate::count::ItemCounts;
 use crate::items::Level;
 use crate::transactions::Block;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Blocks of transactions that are counted before others get their turn.
 const COUNTED: usize = 128;
@@ -41,7 +42,7 @@ impl Phase {
         let mut candidates = Candidates::new(space.length());
         space.each(slice, numbers.iter().map(|number| (*number, 0)), |itemset, _| candidates.push(itemset));
         let counts = vec![0; numbers.len()];
-        Phase::Named { candidates: Counter::List(candidates), numbers, counts, block: 0, least }
+        Phase::Named { candidates: Counter::List(Arc::new(candidates)), numbers, counts, block: 0, least }
     }
 
     /// Generates some more; what is left to do, if anything is.
@@ -71,7 +72,7 @@ impl Phase {
                 counts.resize(tile.size as usize, 0);
                 let end = blocks.end.min(blocks.start + COUNTED);
                 let some = &ground.coded()[blocks.start..end];
-                counter.add(some, ground.settings.memory, &mut counts);
+                counter.add(some, ground.settings.memory / 2, &mut counts);
                 let effort = counter.effort(some);
                 let next = if end < blocks.end {
                     Phase::Counts { slice, tile, counter, blocks: end..blocks.end, counts, least }
@@ -90,7 +91,7 @@ impl Phase {
                 let blocks = ground.coded();
                 if block < blocks.len() && !numbers.is_empty() {
                     let some = &blocks[block..blocks.len().min(block + COUNTED)];
-                    candidates.add(some, ground.settings.memory, &mut counts);
+                    candidates.add(some, ground.settings.memory / 2, &mut counts);
                     let next = Phase::Named { candidates, numbers, counts, block: block + some.len(), least };
                     return (scanned(some), Some(next));
                 }
@@ -162,9 +163,9 @@ fn in_transaction(ground: &Ground, slice: usize, items: &[u32], out: &mut Outbox
                 items[at + 1..].iter().for_each(|high| send(start + (high - low - 1), &[*low, *high]));
             }
         }
-        Space::List { candidates, slices } => {
-            let range = slices[slice].clone();
-            Search { candidates, first: range.start }.within(items, range, 0, &mut send);
+        Space::List { held, .. } => {
+            let candidates = Space::held(held, slice);
+            Search { candidates }.within(items, 0..candidates.len() as u32, 0, &mut send);
         }
     }
     found
@@ -173,7 +174,6 @@ fn in_transaction(ground: &Ground, slice: usize, items: &[u32], out: &mut Outbox
 /// Candidates that a transaction holds.
 struct Search<'a> {
     candidates: &'a Candidates,
-    first: u32,
 }
 
 impl Search<'_> {
@@ -182,11 +182,11 @@ impl Search<'_> {
         let length = self.candidates.length();
         if depth == length {
             for at in range {
-                send(at - self.first, &self.candidates.codes()[at as usize * length..][..length]);
+                send(at, self.candidates.get(at));
             }
             return;
         }
-        let code = |at: u32| self.candidates.codes()[at as usize * length + depth];
+        let code = |at: u32| self.candidates.get(at)[depth];
         let mut start = range.start;
         for (at, item) in items.iter().enumerate() {
             start = lower(start..range.end, |at| code(at) < *item);

@@ -5,9 +5,9 @@ use super::count::tiles;
 use super::give::Phase;
 use super::outbox::Outbox;
 use super::own::Own;
-use super::space::{Space, owner, owner_of_item};
+use super::space::{Space, owner};
 use super::{Effort, Plan, Work, entries};
-use crate::candidate::generate;
+use crate::candidate::Slices;
 use crate::codes::Codes;
 use crate::count::ItemCounts;
 use crate::items::Level;
@@ -17,7 +17,7 @@ use crate::node::stage::{Stage, Stages, Step};
 use crate::node::wire::{Kind, Part};
 use crate::transactions::{Block, Transactions};
 use process::wire::Malformed;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// What generation needs to know.
@@ -75,6 +75,9 @@ pub struct Real {
     ground: Ground,
     /// What is left to generate.
     phases: VecDeque<Phase>,
+    /// The slice that is received, and the one that is given.
+    slice: usize,
+    given_slice: usize,
     own: Own,
     /// By slice.
     asking: Vec<Asking>,
@@ -104,6 +107,8 @@ impl Real {
         Real {
             ground,
             phases: VecDeque::new(),
+            slice: 0,
+            given_slice: 0,
             own: Own::Sums(Vec::new()),
             asking: Vec::new(),
             asked: Vec::new(),
@@ -129,12 +134,17 @@ impl Real {
         }
     }
 
-    /// Candidates that a slice may have, and a tile of it, by the memory of a node.
-    fn room(&self, length: usize) -> (u64, u64) {
+    /// Candidates that a slice of a later pass may have: half the memory is for bitmaps. A node that helps one that is behind,
+    /// or answers, has two lists with counts; and it has sums.
+    fn room_of_lists(&self, length: usize) -> u64 {
+        (self.ground.settings.memory / 2 / (2 * (1 + length as u64) * COUNT_BYTES)).max(1)
+    }
+
+    /// Pairs that a slice may have, and a tile of it, by the memory of a node.
+    fn room(&self) -> (u64, u64) {
         let settings = &self.ground.settings;
         let nodes = settings.nodes() as u64;
-        let bytes = COUNT_BYTES * if length == 2 { 1 } else { 1 + length as u64 };
-        let room = (settings.memory / bytes).max(1);
+        let room = (settings.memory / COUNT_BYTES).max(1);
         match (settings.algorithm, self.giving()) {
             // All at each node, and a part of the sums.
             (Algorithm::Npa, _) => ((room * nodes / (nodes + 1)).max(1), room),
@@ -170,10 +180,9 @@ impl Real {
 
     /// The candidates of a pass from the second on.
     fn make_space(&mut self, length: usize, levels: &[Level]) {
-        let most = self.room(length).0;
         let (codes, _) = self.ground.coded.as_ref().expect("it was just coded");
         self.ground.space = if length == 2 {
-            Space::pairs(codes.len() as u32, most)
+            Space::pairs(codes.len() as u32, self.room().0)
         } else {
             let mut large = Level::new(length - 1);
             let mut itemset = Vec::new();
@@ -182,7 +191,8 @@ impl Real {
                 itemset.extend(items.iter().map(|item| codes.code(*item).expect("its items are large")));
                 large.push(&itemset, count);
             }
-            Space::list(generate(&large), most)
+            let slices = Slices::new(large, self.room_of_lists(length));
+            Space::List { slices, held: BTreeMap::new() }
         };
     }
 
@@ -190,12 +200,12 @@ impl Real {
     fn give(&self, slice: usize) -> VecDeque<Phase> {
         let ground = &self.ground;
         let blocks = ground.coded();
-        let tiles = tiles(&ground.space, slice, self.room(ground.space.length()).1);
+        let tiles = tiles(&ground.space, slice, self.room().1);
         let counts = |blocks: std::ops::Range<usize>, least: u32| {
             let phase = move |tile: &super::count::Tile| Phase::Counts {
                 slice,
                 tile: tile.clone(),
-                counter: super::count::Counter::new(&ground.space, tile),
+                counter: super::count::Counter::new(&ground.space, slice, tile),
                 blocks: blocks.clone(),
                 counts: Vec::new(),
                 least,
@@ -317,11 +327,8 @@ impl Real {
         let mut last = &self.lasts[from][..];
         for row in words.chunks_exact(length + 1) {
             let (itemset, count) = row.split_at(length);
-            let owner = match itemset {
-                [item] => Some(owner_of_item(*item, nodes)),
-                _ => self.ground.space.owner(itemset, nodes),
-            };
-            if owner != Some(from) || !counts.contains(&u64::from(count[0])) || last >= itemset {
+            let said = self.ground.space.is_said_by(itemset, from, nodes);
+            if !said || !counts.contains(&u64::from(count[0])) || last >= itemset {
                 return Err(Malformed);
             }
             last = itemset;
@@ -336,6 +343,8 @@ impl Real {
 
     /// Sums for a slice.
     fn begin_slice(&mut self, slice: usize) {
+        self.slice = slice;
+        self.ground.space.hold([slice, self.given_slice]);
         let counted = self.ground.space.length() == 1 || self.giving() != Giving::Frequent;
         if counted {
             self.own = Own::new(&self.ground.space, slice, self.at());
@@ -387,12 +396,13 @@ impl Work for Real {
         self.found = Level::new(length);
         (self.items, self.counts) = (Vec::new(), Vec::new());
         self.lasts = vec![Vec::new(); nodes];
+        self.given_slice = 0;
         self.begin_slice(0);
         let space = &self.ground.space;
         let scans = match (length, self.giving()) {
             (1, _) => 1,
             (_, Giving::Occurrences) => slices as u64,
-            _ => (0..slices).map(|slice| tiles(space, slice, self.room(length).1).len() as u64).sum(),
+            _ => (0..slices).map(|slice| tiles(space, slice, self.room().1).len() as u64).sum(),
         };
         let stages = Stages { slices: slices as u32, asks };
         Some(Plan { candidates: (length > 1).then(|| space.len()), stages, scans })
@@ -400,6 +410,8 @@ impl Work for Real {
 
     fn start(&mut self, stage: Stage) {
         let slice = stage.slice as usize;
+        self.given_slice = slice;
+        self.ground.space.hold([slice, self.slice]);
         self.phases = match stage.step {
             Step::Give if stage.pass == 1 => {
                 VecDeque::from([Phase::Items { block: 0, counts: ItemCounts::default() }])

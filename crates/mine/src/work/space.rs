@@ -2,12 +2,15 @@
 //!
 //! Numbers count from 0 in each slice, in the order of the itemsets. A candidate's owner is its number modulo the nodes: a
 //! hash without collisions, so that owners' parts differ by one candidate at most and need no table of keys. Items of
-//! pass 1, whose numbers say nothing, are hashed. HPA: T. Shintani and M. Kitsuregawa, PDIS 1996.
+//! pass 1, whose numbers say nothing, are hashed. Pairs follow from their numbers; the itemsets of later passes are held for
+//! the slices that are being counted only. HPA: T. Shintani and M. Kitsuregawa, PDIS 1996.
 
-use crate::candidate::Candidates;
+use crate::candidate::{Candidates, Slices};
 use crate::codes::hash;
 use crate::count::{pairs_before, tiles};
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Candidates are of one of these kinds.
 #[derive(Debug)]
@@ -16,8 +19,8 @@ pub(crate) enum Space {
     Items,
     /// Of pass 2: all pairs of so many codes. Slices are ranges of lower codes.
     Pairs { codes: u32, slices: Vec<Range<u32>> },
-    /// Of a later pass. Slices are ranges of them.
-    List { candidates: Candidates, slices: Vec<Range<u32>> },
+    /// Of a later pass, with the slices that are held.
+    List { slices: Slices, held: BTreeMap<usize, Arc<Candidates>> },
 }
 
 /// The owner of an item.
@@ -31,28 +34,32 @@ pub(crate) fn owner(number: u32, nodes: usize) -> usize {
     number as usize % nodes
 }
 
-/// Ranges of at most `most`.
-pub(crate) fn split(range: Range<u32>, most: u64) -> Vec<Range<u32>> {
-    let step = most.clamp(1, u64::from(u32::MAX)) as usize;
-    range.clone().step_by(step).map(|at| at..at.saturating_add(step as u32).min(range.end)).collect()
-}
-
 impl Space {
     /// All pairs of codes, in slices of at most so many.
     pub(crate) fn pairs(codes: u32, most: u64) -> Space {
         Space::Pairs { codes, slices: tiles(codes, 0..codes.saturating_sub(1), most) }
     }
 
-    /// A list, in slices of at most so many.
-    pub(crate) fn list(candidates: Candidates, most: u64) -> Space {
-        let slices = split(0..candidates.len() as u32, most);
-        Space::List { candidates, slices }
+    /// Holds these slices, and no others.
+    pub(crate) fn hold(&mut self, wanted: [usize; 2]) {
+        if let Space::List { slices, held } = self {
+            held.retain(|slice, _| wanted.contains(slice));
+            for slice in wanted {
+                held.entry(slice).or_insert_with(|| slices.make(slice));
+            }
+        }
+    }
+
+    /// The candidates of a slice that is held.
+    pub(crate) fn held(held: &BTreeMap<usize, Arc<Candidates>>, slice: usize) -> &Arc<Candidates> {
+        held.get(&slice).expect("what is counted is held")
     }
 
     pub(crate) fn slices(&self) -> usize {
         match self {
             Space::Items => 1,
-            Space::Pairs { slices, .. } | Space::List { slices, .. } => slices.len(),
+            Space::Pairs { slices, .. } => slices.len(),
+            Space::List { slices, .. } => slices.count(),
         }
     }
 
@@ -61,7 +68,7 @@ impl Space {
         match self {
             Space::Items => 0,
             Space::Pairs { codes, .. } => pairs_before(*codes, codes.saturating_sub(1)),
-            Space::List { candidates, .. } => candidates.len() as u64,
+            Space::List { slices, .. } => slices.len(),
         }
     }
 
@@ -73,7 +80,7 @@ impl Space {
                 let rows = &slices[slice];
                 (pairs_before(*codes, rows.end) - pairs_before(*codes, rows.start)) as u32
             }
-            Space::List { slices, .. } => slices[slice].len() as u32,
+            Space::List { slices, .. } => slices.size(slice),
         }
     }
 
@@ -82,7 +89,7 @@ impl Space {
         match self {
             Space::Items => 1,
             Space::Pairs { .. } => 2,
-            Space::List { candidates, .. } => candidates.length(),
+            Space::List { slices, .. } => slices.length(),
         }
     }
 
@@ -95,32 +102,27 @@ impl Space {
                 let is_one = rows.contains(low) && low < high && high < codes;
                 is_one.then(|| pair(*codes, rows.start, *low, *high))
             }
-            (Space::List { candidates, slices }, _) if itemset.len() == candidates.length() => {
-                let range = &slices[slice];
-                let at = find(candidates, range.clone(), itemset)?;
-                Some(at - range.start)
+            (Space::List { slices, held }, _) if itemset.len() == slices.length() => {
+                find(Self::held(held, slice), itemset)
             }
             _ => None,
         }
     }
 
-    /// The owner of a candidate of any slice; nothing for an itemset that is none.
-    pub(crate) fn owner(&self, itemset: &[u32], nodes: usize) -> Option<usize> {
-        if let (Space::Items, [item]) = (self, itemset) {
-            return Some(owner_of_item(*item, nodes));
-        }
-        let slice = match self {
-            Space::Items => return None,
-            Space::Pairs { slices, .. } => slices.partition_point(|rows| rows.end <= itemset[0]),
-            Space::List { candidates, slices } => {
-                let at = find(candidates, 0..candidates.len() as u32, itemset)?;
-                slices.partition_point(|range| range.end <= at)
+    /// Whether a node can say that an itemset of any slice is large: it is a candidate, and its own, as far as that can be
+    /// told without the slice.
+    pub(crate) fn is_said_by(&self, itemset: &[u32], from: usize, nodes: usize) -> bool {
+        match (self, itemset) {
+            (Space::Items, [item]) => owner_of_item(*item, nodes) == from,
+            (Space::Items, _) => false,
+            (Space::Pairs { slices, .. }, [low, _]) => {
+                let slice = slices.partition_point(|rows| rows.end <= *low);
+                let number = (slice < slices.len()).then(|| self.number(slice, itemset)).flatten();
+                number.is_some_and(|number| owner(number, nodes) == from)
             }
-        };
-        if slice >= self.slices() {
-            return None;
+            (Space::Pairs { .. }, _) => false,
+            (Space::List { slices, .. }, _) => slices.holds(itemset),
         }
-        Some(owner(self.number(slice, itemset)?, nodes))
     }
 
     /// Calls `visit` with the itemsets of ascending numbers of a slice.
@@ -142,10 +144,10 @@ impl Space {
                     visit(&[row, row + 1 + (number - pair(*codes, first, row, row + 1))], with);
                 }
             }
-            Space::List { candidates, slices } => {
-                let (start, length) = (slices[slice].start, candidates.length());
+            Space::List { held, .. } => {
+                let candidates = Self::held(held, slice);
                 for (number, with) in numbers {
-                    visit(&candidates.codes()[(start + number) as usize * length..][..length], with);
+                    visit(candidates.get(number), with);
                 }
             }
         }
@@ -158,13 +160,11 @@ pub(crate) fn pair(codes: u32, first: u32, low: u32, high: u32) -> u32 {
     (pairs_before(codes, low) - pairs_before(codes, first)) as u32 + (high - low - 1)
 }
 
-fn find(candidates: &Candidates, range: Range<u32>, itemset: &[u32]) -> Option<u32> {
-    let length = candidates.length();
-    let at = |index: u32| &candidates.codes()[index as usize * length..][..length];
-    let (mut from, mut to) = (range.start, range.end);
+fn find(candidates: &Candidates, itemset: &[u32]) -> Option<u32> {
+    let (mut from, mut to) = (0, candidates.len() as u32);
     while from < to {
         let middle = from.midpoint(to);
-        match at(middle).cmp(itemset) {
+        match candidates.get(middle).cmp(itemset) {
             std::cmp::Ordering::Less => from = middle + 1,
             std::cmp::Ordering::Greater => to = middle,
             std::cmp::Ordering::Equal => return Some(middle),
@@ -176,13 +176,15 @@ fn find(candidates: &Candidates, range: Range<u32>, itemset: &[u32]) -> Option<u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::items::Level;
 
-    fn all(space: &Space) -> Vec<Vec<u32>> {
+    fn all(space: &mut Space) -> Vec<Vec<u32>> {
         let mut found = Vec::new();
         for slice in 0..space.slices() {
+            space.hold([slice; 2]);
             space.each(slice, (0..space.size(slice)).map(|number| (number, number)), |itemset, number| {
                 assert_eq!(space.number(slice, itemset), Some(number));
-                assert_eq!(space.owner(itemset, 3), Some(owner(number, 3)));
+                assert!(space.is_said_by(itemset, owner(number, 3), 3));
                 found.push(itemset.to_vec());
             });
         }
@@ -192,11 +194,13 @@ mod tests {
     #[test]
     fn pairs_have_numbers_in_any_slices() {
         for most in [1, 4, 7, 1000] {
-            let space = Space::pairs(9, most);
-            let found = all(&space);
+            let mut space = Space::pairs(9, most);
+            let found = all(&mut space);
             assert_eq!(found.len() as u64, space.len());
             assert!(found.is_sorted());
             assert_eq!(found.len(), 36);
+            let said = |itemset: &[u32]| (0..3).filter(|from| space.is_said_by(itemset, *from, 3)).count();
+            assert_eq!((said(&[0, 8]), said(&[0, 9]), said(&[8, 9]), said(&[3])), (1, 0, 0, 0));
         }
         assert_eq!(Space::pairs(9, 8).slices(), 6);
         assert_eq!(Space::pairs(9, 1000).number(0, &[3, 9]), None);
@@ -213,12 +217,18 @@ mod tests {
 
     #[test]
     fn lists_have_numbers_in_any_slices() {
-        let mut candidates = Candidates::new(3);
-        [[0, 1, 2], [0, 1, 5], [2, 3, 4], [2, 3, 9], [6, 7, 8]].iter().for_each(|c| candidates.push(c));
+        let mut large = Level::new(2);
+        [[0, 1], [0, 2], [0, 5], [1, 2], [1, 5], [2, 5]].iter().for_each(|pair| large.push(pair, 1));
+        let space = |most| Space::List { slices: Slices::new(large.clone(), most), held: BTreeMap::new() };
         for most in [1, 2, 100] {
-            assert_eq!(all(&Space::list(candidates.clone(), most)).len(), 5);
+            assert_eq!(all(&mut space(most)).len(), 4);
         }
-        let space = Space::list(candidates, 2);
-        assert_eq!((space.number(0, &[2, 3, 4]), space.owner(&[1, 2, 3], 3)), (None, None));
+        let mut space = space(2);
+        for wanted in [[0, 1], [0, 0]] {
+            space.hold(wanted);
+            let Space::List { held, .. } = &space else { unreachable!("it is one") };
+            assert!(held.keys().all(|slice| wanted.contains(slice)));
+        }
+        assert_eq!((space.number(0, &[0, 2, 5]), space.is_said_by(&[1, 2, 3], 0, 3)), (None, false));
     }
 }
