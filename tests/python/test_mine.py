@@ -24,7 +24,7 @@ from sklearn.datasets import load_digits
 
 import incast
 from incast.cli.mine import mine
-from incast.cli.mine_work import FLAGS, VALUES, Asked, quick
+from incast.cli.mine_work import OPTIONS, Asked, quick
 from incast.mining import mlxtend as ours
 from incast.mining.problem import share
 from incast.mining.quest import generate, like
@@ -361,7 +361,9 @@ def test_the_quick_way_knows_every_option() -> None:
     infos = {name: hint.__metadata__[0] for name, hint in hints.items() if name != "return"}
     said = {"--" + name: name for name in infos if name not in ("transactions", "form", "as_json")}
     said |= {"--format": "form", "--json": "as_json"}
-    assert {name: field for name, (field, _) in VALUES.items()} | FLAGS == said
+    assert {name: field for name, (field, _) in OPTIONS.items()} == said
+    kinds = dict(OPTIONS.values())
+    assert (kinds["support"], kinds["longest"], kinds["out"], kinds["force"]) == (str, int, Path, bool)
     defaults = inspect.signature(mine).parameters
     for name, field in inspect.signature(Asked).parameters.items():
         assert defaults[name].default == field.default

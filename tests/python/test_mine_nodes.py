@@ -240,6 +240,30 @@ def test_ctrl_c_keeps_what_is_finished(text: Path, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(text, make(SUPPORT, nodes=2), Impatient(), folder)
     assert (folder / output.KEPT_PASSES).exists()
+    # A run on one node has passes of its own.
+    found = run(text, make(SUPPORT), None, folder)
+    assert [each["scans"] for each in found.passes] == [1] * len(found.passes)
+
+
+def test_ctrl_c_on_one_node_keeps_what_is_finished_too(text: Path, tmp_path: Path) -> None:
+    class Impatient(Watch):
+        def mining(self, transactions: int, progress: Progress) -> None:
+            if transactions and len(progress.passes()) >= 2:
+                raise KeyboardInterrupt
+
+    many = tmp_path / "many.dat"
+    many.write_text(text.read_text() * 40)
+    folder = tmp_path / "result"
+    # Little memory: later passes have hundreds of scans.
+    with pytest.raises(KeyboardInterrupt):
+        run(many, make(SUPPORT, 0.5, memory="1KiB"), Impatient(), folder)
+    output.check_free(folder, False)
+    found = run(many, make(SUPPORT, 0.5), None, folder)
+    scans = [each["scans"] for each in found.passes]
+    assert scans[1] > 1
+    assert scans[-1] == 1
+    assert written(found, folder) == written(incast.mine(many, SUPPORT, 0.5), tmp_path / "alone")
+    assert not (folder / output.KEPT_PASSES).exists()
 
 
 SCENARIO: dict[str, Any] = {

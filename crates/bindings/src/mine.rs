@@ -2,10 +2,11 @@
 //! and go as bytes.
 
 mod found;
+mod journal;
 mod node;
 
 use ::mine::condense::Kind;
-use ::mine::local::{Settings, mine};
+use ::mine::local::{Begun, Settings, go_on};
 use ::mine::progress::Progress;
 use ::mine::quest::{Generator, Quest};
 use ::mine::read::Reader;
@@ -17,7 +18,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 
 create_exception!(_core, MineTextError, PyValueError, "A line that is no transaction: its number, message.");
 create_exception!(_core, QuestFieldError, PyValueError, "A field that can't be: its name, what is allowed.");
@@ -32,7 +33,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<MineRules>()?;
     module.add_class::<QuestGenerator>()?;
     module.add_class::<node::MineNode>()?;
-    module.add_function(wrap_pyfunction!(node::mine_journal, module)?)?;
+    module.add_function(wrap_pyfunction!(journal::mine_journal, module)?)?;
     module.add_function(wrap_pyfunction!(mine_minimum, module)?)
 }
 
@@ -130,20 +131,12 @@ impl MineTransactions {
 
     /// A number that other transactions don't have.
     fn digest(&self) -> u64 {
-        let mut scratch = Vec::new();
-        let mut hash = self.kept.len();
-        let mut mix =
-            |word: u32| hash = (hash.rotate_left(5) ^ u64::from(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
-        for block in self.kept.blocks() {
-            block.each(&mut scratch, |items| {
-                items.iter().for_each(|item| mix(*item));
-                mix(u32::MAX);
-            });
-        }
-        hash
+        self.kept.digest()
     }
 
-    /// Their large itemsets; nothing when `progress` was asked to stop. The transactions are gone afterwards.
+    /// Their large itemsets, behind the passes in `begun`, which a run left that was stopped; nothing when `progress` was
+    /// asked to stop. The transactions are gone afterwards.
+    #[expect(clippy::too_many_arguments, reason = "they are settings, and two ends of the same thread")]
     fn mine(
         &mut self,
         py: Python<'_>,
@@ -152,40 +145,57 @@ impl MineTransactions {
         memory: usize,
         threads: usize,
         progress: &MineProgress,
+        begun: &[u8],
     ) -> Option<MineItemsets> {
         let kept = std::mem::take(&mut self.kept);
         let transactions = kept.len();
         let settings = Settings { minimum, longest, memory, threads };
-        let progress = &progress.0;
-        let (levels, passes) = py.detach(|| mine(kept, &settings, progress))?;
-        Some(MineItemsets::new(transactions, levels, passes))
+        let (watched, begun) = (&progress.progress, journal::begun(begun));
+        match py.detach(|| go_on(kept, &settings, watched, begun)) {
+            Ok((levels, passes)) => Some(MineItemsets::new(transactions, levels, passes)),
+            Err(finished) => {
+                *progress.finished.lock().unwrap_or_else(PoisonError::into_inner) = finished;
+                None
+            }
+        }
     }
 }
 
 /// How far mining is; another thread than the one that mines may ask.
 #[pyclass(frozen)]
-struct MineProgress(Arc<Progress>);
+#[derive(Default)]
+struct MineProgress {
+    progress: Progress,
+    /// What was finished when it was stopped.
+    finished: Mutex<Option<Begun>>,
+}
 
 #[pymethods]
 impl MineProgress {
     #[new]
     fn new() -> Self {
-        Self(Arc::default())
+        Self::default()
     }
 
     /// Asks it to end without a result.
     fn stop(&self) {
-        self.0.stop();
+        self.progress.stop();
     }
 
     /// Transactions that the pass has looked at, and that it will have.
     fn of_pass(&self) -> (u64, u64) {
-        self.0.of_pass()
+        self.progress.of_pass()
     }
 
     /// The passes that are finished: number, candidates, large itemsets, scans.
     fn passes(&self) -> Vec<found::PassTuple> {
-        self.0.passes().iter().map(found::pass).collect()
+        self.progress.passes().iter().map(found::pass).collect()
+    }
+
+    /// The passes that were finished when it was stopped, if there is something to go on with.
+    fn kept<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        finished.as_ref().map(|begun| PyBytes::new(py, &journal::kept(begun)))
     }
 }
 

@@ -87,6 +87,21 @@ impl Codes {
         decoded
     }
 
+    /// A level of items as one of codes.
+    ///
+    /// # Panics
+    /// When it holds an item that is not large.
+    pub fn encode_level(&self, level: &Level) -> Level {
+        let mut encoded = Level::new(level.length());
+        let mut itemset = Vec::with_capacity(level.length());
+        for (items, count) in level.iter() {
+            itemset.clear();
+            itemset.extend(items.iter().map(|item| self.code(*item).expect("its items are large")));
+            encoded.push(&itemset, count);
+        }
+        encoded
+    }
+
     /// Transactions in codes; those with fewer than two are left out. Memory of the items is given back block by block.
     pub fn encode(&self, transactions: Transactions) -> Transactions {
         let mut coded = Transactions::default();

@@ -9,7 +9,7 @@ use crate::count::vertical::Vertical;
 use crate::count::{ItemCounts, Triangle, tiles};
 use crate::items::Level;
 use crate::progress::Progress;
-use crate::transactions::{Block, Transactions};
+use crate::transactions::{Block, Transactions, mix};
 use std::sync::{Mutex, PoisonError};
 
 /// What to find and with how much of the machine.
@@ -39,30 +39,55 @@ pub struct Pass {
     pub scans: u64,
 }
 
-/// The large itemsets of transactions: a level for each length that has any, and what each pass did. Nothing when
-/// `progress` was asked to stop.
-pub fn mine(
+/// A level for each length that has any large itemset, and what each pass did.
+pub type Found = (Vec<Level>, Vec<Pass>);
+
+/// Passes that a run had finished when it was asked to stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// Of which transactions and settings.
+    pub digest: u64,
+    /// What each pass found.
+    pub levels: Vec<Level>,
+    /// What each did.
+    pub passes: Vec<Pass>,
+}
+
+/// The large itemsets of transactions. Nothing when `progress` was asked to stop.
+pub fn mine(transactions: Transactions, settings: &Settings, progress: &Progress) -> Option<Found> {
+    go_on(transactions, settings, progress, None).ok()
+}
+
+/// The same, behind the passes of a run of the same transactions that was stopped.
+///
+/// # Errors
+/// It was asked to stop: the passes that it had finished by then, if any besides the first, which is always done anew.
+pub fn go_on(
     transactions: Transactions,
     settings: &Settings,
     progress: &Progress,
-) -> Option<(Vec<Level>, Vec<Pass>)> {
+    begun: Option<Begun>,
+) -> Result<Found, Option<Begun>> {
     let counts = first(&transactions, settings, progress);
     let found = large(&counts, settings.minimum);
     let pass = Pass { number: 1, candidates: None, large: found.len() as u64, scans: 1 };
     if !progress.finish(pass) {
-        return None;
+        return Err(None);
     }
     match found.len() {
-        0 => return Some((Vec::new(), vec![pass])),
-        1 => return Some((vec![found], vec![pass])),
+        0 => return Ok((Vec::new(), vec![pass])),
+        1 => return Ok((vec![found], vec![pass])),
         _ => {}
     }
     let codes = Codes::of(&found);
     let mut miner = Miner::new(codes.encode(transactions), settings, progress);
-    let mut levels = vec![found];
-    let mut passes = vec![pass];
-    let mut last = Level::new(1);
-    for number in 2..=settings.longest.unwrap_or(usize::MAX) {
+    let (mut levels, mut passes) = (vec![found], vec![pass]);
+    if let Some(begun) = begun.filter(|begun| begun.digest == miner.digest(&levels[0])) {
+        begun.passes.iter().skip(1).for_each(|pass| _ = progress.finish(*pass));
+        (levels, passes) = (begun.levels, begun.passes);
+    }
+    let mut last = codes.encode_level(levels.last().expect("pass 1 is over"));
+    for number in levels.len() + 1..=settings.longest.unwrap_or(usize::MAX) {
         let (pass, found) = if number == 2 {
             miner.second(codes.len() as u32)
         } else {
@@ -73,7 +98,8 @@ pub fn mine(
             miner.later(&candidates)
         };
         if !progress.finish(pass) {
-            return None;
+            let digest = miner.digest(&levels[0]);
+            return Err((levels.len() > 1).then_some(Begun { digest, levels, passes }));
         }
         passes.push(pass);
         if found.is_empty() {
@@ -82,7 +108,7 @@ pub fn mine(
         levels.push(codes.decode(&found));
         last = found;
     }
-    Some((levels, passes))
+    Ok((levels, passes))
 }
 
 fn first(transactions: &Transactions, settings: &Settings, progress: &Progress) -> ItemCounts {
@@ -110,6 +136,14 @@ impl<'a> Miner<'a> {
         let memory = miner.memory() / 2;
         miner.vertical.resize_with(settings.threads.max(1), || Mutex::new(Vertical::new(memory)));
         miner
+    }
+
+    /// A number that other transactions or another task don't have. Later passes know nothing but codes and their items.
+    fn digest(&self, first: &Level) -> u64 {
+        let longest = self.settings.longest.map_or(0, |longest| longest as u64);
+        let numbers = first.items().iter().map(|item| u64::from(*item)).chain(first.counts().iter().copied());
+        let numbers = numbers.chain([self.settings.minimum, longest]);
+        numbers.fold(self.coded.digest(), mix)
     }
 
     /// Candidates of a later pass that are held at once, with counts of each thread: half the memory is for bitmaps.

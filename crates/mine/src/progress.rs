@@ -14,7 +14,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Asks it to end soon, without a result.
+    /// Asks it to end soon: only passes that are finished by then count.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
     }

@@ -152,6 +152,11 @@ pub struct Transactions {
     items: u64,
 }
 
+/// A hash with one more number in it: against mistakes, not against people.
+pub(crate) fn mix(hash: u64, number: u64) -> u64 {
+    (hash.rotate_left(5) ^ number).wrapping_mul(0x517c_c1b7_2722_0a95)
+}
+
 impl Transactions {
     /// Appends a transaction whose items ascend.
     pub fn push(&mut self, transaction: &[Item]) {
@@ -190,6 +195,17 @@ impl Transactions {
     /// Items of all transactions together.
     pub fn items(&self) -> u64 {
         self.items
+    }
+
+    /// A number that other transactions don't have.
+    pub fn digest(&self) -> u64 {
+        let (mut scratch, mut hash) = (Vec::new(), self.len);
+        for block in &self.blocks {
+            block.each(&mut scratch, |items| {
+                hash = items.iter().chain([&u32::MAX]).fold(hash, |hash, item| mix(hash, u64::from(*item)));
+            });
+        }
+        hash
     }
 
     /// Bytes of memory that they take.

@@ -3,7 +3,7 @@
 use mine::codes::Codes;
 use mine::count::{ItemCounts, Triangle, tiles};
 use mine::items::{Item, Level};
-use mine::local::{Settings, mine};
+use mine::local::{Settings, go_on, mine};
 use mine::progress::Progress;
 use mine::quest::{Generator, Quest};
 use mine::transactions::Transactions;
@@ -115,6 +115,46 @@ fn who_looks_sees_passes_and_may_stop_them() {
     assert_eq!(progress.of_pass(), (2, 2));
     progress.stop();
     assert!(mine(transactions(&database), &settings, &progress).is_none());
+}
+
+#[test]
+fn a_run_goes_on_behind_passes_of_the_same_transactions_and_task() {
+    let database = vec![BTreeSet::from_iter(1..=8); 5000];
+    let task = Settings { minimum: 5000, longest: Some(4), memory: 1 << 20, threads: 1 };
+    let wanted = mine(transactions(&database), &task, &Progress::default()).unwrap();
+    // Somebody stops it in pass 3, which scans them 56 times; it may take him several tries.
+    let slow = Settings { memory: 0, ..task };
+    let stopped = loop {
+        let progress = Progress::default();
+        let found = std::thread::scope(|scope| {
+            let mining = scope.spawn(|| go_on(transactions(&database), &slow, &progress, None));
+            while progress.passes().len() < 2 && !mining.is_finished() {
+                std::thread::yield_now();
+            }
+            progress.stop();
+            mining.join().unwrap()
+        });
+        if let Err(Some(begun)) = found {
+            break begun;
+        }
+    };
+    assert_eq!(stopped.levels, wanted.0[..stopped.levels.len()]);
+    // These are not counted again; another's are not believed.
+    let mut marked = stopped.clone();
+    marked.passes[1].scans = 77;
+    let goes_on = |task: &Settings, database: &[BTreeSet<u32>]| {
+        let progress = Progress::default();
+        let (found, did) = go_on(transactions(database), task, &progress, Some(marked.clone())).unwrap();
+        assert_eq!((progress.passes(), &found), (did.clone(), &wanted.0));
+        did[1].scans
+    };
+    assert_eq!(goes_on(&task, &database), 77);
+    assert_eq!(goes_on(&Settings { minimum: 4999, ..task }, &database), 1);
+    let other = [&database[..], &[BTreeSet::from([8, 9])]].concat();
+    assert_eq!(
+        go_on(transactions(&other), &task, &Progress::default(), Some(marked.clone())).unwrap().1[1].scans,
+        1
+    );
 }
 
 #[test]

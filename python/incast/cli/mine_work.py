@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -44,23 +44,15 @@ class Asked:
     as_json: bool = False
 
 
-VALUES: dict[str, tuple[str, type]] = {
-    "--support": ("support", str),
-    "--confidence": ("confidence", str),
-    "--longest": ("longest", int),
-    "--only": ("only", str),
-    "--memory": ("memory", str),
-    "--threads": ("threads", int),
-    "--nodes": ("nodes", int),
-    "--cluster": ("cluster", str),
-    "--algorithm": ("algorithm", str),
-    "--exchange": ("exchange", str),
-    "--out": ("out", Path),
-    "--format": ("form", str),
+_OTHERWISE = {"form": "--format", "as_json": "--json"}
+"""Options that are not called as their fields are."""
+_KINDS: dict[str, type] = {"int": int, "Path": Path, "bool": bool}
+OPTIONS = {
+    _OTHERWISE.get(each.name, f"--{each.name}"): (each.name, _KINDS.get(str(each.type).split()[0], str))
+    for each in fields(Asked)
+    if each.name != "transactions"
 }
-"""Options with a value, their fields and types."""
-FLAGS = {"--force": "force", "--json": "as_json"}
-"""Options without one."""
+"""Options, their fields and types; those that are true or false have no value."""
 
 
 def quick(arguments: Sequence[str]) -> Asked | None:
@@ -69,9 +61,9 @@ def quick(arguments: Sequence[str]) -> Asked | None:
     left = iter(arguments)
     value: str | int | Path
     for argument in left:
-        name, kind = VALUES.get(argument, ("", str))
-        if argument in FLAGS:
-            name, value = FLAGS[argument], True
+        name, kind = OPTIONS.get(argument, ("", str))
+        if kind is bool:
+            value = True
         elif name:
             try:
                 value = kind(next(left, ""))

@@ -19,7 +19,7 @@ from incast.errors import RunError
 from incast.live.launch import FailedRunError, Host, Launch, Outcome
 from incast.live.place import Place
 from incast.mining.member import JOURNAL, LEFT, PART
-from incast.mining.output import KEPT_PASSES
+from incast.mining.output import KEPT_PASSES, keep
 from incast.mining.problem import NODES_MAX, Plan, refuse
 from incast.walks.where import place as place_of
 
@@ -232,10 +232,7 @@ class Nodes:
             journal = self._journal(place, nodes)
             _, count = _core.mine_journal(journal, 0, [])
             rows = [row for row in self.board.finished() if row["pass"] <= count]
-            part = self.folder / f"{KEPT_PASSES}.tmp"
-            self.folder.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(self._head() + json.dumps(rows).encode() + b"\n" + journal)
-            part.replace(self.folder / KEPT_PASSES)
+            keep(self._head() + json.dumps(rows).encode() + b"\n" + journal, self.folder)
 
     def _journal(self, place: Place, nodes: int) -> bytes:
         """The longest journal."""

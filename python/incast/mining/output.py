@@ -11,7 +11,7 @@ from incast.mining.result import MineResult
 
 FORMATS = ("parquet", "csv", "json")
 KEPT_PASSES = ".passes"
-"""What finished passes found, while nodes mine."""
+"""What finished passes found, when a run does not come to its end."""
 _TABLES = ("itemsets", "rules")
 
 
@@ -23,6 +23,14 @@ def check_free(folder: Path, force: bool) -> None:
     ours = (folder / MINE_MARKER).is_file()
     if not force or not ours:
         raise OutputExistsError(folder, ours=ours)
+
+
+def keep(passes: bytes, folder: Path) -> None:
+    """Finished passes go to the result's folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / f"{KEPT_PASSES}.tmp"
+    part.write_bytes(passes)
+    part.replace(folder / KEPT_PASSES)
 
 
 def write(result: MineResult, folder: Path, form: str) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 from incast import _core
-from incast.mining import text
+from incast.mining import output, text
 from incast.mining.problem import Plan, refuse
 from incast.mining.result import MineResult
 
@@ -48,7 +49,8 @@ class Watch:
 def run(source: Any, plan: Plan, watch: Watch | None = None, folder: Path | None = None) -> MineResult:
     """The large itemsets of `source`: a file, a frame, or collections of items.
 
-    With nodes, passes that are finished are kept in `folder`, until the result has been written there.
+    Passes that are finished are kept in `folder` when it does not come to its end, until the result has been
+    written there.
     """
     watch = watch or Watch()
     core, names = _read(source, watch)
@@ -64,7 +66,7 @@ def run(source: Any, plan: Plan, watch: Watch | None = None, folder: Path | None
         del core
         found = spread.mine()
     else:
-        found = _mined(core, minimum, plan, watch)
+        found = _mined(core, minimum, plan, watch, folder)
     if not found.len():
         refuse(
             f"no item is in {minimum:,} or more of {transactions:,} transactions: choose a smaller one",
@@ -99,16 +101,22 @@ def _read(source: Any, watch: Watch) -> tuple[_core.MineTransactions, list[Any] 
     return refuse(f"{type(source).__name__}: a file, a frame or collections of items are allowed")
 
 
-def _mined(core: _core.MineTransactions, minimum: int, plan: Plan, watch: Watch) -> _core.MineItemsets:
+def _mined(
+    core: _core.MineTransactions, minimum: int, plan: Plan, watch: Watch, folder: Path | None
+) -> _core.MineItemsets:
     """In a thread of its own, so that this one sees Ctrl-C."""
     transactions = core.transactions()
     progress = _core.MineProgress()
     found: list[_core.MineItemsets | None] = []
     failed: list[BaseException] = []
+    begun = b""
+    if folder is not None:
+        with suppress(OSError):
+            begun = (folder / output.KEPT_PASSES).read_bytes()
 
     def mine() -> None:
         try:
-            found.append(core.mine(minimum, plan.longest, plan.memory, plan.threads, progress))
+            found.append(core.mine(minimum, plan.longest, plan.memory, plan.threads, progress, begun))
         except BaseException as error:  # It is raised again where somebody can handle it.
             failed.append(error)
 
@@ -121,6 +129,10 @@ def _mined(core: _core.MineTransactions, minimum: int, plan: Plan, watch: Watch)
     except BaseException:
         progress.stop()
         thread.join()
+        kept = progress.kept()
+        if folder is not None and kept is not None:
+            with suppress(OSError):
+                output.keep(kept, folder)
         raise
     if failed:
         raise failed[0]

@@ -184,13 +184,7 @@ impl Real {
         self.ground.space = if length == 2 {
             Space::pairs(codes.len() as u32, self.room().0)
         } else {
-            let mut large = Level::new(length - 1);
-            let mut itemset = Vec::new();
-            for (items, count) in levels[length - 2].iter() {
-                itemset.clear();
-                itemset.extend(items.iter().map(|item| codes.code(*item).expect("its items are large")));
-                large.push(&itemset, count);
-            }
+            let large = codes.encode_level(&levels[length - 2]);
             let slices = Slices::new(large, self.room_of_lists(length));
             Space::List { slices, held: BTreeMap::new() }
         };
