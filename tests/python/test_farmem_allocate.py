@@ -92,7 +92,7 @@ _task = st.builds(
         memory,
         10**12,
         4096,
-        Counts(0, 0, faults, faults, faults // 3),
+        Counts(0, 0, faults, faults, faults, faults // 3, faults // 3),
         degradation=limit,
         weight=weight,
     ),
@@ -131,7 +131,13 @@ def test_nothing_is_better_than_the_best(tasks: list[Task], nodes: list[Place]) 
 def test_sensitive_first_comes_near_and_arrival_does_not() -> None:
     random = np.random.default_rng(3)
     tasks = tuple(
-        Task(f"p{i}", int(random.integers(50, 300)) << 20, 10**12, 4096, Counts(0, 0, faults, faults, 0))
+        Task(
+            f"p{i}",
+            int(random.integers(50, 300)) << 20,
+            10**12,
+            4096,
+            Counts(0, 0, faults, faults, faults, 0, 0),
+        )
         for i, faults in enumerate(map(int, random.pareto(1.2, 40) * 2000))
     )
     instance = Instance(tasks, _places([2 << 30] * 4, [1_200_000, 3_000_000, 6_000_000, 11_000_000]))
@@ -144,7 +150,7 @@ def test_sensitive_first_comes_near_and_arrival_does_not() -> None:
 
 
 def test_what_just_fits_fits() -> None:
-    tasks = tuple(Task(f"p{i}", 3, 10**12, 4096, Counts(0, 0, 100, 100, 0)) for i in range(4))
+    tasks = tuple(Task(f"p{i}", 3, 10**12, 4096, Counts(0, 0, 100, 100, 100, 0, 0)) for i in range(4))
     assert allocate(Instance(tasks, _places([12, 11], [1000, 2000])))[0].places == (0, 0, 0, 0)
     assert sorted(allocate(Instance(tasks, _places([11, 11], [1000, 2000])))[0].places) == [0, 0, 0, 1]  # type: ignore[type-var]
 
@@ -174,7 +180,7 @@ fixed: 1us
 hop: 500ns
 programs:
   - {name: scan, trace: scan.trace, local: 50%, at: cpu0}
-  - {name: other, memory: 2MB, faults: 10, fetched: 80, time: 1s, at: cpu1}
+  - {name: other, memory: 2MB, faults: 10, fetched: 80, written_back: 20, time: 1s, at: cpu1}
 nodes:
   - {name: one, memory: 3MB, distance: {cpu0: 10m, cpu1: 900m}, hops: 1, bandwidth: 40Gbps}
   - {name: two, memory: 3MB, distance: {cpu0: 900m, cpu1: 10m}, hops: 3, bandwidth: 40Gbps}
@@ -182,7 +188,7 @@ nodes:
     instance = read(_file(tmp_path, text))
     scan, other = instance.tasks
     assert (scan.memory, scan.counts.faults, scan.time) == (500 * 4096, 9000, 10**10)
-    assert (other.counts.fetched, other.pages_a_request) == (80, 8)
+    assert (other.counts.fetched, other.counts.requests, other.counts.sends) == (80, 10, 3)
     assert instance.places[0].latencies == {"cpu0": 2_100_000, "cpu1": 11_000_000}
     assert allocate(instance)[0].places == (0, 1)
 

@@ -1,7 +1,7 @@
 //! Remote memory: traces of page faults, what caches of any size make of them, what that costs. Bytes come and numbers go.
 
 use ::farmem::cache::Policy;
-use ::farmem::cost::{Cost, Way};
+use ::farmem::cost::Cost;
 use ::farmem::curve::Curve;
 use ::farmem::predict::Waits;
 use ::farmem::replay::{Counts, Setting, replay};
@@ -19,11 +19,12 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(farmem_waits, module)?)
 }
 
-/// Hits, cold accesses, faults, pages fetched, pages written back.
-type CountsTuple = (u64, u64, u64, u64, u64);
+/// Hits, cold accesses, faults, pages fetched, requests for them, pages written back, requests for them.
+type CountsTuple = (u64, u64, u64, u64, u64, u64, u64);
 
 fn plain(counts: Counts) -> CountsTuple {
-    (counts.hits, counts.cold, counts.faults, counts.fetched, counts.written_back)
+    let Counts { hits, cold, faults, fetched, requests, written_back, sends } = counts;
+    (hits, cold, faults, fetched, requests, written_back, sends)
 }
 
 fn policy(name: &str) -> PyResult<Policy> {
@@ -106,9 +107,10 @@ impl FarmemSteps {
         capacity: u32,
         policy: &str,
         read_ahead: u32,
-        batch: u32,
+        pages_a_request: u32,
     ) -> PyResult<CountsTuple> {
-        let setting = Setting { capacity, policy: self::policy(policy)?, read_ahead, batch };
+        let setting =
+            Setting { read_ahead, pages_a_request, ..Setting::new(capacity, self::policy(policy)?) };
         Ok(plain(py.detach(|| replay(&self.0, &setting))))
     }
 
@@ -145,17 +147,16 @@ fn farmem_waits(
     page: u64,
     latency_ps: u64,
     rate_bps: u64,
-    pages_a_request: u32,
     write_back: bool,
     handler_ps: u64,
 ) -> PyResult<(u64, u64, u64)> {
-    if rate_bps == 0 || pages_a_request == 0 {
-        return Err(PyValueError::new_err("a bandwidth and pages a request are above zero"));
+    if rate_bps == 0 {
+        return Err(PyValueError::new_err("a bandwidth is above zero"));
     }
-    let (hits, cold, faults, fetched, written_back) = counts;
-    let counts = Counts { hits, cold, faults, fetched, written_back };
-    let way = Way { latency: Time::from_ps(latency_ps), rate: Rate::from_bps(rate_bps), pages_a_request };
-    let cost = Cost { fetch: way, write_back: write_back.then_some(way) };
+    let (hits, cold, faults, fetched, requests, written_back, sends) = counts;
+    let counts = Counts { hits, cold, faults, fetched, requests, written_back, sends };
+    let both = Cost::new(Time::from_ps(latency_ps), Rate::from_bps(rate_bps));
+    let cost = if write_back { both } else { both.without_write_back() };
     let waits = Waits::of(&counts, Bytes::new(page), &cost, Time::from_ps(handler_ps));
     Ok((waits.fetch.as_ps(), waits.write_back.as_ps(), waits.handler.as_ps()))
 }

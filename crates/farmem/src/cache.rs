@@ -139,6 +139,15 @@ impl Cache {
         true
     }
 
+    /// Somebody saw that the page was written to, as a kernel that tracks writes says it late; this is no access. Whether it is local.
+    pub fn mark_dirty(&mut self, page: u64) -> bool {
+        let slot = self.index.get(page, &self.pages);
+        if slot != NONE {
+            self.bits[slot as usize] |= DIRTY;
+        }
+        slot != NONE
+    }
+
     /// The page, which is not local, comes in. Where there is no room, another one leaves first.
     pub fn fault(&mut self, page: u64, write: bool) -> Option<Evicted> {
         debug_assert!(!self.contains(page), "a page that is local does not fault");

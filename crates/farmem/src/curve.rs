@@ -40,6 +40,7 @@ impl Curve {
             match *step {
                 Step::Read(page) if sampled[page as usize] => making.access(page, false),
                 Step::Write(page) if sampled[page as usize] => making.access(page, true),
+                Step::Dirty(page) if sampled[page as usize] => making.dirty(page),
                 Step::Free(page) if sampled[page as usize] => making.free(page),
                 _ => {}
             }
@@ -58,7 +59,9 @@ impl Curve {
             cold,
             faults,
             fetched: faults,
+            requests: faults,
             written_back: row.written_back * times,
+            sends: row.written_back * times,
         }
     }
 
@@ -110,6 +113,14 @@ impl Making {
             self.deepest[page as usize] = 0;
         }
         self.stack.raise(page);
+    }
+
+    /// Caches that still hold it hold it dirty; of the others, those that had it dirty have that behind them.
+    fn dirty(&mut self, page: u32) {
+        if let Some(depth) = self.stack.depth(page) {
+            let deepest = &mut self.deepest[page as usize];
+            *deepest = depth.min(*deepest);
+        }
     }
 
     /// Caches of fewer pages than this count one more.

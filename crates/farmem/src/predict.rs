@@ -19,14 +19,12 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Those of a run with these exchanges of pages of one size, where the handler takes so long a fault.
-    ///
-    /// Pages that are read ahead come in the request of the fault as far as it carries them. Pages are written back in full requests.
+    /// Those of a run with these exchanges of pages of one size, where the handler takes so long a fault. Counts have requests
+    /// already.
     pub fn of(counts: &Counts, page: Bytes, cost: &Cost, handler: Time) -> Waits {
-        let requests = counts.faults.max(cost.fetch.requests(counts.fetched));
-        let back = |way: Way| way.delay(counts.written_back, page);
+        let back = |way: Way| way.total(counts.sends, counts.written_back, page);
         Waits {
-            fetch: cost.fetch.total(requests, counts.fetched, page),
+            fetch: cost.fetch.total(counts.requests, counts.fetched, page),
             write_back: cost.write_back.map_or(Time::ZERO, back),
             handler: handler.saturating_mul(counts.faults.saturating_add(counts.cold)),
         }
@@ -56,7 +54,8 @@ mod tests {
 
     #[test]
     fn each_fault_waits_latency_and_a_page() {
-        let counts = Counts { faults: 1_000, fetched: 1_000, written_back: 500, ..Counts::default() };
+        let counts =
+            Counts { requests: 1_000, fetched: 1_000, written_back: 500, sends: 500, ..Counts::default() };
         let waits = Waits::of(&counts, PAGE, &cost(10, 40), Time::ZERO);
         assert_eq!(waits.fetch.as_ps(), 1_000 * 10_819_200);
         assert_eq!(waits.write_back.as_ps(), 500 * 10_819_200);
@@ -65,18 +64,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_ahead_shares_a_request_where_it_may() {
-        let counts = Counts { faults: 100, fetched: 800, ..Counts::default() };
-        let alone = cost(10, 40);
-        let together = Cost { fetch: Way { pages_a_request: 8, ..alone.fetch }, ..alone };
-        let fetch = |cost: &Cost| Waits::of(&counts, PAGE, cost, Time::ZERO).fetch.as_ps();
-        assert_eq!(fetch(&alone), 800 * 10_819_200);
-        assert_eq!(fetch(&together), 100 * 10_000_000 + 800 * 819_200);
+    fn pages_of_a_request_share_its_latency() {
+        let counts = Counts { requests: 100, fetched: 800, sends: 10, written_back: 80, ..Counts::default() };
+        let waits = Waits::of(&counts, PAGE, &cost(10, 40), Time::ZERO);
+        assert_eq!(waits.fetch.as_ps(), 100 * 10_000_000 + 800 * 819_200);
+        assert_eq!(waits.write_back.as_ps(), 10 * 10_000_000 + 80 * 819_200);
     }
 
     #[test]
     fn the_handler_is_there_at_first_accesses_too() {
-        let counts = Counts { faults: 3, fetched: 3, cold: 7, ..Counts::default() };
+        let counts = Counts { faults: 3, fetched: 3, requests: 3, cold: 7, ..Counts::default() };
         let waits = Waits::of(&counts, PAGE, &cost(1, 100), Time::from_us(5));
         assert_eq!(waits.handler, Time::from_us(50));
         assert_eq!(waits.total().as_ps(), 3 * 1_327_680 + 50_000_000);

@@ -12,12 +12,16 @@ pub struct Counts {
     pub hits: u64,
     /// First accesses, to pages full of zeros: nothing is fetched.
     pub cold: u64,
-    /// Faults that something is fetched for: requests.
+    /// Faults that something is fetched for.
     pub faults: u64,
     /// Pages fetched, with those read ahead.
     pub fetched: u64,
+    /// Requests that they come with.
+    pub requests: u64,
     /// Pages written back, because they left and had been written to.
     pub written_back: u64,
+    /// Requests that they go with: those of different faults don't share one.
+    pub sends: u64,
 }
 
 /// The cache, and what comes with a fault.
@@ -27,16 +31,19 @@ pub struct Setting {
     pub capacity: u32,
     /// Which page leaves.
     pub policy: Policy,
-    /// How many of the pages that follow in memory are fetched with a page, where remote memory has them and the cache has not.
+    /// How many of the pages that follow in memory are fetched with a page, up to the first that is local or that remote memory
+    /// has nothing of; half of the cache at most.
     pub read_ahead: u32,
     /// How many pages leave when there is no room; those beyond one leave early.
     pub batch: u32,
+    /// How many pages share a request, of those that a fault fetches and of those that it sends.
+    pub pages_a_request: u32,
 }
 
 impl Setting {
     /// A page a fault, and one that leaves.
     pub const fn new(capacity: u32, policy: Policy) -> Setting {
-        Setting { capacity, policy, read_ahead: 0, batch: 1 }
+        Setting { capacity, policy, read_ahead: 0, batch: 1, pages_a_request: 1 }
     }
 }
 
@@ -46,69 +53,106 @@ impl Setting {
 /// When the capacity is none that a cache can have.
 pub fn replay(steps: &Steps, setting: &Setting) -> Counts {
     // More than all pages are never used.
-    let capacity = setting.capacity.min((steps.pages.len() as u32).saturating_add(1));
+    let capacity = setting.capacity.min((steps.pages.len() as u32).saturating_add(1)).max(1);
     let mut run = Run {
-        cache: Cache::new(capacity.max(1), setting.policy),
-        remote: vec![false; steps.pages.len()],
-        batch: setting.batch.clamp(1, capacity.max(1)),
+        cache: Cache::new(capacity, setting.policy),
+        known: vec![Known::Nothing; steps.pages.len()],
+        pages: &steps.pages,
+        read_ahead: setting.read_ahead.min(setting.capacity / 2),
+        batch: setting.batch.clamp(1, capacity),
+        a_request: u64::from(setting.pages_a_request.max(1)),
         counts: Counts::default(),
+        sent: 0,
     };
-    // The page itself stays.
-    let ahead = setting.read_ahead.min(capacity.saturating_sub(1));
     for step in &steps.steps {
         match *step {
-            Step::Read(page) => run.access(page, false, ahead, &steps.pages),
-            Step::Write(page) => run.access(page, true, ahead, &steps.pages),
+            Step::Read(page) => run.access(page, false),
+            Step::Write(page) => run.access(page, true),
+            Step::Dirty(page) => run.dirty(page),
             Step::Free(page) => {
                 run.cache.remove(u64::from(page));
-                run.remote[page as usize] = false;
+                run.known[page as usize] = Known::Nothing;
             }
         }
     }
     run.counts
 }
 
-struct Run {
-    cache: Cache,
-    /// Whether remote memory has something of each page.
-    remote: Vec<bool>,
-    batch: u32,
-    counts: Counts,
+/// What there is of a page beside what is local.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// It was never accessed since it was last freed.
+    Nothing,
+    /// It was, and remote memory has nothing of it.
+    Accessed,
+    /// Remote memory has it.
+    Remote,
 }
 
-impl Run {
-    fn access(&mut self, page: u32, write: bool, ahead: u32, pages: &[u64]) {
+struct Run<'a> {
+    cache: Cache,
+    known: Vec<Known>,
+    pages: &'a [u64],
+    read_ahead: u32,
+    batch: u32,
+    a_request: u64,
+    counts: Counts,
+    /// Pages that the fault at hand sends.
+    sent: u64,
+}
+
+impl Run<'_> {
+    fn access(&mut self, page: u32, write: bool) {
         if self.cache.touch(u64::from(page), write) {
             self.counts.hits += 1;
             return;
         }
-        if !self.remote[page as usize] {
-            self.counts.cold += 1;
-            self.bring(page, write);
-            return;
-        }
-        self.counts.faults += 1;
-        self.counts.fetched += 1;
+        let remote = self.known[page as usize] == Known::Remote;
         self.bring(page, write);
-        let number = pages[page as usize];
-        for next in (page + 1..).take(ahead as usize) {
-            let neighbour = pages.get(next as usize).is_some_and(|other| other - number <= u64::from(ahead));
-            if !neighbour {
-                break;
+        if remote {
+            let fetched = 1 + self.ahead(page);
+            self.counts.faults += 1;
+            self.counts.fetched += fetched;
+            self.counts.requests += fetched.div_ceil(self.a_request);
+        } else {
+            self.counts.cold += 1;
+        }
+        self.counts.written_back += self.sent;
+        self.counts.sends += self.sent.div_ceil(self.a_request);
+        self.sent = 0;
+    }
+
+    /// The pages behind it come too; how many.
+    fn ahead(&mut self, page: u32) -> u64 {
+        for ahead in 1..=self.read_ahead {
+            let next = (page + ahead) as usize;
+            let follows = self.pages.get(next) == Some(&(self.pages[page as usize] + u64::from(ahead)));
+            if !follows || self.known[next] != Known::Remote || self.cache.contains(next as u64) {
+                return u64::from(ahead - 1);
             }
-            if self.remote[next as usize] && !self.cache.contains(u64::from(next)) {
-                self.counts.fetched += 1;
-                self.bring(next, false);
-            }
+            self.bring(next as u32, false);
+        }
+        u64::from(self.read_ahead)
+    }
+
+    fn dirty(&mut self, page: u32) {
+        let known = &mut self.known[page as usize];
+        if !self.cache.mark_dirty(u64::from(page)) && *known == Known::Accessed {
+            *known = Known::Remote;
         }
     }
 
     fn bring(&mut self, page: u32, write: bool) {
-        let Run { cache, remote, batch, counts } = self;
+        let Run { cache, known, batch, sent, .. } = self;
         cache.make_room(*batch, |Evicted { page, dirty }| {
-            counts.written_back += u64::from(dirty);
-            remote[page as usize] |= dirty;
+            *sent += u64::from(dirty);
+            if dirty {
+                known[page as usize] = Known::Remote;
+            }
         });
         cache.fault(u64::from(page), write);
+        if known[page as usize] == Known::Nothing {
+            known[page as usize] = Known::Accessed;
+        }
     }
 }

@@ -13,6 +13,8 @@ pub enum Step {
     Read(u32),
     /// It is written to.
     Write(u32),
+    /// It was written to since its last access, where it is still local.
+    Dirty(u32),
     /// Nobody needs what is in it.
     Free(u32),
 }
@@ -51,6 +53,7 @@ impl Steps {
                     let write = matches!(record, Record::Write(_)) || !trace.header.writes;
                     each(of).for_each(|page| making.access(page, write));
                 }
+                Record::Dirty(of) => each(of).for_each(|page| making.dirty(page)),
                 Record::Free(of) => making.free(of),
                 Record::Pass(_) => {}
             }
@@ -67,7 +70,7 @@ impl Steps {
 
     /// Accesses among the steps.
     pub fn accesses(&self) -> u64 {
-        self.steps.iter().filter(|step| !matches!(step, Step::Free(_))).count() as u64
+        self.steps.iter().filter(|step| matches!(step, Step::Read(_) | Step::Write(_))).count() as u64
     }
 }
 
@@ -125,6 +128,14 @@ impl Making {
             }
         }
         self.steps.push(if write { Step::Write(large) } else { Step::Read(large) });
+    }
+
+    /// One that is not in use has nothing to be written to.
+    fn dirty(&mut self, page: u64) {
+        let Ok(at) = self.small.binary_search(&page) else { return };
+        if self.used[at / 64] & 1 << (at % 64) != 0 {
+            self.steps.push(Step::Dirty(self.of[at]));
+        }
     }
 
     fn free(&mut self, of: Pages) {

@@ -27,7 +27,7 @@ pub struct Header {
     pub page_bits: u8,
     /// Of the cache that the program had.
     pub policy: Policy,
-    /// Whether the first write to each page was seen. Otherwise every page counts as written.
+    /// Whether the first write to each page was seen, then or when it left. Otherwise every page counts as written.
     pub writes: bool,
     /// Pages of that cache.
     pub capacity: u32,
@@ -66,6 +66,8 @@ pub enum Record {
     Read(Pages),
     /// Pages were written to, for the first time since they came.
     Write(Pages),
+    /// Pages leave that were written to since they came, which was not seen before (write protection that the kernel lifts).
+    Dirty(Pages),
     /// Pages were given back, with what they hold.
     Free(Pages),
     /// Nothing but time passed: nanoseconds.
@@ -94,6 +96,7 @@ impl Record {
             Record::Read(of) => (1, of),
             Record::Write(of) => (2, of),
             Record::Free(of) => (3, of),
+            Record::Dirty(of) => (5, of),
             Record::Pass(ns) => return words(PASS << 60, *ns),
         };
         let first = (of.page & MAX_PAGE) | u64::from(of.thread) << 52 | kind << 60;
@@ -121,6 +124,7 @@ impl Record {
             1 => Some(Record::Read(of)),
             2 => Some(Record::Write(of)),
             3 => Some(Record::Free(of)),
+            5 => Some(Record::Dirty(of)),
             _ => None,
         }
     }
@@ -128,8 +132,10 @@ impl Record {
     /// Nanoseconds that the program computed before it.
     pub fn computed_ns(&self) -> u64 {
         match self {
-            Record::Read(of) | Record::Write(of) | Record::Free(of) => u64::from(of.computed_ns),
             Record::Pass(ns) => *ns,
+            Record::Read(of) | Record::Write(of) | Record::Dirty(of) | Record::Free(of) => {
+                u64::from(of.computed_ns)
+            }
         }
     }
 }
@@ -179,7 +185,7 @@ impl<'a> Trace<'a> {
         let mut accesses = 0;
         for (before, record) in records.iter().enumerate() {
             match Record::decode(record).ok_or(TraceError::Record(before + 1))? {
-                Record::Read(of) | Record::Write(of) => accesses += of.pages as usize,
+                Record::Read(of) | Record::Write(of) | Record::Dirty(of) => accesses += of.pages as usize,
                 Record::Free(_) | Record::Pass(_) => {}
             }
             if accesses > MAX_RECORDS {
@@ -226,6 +232,7 @@ mod tests {
         let records = [
             Record::Read(pages(0, 1)),
             Record::Write(pages(MAX_PAGE, 1)),
+            Record::Dirty(pages(MAX_PAGE, 1)),
             Record::Free(pages(MAX_PAGE - 9, 10)),
             Record::Pass(u64::MAX),
             Record::Pass(0),
@@ -265,7 +272,7 @@ mod tests {
             assert_eq!(refused(&trace(&[right, wrong])), TraceError::Record(2));
         }
         let mut kind = trace(&[right]);
-        kind[RECORD + 7] = 0xf0;
+        kind[RECORD + 7] = 0x60;
         assert_eq!(refused(&kind), TraceError::Record(1));
     }
 }

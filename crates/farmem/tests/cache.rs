@@ -6,6 +6,7 @@ use proptest::prelude::*;
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Access(u64, bool),
+    Dirty(u64),
     Free(u64),
     Evict,
     MakeRoom(u32),
@@ -49,6 +50,11 @@ impl Model {
         true
     }
 
+    fn mark_dirty(&mut self, page: u64) -> bool {
+        let held = self.held.iter_mut().find(|held| held.page == page);
+        held.map(|held| held.dirty = true).is_some()
+    }
+
     fn fault(&mut self, page: u64, write: bool) -> Option<Evicted> {
         let gone = if self.held.len() == self.capacity { self.evict() } else { None };
         self.held.push(Held { page, dirty: write, accessed: false });
@@ -70,6 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => (page(), any::<bool>()).prop_map(|(page, write)| Step::Access(page, write)),
         2 => page().prop_map(Step::Free),
+        1 => page().prop_map(Step::Dirty),
         1 => Just(Step::Evict),
         1 => (0..5u32).prop_map(Step::MakeRoom),
     ]
@@ -88,6 +95,7 @@ fn same(capacity: u32, policy: Policy, steps: &[Step]) -> Result<(), TestCaseErr
                 }
             }
             Step::Free(page) => prop_assert_eq!(cache.remove(page), model.remove(page)),
+            Step::Dirty(page) => prop_assert_eq!(cache.mark_dirty(page), model.mark_dirty(page)),
             Step::Evict => prop_assert_eq!(cache.evict(), model.evict()),
             Step::MakeRoom(pages) => {
                 let full = model.held.len() == model.capacity;

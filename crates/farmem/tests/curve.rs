@@ -5,7 +5,7 @@ use farmem::curve::Curve;
 use farmem::replay::{Counts, Setting, replay};
 use farmem::steps::{Step, Steps};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn program(pages: u32, steps: Vec<Step>) -> Steps {
     Steps { steps, pages: (0..u64::from(pages)).collect(), page_bits: 12, ..Steps::default() }
@@ -16,13 +16,14 @@ fn step(pages: u32) -> impl Strategy<Value = Step> {
         6 => (0..pages).prop_map(Step::Read),
         4 => (0..pages).prop_map(Step::Write),
         2 => (0..pages).prop_map(Step::Free),
+        2 => (0..pages).prop_map(Step::Dirty),
     ]
 }
 
 /// The slow way: what is local and what remote memory has, as maps; times of last accesses searched for the oldest.
 fn slow(steps: &Steps, capacity: usize) -> Counts {
     let mut local: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
-    let mut remote = std::collections::BTreeSet::new();
+    let (mut remote, mut known) = (BTreeSet::new(), BTreeSet::new());
     let mut counts = Counts::default();
     for (time, step) in steps.steps.iter().enumerate() {
         let (page, write) = match *step {
@@ -31,6 +32,15 @@ fn slow(steps: &Steps, capacity: usize) -> Counts {
             Step::Free(page) => {
                 local.remove(&page);
                 remote.remove(&page);
+                known.remove(&page);
+                continue;
+            }
+            Step::Dirty(page) => {
+                match local.get_mut(&page) {
+                    Some(held) => held.1 = true,
+                    None if known.contains(&page) => drop(remote.insert(page)),
+                    None => {}
+                }
                 continue;
             }
         };
@@ -45,13 +55,16 @@ fn slow(steps: &Steps, capacity: usize) -> Counts {
             local.remove(&oldest);
             if dirty {
                 counts.written_back += 1;
+                counts.sends += 1;
                 remote.insert(oldest);
             }
         }
         local.insert(page, (time, write));
+        known.insert(page);
         if remote.contains(&page) {
             counts.faults += 1;
             counts.fetched += 1;
+            counts.requests += 1;
         } else {
             counts.cold += 1;
         }
@@ -121,10 +134,15 @@ fn read_ahead_saves_requests_of_a_scan() {
     let scan = (0..100).map(Step::Write);
     let steps = program(100, scan.clone().chain(scan).collect());
     let alone = replay(&steps, &Setting::new(50, Policy::Fifo));
-    let ahead = replay(&steps, &Setting { read_ahead: 7, ..Setting::new(50, Policy::Fifo) });
+    let several = Setting { read_ahead: 7, pages_a_request: 8, ..Setting::new(50, Policy::Fifo) };
+    let ahead = replay(&steps, &several);
+    let single = replay(&steps, &Setting { pages_a_request: 1, ..several });
     assert_eq!((alone.faults, alone.fetched, alone.cold), (100, 100, 100));
     // Pages 0 to 49 are remote at first; by the time that the scan comes to 50, these are as well.
-    assert_eq!((ahead.faults, ahead.fetched, ahead.cold), (13, 100, 100));
+    assert_eq!((ahead.faults, ahead.fetched, ahead.requests, ahead.cold), (13, 100, 13, 100));
+    assert_eq!(single, Counts { requests: 100, sends: 150, ..ahead });
+    // A first access sends a page, a fault as many as come.
+    assert_eq!((ahead.written_back, ahead.sends), (150, 50 + 13));
 }
 
 #[test]
@@ -144,7 +162,7 @@ fn a_policy_that_is_not_lru_is_a_cache_gone_through() {
         let mut cache = Cache::new(100, policy);
         let mut misses = 0;
         for step in &steps.steps {
-            let (Step::Read(page) | Step::Write(page) | Step::Free(page)) = *step;
+            let (Step::Read(page) | Step::Write(page)) = *step else { continue };
             if !cache.touch(u64::from(page), false) {
                 misses += 1;
                 cache.fault(u64::from(page), false);

@@ -6,7 +6,6 @@ A program has one node; nodes have memory and a link. What a program loses there
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,11 +40,6 @@ class Task:
     degradation: float | None = None
     """At most: 0.2 is a fifth."""
     weight: float = 1.0
-
-    @property
-    def pages_a_request(self) -> int:
-        """How many pages come with a fault, and go back together."""
-        return math.ceil(self.counts.fetched / max(1, self.counts.faults)) or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +114,8 @@ class Instance:
         return "has too slow a link" if self.load[i, j] > place.rate else None
 
     def _requests(self, task: Task) -> int:
-        back = task.counts.written_back if self.write_back else 0
-        return task.counts.faults + math.ceil(back / task.pages_a_request)
+        return task.counts.requests + (task.counts.sends if self.write_back else 0)
 
     def _waits(self, task: Task, place: Place) -> int:
-        latency, pages = place.latencies[task.at], task.pages_a_request
-        return sum(_core.farmem_waits(task.counts, task.page, latency, place.rate, pages, self.write_back, 0))
+        latency = place.latencies[task.at]
+        return sum(_core.farmem_waits(task.counts, task.page, latency, place.rate, self.write_back, 0))

@@ -64,7 +64,7 @@ class Grid:
         sizes, policies = self.pages or (traced.page,), self.policies or (traced.policy,)
         for page, policy, local in product(sizes, policies, self.local):
             pages = max(1, local.of(traced.footprint()) // page)
-            yield page, local, Cache(pages, policy, self.read_ahead)
+            yield page, local, Cache(pages, policy, self.read_ahead, self.pages_a_request)
 
 
 def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.DataFrame:
@@ -79,7 +79,7 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
         counts = traced.counts(page, cache)
         for latency, rate in product(grid.latencies, grid.rates):
             fetch, back, handler = _core.farmem_waits(
-                counts, page, latency, rate, grid.pages_a_request, grid.write_back, grid.handler
+                counts, page, latency, rate, grid.write_back, grid.handler
             )
             waits = fetch + back + handler
             rows.append(

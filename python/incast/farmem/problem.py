@@ -17,6 +17,7 @@ add to each request, `busy` the part of its bandwidth that they take.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -92,7 +93,7 @@ class ProgramEntry(Model):
     faults: Amount | None = None
     """Requests to the node in that time."""
     fetched: Amount | None = None
-    """Pages that come with them; without a value, a page a fault."""
+    """Pages that come with them, and as many go back with a request; without a value, a page a fault."""
     written_back: Amount = 0
     """Pages that go back."""
     page: PositiveSize = _PAGE
@@ -231,11 +232,11 @@ def _task(program: ProgramEntry, number: int, folder: Path, findings: Findings) 
     if program.trace is None:
         assert program.memory
         assert program.time
-        faults = program.faults or 0
-        counts = Counts(
-            0, 0, faults, program.fetched if program.fetched is not None else faults, program.written_back
-        )
-        if counts.fetched < faults:
+        faults, back = program.faults or 0, program.written_back
+        fetched = program.fetched if program.fetched is not None else faults
+        together = max(1, math.ceil(fetched / max(1, faults)))
+        counts = Counts(0, 0, faults, fetched, faults, back, math.ceil(back / together))
+        if fetched < faults:
             findings.add(("programs", number, "fetched"), "a fault fetches at least a page")
         memory, time = parse_bytes(program.memory), parse_time(program.time)
         return Task(program.name, memory, time, parse_bytes(program.page), counts, **limits)

@@ -31,8 +31,12 @@ class Counts(NamedTuple):
     """Faults that something is fetched for."""
     fetched: int
     """Pages fetched, with those read ahead."""
+    requests: int
+    """Requests that they come with."""
     written_back: int
     """Pages written back."""
+    sends: int
+    """Requests that they go with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class Cache:
     """Which page leaves: fifo, clock or lru."""
     read_ahead: int = 0
     """How many of the pages that follow are fetched with one."""
+    pages_a_request: int = 1
+    """How many of those that a fault fetches, and of those that it sends, share a latency."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ class Traced:
         pages = min(max(cache.pages, 1), _PAGES_MAX)
         if cache.policy == "lru" and not cache.read_ahead:
             return Counts(*self._curve(page).counts(pages))
-        return Counts(*self.steps(page).replay(pages, cache.policy, cache.read_ahead, 1))
+        return Counts(*self.steps(page).replay(pages, cache.policy, cache.read_ahead, cache.pages_a_request))
 
     def _curve(self, page: int) -> _core.FarmemCurve:
         one_in = max(1, self.steps(page).footprint() // _EXACT)
