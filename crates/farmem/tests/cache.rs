@@ -116,7 +116,7 @@ fn same(capacity: u32, policy: Policy, steps: &[Step]) -> Result<(), TestCaseErr
 
 proptest! {
     #[test]
-    fn as_a_list(capacity in 1..20u32, steps in prop::collection::vec(step(), 0..300)) {
+    fn as_a_list(capacity in 1..20u32, steps in prop::collection::vec(step(), 0..150)) {
         for policy in Policy::ALL {
             same(capacity, policy, &steps)?;
         }
