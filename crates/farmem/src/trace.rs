@@ -205,6 +205,15 @@ impl<'a> Trace<'a> {
         self.records.is_empty()
     }
 
+    /// How many accesses these are.
+    pub fn accesses(&self) -> u64 {
+        let pages = self.records().map(|record| match record {
+            Record::Read(of) | Record::Write(of) | Record::Dirty(of) => u64::from(of.pages),
+            Record::Free(_) | Record::Pass(_) => 0,
+        });
+        pages.sum()
+    }
+
     /// What happened, in order.
     pub fn records(&self) -> impl Iterator<Item = Record> + 'a {
         self.records.iter().map(|record| Record::decode(record).expect("was looked at before"))

@@ -6,6 +6,7 @@
 
 mod alone;
 pub mod broadcast;
+pub mod farmem;
 pub mod live;
 pub mod mine;
 pub mod mine_node;
@@ -18,8 +19,9 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("broadcast_messages", broadcast::messages),
+    ("farmem_trace", farmem::trace),
     ("live_hello", live::hello),
     ("live_table", live::table),
     ("mine_messages", mine_node::messages),

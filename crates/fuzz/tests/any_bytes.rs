@@ -158,6 +158,20 @@ proptest! {
     }
 
     #[test]
+    fn traces_of_page_faults(
+        bits in 12u8..22, writes in 0u8..2,
+        records in proptest::collection::vec((0u64..7, 0u64..40, 0u32..9, any::<u32>()), 0..60)
+    ) {
+        let mut bytes = b"INCFMT01".to_vec();
+        bytes.extend([bits, 0, writes, 0, 9, 0, 0, 0]);
+        for (kind, page, pages, ns) in records {
+            bytes.extend((kind << 60 | if kind == 4 { 0 } else { page }).to_le_bytes());
+            bytes.extend((u64::from(pages) << 32 | u64::from(ns)).to_le_bytes());
+        }
+        fuzz::farmem::trace(&bytes);
+    }
+
+    #[test]
     fn scenarios_of_which_leaves_are_others(
         changes in proptest::collection::vec((any::<u16>(), prop_oneof![0u8..13, any::<u8>()]), 1..4)
     ) {
