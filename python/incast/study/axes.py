@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import TypeAlias
 
 from incast.hints import unknown
@@ -90,6 +90,16 @@ def joined(cells: Sequence[Cell], study: Sequence[Cell], axes: Axes) -> list[str
 
 def expand(axes: Axes, selections: Iterable[Selection] = ()) -> list[Cell]:
     """All cells, or those in any of the selections; the last axis changes fastest."""
-    cells = [Cell(values) for values in product(*axes.values())]
-    chosen = list(selections)
-    return [cell for cell in cells if any(cell in each for each in chosen)] if chosen else cells
+    named = list(axes.values())
+    # Of many axes few combinations are selected: only these are made.
+    chosen = [
+        product(*(_allowed(n, values, each) for n, values in enumerate(named))) for each in selections
+    ] or [product(*map(range, map(len, named)))]
+    places = sorted(set(chain.from_iterable(chosen)))
+    return [Cell(tuple(values[at] for values, at in zip(named, place, strict=True))) for place in places]
+
+
+def _allowed(axis: int, values: Sequence[str], selection: Selection) -> list[int]:
+    """The places of the values that a selection allows on an axis."""
+    allowed = selection.allowed.get(axis)
+    return [at for at, value in enumerate(values) if allowed is None or value in allowed]
