@@ -110,6 +110,12 @@ def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(ScenarioError, match=said):
             Traced.read(path)
+    with (tmp_path / "large").open("wb") as large:
+        large.truncate(5 << 30)
+    with pytest.raises(ScenarioError, match="larger than 4 GiB"):
+        Traced.read(tmp_path / "large")
+    with pytest.raises(ScenarioError, match="can't read it"):
+        Traced.read(tmp_path)
     with pytest.raises(ScenarioError, match="can't read it"):
         Traced.read(tmp_path / "none")
 

@@ -16,6 +16,8 @@ __all__ = ["POLICIES", "Cache", "Counts", "Traced"]
 
 POLICIES = ("fifo", "clock", "lru")
 _PAGES_MAX = 2**31 - 1
+_BYTES_MAX = 2**32 + 4096
+"""As many records as the core takes, and some that are empty."""
 _EXACT = 1_000_000
 """So many pages are all looked at for a curve; of more, a sample of about as many."""
 
@@ -66,7 +68,9 @@ class Traced:
     def read(path: Path) -> Traced:
         """The trace in a file."""
         try:
-            return Traced(path.stem, _core.FarmemTrace(path.read_bytes()))
+            if path.stat().st_size <= _BYTES_MAX:
+                return Traced(path.stem, _core.FarmemTrace(path.read_bytes()))
+            problem = "it is larger than 4 GiB: trace a shorter run"
         except OSError as error:
             problem = f"can't read it: {error.strerror}"
         except ValueError as error:
