@@ -15,6 +15,12 @@ pub fn thread_time() -> Duration {
     clock(ClockId::ThreadCPUTime)
 }
 
+/// Nanoseconds of a clock that only goes on.
+#[inline]
+pub fn monotonic_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
 fn clock(id: ClockId) -> Duration {
     let time = clock_gettime(id);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

@@ -16,6 +16,7 @@ mod sip;
 pub mod sleep;
 pub mod tcp;
 pub mod udp;
+pub mod userfaultfd;
 pub mod waker;
 
 pub use prefetch::{prefetch, prefetch_at, prefetch_whole};

@@ -12,7 +12,7 @@ from incast.farmem.traced import POLICIES
 from incast.hints import unknown
 from incast.quantity import parse_bytes, parse_rate, parse_time
 
-__all__ = ["PAGE_MAX", "local", "one_time", "pages", "policies", "rates", "refuse", "times"]
+__all__ = ["PAGE_MAX", "local", "one_time", "pages", "policies", "rates", "refuse", "size", "times"]
 
 PAGE_MAX = 2 << 20
 _SHARE = re.compile(r" *([0-9]+(?:\.[0-9]*)?|\.[0-9]+) *% *")
@@ -48,6 +48,11 @@ def pages(said: str, option: str, least: int) -> list[int]:
                 option,
             )
     return found
+
+
+def size(said: str, option: str) -> int:
+    """A size in bytes."""
+    return _parsed(parse_bytes, said, option, 1)
 
 
 def local(said: str, option: str) -> list[Size]:

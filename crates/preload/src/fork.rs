@@ -1,0 +1,54 @@
+//! fork(2): the child has a copy of everything, here and there, but neither the thread that handles faults nor its registration.
+//!
+//! Who forks holds all locks meanwhile, so that no page is on its way; faults of other threads wait. What the child's C library touches before
+//! it calls [`child`] is never remote ([`crate::callers`]); nothing else of the child has run by then, because these handlers were
+//! registered before anybody else's: pthread_atfork(3).
+
+use crate::pager::PAGER;
+use crate::runs::RUNS;
+use crate::start::config;
+use crate::{handler, heap, local, lock, mappings, stats, threads};
+
+/// From now on forks are prepared for.
+pub(crate) fn prepare_for() {
+    // SAFETY: three functions that live as long as the program.
+    unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
+}
+
+extern "C" fn prepare() {
+    heap::ALL.iter().for_each(|heap| heap.hold());
+    mappings::CODE.hold();
+    RUNS.hold();
+    PAGER.hold();
+    local::HEAP.hold();
+    lock::forking(true);
+}
+
+extern "C" fn parent() {
+    release();
+}
+
+fn release() {
+    lock::forking(false);
+    local::HEAP.release();
+    PAGER.release();
+    RUNS.release();
+    mappings::CODE.release();
+    heap::ALL.iter().for_each(|heap| heap.release());
+}
+
+extern "C" fn child() {
+    lock::forking(false);
+    // The thread that is started here allocates.
+    local::HEAP.release();
+    stats::begin(&config().folder);
+    threads::alone();
+    if handler::is_remote() {
+        handler::begin_again();
+        stats::stats().remote.set(1);
+    }
+    PAGER.release();
+    RUNS.release();
+    mappings::CODE.release();
+    heap::ALL.iter().for_each(|heap| heap.release());
+}

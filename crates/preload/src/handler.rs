@@ -1,0 +1,124 @@
+//! The thread that handles page faults, and when it begins: once the program has asked for more than local memory has.
+
+use crate::exchange::Exchange;
+use crate::layout;
+use crate::pager::{PAGER, Pager};
+use crate::raw;
+use crate::runs;
+use crate::start::config;
+use crate::stats::stats;
+use crate::{heap, states, threads};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
+use sys::cpu::monotonic_ns;
+use sys::userfaultfd::{Event, Range};
+
+/// Bytes that the program has been given, what it gave back among them.
+static GIVEN: AtomicUsize = AtomicUsize::new(0);
+/// Whether memory is remote.
+static REMOTE: AtomicBool = AtomicBool::new(false);
+/// 1 as soon as the thread handles faults.
+static READY: AtomicU32 = AtomicU32::new(0);
+
+/// Whether memory is remote already.
+#[inline]
+pub(crate) fn is_remote() -> bool {
+    REMOTE.load(Acquire)
+}
+
+/// The program gets so many more bytes. When that is more than local memory has, memory is remote from now on.
+pub(crate) fn give(bytes: usize) {
+    let given = GIVEN.fetch_add(bytes, Relaxed) + bytes;
+    stats().asked_bytes.set(given as u64);
+    if given > config().local && !REMOTE.swap(true, AcqRel) {
+        *PAGER.lock() = Some(Pager::new(config()));
+        begin(first);
+        stats().remote.set(1);
+    }
+}
+
+/// In a forked child, which has the memory but no thread that handles its faults.
+pub(crate) fn begin_again() {
+    begin(again);
+}
+
+/// Starts the thread, and waits until it is ready. It gets no signals: they are the program's.
+fn begin(run: extern "C-unwind" fn(*mut libc::c_void) -> *mut libc::c_void) {
+    READY.store(0, Relaxed);
+    // SAFETY: sets of signals are plain bits that sigfillset and pthread_sigmask write.
+    let error = unsafe {
+        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let error = threads::create_ours(run);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
+        error
+    };
+    if error != 0 {
+        raw::die("no thread can be started that handles page faults");
+    }
+    while READY.load(Acquire) == 0 {
+        raw::wait(&READY, 0);
+    }
+}
+
+extern "C-unwind" fn first(_: *mut libc::c_void) -> *mut libc::c_void {
+    let exchange = open();
+    if let Some(pager) = PAGER.lock().as_mut() {
+        let ranges = heap::ranges().chain([runs::range()]);
+        ranges.for_each(|range| exchange.present(range, |address| pager.adopt(address)));
+    }
+    serve(&exchange)
+}
+
+extern "C-unwind" fn again(_: *mut libc::c_void) -> *mut libc::c_void {
+    serve(&open())
+}
+
+/// The thread's descriptors are its own, and the program's are none of its.
+fn open() -> Exchange {
+    // SAFETY: changes this thread's table of descriptors only.
+    let alone = unsafe { libc::syscall(libc::SYS_close_range, 0, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };
+    if alone != 0 {
+        raw::die("close_range(2) fails: Linux 5.9 or newer is needed");
+    }
+    // SAFETY: names this thread.
+    unsafe { libc::prctl(libc::PR_SET_NAME, c"farmem".as_ptr()) };
+    Exchange::open().unwrap_or_else(|refused| raw::die(&refused.to_string()))
+}
+
+fn serve(exchange: &Exchange) -> ! {
+    READY.store(1, Release);
+    raw::wake(&READY, i32::MAX);
+    let stats = stats();
+    loop {
+        match exchange.uffd.read() {
+            Ok(Event::Fault(fault)) => {
+                let since = monotonic_ns();
+                if let Some(pager) = PAGER.lock().as_mut() {
+                    pager.fault(exchange, &fault, since, stats);
+                }
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => raw::die(&format!("page faults can't be read: {error}")),
+        }
+    }
+}
+
+/// The range is zero, and the program's no longer or anew: nothing of it is kept, here or there.
+pub(crate) fn forget(range: Range) {
+    if !is_remote() {
+        let _ = raw::advise(range.start, range.bytes, libc::MADV_DONTNEED);
+        return;
+    }
+    let mut pager = PAGER.lock();
+    let there = states::any(range, states::THERE);
+    if let Some(pager) = pager.as_mut() {
+        pager.forget(range);
+    }
+    let _ = raw::advise(range.start, range.bytes, libc::MADV_DONTNEED);
+    if there {
+        let _ = raw::advise(layout::mirror(range.start), range.bytes, libc::MADV_DONTNEED);
+    }
+}

@@ -1,0 +1,105 @@
+//! The program's heaps: dlmalloc on ranges of their own. Pages of what is freed are kept: they will be used again.
+//!
+//! A thread takes the first heap that nobody is in, beginning with its own; an address tells whose it is.
+
+use crate::config::Config;
+use crate::handler;
+use crate::layout::{self, BASE, HEAP_BYTES, HEAPS};
+use crate::lock::{Held, Lock};
+use crate::start::config;
+use dlmalloc::{Allocator, Dlmalloc};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use sys::userfaultfd::Range;
+
+/// Least bytes that a heap grows by.
+const GROWTH: usize = 64 << 10;
+
+static USED: [AtomicUsize; HEAPS] = [const { AtomicUsize::new(0) }; HEAPS];
+
+/// Memory of one heap's range, from one end to the other.
+pub(crate) struct Source {
+    heap: usize,
+}
+
+/// How far a heap grows when it needs so many bytes: whole pages of remote memory.
+fn growth(config: &Config, bytes: usize) -> usize {
+    bytes.next_multiple_of(config.page.max(GROWTH))
+}
+
+// SAFETY: each call gives memory that nobody else has; it is zero, and never taken back.
+unsafe impl Allocator for Source {
+    fn alloc(&self, bytes: usize) -> (*mut u8, usize, u32) {
+        let bytes = growth(config(), bytes);
+        let used = USED[self.heap].load(Relaxed);
+        if used + bytes > HEAP_BYTES {
+            return (ptr::null_mut(), 0, 0);
+        }
+        handler::give(bytes);
+        USED[self.heap].store(used + bytes, Relaxed);
+        ((layout::start() + self.heap * HEAP_BYTES + used) as *mut u8, bytes, 0)
+    }
+
+    fn remap(&self, _: *mut u8, _: usize, _: usize, _: bool) -> *mut u8 {
+        ptr::null_mut()
+    }
+
+    fn free_part(&self, _: *mut u8, _: usize, _: usize) -> bool {
+        false
+    }
+
+    fn free(&self, _: *mut u8, _: usize) -> bool {
+        false
+    }
+
+    fn can_release_part(&self, _: u32) -> bool {
+        false
+    }
+
+    fn allocates_zeros(&self) -> bool {
+        true
+    }
+
+    fn page_size(&self) -> usize {
+        BASE
+    }
+}
+
+/// A heap.
+pub(crate) type Heap = Dlmalloc<Source>;
+
+const fn all() -> [Lock<Heap>; HEAPS] {
+    let mut heaps = [const { Lock::new(Dlmalloc::new_with_allocator(Source { heap: 0 })) }; HEAPS];
+    let mut heap = 0;
+    while heap < HEAPS {
+        heaps[heap] = Lock::new(Dlmalloc::new_with_allocator(Source { heap }));
+        heap += 1;
+    }
+    heaps
+}
+
+/// All of them.
+pub(crate) static ALL: [Lock<Heap>; HEAPS] = all();
+
+/// One to allocate from.
+#[inline]
+pub(crate) fn any() -> Held<'static, Heap> {
+    // SAFETY: reads a register of this thread.
+    let me = unsafe { libc::pthread_self() as usize };
+    let own = (me >> 12).wrapping_mul(0x9e37_79b9) >> 16 & (HEAPS - 1);
+    let tried = (0..HEAPS).find_map(|next| ALL[(own + next) % HEAPS].try_lock());
+    tried.unwrap_or_else(|| ALL[own].lock())
+}
+
+/// The one that an offset into the program's memory belongs to.
+#[inline]
+pub(crate) fn of(offset: usize) -> Held<'static, Heap> {
+    ALL[offset / HEAP_BYTES].lock()
+}
+
+/// What heaps have of the program's memory.
+pub(crate) fn ranges() -> impl Iterator<Item = Range> {
+    let at =
+        |heap: usize| Range { start: layout::start() + heap * HEAP_BYTES, bytes: USED[heap].load(Relaxed) };
+    (0..HEAPS).map(at)
+}

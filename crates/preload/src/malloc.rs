@@ -1,0 +1,227 @@
+//! malloc(3), free(3), calloc(3), realloc(3), posix_memalign(3) and their kin, as every program calls them.
+//!
+//! Each exported function hands over the address that it returns to: what the C library and the loader allocate stays local.
+
+use crate::handler::forget;
+use crate::layout::{self, ALL_HEAPS, BASE};
+use crate::runs::{RUNS, Run};
+use crate::start::is_on;
+use crate::{callers, heap, local, raw};
+use libc::{c_int, c_void};
+use std::ptr::{self, NonNull};
+use sys::userfaultfd::Range;
+
+/// From so many bytes on, an allocation is a run of pages.
+const LARGE: usize = 1 << 20;
+/// What malloc(3) aligns to.
+const ALIGN: usize = 16;
+
+fn is_remote_to_be(caller: usize) -> bool {
+    is_on() && !callers::is_system(caller)
+}
+
+/// Memory, or null with errno.
+fn allocate(bytes: usize, align: usize, zero: bool, caller: usize) -> *mut u8 {
+    let at = if !is_remote_to_be(caller) {
+        let mut heap = local::HEAP.lock();
+        // SAFETY: any size and a power of two.
+        unsafe { if zero { heap.calloc(bytes, align) } else { heap.malloc(bytes, align) } }
+    } else if bytes >= LARGE {
+        large(bytes, align, zero)
+    } else {
+        let mut heap = heap::any();
+        // SAFETY: as above.
+        unsafe { if zero { heap.calloc(bytes, align) } else { heap.malloc(bytes, align) } }
+    };
+    if at.is_null() {
+        raw::fail(libc::ENOMEM);
+    }
+    at
+}
+
+fn large(bytes: usize, align: usize, zero: bool) -> *mut u8 {
+    let run = RUNS.lock().allocate(bytes, align.max(BASE));
+    let Some(Run { start, used }) = run else { return ptr::null_mut() };
+    if zero && used {
+        forget(Range { start, bytes: bytes.next_multiple_of(BASE) });
+    }
+    start as *mut u8
+}
+
+/// Where memory that malloc gave lies.
+enum Place {
+    Heap(usize),
+    Run,
+    Local,
+    /// Nobody's here: the loader's, from before it found this library.
+    Unknown,
+}
+
+fn place(address: usize) -> Place {
+    match layout::offset(address) {
+        Some(offset) if offset < ALL_HEAPS => Place::Heap(offset),
+        Some(_) => Place::Run,
+        None if local::owns(address) => Place::Local,
+        None => Place::Unknown,
+    }
+}
+
+/// Bytes that may be used, by the head of dlmalloc's chunk.
+fn usable(at: NonNull<u8>) -> usize {
+    match place(at.as_ptr() as usize) {
+        Place::Heap(_) | Place::Local => {
+            // SAFETY: dlmalloc has the chunk's size, with three bits of its own, in the word before; and another's in the next chunk's.
+            let head = unsafe { at.cast::<usize>().sub(1).read() };
+            (head & !7) - size_of::<usize>()
+        }
+        Place::Run => RUNS.lock().size(at.as_ptr() as usize),
+        Place::Unknown => 0,
+    }
+}
+
+fn give_back(at: NonNull<u8>) {
+    let address = at.as_ptr() as usize;
+    match place(address) {
+        // SAFETY: it is of this heap, and the program no longer uses it.
+        Place::Heap(offset) => unsafe { heap::of(offset).free(at.as_ptr(), usable(at), 1) },
+        // SAFETY: as above.
+        Place::Local => unsafe { local::HEAP.lock().free(at.as_ptr(), usable(at), 1) },
+        Place::Run => RUNS.lock().release(address),
+        Place::Unknown => {}
+    }
+}
+
+fn resize(at: NonNull<u8>, bytes: usize, caller: usize) -> *mut u8 {
+    let had = usable(at);
+    let resized = match place(at.as_ptr() as usize) {
+        // SAFETY: it is of this heap; on success the program no longer uses the old one.
+        Place::Heap(offset) if bytes < LARGE => unsafe {
+            heap::of(offset).realloc(at.as_ptr(), had, 1, bytes)
+        },
+        // SAFETY: as above.
+        Place::Local => unsafe { local::HEAP.lock().realloc(at.as_ptr(), had, 1, bytes) },
+        Place::Run if bytes >= LARGE / 2 && RUNS.lock().resize(at.as_ptr() as usize, bytes) => at.as_ptr(),
+        _ => ptr::null_mut(),
+    };
+    if !resized.is_null() {
+        return resized;
+    }
+    let new = allocate(bytes, ALIGN, false, caller);
+    if !new.is_null() {
+        // SAFETY: both are as long, and apart.
+        unsafe { ptr::copy_nonoverlapping(at.as_ptr(), new, had.min(bytes)) };
+        give_back(at);
+    }
+    new
+}
+
+fn aligned(align: usize, bytes: usize, caller: usize) -> *mut u8 {
+    if !align.is_power_of_two() {
+        raw::fail(libc::EINVAL);
+        return ptr::null_mut();
+    }
+    allocate(bytes, align.max(ALIGN), false, caller)
+}
+
+extern "C" fn malloc_for(bytes: usize, caller: usize) -> *mut u8 {
+    allocate(bytes, ALIGN, false, caller)
+}
+
+extern "C" fn calloc_for(count: usize, bytes: usize, caller: usize) -> *mut u8 {
+    match count.checked_mul(bytes) {
+        Some(bytes) => allocate(bytes, ALIGN, true, caller),
+        None => {
+            raw::fail(libc::ENOMEM);
+            ptr::null_mut()
+        }
+    }
+}
+
+extern "C" fn realloc_for(at: *mut u8, bytes: usize, caller: usize) -> *mut u8 {
+    match NonNull::new(at) {
+        None => allocate(bytes, ALIGN, false, caller),
+        Some(at) if bytes == 0 => {
+            give_back(at);
+            ptr::null_mut()
+        }
+        Some(at) => resize(at, bytes, caller),
+    }
+}
+
+extern "C" fn reallocarray_for(at: *mut u8, count: usize, bytes: usize, caller: usize) -> *mut u8 {
+    match count.checked_mul(bytes) {
+        Some(bytes) => realloc_for(at, bytes, caller),
+        None => {
+            raw::fail(libc::ENOMEM);
+            ptr::null_mut()
+        }
+    }
+}
+
+extern "C" fn memalign_for(align: usize, bytes: usize, caller: usize) -> *mut u8 {
+    aligned(align.checked_next_power_of_two().unwrap_or(0), bytes, caller)
+}
+
+extern "C" fn aligned_alloc_for(align: usize, bytes: usize, caller: usize) -> *mut u8 {
+    aligned(align, bytes, caller)
+}
+
+extern "C" fn posix_memalign_for(to: *mut *mut u8, align: usize, bytes: usize, caller: usize) -> c_int {
+    if !align.is_power_of_two() || !align.is_multiple_of(size_of::<usize>()) {
+        return libc::EINVAL;
+    }
+    let at = allocate(bytes, align.max(ALIGN), false, caller);
+    if at.is_null() {
+        return libc::ENOMEM;
+    }
+    // SAFETY: the caller's place for the result.
+    unsafe { to.write(at) };
+    0
+}
+
+extern "C" fn valloc_for(bytes: usize, caller: usize) -> *mut u8 {
+    aligned(BASE, bytes, caller)
+}
+
+extern "C" fn pvalloc_for(bytes: usize, caller: usize) -> *mut u8 {
+    aligned(BASE, bytes.next_multiple_of(BASE), caller)
+}
+
+/// A function of the C library that calls ours with one argument more: the address that it returns to.
+macro_rules! with_caller {
+    ($name:ident($($argument:ident: $type:ty),*) -> $result:ty, $ours:ident, $x86:literal, $arm:literal) => {
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            #[cfg(target_arch = "x86_64")]
+            std::arch::naked_asm!(concat!("mov ", $x86, ", [rsp]"), "jmp {ours}", ours = sym $ours);
+            #[cfg(target_arch = "aarch64")]
+            std::arch::naked_asm!(concat!("mov ", $arm, ", x30"), "b {ours}", ours = sym $ours);
+        }
+    };
+}
+
+with_caller!(malloc(bytes: usize) -> *mut u8, malloc_for, "rsi", "x1");
+with_caller!(calloc(count: usize, bytes: usize) -> *mut u8, calloc_for, "rdx", "x2");
+with_caller!(realloc(at: *mut u8, bytes: usize) -> *mut u8, realloc_for, "rdx", "x2");
+with_caller!(reallocarray(at: *mut u8, count: usize, bytes: usize) -> *mut u8, reallocarray_for, "rcx", "x3");
+with_caller!(memalign(align: usize, bytes: usize) -> *mut u8, memalign_for, "rdx", "x2");
+with_caller!(aligned_alloc(align: usize, bytes: usize) -> *mut u8, aligned_alloc_for, "rdx", "x2");
+with_caller!(posix_memalign(to: *mut *mut u8, align: usize, bytes: usize) -> c_int, posix_memalign_for, "rcx", "x3");
+with_caller!(valloc(bytes: usize) -> *mut u8, valloc_for, "rsi", "x1");
+with_caller!(pvalloc(bytes: usize) -> *mut u8, pvalloc_for, "rsi", "x1");
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn free(at: *mut c_void) {
+    if let Some(at) = NonNull::new(at.cast()) {
+        // SAFETY: reads and restores this thread's error number: free(3) leaves it alone.
+        let before = unsafe { *libc::__errno_location() };
+        give_back(at);
+        raw::fail(before);
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn malloc_usable_size(at: *mut c_void) -> usize {
+    NonNull::new(at.cast()).map_or(0, usable)
+}

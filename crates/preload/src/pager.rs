@@ -1,0 +1,159 @@
+//! What is local, and how pages come and go; under one lock, [`PAGER`].
+//!
+//! [`farmem::cache`] decides who leaves and [`farmem::cost`] what an exchange takes. A first touch brings a page of zeros and fetches nothing. A page
+//! that was read when it came is under write protection, which the kernel lifts at the first write (`UFFD_FEATURE_WP_ASYNC`): so what
+//! nobody wrote to leaves without being counted as sent back.
+
+use crate::config::Config;
+use crate::exchange::Exchange;
+use crate::layout::BASE;
+use crate::lock::Lock;
+use crate::raw;
+use crate::states::{self, HERE, NEW, THERE};
+use crate::stats::Stats;
+use farmem::cache::{Cache, Evicted};
+use farmem::cost::Cost;
+use sys::cpu::monotonic_ns;
+use sys::userfaultfd::{Fault, Range};
+use units::Bytes;
+
+/// The least pages that local memory may have: an instruction can touch several, and a system call more.
+pub(crate) const LEAST: usize = 16;
+
+/// Local memory.
+pub(crate) struct Pager {
+    cache: Cache,
+    /// Logarithm of the page size.
+    bits: u32,
+    cost: Cost,
+    prefetch: usize,
+    /// Pages that could not leave, until one has.
+    stuck: Vec<Evicted>,
+}
+
+/// The pager, once memory is remote.
+pub(crate) static PAGER: Lock<Option<Pager>> = Lock::new(None);
+
+/// What a fault exchanges.
+#[derive(Clone, Copy, Default)]
+struct Pages {
+    fetched: u64,
+    sent: u64,
+    dropped: u64,
+}
+
+impl Pager {
+    pub(crate) fn new(config: &Config) -> Pager {
+        let pages = config.local / config.page;
+        Pager {
+            cache: Cache::new(pages as u32, config.policy),
+            bits: config.page.ilog2(),
+            cost: config.cost,
+            prefetch: config.prefetch,
+            stuck: Vec::with_capacity(pages / 2),
+        }
+    }
+
+    fn range(&self, page: u64) -> Range {
+        Range { start: (page as usize) << self.bits, bytes: 1 << self.bits }
+    }
+
+    /// What was touched before memory became remote is local.
+    pub(crate) fn adopt(&mut self, address: usize) {
+        states::set(Range { start: address, bytes: BASE }, HERE);
+        let page = (address >> self.bits) as u64;
+        if !self.cache.touch(page, true) {
+            self.cache.fault(page, true);
+        }
+    }
+
+    /// A thread waits for a page; the clock showed `since` when that was known.
+    pub(crate) fn fault(&mut self, with: &Exchange, fault: &Fault, since: u64, stats: &Stats) {
+        let page = (fault.address >> self.bits) as u64;
+        let range = self.range(page);
+        if states::at(fault.address) == HERE || self.cache.contains(page) {
+            // It came meanwhile, or the program gave back a part of it.
+            with.bring(range, fault.write);
+            stats.again.add(1);
+            return;
+        }
+        let mut pages = Pages::default();
+        self.enter(with, page, fault.write, &mut pages);
+        let ahead = if pages.fetched > 0 { self.ahead(with, page, &mut pages) } else { 0 };
+        let size = Bytes::new(1 << self.bits);
+        let delay = self.cost.fault(pages.fetched, pages.sent, size).as_ps();
+        if delay > 0 {
+            stats.nominal_ps.add(delay);
+            stats.injected_ps.add(with.wait(since, delay));
+        }
+        with.bring(range, fault.write);
+        (1..=ahead).map(|next| self.range(page + next)).for_each(|range| with.bring(range, false));
+        stats.exchange(pages.fetched, pages.sent, 1 << self.bits);
+        stats.pages_dropped.add(pages.dropped);
+        stats.own_ns.add((monotonic_ns() - since).saturating_sub(delay / 1000));
+    }
+
+    /// There is a place for the page.
+    fn enter(&mut self, with: &Exchange, page: u64, write: bool, pages: &mut Pages) {
+        pages.fetched += u64::from(states::any(self.range(page), THERE));
+        if self.cache.is_full() {
+            let sent = self.make_room(with);
+            pages.sent += u64::from(sent);
+            pages.dropped += u64::from(!sent);
+        }
+        self.cache.fault(page, write);
+    }
+
+    /// The pages behind it that are remote come too; how many.
+    fn ahead(&mut self, with: &Exchange, page: u64, pages: &mut Pages) -> u64 {
+        let most = self.prefetch.min(self.cache.capacity() as usize / 2) as u64;
+        for next in 1..=most {
+            let range = self.range(page + next);
+            if !states::any(range, THERE) || self.cache.contains(page + next) {
+                return next - 1;
+            }
+            self.enter(with, page + next, false, pages);
+        }
+        most
+    }
+
+    /// A page leaves; whether it had to be sent back.
+    fn make_room(&mut self, with: &Exchange) -> bool {
+        let mut sent = None;
+        while sent.is_none() {
+            let Some(gone) = self.cache.evict() else { break };
+            let range = self.range(gone.page);
+            let dirty = gone.dirty || with.written(range);
+            if with.send(range) {
+                sent = Some(dirty);
+            } else if self.stuck.len() < self.stuck.capacity() {
+                self.stuck.push(Evicted { dirty, ..gone });
+            } else {
+                break;
+            }
+        }
+        for page in self.stuck.drain(..) {
+            self.cache.fault(page.page, page.dirty);
+        }
+        sent.unwrap_or_else(|| raw::die("half of the local memory is in use by devices: give it more"))
+    }
+
+    /// The program gives a range back: what it held is forgotten.
+    pub(crate) fn forget(&mut self, range: Range) {
+        let (mut first, end) = (range.start, range.start + range.bytes);
+        while first < end {
+            let next = ((first >> self.bits) + 1) << self.bits;
+            let part = Range { start: first, bytes: next.min(end) - first };
+            if !states::any(part, HERE) && !states::any(part, THERE) {
+                first = next;
+                continue;
+            }
+            states::set(part, NEW);
+            let page = (first >> self.bits) as u64;
+            if !states::any(self.range(page), HERE) {
+                self.cache.remove(page);
+            }
+            first = next;
+        }
+    }
+}

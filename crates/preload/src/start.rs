@@ -1,0 +1,64 @@
+//! The beginning: before the program's own code runs, and before most libraries'.
+
+use crate::config::{Config, NAME, VARIABLE};
+use crate::exchange::Exchange;
+use crate::{callers, fork, layout, local, raw, stats, threads};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+
+static CONFIG: OnceLock<Config> = OnceLock::new();
+/// Whether the program's memory is ours to give. Until then, and where nobody wants it, all is local.
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program's memory may become remote.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    ON.load(Acquire)
+}
+
+/// What the launcher wants.
+#[inline]
+pub(crate) fn config() -> &'static Config {
+    CONFIG.get().unwrap_or_else(|| raw::die("it has not begun"))
+}
+
+/// The launcher asks whether it can be done at all.
+const CHECK: &str = "check";
+
+fn check() -> ! {
+    if let Err(refused) = Exchange::open() {
+        raw::die(&refused.to_string());
+    }
+    // SAFETY: ends the process at once.
+    unsafe { libc::_exit(0) }
+}
+
+const NO_ROOM: &str = "incast farmem: no room for addresses: remote memory takes 9 TiB of them, without memory behind them \
+    (ulimit -v unlimited; sysctl -w vm.overcommit_memory=0)\n";
+
+extern "C" fn begin() {
+    // SAFETY: a C string; nobody changes the environment yet.
+    if unsafe { libc::getenv(NAME.as_ptr()) }.is_null() {
+        return;
+    }
+    if layout::reserve().is_err() || local::reserve().is_err() {
+        raw::die_without_memory(NO_ROOM);
+    }
+    let text = std::env::var(VARIABLE).unwrap_or_default();
+    if text == CHECK {
+        check();
+    }
+    let config = Config::parse(&text).unwrap_or_else(|wrong| raw::die(&wrong));
+    callers::find();
+    stats::begin(&config.folder);
+    if CONFIG.set(config).is_ok() {
+        fork::prepare_for();
+        threads::begin();
+        ON.store(true, Release);
+    }
+}
+
+/// The loader calls what is listed in this section.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = begin;

@@ -1,0 +1,119 @@
+//! What is counted, in a file that outlives the program however it ends: names in the first page, numbers behind it.
+
+use crate::layout::BASE;
+use crate::raw;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
+
+/// A number that only its writer's thread raises.
+#[derive(Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn add(&self, more: u64) {
+        self.0.store(self.0.load(Relaxed) + more, Relaxed);
+    }
+
+    pub(crate) fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+}
+
+macro_rules! stats {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// The numbers of one process.
+        #[repr(C)]
+        #[derive(Default)]
+        pub(crate) struct Stats { $($(#[$doc])* pub(crate) $name: Count),+ }
+        const NAMES: &[&str] = &[$(stringify!($name)),+];
+    };
+}
+
+stats! {
+    /// 1 since memory is remote.
+    remote,
+    /// Page faults that fetched.
+    faults,
+    /// Pages of zeros that were touched first.
+    first_touches,
+    /// Faults of pages that were there when their turn came.
+    again,
+    /// Pages from remote memory, those fetched ahead too.
+    pages_in,
+    /// Pages to remote memory.
+    pages_out,
+    /// Pages that left without being sent, because nobody had written to them.
+    pages_dropped,
+    bytes_in,
+    bytes_out,
+    /// Waits that were asked for, in ps.
+    nominal_ps,
+    /// Waits that took place.
+    injected_ps,
+    /// Time in the handler beyond these waits.
+    own_ns,
+    /// Most bytes that the program had.
+    asked_bytes,
+}
+
+impl Stats {
+    /// One fault.
+    pub(crate) fn exchange(&self, fetched: u64, sent: u64, page: u64) {
+        let ours = if fetched > 0 { &self.faults } else { &self.first_touches };
+        ours.add(1);
+        self.pages_in.add(fetched);
+        self.pages_out.add(sent);
+        self.bytes_in.add(fetched * page);
+        self.bytes_out.add(sent * page);
+    }
+}
+
+/// Until there is a file, numbers go nowhere.
+static NOWHERE: Stats = const {
+    // SAFETY: numbers of zero bits are zero.
+    unsafe { std::mem::zeroed() }
+};
+static WHERE: AtomicPtr<Stats> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The numbers of this process.
+pub(crate) fn stats() -> &'static Stats {
+    let at = WHERE.load(Relaxed);
+    if at.is_null() {
+        return &NOWHERE;
+    }
+    // SAFETY: it points to a mapping that is never undone and as long as a `Stats`; all its bits mean numbers.
+    unsafe { &*at }
+}
+
+/// Makes this process's file in the folder. Without one the program runs all the same.
+pub(crate) fn begin(folder: &str) {
+    WHERE.store(std::ptr::null_mut(), Relaxed);
+    if !folder.is_empty()
+        && let Ok(at) = map(folder)
+    {
+        WHERE.store(at as *mut Stats, Relaxed);
+    }
+}
+
+fn map(folder: &str) -> io::Result<usize> {
+    let mut file = create(Path::new(folder))?;
+    file.write_all(NAMES.join("\n").as_bytes())?;
+    file.set_len(2 * BASE as u64)?;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    raw::map(0, BASE, protection, libc::MAP_SHARED, file.as_raw_fd(), BASE as i64)
+}
+
+/// A process that becomes another program keeps its number: each program has a file.
+fn create(folder: &Path) -> io::Result<File> {
+    for program in 0..100_000 {
+        let path = folder.join(format!("{}-{program}", std::process::id()));
+        match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            done => return done,
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}

@@ -1,0 +1,101 @@
+"""`incast farmem run`: a program whose memory lies at a distance."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from incast.cli.common import Json, told
+from incast.farmem import options
+from incast.farmem.run import LEAST_PAGES, Memory, Outcome
+from incast.farmem.run import run as run_program
+from incast.quantity import format_bytes
+
+CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
+"""What follows the program's name is the program's."""
+
+
+def _of(help_: str, metavar: str) -> Any:
+    return typer.Option(metavar=metavar, help=help_)
+
+
+def run(
+    program: Annotated[list[str], typer.Argument(metavar="PROGRAM ARGUMENTS…", help="Behind --.")],
+    local: Annotated[str, _of("Local memory of each process, like 200MB.", "SIZE")],
+    latency: Annotated[str, _of("What a request to remote memory waits, like 10us.", "TIME")],
+    bandwidth: Annotated[str, _of("At which a page is sent, like 40Gbps.", "RATE")],
+    page: Annotated[str, _of("Page that is exchanged, 4KiB to 2MiB.", "SIZE")] = "4KiB",
+    prefetch: Annotated[int, typer.Option(min=0, max=511, help="Pages fetched with the one needed.")] = 0,
+    pages_a_request: Annotated[
+        int, typer.Option(min=1, max=512, help="How many pages share a latency; the document's is one.")
+    ] = 1,
+    as_json: Json = False,
+) -> None:
+    """Run a program whose anonymous memory is remote, behind local memory of this size.
+
+    The output is the program's, and so is the exit code; what was measured goes to the error output.
+    """
+    with told(as_json):
+        outcome = run_program(program, _memory(local, latency, bandwidth, page, prefetch, pages_a_request))
+    _show(outcome, as_json)
+    raise typer.Exit(outcome.exit_code)
+
+
+def _memory(
+    local: str, latency: str, bandwidth: str, page: str, prefetch: int, pages_a_request: int
+) -> Memory:
+    size = options.pages(page, "--page", 4096)
+    bytes_ = options.size(local, "--local")
+    if len(size) != 1:
+        options.refuse("one page size is expected", f"--page {page}")
+    if bytes_ // size[0] < LEAST_PAGES:
+        least = format_bytes(LEAST_PAGES * size[0])
+        options.refuse(f"at least {LEAST_PAGES} pages are needed: {least}", f"--local {local}")
+    rates = options.rates(bandwidth, "--bandwidth")
+    if len(rates) != 1:
+        options.refuse("one bandwidth is expected", f"--bandwidth {bandwidth}")
+    return Memory(
+        local=bytes_,
+        latency_ps=options.one_time(latency, "--latency"),
+        rate_bps=rates[0],
+        page=size[0],
+        prefetch=prefetch,
+        pages_a_request=pages_a_request,
+    )
+
+
+def _show(outcome: Outcome, as_json: bool) -> None:
+    if as_json:
+        measured = {
+            **asdict(outcome),
+            "injected_over_nominal": outcome.injected_over_nominal,
+            "own_us_a_fault": outcome.own_us_a_fault,
+        }
+        print(json.dumps(measured), file=sys.stderr)
+        return
+    ratio, own = outcome.injected_over_nominal, outcome.own_us_a_fault
+    table = Table(box=box.SIMPLE, show_header=False)
+    rows = [
+        ("wall time", f"{outcome.wall_s:,.3f} s"),
+        ("page faults that fetched", f"{outcome.faults:,}"),
+        ("pages touched first", f"{outcome.first_touches:,}"),
+        ("from remote memory", f"{outcome.pages_in:,} pages, {format_bytes(outcome.bytes_in)}"),
+        ("to remote memory", f"{outcome.pages_out:,} pages, {format_bytes(outcome.bytes_out)}"),
+        ("waits for it", f"{outcome.injected_s:,.3f} s"),
+        ("injected over nominal", "–" if ratio is None else f"{ratio:.4f}"),
+        ("own cost a fault", "–" if own is None else f"{own:.2f} µs, without switches"),
+        ("memory asked for", format_bytes(outcome.asked_bytes)),
+        ("processes on remote memory", f"{outcome.processes:,}"),
+    ]
+    if not outcome.processes:
+        rows.append(("", "all of it fitted into local memory"))
+    for name, value in rows:
+        table.add_row(name, value)
+    Console(stderr=True, highlight=False).print(table)

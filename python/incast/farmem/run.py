@@ -1,0 +1,192 @@
+"""Runs a program with its anonymous memory on remote memory: `crates/preload` in the program does the work.
+
+Each process of the program has local memory of this size and writes its numbers into a file of its own, which
+outlives it however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from incast.errors import RunError
+from incast.farmem import program as programs
+
+__all__ = ["LEAST_PAGES", "LIBRARY", "Memory", "Outcome", "run"]
+
+LIBRARY = Path(__file__).parent / "libincast_preload.so"
+"""What is loaded into programs; `pip install` builds it."""
+LEAST_PAGES = 16
+"""Least pages of local memory: an instruction can touch several, and each thread needs some."""
+_VARIABLE = "INCAST_FARMEM"
+_NAMES = 4096
+"""Bytes of a file of numbers that are their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Local memory, and how far away the rest is."""
+
+    local: int
+    """Bytes of local memory a process."""
+    latency_ps: int
+    rate_bps: int
+    page: int = 4096
+    """Bytes that are exchanged at a time."""
+    prefetch: int = 0
+    """Pages that are fetched along with one."""
+    pages_a_request: int = 1
+    """How many pages share a latency."""
+    policy: str = "fifo"
+
+    def variable(self, folder: Path) -> str:
+        """As the library reads it from the environment."""
+        said = {
+            "local": self.local // self.page * self.page,
+            "page": self.page,
+            "latency": self.latency_ps,
+            "rate": self.rate_bps,
+            "prefetch": self.prefetch,
+            "batch": self.pages_a_request,
+            "policy": self.policy,
+            "folder": folder,
+        }
+        return ",".join(f"{key}={value}" for key, value in said.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run; numbers are of all its processes."""
+
+    command: list[str]
+    exit_code: int
+    """The program's; 128 and a signal's number when that ended it."""
+    wall_s: float
+    processes: int
+    """Processes whose memory became remote."""
+    faults: int
+    """Page faults that fetched."""
+    first_touches: int
+    """Pages that were touched first, and fetched nothing."""
+    pages_in: int
+    pages_out: int
+    bytes_in: int
+    bytes_out: int
+    asked_bytes: int
+    """Most bytes that a process asked for."""
+    nominal_s: float
+    """Waits by latency + size / bandwidth."""
+    injected_s: float
+    """Waits that took place."""
+    own_s: float
+    """Time in the handler of faults beyond these waits; switches to it and back are not in it."""
+
+    @property
+    def injected_over_nominal(self) -> float | None:
+        """How exactly waits were injected; None when there were none."""
+        return self.injected_s / self.nominal_s if self.nominal_s else None
+
+    @property
+    def own_us_a_fault(self) -> float | None:
+        """What the handler adds to a fault, in µs; None when there were none."""
+        handled = self.faults + self.first_touches
+        return self.own_s / handled * 1e6 if handled else None
+
+
+def run(command: Sequence[str], memory: Memory, environment: Mapping[str, str] | None = None) -> Outcome:
+    """Runs a command to its end.
+
+    Raises `ScenarioError` for a program that can't have remote memory, `RunError` where this machine can't.
+    """
+    path = programs.find(command[0])
+    check()
+    with tempfile.TemporaryDirectory(prefix="incast-farmem-") as folder:
+        variables = dict(os.environ if environment is None else environment)
+        before = variables.get("LD_PRELOAD")
+        variables["LD_PRELOAD"] = f"{LIBRARY}:{before}" if before else str(LIBRARY)
+        variables[_VARIABLE] = memory.variable(Path(folder))
+        began = time.monotonic()
+        with (
+            subprocess.Popen([command[0], *command[1:]], executable=path, env=variables) as process,
+            _passed_on(process),
+        ):
+            code = process.wait()
+        wall = time.monotonic() - began
+        return _outcome(list(command), code, wall, [_numbers(file) for file in Path(folder).iterdir()])
+
+
+def check() -> None:
+    """Raises `RunError`, with the way out, where no program can have remote memory."""
+    if not LIBRARY.exists():
+        raise RunError(f"{LIBRARY} is missing: install the package (pip install -e .), which builds it")
+    variables = {**os.environ, "LD_PRELOAD": str(LIBRARY), _VARIABLE: "check"}
+    # The library ends it before anything of it runs.
+    tried = subprocess.run(
+        [sys.executable], env=variables, capture_output=True, stdin=subprocess.DEVNULL, check=False
+    )
+    if tried.returncode:
+        said = tried.stderr.decode(errors="replace").strip().removeprefix("incast farmem: ")
+        raise RunError(said or "the library can't be loaded")
+
+
+@contextmanager
+def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Signals that would end this process end the program instead; Ctrl-C reaches it anyway."""
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        del frame
+        process.send_signal(number)
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        del number, frame
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, leave)
+    signal.signal(signal.SIGTERM, pass_on)
+    signal.signal(signal.SIGHUP, pass_on)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _numbers(file: Path) -> dict[str, int]:
+    """Of one process; nothing of one that ended before it had any."""
+    data = file.read_bytes()
+    names = data[:_NAMES].rstrip(b"\0").decode().split()
+    if len(data) < _NAMES + 8 * len(names):
+        return {}
+    return dict(zip(names, struct.unpack_from(f"<{len(names)}Q", data, _NAMES), strict=True))
+
+
+def _outcome(command: list[str], code: int, wall: float, processes: list[dict[str, int]]) -> Outcome:
+    def total(name: str) -> int:
+        return sum(numbers.get(name, 0) for numbers in processes)
+
+    return Outcome(
+        command=command,
+        exit_code=code if code >= 0 else 128 - code,
+        wall_s=wall,
+        processes=total("remote"),
+        faults=total("faults"),
+        first_touches=total("first_touches"),
+        pages_in=total("pages_in"),
+        pages_out=total("pages_out"),
+        bytes_in=total("bytes_in"),
+        bytes_out=total("bytes_out"),
+        asked_bytes=max((numbers.get("asked_bytes", 0) for numbers in processes), default=0),
+        nominal_s=total("nominal_ps") / 1e12,
+        injected_s=total("injected_ps") / 1e12,
+        own_s=total("own_ns") / 1e9,
+    )

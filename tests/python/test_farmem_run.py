@@ -1,0 +1,272 @@
+"""`incast farmem run`: programs see the memory they would see without it, and what is measured is what happened."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from incast.cli.app import app
+from incast.errors import RunError, ScenarioError
+from incast.farmem.run import LIBRARY, Memory, Outcome, check, run
+
+STRESS = Path(__file__).parent / "farmem_stress.py"
+INCAST = [sys.executable, "-m", "incast", "farmem", "run"]
+FAR = ["--latency", "1us", "--bandwidth", "100Gbps"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _allowed() -> None:
+    assert LIBRARY.exists(), "pip install builds it"
+    try:
+        check()
+    except RunError as refused:
+        if "userfaultfd" not in str(refused):
+            raise
+        pytest.skip(f"not on this machine: {refused}")
+
+
+def memory(pages: int, page: int = 4096, prefetch: int = 0, pages_a_request: int = 1) -> Memory:
+    return Memory(pages * page, 1_000_000, 100 * 10**9, page, prefetch, pages_a_request)
+
+
+def python(code: str, with_: Memory) -> Outcome:
+    return run([sys.executable, "-c", code], with_)
+
+
+@pytest.fixture(scope="module")
+def plain() -> bytes:
+    return subprocess.run([sys.executable, STRESS, "1"], check=True, capture_output=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("pages", "page", "more"),
+    [(250, 4096, {}), (250, 4096, {"prefetch": 7, "pages_a_request": 8}), (24, 65536, {}), (16, 2 << 20, {})],
+)
+def test_what_a_program_sees_is_what_it_wrote(
+    pages: int, page: int, more: dict[str, int], plain: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    outcome = run([sys.executable, str(STRESS), "1"], memory(pages, page, **more))
+    said = capfd.readouterr()
+    assert outcome.exit_code == 0, said.err
+    assert said.out.encode() == plain
+    assert outcome.processes == 7  # Three children, and a child of each.
+    assert outcome.faults > 10
+    assert outcome.pages_in >= outcome.faults
+    assert outcome.bytes_in == outcome.pages_in * page
+    assert outcome.injected_s >= outcome.nominal_s > 0
+
+
+def test_numpy_computes_the_same(capfd: pytest.CaptureFixture[str]) -> None:
+    code = (
+        "import numpy as np; a = np.random.default_rng(1).random((90, 90)); "
+        "print((a @ a).sum(), np.sort(a.ravel())[777], np.linalg.svd(a)[1][:3])"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    expected = capfd.readouterr().out
+    assert python(code, memory(256)).faults > 100
+    assert capfd.readouterr().out == expected
+
+
+@pytest.mark.parametrize("module", ["test_list", "test_dict", "test_bytes", "test_mmap", "test_fork1"])
+def test_pythons_own_tests_pass(module: str, capfd: pytest.CaptureFixture[str]) -> None:
+    if importlib.util.find_spec("test") is None or importlib.util.find_spec(f"test.{module}") is None:
+        pytest.skip("this Python comes without its tests")
+    assert run([sys.executable, "-m", "test", "-q", module], memory(300)).exit_code == 0, (
+        capfd.readouterr().out
+    )
+
+
+SWEEP = """
+import ctypes, struct
+block = bytearray(3001 * 4096)
+first = -(ctypes.addressof(ctypes.c_char.from_buffer(block)) // -4096)
+pages = range(64, len(block) - 4096, 4096)
+for sweep in range({sweeps}):
+    for at in pages:
+        block[at]{change}
+with open("/proc/self/pagemap", "rb") as words:
+    words.seek(first * 8)
+    here = sum(word >> 63 for word, in struct.iter_unpack("<Q", words.read(3000 * 8)))
+print(here)
+"""
+
+
+def more(change: str, **options: int) -> tuple[int, int]:
+    """Faults, and pages sent back, of two sweeps more over 3,000 pages, where 1,000 are local."""
+    one, three = (
+        python(SWEEP.format(sweeps=sweeps, change=change), memory(1000, **options)) for sweeps in (1, 3)
+    )
+    return three.faults - one.faults, three.pages_out - one.pages_out
+
+
+def test_local_memory_is_as_large_as_was_said(capfd: pytest.CaptureFixture[str]) -> None:
+    # First in, first out: each sweep finds no page where it left it.
+    faults, sent = more(" += 1")
+    assert 800 < int(capfd.readouterr().out.split()[-1]) <= 1000
+    assert 5900 <= faults < 6600
+    assert 5000 <= sent < 6600
+
+
+def test_pages_that_nobody_wrote_to_are_not_sent_back() -> None:
+    faults, sent = more("")
+    assert 5900 <= faults < 6600
+    assert sent < 900
+
+
+def test_where_all_fits_nothing_is_remote() -> None:
+    outcome = python("print(sum(range(1000)))", memory(1 << 20))
+    assert (outcome.exit_code, outcome.processes, outcome.faults) == (0, 0, 0)
+    assert outcome.injected_over_nominal is None
+    assert outcome.asked_bytes > 500_000
+
+
+def test_prefetching_makes_fewer_faults() -> None:
+    faults, sent = more(" += 1", prefetch=7, pages_a_request=8)
+    assert 700 <= faults < 1100
+    assert sent > 5000
+
+
+def incast(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*INCAST, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_output_and_exit_code_are_the_programs() -> None:
+    code = "import sys; x = bytearray(3_000_000); print('out'); sys.exit(7)"
+    done = incast("--local", "1MB", *FAR, "--json", "--", sys.executable, "-c", code)
+    assert (done.returncode, done.stdout) == (7, "out\n")
+    measured = json.loads(done.stderr)
+    assert measured["exit_code"] == 7
+    assert measured["first_touches"] > 300
+    shown = incast("--local", "1MB", *FAR, "--", sys.executable, "-c", code)
+    assert "injected over nominal" in shown.stderr
+
+
+def test_a_signals_end_is_told() -> None:
+    done = incast("--local", "1MB", *FAR, "--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
+    assert done.returncode == 128 + signal.SIGKILL
+
+
+def test_ctrl_c_ends_the_program_and_tells_what_was_measured() -> None:
+    code = "import time; print('up', flush=True); time.sleep(100)"
+    with subprocess.Popen(
+        [*INCAST, "--local", "1MB", *FAR, "--json", "--", sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"up\n"
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert b"Traceback" in errors  # The program's own.
+    assert json.loads(errors.decode().splitlines()[-1])["exit_code"] == 130
+
+
+@pytest.fixture
+def a_program(tmp_path: Path) -> Path:
+    return Path(shutil.copy(shutil.which("true") or "/bin/true", tmp_path / "program"))
+
+
+def test_a_static_program_is_refused(a_program: Path) -> None:
+    head = bytearray(a_program.read_bytes())
+    offset, count = struct.unpack_from("<Q", head, 32)[0], struct.unpack_from("<H", head, 56)[0]
+    for at in range(offset, offset + 56 * count, 56):
+        if struct.unpack_from("<I", head, at)[0] == 3:
+            struct.pack_into("<I", head, at, 0)
+    a_program.write_bytes(head)
+    with pytest.raises(ScenarioError, match=r"linked statically.*Link it dynamically"):
+        run([str(a_program)], memory(100))
+
+
+def test_a_program_with_privileges_is_refused(a_program: Path, tmp_path: Path) -> None:
+    a_program.chmod(0o4755)
+    with pytest.raises(ScenarioError, match=r"privileges of its own.*Run a copy"):
+        run([str(a_program)], memory(100))
+    script = tmp_path / "script"
+    script.write_text(f"#!{a_program}\n")
+    script.chmod(0o755)
+    with pytest.raises(ScenarioError, match="privileges of its own"):
+        run([str(script)], memory(100))
+
+
+def test_what_is_no_program_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_text("hello")
+    file.chmod(0o755)
+    with pytest.raises(ScenarioError, match="no program of 64 bits"):
+        run([str(file)], memory(100))
+    with pytest.raises(ScenarioError, match="no such program"):
+        run(["there-is-none"], memory(100))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (["--local", "60kB"], "at least 16 pages are needed"),
+        (["--local", "1GB", "--page", "3KiB"], "power of two"),
+        (["--local", "20MB", "--page", "2MiB"], "at least 16 pages are needed"),
+        (["--local", "200"], "unit"),
+        (["--latency", "10 lightyears"], "lightyears"),
+        (["--bandwidth", "40"], "unit"),
+        (["--bandwidth", "1Gbps,2Gbps"], "one bandwidth"),
+    ],
+)
+def test_what_cant_be_is_refused(changed: list[str], said: str) -> None:
+    done = CliRunner().invoke(app, ["farmem", "run", "--local", "1MB", *FAR, *changed, "--", "true"])
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_without_permission_the_way_out_is_told() -> None:
+    if os.geteuid() != 0 or Path("/proc/sys/vm/unprivileged_userfaultfd").read_text() != "0\n":
+        pytest.skip("only root can give up what others lack here")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        library = shutil.copy(LIBRARY, folder)
+        done = subprocess.run(
+            ["/bin/true"],
+            env={"LD_PRELOAD": library, "INCAST_FARMEM": "check"},
+            user=65534,
+            group=65534,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 125
+    for way in ("vm.unprivileged_userfaultfd=1", "/dev/userfaultfd", "CAP_SYS_PTRACE"):
+        assert way in done.stderr
+
+
+def test_without_room_for_addresses_the_way_out_is_told() -> None:
+    limited = ["sh", "-c", f"ulimit -v 8000000; LD_PRELOAD={LIBRARY} INCAST_FARMEM=check exec true"]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 125
+    assert "ulimit -v unlimited" in done.stderr
+
+
+def test_a_thread_outlives_the_first_one() -> None:
+    code = (
+        "import ctypes, threading, os\n"
+        "x = bytearray(2_000_000)\n"
+        "def rest():\n"
+        "    if os.fork() == 0:\n"
+        "        return\n"
+        "    assert os.wait()[1] == 0\n"
+        "w = threading.Thread(target=rest); w.start(); w.join()\n"
+    )
+    began = time.monotonic()
+    assert python(code, memory(100)).exit_code == 0
+    assert time.monotonic() - began < 60
