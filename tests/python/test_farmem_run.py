@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,9 @@ from typer.testing import CliRunner
 
 from incast.cli.app import app
 from incast.errors import RunError, ScenarioError
+from incast.farmem.predict import Grid, Size, predict
 from incast.farmem.run import LIBRARY, Memory, Outcome, check, run
+from incast.farmem.traced import Traced
 
 STRESS = Path(__file__).parent / "farmem_stress.py"
 INCAST = [sys.executable, "-m", "incast", "farmem", "run"]
@@ -136,6 +139,17 @@ def test_prefetching_makes_fewer_faults() -> None:
     faults, sent = more(" += 1", prefetch=7, pages_a_request=8)
     assert 700 <= faults < 1100
     assert sent > 5000
+
+
+def test_a_trace_has_what_faulted(tmp_path: Path) -> None:
+    code = SWEEP.format(sweeps=3, change=" += 1")
+    outcome = run([sys.executable, "-c", code], replace(memory(1000), trace=tmp_path / "sweep.trace"))
+    traced = Traced.read(tmp_path / "sweep.trace")
+    assert traced.page == 4096
+    assert 3000 < traced.footprint() / 4096 < 5000
+    grid = Grid(local=(Size("4096000", bytes=4_096_000),), latencies=[1_000_000], rates=[100 * 10**9])
+    (cell,) = predict(traced, grid, None).to_dicts()
+    assert outcome.faults * 0.98 <= cell["faults"] <= outcome.faults * 1.02
 
 
 def incast(*arguments: str) -> subprocess.CompletedProcess[str]:

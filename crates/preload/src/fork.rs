@@ -38,11 +38,14 @@ fn release() {
 }
 
 extern "C" fn child() {
+    stats::begin(&config().folder);
+    threads::alone();
+    if let Some(pager) = PAGER.lock().as_mut() {
+        pager.forked();
+    }
     lock::forking(false);
     // The thread that is started here allocates.
     local::HEAP.release();
-    stats::begin(&config().folder);
-    threads::alone();
     if handler::is_remote() {
         handler::begin_again();
         stats::stats().remote.set(1);

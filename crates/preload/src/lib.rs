@@ -32,3 +32,4 @@ mod start;
 mod states;
 mod stats;
 mod threads;
+mod tracing;

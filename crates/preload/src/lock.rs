@@ -1,6 +1,6 @@
 //! A lock that needs nothing of the program: a futex(2) in this library's own data (Drepper, Futexes are tricky, mutex 2).
 //!
-//! Who forks holds all of them meanwhile, and may pass through them ([`Lock::forking`]): the C library allocates on the way.
+//! Who forks holds all of them meanwhile, and may pass through them ([`forking`]): the C library allocates on the way.
 
 use crate::raw;
 use std::cell::UnsafeCell;

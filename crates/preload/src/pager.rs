@@ -10,7 +10,8 @@ use crate::layout::BASE;
 use crate::lock::Lock;
 use crate::raw;
 use crate::states::{self, HERE, NEW, THERE};
-use crate::stats::Stats;
+use crate::stats::{self, Stats};
+use crate::tracing::Tracing;
 use farmem::cache::{Cache, Evicted};
 use farmem::cost::Cost;
 use sys::cpu::monotonic_ns;
@@ -29,6 +30,7 @@ pub(crate) struct Pager {
     prefetch: usize,
     /// Pages that could not leave, until one has.
     stuck: Vec<Evicted>,
+    tracing: Option<Tracing>,
 }
 
 /// The pager, once memory is remote.
@@ -45,12 +47,14 @@ struct Pages {
 impl Pager {
     pub(crate) fn new(config: &Config) -> Pager {
         let pages = config.local / config.page;
+        let path = if config.trace { stats::beside("trace") } else { None };
         Pager {
             cache: Cache::new(pages as u32, config.policy),
             bits: config.page.ilog2(),
             cost: config.cost,
             prefetch: config.prefetch,
             stuck: Vec::with_capacity(pages / 2),
+            tracing: path.and_then(|path| Tracing::begin(config, &path, monotonic_ns())),
         }
     }
 
@@ -64,7 +68,15 @@ impl Pager {
         let page = (address >> self.bits) as u64;
         if !self.cache.touch(page, true) {
             self.cache.fault(page, true);
+            if let Some(tracing) = &mut self.tracing {
+                tracing.access(page, true, 0, 0);
+            }
         }
+    }
+
+    /// In a forked child: the trace is the parent's.
+    pub(crate) fn forked(&mut self) {
+        self.tracing = None;
     }
 
     /// A thread waits for a page; the clock showed `since` when that was known.
@@ -79,6 +91,10 @@ impl Pager {
         }
         let mut pages = Pages::default();
         self.enter(with, page, fault.write, &mut pages);
+        // Behind what was seen of the page that left: whoever replays the trace has no place before it leaves.
+        if let Some(tracing) = &mut self.tracing {
+            tracing.access(page, fault.write, fault.thread, since);
+        }
         let ahead = if pages.fetched > 0 { self.ahead(with, page, &mut pages) } else { 0 };
         let size = Bytes::new(1 << self.bits);
         let delay = self.cost.fault(pages.fetched, pages.sent, size).as_ps();
@@ -90,7 +106,12 @@ impl Pager {
         (1..=ahead).map(|next| self.range(page + next)).for_each(|range| with.bring(range, false));
         stats.exchange(pages.fetched, pages.sent, 1 << self.bits);
         stats.pages_dropped.add(pages.dropped);
-        stats.own_ns.add((monotonic_ns() - since).saturating_sub(delay / 1000));
+        let now = monotonic_ns();
+        stats.own_ns.add((now - since).saturating_sub(delay / 1000));
+        if let Some(tracing) = &mut self.tracing {
+            tracing.resume(now);
+            stats.traced_bytes.set(tracing.used());
+        }
     }
 
     /// There is a place for the page.
@@ -123,7 +144,7 @@ impl Pager {
         while sent.is_none() {
             let Some(gone) = self.cache.evict() else { break };
             let range = self.range(gone.page);
-            let dirty = gone.dirty || with.written(range);
+            let dirty = gone.dirty || self.saw_a_write(with, gone.page);
             if with.send(range) {
                 sent = Some(dirty);
             } else if self.stuck.len() < self.stuck.capacity() {
@@ -138,8 +159,20 @@ impl Pager {
         sent.unwrap_or_else(|| raw::die("half of the local memory is in use by devices: give it more"))
     }
 
+    /// Whether a page that leaves was written to, which nobody knew.
+    fn saw_a_write(&mut self, with: &Exchange, page: u64) -> bool {
+        let written = with.written(self.range(page));
+        if written && let Some(tracing) = &mut self.tracing {
+            tracing.access(page, true, 0, 0);
+        }
+        written
+    }
+
     /// The program gives a range back: what it held is forgotten.
     pub(crate) fn forget(&mut self, range: Range) {
+        if let Some(tracing) = &mut self.tracing {
+            tracing.free(range.start, range.bytes, monotonic_ns());
+        }
         let (mut first, end) = (range.start, range.start + range.bytes);
         while first < end {
             let next = ((first >> self.bits) + 1) << self.bits;

@@ -1,11 +1,12 @@
 //! What is counted, in a file that outlives the program however it ends: names in the first page, numbers behind it.
 
 use crate::layout::BASE;
+use crate::lock::Lock;
 use crate::raw;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
 /// A number that only its writer's thread raises.
@@ -55,6 +56,8 @@ stats! {
     injected_ps,
     /// Time in the handler beyond these waits.
     own_ns,
+    /// Of the trace.
+    traced_bytes,
     /// Most bytes that the program had.
     asked_bytes,
 }
@@ -88,6 +91,9 @@ pub(crate) fn stats() -> &'static Stats {
     unsafe { &*at }
 }
 
+/// The file's name.
+static PATH: Lock<Option<PathBuf>> = Lock::new(None);
+
 /// Makes this process's file in the folder. Without one the program runs all the same.
 pub(crate) fn begin(folder: &str) {
     WHERE.store(std::ptr::null_mut(), Relaxed);
@@ -98,8 +104,14 @@ pub(crate) fn begin(folder: &str) {
     }
 }
 
+/// The name of a file beside that of this process's numbers; nothing where there is none.
+pub(crate) fn beside(kind: &str) -> Option<PathBuf> {
+    PATH.lock().as_ref().map(|path| path.with_extension(kind))
+}
+
 fn map(folder: &str) -> io::Result<usize> {
-    let mut file = create(Path::new(folder))?;
+    let (mut file, path) = create(Path::new(folder))?;
+    *PATH.lock() = Some(path);
     file.write_all(NAMES.join("\n").as_bytes())?;
     file.set_len(2 * BASE as u64)?;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -107,12 +119,12 @@ fn map(folder: &str) -> io::Result<usize> {
 }
 
 /// A process that becomes another program keeps its number: each program has a file.
-fn create(folder: &Path) -> io::Result<File> {
+fn create(folder: &Path) -> io::Result<(File, PathBuf)> {
     for program in 0..100_000 {
         let path = folder.join(format!("{}-{program}", std::process::id()));
-        match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
+        match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            done => return done,
+            done => return done.map(|file| (file, path)),
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -36,6 +37,13 @@ def run(
     pages_a_request: Annotated[
         int, typer.Option(min=1, max=512, help="How many pages share a latency; the document's is one.")
     ] = 1,
+    trace: Annotated[
+        Path | None,
+        _of(
+            "Write a trace of the faults, for predict: of the process with the most, without its forks.",
+            "FILE",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a program whose anonymous memory is remote, behind local memory of this size.
@@ -43,7 +51,10 @@ def run(
     The output is the program's, and so is the exit code; what was measured goes to the error output.
     """
     with told(as_json):
-        outcome = run_program(program, _memory(local, latency, bandwidth, page, prefetch, pages_a_request))
+        memory = _memory(local, latency, bandwidth, page, prefetch, pages_a_request)
+        if trace and prefetch:
+            options.refuse("what is fetched ahead does not fault: a trace needs --prefetch 0", "--trace")
+        outcome = run_program(program, replace(memory, trace=trace))
     _show(outcome, as_json)
     raise typer.Exit(outcome.exit_code)
 

@@ -7,6 +7,7 @@ outlives it however it ends.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -48,6 +49,8 @@ class Memory:
     pages_a_request: int = 1
     """How many pages share a latency."""
     policy: str = "fifo"
+    trace: Path | None = None
+    """Where a trace of the faults is written: of the process that has the most, without what it forks."""
 
     def variable(self, folder: Path) -> str:
         """As the library reads it from the environment."""
@@ -59,6 +62,7 @@ class Memory:
             "prefetch": self.prefetch,
             "batch": self.pages_a_request,
             "policy": self.policy,
+            "trace": int(self.trace is not None),
             "folder": folder,
         }
         return ",".join(f"{key}={value}" for key, value in said.items())
@@ -122,7 +126,10 @@ def run(command: Sequence[str], memory: Memory, environment: Mapping[str, str] |
         ):
             code = process.wait()
         wall = time.monotonic() - began
-        return _outcome(list(command), code, wall, [_numbers(file) for file in Path(folder).iterdir()])
+        files = [file for file in Path(folder).iterdir() if not file.suffix]
+        if memory.trace:
+            _keep_trace(files, memory.trace)
+        return _outcome(list(command), code, wall, [_numbers(file) for file in files])
 
 
 def check() -> None:
@@ -159,6 +166,18 @@ def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _keep_trace(files: list[Path], to: Path) -> None:
+    """The longest trace, as long as it is."""
+    length, file = max(((_numbers(file).get("traced_bytes", 0), file) for file in files), default=(0, to))
+    if not length:
+        raise RunError(
+            f"nothing to trace in {to}: all the program asked for fitted into local memory. Give it less"
+        )
+    trace = file.with_suffix(".trace")
+    os.truncate(trace, length)
+    shutil.move(trace, to)
 
 
 def _numbers(file: Path) -> dict[str, int]:

@@ -1,0 +1,93 @@
+//! The trace of what faults show ([`farmem::trace`]), in a file that outlives the program: a mapping to which records are appended.
+//!
+//! The first write to a page that was only read when it came is seen when the page leaves, and written down then: before it could
+//! matter. The file is as long as a trace may be, but takes only what is written; the launcher cuts it off behind the last record.
+
+use crate::config::Config;
+use crate::raw;
+use farmem::trace::{Header, Pages, RECORD, Record};
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+/// Longest trace: a quarter of what can be read.
+const BYTES: usize = 1 << 30;
+
+/// A trace that is being taken.
+pub(crate) struct Tracing {
+    at: usize,
+    used: usize,
+    bits: u32,
+    /// What the clock showed when the program went on.
+    resumed_ns: u64,
+}
+
+impl Tracing {
+    /// Nothing where no trace is wanted, or no file can be had.
+    pub(crate) fn begin(config: &Config, path: &Path, now_ns: u64) -> Option<Tracing> {
+        let at = map(path).ok()?;
+        let header = Header {
+            page_bits: config.page.ilog2() as u8,
+            policy: config.policy,
+            writes: true,
+            capacity: (config.local / config.page) as u32,
+        };
+        let mut tracing = Tracing { at, used: 0, bits: config.page.ilog2(), resumed_ns: now_ns };
+        tracing.append(&header.encode());
+        Some(tracing)
+    }
+
+    fn append(&mut self, record: &[u8; RECORD]) {
+        // The last one stays zero, which ends a trace.
+        if self.used + 2 * RECORD <= BYTES {
+            let to = (self.at + self.used) as *mut [u8; RECORD];
+            // SAFETY: inside the mapping, which is as long and nobody else's.
+            unsafe { to.write(*record) };
+            self.used += RECORD;
+        }
+    }
+
+    /// A thread touched a page that was not local; at 0, while nothing was computed.
+    pub(crate) fn access(&mut self, page: u64, write: bool, thread: u32, now_ns: u64) {
+        let of = self.of(page, 1, thread, now_ns);
+        self.append(&if write { Record::Write(of) } else { Record::Read(of) }.encode());
+    }
+
+    /// The program gave pages back.
+    pub(crate) fn free(&mut self, address: usize, bytes: usize, now_ns: u64) {
+        let (first, end) =
+            (address.next_multiple_of(1 << self.bits) >> self.bits, (address + bytes) >> self.bits);
+        if end > first {
+            let pages = (end - first).min(u32::MAX as usize) as u32;
+            let of = self.of(first as u64, pages, 0, now_ns);
+            self.append(&Record::Free(of).encode());
+        }
+    }
+
+    /// Bytes up to here.
+    pub(crate) fn used(&self) -> u64 {
+        self.used as u64
+    }
+
+    /// The program goes on.
+    pub(crate) fn resume(&mut self, now_ns: u64) {
+        self.resumed_ns = now_ns;
+    }
+
+    fn of(&mut self, page: u64, pages: u32, thread: u32, now_ns: u64) -> Pages {
+        let computed = now_ns.saturating_sub(self.resumed_ns);
+        self.resumed_ns = self.resumed_ns.max(now_ns);
+        if computed > u64::from(u32::MAX) {
+            self.append(&Record::Pass(computed).encode());
+        }
+        let computed_ns = u32::try_from(computed).unwrap_or(0);
+        Pages { page, pages, thread: thread as u8, computed_ns }
+    }
+}
+
+fn map(path: &Path) -> io::Result<usize> {
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+    file.set_len(BYTES as u64)?;
+    raw::map(0, BYTES, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file.as_raw_fd(), 0)
+}
