@@ -147,9 +147,18 @@ def test_the_command_shows_the_documents_grid(scan: Path, tmp_path: Path) -> Non
     assert code == 0
     assert "10 Gb/s" in output
     assert "2 MB" in output
+    assert "less than that" not in output
     # 9,000 fetches and 9,500 write-backs of 10 µs and 0.82 µs, in a second: 20 %.
     assert "20.0 %" in output
     assert pl.read_csv(tmp_path / "grid.csv").height == 18
+
+
+def test_the_command_says_what_a_trace_cant_know(tmp_path: Path) -> None:
+    many = (traces.record(traces.WRITE, page, thread=page % 2) for page in range(200))
+    code, output = _run(traces.write(tmp_path / "threads.trace", many), "--local", "10%")
+    assert code == 0
+    assert "taken with 262 kB local: less than that comes out too good" in output
+    assert "2 threads" in output
 
 
 def test_the_command_as_json(scan: Path) -> None:

@@ -151,6 +151,12 @@ def _show(traced: Traced, cells: pl.DataFrame) -> None:
             _rows(table, page, local)
             table.add_section()
         show.out.print(table)
+    smallest = int(cells["local_bytes"].min() or 0)  # type: ignore[arg-type]
+    if smallest < traced.cache_bytes:
+        had = text.size(traced.cache_bytes)
+        show.out.print(
+            f"The trace was taken with {had} local: less than that comes out too good.", highlight=False
+        )
     threads = traced.steps(traced.page).threads()
     if threads > 1:
         show.out.print(

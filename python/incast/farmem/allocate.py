@@ -40,7 +40,7 @@ class Allocation:
         return max(0.0, self.total - self.bound) / self.total if self.total else 0.0
 
 
-def allocate(instance: Instance, seconds: float = 60) -> list[Allocation]:
+def allocate(instance: Instance, seconds: float = 20) -> list[Allocation]:
     """The best allocation that HiGHS finds in the time, then the simple ones.
 
     Raises ScenarioError where there is none.
