@@ -47,7 +47,16 @@ impl Seen {
         self.paced_micros * 100 > self.micros * PACED_PERCENT
     }
     fn is_slow(self, planned: u64) -> bool {
-        self.is_held() && self.rate() * 100 < planned * SLOW_PERCENT
+        self.is_held() && self.is_below(planned)
+    }
+    fn is_below(self, planned: u64) -> bool {
+        u128::from(self.rate()) * 100 < u128::from(planned) * u128::from(SLOW_PERCENT)
+    }
+    /// With a window before it, and a chunk that has nearly come: chunks count when they are whole, and a window has few
+    /// where rates are low.
+    fn at_most(self, before: Seen, chunk: u64) -> Seen {
+        let bytes = self.bytes.saturating_add(before.bytes).saturating_add(chunk);
+        Seen { bytes, micros: self.micros.saturating_add(before.micros), ..self }
     }
 }
 
@@ -66,6 +75,8 @@ pub(super) struct Hop {
     pub path: Vec<LinkId>,
     /// In bit/s, in all trees.
     planned: u64,
+    /// Bytes of a chunk.
+    chunk: u64,
     windows: Windows,
 }
 
@@ -76,7 +87,9 @@ impl Hop {
 
     /// It was slow in the last two windows: one may be a loss.
     pub(super) fn is_slow(&self) -> bool {
-        self.windows.whole.iter().all(|seen| seen.is_some_and(|seen| seen.is_slow(self.planned)))
+        let [Some(last), Some(before)] = self.windows.whole else { return false };
+        let both = last.is_slow(self.planned) && before.is_slow(self.planned);
+        both && last.at_most(before, self.chunk).is_below(self.planned)
     }
 }
 
@@ -98,11 +111,12 @@ pub(super) struct Load {
 pub(super) struct Hops(BTreeMap<(HostId, HostId), Hop>);
 
 impl Hops {
-    pub(super) fn new(plan: &Plan, hosts: &BTreeMap<NodeId, HostId>) -> Hops {
+    /// Those of `plan`; chunks are of `chunk` bytes.
+    pub(super) fn new(plan: &Plan, hosts: &BTreeMap<NodeId, HostId>, chunk: u64) -> Hops {
         let mut all: BTreeMap<(HostId, HostId), Hop> = BTreeMap::new();
         for tree in plan.trees() {
             for hop in tree.hops() {
-                let new = || Hop { path: hop.path.to_vec(), planned: 0, windows: Windows::default() };
+                let new = || Hop { path: hop.path.to_vec(), planned: 0, chunk, windows: Windows::default() };
                 all.entry((hosts[&hop.parent], hosts[&hop.child])).or_insert_with(new).planned +=
                     tree.rate().as_bps();
             }
@@ -110,13 +124,13 @@ impl Hops {
         Hops(all)
     }
 
-    /// A parent has reported how data went to a child; chunks are of `chunk` bytes.
-    pub(super) fn measure(&mut self, parent: HostId, edge: &Edge, chunk: u64) {
+    /// A parent has reported how data went to a child.
+    pub(super) fn measure(&mut self, parent: HostId, edge: &Edge) {
         let Some(hop) = self.0.get_mut(&(parent, edge.child)) else { return };
         let windows = &mut hop.windows;
         windows.open.add(edge);
         let planned = u128::from(hop.planned) * u128::from(windows.open.micros) / 8_000_000;
-        if planned >= u128::from(WINDOW_CHUNKS * chunk) {
+        if planned >= u128::from(WINDOW_CHUNKS * hop.chunk) {
             windows.whole = [Some(std::mem::take(&mut windows.open)), windows.whole[0]];
             windows.fresh = true;
         }

@@ -95,7 +95,7 @@ impl Planning {
         if plan.len() > TREES_MAX {
             return Err(format!("the plan has {} trees: at most {TREES_MAX} are allowed", plan.len()));
         }
-        self.hops = Hops::new(&plan, &self.hosts);
+        self.hops = Hops::new(&plan, &self.hosts, config.chunks.size());
         self.plan = Some(plan);
         self.settled = now.saturating_add(config.report.max(SETTLE));
         Ok(())
@@ -133,7 +133,7 @@ impl Planning {
     /// A parent has reported how data went to a child.
     pub(crate) fn measure(&mut self, config: &Config, parent: HostId, edge: &Edge, now: Time) {
         if now >= self.settled.saturating_add(Time::from_us(edge.micros)) {
-            self.hops.measure(parent, edge, config.chunks.size());
+            self.hops.measure(parent, edge);
         }
     }
 

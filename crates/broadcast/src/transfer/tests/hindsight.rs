@@ -123,3 +123,10 @@ fn hosts_that_all_differ_keep_most_of_their_rates() {
     );
     assert!(mean(&ratios) > 0.85 && least(&ratios) > 0.7, "{ratios:?}");
 }
+
+#[test]
+fn hosts_that_all_differ_and_stay_as_they_are_have_the_first_plan() {
+    let rates = [20, 20, 16, 12, 8, 4, 20, 18];
+    let ratios = ratios(&star(&rates.map(|rate| (rate, rate))), &[], 60 * MIB, true);
+    assert!(least(&ratios) > 0.94, "{ratios:?}");
+}
