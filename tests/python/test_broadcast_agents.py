@@ -29,14 +29,18 @@ def key_file(tmp_path: Path) -> Path:
 @pytest.fixture
 def agent(tmp_path: Path, key_file: Path) -> Iterator[tuple[str, Path]]:
     """An agent that waits, and its folder."""
-    root = tmp_path / "root"
+    with waiting(tmp_path / "root", key_file, "127.0.0.1:0") as address:
+        yield address, tmp_path / "root"
+
+
+@contextlib.contextmanager
+def waiting(root: Path, key_file: Path, listen: str) -> Iterator[str]:
+    """An agent's address."""
     root.mkdir()
-    child = incast(
-        "broadcast", "agent", "--listen", "127.0.0.1:0", "--key-file", str(key_file), "--root", str(root)
-    )
+    child = incast("broadcast", "agent", "--listen", listen, "--key-file", str(key_file), "--root", str(root))
     assert child.stderr
     address = child.stderr.readline().removeprefix("Waiting at ").strip()
-    yield address, root
+    yield address
     child.send_signal(signal.SIGINT)
     child.communicate(timeout=LIMIT_S)
     assert child.returncode == 130
@@ -52,7 +56,9 @@ def to_agent(place: Path, address: str, key_file: Path, *more: str) -> tuple[int
         "--key-file",
         str(key_file),
     ]
-    return ended(incast(*words, "--address", "127.0.0.1", "--json", *more))
+    if "--address" not in more:
+        more = (*more, "--address", "127.0.0.1")
+    return ended(incast(*words, "--json", *more))
 
 
 def test_an_agent_that_waits_takes_files_from_who_has_the_key(
@@ -68,6 +74,29 @@ def test_an_agent_that_waits_takes_files_from_who_has_the_key(
     code, said, err = to_agent(place, address, other, "--force")
     assert code == 4
     assert "its agent has another key" in err
+
+
+def test_hosts_may_have_ipv6_addresses(place: Path, tmp_path: Path, key_file: Path) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("no IPv6 on this machine")
+    roots = [tmp_path / "root-one", tmp_path / "root-two"]
+    with (
+        waiting(roots[0], key_file, "[::1]:0") as one,
+        waiting(roots[1], key_file, "[::]:0") as two,
+    ):
+        assert one.startswith("[::1]:")
+        both = f"{one} one\n{two.replace('[::]', '[::1]')} two"
+        code, said, err = to_agent(place, both, key_file, "--address", "::1")
+    assert (code, set(states(said).values())) == (0, {"complete"}), err
+    assert all((root / "file.bin").read_bytes() == content(3_000_000) for root in roots)
+
+
+def test_an_ipv6_address_to_listen_at_stands_in_brackets(key_file: Path) -> None:
+    code, _, err = ended(incast("broadcast", "agent", "--listen", "::1:80", "--key-file", str(key_file)))
+    assert code == 2
+    assert "[::1]:80" in err
 
 
 @pytest.mark.parametrize("dest", ["../outside", "/tmp/outside", "up/outside"])
@@ -111,6 +140,7 @@ def test_keys_that_others_can_read_are_refused(key_file: Path) -> None:
         ("-oProxyCommand=x\n", "hosts.txt:1: '-oProxyCommand=x' is no host"),
         ("a;b\n", "hosts.txt:1: 'a;b' is no host"),
         ("127.0.0.1:99999\n", "hosts.txt:1: 99999 is no port"),
+        ("fe80::1%eth0\n", "hosts.txt:1: 'fe80::1%eth0' is no host"),
         ("no-such-host.invalid:80\n", "hosts.txt:1: no-such-host.invalid is an unknown host"),
         ("# nothing\n\n", "hosts.txt: it names no host"),
     ],
@@ -131,6 +161,15 @@ def test_hosts_that_a_topology_lacks_are_named(tmp_path: Path) -> None:
     found = hosts.read(path)
     assert [target.name for target in found] == ["node1", "node3", "node2"]
     assert found[2].agent == ("127.0.0.1", 80)
+
+
+def test_ipv6_addresses_are_those_of_shells_and_agents(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.txt"
+    path.write_text("2001:db8::1\nme@2001:db8::2 b\nssh://me@[2001:db8::3]:22\n[::1]:80 d\n")
+    found = hosts.read(path)
+    assert [target.host for target in found] == ["2001:db8::1", "2001:db8::2", "2001:db8::3", "::1"]
+    assert [target.shell for target in found[:2]] == ["2001:db8::1", "me@2001:db8::2"]
+    assert [target.agent for target in found] == [None, None, None, ("::1", 80)]
 
 
 def test_bytes_of_strangers_do_not_keep_an_agent_from_its_work(

@@ -6,11 +6,13 @@ node01                    # by remote shell, as ssh knows it
 admin@10.0.0.7 node07     # the second word is its name in the topology
 ssh://admin@node08:2222   # another port
 10.0.0.9:7411             # an agent waits there (incast broadcast agent --listen)
+[2001:db8::9]:7411        # and there
 ```
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import socket
 from collections.abc import Collection, Mapping, Sequence
@@ -23,8 +25,10 @@ from incast.hints import unknown
 PORT_MAX = 65535
 NAME_MAX = 255
 _TARGET = re.compile(r"[A-Za-z0-9_.@-]+")
-_AGENT = re.compile(r"([A-Za-z0-9_.-]+):(\d+)")
-_SSH = re.compile(r"ssh://(?:([A-Za-z0-9_][A-Za-z0-9_.-]*)@)?([A-Za-z0-9_][A-Za-z0-9_.-]*)(?::(\d{1,5}))?")
+_AGENT = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(\d+)")
+_SSH = re.compile(
+    r"ssh://(?:([A-Za-z0-9_][A-Za-z0-9_.-]*)@)?([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?"
+)
 """What ssh itself takes instead of a host (ssh(1), *destination*)."""
 _USER_AND_PORT = re.compile(r"[^@]+@[^@:]+:\d+")
 
@@ -111,9 +115,9 @@ def _agent(word: str) -> tuple[str, int] | None:
     match = _AGENT.fullmatch(word)
     if not match:
         return None
-    host, port = match[1], _port(match[2])
+    host, port = match[1].strip("[]"), _port(match[2])
     try:
-        socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)
+        socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
         raise ValueError(f"{host} is an unknown host") from None
     return host, port
@@ -124,7 +128,10 @@ def _shell_host(word: str) -> str:
     if match := _SSH.fullmatch(word):
         if match[3]:
             _port(match[3])
-        return match[2]
+        return match[2].strip("[]")
+    user, _, host = word.rpartition("@")
+    if _is_ipv6(host) and (not user or (_TARGET.fullmatch(user) and not user.startswith("-"))):
+        return host
     if _USER_AND_PORT.fullmatch(word):
         raise ValueError(
             f"{word!r}: for ssh with another port write ssh://{word}; agents that wait have no user"
@@ -135,6 +142,14 @@ def _shell_host(word: str) -> str:
             f"{word!r} is no host: HOST, USER@HOST, ssh://USER@HOST:PORT or HOST:PORT is expected"
         )
     return word.rpartition("@")[2]
+
+
+def _is_ipv6(word: str) -> bool:
+    try:
+        # An address of one link (%eth0) means nothing to the other hosts.
+        return ipaddress.IPv6Address(word).scope_id is None
+    except ValueError:
+        return False
 
 
 def _port(digits: str) -> int:

@@ -11,10 +11,12 @@ from incast.broadcast.agent import WaitingChild, run_key
 from incast.broadcast.hosts import Target
 from incast.broadcast.shell import PROGRAM, SSH, ShellChild, command, host_of
 from incast.errors import Problem, ScenarioError
+from incast.live.control import family_of
 from incast.live.launch import Child
 
-NOWHERE = ("192.0.2.1", 9)
-"""An address that nobody has (RFC 5737), to ask the kernel from which of ours it would be reached."""
+NOWHERE = ("192.0.2.1", "2001:db8::1")
+"""Addresses that nobody has (RFC 5737, RFC 3849), to ask the kernel by which of ours they would be reached."""
+PORT = 9
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,14 @@ def own_ip(targets: Sequence[Target], shell: str = SSH) -> str:
         host = None if target.agent else host_of(shell, target.shell)
         if host and (found := _ip_towards(host)):
             return found
-    return _ip_towards(NOWHERE[0]) or "127.0.0.1"
+    return next(filter(None, map(_ip_towards, NOWHERE)), "127.0.0.1")
 
 
 def _ip_towards(host: str) -> str | None:
     try:
-        to = socket.getaddrinfo(host, NOWHERE[1], socket.AF_INET, socket.SOCK_DGRAM)[0][4]
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        family = family_of(host, PORT)
+        to = socket.getaddrinfo(host, PORT, family, socket.SOCK_DGRAM)[0][4]
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect(to)  # Nothing is sent by that.
             return str(probe.getsockname()[0])
     except OSError:

@@ -12,6 +12,7 @@ from incast.cli import show
 from incast.cli.common import told
 from incast.cli.exits import Exit
 from incast.errors import Problem, ScenarioError
+from incast.live.control import place
 
 
 def agent(
@@ -51,7 +52,7 @@ def agent(
                 port,
                 key,
                 folder,
-                lambda at: show.err.print(f"Waiting at {at[0]}:{at[1]}", highlight=False),
+                lambda at: show.err.print(f"Waiting at {place(at)}", highlight=False, markup=False),
             )
         except KeyboardInterrupt:
             raise typer.Exit(Exit.INTERRUPTED) from None
@@ -61,4 +62,9 @@ def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > 65535:
         raise ScenarioError([Problem(f"{text} is not HOST:PORT", "--listen")])
-    return host, int(port)
+    bracketed = host.startswith("[") and host.endswith("]")
+    if ":" in host and not bracketed:
+        raise ScenarioError(
+            [Problem(f"{text}: an IPv6 address stands in brackets, [{host}]:{port}", "--listen")]
+        )
+    return host[1:-1] if bracketed else host, int(port)

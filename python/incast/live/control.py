@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import hmac
 import json
+import os
 import queue
 import secrets
 import socket
@@ -98,7 +99,7 @@ class Channel:
 
     def local_ip(self) -> str:
         """The address of this machine on the way to the other end."""
-        with socket.fromfd(self.connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same:
+        with _socket(self.connection) as same:
             return str(same.getsockname()[0])
 
     def close(self) -> None:
@@ -134,6 +135,18 @@ def connect(address: tuple[str, int], key: bytes) -> Channel:
     return channel
 
 
+def family_of(host: str, port: int) -> socket.AddressFamily:
+    """IPv4 where the host has an address of it, else IPv6. `OSError` when it has none."""
+    found = [each[0] for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    return socket.AF_INET if socket.AF_INET in found else found[0]
+
+
+def place(address: tuple[str, int]) -> str:
+    """An address as people write it: IPv6 in brackets (RFC 3986, 3.2.2)."""
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def _no_door(error: OSError) -> str:
     """Why nobody can come in there."""
     if error.errno in {errno.EADDRNOTAVAIL, socket.EAI_NONAME}:
@@ -153,10 +166,10 @@ class Door:
     def __init__(self, ip: str, key: bytes, port: int = 0) -> None:
         self._key = key
         try:
-            self._listener = Listener((ip, port), "AF_INET", backlog=128)
+            self._listener = Listener((ip, port), family_of(ip, port).name, backlog=128)
         except OSError as error:
-            place = f"{ip}:{port}" if port else ip
-            raise RunError(f"{place}: {_no_door(error)}") from None
+            at = place((ip, port)) if port else ip
+            raise RunError(f"{at}: {_no_door(error)}") from None
         self.arrived: queue.SimpleQueue[Channel] = queue.SimpleQueue()
         self.refused = 0
         self._strangers = threading.Semaphore(STRANGERS_MAX)
@@ -165,7 +178,7 @@ class Door:
     @property
     def address(self) -> tuple[str, int]:
         """Where to connect to."""
-        host, port = self._listener.address
+        host, port = self._listener.address[:2]
         return str(host), int(port)
 
     def close(self) -> None:
@@ -199,15 +212,20 @@ class Door:
             self._strangers.release()
 
 
+def _socket(connection: Connection) -> socket.socket:
+    """A second socket on the same connection, of whatever family."""
+    return socket.socket(fileno=os.dup(connection.fileno()))
+
+
 def _mind(connection: Connection) -> None:
     """The connection ends when the other end acknowledges nothing for some time (tcp(7), RFC 5482)."""
-    with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same:
+    with _socket(connection) as same:
         same.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(SILENCE_S * 1000))
 
 
 def _limit(connection: Connection, seconds: float) -> None:
     """A read that brings nothing for so long fails (socket(7), SO_RCVTIMEO); 0 means no limit."""
-    with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same:
+    with _socket(connection) as same:
         same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(seconds), 0))
         # The duplicate shares the mode of the original, which blocks.
         same.setblocking(True)

@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 
 from incast import __version__, _core
 from incast.errors import IncastError, RunError
-from incast.live.control import Channel, ChannelClosedError, Frame, connect, stream_key
+from incast.live.control import Channel, ChannelClosedError, Frame, connect, place, stream_key
 
 ALIVE_S = 2.0
 """Between two signs of life while a member prepares its work."""
@@ -96,14 +96,13 @@ def serve(
 
 
 def _reach(address: tuple[str, int], key: bytes) -> Channel:
-    place = f"{address[0]}:{address[1]}"
     try:
         return connect(address, key)
     except AuthenticationError:
-        raise RunError(f"{place}: the launcher there has another key") from None
+        raise RunError(f"{place(address)}: the launcher there has another key") from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise RunError(f"{place}: this host can't reach the launcher there: {why}") from None
+        raise RunError(f"{place(address)}: this host can't reach the launcher there: {why}") from None
 
 
 def _take_part(channel: Channel, address: tuple[str, int], key: bytes, bounds: Bounds) -> int:
