@@ -15,7 +15,7 @@ from incast.live.control import family_of
 from incast.live.launch import Child
 
 NOWHERE = ("192.0.2.1", "2001:db8::1")
-"""Addresses that nobody has (RFC 5737, RFC 3849), to ask the kernel by which of ours they would be reached."""
+"""Addresses that nobody has (RFC 5737, RFC 3849), to ask the kernel by which of ours they are reached."""
 PORT = 9
 
 
