@@ -20,8 +20,10 @@ from polars.exceptions import PolarsError
 
 from incast import _core, folder
 from incast._version import __version__
-from incast.errors import Problem, ResultError, RunError, ScenarioError
+from incast.errors import ResultError, RunError, ScenarioError
 from incast.progress import Share
+from incast.resolve import written
+from incast.resolve.findings import Findings
 from incast.source import Plan, Source
 from incast.stop import Stop
 from incast.summary import figures
@@ -79,14 +81,16 @@ def run_all(
 
 
 def _check_live(source: Source, plans: Sequence[Plan]) -> None:
-    """Refuses what only the simulator has."""
+    """Refuses what only the simulator has, where it is written."""
     for plan in plans:
+        resolved = plan.resolved
         try:
-            _core.live_members(json.dumps(plan.resolved.spec))
+            _core.live_members(json.dumps(resolved.spec))
         except _core.SpecError as problem:
             path, message = problem.args
-            mark = source.document.locate((path,))
-            raise ScenarioError([Problem(message, path, mark.file, mark.line)]) from None
+            findings = Findings(source.variant(plan.choice))
+            findings.add(written(path, resolved.spec, plan.scenario, resolved.cluster), message)
+            raise ScenarioError(findings.problems) from None
 
 
 def _places(plans: Sequence[Plan], out: Path) -> list[Path]:

@@ -249,9 +249,25 @@ def test_walks_run_live_as_slow_as_modelled_and_leave_their_tables(tmp_path: Pat
     assert set(series["host"]) == {"host0", "host1", "host2"}
 
 
-def test_what_only_the_simulator_has_is_refused_by_the_command(tmp_path: Path) -> None:
-    faults = [{"at": "1ms", "link_down": ["host0", "switch0"]}]
-    file = written(tmp_path, {**SMALL, "faults": faults})
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("faults:\n  - {at: 1ms, link_down: [host0, switch0]}\n", "6: faults: a live run has none"),
+        ("choices:\n  good: {}\n  bad:\n    faults: [{at: 1ms, crash: host1}]\n", "9: faults: a live run"),
+        (
+            "  - {name: noise, kind: background, over: udp, model: fluid, rate: 1Mbps}\n",
+            "6: jobs[1]: a fluid has no packets",
+        ),
+    ],
+)
+def test_what_only_the_simulator_has_is_refused_where_it_is_written(
+    tmp_path: Path, more: str, said: str
+) -> None:
+    jobs = "jobs:\n  - {name: all, kind: permutation, size: 10kB}\n"
+    network = "topology: {kind: single-switch, hosts: 4, host_link: {rate: 10Gbps}}\n"
+    file = tmp_path / "only.yaml"
+    file.write_text(f"name: only\n{network}until: 1s\n{jobs}{more}", "utf-8")
     result = CliRunner().invoke(app, ["run", str(file), "--live", "--out", str(tmp_path / "out")])
     assert result.exit_code == 2
-    assert "a live run has none" in " ".join(result.output.split())
+    assert f"only.yaml:{said}".replace(" ", "") in "".join(result.output.replace("│", "").split())
+    assert not (tmp_path / "out").exists()

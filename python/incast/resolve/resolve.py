@@ -148,13 +148,15 @@ def _check_by_core(spec: dict[str, Any], scenario: Scenario, cluster: Cluster, f
         _core.check(json.dumps(spec))
     except _core.SpecError as problem:
         path, message = problem.args
-        findings.add(_written(_loc(path), spec, scenario, cluster), message)
+        findings.add(written(path, spec, scenario, cluster), message)
         findings.stop_if_any()
 
 
-def _written(loc: Loc, spec: dict[str, Any], scenario: Scenario, cluster: Cluster) -> Loc:
-    """Where people write it: a rule at `switch`, `host` or an override, a job's work at the job."""
-    match loc:
+def written(path: str, spec: dict[str, Any], scenario: Scenario, cluster: Cluster) -> Loc:
+    """Where people write what the core calls `path`: a rule at `switch`, `host` or an override, a job's work at
+    the job.
+    """
+    match loc := _loc(path):
         case ("jobs", int(number), "work", *field):
             return ("jobs", number, *field)
         case ("switches" | "hosts" as section, int(number), "config", *field):
