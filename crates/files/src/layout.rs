@@ -23,6 +23,9 @@ pub enum Kind {
     File {
         /// Its length.
         bytes: u64,
+        /// It has holes, and so have copies: they take no space for zeros.
+        #[serde(default, skip_serializing_if = "is_false")]
+        sparse: bool,
     },
     /// A folder.
     Folder,
@@ -31,6 +34,10 @@ pub enum Kind {
         /// Where it leads, from where it is.
         to: String,
     },
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// One path of a layout.
@@ -64,7 +71,15 @@ impl Layout {
     /// The files in order: path and length.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
         self.entries.iter().filter_map(|entry| match entry.kind {
-            Kind::File { bytes } => Some((&*entry.path, bytes)),
+            Kind::File { bytes, .. } => Some((&*entry.path, bytes)),
+            _ => None,
+        })
+    }
+
+    /// Which files in that order have holes.
+    pub(crate) fn sparse(&self) -> impl Iterator<Item = bool> {
+        self.entries.iter().filter_map(|entry| match entry.kind {
+            Kind::File { sparse, .. } => Some(sparse),
             _ => None,
         })
     }
@@ -157,7 +172,7 @@ mod tests {
         Layout { folder: Some(0o755), entries }
     }
 
-    const FILE: Kind = Kind::File { bytes: 1 };
+    const FILE: Kind = Kind::File { bytes: 1, sparse: false };
 
     #[test]
     fn names_that_lead_elsewhere_are_refused() {
@@ -206,7 +221,7 @@ mod tests {
         assert!(layout.check().is_err());
         layout.entries[0] = entry("x", FILE);
         assert!(layout.check().is_err());
-        let long = Kind::File { bytes: u64::MAX };
+        let long = Kind::File { bytes: u64::MAX, sparse: false };
         assert!(folder(vec![entry("a", long.clone()), entry("b", long)]).check().is_err());
         assert!(serde_json::from_str::<Layout>(r#"{"folder":null,"entries":[],"more":1}"#).is_err());
     }
@@ -217,6 +232,7 @@ mod tests {
             entry("a", Kind::Folder),
             entry("a/b", FILE),
             entry("c", Kind::Link { to: "a/b".into() }),
+            entry("d", Kind::File { bytes: 1 << 40, sparse: true }),
         ]);
         let text = serde_json::to_string(&layout).unwrap();
         assert_eq!(serde_json::from_str::<Layout>(&text).unwrap(), layout);

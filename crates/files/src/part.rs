@@ -1,6 +1,6 @@
 //! An unfinished copy: `.NAME.incast-part` beside the target, with a journal, until it is whole.
 //!
-//! All space is taken before anything comes. Nothing ever has the final name but a whole copy: it gets it by one rename,
+//! All space is taken before anything comes, but for files with holes. Nothing ever has the final name but a whole copy: it gets it by one rename,
 //! after its content is on the disk.
 
 use crate::Hash;
@@ -22,6 +22,8 @@ pub struct Part {
     layout: Layout,
     run: Run,
     journal: Journal,
+    /// Which files have holes.
+    sparse: Vec<bool>,
     hashes: Vec<Option<Hash>>,
     there: u64,
 }
@@ -48,7 +50,8 @@ impl Part {
             file::write_at(folder, path)
         });
         let hashes = vec![None; run.chunks() as usize];
-        let mut part = Part { places, layout, run, journal, hashes, there: 0 };
+        let sparse = layout.sparse().collect();
+        let mut part = Part { places, layout, run, journal, sparse, hashes, there: 0 };
         let space = part.take_space();
         space.map_err(|error| part.places.abandon(error, &part.layout, anew))?;
         if anew {
@@ -91,7 +94,9 @@ impl Part {
     pub fn write(&mut self, chunk: u64, pieces: &[&[u8]], hash: &Hash) -> Result<(), Error> {
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
         assert_eq!(length, self.run.length(chunk), "a chunk has its length");
-        let write = |span: &Span<'_>| write_span(span, pieces).map_err(Error::of(span.path));
+        let sparse = &self.sparse;
+        let write =
+            |span: &Span<'_>| write_span(span, pieces, sparse[span.index]).map_err(Error::of(span.path));
         let journal = &self.places.journal;
         let written = self
             .run
@@ -137,12 +142,13 @@ impl Part {
         Ok(Finish { places: self.places.clone(), folder, layout: self.layout.clone() })
     }
 
-    /// Takes the space of every file.
+    /// Takes the space of every file. What one with holes needs is not known: it only gets its length.
     fn take_space(&mut self) -> Result<(), Error> {
         let lengths: Vec<u64> = self.layout.files().map(|(_, bytes)| bytes).collect();
         for (index, bytes) in lengths.into_iter().enumerate() {
             let file = self.run.file(index)?;
-            file::allocate(&file, bytes)
+            let taken = if self.sparse[index] { file.set_len(bytes) } else { file::allocate(&file, bytes) };
+            taken
                 .map_err(|error| self.places.full(Error::of(self.run.path(index))(error), self.run.bytes))?;
         }
         Ok(())
@@ -190,17 +196,27 @@ impl Part {
     }
 }
 
-/// Writes what of the pieces of a chunk lies in one file.
-fn write_span(span: &Span<'_>, pieces: &[&[u8]]) -> io::Result<()> {
-    let mut start = 0;
-    for piece in pieces {
-        let end = start + piece.len();
-        let (from, to) = (start.max(span.part.start), end.min(span.part.end));
-        if from < to {
-            let at = span.at + (from - span.part.start) as u64;
-            span.file.write_all_at(&piece[from - start..to - start], at)?;
+/// Writes what of the pieces of a chunk lies in one file. If that is nothing but zeros, a file with holes has one there.
+fn write_span(span: &Span<'_>, pieces: &[&[u8]], sparse: bool) -> io::Result<()> {
+    if sparse && within(span, pieces).all(|(_, bytes)| bytes.iter().all(|byte| *byte == 0)) {
+        let bytes = span.part.len() as u64;
+        if file::make_hole(span.file, span.at, bytes)? {
+            return Ok(());
         }
-        start = end;
     }
-    Ok(())
+    within(span, pieces).try_for_each(|(at, bytes)| span.file.write_all_at(bytes, at))
+}
+
+/// The bytes of a chunk's pieces that lie in one file, and where in the file.
+fn within<'a>(span: &Span<'a>, pieces: &'a [&'a [u8]]) -> impl Iterator<Item = (u64, &'a [u8])> {
+    let (part, first) = (span.part.clone(), span.at);
+    let mut start = 0;
+    pieces.iter().filter_map(move |piece| {
+        let end = start + piece.len();
+        let (from, to) = (start.max(part.start), end.min(part.end));
+        let found =
+            (from < to).then(|| (first + (from - part.start) as u64, &piece[from - start..to - start]));
+        start = end;
+        found
+    })
 }

@@ -2,9 +2,12 @@
 
 use crate::error::Error;
 use crate::layout::{Entry, Kind, Layout, stays};
-use std::fs::{self, FileType, Metadata};
+use std::fs::{self, File, FileType, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+
+/// Bytes of a block, as stat(2) counts them.
+const BLOCK: u64 = 512;
 
 /// By what a file is known to be the same: device, number, length, and when its content and its entry changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,10 +104,19 @@ impl Walk {
     }
 }
 
+/// Whether parts of a file lie nowhere on the disk. One that takes all of its space is not opened for that.
+fn has_holes(place: &Path, found: &Metadata) -> Result<bool, Error> {
+    if found.blocks().saturating_mul(BLOCK) >= found.len() {
+        return Ok(false);
+    }
+    let looked = File::open(place).and_then(|file| sys::file::has_hole(&file, found.len()));
+    looked.map_err(Error::of(place.display()))
+}
+
 fn kind(place: &Path, file_type: FileType, found: &Metadata, depth: usize) -> Result<Kind, Error> {
     let refuse = |what: &str| Err(Error::refused(place.display(), format!("{what} can't be sent")));
     match file_type {
-        is if is.is_file() => Ok(Kind::File { bytes: found.len() }),
+        is if is.is_file() => Ok(Kind::File { bytes: found.len(), sparse: has_holes(place, found)? }),
         is if is.is_dir() => Ok(Kind::Folder),
         is if is.is_symlink() => {
             let to = fs::read_link(place).map_err(Error::of(place.display()))?;

@@ -3,7 +3,7 @@
 use files::{Error, Hash, Kind, Layout, Part, Source, scan};
 use proptest::prelude::*;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -55,6 +55,47 @@ fn begin_with(target: &Path, layout: &Layout, chunk: u64) -> Part {
         }
     }
     panic!("the journal is still held");
+}
+
+/// Blocks of 512 bytes that a file takes.
+fn blocks(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().blocks()
+}
+
+#[test]
+fn holes_stay_holes() {
+    let at = folder();
+    let (path, target) = (at.path().join("source"), at.path().join("copy"));
+    let file = fs::File::create(&path).unwrap();
+    file.set_len(4 << 20).unwrap();
+    file.write_all_at(&bytes(1, 5000), 1_500_000).unwrap();
+    file.sync_all().unwrap();
+    if blocks(&path) * 512 > 1 << 20 {
+        return eprintln!("skipped: the file system has no holes");
+    }
+    const CHUNK: u64 = 64 << 10;
+    let mut source = Source::open(&path, CHUNK).unwrap();
+    assert_eq!(source.layout().entries[0].kind, Kind::File { bytes: 4 << 20, sparse: true });
+    let mut part = begin_with(&target, source.layout(), CHUNK);
+    // A chunk that came as something else first leaves nothing of it.
+    let wrong = vec![1; CHUNK as usize];
+    part.write(3, &[&wrong], blake3::hash(&wrong).as_bytes()).unwrap();
+    copy(&mut source, &mut part, 0..64);
+    part.finish().unwrap().run().unwrap();
+    assert_eq!(fs::read(&target).unwrap(), fs::read(&path).unwrap());
+    assert!(blocks(&target) * 512 <= 1 << 20, "{}", blocks(&target));
+}
+
+#[test]
+fn zeros_that_a_source_has_on_its_disk_are_on_those_of_copies() {
+    let at = folder();
+    let (path, target) = (at.path().join("source"), at.path().join("copy"));
+    fs::write(&path, vec![0; 1 << 20]).unwrap();
+    let mut source = Source::open(&path, 64 << 10).unwrap();
+    let mut part = begin_with(&target, source.layout(), 64 << 10);
+    copy(&mut source, &mut part, 0..16);
+    part.finish().unwrap().run().unwrap();
+    assert!(blocks(&target) * 512 >= 1 << 20);
 }
 
 /// Names beside the target that are not the target or the source.
@@ -378,7 +419,7 @@ fn a_disk_without_enough_space_is_found_before_anything_comes() {
     let Some(disk) = Small::mounted() else { return };
     let at = folder();
     let from = at.path().join("large");
-    fs::File::create(&from).unwrap().set_len(8 << 20).unwrap();
+    fs::write(&from, vec![0; 8 << 20]).unwrap();
     let layout = scan(&from).unwrap();
     let error = Part::begin(&disk.0.path().join("large"), layout, CHUNK, false).err().unwrap();
     assert!(matches!(error, Error::Full { needed: 8_388_608, .. }), "{error}");
@@ -458,7 +499,7 @@ proptest! {
             mode: 0o644,
             kind: match index % 3 {
                 0 => Kind::Folder,
-                1 => Kind::File { bytes: 3 },
+                1 => Kind::File { bytes: 3, sparse: false },
                 _ => Kind::Link { to: link.clone() },
             },
         };

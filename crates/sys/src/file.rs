@@ -1,7 +1,7 @@
 //! Files and folders by descriptor: names below an open folder, space taken ahead, renames that replace nothing.
-//! Pages: open(2) (`O_NOFOLLOW`), fallocate(2), rename(2) (`RENAME_NOREPLACE`, `RENAME_EXCHANGE`), statvfs(3).
+//! Pages: open(2) (`O_NOFOLLOW`), fallocate(2), lseek(2), rename(2) (`RENAME_NOREPLACE`, `RENAME_EXCHANGE`), statvfs(3).
 
-use rustix::fs::{self, AtFlags, CWD, FallocateFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{self, AtFlags, CWD, FallocateFlags, Mode, OFlags, RenameFlags, SeekFrom};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -88,6 +88,30 @@ pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
         }
     }
     file.set_len(bytes)
+}
+
+/// Whether a file of so many bytes has a hole. A file system that knows none has none.
+///
+/// # Errors
+/// As lseek(2) (`SEEK_HOLE`).
+pub fn has_hole(file: &File, bytes: u64) -> io::Result<bool> {
+    match fs::seek(file, SeekFrom::Hole(0)) {
+        Ok(at) => Ok(at < bytes),
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes a hole in a file, which reads as zeros and takes no space. False where a file system can't.
+///
+/// # Errors
+/// As fallocate(2) (`FALLOC_FL_PUNCH_HOLE`).
+pub fn make_hole(file: &File, at: u64, bytes: u64) -> io::Result<bool> {
+    match fs::fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Bytes that are free for this user where `path` is.

@@ -153,9 +153,7 @@ def _check_by_core(spec: dict[str, Any], scenario: Scenario, cluster: Cluster, f
 
 
 def written(path: str, spec: dict[str, Any], scenario: Scenario, cluster: Cluster) -> Loc:
-    """Where people write what the core calls `path`: a rule at `switch`, `host` or an override, a job's work at
-    the job.
-    """
+    """Where people write it: a rule at `switch`, `host` or an override, a job's work at the job."""
     match loc := _loc(path):
         case ("jobs", int(number), "work", *field):
             return ("jobs", number, *field)

@@ -173,13 +173,13 @@ impl Coordinator {
         if let Some(member) = self.members.get_mut(&host) {
             member.chunks = chunks;
         }
-        self.measure(config, host, edges, now);
+        self.measure(host, edges, now);
     }
 
     /// How data went from a parent to its children.
-    pub(crate) fn measure(&mut self, config: &Config, parent: HostId, edges: &[Edge], now: Time) {
+    pub(crate) fn measure(&mut self, parent: HostId, edges: &[Edge], now: Time) {
         for edge in edges {
-            self.planning.measure(config, parent, edge, now);
+            self.planning.measure(parent, edge, now);
             if let Some(child) = self.members.get_mut(&edge.child) {
                 child.held |= edge.bytes == 0 && edge.network_micros > 0;
             }

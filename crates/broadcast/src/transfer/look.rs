@@ -24,7 +24,7 @@ impl Node {
         self.sample(now);
         let edges = self.serve.edges(now);
         if let Some(coordinator) = &mut self.coordinator {
-            coordinator.measure(&self.config, self.me, &edges, now);
+            coordinator.measure(self.me, &edges, now);
         } else if let Some(stream) = self.follow.stream {
             self.links.send(stream, &Message::Report { chunks: self.have, edges }, cx);
         }

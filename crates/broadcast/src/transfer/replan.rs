@@ -131,7 +131,7 @@ impl Planning {
     }
 
     /// A parent has reported how data went to a child.
-    pub(crate) fn measure(&mut self, config: &Config, parent: HostId, edge: &Edge, now: Time) {
+    pub(crate) fn measure(&mut self, parent: HostId, edge: &Edge, now: Time) {
         if now >= self.settled.saturating_add(Time::from_us(edge.micros)) {
             self.hops.measure(parent, edge);
         }
