@@ -51,7 +51,11 @@ def predict(
     ] = False,
     handler: Annotated[str, _of("What a fault costs without a network.", "TIME")] = "0us",
     time: Annotated[
-        str | None, _of("The program's time with all memory local; default: what the trace computed.", "TIME")
+        str | None,
+        _of(
+            "Its time with all memory local; default: what is between the faults, which is more.",
+            "TIME",
+        ),
     ] = None,
     measured: Annotated[
         Path | None, _of("A table of measured cells (.parquet, .csv): prints how far off this is.", "FILE")
@@ -84,7 +88,7 @@ def predict(
         show.print_json({"cells": cells.to_dicts(), "errors": beside and _plain(beside)})
         return
     for each in read:
-        _show(each, cells.filter(program=each.name))
+        _show(each, cells.filter(program=each.name), measured=base is not None)
     if beside:
         _tell(beside)
     if out:
@@ -133,14 +137,14 @@ def _beside(cells: pl.DataFrame, measured: Path) -> Errors:
     return found
 
 
-def _show(traced: Traced, cells: pl.DataFrame) -> None:
+def _show(traced: Traced, cells: pl.DataFrame, measured: bool) -> None:
     """A table for each page size and policy: local memory and latencies down, bandwidths across."""
     footprint = traced.footprint()
     for (page, policy), group in cells.group_by("page_bytes", "policy", maintain_order=True):
         assert isinstance(page, int)
         title = (
             f"{escape(traced.name)}: {text.size(footprint)} in use, {text.time(group['all_local_ps'][0])} "
-            f"with all of it local; pages of {page >> 10} KiB, {policy}"
+            f"{'with all of it local' if measured else 'between faults'}; pages of {page >> 10} KiB, {policy}"
         )
         table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", padding=(0, 1, 0, 0))
         for head in ("local", "faults", "in", "out", "latency"):
@@ -156,6 +160,12 @@ def _show(traced: Traced, cells: pl.DataFrame) -> None:
         had = text.size(traced.cache_bytes)
         show.out.print(
             f"The trace was taken with {had} local: less than that comes out too good.", highlight=False
+        )
+    if not measured:
+        show.out.print(
+            "Between faults are the ways to their handler and back too, so this comes out too good: "
+            "say how long it takes with all memory local (--time).",
+            highlight=False,
         )
     threads = traced.steps(traced.page).threads()
     if threads > 1:
