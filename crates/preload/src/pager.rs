@@ -163,7 +163,7 @@ impl Pager {
     fn saw_a_write(&mut self, with: &Exchange, page: u64) -> bool {
         let written = with.written(self.range(page));
         if written && let Some(tracing) = &mut self.tracing {
-            tracing.access(page, true, 0, 0);
+            tracing.wrote(page);
         }
         written
     }

@@ -54,6 +54,12 @@ impl Tracing {
         self.append(&if write { Record::Write(of) } else { Record::Read(of) }.encode());
     }
 
+    /// A page that leaves was written to.
+    pub(crate) fn wrote(&mut self, page: u64) {
+        let of = self.of(page, 1, 0, 0);
+        self.append(&Record::Dirty(of).encode());
+    }
+
     /// The program gave pages back.
     pub(crate) fn free(&mut self, address: usize, bytes: usize, now_ns: u64) {
         let (first, end) =
