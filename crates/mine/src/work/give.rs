@@ -1,8 +1,8 @@
 //! What a node sends in a stage, generated bit by bit, so that others get their turn in between.
 
 use super::count::{Counter, Tile, scanned};
+use super::ground::Ground;
 use super::outbox::Outbox;
-use super::real::Ground;
 use super::space::{Space, owner, owner_of_item};
 use super::{Effort, space};
 use crate::candidate::Candidates;

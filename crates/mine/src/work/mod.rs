@@ -8,10 +8,12 @@ mod ask;
 mod count;
 mod entries;
 mod give;
+mod ground;
 mod modelled;
 mod outbox;
 mod own;
 mod real;
+mod receive;
 mod space;
 
 pub use modelled::{Modelled, PassModel, Profile, ProfileError};

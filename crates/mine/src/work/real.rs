@@ -3,10 +3,11 @@
 use super::ask::Asking;
 use super::count::tiles;
 use super::give::Phase;
+use super::ground::{Ground, chopped, chunks, duplicated};
 use super::outbox::Outbox;
 use super::own::Own;
-use super::space::{Space, owner};
-use super::{Effort, Plan, Work, entries};
+use super::space::Space;
+use super::{Effort, Plan, Work};
 use crate::candidate::Slices;
 use crate::codes::Codes;
 use crate::count::ItemCounts;
@@ -14,56 +15,15 @@ use crate::items::Level;
 use crate::node::link::Body;
 use crate::node::settings::{Algorithm, COUNT_BYTES, Exchange, Settings};
 use crate::node::stage::{Stage, Stages, Step};
-use crate::node::wire::{Kind, Part};
-use crate::transactions::{Block, Transactions};
+use crate::node::wire::Part;
+use crate::transactions::Transactions;
 use process::wire::Malformed;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// What generation needs to know.
-#[derive(Debug)]
-pub(crate) struct Ground {
-    pub settings: Arc<Settings>,
-    me: usize,
-    /// As they were given; nothing once they are coded, if they need not outlive that.
-    raw: Option<Arc<Transactions>>,
-    coded: Option<(Codes, Vec<Block>)>,
-    space: Space,
-    /// Codes whose candidates are counted everywhere (HPA-ELD).
-    duplicated: Vec<bool>,
-}
-
-impl Ground {
-    pub(crate) fn raw(&self) -> &[Block] {
-        self.raw.as_ref().map_or(&[], |raw| raw.blocks())
-    }
-
-    pub(crate) fn coded(&self) -> &[Block] {
-        &self.coded.as_ref().expect("pass 1 is over").1
-    }
-
-    pub(crate) fn space(&self) -> &Space {
-        &self.space
-    }
-
-    /// All nodes, in the order in which this one sends; itself last.
-    pub(crate) fn order(&self) -> impl Iterator<Item = usize> + use<> {
-        self.settings.destinations(self.me).chain([self.me])
-    }
-
-    pub(crate) fn duplicates_none(&self) -> bool {
-        self.duplicated.is_empty()
-    }
-
-    #[inline]
-    pub(crate) fn is_duplicated(&self, itemset: &[u32]) -> bool {
-        !self.duplicated.is_empty() && itemset.iter().all(|code| self.duplicated[*code as usize])
-    }
-}
-
 /// How counts are sent in passes from the second on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Giving {
+pub(super) enum Giving {
     Occurrences,
     /// Over so many transactions, or over all.
     Counts(Option<u64>),
@@ -72,23 +32,23 @@ enum Giving {
 
 /// The work of a node with its transactions.
 pub struct Real {
-    ground: Ground,
+    pub(super) ground: Ground,
     /// What is left to generate.
     phases: VecDeque<Phase>,
     /// The slice that is received, and the one that is given.
     slice: usize,
     given_slice: usize,
-    own: Own,
+    pub(super) own: Own,
     /// By slice.
-    asking: Vec<Asking>,
+    pub(super) asking: Vec<Asking>,
     /// What each node has asked for, by slice.
-    asked: Vec<Vec<Vec<u32>>>,
+    pub(super) asked: Vec<Vec<Vec<u32>>>,
     /// The own large itemsets.
     found: Level,
     /// Large itemsets of all nodes, and the last of each.
-    items: Vec<u32>,
-    counts: Vec<u64>,
-    lasts: Vec<Vec<u32>>,
+    pub(super) items: Vec<u32>,
+    pub(super) counts: Vec<u64>,
+    pub(super) lasts: Vec<Vec<u32>>,
     lasting: bool,
 }
 
@@ -120,11 +80,11 @@ impl Real {
         }
     }
 
-    fn at(&self) -> (usize, usize) {
+    pub(super) fn at(&self) -> (usize, usize) {
         (self.ground.me, self.ground.settings.nodes())
     }
 
-    fn giving(&self) -> Giving {
+    pub(super) fn giving(&self) -> Giving {
         let settings = &self.ground.settings;
         match (settings.exchange, settings.algorithm) {
             (Exchange::Frequent, _) => Giving::Frequent,
@@ -242,97 +202,6 @@ impl Real {
             });
         }
         found
-    }
-
-    /// Counts that came in a part, if they can be.
-    fn given(&self, from: usize, part: &Part, body: &Body) -> Result<Vec<(u32, u32)>, Malformed> {
-        let used = body.data.get(..part.used as usize).ok_or(Malformed)?;
-        let length = self.ground.space.length();
-        let slice = part.stage.slice as usize;
-        match part.kind {
-            Kind::Occurrences if self.giving() == Giving::Occurrences && length > 1 => {
-                let words = entries::words(used, part.entries, length)?;
-                let number = |itemset: &[u32]| self.ground.space.number(slice, itemset).ok_or(Malformed);
-                words.chunks_exact(length).map(|itemset| Ok((number(itemset)?, 1))).collect()
-            }
-            Kind::Counts => {
-                let counts = entries::numbers(used, part.entries, true)?;
-                let most = self.ground.settings.transactions[from];
-                let can_be = |count: u32| (1..=most).contains(&u64::from(count));
-                if counts.iter().all(|(_, count)| can_be(*count)) { Ok(counts) } else { Err(Malformed) }
-            }
-            _ => Err(Malformed),
-        }
-    }
-
-    fn receive_give(&mut self, from: usize, part: &Part, body: &Body) -> Result<(), Malformed> {
-        let counts = self.given(from, part, body)?;
-        let at = self.at();
-        if part.stage.pass == 1 || self.giving() != Giving::Frequent {
-            return self.own.add(&counts, at);
-        }
-        let slice = part.stage.slice as usize;
-        let least = self.ground.settings.local_minimum(from);
-        let size = self.ground.space.size(slice);
-        let can_be = |number: u32, count: u32| {
-            number < size && owner(number, at.1) == at.0 && u64::from(count) >= least
-        };
-        if !counts.iter().all(|(number, count)| can_be(*number, *count)) {
-            return Err(Malformed);
-        }
-        self.asking[slice].give(from, counts)
-    }
-
-    fn receive_ask(&mut self, from: usize, part: &Part, body: &Body) -> Result<(), Malformed> {
-        let used = body.data.get(..part.used as usize).ok_or(Malformed)?;
-        let numbers = entries::numbers(used, part.entries, false)?;
-        let slice = part.stage.slice as usize;
-        let (size, nodes) = (self.ground.space.size(slice), self.ground.settings.nodes());
-        let asked = &mut self.asked[slice][from];
-        let before = asked.last().copied();
-        let mut all = numbers.iter().map(|(number, _)| *number);
-        let first = numbers.first().map(|(number, _)| *number);
-        let again = before.zip(first).is_some_and(|(before, first)| first <= before);
-        if again || all.any(|number| number >= size || owner(number, nodes) != from) {
-            return Err(Malformed);
-        }
-        asked.extend(numbers.into_iter().map(|(number, _)| number));
-        Ok(())
-    }
-
-    fn receive_answer(&mut self, from: usize, part: &Part, body: &Body) -> Result<(), Malformed> {
-        let used = body.data.get(..part.used as usize).ok_or(Malformed)?;
-        let counts = entries::numbers(used, part.entries, true)?;
-        let least = self.ground.settings.local_minimum(from);
-        if counts.iter().any(|(_, count)| u64::from(*count) >= least) {
-            return Err(Malformed);
-        }
-        let asking = &mut self.asking[part.stage.slice as usize];
-        asking.answer(from, &counts)?;
-        if part.last && !asking.is_answered(from) { Err(Malformed) } else { Ok(()) }
-    }
-
-    fn receive_large(&mut self, from: usize, part: &Part, body: &Body) -> Result<(), Malformed> {
-        let used = body.data.get(..part.used as usize).ok_or(Malformed)?;
-        let length = self.ground.space.length();
-        let words = entries::words(used, part.entries, length + 1)?;
-        let (_, nodes) = self.at();
-        let counts = self.ground.settings.minimum..=self.ground.settings.total();
-        let mut last = &self.lasts[from][..];
-        for row in words.chunks_exact(length + 1) {
-            let (itemset, count) = row.split_at(length);
-            let said = self.ground.space.is_said_by(itemset, from, nodes);
-            if !said || !counts.contains(&u64::from(count[0])) || last >= itemset {
-                return Err(Malformed);
-            }
-            last = itemset;
-        }
-        self.lasts[from] = last.to_vec();
-        for row in words.chunks_exact(length + 1) {
-            self.items.extend_from_slice(&row[..length]);
-            self.counts.push(row[length].into());
-        }
-        Ok(())
     }
 
     /// Sums for a slice.
@@ -468,49 +337,4 @@ impl Work for Real {
     fn transactions(&self) -> u64 {
         self.ground.settings.transactions[self.ground.me]
     }
-}
-
-/// The same transactions in blocks of at most so many.
-fn chopped(transactions: &Transactions, most: u64) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut scratch = Vec::new();
-    transactions.blocks().iter().for_each(|block| {
-        block.each(&mut scratch, |transaction| {
-            if blocks.last().is_none_or(|last| last.len() as u64 >= most) {
-                blocks.push(Block::default());
-            }
-            blocks.last_mut().expect("one is open").push(transaction);
-        });
-    });
-    blocks
-}
-
-/// Ranges of blocks with about so many transactions each.
-fn chunks(blocks: &[Block], most: u64) -> Vec<std::ops::Range<usize>> {
-    let (mut chunks, mut start, mut had) = (Vec::new(), 0, 0);
-    for (at, block) in blocks.iter().enumerate() {
-        had += block.len() as u64;
-        if had >= most || at + 1 == blocks.len() {
-            chunks.push(start..at + 1);
-            (start, had) = (at + 1, 0);
-        }
-    }
-    chunks
-}
-
-/// The codes of the most frequent items, if there are to be any: as many as were asked for, and half the memory takes.
-fn duplicated(settings: &Settings, large: &Level) -> Vec<bool> {
-    let room = settings.memory / 2 / COUNT_BYTES;
-    let mut wanted = settings.duplicated.min(large.len() as u32);
-    while u64::from(wanted) * u64::from(wanted) / 2 > room {
-        wanted -= 1;
-    }
-    if settings.algorithm != Algorithm::HpaEld || wanted < 2 {
-        return Vec::new();
-    }
-    let mut order: Vec<usize> = (0..large.len()).collect();
-    order.sort_by_key(|code| std::cmp::Reverse(large.count(*code)));
-    let mut duplicated = vec![false; large.len()];
-    order.into_iter().take(wanted as usize).for_each(|code| duplicated[code] = true);
-    duplicated
 }
