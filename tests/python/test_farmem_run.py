@@ -284,3 +284,20 @@ def test_a_thread_outlives_the_first_one() -> None:
     began = time.monotonic()
     assert python(code, memory(100)).exit_code == 0
     assert time.monotonic() - began < 60
+
+
+def test_one_thread_stays_where_its_faults_are_handled_and_several_do_not() -> None:
+    code = (
+        "import os, threading\n"
+        "def really():\n"
+        "    [line] = [line for line in open('/proc/thread-self/status') if line.startswith('Cpus_allowed:')]\n"
+        "    return bin(int(line.split()[1].replace(',', ''), 16)).count('1')\n"
+        "before = os.sched_getaffinity(0)\n"
+        "x = bytearray(3_000_000)\n"
+        "assert really() == 1 and os.sched_getaffinity(0) == before\n"
+        "t = threading.Thread(target=lambda: None); t.start(); t.join()\n"
+        "assert really() == len(os.sched_getaffinity(0)) == len(before)\n"
+        "os.sched_setaffinity(0, {min(before)})\n"
+        "assert os.sched_getaffinity(0) == {min(before)}\n"
+    )
+    assert python(code, memory(300)).exit_code == 0

@@ -1,7 +1,7 @@
 //! What the launcher wants, in one variable of the environment, so that programs which this one starts get it too.
 //!
 //! `INCAST_FARMEM=key=value,…`: `local` (bytes), `page` (bytes), `latency` (ps), `rate` (bit/s), `policy`, `prefetch` (pages), `batch` (pages a
-//! request), `trace` (1 or 0), `folder` (where statistics go). The launcher has checked them; what can't be is refused all the same.
+//! request), `trace` (1 or 0), `cpus` (bits), `folder` (where statistics go). The launcher has checked them; what can't be is refused all the same.
 
 use farmem::cache::Policy;
 use farmem::cost::{Cost, Way};
@@ -25,6 +25,8 @@ pub(crate) struct Config {
     pub(crate) cost: Cost,
     /// Pages that are fetched along with one.
     pub(crate) prefetch: usize,
+    /// Processors of the launcher, a bit each; 0 for none that are known.
+    pub(crate) cpus: u64,
     /// Whether a trace is wanted, too.
     pub(crate) trace: bool,
     /// Folder of the statistics; empty for none.
@@ -41,6 +43,7 @@ impl Config {
             cost: Cost::new(Time::ZERO, Rate::from_bps(0)),
             prefetch: 0,
             trace: false,
+            cpus: 0,
             folder: String::new(),
         };
         let (mut latency, mut rate, mut batch) = (0, 0, 1);
@@ -56,6 +59,7 @@ impl Config {
                 "rate" => rate = number()?,
                 "prefetch" => config.prefetch = number()? as usize,
                 "trace" => config.trace = number()? != 0,
+                "cpus" => config.cpus = number()?,
                 "batch" => batch = number()? as u32,
                 "policy" => config.policy = policy(value)?,
                 "folder" => config.folder = value.to_owned(),

@@ -7,7 +7,7 @@
 use crate::pager::PAGER;
 use crate::runs::RUNS;
 use crate::start::config;
-use crate::{handler, heap, local, lock, mappings, stats, threads};
+use crate::{affinity, handler, heap, local, lock, mappings, stats, threads};
 
 /// From now on forks are prepared for.
 pub(crate) fn prepare_for() {
@@ -18,6 +18,7 @@ pub(crate) fn prepare_for() {
 extern "C" fn prepare() {
     heap::ALL.iter().for_each(|heap| heap.hold());
     mappings::CODE.hold();
+    affinity::KEPT.hold();
     RUNS.hold();
     PAGER.hold();
     local::HEAP.hold();
@@ -33,6 +34,7 @@ fn release() {
     local::HEAP.release();
     PAGER.release();
     RUNS.release();
+    affinity::KEPT.release();
     mappings::CODE.release();
     heap::ALL.iter().for_each(|heap| heap.release());
 }
@@ -40,6 +42,8 @@ fn release() {
 extern "C" fn child() {
     stats::begin(&config().folder);
     threads::alone();
+    affinity::forked();
+    affinity::KEPT.release();
     if let Some(pager) = PAGER.lock().as_mut() {
         pager.forked();
     }

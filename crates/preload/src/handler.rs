@@ -7,7 +7,7 @@ use crate::raw;
 use crate::runs;
 use crate::start::config;
 use crate::stats::stats;
-use crate::{heap, states, threads};
+use crate::{affinity, heap, states, threads};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 use sys::cpu::monotonic_ns;
@@ -32,19 +32,22 @@ pub(crate) fn give(bytes: usize) {
     stats().asked_bytes.set(given as u64);
     if given > config().local && !REMOTE.swap(true, AcqRel) {
         *PAGER.lock() = Some(Pager::new(config()));
-        begin(first);
+        begin(first, false);
         stats().remote.set(1);
     }
 }
 
 /// In a forked child, which has the memory but no thread that handles its faults.
 pub(crate) fn begin_again() {
-    begin(again);
+    begin(again, true);
 }
 
 /// Starts the thread, and waits until it is ready. It gets no signals: they are the program's.
-fn begin(run: extern "C-unwind" fn(*mut libc::c_void) -> *mut libc::c_void) {
+fn begin(run: extern "C-unwind" fn(*mut libc::c_void) -> *mut libc::c_void, forked: bool) {
     READY.store(0, Relaxed);
+    if threads::is_one() {
+        affinity::keep(forked);
+    }
     // SAFETY: sets of signals are plain bits that sigfillset and pthread_sigmask write.
     let error = unsafe {
         let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
@@ -82,6 +85,7 @@ fn open() -> Exchange {
     if alone != 0 {
         raw::die("close_range(2) fails: Linux 5.9 or newer is needed");
     }
+    affinity::is_handler();
     // SAFETY: names this thread.
     unsafe { libc::prctl(libc::PR_SET_NAME, c"farmem".as_ptr()) };
     Exchange::open().unwrap_or_else(|refused| raw::die(&refused.to_string()))

@@ -14,6 +14,7 @@
 //! thread stacks, the program's own data segment and what is mapped from files stay local.
 #![allow(unsafe_code, reason = "it implements C interfaces on raw memory; each block says why it is sound")]
 
+mod affinity;
 mod callers;
 mod config;
 mod exchange;

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, NAME, VARIABLE};
 use crate::exchange::Exchange;
-use crate::{callers, fork, layout, local, raw, stats, threads};
+use crate::{affinity, callers, fork, layout, local, raw, stats, threads};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -54,6 +54,7 @@ extern "C" fn begin() {
     if CONFIG.set(config).is_ok() {
         fork::prepare_for();
         threads::begin();
+        affinity::begin();
         ON.store(true, Release);
     }
 }

@@ -3,7 +3,7 @@
 //! The C library ends a process when its last thread returns (pthread_exit(3)), and counts ours too. So threads are counted here:
 //! one that ends, however it does, gives up a value of its own (pthread_key_create(3)), and the last one ends the process.
 
-use crate::handler;
+use crate::{affinity, handler};
 use libc::{c_int, c_void, pthread_attr_t, pthread_key_t, pthread_t};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
@@ -32,6 +32,11 @@ pub(crate) fn begin() {
 /// In a forked child only the thread that forked is left.
 pub(crate) fn alone() {
     ALIVE.store(1, Relaxed);
+}
+
+/// Whether the program has one thread.
+pub(crate) fn is_one() -> bool {
+    ALIVE.load(Relaxed) == 1
 }
 
 /// A thread that is not the program's.
@@ -94,6 +99,7 @@ unsafe extern "C" fn pthread_create(
     body: Body,
     argument: *mut c_void,
 ) -> c_int {
+    affinity::release();
     let start = Box::into_raw(Box::new(Start { body, argument }));
     ALIVE.fetch_add(1, Relaxed);
     // SAFETY: as the caller promises; `run` takes over what it gets.

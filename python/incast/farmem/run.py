@@ -30,6 +30,8 @@ LIBRARY = Path(__file__).parent / "libincast_preload.so"
 LEAST_PAGES = 16
 """Least pages of local memory: an instruction can touch several, and each thread needs some."""
 _VARIABLE = "INCAST_FARMEM"
+_CPUS = 64
+"""Processors that a program which is started by one that stays on one of them may go to again."""
 _NAMES = 4096
 """Bytes of a file of numbers that are their names."""
 
@@ -63,6 +65,7 @@ class Memory:
             "batch": self.pages_a_request,
             "policy": self.policy,
             "trace": int(self.trace is not None),
+            "cpus": sum(1 << cpu for cpu in os.sched_getaffinity(0) if cpu < _CPUS),
             "folder": folder,
         }
         return ",".join(f"{key}={value}" for key, value in said.items())

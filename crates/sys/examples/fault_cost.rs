@@ -1,0 +1,68 @@
+//! What a page fault costs, by a clock of its own. `fault_cost touch PAGES SWEEPS` goes through memory from malloc, a page after the other, as a
+//! program that knows nothing of remote memory; `fault_cost floor PAGES` is the least that userfaultfd(2) can do: a thread on the same
+//! processor that reads a fault and copies a page.
+//!
+//! Prints nanoseconds a page of each sweep, without the first, in which pages are touched first.
+#![allow(unsafe_code, reason = "it handles faults of memory of its own")]
+
+use std::hint::black_box;
+use std::ptr;
+use sys::cpu::{allowed, monotonic_ns, pin};
+use sys::userfaultfd::{Event, Features, Mode, Range, Scope, Userfaultfd, Wake};
+
+const PAGE: usize = 4096;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let number =
+        |at: usize| arguments.get(at).and_then(|text| text.parse::<usize>().ok()).expect("a number of pages");
+    match arguments.get(1).map(String::as_str) {
+        Some("touch") => touch(number(2), number(3)),
+        Some("floor") => floor(number(2)),
+        _ => eprintln!("fault_cost touch PAGES SWEEPS | fault_cost floor PAGES"),
+    }
+}
+
+/// Goes through the pages once; nanoseconds a page.
+fn sweep(start: *mut u8, pages: usize) -> u64 {
+    let began = monotonic_ns();
+    for page in 0..pages {
+        // SAFETY: inside the caller's memory, which nobody else uses.
+        unsafe {
+            let at = start.add(page * PAGE);
+            at.write_volatile(black_box(at.read_volatile().wrapping_add(1)));
+        }
+    }
+    (monotonic_ns() - began) / pages as u64
+}
+
+fn touch(pages: usize, sweeps: usize) {
+    let mut memory = vec![0u8; pages * PAGE];
+    sweep(memory.as_mut_ptr(), pages);
+    (0..sweeps).for_each(|_| println!("{}", sweep(memory.as_mut_ptr(), pages)));
+}
+
+fn floor(pages: usize) {
+    let cpu = allowed().expect("a processor")[0];
+    pin(cpu).expect("it is allowed");
+    let uffd = Userfaultfd::new(Scope::Everything, Features::default()).expect("userfaultfd");
+    let (both, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping.
+    let at = unsafe { libc::mmap(ptr::null_mut(), pages * PAGE, both, flags, -1, 0) };
+    let memory = Range { start: at as usize, bytes: pages * PAGE };
+    uffd.register(memory, Mode::MISSING).expect("it is there");
+    std::thread::spawn(move || {
+        pin(cpu).expect("it is allowed");
+        let source = [7u8; PAGE];
+        while let Ok(Event::Fault(fault)) = uffd.read() {
+            let page = Range { start: fault.address, bytes: PAGE };
+            // SAFETY: the program waits for what comes.
+            unsafe { uffd.copy(page, source.as_ptr() as usize, false, Wake::Yes) }.expect("it is missing");
+        }
+    });
+    for _ in 0..5 {
+        println!("{}", sweep(at.cast(), pages));
+        // SAFETY: nobody uses what it holds.
+        unsafe { libc::madvise(at, pages * PAGE, libc::MADV_DONTNEED) };
+    }
+}
