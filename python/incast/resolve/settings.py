@@ -198,14 +198,14 @@ def _scheduler(scheduler: Scheduler) -> dict[str, Any]:
 
 def host_spec(host: Host) -> dict[str, Any]:
     """A host's settings in base units."""
-    waits = {"packet_cost": parse_time(host.packet_cost), "time_slice": parse_time(host.time_slice)}
     return {
         "mtu": parse_bytes(host.mtu),
         "nic_queue": parse_bytes(host.nic_queue),
         "cores": host.cores,
         "disk": parse_rate(host.disk),
+        "packet_cost": parse_time(host.packet_cost),
+        "time_slice": parse_time(host.time_slice),
         "tcp": _tcp(host.tcp),
-        **{name: time for name, time in waits.items() if time},
     }
 
 
