@@ -13,8 +13,10 @@ use std::os::unix::fs::FileExt;
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Features, Mode, Moved, Range, Refused, Scope, Userfaultfd, Wake};
 
-/// In a word of /proc/self/pagemap: the page is there; nobody wrote to it since it was protected.
+/// In a word of /proc/self/pagemap: the page is there; it is elsewhere, or on its way in physical memory; nobody wrote to it since it was
+/// protected.
 const PRESENT: u64 = 1 << 63;
+const ELSEWHERE: u64 = 1 << 62;
 const UNWRITTEN: u64 = 1 << 57;
 /// Words that are read at once: of a page of 2 MiB.
 const WORDS: usize = 512;
@@ -76,6 +78,14 @@ impl Exchange {
             match error.raw_os_error() {
                 Some(libc::EAGAIN) => self.fetch(left, protect),
                 Some(libc::EBUSY | libc::EINVAL) => self.fetch_shared(left, protect),
+                Some(libc::EEXIST | libc::ENOENT)
+                    if self.has_moved(left.start, layout::mirror(left.start)) =>
+                {
+                    self.protect(Range { bytes: BASE, ..left }, protect);
+                    if left.bytes > BASE {
+                        self.fetch(rest(left, BASE), protect);
+                    }
+                }
                 _ => lost("a page of remote memory", &error),
             }
             if bytes == 0 {
@@ -126,6 +136,12 @@ impl Exchange {
                     Some(libc::EAGAIN) => return self.send_run(left),
                     Some(libc::EBUSY) if self.send_shared(page) => {}
                     Some(libc::EINVAL) if self.send_unwritable(page) => {}
+                    Some(libc::EEXIST | libc::ENOENT)
+                        if self.has_moved(layout::mirror(page.start), page.start) =>
+                    {
+                        states::set(page, THERE);
+                    }
+                    Some(libc::EEXIST) => lost("a page that leaves", &error),
                     Some(libc::ENOENT) => states::set(page, NEW),
                     _ => return false,
                 }
@@ -163,6 +179,21 @@ impl Exchange {
         self.drop_at(page.start);
         states::set(page, THERE);
         true
+    }
+
+    /// Whether a page is at `to` and no longer at `from`, although moving it there failed with `EEXIST`.
+    ///
+    /// While the kernel migrates a page in physical memory (compaction), `UFFDIO_MOVE` tries again. Linux 6.18 keeps the error of the first
+    /// try, takes the second one, which moved the page, for a failure, and finds the page in its own way at the third.
+    fn has_moved(&self, to: usize, from: usize) -> bool {
+        self.holds(to) && !self.holds(from)
+    }
+
+    /// Whether there is a page at this address, be it on its way in physical memory.
+    fn holds(&self, address: usize) -> bool {
+        let mut holds = false;
+        self.look(Range { start: address, bytes: BASE }, |_, word| holds = word & (PRESENT | ELSEWHERE) != 0);
+        holds
     }
 
     fn drop_at(&self, address: usize) {
