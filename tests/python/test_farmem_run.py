@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -69,6 +70,30 @@ def test_what_a_program_sees_is_what_it_wrote(
     assert outcome.pages_in >= outcome.faults
     assert outcome.bytes_in == outcome.pages_in * page
     assert outcome.injected_s >= outcome.nominal_s > 0
+
+
+def test_pages_that_the_kernel_moves_meanwhile_keep_what_they_hold(
+    plain: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    compact = Path("/proc/sys/vm/compact_memory")
+    if not os.access(compact, os.W_OK):
+        pytest.skip("only root can have the kernel move pages")
+    ended = threading.Event()
+
+    def move() -> None:
+        while not ended.wait(0.02):
+            compact.write_text("1")
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    try:
+        outcome = run([sys.executable, str(STRESS), "1"], memory(60))
+    finally:
+        ended.set()
+        mover.join()
+    said = capfd.readouterr()
+    assert outcome.exit_code == 0, said.err
+    assert said.out.encode() == plain
 
 
 def test_numpy_computes_the_same(capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,6 @@
-//! Moves pages between the program's memory and its mirror. Only the handler of faults does: its descriptors are its own.
+//! Pages of the program's memory come and go, here and to its mirror. Only the handler of faults does it: its descriptors are its own.
 //!
-//! Pages move by `UFFDIO_MOVE`, which refuses what must not be moved: what is shared with a forked process (it is made this
-//! process's own first, or copied where it is only read) and what a device uses (it stays).
+//! How a page moves whatever the kernel says is [`sys::userfaultfd::carry`]'s. Zeros come only where the mirror has nothing.
 
 use crate::layout::{self, BASE};
 use crate::mappings::runs_code;
@@ -11,7 +10,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use sys::cpu::monotonic_ns;
-use sys::userfaultfd::{Features, Mode, Moved, Range, Refused, Scope, Userfaultfd, Wake};
+use sys::userfaultfd::{
+    Fate, Features, Kernel, Mode, Moved, Range, Refused, Scope, Userfaultfd, Wake, carry,
+};
 
 /// In a word of /proc/self/pagemap: the page is there; it is elsewhere, or on its way in physical memory; nobody wrote to it since it was
 /// protected.
@@ -56,150 +57,77 @@ impl Exchange {
     }
 
     fn fill(&self, range: Range, protect: bool) {
-        // SAFETY: the program has not seen these pages since they were given to it: they hold nothing.
-        match unsafe { self.uffd.copy(range, ZEROS.as_ptr() as usize, protect, Wake::Later) } {
-            Ok(()) => {}
-            Err(Moved { bytes, error }) => match error.raw_os_error() {
-                Some(libc::EAGAIN) => self.fill(rest(range, bytes), protect),
-                Some(libc::EEXIST) if range.bytes - bytes > BASE => {
-                    self.fill(rest(range, bytes + BASE), protect)
-                }
-                Some(libc::EEXIST) => {}
+        let mut stored = false;
+        self.look(mirror(range), |_, word| stored |= is_there(word));
+        if stored {
+            raw::die("a page that nobody has written is in remote memory");
+        }
+        let mut done = 0;
+        while done < range.bytes {
+            let left = Range { start: range.start + done, bytes: range.bytes - done };
+            // SAFETY: the program has not seen these pages since they were given to it: they hold nothing.
+            let filled = unsafe { self.uffd.copy(left, ZEROS.as_ptr() as usize, protect, Wake::Later) };
+            let Err(Moved { bytes, error }) = filled else { return };
+            done += bytes;
+            match error.raw_os_error() {
+                Some(libc::EAGAIN) => {}
+                Some(libc::EEXIST) => done += BASE,
+                // Nobody has this memory any more: who waits for it gets what it would get without us.
+                Some(libc::ENOENT) => return,
                 _ => lost("a page of zeros", &error),
-            },
+            }
         }
     }
 
     fn fetch(&self, range: Range, protect: bool) {
         let from = layout::mirror(range.start);
-        // SAFETY: what the mirror holds is this page's content, and nobody else looks there.
-        if let Err(Moved { bytes, error }) = unsafe { self.uffd.take(range, from, Wake::Later) } {
-            let left = rest(range, bytes);
-            match error.raw_os_error() {
-                Some(libc::EAGAIN) => self.fetch(left, protect),
-                Some(libc::EBUSY | libc::EINVAL) => self.fetch_shared(left, protect),
-                Some(libc::EEXIST | libc::ENOENT)
-                    if self.has_moved(left.start, layout::mirror(left.start)) =>
-                {
-                    self.protect(Range { bytes: BASE, ..left }, protect);
-                    if left.bytes > BASE {
-                        self.fetch(rest(left, BASE), protect);
-                    }
-                }
-                _ => lost("a page of remote memory", &error),
+        let here = |page: Range, fate| {
+            if fate != Fate::Moved {
+                raw::die(&format!("{} bytes of remote memory are {fate:?}", page.bytes));
             }
-            if bytes == 0 {
-                return;
-            }
-            return self.protect(Range { start: range.start, bytes }, protect);
-        }
-        self.protect(range, protect);
-    }
-
-    fn protect(&self, range: Range, protect: bool) {
-        if protect && let Err(error) = self.uffd.write_protect(range, true, Wake::Later) {
-            lost("a page under write protection", &error);
-        }
-    }
-
-    /// The first page of the range is also a forked process's, or the program may not write to it: a copy will do, and the rest as before.
-    fn fetch_shared(&self, range: Range, protect: bool) {
-        let page = Range { start: range.start, bytes: BASE };
-        let from = layout::mirror(page.start);
-        // SAFETY: as for `fetch`.
-        if let Err(Moved { error, .. }) = unsafe { self.uffd.copy(page, from, protect, Wake::Later) } {
+        };
+        if let Err(error) = carry(&mut Inwards(self), range, from, here) {
             lost("a page of remote memory", &error);
         }
-        self.drop_at(from);
-        if range.bytes > BASE {
-            self.fetch(rest(range, BASE), protect);
+        if protect && let Err(error) = self.uffd.write_protect(range, true, Wake::Later) {
+            lost("a page under write protection", &error);
         }
     }
 
     /// The range leaves local memory; false when a part of it can't.
     pub(crate) fn send(&self, range: Range) -> bool {
         let mut all = true;
-        states::runs(range, |state, run| all &= state != HERE || self.send_run(run));
+        let mut gone = |page, fate| match fate {
+            Fate::Moved => states::set(page, THERE),
+            Fate::Missing => states::set(page, NEW),
+            Fate::Stays => all = false,
+        };
+        states::runs(range, |state, run| {
+            if state == HERE
+                && let Err(error) = carry(&mut Outwards(self), mirror(run), run.start, &mut gone)
+            {
+                lost("a page that leaves", &error);
+            }
+        });
         all
     }
 
-    fn send_run(&self, range: Range) -> bool {
-        let to = Range { start: layout::mirror(range.start), bytes: range.bytes };
-        // SAFETY: who touches the page from now on waits for it; the mirror holds nothing there.
-        match unsafe { self.uffd.take(to, range.start, Wake::Later) } {
-            Ok(()) => states::set(range, THERE),
-            Err(Moved { bytes, error }) => {
-                states::set(Range { start: range.start, bytes }, THERE);
-                let left = rest(range, bytes);
-                let page = Range { start: left.start, bytes: BASE };
-                match error.raw_os_error() {
-                    Some(libc::EAGAIN) => return self.send_run(left),
-                    Some(libc::EBUSY) if self.send_shared(page) => {}
-                    Some(libc::EINVAL) if self.send_unwritable(page) => {}
-                    Some(libc::EEXIST | libc::ENOENT)
-                        if self.has_moved(layout::mirror(page.start), page.start) =>
-                    {
-                        states::set(page, THERE);
-                    }
-                    Some(libc::EEXIST) => lost("a page that leaves", &error),
-                    Some(libc::ENOENT) => states::set(page, NEW),
-                    _ => return false,
-                }
-                return left.bytes == BASE || self.send_run(rest(left, BASE));
-            }
-        }
-        true
-    }
-
-    /// The page becomes this process's own, if it was a forked process's too; it stays when a device uses it.
-    fn send_shared(&self, page: Range) -> bool {
-        if raw::advise(page.start, page.bytes, libc::MADV_POPULATE_WRITE).is_err() {
-            return self.send_unwritable(page);
-        }
-        let to = Range { start: layout::mirror(page.start), bytes: page.bytes };
-        // SAFETY: as for `send_run`.
-        let sent = unsafe { self.uffd.take(to, page.start, Wake::Later) }.is_ok();
-        if sent {
-            states::set(page, THERE);
-        }
-        sent
-    }
-
-    /// A page that the program may not write to can be copied without anybody changing it meanwhile: who changes protection
-    /// takes the pager's lock. One that it may not read either stays.
-    fn send_unwritable(&self, page: Range) -> bool {
-        if runs_code() {
-            return false;
-        }
-        let to = Range { start: layout::mirror(page.start), bytes: page.bytes };
-        // SAFETY: the mirror holds nothing there.
-        if unsafe { self.uffd.copy(to, page.start, false, Wake::Later) }.is_err() {
-            return false;
-        }
-        self.drop_at(page.start);
-        states::set(page, THERE);
-        true
-    }
-
-    /// Whether a page is at `to` and no longer at `from`, although moving it there failed with `EEXIST`.
-    ///
-    /// While the kernel migrates a page in physical memory (compaction), `UFFDIO_MOVE` tries again. Linux 6.18 keeps the error of the first
-    /// try, takes the second one, which moved the page, for a failure, and finds the page in its own way at the third.
-    fn has_moved(&self, to: usize, from: usize) -> bool {
-        self.holds(to) && !self.holds(from)
-    }
-
     /// Whether there is a page at this address, be it on its way in physical memory.
-    fn holds(&self, address: usize) -> bool {
-        let mut holds = false;
-        self.look(Range { start: address, bytes: BASE }, |_, word| holds = word & (PRESENT | ELSEWHERE) != 0);
-        holds
+    fn has(&self, address: usize) -> bool {
+        let mut has = false;
+        self.look(Range { start: address, bytes: BASE }, |_, word| has = is_there(word));
+        has
     }
 
-    fn drop_at(&self, address: usize) {
-        if let Err(error) = raw::advise(address, BASE, libc::MADV_DONTNEED) {
-            lost("a page that was copied", &error);
-        }
+    fn take(&self, to: Range, from: usize) -> Result<(), Moved> {
+        // SAFETY: what is moved to the program's memory is its content; who touches what is moved from there waits for it. Nobody
+        // else looks at the mirror.
+        unsafe { self.uffd.take(to, from, Wake::Later) }
+    }
+
+    fn copy(&self, to: Range, from: usize) -> io::Result<()> {
+        // SAFETY: as for `take`.
+        unsafe { self.uffd.copy(to, from, false, Wake::Later) }.map_err(|moved| moved.error)
     }
 
     /// Whether somebody wrote to the range since it came.
@@ -247,8 +175,64 @@ impl Exchange {
     }
 }
 
-fn rest(range: Range, bytes: usize) -> Range {
-    Range { start: range.start + bytes, bytes: range.bytes - bytes }
+/// To the program. What a forked process has too is copied: nobody writes to the mirror.
+struct Inwards<'a>(&'a Exchange);
+
+impl Kernel for Inwards<'_> {
+    fn take(&mut self, to: Range, from: usize) -> Result<(), Moved> {
+        self.0.take(to, from)
+    }
+
+    fn copy(&mut self, to: Range, from: usize) -> io::Result<()> {
+        self.0.copy(to, from)
+    }
+
+    fn has(&mut self, address: usize) -> io::Result<bool> {
+        Ok(self.0.has(address))
+    }
+
+    fn own(&mut self, _: Range) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn discard(&mut self, page: Range) -> io::Result<()> {
+        raw::advise(page.start, page.bytes, libc::MADV_DONTNEED).map(drop)
+    }
+}
+
+/// From the program.
+struct Outwards<'a>(&'a Exchange);
+
+impl Kernel for Outwards<'_> {
+    fn take(&mut self, to: Range, from: usize) -> Result<(), Moved> {
+        self.0.take(to, from)
+    }
+
+    /// Of a page that the program may not write to: nobody changes it meanwhile, because who changes protection takes the pager's
+    /// lock. One that it may not read either stays.
+    fn copy(&mut self, to: Range, from: usize) -> io::Result<()> {
+        if runs_code() { Err(io::ErrorKind::Unsupported.into()) } else { self.0.copy(to, from) }
+    }
+
+    fn has(&mut self, address: usize) -> io::Result<bool> {
+        Ok(self.0.has(address))
+    }
+
+    fn own(&mut self, page: Range) -> io::Result<()> {
+        raw::advise(page.start, page.bytes, libc::MADV_POPULATE_WRITE).map(drop)
+    }
+
+    fn discard(&mut self, page: Range) -> io::Result<()> {
+        raw::advise(page.start, page.bytes, libc::MADV_DONTNEED).map(drop)
+    }
+}
+
+fn is_there(word: u64) -> bool {
+    word & (PRESENT | ELSEWHERE) != 0
+}
+
+fn mirror(range: Range) -> Range {
+    Range { start: layout::mirror(range.start), ..range }
 }
 
 fn lost(what: &str, error: &io::Error) -> ! {

@@ -3,12 +3,12 @@
 //! A thread takes the first heap that nobody is in, beginning with its own; an address tells whose it is.
 
 use crate::config::Config;
+use crate::growing::{Addresses, Growing};
 use crate::handler;
-use crate::layout::{self, BASE, HEAP_BYTES, HEAPS};
+use crate::layout::{self, HEAP_BYTES, HEAPS};
 use crate::lock::{Held, Lock};
 use crate::start::config;
-use dlmalloc::{Allocator, Dlmalloc};
-use std::ptr;
+use dlmalloc::Dlmalloc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use sys::userfaultfd::Range;
 
@@ -27,52 +27,31 @@ fn growth(config: &Config, bytes: usize) -> usize {
     bytes.next_multiple_of(config.page.max(GROWTH))
 }
 
-// SAFETY: each call gives memory that nobody else has; it is zero, and never taken back.
-unsafe impl Allocator for Source {
-    fn alloc(&self, bytes: usize) -> (*mut u8, usize, u32) {
+impl Addresses for Source {
+    fn more(&self, bytes: usize) -> Option<(usize, usize)> {
         let bytes = growth(config(), bytes);
         let used = USED[self.heap].load(Relaxed);
         if used + bytes > HEAP_BYTES {
-            return (ptr::null_mut(), 0, 0);
+            return None;
         }
         handler::give(bytes);
         USED[self.heap].store(used + bytes, Relaxed);
-        ((layout::start() + self.heap * HEAP_BYTES + used) as *mut u8, bytes, 0)
-    }
-
-    fn remap(&self, _: *mut u8, _: usize, _: usize, _: bool) -> *mut u8 {
-        ptr::null_mut()
-    }
-
-    fn free_part(&self, _: *mut u8, _: usize, _: usize) -> bool {
-        false
-    }
-
-    fn free(&self, _: *mut u8, _: usize) -> bool {
-        false
-    }
-
-    fn can_release_part(&self, _: u32) -> bool {
-        false
-    }
-
-    fn allocates_zeros(&self) -> bool {
-        true
-    }
-
-    fn page_size(&self) -> usize {
-        BASE
+        Some((layout::start() + self.heap * HEAP_BYTES + used, bytes))
     }
 }
 
 /// A heap.
-pub(crate) type Heap = Dlmalloc<Source>;
+pub(crate) type Heap = Dlmalloc<Growing<Source>>;
+
+const fn one(heap: usize) -> Lock<Heap> {
+    Lock::new(Dlmalloc::new_with_allocator(Growing(Source { heap })))
+}
 
 const fn all() -> [Lock<Heap>; HEAPS] {
-    let mut heaps = [const { Lock::new(Dlmalloc::new_with_allocator(Source { heap: 0 })) }; HEAPS];
+    let mut heaps = [const { one(0) }; HEAPS];
     let mut heap = 0;
     while heap < HEAPS {
-        heaps[heap] = Lock::new(Dlmalloc::new_with_allocator(Source { heap }));
+        heaps[heap] = one(heap);
         heap += 1;
     }
     heaps

@@ -19,6 +19,7 @@ mod callers;
 mod config;
 mod exchange;
 mod fork;
+mod growing;
 mod handler;
 mod heap;
 mod layout;

@@ -3,13 +3,13 @@
 //! Those touch what they allocated where no page fault may be handled yet: a forked child's C library goes through open files before
 //! anybody else runs. dlmalloc, on a range of its own.
 
+use crate::growing::{Addresses, Growing};
 use crate::layout::{BASE, LOCAL_BYTES};
 use crate::lock::Lock;
 use crate::raw;
-use dlmalloc::{Allocator, Dlmalloc};
+use dlmalloc::Dlmalloc;
 use std::alloc::{GlobalAlloc, Layout};
 use std::io;
-use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 static START: AtomicUsize = AtomicUsize::new(0);
@@ -26,42 +26,18 @@ pub(crate) fn reserve() -> io::Result<usize> {
 /// Memory of a range, from one end to the other.
 pub(crate) struct Source;
 
-// SAFETY: each call gives memory that nobody else has; it is zero, and never taken back.
-unsafe impl Allocator for Source {
-    fn alloc(&self, bytes: usize) -> (*mut u8, usize, u32) {
-        let Ok(start) = reserve() else { return (ptr::null_mut(), 0, 0) };
+impl Addresses for Source {
+    fn more(&self, bytes: usize) -> Option<(usize, usize)> {
+        let start = reserve().ok()?;
         let bytes = bytes.next_multiple_of(16 * BASE);
         let at = USED.fetch_add(bytes, Relaxed);
-        if at + bytes > LOCAL_BYTES { (ptr::null_mut(), 0, 0) } else { ((start + at) as *mut u8, bytes, 0) }
-    }
-
-    fn remap(&self, _: *mut u8, _: usize, _: usize, _: bool) -> *mut u8 {
-        ptr::null_mut()
-    }
-
-    fn free_part(&self, _: *mut u8, _: usize, _: usize) -> bool {
-        false
-    }
-
-    fn free(&self, _: *mut u8, _: usize) -> bool {
-        false
-    }
-
-    fn can_release_part(&self, _: u32) -> bool {
-        false
-    }
-
-    fn allocates_zeros(&self) -> bool {
-        true
-    }
-
-    fn page_size(&self) -> usize {
-        BASE
+        (at + bytes <= LOCAL_BYTES).then_some((start + at, bytes))
     }
 }
 
 /// The heap.
-pub(crate) static HEAP: Lock<Dlmalloc<Source>> = Lock::new(Dlmalloc::new_with_allocator(Source));
+pub(crate) static HEAP: Lock<Dlmalloc<Growing<Source>>> =
+    Lock::new(Dlmalloc::new_with_allocator(Growing(Source)));
 
 /// Whether it is memory of this heap.
 pub(crate) fn owns(address: usize) -> bool {

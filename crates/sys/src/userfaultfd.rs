@@ -4,12 +4,14 @@
 //! is missing there waits, and its fault is read as an [`Event`]; the page comes by one of the `resolve` calls. `UFFDIO_MOVE` (Linux 6.8)
 //! is defined here, because headers of distributions lack it. What a page holds and when it comes is not decided here.
 
+mod carry;
 mod event;
 mod refused;
 mod resolve;
 #[cfg(test)]
 mod tests;
 
+pub use carry::{Fate, Kernel, carry};
 pub use event::{Event, Fault};
 pub use refused::Refused;
 pub use resolve::{Moved, Wake};
