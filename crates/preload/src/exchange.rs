@@ -1,4 +1,5 @@
-//! Pages of the program's memory come and go, here and to its mirror. Only the handler of faults does it: its descriptors are its own.
+//! Pages of the program's memory come and go, here and to its mirror, where the store has them
+//! ([`crate::store`]). Only the handler of faults does it: its descriptors are its own.
 //!
 //! How a page moves whatever the kernel says is [`sys::userfaultfd::carry`]'s. Zeros come only where the mirror has nothing.
 
@@ -6,6 +7,7 @@ use crate::layout::{self, BASE};
 use crate::mappings::runs_code;
 use crate::raw;
 use crate::states::{self, HERE, NEW, THERE};
+use crate::store::{Found, Store};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -45,28 +47,37 @@ impl Exchange {
     }
 
     /// The range, which is a page, is there: what is remote is fetched, what is new is zero, and who waits goes on.
-    pub(crate) fn bring(&self, range: Range, write: bool) {
+    pub(crate) fn bring(&self, range: Range, write: bool, store: &mut dyn Store) {
         states::runs(range, |state, run| match state {
-            THERE => self.fetch(run, !write),
-            NEW => self.fill(run, !write),
+            THERE => match store.find(run) {
+                Found::InMirror => self.fetch(run, !write),
+                Found::At(content) => self.fill(run, Some(content), !write),
+            },
+            NEW => self.zero(run, !write),
             // Somebody removed it behind our back: it is zero, as it would be without us.
-            _ => self.fill(run, false),
+            _ => self.zero(run, false),
         });
         states::set(range, HERE);
         let _ = self.uffd.wake(range);
     }
 
-    fn fill(&self, range: Range, protect: bool) {
+    fn zero(&self, range: Range, protect: bool) {
         let mut stored = false;
         self.look(mirror(range), |_, word| stored |= is_there(word));
         if stored {
             raw::die("a page that nobody has written is in remote memory");
         }
+        self.fill(range, None, protect);
+    }
+
+    /// A copy of what lies at this address, or zeros.
+    fn fill(&self, range: Range, content: Option<usize>, protect: bool) {
         let mut done = 0;
         while done < range.bytes {
             let left = Range { start: range.start + done, bytes: range.bytes - done };
-            // SAFETY: the program has not seen these pages since they were given to it: they hold nothing.
-            let filled = unsafe { self.uffd.copy(left, ZEROS.as_ptr() as usize, protect, Wake::Later) };
+            let from = content.map_or(ZEROS.as_ptr() as usize, |content| content + done);
+            // SAFETY: the program has not seen these pages since they were given to it, or left: they hold nothing.
+            let filled = unsafe { self.uffd.copy(left, from, protect, Wake::Later) };
             let Err(Moved { bytes, error }) = filled else { return };
             done += bytes;
             match error.raw_os_error() {
@@ -74,7 +85,7 @@ impl Exchange {
                 Some(libc::EEXIST) => done += BASE,
                 // Nobody has this memory any more: who waits for it gets what it would get without us.
                 Some(libc::ENOENT) => return,
-                _ => lost("a page of zeros", &error),
+                _ => lost("a page that is copied", &error),
             }
         }
     }
@@ -94,11 +105,14 @@ impl Exchange {
         }
     }
 
-    /// The range leaves local memory; false when a part of it can't.
-    pub(crate) fn send(&self, range: Range) -> bool {
+    /// The range leaves local memory, and the store has it; false when a part of it can't. `dirty`: somebody wrote to it since it came.
+    pub(crate) fn send(&self, range: Range, dirty: bool, store: &mut dyn Store) -> bool {
         let mut all = true;
         let mut gone = |page, fate| match fate {
-            Fate::Moved => states::set(page, THERE),
+            Fate::Moved => {
+                states::set(page, THERE);
+                store.keep(page, dirty);
+            }
             Fate::Missing => states::set(page, NEW),
             Fate::Stays => all = false,
         };

@@ -1,13 +1,12 @@
 //! The thread that handles page faults, and when it begins: once the program has asked for more than local memory has.
 
 use crate::exchange::Exchange;
-use crate::layout;
 use crate::pager::{PAGER, Pager};
 use crate::raw;
 use crate::runs;
 use crate::start::config;
 use crate::stats::stats;
-use crate::{affinity, heap, states, threads};
+use crate::{affinity, heap, threads};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 use sys::cpu::monotonic_ns;
@@ -117,12 +116,8 @@ pub(crate) fn forget(range: Range) {
         return;
     }
     let mut pager = PAGER.lock();
-    let there = states::any(range, states::THERE);
     if let Some(pager) = pager.as_mut() {
         pager.forget(range);
     }
     let _ = raw::advise(range.start, range.bytes, libc::MADV_DONTNEED);
-    if there {
-        let _ = raw::advise(layout::mirror(range.start), range.bytes, libc::MADV_DONTNEED);
-    }
 }

@@ -33,5 +33,6 @@ mod runs;
 mod start;
 mod states;
 mod stats;
+mod store;
 mod threads;
 mod tracing;

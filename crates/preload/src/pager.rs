@@ -11,6 +11,7 @@ use crate::lock::Lock;
 use crate::raw;
 use crate::states::{self, HERE, NEW, THERE};
 use crate::stats::{self, Stats};
+use crate::store::{self, Store};
 use crate::tracing::Tracing;
 use farmem::cache::{Cache, Evicted};
 use farmem::cost::Cost;
@@ -28,6 +29,8 @@ pub(crate) struct Pager {
     bits: u32,
     cost: Cost,
     prefetch: usize,
+    /// Remote memory.
+    pub(crate) store: Box<dyn Store>,
     /// Pages that could not leave, until one has.
     stuck: Vec<Evicted>,
     tracing: Option<Tracing>,
@@ -53,6 +56,7 @@ impl Pager {
             bits: config.page.ilog2(),
             cost: config.cost,
             prefetch: config.prefetch,
+            store: store::open(config),
             stuck: Vec::with_capacity(pages / 2),
             tracing: path.and_then(|path| Tracing::begin(config, &path, monotonic_ns())),
         }
@@ -85,7 +89,7 @@ impl Pager {
         let range = self.range(page);
         if states::at(fault.address) == HERE || self.cache.contains(page) {
             // It came meanwhile, or the program gave back a part of it.
-            with.bring(range, fault.write);
+            with.bring(range, fault.write, &mut *self.store);
             stats.again.add(1);
             return;
         }
@@ -102,8 +106,10 @@ impl Pager {
             stats.nominal_ps.add(delay);
             stats.injected_ps.add(with.wait(since, delay));
         }
-        with.bring(range, fault.write);
-        (1..=ahead).map(|next| self.range(page + next)).for_each(|range| with.bring(range, false));
+        with.bring(range, fault.write, &mut *self.store);
+        for next in 1..=ahead {
+            with.bring(self.range(page + next), false, &mut *self.store);
+        }
         stats.exchange(pages.fetched, pages.sent, 1 << self.bits);
         stats.pages_dropped.add(pages.dropped);
         let now = monotonic_ns();
@@ -116,7 +122,14 @@ impl Pager {
 
     /// There is a place for the page.
     fn enter(&mut self, with: &Exchange, page: u64, write: bool, pages: &mut Pages) {
-        pages.fetched += u64::from(states::any(self.range(page), THERE));
+        let mut remote = false;
+        states::runs(self.range(page), |state, run| {
+            if state == THERE {
+                self.store.ask(run);
+                remote = true;
+            }
+        });
+        pages.fetched += u64::from(remote);
         if self.cache.is_full() {
             let sent = self.make_room(with);
             pages.sent += u64::from(sent);
@@ -145,7 +158,7 @@ impl Pager {
             let Some(gone) = self.cache.evict() else { break };
             let range = self.range(gone.page);
             let dirty = gone.dirty || self.saw_a_write(with, gone.page);
-            if with.send(range) {
+            if with.send(range, dirty, &mut *self.store) {
                 sent = Some(dirty);
             } else if self.stuck.len() < self.stuck.capacity() {
                 self.stuck.push(Evicted { dirty, ..gone });
@@ -172,6 +185,9 @@ impl Pager {
     pub(crate) fn forget(&mut self, range: Range) {
         if let Some(tracing) = &mut self.tracing {
             tracing.free(range.start, range.bytes, monotonic_ns());
+        }
+        if states::any(range, THERE) {
+            self.store.forget(range);
         }
         let (mut first, end) = (range.start, range.start + range.bytes);
         while first < end {

@@ -1,0 +1,40 @@
+//! Remote memory as the pager sees it: where pages are that left, and how they come back.
+//!
+//! A page that leaves is moved to its place in the mirror ([`layout::mirror`]), where nobody but the store touches it: there its content
+//! can't change any more. The store may leave it there, or take it elsewhere and empty the place. All under the pager's lock; what isn't
+//! said otherwise by the thread that handles faults, whose descriptors are its own.
+
+mod mirror;
+
+use crate::config::Config;
+use sys::userfaultfd::Range;
+
+/// Where the content of pages is that come back.
+pub(crate) enum Found {
+    /// In their place in the mirror, from where it is moved: it is there no longer.
+    InMirror,
+    #[expect(dead_code, reason = "for stores that are elsewhere")]
+    /// At this address, until the next call; it is copied from there.
+    At(usize),
+}
+
+/// Remote memory.
+pub(crate) trait Store: Send {
+    /// A fault needs these pages and will [`Store::find`] them, after others have left.
+    fn ask(&mut self, _pages: Range) {}
+
+    /// Pages of the program have left and are in the mirror now. Not `dirty`: nobody was seen to write to them since they came, but a
+    /// thread may have done so while they left.
+    fn keep(&mut self, pages: Range, dirty: bool);
+
+    /// The content of pages that left, to bring them back.
+    fn find(&mut self, pages: Range) -> Found;
+
+    /// The program has given up these pages, whichever of them left. Called by any thread.
+    fn forget(&mut self, pages: Range);
+}
+
+/// What the launcher wants.
+pub(crate) fn open(_config: &Config) -> Box<dyn Store> {
+    Box::new(mirror::Mirror)
+}
