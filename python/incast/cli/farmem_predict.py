@@ -14,6 +14,7 @@ from rich.table import Table
 from incast.cli import show
 from incast.cli.common import Json, told
 from incast.farmem import options
+from incast.farmem.own import Own
 from incast.farmem.predict import Errors, Grid, errors
 from incast.farmem.predict import predict as predict_grid
 from incast.farmem.traced import Traced
@@ -75,7 +76,7 @@ def predict(
             read_ahead=read_ahead,
             pages_a_request=pages_a_request,
             write_back=not no_write_back,
-            handler=options.one_time(handler, "--handler"),
+            own=Own(options.one_time(handler, "--handler")),
         )
         base = options.one_time(time, "--time", least=1) if time else None
         _check(read, grid, base)

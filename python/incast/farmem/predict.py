@@ -12,6 +12,7 @@ from itertools import product
 import polars as pl
 
 from incast import _core
+from incast.farmem.own import Own
 from incast.farmem.traced import Cache, Traced
 
 __all__ = ["GRID_LATENCIES", "GRID_RATES", "Grid", "Size", "errors", "predict"]
@@ -20,6 +21,7 @@ GRID_LATENCIES = (1_000_000, 10_000_000, 20_000_000)
 """The document's: 1, 10 and 20 µs."""
 GRID_RATES = (10_000_000_000, 40_000_000_000, 100_000_000_000)
 """The document's: 10, 40 and 100 Gb/s."""
+_FREE = Own()
 _KEYS = ("policy", "page_bytes", "local_bytes", "latency_ps", "bandwidth_bps")
 
 
@@ -56,8 +58,10 @@ class Grid:
     """How many pages share a latency."""
     write_back: bool = True
     """Whether a fault waits for the page that leaves."""
-    handler: int = 0
-    """What a fault costs without a network, in picoseconds."""
+    own: Own = _FREE
+    """What a fault costs without a network."""
+    asked: int | None = None
+    """Bytes that the program asks for: as long as they fit, nothing is remote and no page is handled."""
 
     def caches(self, traced: Traced) -> Iterator[tuple[int, Size, Cache]]:
         """Page size, local memory and cache of each run through the trace."""
@@ -78,9 +82,9 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
     for page, local, cache in grid.caches(traced):
         counts = traced.counts(page, cache)
         for latency, rate in product(grid.latencies, grid.rates):
-            fetch, back, handler = _core.farmem_waits(
-                counts, page, latency, rate, grid.write_back, grid.handler
-            )
+            fetch, back, _ = _core.farmem_waits(counts, page, latency, rate, grid.write_back, 0)
+            fits = grid.asked is not None and grid.asked <= local.of(footprint)
+            handler = 0 if fits else grid.own.total(counts, cache.pages, fetch + back)
             waits = fetch + back + handler
             rows.append(
                 {

@@ -16,9 +16,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from types import FrameType
+from typing import IO
 
 from incast.errors import RunError
 from incast.farmem import program as programs
@@ -97,6 +99,8 @@ class Outcome:
     """Waits that took place."""
     own_s: float
     """Time in the handler of faults beyond these waits; switches to it and back are not in it."""
+    interrupted: bool = False
+    """Whether somebody pressed Ctrl-C meanwhile: the program got it too."""
 
     @property
     def injected_over_nominal(self) -> float | None:
@@ -110,8 +114,13 @@ class Outcome:
         return self.own_s / handled * 1e6 if handled else None
 
 
-def run(command: Sequence[str], memory: Memory, environment: Mapping[str, str] | None = None) -> Outcome:
-    """Runs a command to its end.
+def run(
+    command: Sequence[str],
+    memory: Memory,
+    environment: Mapping[str, str] | None = None,
+    log: IO[bytes] | None = None,
+) -> Outcome:
+    """Runs a command to its end; with a log, what it prints goes there, and it reads nothing.
 
     Raises `ScenarioError` for a program that can't have remote memory, `RunError` where this machine can't.
     """
@@ -124,15 +133,23 @@ def run(command: Sequence[str], memory: Memory, environment: Mapping[str, str] |
         variables[_VARIABLE] = memory.variable(Path(folder))
         began = time.monotonic()
         with (
-            subprocess.Popen([command[0], *command[1:]], executable=path, env=variables) as process,
-            _passed_on(process),
+            subprocess.Popen(
+                [command[0], *command[1:]],
+                executable=path,
+                env=variables,
+                stdin=subprocess.DEVNULL if log else None,
+                stdout=log,
+                stderr=log,
+            ) as process,
+            _passed_on(process) as interrupted,
         ):
             code = process.wait()
         wall = time.monotonic() - began
         files = [file for file in Path(folder).iterdir() if not file.suffix]
         if memory.trace:
             _keep_trace(files, memory.trace)
-        return _outcome(list(command), code, wall, [_numbers(file) for file in files])
+        outcome = _outcome(list(command), code, wall, [_numbers(file) for file in files])
+        return replace(outcome, interrupted=interrupted.is_set())
 
 
 def check() -> None:
@@ -150,8 +167,12 @@ def check() -> None:
 
 
 @contextmanager
-def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Signals that would end this process end the program instead; Ctrl-C reaches it anyway."""
+def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[Event]:
+    """Signals that would end this process end the program instead.
+
+    Ctrl-C reaches it anyway, and sets the event.
+    """
+    interrupted = Event()
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         del frame
@@ -159,13 +180,14 @@ def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
     def leave(number: int, frame: FrameType | None) -> None:
         del number, frame
+        interrupted.set()
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     signal.signal(signal.SIGINT, leave)
     signal.signal(signal.SIGTERM, pass_on)
     signal.signal(signal.SIGHUP, pass_on)
     try:
-        yield
+        yield interrupted
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,0 +1,196 @@
+"""`incast farmem grid`: a program over latencies, bandwidths and local memory, measured and predicted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from incast.cli import exits, show
+from incast.cli.common import Json, told
+from incast.cli.farmem_progress import GridBar
+from incast.farmem import chart, options
+from incast.farmem.measured import CLOCKS, Clock, Measured, cells
+from incast.farmem.program import find
+from incast.farmem.run import LEAST_PAGES, check
+from incast.farmem.session import TRACE, Plan, Session
+from incast.farmem.traced import Traced
+from incast.folder import write_text
+from incast.report import text
+
+CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
+"""What follows the program's name is the program's."""
+_CLOSE = 3
+"""Percentage points that a good prediction is off at most."""
+
+
+def _of(help_: str, metavar: str) -> Any:
+    return typer.Option(metavar=metavar, help=help_)
+
+
+def grid(
+    program: Annotated[list[str], typer.Argument(metavar="PROGRAM ARGUMENTS…", help="Behind --.")],
+    local: Annotated[
+        str, _of("Local memory: sizes, or shares of what is in use; default: 25%,50%,75%.", "SIZES")
+    ] = "25%,50%,75%",
+    latency: Annotated[str, _of("What a request waits; default: 1us,10us,20us.", "TIMES")] = "1us,10us,20us",
+    bandwidth: Annotated[
+        str, _of("Of each direction; default: 10Gbps,40Gbps,100Gbps.", "RATES")
+    ] = "10Gbps,40Gbps,100Gbps",
+    page: Annotated[str, _of("Page that is exchanged, 4KiB to 2MiB.", "SIZE")] = "4KiB",
+    runs: Annotated[
+        int, typer.Option("--runs", "-n", min=0, max=1000, help="Runs a cell; 0: predict only.")
+    ] = 3,
+    clock: Annotated[
+        str,
+        _of(
+            "wall, or processor: what the program and its waits took of one, for machines that others use.",
+            "NAME",
+        ),
+    ] = "wall",
+    out: Annotated[Path | None, _of("Result folder; default: results/farmem-PROGRAM.", "DIR")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure a program's degradation over a grid of remote memories, beside what one traced run predicts.
+
+    Runs it with all memory local, once traced, and then each cell, in rounds. What has ended is kept:
+    after Ctrl-C, the same command goes on, and a larger -n or more cells add to what is there.
+    """
+    with told(as_json):
+        plan = _plan(program, local, latency, bandwidth, page, runs)
+        by = _clock(clock)
+        place = out or Path("results") / f"farmem-{Path(program[0]).name}"
+        session = Session.open(plan, place)
+        try:
+            with GridBar(show.err) as bar:
+                session.tell = bar.tell
+                session.measure()
+        except KeyboardInterrupt:
+            _write(session, by)
+            show.err.print("[yellow]Interrupted: what has ended is kept, the same command goes on.[/]")
+            raise typer.Exit(exits.Exit.INTERRUPTED) from None
+        found = _write(session, by)
+        assert found
+    if as_json:
+        show.print_json(_plain(plan, found, place))
+        return
+    _show(session, found, by)
+    show.place("Result", place)
+    show.place("Picture", place / chart.FILE)
+
+
+def _plan(program: list[str], local: str, latency: str, bandwidth: str, page: str, runs: int) -> Plan:
+    pages = options.pages(page, "--page", 4096)
+    if len(pages) != 1:
+        options.refuse("one page size is expected", f"--page {page}")
+    sizes = options.local(local, "--local")
+    for size in sizes:
+        if size.bytes is not None and size.bytes < LEAST_PAGES * pages[0]:
+            least = text.size(LEAST_PAGES * pages[0])
+            options.refuse(f"at least {LEAST_PAGES} pages are needed: {least}", f"--local {size.said}")
+    find(program[0])
+    check()
+    return Plan(
+        command=tuple(program),
+        local=tuple(sizes),
+        latencies=tuple(options.times(latency, "--latency")),
+        rates=tuple(options.rates(bandwidth, "--bandwidth")),
+        runs=runs,
+        page=pages[0],
+    )
+
+
+def _clock(said: str) -> Clock:
+    found = next((clock for clock in CLOCKS if clock == said), None)
+    if found is None:
+        options.refuse(f"unknown clock. Allowed: {', '.join(CLOCKS)}", f"--clock {said}")
+    return found
+
+
+def _write(session: Session, clock: Clock) -> Measured | None:
+    """The tables and the picture of what is there; nothing before the traced run."""
+    if not session.done(TRACE):
+        return None
+    found = cells(session.plan, session.rows, Traced.read(session.trace), clock)
+    found.cells.write_parquet(session.out / "cells.parquet")
+    write_text(session.out / "cells.csv", found.cells.write_csv())
+    write_text(session.out / chart.FILE, chart.heat(found.cells, Path(session.plan.command[0]).name))
+    return found
+
+
+def _show(session: Session, found: Measured, clock: Clock) -> None:
+    """A table for each size of local memory: latencies down, bandwidths across."""
+    rows = found.cells
+    footprint = Traced.read(session.trace).footprint()
+    of = "wall time" if clock == "wall" else "processor time"
+    show.out.print(
+        f"{escape(' '.join(session.plan.command))}: {text.size(footprint)} in use, "
+        f"{text.time(found.all_local_s * 1e12)} of {of} with all of it local. "
+        "Slower by, measured (predicted, off by points):",
+        soft_wrap=True,
+        highlight=False,
+    )
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for head in ("local", "faults", "latency"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for rate in session.plan.rates:
+        table.add_column(text.rate(rate), justify="right", no_wrap=True)
+    for (local,), group in rows.group_by("local_bytes", maintain_order=True):
+        assert isinstance(local, int)
+        said = [text.size(local), text.count(group["faults"][0])]
+        for (latency,), across in group.group_by("latency_ps", maintain_order=True):
+            assert isinstance(latency, int)
+            table.add_row(*said, text.time(latency), *(_said(cell) for cell in across.to_dicts()))
+            said = ["", ""]
+        table.add_section()
+    show.out.print(table)
+    own = found.own
+    show.out.print(
+        f"Of its own a fault costs {text.time(own.fault_ps)}, of which waits hide "
+        f"{text.time(own.before_ps)} (measured with the trace).",
+        soft_wrap=True,
+        highlight=False,
+    )
+    if found.errors.cells.is_empty():
+        return
+    ratio = sorted(rows["injected_over_nominal"].drop_nulls().to_list())
+    injected = f"Injected over nominal: {ratio[0]:.3f} to {ratio[-1]:.3f}. " if ratio else ""
+    show.out.print(
+        f"{injected}Runs of a cell lie {found.spread:.1f} points apart (median).",
+        soft_wrap=True,
+        highlight=False,
+    )
+    show.out.print(
+        f"Prediction: off by {found.errors.median:.1f} points (median), "
+        f"at most {found.errors.largest:.1f}; {found.errors.within(_CLOSE):.0%} "
+        f"of {text.plural(found.errors.cells.height, 'cell')} within {_CLOSE}.",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def _said(cell: dict[str, Any]) -> str:
+    if cell["measured"] is None:
+        return f"({cell['degradation']:.1%})"
+    return f"{cell['measured']:.1%} ({cell['degradation']:.1%}, {cell['error_points']:+.1f})"
+
+
+def _plain(plan: Plan, found: Measured, place: Path) -> dict[str, Any]:
+    return {
+        "command": list(plan.command),
+        "result": str(place),
+        "all_local_s": found.all_local_s,
+        "own": asdict(found.own),
+        "cells": found.cells.to_dicts(),
+        "errors": {
+            "cells": found.errors.cells.height,
+            "median_points": found.errors.median,
+            "largest_points": found.errors.largest,
+            "within_3_points": found.errors.within(_CLOSE),
+        },
+    }

@@ -1,0 +1,122 @@
+"""What a grid's runs come to: cells with their degradation, and beside each what one traced run predicts.
+
+A cell's degradation is the median of its runs, each against the median with all memory local in the same
+session (document 004, slide 8). The prediction knows the trace, the time with all memory local, and what a
+fault costs on this machine, measured with that trace; nothing of the cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+import polars as pl
+
+from incast.farmem.own import Own, calibrate
+from incast.farmem.predict import Errors, Grid, Size, errors, predict
+from incast.farmem.session import CELL, LOCAL, TRACE, Plan, Row, Sized
+from incast.farmem.traced import Cache, Traced
+
+__all__ = ["CLOCKS", "Measured", "cells"]
+
+Clock = Literal["wall", "processor"]
+CLOCKS: tuple[Clock, ...] = ("wall", "processor")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A grid so far."""
+
+    cells: pl.DataFrame
+    """A row a cell: what is predicted, and where it was run `measured`, `error_points`, `runs`, …"""
+    errors: Errors
+    own: Own
+    all_local_s: float
+
+    @property
+    def spread(self) -> float:
+        """Median over cells of how far their runs lie apart, as degradations, in percentage points."""
+        return float(self.cells["spread_points"].median() or 0.0)  # type: ignore[arg-type]
+
+
+def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Measured:
+    """All cells of the plan; there has to be a run with all memory local, and the traced one."""
+    bases = {
+        session: median(_time(row, clock) for row in rows if row.kind == LOCAL and row.session == session)
+        for session in {row.session for row in rows if row.kind == LOCAL}
+    }
+    base = median(bases.values())
+    tracing = next(row for row in rows if row.kind == TRACE)
+    own = _own(tracing, traced, bases[tracing.session], clock)
+    footprint = traced.footprint()
+    grid = Grid(
+        local=[Size(each.said, bytes=each.of(footprint) // plan.page * plan.page) for each in plan.local],
+        latencies=plan.latencies,
+        rates=plan.rates,
+        own=own,
+        asked=max(row.asked_bytes for row in rows if row.kind == LOCAL),
+    )
+    predicted = predict(traced, grid, round(base * 1e12))
+    measured = [
+        _cell(Sized(*cell), rows, bases, clock)
+        for cell in predicted.select("local_bytes", "latency_ps", "bandwidth_bps").iter_rows()
+    ]
+    beside = pl.DataFrame(measured, schema=_SCHEMA)
+    found = errors(predicted, beside.filter(pl.col("degradation").is_not_null()))
+    both = predicted.join(
+        beside.rename({"degradation": "measured"}), on=["local_bytes", "latency_ps", "bandwidth_bps"]
+    )
+    apart = (pl.col("degradation") - pl.col("measured")) * 100
+    return Measured(both.with_columns(apart.alias("error_points")), found, own, base)
+
+
+_SCHEMA = {
+    "local_bytes": pl.Int64,
+    "latency_ps": pl.Int64,
+    "bandwidth_bps": pl.Int64,
+    "degradation": pl.Float64,
+    "spread_points": pl.Float64,
+    "runs": pl.Int64,
+    "faults_measured": pl.Float64,
+    "first_touches_measured": pl.Float64,
+    "pages_out_measured": pl.Float64,
+    "injected_over_nominal": pl.Float64,
+}
+
+
+def _cell(cell: Sized, rows: Sequence[Row], bases: dict[int, float], clock: Clock) -> dict[str, float | None]:
+    runs = [row for row in rows if row.kind == CELL and row.cell == cell and row.session in bases]
+    slower = [_time(row, clock) / bases[row.session] - 1 for row in runs]
+    nominal = sum(row.nominal_s for row in runs)
+
+    def middle(name: str) -> float | None:
+        return median(getattr(row, name) for row in runs) if runs else None
+
+    return {
+        "local_bytes": cell.local_bytes,
+        "latency_ps": cell.latency_ps,
+        "bandwidth_bps": cell.bandwidth_bps,
+        "degradation": median(slower) if slower else None,
+        "spread_points": (max(slower) - min(slower)) * 100 if slower else None,
+        "runs": len(runs),
+        "faults_measured": middle("faults"),
+        "first_touches_measured": middle("first_touches"),
+        "pages_out_measured": middle("pages_out"),
+        "injected_over_nominal": sum(row.injected_s for row in runs) / nominal if nominal else None,
+    }
+
+
+def _own(row: Row, traced: Traced, base: float, clock: Clock) -> Own:
+    pages = row.local_bytes // traced.page
+    return calibrate(
+        beyond_s=_time(row, clock) - base - row.nominal_s,
+        before_s=row.injected_s - row.nominal_s,
+        counts=traced.counts(traced.page, Cache(pages, traced.policy)),
+        cache_pages=pages,
+    )
+
+
+def _time(row: Row, clock: Clock) -> float:
+    return row.wall_s if clock == "wall" else row.processor_s

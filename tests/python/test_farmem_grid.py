@@ -1,0 +1,237 @@
+"""`incast farmem grid`: what is run and kept, what it comes to, and that one traced run foretells it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import farmem_traces as traces
+from incast.cli.app import app
+from incast.errors import OutputExistsError, RunError
+from incast.farmem import session as sessions
+from incast.farmem.measured import cells
+from incast.farmem.own import Own, calibrate
+from incast.farmem.predict import Size
+from incast.farmem.run import Memory, Outcome
+from incast.farmem.run import check as check_machine
+from incast.farmem.session import CELL, LOCAL, TRACE, Plan, Session
+from incast.farmem.traced import Counts, Traced
+
+US = 1_000_000
+PLAN = Plan(
+    ("program",), (Size("50%", share=0.5), Size("2MB", bytes=2_000_000)), (US, 20 * US), (10**10,), runs=3
+)
+
+
+class Machine:
+    """Runs nothing: a fault costs 10 µs, 2 of which waits hide; a second with all memory local."""
+
+    def __init__(self) -> None:
+        self.ran: list[Memory] = []
+        self.interrupt_at: int | None = None
+        self.exit_code = 0
+
+    def run(self, command: Sequence[str], memory: Memory, log: Any) -> Outcome:
+        self.ran.append(memory)
+        log.write(b"out of luck")
+        if memory.trace:
+            traces.write(memory.trace, traces.scans(1000, 10))
+        counts = self._counts(memory)
+        way = memory.latency_ps + 4096 * 8 * 10**12 // memory.rate_bps
+        nominal = (counts.faults + counts.written_back) * way / 1e12
+        handled = counts.faults + counts.cold
+        before = 0.0 if memory.latency_ps else 2e-6 * (handled - memory.local // 4096)
+        added = (
+            nominal + handled * 10e-6 - 2e-6 * (counts.faults + max(0, counts.cold - memory.local // 4096))
+        )
+        return Outcome(
+            command=list(command), exit_code=self.exit_code, wall_s=1 + (added if memory.latency_ps else handled * 10e-6),
+            processes=1, faults=counts.faults, first_touches=counts.cold, pages_in=counts.fetched,
+            pages_out=counts.written_back, bytes_in=0, bytes_out=0, asked_bytes=8_000_000, nominal_s=nominal,
+            injected_s=nominal + before, own_s=0.0, interrupted=len(self.ran) == self.interrupt_at,
+        )  # fmt: skip
+
+    def _counts(self, memory: Memory) -> Counts:
+        if memory.local >= 8_000_000:
+            return Counts(0, 0, 0, 0, 0, 0, 0)
+        cold, pages = 1000, memory.local // 4096
+        faults = 9000 if pages < 1000 else 0
+        return Counts(0, cold, faults, faults, faults, max(0, faults + cold - pages), 0)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    found = Machine()
+    monkeypatch.setattr(sessions, "run", found.run)
+    return found
+
+
+def test_each_round_has_a_run_with_all_memory_local(machine: Machine, tmp_path: Path) -> None:
+    session = Session.open(PLAN, tmp_path)
+    session.measure()
+    kinds = [row.kind for row in session.rows]
+    assert kinds == [LOCAL, TRACE, *[CELL] * 4, *([LOCAL, *[CELL] * 4] * 2)]
+    assert session.missing() == 0
+    assert len(machine.ran) == len((tmp_path / "runs.csv").read_text().splitlines()) - 1
+
+
+def test_what_has_ended_is_not_run_again(machine: Machine, tmp_path: Path) -> None:
+    machine.interrupt_at = 5
+    with pytest.raises(KeyboardInterrupt):
+        Session.open(PLAN, tmp_path).measure()
+    machine.interrupt_at = None
+    with (tmp_path / "runs.csv").open("a") as torn:
+        torn.write("cell,1,2048000,10")
+    again = Session.open(PLAN, tmp_path)
+    assert [row.kind for row in again.rows] == [LOCAL, TRACE, CELL, CELL]
+    assert again.missing() == 10 + 3
+    again.measure()
+    assert len(again.done(CELL)) == 12
+    assert len(again.done(TRACE)) == 1
+    assert {row.session for row in again.done(LOCAL)} == {1, 2}
+    more = Session.open(replace(PLAN, runs=4), tmp_path)
+    assert len(more.rows) == len(again.rows)
+    more.measure()
+    assert len(more.done(CELL)) == 16
+
+
+def test_a_folder_of_something_else_is_left_alone(machine: Machine, tmp_path: Path) -> None:
+    Session.open(PLAN, tmp_path / "ours").measure()
+    with pytest.raises(OutputExistsError):
+        Session.open(replace(PLAN, command=("another",)), tmp_path / "ours")
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "file").touch()
+    with pytest.raises(OutputExistsError):
+        Session.open(PLAN, tmp_path / "theirs")
+    machine.exit_code = 3
+    with pytest.raises(RunError, match="exit code 3: out of luck"):
+        Session.open(PLAN, tmp_path / "fails").measure()
+
+
+def test_one_traced_run_foretells_the_cells(machine: Machine, tmp_path: Path) -> None:
+    session = Session.open(PLAN, tmp_path)
+    session.measure()
+    found = cells(PLAN, session.rows, Traced.read(session.trace), "wall")
+    assert machine.ran[1].trace
+    assert found.cells.height == 4
+    assert found.errors.largest < 1.5
+    assert found.own.fault_ps == pytest.approx(10 * US, rel=0.03)
+    assert found.own.before_ps == pytest.approx(2 * US, rel=0.03)
+    assert set(found.cells["runs"]) == {3}
+
+
+@given(
+    cold=st.integers(0, 10**6),
+    faults=st.integers(0, 10**6),
+    cache=st.integers(1, 10**6),
+    beyond=st.floats(0, 100),
+    before=st.floats(0, 10),
+)
+def test_the_traced_run_costs_what_it_cost(
+    cold: int, faults: int, cache: int, beyond: float, before: float
+) -> None:
+    # Nothing is fetched before the cache is full, and nothing happens without a first touch.
+    faults = faults if cold > cache else 0
+    counts = Counts(0, cold, faults, faults, faults, max(0, faults + cold - cache), 0)
+    own = calibrate(beyond, min(before, beyond), counts, cache)
+    handled = cold + faults
+    assert own.total(counts, cache, 0) == pytest.approx(beyond * 1e12 if handled else 0, abs=handled + 1)
+    assert own.total(counts, cache, 10**18) <= own.total(counts, cache, 0)
+
+
+def test_the_command_measures_and_predicts(tmp_path: Path) -> None:
+    try:
+        check_machine()
+    except RunError as refused:
+        pytest.skip(f"not on this machine: {refused}")
+    code = "block = bytearray(12 << 20)\nfor _ in range(6):\n  for at in range(0, len(block), 4096): block[at] += 1"
+    out = tmp_path / "out"
+    asked = [
+        "farmem",
+        "grid",
+        "--local",
+        "1MB,6MB",
+        "--latency",
+        "1us,20us",
+        "--bandwidth",
+        "10Gbps",
+        "-n",
+        "1",
+    ]
+    asked += ["--out", str(out), "--json", "--", sys.executable, "-c", code]
+    result = CliRunner().invoke(app, asked)
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    assert len(said["cells"]) == said["errors"]["cells"] == 4
+    for cell in said["cells"]:
+        assert cell["faults_measured"] == pytest.approx(cell["faults"], rel=0.05)
+        assert cell["injected_over_nominal"] >= 1
+        assert cell["measured"] > 0.5
+    assert (out / "grid.svg").read_text().startswith("<svg")
+    assert (out / "cells.parquet").exists()
+    again = CliRunner().invoke(app, asked)
+    assert json.loads(again.stdout)["cells"] == said["cells"]
+
+
+def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
+    try:
+        check_machine()
+    except RunError as refused:
+        pytest.skip(f"not on this machine: {refused}")
+    code = "import time\nb = bytearray(8 << 20)\nfor i in range(0, len(b), 4096): b[i] += 1\ntime.sleep(0.4)"
+    asked = ["grid", "--local", "1MB", "--out", str(tmp_path / "out"), "--", sys.executable, "-c", code]
+    command = [sys.executable, "-m", "incast", "farmem", *asked]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
+        runs = tmp_path / "out" / "runs.csv"
+        deadline = time.monotonic() + 60
+        while not runs.exists() or len(runs.read_text().splitlines()) < 4:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stderr
+        said = process.stderr.read().decode()
+        assert process.wait(30) == 130, said
+    assert "goes on" in said
+    assert (tmp_path / "out" / "cells.parquet").exists()
+    assert Traced.read(tmp_path / "out" / "program.trace").footprint() > 8 << 20
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--local", "60KB"], "at least 16 pages"),
+        (["--local", "60"], "60"),
+        (["--clock", "sun"], "wall, processor"),
+        (["--page", "4KiB,8KiB"], "one page size"),
+        (["--latency", "5"], "--latency"),
+    ],
+)
+def test_what_cant_be_is_refused(option: list[str], said: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["farmem", "grid", *option, "--out", str(tmp_path / "o"), "--", "true"])
+    assert result.exit_code == 2
+    assert said in result.output
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.usefixtures("machine")
+def test_what_fits_costs_nothing(tmp_path: Path) -> None:
+    plan = replace(PLAN, local=(Size("100%", share=1.0), Size("9MB", bytes=9_000_000)), runs=0)
+    session = Session.open(plan, tmp_path)
+    session.measure()
+    found = cells(plan, session.rows, Traced.read(session.trace), "processor").cells
+    assert found.filter(local_bytes=9_000_000 // 4096 * 4096)["degradation"].to_list() == [0.0, 0.0]
+    assert Own().total(Counts(0, 5, 0, 0, 0, 0, 0), 10, 0) == 0
