@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import random
 import shutil
 import signal
 import struct
@@ -15,15 +16,17 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+import farmem_traces as traces
 from incast.cli.app import app
 from incast.errors import RunError, ScenarioError
 from incast.farmem.predict import Grid, Size, predict
 from incast.farmem.run import LIBRARY, Memory, Outcome, check, run
-from incast.farmem.traced import Traced
+from incast.farmem.traced import Cache, Traced
 
 STRESS = Path(__file__).parent / "farmem_stress.py"
 INCAST = [sys.executable, "-m", "incast", "farmem", "run"]
@@ -56,12 +59,20 @@ def plain() -> bytes:
 
 @pytest.mark.parametrize(
     ("pages", "page", "more"),
-    [(250, 4096, {}), (250, 4096, {"prefetch": 7, "pages_a_request": 8}), (24, 65536, {}), (16, 2 << 20, {})],
+    [
+        (250, 4096, {}),
+        (250, 4096, {"prefetch": 7, "pages_a_request": 8}),
+        (24, 65536, {}),
+        (16, 2 << 20, {}),
+        (100, 4096, {"policy": "lru"}),
+        (100, 4096, {"policy": "clock", "prefetch": 3}),
+        (24, 65536, {"policy": "lru"}),
+    ],
 )
 def test_what_a_program_sees_is_what_it_wrote(
-    pages: int, page: int, more: dict[str, int], plain: bytes, capfd: pytest.CaptureFixture[str]
+    pages: int, page: int, more: dict[str, Any], plain: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    outcome = run([sys.executable, str(STRESS), "1"], memory(pages, page, **more))
+    outcome = run([sys.executable, str(STRESS), "1"], replace(memory(pages, page), **more))
     said = capfd.readouterr()
     assert outcome.exit_code == 0, said.err
     assert said.out.encode() == plain
@@ -164,6 +175,52 @@ def test_prefetching_makes_fewer_faults() -> None:
     faults, sent = more(" += 1", prefetch=7, pages_a_request=8)
     assert 700 <= faults < 1100
     assert sent > 5000
+
+
+PATTERN = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(int count, char **arguments) {
+    long pages = atol(arguments[1]), sum = 0;
+    volatile unsigned char *block = malloc(pages * 4096);
+    FILE *order = fopen(arguments[2], "rb");
+    unsigned page;
+    while (fread(&page, sizeof page, 1, order) == 1) sum += block[page * 4096L]++;
+    return sum < 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program in C that changes pages in an order of one's choice, and has next to no other memory."""
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler (cc)")
+    program = tmp_path_factory.mktemp("pattern") / "pattern"
+    subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program], input=PATTERN, text=True, check=True)
+    return program
+
+
+# The most faults beyond those of a cache that sees all accesses, and the part of FIFO's that this may be.
+@pytest.mark.parametrize(
+    ("policy", "beyond", "of_fifo"), [("fifo", 0.001, 1), ("clock", 0.06, 0.15), ("lru", 0.04, 0.2)]
+)
+def test_a_policy_faults_as_its_cache_does(
+    policy: str, beyond: float, of_fifo: float, pattern: Path, tmp_path: Path
+) -> None:
+    # Zipf's law with exponent 0.9.
+    order = random.Random(1).choices(range(4000), [(rank + 1) ** -0.9 for rank in range(4000)], k=100_000)
+    (tmp_path / "order").write_bytes(struct.pack(f"<{len(order)}I", *order))
+    traced = Traced.read(
+        traces.write(tmp_path / "order.trace", (traces.record(traces.WRITE, page) for page in order))
+    )
+    for pages in (200, 1000):
+        exact, fifo = (traced.counts(4096, Cache(pages, name)).faults for name in (policy, "fifo"))
+        outcome = run([str(pattern), "4000", str(tmp_path / "order")], replace(memory(pages), policy=policy))
+        assert outcome.exit_code == 0
+        assert exact * 0.999 <= outcome.faults <= exact * (1 + beyond)
+        assert outcome.faults - exact <= of_fifo * max(fifo - exact, 0.001 * exact)
+        assert (outcome.soft_faults > 1000) == (policy != "fifo")
 
 
 def test_a_trace_has_what_faulted(tmp_path: Path) -> None:

@@ -177,6 +177,11 @@ impl Cache {
         Some(self.release(slot))
     }
 
+    /// The page that came first, or was accessed least lately with LRU, and whether it was accessed since; it stays.
+    pub fn next(&self) -> Option<(Evicted, bool)> {
+        (self.oldest != NONE).then(|| (self.at(self.oldest), self.bits[self.oldest as usize] & ACCESSED != 0))
+    }
+
     /// Where the cache is full, so many pages leave at once; the cache then holds fewer pages than it can for a while.
     pub fn make_room(&mut self, pages: u32, mut each: impl FnMut(Evicted)) {
         if self.is_full() {

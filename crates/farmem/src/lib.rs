@@ -1,6 +1,6 @@
 //! Remote memory behind a local page cache (document 004): what a distance to memory costs a program.
 //!
-//! [`cache`] is the local memory: which pages it holds, and which one leaves. [`cost`] is what an exchange with remote memory
+//! [`cache`] is the local memory: which pages it holds, and which one leaves; [`watched`] is the same for who sees few accesses. [`cost`] is what an exchange with remote memory
 //! takes. The handler of page faults, the simulator and the prediction use both. The handler writes a [`trace`]; it becomes
 //! [`steps`], and these the counts of exchanges of any cache ([`replay`], for LRU [`curve`]). [`predict`] makes time of counts. Nothing here reads a file, a clock or
 //! a socket, and no page's content is here: a page is a number.
@@ -14,3 +14,4 @@ pub mod replay;
 mod stack;
 pub mod steps;
 pub mod trace;
+pub mod watched;

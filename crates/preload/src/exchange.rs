@@ -6,7 +6,7 @@
 use crate::layout::{self, BASE};
 use crate::mappings::runs_code;
 use crate::raw;
-use crate::states::{self, HERE, NEW, THERE};
+use crate::states::{self, HERE, HIDDEN, NEW, THERE};
 use crate::store::{Found, Store};
 use std::fs::File;
 use std::io;
@@ -49,6 +49,7 @@ impl Exchange {
     /// The range, which is a page, is there: what is remote is fetched, what is new is zero, and who waits goes on.
     pub(crate) fn bring(&self, range: Range, write: bool, store: &mut dyn Store) {
         states::runs(range, |state, run| match state {
+            HIDDEN => self.fetch(run, !write),
             THERE => match store.find(run) {
                 Found::InMirror => self.fetch(run, !write),
                 Found::At(content) => self.fill(run, Some(content), !write),
@@ -105,14 +106,11 @@ impl Exchange {
         }
     }
 
-    /// The range leaves local memory, and the store has it; false when a part of it can't. `dirty`: somebody wrote to it since it came.
-    pub(crate) fn send(&self, range: Range, dirty: bool, store: &mut dyn Store) -> bool {
+    /// What is within the program's reach goes to the mirror, and is told when it is there; false when a part of it can't.
+    pub(crate) fn remove(&self, range: Range, mut there: impl FnMut(Range)) -> bool {
         let mut all = true;
         let mut gone = |page, fate| match fate {
-            Fate::Moved => {
-                states::set(page, THERE);
-                store.keep(page, dirty);
-            }
+            Fate::Moved => there(page),
             Fate::Missing => states::set(page, NEW),
             Fate::Stays => all = false,
         };

@@ -1,30 +1,33 @@
 //! What is local, and how pages come and go; under one lock, [`PAGER`].
 //!
-//! [`farmem::cache`] decides who leaves and [`farmem::cost`] what an exchange takes. A first touch brings a page of zeros and fetches nothing. A page
+//! [`farmem::watched`] decides who leaves, and whose accesses are to be seen;  [`farmem::cost`] what an exchange takes. A first touch brings a page of zeros and fetches nothing. A page
 //! that was read when it came is under write protection, which the kernel lifts at the first write (`UFFD_FEATURE_WP_ASYNC`): so what
 //! nobody wrote to leaves without being counted as sent back.
 
 use crate::config::Config;
 use crate::exchange::Exchange;
-use crate::layout::BASE;
+use crate::layout::{self, BASE};
 use crate::lock::Lock;
 use crate::raw;
-use crate::states::{self, HERE, NEW, THERE};
+use crate::states::{self, HERE, HIDDEN, NEW, THERE};
 use crate::stats::{self, Stats};
 use crate::store::{self, Store};
 use crate::tracing::Tracing;
-use farmem::cache::{Cache, Evicted};
+use farmem::cache::Evicted;
 use farmem::cost::Cost;
+use farmem::watched::Watched;
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Fault, Range};
 use units::Bytes;
 
 /// The least pages that local memory may have: an instruction can touch several, and a system call more.
 pub(crate) const LEAST: usize = 16;
+/// Most pages that are taken out of the program's reach at a fault.
+const AT_ONCE: usize = 8;
 
 /// Local memory.
 pub(crate) struct Pager {
-    cache: Cache,
+    cache: Watched,
     /// Logarithm of the page size.
     bits: u32,
     cost: Cost,
@@ -52,7 +55,7 @@ impl Pager {
         let pages = config.local / config.page;
         let path = if config.trace { stats::beside("trace") } else { None };
         Pager {
-            cache: Cache::new(pages as u32, config.policy),
+            cache: Watched::new(pages as u32, config.policy),
             bits: config.page.ilog2(),
             cost: config.cost,
             prefetch: config.prefetch,
@@ -70,7 +73,7 @@ impl Pager {
     pub(crate) fn adopt(&mut self, address: usize) {
         states::set(Range { start: address, bytes: BASE }, HERE);
         let page = (address >> self.bits) as u64;
-        if !self.cache.touch(page, true) {
+        if !self.cache.contains(page) {
             self.cache.fault(page, true);
             if let Some(tracing) = &mut self.tracing {
                 tracing.access(page, true, 0, 0);
@@ -87,6 +90,13 @@ impl Pager {
     pub(crate) fn fault(&mut self, with: &Exchange, fault: &Fault, since: u64, stats: &Stats) {
         let page = (fault.address >> self.bits) as u64;
         let range = self.range(page);
+        if states::at(fault.address) != HERE && self.cache.access(page, fault.write) {
+            self.hide(with);
+            with.bring(range, fault.write, &mut *self.store);
+            stats.soft_faults.add(1);
+            stats.own_ns.add(monotonic_ns() - since);
+            return;
+        }
         if states::at(fault.address) == HERE || self.cache.contains(page) {
             // It came meanwhile, or the program gave back a part of it.
             with.bring(range, fault.write, &mut *self.store);
@@ -136,6 +146,20 @@ impl Pager {
             pages.dropped += u64::from(!sent);
         }
         self.cache.fault(page, write);
+        self.hide(with);
+    }
+
+    /// Pages are taken out of the program's reach, though they stay local: their next access will be seen.
+    fn hide(&mut self, with: &Exchange) {
+        for _ in 0..AT_ONCE {
+            let Some(next) = self.cache.watch() else { return };
+            let dirty = next.dirty || self.saw_a_write(with, next.page);
+            if !with.remove(self.range(next.page), |page| states::set(page, HIDDEN)) {
+                self.cache.keep(Evicted { dirty, ..next });
+            } else if dirty {
+                self.cache.mark_dirty(next.page);
+            }
+        }
     }
 
     /// The pages behind it that are remote come too; how many.
@@ -158,7 +182,7 @@ impl Pager {
             let Some(gone) = self.cache.evict() else { break };
             let range = self.range(gone.page);
             let dirty = gone.dirty || self.saw_a_write(with, gone.page);
-            if with.send(range, dirty, &mut *self.store) {
+            if self.leave(with, range, dirty) {
                 sent = Some(dirty);
             } else if self.stuck.len() < self.stuck.capacity() {
                 self.stuck.push(Evicted { dirty, ..gone });
@@ -170,6 +194,23 @@ impl Pager {
             self.cache.fault(page.page, page.dirty);
         }
         sent.unwrap_or_else(|| raw::die("half of the local memory is in use by devices: give it more"))
+    }
+
+    /// The range leaves, and the store has it; false when a part of it can't.
+    fn leave(&mut self, with: &Exchange, range: Range, dirty: bool) -> bool {
+        let mut keep = |run| {
+            states::set(run, THERE);
+            self.store.keep(run, dirty);
+        };
+        let left = with.remove(range, &mut keep);
+        if left && states::any(range, HIDDEN) {
+            states::runs(range, |state, run| {
+                if state == HIDDEN {
+                    keep(run)
+                }
+            });
+        }
+        left
     }
 
     /// Whether a page that leaves was written to, which nobody knew.
@@ -189,17 +230,20 @@ impl Pager {
         if states::any(range, THERE) {
             self.store.forget(range);
         }
+        if states::any(range, HIDDEN) {
+            let _ = raw::advise(layout::mirror(range.start), range.bytes, libc::MADV_DONTNEED);
+        }
         let (mut first, end) = (range.start, range.start + range.bytes);
         while first < end {
             let next = ((first >> self.bits) + 1) << self.bits;
             let part = Range { start: first, bytes: next.min(end) - first };
-            if !states::any(part, HERE) && !states::any(part, THERE) {
+            if [HERE, THERE, HIDDEN].iter().all(|state| !states::any(part, *state)) {
                 first = next;
                 continue;
             }
             states::set(part, NEW);
             let page = (first >> self.bits) as u64;
-            if !states::any(self.range(page), HERE) {
+            if !states::any(self.range(page), HERE) && !states::any(self.range(page), HIDDEN) {
                 self.cache.remove(page);
             }
             first = next;

@@ -10,6 +10,8 @@ pub(crate) const NEW: u8 = 0;
 pub(crate) const HERE: u8 = 1;
 /// In remote memory.
 pub(crate) const THERE: u8 = 2;
+/// In local memory, but out of the program's reach, to see whether it is used: its content is in the mirror.
+pub(crate) const HIDDEN: u8 = 3;
 
 fn all() -> &'static [AtomicU8] {
     // SAFETY: that many bytes were reserved for nothing else, and stay.

@@ -37,6 +37,9 @@ def run(
     pages_a_request: Annotated[
         int, typer.Option(min=1, max=512, help="How many pages share a latency; the document's is one.")
     ] = 1,
+    policy: Annotated[
+        str, _of("Which page leaves: fifo, clock or lru; the last two watch a part of the pages.", "NAME")
+    ] = "fifo",
     trace: Annotated[
         Path | None,
         _of(
@@ -51,7 +54,7 @@ def run(
     The output is the program's, and so is the exit code; what was measured goes to the error output.
     """
     with told(as_json):
-        memory = _memory(local, latency, bandwidth, page, prefetch, pages_a_request)
+        memory = _memory(local, latency, bandwidth, page, prefetch, pages_a_request, policy)
         if trace and prefetch:
             options.refuse("what is fetched ahead does not fault: a trace needs --prefetch 0", "--trace")
         outcome = run_program(program, replace(memory, trace=trace))
@@ -60,7 +63,13 @@ def run(
 
 
 def _memory(
-    local: str, latency: str, bandwidth: str, page: str, prefetch: int, pages_a_request: int
+    local: str,
+    latency: str,
+    bandwidth: str,
+    page: str,
+    prefetch: int,
+    pages_a_request: int,
+    policy: str,
 ) -> Memory:
     size = options.pages(page, "--page", 4096)
     bytes_ = options.size(local, "--local")
@@ -72,6 +81,9 @@ def _memory(
     rates = options.rates(bandwidth, "--bandwidth")
     if len(rates) != 1:
         options.refuse("one bandwidth is expected", f"--bandwidth {bandwidth}")
+    policies = options.policies(policy, "--policy")
+    if len(policies) != 1:
+        options.refuse("one policy is expected", f"--policy {policy}")
     return Memory(
         local=bytes_,
         latency_ps=options.one_time(latency, "--latency"),
@@ -79,6 +91,7 @@ def _memory(
         page=size[0],
         prefetch=prefetch,
         pages_a_request=pages_a_request,
+        policy=policies[0],
     )
 
 
@@ -97,6 +110,7 @@ def _show(outcome: Outcome, as_json: bool) -> None:
         ("wall time", f"{outcome.wall_s:,.3f} s"),
         ("page faults that fetched", f"{outcome.faults:,}"),
         ("pages touched first", f"{outcome.first_touches:,}"),
+        ("local pages watched, and used", f"{outcome.soft_faults:,}"),
         ("from remote memory", f"{outcome.pages_in:,} pages, {format_bytes(outcome.bytes_in)}"),
         ("to remote memory", f"{outcome.pages_out:,} pages, {format_bytes(outcome.bytes_out)}"),
         ("waits for it", f"{outcome.injected_s:,.3f} s"),

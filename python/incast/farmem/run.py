@@ -53,6 +53,7 @@ class Memory:
     pages_a_request: int = 1
     """How many pages share a latency."""
     policy: str = "fifo"
+    """Which page leaves: fifo, clock or lru."""
     trace: Path | None = None
     """Where a trace of the faults is written: of the process that has the most, without what it forks."""
 
@@ -87,6 +88,8 @@ class Outcome:
     """Page faults that fetched."""
     first_touches: int
     """Pages that were touched first, and fetched nothing."""
+    soft_faults: int
+    """Faults of local pages that CLOCK or LRU had taken out of reach, to see whether they are used."""
     pages_in: int
     pages_out: int
     bytes_in: int
@@ -110,7 +113,7 @@ class Outcome:
     @property
     def own_us_a_fault(self) -> float | None:
         """What the handler adds to a fault, in µs; None when there were none."""
-        handled = self.faults + self.first_touches
+        handled = self.faults + self.first_touches + self.soft_faults
         return self.own_s / handled * 1e6 if handled else None
 
 
@@ -225,6 +228,7 @@ def _outcome(command: list[str], code: int, wall: float, processes: list[dict[st
         processes=total("remote"),
         faults=total("faults"),
         first_touches=total("first_touches"),
+        soft_faults=total("soft_faults"),
         pages_in=total("pages_in"),
         pages_out=total("pages_out"),
         bytes_in=total("bytes_in"),

@@ -1,0 +1,136 @@
+//! Local memory of whose accesses only some are seen: CLOCK and LRU for a handler of page faults, which sees no access to a page within reach.
+//!
+//! The older pages are taken out of the program's reach, though they stay local: an access to one is a fault, which fetches nothing
+//! and waits for nothing. It is what segmented FIFO does (Turner & Levy, SIGMETRICS 1981), as VAX/VMS did for want of an accessed
+//! bit. What came or was used last is within reach, first in, first out; the others are watched:
+//!
+//! - **LRU**: an accessed page is the newest again. Exact but for the order of accesses to pages within reach.
+//! - **CLOCK**: an accessed page keeps its place, and is spared when its turn comes. Exact but for accesses to pages within reach.
+//! - **FIFO**: nothing is watched; exact.
+//!
+//! The more is watched, the fewer fetches beyond the policy's own, and the more faults of this kind. With LRU they come again
+//! and again, with CLOCK once a round: half of the pages are watched with LRU, three quarters with CLOCK. `tests/watched.rs` has what comes out.
+
+use crate::cache::{Cache, Evicted, Policy};
+
+/// An instruction can touch several pages.
+const LEAST_REACH: u32 = 8;
+
+/// The pages that are local.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    policy: Policy,
+    /// Within reach, and not looked at.
+    within: Cache,
+    /// Older than those.
+    older: Cache,
+    /// How many are within reach at most, when nothing is on its way between both.
+    reach: u32,
+}
+
+impl Watched {
+    /// An empty one for so many pages.
+    ///
+    /// # Panics
+    /// As [`Cache::new`].
+    pub fn new(capacity: u32, policy: Policy) -> Watched {
+        let reach = match policy {
+            Policy::Fifo => capacity,
+            Policy::Clock => capacity.div_ceil(4),
+            Policy::Lru => capacity.div_ceil(2),
+        };
+        Watched::with_reach(capacity, policy, reach.max(LEAST_REACH).min(capacity))
+    }
+
+    /// With so many pages within reach.
+    ///
+    /// # Panics
+    /// As [`Cache::new`].
+    pub fn with_reach(capacity: u32, policy: Policy, reach: u32) -> Watched {
+        let all = || Cache::new(capacity, Policy::Fifo);
+        let older = if reach < capacity { all() } else { Cache::new(1, Policy::Fifo) };
+        Watched { policy, within: all(), older, reach }
+    }
+
+    /// How many pages it can hold.
+    pub fn capacity(&self) -> u32 {
+        self.within.capacity()
+    }
+
+    /// How many it holds.
+    pub fn len(&self) -> u32 {
+        self.within.len() + self.older.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether a page has to leave before the next one comes.
+    pub fn is_full(&self) -> bool {
+        self.len() == self.capacity()
+    }
+
+    /// Whether the page is local.
+    pub fn contains(&self, page: u64) -> bool {
+        self.within.contains(page) || self.older.contains(page)
+    }
+
+    /// A page, which is not local, comes in; there is room.
+    pub fn fault(&mut self, page: u64, write: bool) {
+        self.within.fault(page, write);
+    }
+
+    /// The program accessed a page that is out of reach, where it is one; it is within reach from now on.
+    pub fn access(&mut self, page: u64, write: bool) -> bool {
+        match self.policy {
+            Policy::Lru => {
+                let Some(Evicted { dirty, .. }) = self.older.remove(page) else { return false };
+                self.within.fault(page, dirty | write);
+                true
+            }
+            Policy::Clock | Policy::Fifo => self.older.touch(page, write),
+        }
+    }
+
+    /// The next page to be taken out of reach; it is watched from now on. None where enough are.
+    pub fn watch(&mut self) -> Option<Evicted> {
+        if self.within.len() <= self.reach {
+            return None;
+        }
+        let next = self.within.evict()?;
+        self.older.fault(next.page, next.dirty);
+        Some(next)
+    }
+
+    /// The page can't be taken out of reach, or can't leave: it is the newest again.
+    pub fn keep(&mut self, page: Evicted) {
+        self.older.remove(page.page);
+        self.within.fault(page.page, page.dirty);
+    }
+
+    /// Somebody saw that a page was written to.
+    pub fn mark_dirty(&mut self, page: u64) {
+        let _ = self.within.mark_dirty(page) || self.older.mark_dirty(page);
+    }
+
+    /// The page whose turn it is leaves; none when there is none. What was accessed since it was taken out of reach is spared.
+    pub fn evict(&mut self) -> Option<Evicted> {
+        while let Some((next, accessed)) = self.older.next() {
+            self.older.remove(next.page);
+            if !accessed {
+                return Some(next);
+            }
+            self.within.fault(next.page, next.dirty);
+        }
+        self.within.evict()
+    }
+
+    /// The program freed the page.
+    pub fn remove(&mut self, page: u64) {
+        if self.within.remove(page).is_none() {
+            self.older.remove(page);
+        }
+    }
+}
