@@ -26,6 +26,8 @@ pub struct Steps {
     pub steps: Vec<Step>,
     /// The page number of each page, in the page size of the steps: ascending.
     pub pages: Vec<u64>,
+    /// The first so many of them are in remote memory before anything happens: none of a trace's.
+    pub stored: u32,
     /// Logarithm of the page size.
     pub page_bits: u8,
     /// Nanoseconds that the program computed.
@@ -39,6 +41,11 @@ pub struct Steps {
 impl Steps {
     /// Those of a trace, in pages of 2^`page_bits` bytes; nothing when these are smaller than the trace's or above 2 MiB.
     pub fn new(trace: &Trace<'_>, page_bits: u8) -> Option<Steps> {
+        Steps::timed(trace, page_bits, |_, _| ())
+    }
+
+    /// The same; `computed` is told, of each record, before which step the program computed for how many nanoseconds.
+    pub fn timed(trace: &Trace<'_>, page_bits: u8, mut computed: impl FnMut(usize, u64)) -> Option<Steps> {
         if !(trace.header.page_bits..=21).contains(&page_bits) {
             return None;
         }
@@ -47,6 +54,7 @@ impl Steps {
         let mut threads = [false; 256];
         for record in trace.records() {
             computed_ns = computed_ns.saturating_add(record.computed_ns());
+            computed(making.steps.len(), record.computed_ns());
             match record {
                 Record::Read(of) | Record::Write(of) => {
                     threads[usize::from(of.thread)] = true;
@@ -61,6 +69,7 @@ impl Steps {
         Some(Steps {
             steps: making.steps,
             pages: making.pages,
+            stored: 0,
             page_bits,
             computed_ns,
             threads: threads.iter().filter(|seen| **seen).count() as u32,

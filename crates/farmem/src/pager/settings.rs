@@ -1,0 +1,97 @@
+//! How pages travel: what a program and its memory node agree on.
+
+use crate::local::Setting;
+use units::{Bytes, Time};
+
+/// When a fault sends back the pages that leave for the one it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteBack {
+    /// Before it fetches, and it waits until they are there: the document's formula in both directions.
+    Before,
+    /// Behind its request, and it does not wait, as long as no more than so many pages are on their way back.
+    After {
+        /// Pages.
+        most: u32,
+    },
+}
+
+/// Which transfer goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// Each in its turn, on one stream.
+    Fifo,
+    /// Fetches before write-backs: these have a stream of their own, wait while a fetch of the program is under way, and are served
+    /// last at the memory node.
+    ReadsFirst,
+    /// The same, and of the fetches that wait at a memory node the one of the fewest pages.
+    ShortestFirst,
+}
+
+impl Schedule {
+    /// Whether write-backs have a stream of their own.
+    pub(super) fn apart(self) -> bool {
+        self != Schedule::Fifo
+    }
+}
+
+/// How long things take on one core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// A fault is handled, one that fetches nothing too.
+    pub handler: Time,
+    /// A page is compressed.
+    pub compress: Time,
+    /// A page is decompressed.
+    pub decompress: Time,
+    /// The memory node reads or writes a page.
+    pub serve: Time,
+}
+
+/// A program's setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Its local memory.
+    pub local: Setting,
+    /// Bytes of a page as it travels: compressed, if it is.
+    pub page: Bytes,
+    /// When pages are sent back.
+    pub write_back: WriteBack,
+    /// Which transfer goes first.
+    pub schedule: Schedule,
+    /// How long things take.
+    pub costs: Costs,
+}
+
+/// A setting that can't be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// Which one.
+    pub field: &'static str,
+    /// What is wrong, and what is allowed.
+    pub message: String,
+}
+
+/// Most pages of a request.
+pub(super) const REQUEST_MAX: u32 = 512;
+
+impl Settings {
+    /// Whether a program can run with them.
+    ///
+    /// # Errors
+    /// The first that is wrong.
+    pub fn check(&self) -> Result<(), Wrong> {
+        let within = |field, value: u64, least: u64, most: u64| {
+            let message = || format!("{value}: {least} to {most} is allowed");
+            if (least..=most).contains(&value) { Ok(()) } else { Err(Wrong { field, message: message() }) }
+        };
+        let Setting { capacity, read_ahead, pages_a_request, .. } = self.local;
+        within("local", capacity.into(), 1, (1 << 31) - 1)?;
+        within("read_ahead", read_ahead.into(), 0, u64::from(REQUEST_MAX) - 1)?;
+        within("pages_a_request", pages_a_request.into(), 1, REQUEST_MAX.into())?;
+        within("page", self.page.get(), 1, 2 << 20)?;
+        match self.write_back {
+            WriteBack::Before => Ok(()),
+            WriteBack::After { most } => within("write_buffer", most.into(), 1, 1 << 20),
+        }
+    }
+}

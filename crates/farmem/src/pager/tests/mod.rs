@@ -1,0 +1,7 @@
+//! Programs and memory nodes in the simulator.
+
+mod gone;
+mod idle;
+mod random;
+mod source;
+mod support;
