@@ -133,6 +133,8 @@ def _any(options: list[Schema]) -> str:
 
 def _text(schema: Schema) -> str:
     pattern = schema.get("pattern", "")
+    if "|%)" in pattern:
+        return "[size](units.md#size) above zero, or a share like `25%`"
     found = next((unit for mark, unit in _QUANTITIES if mark in pattern), None)
     if found:
         above = "" if any(str(e).startswith("0") for e in schema.get("examples", ["0"])) else " above zero"
@@ -178,6 +180,7 @@ _TITLES = {
     "LinkProbability": "fields", "LinkRate": "fields", "Flap": "fields", "Pfc": "PFC",
     "PauseStorm": "fields", "WalkLoss": "losses", "Generation": "generation", "WalkDatagrams": "datagrams",
     "WalkCosts": "costs", "WalkChange": "changes", "MineCosts": "costs", "MinePass": "passes",
+    "FarmemCosts": "costs",
 }  # fmt: skip
 _ANCHORS = {
     "FasterLink": "links", "Link": "links", "Host": "hosts", "Switch": "switches",
@@ -188,4 +191,5 @@ _ANCHORS = {
     "Generation": "generation-of-a-walk", "WalkDatagrams": "datagrams-of-a-walk",
     "WalkCosts": "costs-of-a-walk", "WalkChange": "changes-of-a-walk",
     "MineCosts": "costs-of-mining", "MinePass": "passes-of-a-profile",
+    "FarmemCosts": "costs-of-remote-memory",
 }  # fmt: skip

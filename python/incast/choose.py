@@ -1,8 +1,9 @@
 """Which choice is best, and by what.
 
-Jobs whose work is all there at the start are judged by their end; coflows that arrive over time by how
-long one takes on average, and broadcasts by how long a receiver takes; other flows by the 99th percentile
-of their completion times.
+Programs on remote memory are judged by how much slower they are than with all memory local, whatever else
+runs beside them. Jobs whose work is all there at the start are judged by their end; coflows that arrive over
+time by how long one takes on average, and broadcasts by how long a receiver takes; other flows by the 99th
+percentile of their completion times.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from incast.comparison import Way, mean, samples
-from incast.metrics import DONE, FLOWS, Metric
+from incast.metrics import DEGRADATION, DONE, FLOWS, Metric
 from incast.result import Result
 
 _UNFINISHED: Way = ("flows", "unfinished")
@@ -20,14 +21,16 @@ _GROUPED = frozenset(("coflows", "broadcast"))
 
 def deciding(choices: Mapping[str, Sequence[Result]]) -> tuple[Way, Metric]:
     """The figure that decides between the choices."""
-    kinds = {
-        job["kind"]
+    jobs = {
+        name: job["kind"]
         for runs in choices.values()
         for run in runs
-        for job in run.summary.get("jobs", {}).values()
+        for name, job in run.summary.get("jobs", {}).items()
     }
+    kinds = set(jobs.values())
     flows = {metric.key: metric for metric in FLOWS}
     wanted: list[tuple[Way, Metric]] = [
+        *((("jobs", name, DEGRADATION.key), DEGRADATION) for name, kind in jobs.items() if kind == "farmem"),
         *([((DONE.key,), DONE)] if kinds & _CLOSED else []),
         *([(("flows", "group_mean_ps"), flows["group_mean_ps"])] if kinds & _GROUPED else []),
         (("flows", "p99_ps"), flows["p99_ps"]),

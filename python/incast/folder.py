@@ -36,6 +36,8 @@ TABLES = (
     "walks",
     "broadcasts",
     "passes",
+    "programs",
+    "faults",
     "hosts",
     "ports_series",
     "flows_series",

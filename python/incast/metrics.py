@@ -1,6 +1,7 @@
 """The figures of a summary: what each is called, its unit, and whether more or less of it is better.
 
-A figure's name carries its unit, as columns of the tables do: `_ps`, `_bytes`, `_bps`. People leave it out.
+A figure's name carries its unit, as columns of the tables do: `_ps`, `_bytes`, `_bps`, and `_percent`. People
+leave it out.
 """
 
 from __future__ import annotations
@@ -13,10 +14,20 @@ from typing import TypeAlias
 from incast.quantity import parse_bytes, parse_rate, parse_time
 from incast.report import text
 
-_UNITS: dict[str, tuple[str, Callable[[str], int], Callable[[float | None], str]]] = {
+
+def _percent(written: str) -> float:
+    """What `25%` says, as 25."""
+    number, sign, rest = written.partition("%")
+    if not sign or rest.strip() or not math.isfinite(value := float(number)):
+        raise ValueError(f"{written!r} is not a share")
+    return value
+
+
+_UNITS: dict[str, tuple[str, Callable[[str], float], Callable[[float | None], str]]] = {
     "_ps": ("a time like 50ms", parse_time, text.time),
     "_bytes": ("a size like 32MB", parse_bytes, text.size),
     "_bps": ("a rate like 10Gbps", parse_rate, text.rate),
+    "_percent": ("a share like 25%", _percent, lambda n: text.percent(None if n is None else n / 100)),
 }
 Figure: TypeAlias = "float | int | None"
 
@@ -64,6 +75,25 @@ class Metric:
         return f"{figure:.3g}" if small else text.count(figure)
 
 
+DEGRADATION = Metric("degradation_percent", "degradation")
+"""How much longer a program on remote memory takes than with all memory local."""
+
+REMOTE = (
+    DEGRADATION,
+    Metric("lost", "programs lost"),
+    Metric("stall_ps", "time in faults"),
+    Metric("faults", "page faults"),
+    Metric("hit_ratio", "hit ratio", 1),
+    Metric("fault_latency_mean_ps", "fault mean"),
+    Metric("fault_latency_p50_ps", "fault p50"),
+    Metric("fault_latency_p90_ps", "fault p90"),
+    Metric("fault_latency_p99_ps", "fault p99"),
+    Metric("fault_latency_max_ps", "fault max"),
+    Metric("fetched_bytes", "pages fetched", 0),
+    Metric("written_back_bytes", "pages written back", 0),
+)
+"""Figures of a job's programs on remote memory, all together or means; a fault is one that fetches."""
+
 JOB = (
     Metric("duration_ps", "duration"),
     Metric("group_mean_ps", "group mean"),
@@ -78,6 +108,7 @@ JOB = (
     Metric("unfinished", "unfinished flows"),
     Metric("retransmits", "retransmits"),
     Metric("timeouts", "timeouts"),
+    *REMOTE,
 )
 """Figures of one job. A group is a coflow or a round of an incast; FCT is flow completion time."""
 
@@ -147,7 +178,8 @@ def find(
 
 def names(jobs: list[str], sections: Mapping[str, tuple[Metric, ...]] = SECTIONS) -> list[str]:
     """Every figure that a summary of these jobs has."""
-    found = [f"jobs.{job}.{metric.name}" for job in jobs for metric in JOB]
-    found.append(DONE.name)
+    every = [f"jobs.{job}.{metric.name}" for job in jobs for metric in JOB if metric not in REMOTE]
+    remote = [f"jobs.{job}.{metric.name}" for job in jobs for metric in REMOTE]
     of_all = {section: listed for section, listed in sections.items() if section != "jobs"}
-    return found + [f"{section}.{m.name}" for section, listed in of_all.items() for m in listed]
+    found = [f"{section}.{m.name}" for section, listed in of_all.items() for m in listed]
+    return [*every, DONE.name, *found, *remote]

@@ -25,7 +25,7 @@ __all__ = [
     "SIZE_MAX", "TIME_MAX",
     "Depth", "PositiveSize", "PositiveTime", "Rate", "RtoMax", "Size", "Span", "Time",
     "above_min", "format_bytes", "format_rate", "format_time",
-    "parse_bytes", "parse_depth", "parse_rate", "parse_span", "parse_time",
+    "parse_bytes", "parse_depth", "parse_rate", "parse_share", "parse_span", "parse_time",
 ]  # fmt: skip
 
 TIME_MAX = SIZE_MAX = 2**64 - 1
@@ -35,6 +35,7 @@ _TIME_UNITS = "ps|ns|us|[\u00b5\u03bc]s|ms|s|min|h"
 _RATE_UNITS = "bps|[kKMGT]bps|b/s|[kMG]b/s|Bps|[kMG]Bps|B/s|[kMG]B/s"
 _SIZE_UNITS = "B|[kKMGT]B|[KMGT]iB"
 _PACKETS = re.compile(r"([0-9]+) *packets?")
+_SHARE = re.compile(r" *([0-9]+(?:\.[0-9]*)?|\.[0-9]+) *% *")
 
 
 def _text(value: object) -> str:
@@ -89,6 +90,15 @@ Size = Annotated[str, PlainValidator(_checked(parse_bytes, 0)), _schema(_SIZE_UN
 PositiveSize = Annotated[
     str, PlainValidator(_checked(parse_bytes, 1)), _schema(_SIZE_UNITS, "A size above zero", "32MB", "64KiB")
 ]
+
+
+def parse_share(text: str) -> float | None:
+    """The part that `25%` is; None for what is not written so."""
+    if not (found := _SHARE.fullmatch(text)):
+        return None
+    if not 0 < float(found[1]) <= 100:
+        raise ValueError("a share above 0% and at most 100% is allowed, or a size like 200MB")
+    return float(found[1]) / 100
 
 
 def parse_depth(text: str) -> dict[str, int]:

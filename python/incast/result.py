@@ -123,6 +123,16 @@ class Result:
         return self.scan("passes").collect()
 
     @cached_property
+    def programs(self) -> pl.DataFrame:
+        """One row a program on remote memory."""
+        return self.scan("programs").collect()
+
+    @cached_property
+    def faults(self) -> pl.DataFrame:
+        """One row a page fault that exchanged pages with remote memory."""
+        return self.scan("faults").collect()
+
+    @cached_property
     def broadcasts_series(self) -> pl.DataFrame:
         """Hosts of broadcasts over time."""
         return self.scan("broadcasts_series").collect()

@@ -16,6 +16,8 @@ UNFINISHED_LISTED = 20
 """So many unfinished tasks are in the summary."""
 
 _GROUPED = ("coflows", "incast", "broadcast")
+_STREAMING = ("farmem",)
+"""Jobs whose streams last as long as they do: how long one takes says nothing."""
 _FINISHED = (pl.col("outcome") == "finished") & pl.col("end_ps").is_not_null()
 _FCT = pl.when(_FINISHED).then(pl.col("end_ps") - pl.col("start_ps"))
 
@@ -31,6 +33,10 @@ def scan(folder: Path, table: str) -> pl.LazyFrame:
 def figures(folder: Path, end_ps: int) -> dict[str, Any]:
     """All figures of the run in `folder`, which ended at `end_ps`."""
     jobs = scan(folder, "jobs").with_columns(pl.col("job", "kind").cast(pl.String)).collect()
+    remote = programs(folder) if (jobs["kind"] == "farmem").any() else {}
+    # A job with a program whose memory is gone has an end, but has not done its work.
+    lost = [name for name, of in remote.items() if of["lost"]]
+    jobs = jobs.with_columns(end_ps=pl.when(~pl.col("job").is_in(lost)).then("end_ps"))
     flows = scan(folder, "flows").with_columns(pl.col("job").cast(pl.String), fct=_FCT)
     by_job = {row.pop("job"): row for row in _rows(flows.group_by("job").agg(*_FLOW_FIGURES))}
     # Streams between hosts and the source of a broadcast carry no chunks and belong to no receiver.
@@ -45,18 +51,22 @@ def figures(folder: Path, end_ps: int) -> dict[str, Any]:
     by_group = {row.pop("job"): row for row in _rows(groups.group_by("job").agg(*_GROUP_FIGURES))}
     asked = jobs.filter(pl.col("kind") != "background")
     asked = asked if asked.height else jobs
+    timed = asked.filter(~pl.col("kind").is_in(_STREAMING))["job"].to_list()
     return {
         "done_ps": None if asked["end_ps"].has_nulls() else asked["end_ps"].max(),
         "jobs": {
-            (name := job["job"]): _job(
-                {**job, "bytes": job["bytes"] + arrived.get(name, 0)},
-                by_job.get(name, {}),
-                by_group.get(name, {}),
-                end_ps,
-            )
+            (name := job["job"]): {
+                **_job(
+                    {**job, "bytes": job["bytes"] + arrived.get(name, 0)},
+                    by_job.get(name, {}),
+                    by_group.get(name, {}),
+                    end_ps,
+                ),
+                **remote.get(name, {}),
+            }
             for job in jobs.iter_rows(named=True)
         },
-        "flows": _all_flows(flows.filter(pl.col("job").is_in(asked["job"].to_list())), groups),
+        "flows": _all_flows(flows.filter(pl.col("job").is_in(timed)), groups),
         "ports": _ports(folder),
         **_unfinished(folder),
     }
@@ -129,10 +139,7 @@ def _job(job: dict[str, Any], flows: dict[str, Any], groups: dict[str, Any], end
         "duration_ps": None if end is None else end - job["start_ps"],
         "group_mean_ps": _whole(groups.get("group_mean_ps")),
         "group_p99_ps": _whole(groups.get("group_p99_ps")),
-        "fct_mean_ps": _whole(flows.get("mean")),
-        "fct_p50_ps": _whole(flows.get("p50")),
-        "fct_p99_ps": _whole(flows.get("p99")),
-        "fct_max_ps": flows.get("max"),
+        **_completion({} if job["kind"] in _STREAMING else flows),
         "goodput_bps": job["bytes"] * 8 * 10**12 // lasted if lasted > 0 else None,
         "bytes": job["bytes"],
         "flows": job["flows"],
@@ -140,6 +147,56 @@ def _job(job: dict[str, Any], flows: dict[str, Any], groups: dict[str, Any], end
         "retransmits": flows.get("retransmits", 0),
         "timeouts": flows.get("timeouts", 0),
     }
+
+
+def _completion(flows: dict[str, Any]) -> dict[str, Any]:
+    return {f"fct_{key}_ps": _whole(flows.get(key)) for key in ("mean", "p50", "p99", "max")}
+
+
+def programs(folder: Path) -> dict[str, dict[str, Any]]:
+    """Figures of each job's programs on remote memory.
+
+    No degradation where a program was not done, or computes nothing.
+    """
+    took = pl.col("end_ps") - pl.col("start_ps")
+    slower = (took.cast(pl.Float64) / pl.col("all_local_ps") - 1) * 100
+    exchanged = (pl.col("fetched", "written_back") * pl.col("page_bytes")).sum().name.suffix("_bytes")
+    of_programs = (
+        scan(folder, "programs")
+        .group_by(pl.col("job").cast(pl.String))
+        .agg(
+            pl.when((pl.col("outcome") == "finished").all() & (pl.col("all_local_ps") > 0).all())
+            .then(slower.mean())
+            .alias("degradation_percent"),
+            (pl.col("outcome") == "lost").sum().alias("lost"),
+            pl.col("stall_ps").mean(),
+            pl.col("faults").sum(),
+            (pl.col("hits").sum() / pl.col("accesses").sum()).fill_nan(None).alias("hit_ratio"),
+            exchanged,
+        )
+    )
+    waited = (
+        scan(folder, "faults")
+        .filter(pl.col("fetched") > 0)
+        .group_by(pl.col("job").cast(pl.String))
+        .agg(
+            pl.col("latency_ps").mean().alias("mean"),
+            *(_quantile("latency_ps", part).alias(name) for name, part in _FAULT_PARTS.items()),
+        )
+    )
+    latencies = {row.pop("job"): row for row in _rows(waited)}
+    nothing = dict.fromkeys(("mean", *_FAULT_PARTS))
+    return {
+        (name := row.pop("job")): {
+            **row,
+            "stall_ps": _whole(row["stall_ps"]),
+            **{f"fault_latency_{key}_ps": _whole(ps) for key, ps in latencies.get(name, nothing).items()},
+        }
+        for row in _rows(of_programs.sort("job"))
+    }
+
+
+_FAULT_PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
 
 def _all_flows(flows: pl.LazyFrame, groups: pl.LazyFrame) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from farmem_traces import scans, write
 from helpers import plans
 
 SPEC = Path(__file__).parents[2] / "crates" / "scenario" / "src" / "spec"
@@ -75,6 +76,36 @@ jobs:
     generation: {sleep: additive}
     snapshot: 1ms
   - {name: p, kind: walk, graph: {kind: edges, file: e.txt}, generation: {sleep: aimd, under_way: 10}, retry: fresh}
+  - name: u
+    kind: farmem
+    programs: host0
+    memory: host1
+    local: 50%
+    pattern: {kind: trace, file: t.trace}
+    write_back: after
+    schedule: reads-first
+  - name: v
+    kind: farmem
+    programs: host0
+    memory: host1
+    local: 8KiB
+    pattern: {kind: zipf, size: 64KiB, accesses: 9}
+    policy: clock
+    schedule: shortest-first
+  - name: w
+    kind: farmem
+    programs: host0
+    memory: host1
+    local: 8KiB
+    pattern: {kind: convolution, matrix: 9}
+    policy: lru
+  - {name: x, kind: farmem, programs: host0, memory: host1, local: 8KiB, pattern: {kind: random, size: 64KiB, accesses: 9}}
+  - name: y
+    kind: farmem
+    programs: host0
+    memory: host1
+    local: 8KiB
+    pattern: {kind: sequential, size: 64KiB, accesses: 9}
 faults:
   - {at: 1us, crash: host3, for: 1us}
   - {at: 1us, slow: {host: host2, speed: 0.5}}
@@ -128,6 +159,7 @@ def resolved(folder: Path, name: str) -> dict[str, Any]:
     (folder / "e.txt").write_text("# four edges\n0 1 1.5\n1 2 1\n2 3 1\n3 0 2\n")
     (folder / "t.txt").write_text("1 2\n2 3\n")
     (folder / "o.txt").write_text("0\n1\n2\n3\n")
+    write(folder / "t.trace", scans(8, 2))
     (plan,) = plans(folder, SCENARIOS[name])
     return plan.resolved.spec
 

@@ -258,6 +258,11 @@ def test_walks_run_live_as_slow_as_modelled_and_leave_their_tables(tmp_path: Pat
             "  - {name: noise, kind: background, over: udp, model: fluid, rate: 1Mbps}\n",
             "6: jobs[1]: a fluid has no packets",
         ),
+        (
+            "  - {name: remote, kind: farmem, programs: host0, memory: host1, local: 50%,\n"
+            "     pattern: {kind: random, size: 1MB, accesses: 9}}\n",
+            "6: jobs[1].kind: farmem is a model of programs",
+        ),
     ],
 )
 def test_what_only_the_simulator_has_is_refused_where_it_is_written(

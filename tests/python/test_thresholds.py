@@ -51,7 +51,7 @@ def test_every_figure_can_be_asked_for() -> None:
     for name in metrics.names(["a"]):
         found = metrics.find(name)
         assert found is not None
-        value = {"_ps": "1ms", "_bytes": "1MB", "_bps": "1Gbps", "": "1"}[found[1].unit]
+        value = {"_ps": "1ms", "_bytes": "1MB", "_bps": "1Gbps", "_percent": "5%", "": "1"}[found[1].unit]
         assert parse_threshold(f"{name} < {value}", ["a"]).limit > 0
 
 

@@ -8,7 +8,7 @@ use crate::capture::Capture;
 use crate::error::{Error, Kept};
 use crate::rows::{
     Broadcasts, BroadcastsSeries, DatagramTotals, Events, Flows, FlowsSeries, Hosts, HostsSeries, Jobs,
-    MinePasses, Pauses, Ports, PortsSeries, Tasks, Waits, Walks, WalksSeries,
+    MinePasses, PageFaults, Pauses, Ports, PortsSeries, RemotePrograms, Tasks, Waits, Walks, WalksSeries,
 };
 use crate::table::{Columns, PART_ROWS, Table};
 use serde::Serialize;
@@ -246,6 +246,10 @@ tables! {
     broadcasts: Broadcasts,
     /// Passes of mining.
     passes: MinePasses,
+    /// Programs on remote memory.
+    programs: RemotePrograms,
+    /// Page faults.
+    faults: PageFaults,
     /// Samples of hosts.
     hosts_series: HostsSeries,
     /// Samples of servers of random walks.

@@ -10,6 +10,7 @@ use units::Time;
 
 pub(crate) mod broadcast;
 mod cells;
+pub(crate) mod farmem;
 mod faults;
 mod fluids;
 mod hosts;
@@ -20,12 +21,13 @@ mod shuffle;
 mod switches;
 pub(crate) mod walk;
 
-/// What walk servers, hosts of broadcasts and nodes of mining show of themselves.
+/// What walk servers, hosts of broadcasts, nodes of mining and programs on remote memory show of themselves.
 #[derive(Default)]
 pub(crate) struct Shown {
     pub walks: Vec<walk::Shown>,
     pub broadcasts: Vec<broadcast::Shown>,
     pub mines: Vec<mine::Shown>,
+    pub farmems: Vec<farmem::Shown>,
 }
 
 /// First port of jobs: the first job listens there, the next on the one after it.
@@ -167,6 +169,14 @@ fn jobs(
                 let look = jobs::Look { names, path: &work_path };
                 let (processes, boards) = mine::processes(work, &look, (index, port), scenario.seed)?;
                 shown.mines.push(boards);
+                processes
+            }
+            spec::Work::Farmem(work) => {
+                let work_path = format!("{path}.work");
+                let look = jobs::Look { names, path: &work_path };
+                let (processes, boards) =
+                    farmem::processes(work, &look, (index, port), (scenario.seed, &job.name))?;
+                shown.farmems.push(boards);
                 processes
             }
             spec::Work::Walk(walk) => {

@@ -40,6 +40,11 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
     if !scenario.faults.is_empty() {
         return Err(Problem::new("faults", "a live run has none: only the simulator breaks hosts and links"));
     }
+    let remote = |job: &crate::spec::Job| matches!(job.work, crate::spec::Work::Farmem(_));
+    if let Some(index) = scenario.jobs.iter().position(remote) {
+        let message = "farmem is a model of programs: `incast farmem run` runs a real one";
+        return Err(Problem::new(format!("jobs[{index}].kind"), message));
+    }
     let (graph, jobs, _) = build::cast(scenario)?;
     let mut ports: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
     for (index, job) in jobs.iter().enumerate() {

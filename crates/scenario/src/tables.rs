@@ -13,9 +13,11 @@ use units::Time;
 
 pub(crate) mod broadcasts;
 pub(crate) mod passes;
+mod programs;
 pub(crate) mod walks;
 
 use broadcasts::BroadcastTables;
+use programs::ProgramTables;
 use walks::WalkTables;
 
 /// The tables of a run that is under way.
@@ -31,6 +33,7 @@ pub(crate) struct Writer {
     walks: WalkTables,
     broadcasts: BroadcastTables,
     mines: Vec<crate::build::mine::Shown>,
+    programs: ProgramTables,
 }
 
 impl Writer {
@@ -52,6 +55,7 @@ impl Writer {
             walks: WalkTables::new(shown.walks),
             broadcasts: BroadcastTables::new(shown.broadcasts),
             mines: shown.mines,
+            programs: ProgramTables(shown.farmems),
         })
     }
 
@@ -110,6 +114,7 @@ impl Writer {
         }
         self.walks.samples(&mut self.tables, &self.jobs, &self.hosts)?;
         self.broadcasts.samples(&mut self.tables, &self.jobs, &self.hosts)?;
+        self.programs.faults(&mut self.tables, &self.jobs, &self.hosts)?;
         self.packets(now, &records.packets)
     }
 
@@ -245,6 +250,7 @@ impl Writer {
                 passes::write(&mut self.tables, names, &board.progress().passes)?;
             }
         }
+        self.programs.totals(&mut self.tables, &self.jobs, &self.hosts)?;
         self.ports(sim, now)
     }
 

@@ -33,9 +33,13 @@ _JOB_ROWS = (
     "unfinished",
     "retransmits",
     "timeouts",
+    "degradation_percent",
+    "hit_ratio",
+    "fault_latency_p50_ps",
+    "fault_latency_p99_ps",
 )
 # Shown where there are any.
-_RARE_JOB_ROWS = ("unfinished",)
+_RARE_JOB_ROWS = ("unfinished", "lost")
 _PORT_ROWS = ("drops", "marks", "queue_max_bytes")
 # Only PFC has these: shown where there are any.
 _PFC_ROWS = ("in_discards", "pauses")
@@ -179,8 +183,9 @@ def _rows(runs: Mapping[str, Sequence[Result]]) -> list[tuple[str, Way, Metric]]
     rows = [(_label(way, metric), way, metric)]
     every = [run for each in runs.values() for run in each]
     for job in asked:
-        # With a single job, what decides is a figure of that job.
-        shown = [m for m in JOB if _is_job_row(m, [job], every) and (len(asked) > 1 or m.key != way[-1])]
+        # What decides is shown already; with a single job, it is a figure of that job.
+        said = {way, ("jobs", job, way[-1])} if len(asked) == 1 else {way}
+        shown = [m for m in JOB if _is_job_row(m, [job], every) and ("jobs", job, m.key) not in said]
         prefix = f"{escape(job)}: " if len(asked) > 1 else ""
         rows += [(prefix + m.label, ("jobs", job, m.key), m) for m in shown]
     return rows + [(m.label, ("ports", m.key), m) for m in PORTS if _is_shown(m, every)]

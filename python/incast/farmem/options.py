@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -10,12 +9,11 @@ from incast.errors import Problem, ScenarioError
 from incast.farmem.predict import Size
 from incast.farmem.traced import POLICIES
 from incast.hints import unknown
-from incast.quantity import parse_bytes, parse_rate, parse_time
+from incast.quantity import parse_bytes, parse_rate, parse_share, parse_time
 
 __all__ = ["PAGE_MAX", "local", "one_time", "pages", "policies", "rates", "refuse", "size", "times"]
 
 PAGE_MAX = 2 << 20
-_SHARE = re.compile(r" *([0-9]+(?:\.[0-9]*)?|\.[0-9]+) *% *")
 
 
 def refuse(message: str, option: str) -> NoReturn:
@@ -61,12 +59,13 @@ def local(said: str, option: str) -> list[Size]:
 
 
 def _size(text: str, option: str) -> Size:
-    share = _SHARE.fullmatch(text)
-    if not share:
+    try:
+        share = parse_share(text)
+    except ValueError as error:
+        refuse(str(error), f"{option} {text}")
+    if share is None:
         return Size(text, bytes=_parsed(parse_bytes, text, option, 1))
-    if not 0 < float(share[1]) <= 100:
-        refuse("a share above 0% and at most 100% is allowed, or a size like 200MB", f"{option} {text}")
-    return Size(text, share=float(share[1]) / 100)
+    return Size(text, share=share)
 
 
 def policies(said: str, option: str) -> list[str]:

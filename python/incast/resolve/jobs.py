@@ -20,6 +20,7 @@ from incast.quantity import (
 )
 from incast.resolve.broadcast import BroadcastResolver
 from incast.resolve.cluster import Cluster
+from incast.resolve.farmem import FarmemResolver
 from incast.resolve.findings import Findings
 from incast.resolve.mine import MineResolver
 from incast.resolve.select import SelectError, select
@@ -32,6 +33,7 @@ from incast.scenario.jobs import (
     Broadcast,
     Bulk,
     Coflows,
+    Farmem,
     Incast,
     Job,
     Load,
@@ -89,7 +91,7 @@ class JobResolver:
                 return {"flows": self._replay(job, loc)}
             case Coflows():
                 return {"coflows": self._coflows(job, loc)}
-            case Shuffle() | Walk() | Broadcast() | Mine():
+            case Shuffle() | Walk() | Broadcast() | Mine() | Farmem():
                 return self._own(job, loc)
             case Background():
                 return {
@@ -100,7 +102,7 @@ class JobResolver:
                     "duration": parse_time(job.duration) if job.duration else None,
                 }
 
-    def _own(self, job: Shuffle | Walk | Broadcast | Mine, loc: Loc) -> dict[str, Any]:
+    def _own(self, job: Shuffle | Walk | Broadcast | Mine | Farmem, loc: Loc) -> dict[str, Any]:
         """Jobs with algorithms of their own."""
         if isinstance(job, Shuffle):
             return ShuffleResolver(job, loc, self._hosts, self.cluster, self.findings).spec()
@@ -110,6 +112,12 @@ class JobResolver:
         if isinstance(job, Mine):
             nodes = self._hosts(job.nodes, (*loc, "nodes"))
             return MineResolver(job, loc, nodes, self.folder, self.findings).spec()
+        if isinstance(job, Farmem):
+            hosts = (
+                self._hosts(job.programs, (*loc, "programs")),
+                self._hosts(job.memory, (*loc, "memory")),
+            )
+            return FarmemResolver(job, loc, hosts, self.folder, self.findings).spec()
         servers = self._hosts(job.servers, (*loc, "servers"))
         return WalkResolver(job, loc, servers, self.folder, self.findings).spec()
 

@@ -1,5 +1,13 @@
 """The scenario as people write it: pydantic models, one module a subject."""
 
+from incast.scenario.farmem import (
+    Convolution,
+    FarmemCosts,
+    FileTrace,
+    RandomAccesses,
+    SequentialAccesses,
+    ZipfAccesses,
+)
 from incast.scenario.faults import Fault, Flap, LinkProbability, LinkRate, PauseStorm, Slow
 from incast.scenario.host import Host, HostOverride, Tcp
 from incast.scenario.jobs import (
@@ -8,6 +16,7 @@ from incast.scenario.jobs import (
     Broadcast,
     Bulk,
     Coflows,
+    Farmem,
     Incast,
     Load,
     Mine,
@@ -74,15 +83,19 @@ __all__ = [
     "Bulk",
     "Codel",
     "Coflows",
+    "Convolution",
     "Dumbbell",
     "DynamicXoff",
     "EdgesGraph",
     "Ets",
+    "Farmem",
+    "FarmemCosts",
     "FasterLink",
     "FatTree",
     "Fault",
     "Fifo",
     "FileTopology",
+    "FileTrace",
     "FileTransactions",
     "Flap",
     "Framing",
@@ -106,11 +119,13 @@ __all__ = [
     "Pfc",
     "ProfileTransactions",
     "QuestTransactions",
+    "RandomAccesses",
     "Red",
     "Replay",
     "ReplayFlow",
     "SbmGraph",
     "Scenario",
+    "SequentialAccesses",
     "SharedBuffer",
     "Shuffle",
     "ShuffleCosts",
@@ -133,4 +148,5 @@ __all__ = [
     "WalkRed",
     "WalkTailDrop",
     "Watchdog",
+    "ZipfAccesses",
 ]

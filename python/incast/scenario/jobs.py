@@ -9,6 +9,7 @@ from pydantic import Field, PlainValidator, ValidationInfo, WithJsonSchema, fiel
 from incast.hints import unknown
 from incast.quantity import PositiveSize, PositiveTime, Rate, Size, Time, parse_bytes
 from incast.scenario.base import Count, Kind, Model, Name, Pairs, Selector, TrafficClass
+from incast.scenario.farmem import FarmemCosts, FarmemPattern, LocalSize
 from incast.scenario.mine import MineCosts, MineTransactions
 from incast.scenario.walk import (
     EdgesGraph,
@@ -437,6 +438,39 @@ class Mine(_Job):
     """How long things take on a node."""
 
 
+class Farmem(_Job):
+    """Programs whose memory lies at memory nodes, behind a local page cache each (document 004)."""
+
+    kind: Literal["farmem"] = "farmem"
+    programs: Selector
+    """The hosts that run a program each, with one thread."""
+    memory: Selector
+    """The memory nodes: programs take them in turn."""
+    pattern: FarmemPattern
+    """What each program does to its memory."""
+    local: LocalSize
+    """Local memory of each: a size, or a share of the most that the program has in use."""
+    page: PositiveSize = "4KiB"
+    """What is exchanged: a power of two from 4KiB to 2MiB."""
+    policy: Literal["fifo", "clock", "lru"] = "fifo"
+    """Which page leaves."""
+    read_ahead: Annotated[int, Field(ge=0, le=511)] = 0
+    """Pages fetched with the one needed, as far as they follow it; half of the local memory at most."""
+    pages_a_request: Annotated[int, Field(ge=1, le=512)] = 1
+    """How many pages share a request. Requests of a fault go one after the other."""
+    write_back: Literal["before", "after"] = "before"
+    """A fault sends what leaves and waits for it before it fetches, or sends it behind its request."""
+    write_buffer: Annotated[int, Field(ge=1, le=1_048_576)] = 64
+    """With `after`: a fault waits while more pages than these are on their way back."""
+    schedule: Literal["fifo", "reads-first", "shortest-first"] = "fifo"
+    """Each transfer in its turn; fetches before write-backs, which have a stream of their own; or, at the
+    memory node, fetches of few pages before those of many, too."""
+    compression: Annotated[float, Field(ge=1, le=1000)] = 1.0
+    """A page travels as its size divided by this."""
+    costs: FarmemCosts = FarmemCosts()
+    """How long things take."""
+
+
 Job = Annotated[
     Bulk
     | Incast
@@ -449,6 +483,7 @@ Job = Annotated[
     | Shuffle
     | Walk
     | Broadcast
-    | Mine,
+    | Mine
+    | Farmem,
     Field(discriminator="kind"),
 ]

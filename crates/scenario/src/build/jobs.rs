@@ -41,6 +41,7 @@ pub(super) fn kind(work: &Work) -> &'static str {
         Work::Walk(_) => "walk",
         Work::Broadcast(_) => "broadcast",
         Work::Mine(_) => "mine",
+        Work::Farmem(_) => "farmem",
     }
 }
 
@@ -102,7 +103,7 @@ fn generic(work: &Work, look: &Look<'_>) -> Result<Job, Problem> {
             },
             duration: *duration,
         },
-        Work::Shuffle(_) | Work::Walk(_) | Work::Broadcast(_) | Work::Mine(_) => {
+        Work::Shuffle(_) | Work::Walk(_) | Work::Broadcast(_) | Work::Mine(_) | Work::Farmem(_) => {
             unreachable!("they have crates of their own")
         }
     })

@@ -1,6 +1,6 @@
 //! What the cluster does, and when.
 
-use super::{Broadcast, Mine, Shuffle, Walk};
+use super::{Broadcast, Farmem, Mine, Shuffle, Walk};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Time};
 
@@ -102,6 +102,8 @@ pub enum Work {
     Broadcast(Box<Broadcast>),
     /// Association rules from transactions that are spread over nodes.
     Mine(Box<Mine>),
+    /// Programs whose memory lies at memory nodes.
+    Farmem(Box<Farmem>),
 }
 
 /// The order in which a host sends to all others.

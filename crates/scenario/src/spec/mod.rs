@@ -4,6 +4,7 @@
 //! topology's. Unknown fields are refused here too, so the two sides can't drift apart unseen.
 
 mod broadcast;
+mod farmem;
 mod fault;
 mod host;
 mod job;
@@ -16,6 +17,10 @@ mod topology;
 mod walk;
 
 pub use broadcast::Broadcast;
+pub use farmem::{
+    Farmem, FarmemCosts, FarmemLocal, FarmemOrder, FarmemPattern, FarmemPolicy, FarmemSchedule,
+    FarmemWriteBack,
+};
 pub use fault::{Change, Fault};
 pub use host::{Congestion, Ecn, Host, HostRule, Span, Tcp};
 pub use job::{Carrier, CoflowSpec, FlowSpec, Job, Model, Order, Work};

@@ -1,0 +1,190 @@
+"""The job `farmem`: programs on remote memory over the simulated network, from YAML to results, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import incast
+from farmem_traces import FREE, PASS, READ, WRITE, record, scans, write
+from helpers import refused
+from incast import choose
+from incast.farmem.predict import Grid, Size, predict
+from incast.farmem.traced import Traced
+from incast.result import Result
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RANDOM = {"kind": "random", "size": "1MiB", "accesses": 2000, "writes": 0.3, "compute": "2us"}
+
+
+def scenario(**job: Any) -> dict[str, Any]:
+    remote = {"programs": "host0", "memory": "host1", "local": "25%", "pattern": RANDOM}
+    return {
+        "name": "remote",
+        "topology": {"kind": "single-switch", "hosts": 4, "host_link": {"rate": "10Gbps", "delay": "1us"}},
+        "host": {"mtu": "9000B"},
+        "jobs": [{"name": "memory", "kind": "farmem", **remote, **job}],
+        "until": "10s",
+    }
+
+
+def run(folder: Path, **job: Any) -> Result:
+    return simulate(folder, scenario(**job))
+
+
+def simulate(folder: Path, of: dict[str, Any]) -> Result:
+    folder.mkdir(exist_ok=True)
+    path = folder / "remote.yaml"
+    path.write_text(json.dumps(of))
+    return incast.run(path, folder / "run")
+
+
+def program(result: Result) -> dict[str, Any]:
+    (row,) = result.programs.rows(named=True)
+    return row
+
+
+def test_a_program_computes_or_waits(tmp_path: Path) -> None:
+    result = run(tmp_path)
+    row = program(result)
+    assert (row["outcome"], row["memory"], row["pages"], row["local_pages"]) == ("finished", "host1", 256, 64)
+    assert row["all_local_ps"] == 2000 * 2 * 10**6
+    assert row["end_ps"] - row["start_ps"] == row["all_local_ps"] + row["stall_ps"]
+    assert row["accesses"] == 2000 == row["hits"] + row["faults"]
+    faults = result.faults
+    assert faults["latency_ps"].sum() == row["stall_ps"]
+    assert faults["fetched"].sum() == row["fetched"] == row["faults"]
+    assert faults["written_back"].sum() == row["written_back"] > 0
+    # Ten bytes are a message's; its number and length go with a page that leaves.
+    assert row["received_bytes"] == row["fetched"] * (4096 + 10) + row["sends"] * 6
+    assert result.flows["bytes"].sum() == row["received_bytes"] + row["sent_bytes"]
+    assert result.tasks["kind"].to_list() == ["program"]
+
+
+def test_its_figures_are_those_of_the_tables(tmp_path: Path) -> None:
+    result = run(tmp_path)
+    row, job = program(result), result.summary["jobs"]["memory"]
+    assert job["degradation_percent"] == pytest.approx(100 * row["stall_ps"] / row["all_local_ps"])
+    assert job["hit_ratio"] == row["hits"] / row["accesses"]
+    assert job["fetched_bytes"] == row["fetched"] * 4096
+    assert job["fct_mean_ps"] is None, "its streams last as long as it does"
+    latencies = result.faults.filter(pl.col("fetched") > 0)["latency_ps"]
+    assert job["fault_latency_p99_ps"] == round(latencies.quantile(0.99, "linear") or 0)
+    assert job["fault_latency_max_ps"] == latencies.max()
+    _, metric = choose.deciding({"": [result]})
+    assert metric.key == "degradation_percent"
+
+
+def test_thresholds_know_its_figures(tmp_path: Path) -> None:
+    limits = ["jobs.memory.degradation < 10%", "jobs.memory.fault_latency_p99 < 1s", "jobs.memory.lost == 0"]
+    result = simulate(tmp_path, {**scenario(), "thresholds": limits})
+    assert [each["holds"] for each in result.summary["thresholds"]] == [False, True, True]
+
+
+def test_a_trace_faults_as_predict_says(tmp_path: Path) -> None:
+    records = [*scans(40, 3), record(FREE, 1000, 10), record(PASS, 0), *scans(40, 2), record(READ, 1003)]
+    trace = write(tmp_path / "t.trace", [each for each in records if each != record(PASS, 0)])
+    result = run(tmp_path, pattern={"kind": "trace", "file": "t.trace"}, local="50%")
+    row = program(result)
+    grid = Grid(local=[Size("50%", share=0.5)], latencies=[0], rates=[10**10], policies=["fifo"])
+    (cell,) = predict(Traced.read(trace), grid).rows(named=True)
+    assert (row["faults"], row["written_back"]) == (cell["faults"], cell["written_back"])
+    assert row["cold"] == 50, "the first accesses, and those after pages were freed"
+    assert row["all_local_ps"] == (5 * 40 + 2) * 10**6
+
+
+def test_larger_pages_and_read_ahead_fault_less(tmp_path: Path) -> None:
+    sweep = {"kind": "sequential", "size": "1MiB", "accesses": 1024}
+    plain = run(tmp_path / "plain", pattern=sweep)
+    ahead = run(tmp_path / "ahead", pattern=sweep, read_ahead=7, pages_a_request=8)
+    large = run(tmp_path / "large", pattern={**sweep, "accesses": 128}, page="32KiB")
+    assert [program(each)["faults"] for each in (plain, ahead, large)] == [1024, 128, 128]
+    assert program(ahead)["fetched"] == 1024
+    slower = [each.summary["jobs"]["memory"]["degradation_percent"] for each in (ahead, plain)]
+    assert slower == sorted(slower)
+
+
+def test_compression_saves_time_on_the_wire(tmp_path: Path) -> None:
+    whole, half = run(tmp_path / "whole"), run(tmp_path / "half", compression=2)
+    assert program(half)["faults"] == program(whole)["faults"]
+    assert program(half)["received_bytes"] < 0.6 * program(whole)["received_bytes"]
+    assert program(half)["stall_ps"] < program(whole)["stall_ps"]
+    slow = run(tmp_path / "slow", compression=2, costs={"decompress": "50us"})
+    assert program(slow)["stall_ps"] > program(whole)["stall_ps"]
+
+
+def test_programs_take_memory_nodes_in_turn(tmp_path: Path) -> None:
+    result = run(tmp_path, programs="host[0-1]", memory="host[2-3]")
+    assert result.programs.select("host", "memory").cast(pl.String).rows() == [
+        ("host0", "host2"),
+        ("host1", "host3"),
+    ]
+    assert result.programs["faults"].n_unique() == 2, "each has accesses of its own"
+
+
+def test_a_program_whose_memory_node_crashes_is_lost(tmp_path: Path) -> None:
+    crash = {"faults": [{"at": "2ms", "crash": "host1", "for": "1ms"}]}
+    result = simulate(tmp_path, {**scenario(), **crash})
+    assert program(result)["outcome"] == "lost"
+    job = result.summary["jobs"]["memory"]
+    assert (job["lost"], job["duration_ps"], job["degradation_percent"], result.summary["done_ps"]) == (
+        1, None, None, None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("job", "place", "what"),
+    [
+        ({"programs": "host9"}, "programs", "host9"),
+        ({"memory": "host0"}, "memory", "its memory is local"),
+        ({"local": "0%"}, "local", "above 0%"),
+        ({"local": "1kB"}, "local", "at least one"),
+        ({"local": "5"}, "local", "unit"),
+        ({"page": "5000B"}, "page", "a power of two from 4 KiB to 2 MiB"),
+        ({"policy": "mru"}, "policy", "clock"),
+        ({"read_ahead": 512}, "read_ahead", "511"),
+        ({"pages_a_request": 0}, "pages_a_request", "1"),
+        ({"write_buffer": 8}, "write_buffer", "write_back is before"),
+        ({"schedule": "lifo"}, "schedule", "reads-first"),
+        ({"compression": 0.5}, "compression", "1"),
+        ({"pattern": {"kind": "trace", "file": "nowhere"}}, "pattern.file", "no such file"),
+        ({"pattern": {"kind": "trace", "file": "remote.yaml"}}, "pattern.file", "no trace of page faults"),
+        ({"pattern": {"kind": "trace", "file": "t.trace"}, "page": "4KiB"}, "page", "65536"),
+        ({"pattern": {"kind": "trace", "file": "empty.trace"}}, "pattern.file", "nothing is accessed"),
+        ({"pattern": {"kind": "convolution", "matrix": 64, "kernel": 4}}, "pattern.kernel", "odd"),
+        ({"pattern": {"kind": "convolution", "matrix": 10**6}}, "pattern.matrix", "pages"),
+        ({"pattern": {**RANDOM, "size": "1TB"}}, "pattern.size", "pages"),
+        ({"pattern": {**RANDOM, "writes": 2}}, "pattern.writes", "1"),
+        ({"pattern": {**RANDOM, "kind": "zipf", "skew": 0}}, "pattern.skew", "0.01"),
+    ],
+)
+def test_what_cant_be_is_refused(tmp_path: Path, job: dict[str, Any], place: str, what: str) -> None:
+    (tmp_path / "t.trace").write_bytes(b"INCFMT01\x10\x00\x01\x00" + bytes(4) + record(WRITE, 1))
+    write(tmp_path / "empty.trace", [])
+    (tmp_path / "remote.yaml").write_text("name: x")
+    problems = refused(tmp_path, scenario(**job))
+    assert [each.path for each in problems] == [f"jobs[0].{place}"], problems
+    assert what in problems[0].message
+
+
+def test_congestion_makes_faults_wait_and_a_class_of_their_own_does_not(tmp_path: Path) -> None:
+    result = incast.run(EXAMPLES / "remote-memory.yaml", tmp_path / "run")
+    slower = {
+        name: run.summary["jobs"]["program"]["degradation_percent"] for name, run in result.choices.items()
+    }
+    p99 = {
+        name: run.summary["jobs"]["program"]["fault_latency_p99_ps"] for name, run in result.choices.items()
+    }
+    assert choose.best({name: [run] for name, run in result.choices.items()}) == "alone"
+    assert slower["alone"] < slower["own-class"] < 1.2 * slower["alone"]
+    for congested in ("tail-drop", "ecn", "pfc"):
+        assert slower[congested] > 2 * slower["alone"]
+        assert p99[congested] > 5 * p99["alone"]
+    assert p99["ecn"] < p99["tail-drop"]
+    # What is asked for and what is local is the same, whatever the network does.
+    counts = ["accesses", "hits", "faults", "fetched", "written_back"]
+    assert result.scan("programs").select(counts).unique().collect().height == 1
