@@ -83,6 +83,8 @@ fn a_table_without_rows_still_has_its_schema() {
         "walks",
         "broadcasts",
         "passes",
+        "programs",
+        "faults",
         "hosts",
         "ports_series",
         "flows_series",

@@ -37,7 +37,7 @@ def answer(runs: tuple[Run, ...], figures: list[Figures], measures: list[Measure
 
 def value(measure: Measure, figure: float | None) -> str:
     """A figure with its unit."""
-    return text.time(figure) if measure.kind == "time" else text.count(figure)
+    return {"time": text.time, "part": text.percent}.get(measure.kind, text.count)(figure)
 
 
 def ranked(figures: list[Figures], key: str) -> list[Figures]:
@@ -57,7 +57,7 @@ def best(figures: list[Figures], measure: Measure) -> set[str]:
     known = [f for f in figures if f.values[measure.key] is not None]
     if len(known) < 2 and measure.key not in ("done", "group"):
         return set()
-    if measure.kind == "time":
+    if measure.kind != "count":
         known = [f for f in known if not f.values["unfinished"]] or known
     if not known:
         return set()
@@ -137,7 +137,7 @@ def _headline(order: list[Figures], first: Measure, winners: set[str]) -> Markup
             _lower(first.label), least, value(first, last.values[first.key])
         )
     who = _join([name(f.name) for f in order if f.name in winners])
-    does = f"has the shortest {_lower(first.label)}"
+    does = f"has the {'lowest' if first.kind == 'part' else 'shortest'} {_lower(first.label)}"
     if first.key == "done":
         does = "finishes its jobs first" if len(winners) == 1 else "finish their jobs first"
     elif len(winners) > 1:
@@ -220,7 +220,7 @@ def _cautions(figures: list[Figures]) -> tuple[Markup, ...]:
 
 def _of_one(run: Run, figures: Figures, measures: list[Measure]) -> Answer:
     values = figures.values
-    first = next((m for m in measures if m.kind == "time" and values[m.key] is not None), None)
+    first = next((m for m in measures if m.kind != "count" and values[m.key] is not None), None)
     if figures.flows and values["fct_p50"] is None:
         headline = Markup("None of the {} finished.").format(text.plural(figures.flows, "flow"))
     elif values["unfinished"]:

@@ -65,6 +65,11 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
         "job host",
         "pass candidates large scans sent_bytes received_bytes begin_ps end_ps",
     ),
+    "programs": _columns(
+        "job host memory outcome",
+        "pages local_pages all_local_ps start_ps end_ps stall_ps accesses hits faults fetched written_back",
+    ),
+    "faults": _columns("job host", "start_ps latency_ps fetched"),
     "broadcasts_series": _columns("job host", "time_ps bytes received_bytes sent_bytes planned_bps"),
     "walks_series": _columns(
         "job host",

@@ -22,6 +22,8 @@ DROPS = {
 
 # Job kinds whose work is all there at the start, so that the time to the end says something.
 _CLOSED = {"bulk", "incast", "permutation", "all-to-all", "shuffle", "walk"}
+# Jobs whose streams last as long as they do: the time that one takes says nothing.
+_STREAMING = {"farmem"}
 _GROUPS = {"coflows": "coflow", "broadcast": "receiver", "incast": "round"}
 
 
@@ -32,7 +34,7 @@ class Measure:
     key: str
     label: str
     kind: str
-    """`time` in picoseconds, or `count`."""
+    """`time` in picoseconds, `part` of one, or `count`."""
     compared: bool = True
     """Whether less is better; marks are neither good nor bad."""
 
@@ -71,7 +73,7 @@ def figures(runs: tuple[Run, ...]) -> Figures:
         runs[0].name,
         samples,
         len(runs),
-        foreground_flows(runs[0]).height,
+        timed_flows(runs[0]).height,
         kinds,
         _GROUPS.get(_grouped(kinds), ""),
     )
@@ -89,7 +91,8 @@ def _grouped(kinds: frozenset[str]) -> str:
 def _figures(run: Run) -> dict[str, float | None]:
     jobs = foreground(run)
     flows = foreground_flows(run)
-    ended = flows.filter(pl.col("fct_ps").is_not_null())["fct_ps"]
+    timed = timed_flows(run)
+    ended = timed.filter(pl.col("fct_ps").is_not_null())["fct_ps"]
     ports = run.table("ports")
     kind = _grouped(_kinds(run))
     grouped = jobs.filter(pl.col("kind") == kind)["job"]
@@ -98,6 +101,8 @@ def _figures(run: Run) -> dict[str, float | None]:
         # The others are streams to the source, which carry no chunks.
         of_groups = of_groups.filter(pl.col("group") != 0)
     return {
+        "degradation": _degradation(run.table("programs")),
+        "fault_p99": _quantile(run.table("faults").filter(pl.col("fetched") > 0)["latency_ps"], 0.99),
         "done": _done(jobs),
         "group": _group_mean(of_groups),
         "fct_p50": _quantile(ended, 0.5),
@@ -108,7 +113,7 @@ def _figures(run: Run) -> dict[str, float | None]:
         "marks": _total(ports, "marks"),
         "timeouts": _total(flows, "timeouts"),
         "retransmits": _total(flows, "retransmits"),
-        "unfinished": float(flows.height - ended.len()) if flows.height else None,
+        "unfinished": float(timed.height - ended.len()) if timed.height else None,
     }
 
 
@@ -116,6 +121,8 @@ def measures(runs: list[Figures]) -> list[Measure]:
     """The measures that at least one run has, the one that decides first."""
     group = next((f.group for f in runs if f.group), "group")
     table = [
+        Measure("degradation", "Degradation by remote memory", "part"),
+        Measure("fault_p99", "99th-percentile page fault", "time"),
         Measure("done", "All jobs done", "time"),
         Measure("group", f"Mean {group} completion", "time"),
         Measure("fct_p50", "Median flow completion", "time"),
@@ -139,10 +146,11 @@ def measures(runs: list[Figures]) -> list[Measure]:
 
 
 def deciding(runs: list[Figures]) -> str:
-    """The measure that decides: the jobs' time, unless arrivals spread over time determine it."""
+    """The measure that decides: the jobs' time, unless arrivals over time or other traffic determine it."""
     kinds = frozenset[str]().union(*(f.kinds for f in runs))
-    for key, fits in (("done", bool(kinds & _CLOSED)), ("group", bool(kinds & {"coflows", "broadcast"}))):
-        if fits and any(f.values[key] is not None for f in runs):
+    wanted = {"degradation": {"farmem"}, "done": _CLOSED, "group": {"coflows", "broadcast"}}
+    for key, of in wanted.items():
+        if kinds & of and any(f.values[key] is not None for f in runs):
             return key
     has_flows = any(f.values["fct_p99"] is not None for f in runs)
     return "fct_p99" if has_flows else "done"
@@ -165,6 +173,12 @@ def foreground_flows(run: Run) -> pl.DataFrame:
     return flows.with_columns(
         pl.when(finished & completed()).then(pl.col("end_ps") - pl.col("start_ps")).alias("fct_ps")
     )
+
+
+def timed_flows(run: Run) -> pl.DataFrame:
+    """Those of these flows whose time says something."""
+    jobs = run.table("jobs").filter(pl.col("kind").is_in(_STREAMING))["job"]
+    return foreground_flows(run).filter(~pl.col("job").is_in(jobs.implode()))
 
 
 def completed() -> pl.Expr:
@@ -222,6 +236,14 @@ def _done(jobs: pl.DataFrame) -> float | None:
     assert isinstance(start, int)
     assert isinstance(end, int)
     return float(end - start)
+
+
+def _degradation(programs: pl.DataFrame) -> float | None:
+    """Mean of how much longer programs take than with all memory local; none where one was not done."""
+    took = programs["end_ps"] - programs["start_ps"]
+    slower = (took / programs["all_local_ps"] - 1).cast(pl.Float64)
+    known = slower.filter(slower.is_finite() & (programs["outcome"] == "finished"))
+    return float(known.sum()) / known.len() if known.len() == programs.height > 0 else None
 
 
 def _group_mean(flows: pl.DataFrame) -> float | None:

@@ -7,6 +7,7 @@ from incast.report import (
     html,
     mining,
     netload,
+    paging,
     sections,
     series,
     tables,
@@ -45,12 +46,13 @@ def render(report: Report) -> str:
         "picks": [d for d in by_rank if any(d.color in net.loads for net in nets)],
         "steps": netload.STEPS,
         "on_sockets": all(run.summary.get("live") for run in runs),
-        "has_flows": any(f.kinds != {"walk"} for f in computed),
+        "has_flows": any(f.kinds - {"walk", "farmem"} for f in computed),
         "timelines": [book.add(f) for f in timeline.timelines(drawn)],
         "queues": [book.add(f) for f in sections.queues(drawn)],
         "congestion": [book.add(f) for f in congestion.congestion(drawn)],
         "copying": [book.add(f) for f in copying.copying(drawn)],
         "walking": [book.add(f) for f in walking.walking(drawn)],
+        "paging": [book.add(f) for f in paging.paging(drawn)],
         "completions": [book.add(f) for f in sections.completions(drawn)],
         "waits": [book.add(f) for f in sections.waits(drawn)],
         "series": [book.add(f) for f in (*series.flows(drawn), *series.hosts(drawn))],
@@ -67,7 +69,13 @@ def _absent(runs: tuple[Run, ...], computed: list[Figures]) -> set[str]:
     of_walks = all(each.kinds == {"walk"} for each in computed)
     on_sockets = all(run.summary.get("live") for run in runs)
     ports = {"Hottest ports"} if on_sockets else set()
-    return {"Datagrams", "Pauses", *ports, *({"Slowest flows"} if of_walks else ())}
+    return {
+        "Datagrams",
+        "Pauses",
+        "Programs on remote memory",
+        *ports,
+        *({"Slowest flows"} if of_walks else ()),
+    }
 
 
 def _drawn(report: Report, order: list[str]) -> list[Drawn]:
@@ -86,6 +94,7 @@ def _details(run: Run) -> list[Table]:
         *walking.servers(run),
         *copying.receivers(run),
         *mining.passes(run),
+        paging.programs(run),
         tables.datagrams(run),
         tables.events(run),
     ]

@@ -8,7 +8,7 @@ import polars as pl
 from incast.report import charts, points, text
 from incast.report.charts import Chart
 from incast.report.load import Run
-from incast.report.measures import foreground_flows, switch_waits, wait_quantile, waiting_by_port
+from incast.report.measures import switch_waits, timed_flows, wait_quantile, waiting_by_port
 from incast.report.tables import Cell, Table
 
 DRAWN_MAX = 6
@@ -18,6 +18,8 @@ _WAIT_PORTS_MAX = 5
 _JOBS_MAX = 4
 _OWN_SCALE = 10  # peaks further apart than this do not share an axis
 _OWN_TIME = 4  # nor do runs whose lengths differ more than this
+# What curves are of, by how their titles begin: the axis, and what is counted.
+_AXES = {"Flow": ("time to complete", "flows"), "Page": ("latency", "faults"), "Wait": ("wait", "packets")}
 _PARTS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (1.0, "100 %"))
 
 
@@ -75,7 +77,7 @@ def queues(drawn: list[Drawn]) -> list[Figure]:
 
 def completions(drawn: list[Drawn]) -> list[Figure]:
     """Flow completion: one run by job; several runs for all flows, then job by job."""
-    flows = {run.folder: foreground_flows(run) for d in drawn for run in (d.run, *d.seeds)}
+    flows = {run.folder: timed_flows(run) for d in drawn for run in (d.run, *d.seeds)}
     first = [flows[d.run.folder] for d in drawn]
     names = list(dict.fromkeys(n for f in first for n in f["job"].unique(maintain_order=True)))
     title = "Flow completion time"
@@ -117,6 +119,29 @@ def waits(drawn: list[Drawn]) -> list[Figure]:
         curves = [curve(d, d.run.name, d.color, port) for d in drawn]
         figures += _cdfs(f"{title}, port {port}", curves, "choice")
     return figures
+
+
+def latencies(drawn: list[Drawn]) -> list[Figure]:
+    """How long faults wait that fetch pages: one run by program, several over all of each."""
+    found = {
+        run.folder: run.table("faults").filter(pl.col("fetched") > 0).rename({"latency_ps": "fct_ps"})
+        for d in drawn
+        for run in (d.run, *d.seeds)
+    }
+
+    def curve(d: Drawn, name: str, color: int, kept: pl.Expr) -> _Curve:
+        return _over_seeds(d, lambda run: _times(name, color, found[run.folder].filter(kept)))
+
+    title = "Page fault latency"
+    if len(drawn) > 1:
+        return _cdfs(title, [curve(d, d.run.name, d.color, pl.lit(True)) for d in drawn], "choice")
+    programs = found[drawn[0].run.folder].select("job", "host").unique(maintain_order=True).rows()
+    shown = programs[: charts.SHAPES_MAX]
+    curves = [
+        curve(drawn[0], f"{job} on {host}", i, (pl.col("job") == job) & (pl.col("host") == host))
+        for i, (job, host) in enumerate(shown)
+    ]
+    return _cdfs(title, curves, "program")
 
 
 def _over_seeds(d: Drawn, curve: Callable[[Run], _Curve]) -> _Curve:
@@ -217,7 +242,7 @@ def _cdfs(title: str, curves: list[_Curve], legend: str) -> list[Figure]:
     known = [c for c in curves if c.points.height]
     if not known:
         return []
-    axis, counted = ("time to complete", "flows") if title.startswith("Flow") else ("wait", "packets")
+    axis, counted = next(words for begin, words in _AXES.items() if title.startswith(begin))
     bands = [
         (c.name, c.color, points.band([c.points, *(o.points for o in c.others)])) for c in known if c.others
     ]
