@@ -178,7 +178,9 @@ def test_before_anything_was_run_the_page_says_which_command_runs_it(found: Stud
     run = f"incast study run {found.folder}"
     assert "Nothing was run yet." in text
     assert f"4 of 4 cells were not run. To run what is missing: {run} --out {tmp_path}" in text
-    assert f"Not run: deep/two and shallow/two. To run what is missing: {run} --cells two --seeds 1" in text
+    assert (
+        f"Not run here: deep/two and shallow/two. To run what is missing: {run} --cells two --seeds 1" in text
+    )
     assert f"Not run: {run} --out {tmp_path}" in text
 
 
@@ -188,7 +190,7 @@ def test_a_part_of_the_cells_is_drawn(found: Study, out: Path, tmp_path: Path) -
     shutil.rmtree(place / "runs/shallow")
     file = page.write(collect(found, place), place)
     assert "2 of 4 cells were not run" in text_of(file)
-    assert "Not run: shallow/two." in text_of(file)
+    assert "Not run here: shallow/two." in text_of(file)
     assert len(panels(file, "queue length")) == 1
 
 
@@ -226,7 +228,7 @@ def test_a_study_without_published_figures(tmp_path: Path) -> None:
         content,
         'document = "x"\n[[claim]]\nid = "1"\nkind = "question"\nplace = "page 1"\ntext = "?"\nreason = "open"\n',
     )
-    text = text_of(page.write(Outcome(bare, [], [], []), tmp_path))
+    text = text_of(page.write(Outcome(bare, [], [], [], []), tmp_path))
     assert "Nothing was run yet." in text
     assert "Published" not in text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from incast.cli.progress import StudyBars
 from incast.folder import write_text
 from incast.report import text
 from incast.study import calibrate as calibration
-from incast.study import load, page, tables
+from incast.study import kept, load, page, tables, words
 from incast.study.axes import Cell
 from incast.study.cells import plan
 from incast.study.load import FILE, Study
@@ -51,6 +51,9 @@ def run(
     jobs: Jobs = None,
     out: Out = None,
     force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
+    but_kept: Annotated[
+        bool, typer.Option("--but-kept", help="Leave out the runs that are kept with the study, in runs.csv.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run a study's cells with several seeds, and show our figures beside the published ones.
@@ -61,17 +64,25 @@ def run(
         found = load(study)
         chosen = found.select(cells, "--cells")
         place = out or Path("results") / found.name
-        outcome = _run(found, place, chosen, seeds_of(found, seeds), jobs, force)
+        but = {(each.cell, each.seed) for each in kept.read(found)} if but_kept else ()
+        outcome = _run(found, place, chosen, seeds_of(found, seeds), jobs, force, but)
         rows = [row for row in outcome.rows if row.cell in chosen]
         written = page.write(outcome, place)
     if as_json:
         show.print_json(show_study.as_json(outcome, rows, place))
         return
     show.out.print(show_study.cells(found, rows))
-    if outcome.findings:
-        show.out.print(show_study.tally(outcome.findings), highlight=False)
+    _print_end(outcome)
     show.place("Result", place)
     show.place("Report", written)
+
+
+def _print_end(outcome: Outcome) -> None:
+    """How many claims came out how, and what of that was not run here."""
+    if outcome.findings:
+        show.out.print(show_study.tally(outcome.findings), highlight=False)
+    if outcome.kept:
+        show.out.print(words.kept(len(outcome.ran), outcome.kept), highlight=False)
 
 
 def _run(
@@ -81,13 +92,16 @@ def _run(
     seeds: Sequence[int],
     jobs: int | None,
     force: bool = False,
+    but: Collection[tuple[Cell, int]] = (),
 ) -> Outcome:
     """Runs what is missing of these cells, and writes the tables of all that is there, whatever happens."""
     try:
         if cells:
             watcher = StudyBars(study.name, show.err)
             at_a_time = jobs or os.cpu_count() or 1
-            run_study(study, out, cells=cells, seeds=seeds, jobs=at_a_time, force=force, watcher=watcher)
+            run_study(
+                study, out, cells=cells, seeds=seeds, jobs=at_a_time, force=force, but=but, watcher=watcher
+            )
     except KeyboardInterrupt:
         show.err.print("[yellow]Interrupted: what has ended is kept, the same command goes on.[/]")
         raise typer.Exit(exits.Exit.INTERRUPTED) from None
@@ -111,6 +125,9 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="Write a row a cell as CSV too, to keep with the study."),
     ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep each run's figures with the study, in its runs.csv.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write the study's page anew, from what was run: report.html in its result folder."""
@@ -124,10 +141,12 @@ def report(
         drawn = page.write_svg(outcome, place, svg) if svg else []
         if csv:
             write_text(csv, tables.csv(found, outcome.rows))
+        runs = kept.write(found, outcome.ran) if keep else None
     if as_json:
         show.print_json(
             {"ok": True, "report": str(written), "svg": [str(each) for each in drawn]}
             | ({"csv": str(csv)} if csv else {})
+            | ({"runs": str(runs)} if runs else {})
         )
         return
     show.place("Report", written)
@@ -135,6 +154,8 @@ def report(
         show.place("Picture", each)
     if csv:
         show.place("Table", csv)
+    if runs:
+        show.place("Runs", runs)
 
 
 @study_app.command("check", epilog=exits.TEXT)
@@ -213,6 +234,6 @@ def reproduce(
                 listed.append({"study": found.name, "claims": claims})
                 continue
             show.out.print(show_study.claims(outcome))
-            show.out.print(show_study.tally(outcome.findings), highlight=False)
+            _print_end(outcome)
     if as_json:
         show.print_json(listed)

@@ -20,6 +20,7 @@ from incast.errors import Problem, RunError, ScenarioError
 from incast.study import parameters, tables
 from incast.study.load import FILE, Study
 from incast.study.parameters import Fitted
+from incast.study.ran import measure
 from incast.study.run import Watcher, run_study
 
 Values: TypeAlias = "tuple[str | int | float, ...]"
@@ -129,7 +130,7 @@ def trial(study: Study, values: Values, out: Path, jobs: int, watcher: Watcher) 
     done = run_study(
         tried, out / "calibration" / key, cells=tried.fitted_cells, seeds=seeds, jobs=jobs, watcher=watcher
     )
-    return Trial(values, tuple(residuals(tried, tables.rows(tried, done))))
+    return Trial(values, tuple(residuals(tried, tables.rows(tried, [measure(tried, each) for each in done]))))
 
 
 def residuals(study: Study, rows: Sequence[tables.Row]) -> list[Residual]:

@@ -1,4 +1,7 @@
-"""What a study's result folder holds: every run that is there and up to date, as tables and as verdicts."""
+"""What came out of a study, as tables and as verdicts.
+
+Of every run of its result folder that is up to date, and of the runs that are kept with it.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incast import folder
-from incast.study import tables
+from incast.study import kept, tables
 from incast.study.axes import Cell
 from incast.study.cells import plan
 from incast.study.load import Study
+from incast.study.ran import Ran, measure
 from incast.study.run import MARKER, RUNS, Done, found
 from incast.study.tables import Row
 from incast.study.verdict import Finding, judge
@@ -26,16 +30,27 @@ class Outcome:
 
     study: Study
     done: list[Done]
+    """The runs of the folder."""
+    ran: list[Ran]
+    """These, and of the kept ones all others."""
     rows: list[Row]
     findings: list[Finding]
 
+    @property
+    def kept(self) -> int:
+        """How many of the runs are not in the folder."""
+        return len(self.ran) - len(self.done)
+
 
 def collect(study: Study, out: Path) -> Outcome:
-    """All that the folder holds of the study as it is now; nothing where there is no such folder."""
+    """All that the folder holds of the study as it is now, and what is kept with it."""
     done = [each for cell in study.cells for each in _of_cell(study, cell, out)]
-    rows = tables.rows(study, done)
+    ran = {(each.cell, each.seed): each for each in kept.read(study)}
+    ran |= {(each.run.cell, each.run.seed): measure(study, each) for each in done}
+    runs = kept.in_order(study, ran.values())
+    rows = tables.rows(study, runs)
     findings = judge(study, {row.cell: row.figures for row in rows})
-    return Outcome(study, done, rows, findings)
+    return Outcome(study, done, runs, rows, findings)
 
 
 def _of_cell(study: Study, cell: Cell, out: Path) -> Sequence[Done]:
@@ -49,5 +64,5 @@ def write(outcome: Outcome, out: Path) -> None:
     """The tables and claims.json, in a folder that is the study's."""
     if not (out / MARKER).is_file():
         return
-    tables.write(outcome.study, outcome.rows, outcome.done, out)
+    tables.write(outcome.study, outcome.rows, outcome.ran, out)
     folder.write_json(out / CLAIMS, [each.json() for each in outcome.findings])

@@ -7,7 +7,7 @@ stopped goes on where it was.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -69,10 +69,11 @@ def run_study(
     seeds: Sequence[int],
     jobs: int,
     force: bool = False,
+    but: Collection[tuple[Cell, int]] = (),
     watcher: Watcher | None = None,
 ) -> list[Done]:
-    """Runs what is missing of these cells and seeds. A run that fails doesn't stop the others."""
-    runs = plan(study, cells, seeds)
+    """Runs what is missing of these cells and seeds, `but` some. A run that fails doesn't stop the others."""
+    runs = [each for each in plan(study, cells, seeds) if (each.cell, each.seed) not in but]
     claim(out, study)
     missing = [each for each in runs if force or not ended(each, out)]
     failed = []

@@ -15,10 +15,9 @@ import polars as pl
 
 from incast import folder
 from incast.comparison import Samples, change, half_interval, mean
-from incast.result import Result
 from incast.study.axes import Cell
 from incast.study.load import Study
-from incast.study.run import Done
+from incast.study.ran import FINISHED, Ran
 
 _UNITS = {"_ps": ("_s", 1e12)}
 """What text has instead of a unit of ours, and how many of ours that is."""
@@ -50,28 +49,27 @@ class Row:
         return len(self.packet_hops)
 
 
-def rows(study: Study, done: Sequence[Done]) -> list[Row]:
-    """A row for each cell that was run, in the study's order."""
-    by_cell: dict[Cell, list[Done]] = {}
-    for each in done:
-        by_cell.setdefault(each.run.cell, []).append(each)
+def rows(study: Study, ran: Sequence[Ran]) -> list[Row]:
+    """A row for each cell that was run, in the order of the runs."""
+    by_cell: dict[Cell, list[Ran]] = {}
+    for each in ran:
+        by_cell.setdefault(each.cell, []).append(each)
     return [_row(study, cell, runs) for cell, runs in by_cell.items()]
 
 
-def _row(study: Study, cell: Cell, runs: Sequence[Done]) -> Row:
-    figures = {}
-    for name, figure in study.figures.items():
-        values = {each.run.seed: figure.of(each.folder) for each in runs}
-        figures[name] = {seed: value for seed, value in values.items() if value is not None}
+def _row(study: Study, cell: Cell, runs: Sequence[Ran]) -> Row:
+    figures = {
+        name: {each.seed: value for each in runs if (value := each.figures[name]) is not None}
+        for name in study.figures
+    }
     published = study.published.get(cell.name)
     judged = study.judged_by
     ours = mean(figures[judged.name]) if judged else None
-    summaries = {each.run.seed: Result.open(each.folder).summary for each in runs}
     return Row(
         cell=cell,
         figures=figures,
-        packet_hops={seed: summary["packet_hops"] for seed, summary in summaries.items()},
-        unfinished=sum(summary["end"] != "finished" for summary in summaries.values()),
+        packet_hops={each.seed: each.packet_hops for each in runs},
+        unfinished=sum(each.end != FINISHED for each in runs),
         published=published,
         difference=change(published, ours) if published is not None else None,
         fitted=cell in study.fitted_cells,
@@ -108,12 +106,12 @@ def _plain(study: Study, row: Row, costs: bool) -> dict[str, Any]:
     return plain | ({"cpu_s": row.cpu_s, "memory_max_bytes": row.memory_max_bytes} if costs else {})
 
 
-def write(study: Study, found: Sequence[Row], done: Sequence[Done], out: Path) -> None:
+def write(study: Study, found: Sequence[Row], ran: Sequence[Ran], out: Path) -> None:
     """The tables as Parquet, the cells' also as JSON."""
     folder.write_json(out / "results.json", as_json(study, found, costs=False))
     _parquet(out / "results.parquet", [_flat(study, row) for row in found])
     _parquet(out / "runs.parquet", [_of_run(study, row, seed) for row in found for seed in row.packet_hops])
-    costs = [{**_key(study, each.run.cell), "seed": each.run.seed, **asdict(each.cost)} for each in done]
+    costs = [{**_key(study, each.cell), "seed": each.seed, **asdict(each.cost)} for each in ran]
     _parquet(out / "costs.parquet", costs)
 
 

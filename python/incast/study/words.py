@@ -73,3 +73,12 @@ def tally(findings: Sequence[Finding]) -> list[tuple[Verdict, str]]:
         for verdict in Verdict
         if counted[verdict]
     ]
+
+
+def kept(runs: int, of_them: int) -> str:
+    """What of the runs was not run here; empty where all were."""
+    if not of_them:
+        return ""
+    return (
+        f"{text.count(of_them)} of {text.plural(runs, 'run')} not run here: kept with the study, in runs.csv."
+    )

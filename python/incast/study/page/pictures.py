@@ -90,7 +90,7 @@ def _picture(picture: Picture, outcome: Outcome, out: Path) -> Drawing:
     silent = [c.name for c in cells if c in first and c not in [s.cell for s in sampled]]
     said = []
     if missing:
-        said.append(f"Not run: {text.listed([cell.name for cell in missing])}.")
+        said.append(f"Not run here: {text.listed([cell.name for cell in missing])}.")
     if silent:
         source = "measure.interval" if picture.servers else "measure.interval and measure.ports"
         said.append(

@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from incast.report import html, text
+from incast.study import words
 from incast.study.load import Study
 from incast.study.outcome import Outcome
 from incast.study.page import tables
@@ -27,7 +28,9 @@ def render(outcome: Outcome, out: Path) -> str:
     context: dict[str, Any] = {
         "study": study,
         "source": study.model.published.source if study.model.published else "",
-        "headline": _headline(study, rows),
+        "headline": " ".join(
+            filter(None, [_headline(study, rows), words.kept(len(outcome.ran), outcome.kept)])
+        ),
         "missing": f"{missing} of {text.plural(len(study.cells), 'cell')} were not run." if missing else "",
         "command": command(study, out),
         "shown": {claim.finding.claim.id: claim for group in by_place for claim in group.claims},

@@ -1,0 +1,41 @@
+"""What was found of a run: read from its folder, or kept with the study (`incast.study.kept`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from incast.result import Result
+from incast.study.axes import Cell
+from incast.study.load import Study
+from incast.study.processes import Cost
+from incast.study.run import Done
+
+FINISHED = "finished"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One seed of one cell, and what came out."""
+
+    cell: Cell
+    seed: int
+    end: str
+    """Why it ended: `finished`, or what the summary says."""
+    figures: Mapping[str, float | None]
+    """Each figure of the study by name, in base units; nothing where it was not measured."""
+    packet_hops: int
+    cost: Cost
+
+
+def measure(study: Study, done: Done) -> Ran:
+    """Reads the run's folder."""
+    summary = Result.open(done.folder).summary
+    return Ran(
+        cell=done.run.cell,
+        seed=done.run.seed,
+        end=summary["end"],
+        figures={name: figure.of(done.folder) for name, figure in study.figures.items()},
+        packet_hops=summary["packet_hops"],
+        cost=done.cost,
+    )
