@@ -404,6 +404,31 @@ fn rfc9293_3_8_6_a_closed_window_is_probed_and_opens_again() {
 }
 
 #[test]
+fn ends_whose_full_windows_were_lost_do_not_answer_each_other_for_ever() {
+    let small = Config { receive_buffer: 2000, receive_buffer_max: 2000, ack_every: 1, ..config() };
+    let waits = App { closes: false, ..App::sending(0) };
+    let mut bench = Bench::new(&small, &small, [waits.clone(), waits]);
+    bench.run(Time::from_ms(1));
+    let [here, there] = &mut bench.ends;
+    for end in [&mut *here, &mut *there] {
+        assert_eq!(end.write(2000), 2000);
+        while end.poll_transmit(bench.now).is_some() {}
+    }
+    let late = here.poll_timer();
+    here.handle_timer(late);
+    let again = here.poll_transmit(late).expect("the first segment again").header;
+    assert_eq!(again.len, 1000);
+    there.handle_segment(late, &again, &[], false);
+    // What the other end says stands at the right edge of this one's window, and the other way round.
+    let answer = there.poll_transmit(late).expect("an acknowledgement").header;
+    assert_eq!(answer.len, 0);
+    here.handle_segment(late, &answer, &[], false);
+    assert_eq!(here.acked(), 1000);
+    let more = here.poll_transmit(late).map(|transmit| transmit.header.len);
+    assert_ne!(more, Some(0), "it is not answered");
+}
+
+#[test]
 fn a_refused_connection_says_so() {
     let mut client = Connection::client(&config().into(), 7);
     let syn = client.poll_transmit(Time::ZERO).expect("a SYN").header;

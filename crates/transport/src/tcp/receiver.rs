@@ -94,13 +94,12 @@ impl Receiver {
         }
     }
 
-    /// Whether the segment touches the window (RFC 9293 3.10.7.4, the table of four cases).
+    /// Whether the segment touches the window (RFC 9293 3.10.7.4, the table of four cases). Without data it may
+    /// also lie at the window's right edge, as Linux has it (`tcp_sequence`): there are the acknowledgements of a
+    /// peer whose last full window was lost. Two such ends would answer each other's for ever.
     pub fn acceptable(&self, start: u64, len: u64) -> bool {
-        let window = self.edge.saturating_sub(self.next);
-        match (len, window) {
-            (0, 0) => start == self.next,
-            (0, _) => self.next <= start && start < self.edge,
-            (_, 0) => false,
+        match len {
+            0 => self.next <= start && start <= self.edge,
             _ => start < self.edge && start + len > self.next,
         }
     }
