@@ -59,7 +59,7 @@ class Machine:
         )
         return Outcome(
             command=list(command), exit_code=self.exit_code, wall_s=1 + (added if memory.latency_ps else handled * 10e-6),
-            processes=1, faults=counts.faults, first_touches=counts.cold, soft_faults=0, pages_in=counts.fetched,
+            processes=1, faults=counts.faults, first_touches=counts.cold, adopted=0, soft_faults=0, pages_in=counts.fetched,
             pages_out=counts.written_back, bytes_in=0, bytes_out=0, asked_bytes=8_000_000, nominal_s=nominal,
             injected_s=nominal + before, own_s=0.0, interrupted=len(self.ran) == self.interrupt_at,
         )  # fmt: skip

@@ -249,6 +249,22 @@ def test_output_and_exit_code_are_the_programs() -> None:
     assert "injected over nominal" in shown.stderr
 
 
+def test_local_memory_may_be_a_share_of_what_the_program_asks_for() -> None:
+    code = "x = bytearray(8_000_000); x[::4096] = bytes(range(200)) * 9 + bytes(154); print('out')"
+    done = incast("--local", "50%", *FAR, "--json", "--", sys.executable, "-c", code)
+    assert (done.returncode, done.stdout) == (0, "out\n"), done.stderr
+    measured = json.loads(done.stderr)
+    assert measured["local_bytes"] == pytest.approx(measured["asked_bytes"] / 2, rel=0.01)
+    assert measured["asked_bytes"] > 8_000_000
+    assert measured["all_local_s"] > 0
+    assert measured["fetches_a_page"] * (measured["adopted"] + measured["first_touches"]) == pytest.approx(
+        measured["faults"]
+    )
+    failing = incast("--local", "50%", *FAR, "--", sys.executable, "-c", "raise SystemExit(3)")
+    assert failing.returncode == 4
+    assert "exit code 3" in failing.stderr
+
+
 def test_a_signals_end_is_told() -> None:
     done = incast("--local", "1MB", *FAR, "--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
     assert done.returncode == 128 + signal.SIGKILL
@@ -315,6 +331,8 @@ def test_what_is_no_program_is_refused(tmp_path: Path) -> None:
         (["--local", "1GB", "--page", "3KiB"], "power of two"),
         (["--local", "20MB", "--page", "2MiB"], "at least 16 pages are needed"),
         (["--local", "200"], "unit"),
+        (["--local", "0%"], "share"),
+        (["--local", "1MB,2MB"], "one size"),
         (["--latency", "10 lightyears"], "lightyears"),
         (["--bandwidth", "40"], "unit"),
         (["--bandwidth", "1Gbps,2Gbps"], "one bandwidth"),

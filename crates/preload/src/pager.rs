@@ -75,6 +75,7 @@ impl Pager {
         let page = (address >> self.bits) as u64;
         if !self.cache.contains(page) {
             self.cache.fault(page, true);
+            stats::stats().adopted.add(1);
             if let Some(tracing) = &mut self.tracing {
                 tracing.access(page, true, 0, 0);
             }

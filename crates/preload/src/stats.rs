@@ -40,6 +40,8 @@ stats! {
     faults,
     /// Pages of zeros that were touched first.
     first_touches,
+    /// Pages that had been touched before memory became remote.
+    adopted,
     /// Faults of local pages that were out of reach, to see whether they are used: nothing is fetched, and nobody waits.
     soft_faults,
     /// Faults of pages that were there when their turn came.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,8 +15,10 @@ from rich.console import Console
 from rich.table import Table
 
 from incast.cli.common import Json, told
+from incast.errors import RunError
 from incast.farmem import options
-from incast.farmem.run import LEAST_PAGES, Memory, Outcome
+from incast.farmem.predict import Size
+from incast.farmem.run import ALL, LEAST_PAGES, Memory, Outcome
 from incast.farmem.run import run as run_program
 from incast.quantity import format_bytes
 
@@ -29,7 +32,7 @@ def _of(help_: str, metavar: str) -> Any:
 
 def run(
     program: Annotated[list[str], typer.Argument(metavar="PROGRAM ARGUMENTS…", help="Behind --.")],
-    local: Annotated[str, _of("Local memory of each process, like 200MB.", "SIZE")],
+    local: Annotated[str, _of("Local memory of each process: 200MB, or 50% of what it asks for.", "SIZE")],
     latency: Annotated[str, _of("What a request to remote memory waits, like 10us.", "TIME")],
     bandwidth: Annotated[str, _of("At which a page is sent, like 40Gbps.", "RATE")],
     page: Annotated[str, _of("Page that is exchanged, 4KiB to 2MiB.", "SIZE")] = "4KiB",
@@ -51,19 +54,41 @@ def run(
 ) -> None:
     """Run a program whose anonymous memory is remote, behind local memory of this size.
 
-    The output is the program's, and so is the exit code; what was measured goes to the error output.
+    The output is the program's, and so is the exit code; what was measured goes to the error output. Local
+    memory as a share takes a run more, before, with all memory local; its output is not shown.
     """
     with told(as_json):
-        memory = _memory(local, latency, bandwidth, page, prefetch, pages_a_request, policy)
         if trace and prefetch:
             options.refuse("what is fetched ahead does not fault: a trace needs --prefetch 0", "--trace")
-        outcome = run_program(program, replace(memory, trace=trace))
-    _show(outcome, as_json)
+        memory = _memory(latency, bandwidth, page, prefetch, pages_a_request, policy)
+        size = _size(local)
+        all_local = None if size.share is None else _all_local(program, memory)
+        memory = replace(memory, local=size.of(all_local.asked_bytes if all_local else 0), trace=trace)
+        if memory.local // memory.page < LEAST_PAGES:
+            least = format_bytes(LEAST_PAGES * memory.page)
+            options.refuse(f"at least {LEAST_PAGES} pages are needed: {least}", f"--local {local}")
+        outcome = run_program(program, memory)
+    _show(outcome, memory.local, all_local, as_json)
     raise typer.Exit(outcome.exit_code)
 
 
+def _size(local: str) -> Size:
+    sizes = options.local(local, "--local")
+    if len(sizes) != 1:
+        options.refuse("one size is expected", f"--local {local}")
+    return sizes[0]
+
+
+def _all_local(program: list[str], memory: Memory) -> Outcome:
+    """The program's own time, and what it asks for."""
+    with Path(os.devnull).open("wb") as nowhere:
+        outcome = run_program(program, replace(memory, local=ALL), log=nowhere)
+    if outcome.exit_code:
+        raise RunError(f"the program failed with all memory local: exit code {outcome.exit_code}")
+    return outcome
+
+
 def _memory(
-    local: str,
     latency: str,
     bandwidth: str,
     page: str,
@@ -72,12 +97,8 @@ def _memory(
     policy: str,
 ) -> Memory:
     size = options.pages(page, "--page", 4096)
-    bytes_ = options.size(local, "--local")
     if len(size) != 1:
         options.refuse("one page size is expected", f"--page {page}")
-    if bytes_ // size[0] < LEAST_PAGES:
-        least = format_bytes(LEAST_PAGES * size[0])
-        options.refuse(f"at least {LEAST_PAGES} pages are needed: {least}", f"--local {local}")
     rates = options.rates(bandwidth, "--bandwidth")
     if len(rates) != 1:
         options.refuse("one bandwidth is expected", f"--bandwidth {bandwidth}")
@@ -85,7 +106,7 @@ def _memory(
     if len(policies) != 1:
         options.refuse("one policy is expected", f"--policy {policy}")
     return Memory(
-        local=bytes_,
+        local=ALL,
         latency_ps=options.one_time(latency, "--latency"),
         rate_bps=rates[0],
         page=size[0],
@@ -95,10 +116,13 @@ def _memory(
     )
 
 
-def _show(outcome: Outcome, as_json: bool) -> None:
+def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool) -> None:
     if as_json:
         measured = {
             **asdict(outcome),
+            "local_bytes": local,
+            "all_local_s": all_local.wall_s if all_local else None,
+            "fetches_a_page": outcome.fetches_a_page,
             "injected_over_nominal": outcome.injected_over_nominal,
             "own_us_a_fault": outcome.own_us_a_fault,
         }
@@ -106,10 +130,13 @@ def _show(outcome: Outcome, as_json: bool) -> None:
         return
     ratio, own = outcome.injected_over_nominal, outcome.own_us_a_fault
     table = Table(box=box.SIMPLE, show_header=False)
+    again = outcome.fetches_a_page
     rows = [
+        ("local memory", format_bytes(local)),
         ("wall time", f"{outcome.wall_s:,.3f} s"),
         ("page faults that fetched", f"{outcome.faults:,}"),
         ("pages touched first", f"{outcome.first_touches:,}"),
+        ("fetches a page that was touched", "–" if again is None else f"{again:.3f}"),
         ("local pages watched, and used", f"{outcome.soft_faults:,}"),
         ("from remote memory", f"{outcome.pages_in:,} pages, {format_bytes(outcome.bytes_in)}"),
         ("to remote memory", f"{outcome.pages_out:,} pages, {format_bytes(outcome.bytes_out)}"),
@@ -119,6 +146,15 @@ def _show(outcome: Outcome, as_json: bool) -> None:
         ("memory asked for", format_bytes(outcome.asked_bytes)),
         ("processes on remote memory", f"{outcome.processes:,}"),
     ]
+    if all_local:
+        slower = outcome.wall_s / all_local.wall_s - 1
+        rows[1:1] = [
+            (
+                "all memory local, before",
+                f"{all_local.wall_s:,.3f} s, {format_bytes(all_local.asked_bytes)} asked for",
+            )
+        ]
+        rows[3:3] = [("slower by", f"{slower:.1%}")]
     if not outcome.processes:
         rows.append(("", "all of it fitted into local memory"))
     for name, value in rows:

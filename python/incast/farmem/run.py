@@ -25,10 +25,12 @@ from typing import IO
 from incast.errors import RunError
 from incast.farmem import program as programs
 
-__all__ = ["LEAST_PAGES", "LIBRARY", "Memory", "Outcome", "run"]
+__all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Memory", "Outcome", "run"]
 
 LIBRARY = Path(__file__).parent / "libincast_preload.so"
 """What is loaded into programs; `pip install` builds it."""
+ALL = 1 << 42
+"""Local memory that is more than any program asks for: nothing becomes remote."""
 LEAST_PAGES = 16
 """Least pages of local memory: an instruction can touch several, and each thread needs some."""
 _VARIABLE = "INCAST_FARMEM"
@@ -88,6 +90,8 @@ class Outcome:
     """Page faults that fetched."""
     first_touches: int
     """Pages that were touched first, and fetched nothing."""
+    adopted: int
+    """Pages that had been touched before memory became remote."""
     soft_faults: int
     """Faults of local pages that CLOCK or LRU had taken out of reach, to see whether they are used."""
     pages_in: int
@@ -109,6 +113,15 @@ class Outcome:
     def injected_over_nominal(self) -> float | None:
         """How exactly waits were injected; None when there were none."""
         return self.injected_s / self.nominal_s if self.nominal_s else None
+
+    @property
+    def fetches_a_page(self) -> float | None:
+        """How often a page that was touched was fetched, on average; None when none was touched.
+
+        A hit ratio can't be had: who handles page faults sees no access to a page that is there.
+        """
+        touched = self.adopted + self.first_touches
+        return self.faults / touched if touched else None
 
     @property
     def own_us_a_fault(self) -> float | None:
@@ -228,6 +241,7 @@ def _outcome(command: list[str], code: int, wall: float, processes: list[dict[st
         processes=total("remote"),
         faults=total("faults"),
         first_touches=total("first_touches"),
+        adopted=total("adopted"),
         soft_faults=total("soft_faults"),
         pages_in=total("pages_in"),
         pages_out=total("pages_out"),

@@ -19,7 +19,7 @@ from pathlib import Path
 from incast import folder
 from incast.errors import OutputExistsError, RunError
 from incast.farmem.predict import Size
-from incast.farmem.run import Memory, Outcome, run
+from incast.farmem.run import ALL, Memory, Outcome, run
 from incast.farmem.traced import Traced
 
 __all__ = ["CELL", "LOCAL", "MARKER", "TRACE", "Plan", "Row", "Session", "Sized"]
@@ -30,9 +30,7 @@ TRACE_FILE = "program.trace"
 LOG = "program.log"
 LOCAL, TRACE, CELL = "all-local", "traced", "cell"
 """Kinds of runs."""
-_ALL = 1 << 42
-"""More than any program asks for: nothing becomes remote."""
-_NO_NETWORK = Memory(local=_ALL, latency_ps=0, rate_bps=10**14)
+_NO_NETWORK = Memory(local=ALL, latency_ps=0, rate_bps=10**14)
 _LEAST_TRACE_PAGES = 64
 _TAIL = 2000
 """Bytes of the program's output that are shown when it fails."""
