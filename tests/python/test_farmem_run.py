@@ -299,13 +299,13 @@ def test_a_static_program_is_refused(a_program: Path) -> None:
         if struct.unpack_from("<I", head, at)[0] == 3:
             struct.pack_into("<I", head, at, 0)
     a_program.write_bytes(head)
-    with pytest.raises(ScenarioError, match=r"linked statically.*Link it dynamically"):
+    with pytest.raises(ScenarioError, match=r"linked statically.*Link it dynamically.*--backend swap"):
         run([str(a_program)], memory(100))
 
 
 def test_a_program_with_privileges_is_refused(a_program: Path, tmp_path: Path) -> None:
     a_program.chmod(0o4755)
-    with pytest.raises(ScenarioError, match=r"privileges of its own.*Run a copy"):
+    with pytest.raises(ScenarioError, match=r"privileges of its own.*Run a copy.*--backend swap"):
         run([str(a_program)], memory(100))
     script = tmp_path / "script"
     script.write_text(f"#!{a_program}\n")

@@ -2,6 +2,7 @@
 //!
 //! Thin: it turns JSON and numbers into calls and errors into exceptions, and decides nothing itself.
 
+mod blockdelay;
 mod broadcast;
 mod broadcast_live;
 mod broadcast_probe;
@@ -27,5 +28,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     broadcast::register(module)?;
     broadcast_live::register(module)?;
     broadcast_probe::register(module)?;
-    farmem::register(module)
+    farmem::register(module)?;
+    blockdelay::register(module)
 }

@@ -6,6 +6,7 @@
 //! when, how large a batch is and what an error means are the drivers' business.
 #![allow(unsafe_code, reason = "this crate is where unsafe code lives; each block says why it is sound")]
 
+pub mod bpf;
 pub mod cpu;
 pub mod epoll;
 pub mod file;

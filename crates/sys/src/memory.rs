@@ -1,4 +1,4 @@
-//! Advice on memory. Page: madvise(2), `MADV_HUGEPAGE` and `MADV_COLLAPSE`.
+//! Advice on memory. Pages: madvise(2), `MADV_HUGEPAGE` and `MADV_COLLAPSE`; prctl(2), `PR_SET_THP_DISABLE`.
 
 use rustix::mm::{Advice, madvise};
 use std::io;
@@ -53,6 +53,14 @@ pub fn prefer_huge_pages<T>(values: &mut Vec<T>) {
         libc::madvise(start, (bytes - skip) / page_size() * page_size(), libc::MADV_HUGEPAGE);
         libc::madvise(start, held.saturating_sub(skip) / page_size() * page_size(), MADV_COLLAPSE);
     }
+}
+
+/// From now on neither this thread's process nor what it starts has huge pages.
+///
+/// # Errors
+/// What the kernel says.
+pub fn without_huge_pages() -> io::Result<()> {
+    Ok(rustix::thread::disable_transparent_huge_pages(true)?)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from dataclasses import asdict, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,11 +20,26 @@ from incast.errors import RunError
 from incast.farmem import options
 from incast.farmem.predict import Size
 from incast.farmem.run import ALL, LEAST_PAGES, Memory, Outcome
-from incast.farmem.run import run as run_program
+from incast.farmem.run import run as run_preloaded
+from incast.farmem.swap.run import LEAST_PAGES as SWAP_LEAST_PAGES
+from incast.farmem.swap.run import PAGE as SWAP_PAGE
+from incast.farmem.swap.run import run as run_swapped
 from incast.quantity import format_bytes
 
 CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 """What follows the program's name is the program's."""
+
+
+class Backend(StrEnum):
+    """Who keeps memory away from a program."""
+
+    PRELOAD = "preload"
+    SWAP = "swap"
+
+
+_RUN = {Backend.PRELOAD: run_preloaded, Backend.SWAP: run_swapped}
+_OWN = {"preload": "without switches", "swap": "in the swap device"}
+"""What is in a fault's own cost."""
 
 
 def _of(help_: str, metavar: str) -> Any:
@@ -50,6 +66,12 @@ def run(
             "FILE",
         ),
     ] = None,
+    backend: Annotated[
+        Backend,
+        typer.Option(
+            metavar="preload|swap", help="A library in the program; or the kernel's swapping, as root."
+        ),
+    ] = Backend.PRELOAD,
     as_json: Json = False,
 ) -> None:
     """Run a program whose anonymous memory is remote, behind local memory of this size.
@@ -61,13 +83,16 @@ def run(
         if trace and prefetch:
             options.refuse("what is fetched ahead does not fault: a trace needs --prefetch 0", "--trace")
         memory = _memory(latency, bandwidth, page, prefetch, pages_a_request, policy)
+        if backend is Backend.SWAP:
+            _check_swapped(memory, trace)
         size = _size(local)
-        all_local = None if size.share is None else _all_local(program, memory)
+        all_local = None if size.share is None else _all_local(program, memory, backend)
         memory = replace(memory, local=size.of(all_local.asked_bytes if all_local else 0), trace=trace)
-        if memory.local // memory.page < LEAST_PAGES:
-            least = format_bytes(LEAST_PAGES * memory.page)
-            options.refuse(f"at least {LEAST_PAGES} pages are needed: {least}", f"--local {local}")
-        outcome = run_program(program, memory)
+        least = SWAP_LEAST_PAGES if backend is Backend.SWAP else LEAST_PAGES
+        if memory.local // memory.page < least:
+            bytes_ = format_bytes(least * memory.page)
+            options.refuse(f"at least {least} pages are needed: {bytes_}", f"--local {local}")
+        outcome = _RUN[backend](program, memory)
     _show(outcome, memory.local, all_local, as_json)
     raise typer.Exit(outcome.exit_code)
 
@@ -79,10 +104,10 @@ def _size(local: str) -> Size:
     return sizes[0]
 
 
-def _all_local(program: list[str], memory: Memory) -> Outcome:
+def _all_local(program: list[str], memory: Memory, backend: Backend) -> Outcome:
     """The program's own time, and what it asks for."""
     with Path(os.devnull).open("wb") as nowhere:
-        outcome = run_program(program, replace(memory, local=ALL), log=nowhere)
+        outcome = _RUN[backend](program, replace(memory, local=ALL), log=nowhere)
     if outcome.exit_code:
         raise RunError(f"the program failed with all memory local: exit code {outcome.exit_code}")
     return outcome
@@ -116,6 +141,19 @@ def _memory(
     )
 
 
+def _check_swapped(memory: Memory, trace: Path | None) -> None:
+    if memory.page != SWAP_PAGE:
+        options.refuse("the kernel swaps pages of 4KiB: others take --backend preload", "--page")
+    if memory.prefetch:
+        options.refuse("the kernel fetches what is needed: more takes --backend preload", "--prefetch")
+    if memory.pages_a_request != 1:
+        options.refuse("the kernel asks for one page: more take --backend preload", "--pages-a-request")
+    if memory.policy != "fifo":
+        options.refuse("the kernel says which page leaves: others take --backend preload", "--policy")
+    if trace:
+        options.refuse("the kernel doesn't say which page: a trace takes --backend preload", "--trace")
+
+
 def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool) -> None:
     if as_json:
         measured = {
@@ -132,31 +170,39 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
     table = Table(box=box.SIMPLE, show_header=False)
     again = outcome.fetches_a_page
     rows = [
+        ("backend", outcome.backend),
         ("local memory", format_bytes(local)),
         ("wall time", f"{outcome.wall_s:,.3f} s"),
         ("page faults that fetched", f"{outcome.faults:,}"),
-        ("pages touched first", f"{outcome.first_touches:,}"),
+        ("pages touched first", _count(outcome.first_touches)),
         ("fetches a page that was touched", "–" if again is None else f"{again:.3f}"),
-        ("local pages watched, and used", f"{outcome.soft_faults:,}"),
+        ("local pages watched, and used", _count(outcome.soft_faults)),
         ("from remote memory", f"{outcome.pages_in:,} pages, {format_bytes(outcome.bytes_in)}"),
         ("to remote memory", f"{outcome.pages_out:,} pages, {format_bytes(outcome.bytes_out)}"),
         ("waits for it", f"{outcome.injected_s:,.3f} s"),
         ("injected over nominal", "–" if ratio is None else f"{ratio:.4f}"),
-        ("own cost a fault", "–" if own is None else f"{own:.2f} µs, without switches"),
+        ("own cost a fault", "–" if own is None else f"{own:.2f} µs, {_OWN[outcome.backend]}"),
         ("memory asked for", format_bytes(outcome.asked_bytes)),
-        ("processes on remote memory", f"{outcome.processes:,}"),
+        ("processes on remote memory", _count(outcome.processes)),
     ]
     if all_local:
         slower = outcome.wall_s / all_local.wall_s - 1
-        rows[1:1] = [
+        rows[2:2] = [
             (
                 "all memory local, before",
                 f"{all_local.wall_s:,.3f} s, {format_bytes(all_local.asked_bytes)} asked for",
             )
         ]
-        rows[3:3] = [("slower by", f"{slower:.1%}")]
-    if not outcome.processes:
+        rows[4:4] = [("slower by", f"{slower:.1%}")]
+    if outcome.local_max_bytes is not None:
+        rows.append(("local memory in use", f"at most {format_bytes(outcome.local_max_bytes)}"))
+    if not outcome.pages_out:
         rows.append(("", "all of it fitted into local memory"))
+    rows += [("" if index else "to be known", note) for index, note in enumerate(outcome.notes)]
     for name, value in rows:
         table.add_row(name, value)
     Console(stderr=True, highlight=False).print(table)
+
+
+def _count(number: int | None) -> str:
+    return "–" if number is None else f"{number:,}"

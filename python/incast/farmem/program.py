@@ -21,13 +21,19 @@ _INTERPRETER = 3
 
 
 def find(name: str) -> Path:
-    """The program of this name. Raises `ScenarioError` when there is none that can have remote memory."""
+    """The program of this name. Raises `ScenarioError` when there is none that takes a library."""
+    program = located(name)
+    _check(program, name, _SCRIPTS)
+    return program
+
+
+def located(name: str) -> Path:
+    """The program of this name. Raises `ScenarioError` when there is none."""
     found = shutil.which(name)
     if found is None:
         refuse("no such program, or it may not be run", name)
-    program = Path(found)
-    _check(program, name, _SCRIPTS)
-    return program
+    # Absolute: without a slash, starting it would look for it once more.
+    return Path(found).absolute()
 
 
 def _check(program: Path, name: str, scripts: int) -> None:
@@ -45,15 +51,16 @@ def _check(program: Path, name: str, scripts: int) -> None:
         refuse("it is a program for another processor", name)
     if not _is_dynamic(head):
         refuse(
-            f"{program} is linked statically: nothing can be loaded into it. Link it dynamically, or run its "
-            "dynamic variant",
+            f"{program} is linked statically: nothing can be loaded into it. Link it dynamically, run its "
+            "dynamic variant, or let the kernel swap it (--backend swap, as root)",
             name,
         )
     mode = program.stat().st_mode
     if mode & (stat.S_ISUID | stat.S_ISGID) or _has_capabilities(program):
         refuse(
             f"{program} runs with privileges of its own (set-user-ID or file capabilities): nothing can be "
-            "loaded into it. Run a copy without them (cp does that)",
+            "loaded into it. Run a copy without them (cp does that), or let the kernel swap it "
+            "(--backend swap, as root)",
             name,
         )
 

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -25,7 +25,7 @@ from typing import IO
 from incast.errors import RunError
 from incast.farmem import program as programs
 
-__all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Memory", "Outcome", "run"]
+__all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Memory", "Outcome", "passed_on", "run"]
 
 LIBRARY = Path(__file__).parent / "libincast_preload.so"
 """What is loaded into programs; `pip install` builds it."""
@@ -84,28 +84,34 @@ class Outcome:
     exit_code: int
     """The program's; 128 and a signal's number when that ended it."""
     wall_s: float
-    processes: int
-    """Processes whose memory became remote."""
+    processes: int | None
+    """Processes whose memory became remote; this and others are None by swap, where nobody counts them."""
     faults: int
     """Page faults that fetched."""
-    first_touches: int
+    first_touches: int | None
     """Pages that were touched first, and fetched nothing."""
-    adopted: int
+    adopted: int | None
     """Pages that had been touched before memory became remote."""
-    soft_faults: int
+    soft_faults: int | None
     """Faults of local pages that CLOCK or LRU had taken out of reach, to see whether they are used."""
     pages_in: int
     pages_out: int
     bytes_in: int
     bytes_out: int
     asked_bytes: int
-    """Most bytes that a process asked for."""
+    """Most bytes that a process asked for; by swap, that all of them had in use."""
     nominal_s: float
     """Waits by latency + size / bandwidth."""
     injected_s: float
     """Waits that took place."""
     own_s: float
-    """Time in the handler of faults beyond these waits; switches to it and back are not in it."""
+    """Time in the handler of faults beyond these waits, without switches to it; by swap, in the device."""
+    backend: str = "preload"
+    """How memory was made remote: preload or swap."""
+    local_max_bytes: int | None = None
+    """Most bytes that were local, seen from time to time; None where it can't be more than asked for."""
+    notes: list[str] = field(default_factory=list)
+    """What is to be known of these numbers."""
     interrupted: bool = False
     """Whether somebody pressed Ctrl-C meanwhile: the program got it too."""
 
@@ -120,13 +126,13 @@ class Outcome:
 
         A hit ratio can't be had: who handles page faults sees no access to a page that is there.
         """
-        touched = self.adopted + self.first_touches
+        touched = (self.adopted or 0) + (self.first_touches or 0)
         return self.faults / touched if touched else None
 
     @property
     def own_us_a_fault(self) -> float | None:
         """What the handler adds to a fault, in µs; None when there were none."""
-        handled = self.faults + self.first_touches + self.soft_faults
+        handled = self.faults + (self.first_touches or 0) + (self.soft_faults or 0)
         return self.own_s / handled * 1e6 if handled else None
 
 
@@ -157,7 +163,7 @@ def run(
                 stdout=log,
                 stderr=log,
             ) as process,
-            _passed_on(process) as interrupted,
+            passed_on(process) as interrupted,
         ):
             code = process.wait()
         wall = time.monotonic() - began
@@ -183,7 +189,7 @@ def check() -> None:
 
 
 @contextmanager
-def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[Event]:
+def passed_on(process: subprocess.Popen[bytes]) -> Iterator[Event]:
     """Signals that would end this process end the program instead.
 
     Ctrl-C reaches it anyway, and sets the event.
