@@ -123,7 +123,11 @@ def test_what_fits_does_not_wait(static: Path) -> None:
 @pytest.mark.usefixtures("_untouched")
 def test_the_table_says_what_differs_and_the_exit_code_is_the_programs() -> None:
     done = subprocess.run(
-        [*SWAP, "--local", "20MB", "--", "sh", "-c", "exit 7"], capture_output=True, text=True, check=False
+        [*SWAP, "--local", "20MB", "--", "sh", "-c", "exit 7"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "160"},
     )
     assert done.returncode == 7, done.stderr
     for words in ("backend", "swap", "local memory in use", "written back, changed", "all of it fitted"):

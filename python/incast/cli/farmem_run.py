@@ -169,13 +169,13 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
     ratio, own = outcome.injected_over_nominal, outcome.own_us_a_fault
     table = Table(box=box.SIMPLE, show_header=False)
     again = outcome.fetches_a_page
-    rows = [
+    rows: list[tuple[str, str | None]] = [
         ("backend", outcome.backend),
         ("local memory", format_bytes(local)),
         ("wall time", f"{outcome.wall_s:,.3f} s"),
         ("page faults that fetched", f"{outcome.faults:,}"),
         ("pages touched first", _count(outcome.first_touches)),
-        ("fetches a page that was touched", "–" if again is None else f"{again:.3f}"),
+        ("fetches a page that was touched", None if again is None else f"{again:.3f}"),
         ("local pages watched, and used", _count(outcome.soft_faults)),
         ("from remote memory", f"{outcome.pages_in:,} pages, {format_bytes(outcome.bytes_in)}"),
         ("to remote memory", f"{outcome.pages_out:,} pages, {format_bytes(outcome.bytes_out)}"),
@@ -200,9 +200,10 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
         rows.append(("", "all of it fitted into local memory"))
     rows += [("" if index else "to be known", note) for index, note in enumerate(outcome.notes)]
     for name, value in rows:
-        table.add_row(name, value)
+        if value is not None:
+            table.add_row(name, value)
     Console(stderr=True, highlight=False).print(table)
 
 
-def _count(number: int | None) -> str:
-    return "–" if number is None else f"{number:,}"
+def _count(number: int | None) -> str | None:
+    return None if number is None else f"{number:,}"
