@@ -12,7 +12,7 @@ import pytest
 import incast
 from farmem_traces import FREE, PASS, READ, WRITE, record, scans, write
 from helpers import refused
-from incast import choose
+from incast import choose, report
 from incast.farmem.predict import Grid, Size, predict
 from incast.farmem.traced import Traced
 from incast.result import Result
@@ -124,6 +124,21 @@ def test_programs_take_memory_nodes_in_turn(tmp_path: Path) -> None:
         ("host1", "host3"),
     ]
     assert result.programs["faults"].n_unique() == 2, "each has accesses of its own"
+
+
+def test_the_report_shows_faults_and_programs(tmp_path: Path) -> None:
+    result = run(tmp_path, programs="host[0-1]", memory="host[2-3]")
+    page = report.write(result.path).read_text("utf-8")
+    slower = result.summary["jobs"]["memory"]["degradation_percent"]
+    for said in (
+        f"Degradation by remote memory: {slower:.0f} %",
+        "Page fault latency",
+        "memory on host1",
+        "Part of the time that programs wait for pages",
+        "Programs on remote memory",
+    ):
+        assert said in page, said
+    assert "No flow finished" not in page
 
 
 def test_a_program_whose_memory_node_crashes_is_lost(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: [(&str, Target); 14] = [
     ("broadcast_messages", broadcast::messages),
+    ("farmem_messages", farmem::messages),
     ("farmem_trace", farmem::trace),
     ("live_hello", live::hello),
     ("live_table", live::table),

@@ -94,6 +94,17 @@ fn broadcast_message() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(kind, pieces)| [vec![kind], pieces.concat()].concat())
 }
 
+/// A message of a program or a memory node that may be believed, or nearly.
+fn page_message() -> impl Strategy<Value = Vec<u8>> {
+    let word = |word: u32| word.to_le_bytes().to_vec();
+    let pages = prop_oneof![8 => 1u32..4, 1 => any::<u32>()];
+    (1u8..5, any::<u64>(), pages, 0u32..70, 0usize..100).prop_map(move |(kind, page, pages, bytes, body)| {
+        let page = if kind == 1 { page.to_le_bytes().to_vec() } else { Vec::new() };
+        let bytes = if kind == 4 { Vec::new() } else { word(bytes) };
+        [vec![kind], page, word(pages), bytes, vec![0; if kind == 2 { body } else { 0 }]].concat()
+    })
+}
+
 #[test]
 fn no_number_of_a_scenario_is_too_large_to_be_refused() {
     for leaf in 0u16..200 {
@@ -155,6 +166,16 @@ proptest! {
             bytes.extend(content);
         }
         fuzz::mine_node::messages(&bytes);
+    }
+
+    #[test]
+    fn messages_of_remote_memory(kind: u8, messages in proptest::collection::vec((0u8..8, page_message()), 1..24)) {
+        let mut bytes = vec![kind];
+        for (stream, content) in messages {
+            bytes.extend([stream, content.len() as u8]);
+            bytes.extend(content);
+        }
+        fuzz::farmem::messages(&bytes);
     }
 
     #[test]

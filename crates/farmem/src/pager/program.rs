@@ -114,15 +114,13 @@ impl Program {
 
     /// Everything begins anew: after a crash of the host nothing is left of before.
     fn start(&mut self, cx: &mut dyn Context) {
-        let restarts = self.totals.restarts + u64::from(self.task.is_some());
-        let fresh = Program::new(
-            self.number,
-            Arc::clone(&self.settings),
-            self.first.clone(),
-            self.memory,
-            self.board.clone(),
-        );
-        *self = Program { totals: Totals { restarts, ..Totals::default() }, ..fresh };
+        if self.task.is_some() {
+            let (settings, source, board) =
+                (Arc::clone(&self.settings), self.first.clone(), self.board.clone());
+            let fresh = Program::new(self.number, settings, source, self.memory, board);
+            let totals = Totals { restarts: self.totals.restarts + 1, ..Totals::default() };
+            *self = Program { totals, ..fresh };
+        }
         let task = cx.begin_task("program", self.number);
         self.task = Some(task);
         let streams = if self.settings.schedule.apart() { 2 } else { 1 };
@@ -250,10 +248,8 @@ impl Program {
         let bytes = self.settings.page.get() as u32;
         self.phase = Phase::Fetching;
         self.totals.sent_bytes += self.links[0].send(&Message::Fetch { page, pages, bytes }, cx);
-        if !self.settings.schedule.apart() {
-            // A moment later: the request leaves in a packet of its own, as it does where each write is sent at once.
-            cx.set_timer(RELEASE, Time::ZERO);
-        }
+        // What left follows a moment later: the request leaves in a packet of its own, as it does where each write is sent at once.
+        cx.set_timer(RELEASE, Time::ZERO);
         false
     }
 
@@ -394,9 +390,7 @@ impl Process for Program {
                 self.packing = false;
                 self.outgoing.pack();
                 self.pack(cx);
-                if self.phase != Phase::Fetching || !self.settings.schedule.apart() {
-                    self.release(cx);
-                }
+                self.release(cx);
                 self.go(cx);
             }
             Event::Timer { token: RELEASE } if self.phase != Phase::Over => self.release(cx),

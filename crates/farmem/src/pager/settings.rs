@@ -20,8 +20,7 @@ pub enum WriteBack {
 pub enum Schedule {
     /// Each in its turn, on one stream.
     Fifo,
-    /// Fetches before write-backs: these have a stream of their own, wait while a fetch of the program is under way, and are served
-    /// last at the memory node.
+    /// Fetches before write-backs: these have a stream of their own, and are served last at the memory node.
     ReadsFirst,
     /// The same, and of the fetches that wait at a memory node the one of the fewest pages.
     ShortestFirst,

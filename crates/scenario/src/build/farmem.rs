@@ -38,9 +38,10 @@ pub(crate) struct ProgramShown {
     pub board: Board,
 }
 
-/// Most pages that a pattern goes to, and matrices that are not made of more bytes.
-const PAGES_MAX: u64 = 1 << 26;
+/// Most pages that a pattern goes to, its matrices' together: a program takes some 40 bytes for each.
+const PAGES_MAX: u64 = 1 << 22;
 const ACCESSES_MAX: u64 = 1_000_000_000;
+const TIMES_MAX: u64 = 1_000_000;
 
 /// The programs and memory nodes of a job, by number and name of the run's seed.
 pub(super) fn processes(
@@ -201,7 +202,10 @@ fn pattern(spec: &Farmem) -> Result<Accesses, Wrong> {
             if kernel % 2 == 0 || kernel > matrix {
                 return wrong("pattern.kernel", format!("{kernel}: an odd number up to {matrix} is allowed"));
             }
-            if 2 * (row * u64::from(*matrix)).div_ceil(page) > PAGES_MAX {
+            if !(1..=TIMES_MAX).contains(times) {
+                return wrong("pattern.times", format!("{times}: 1 to {TIMES_MAX} are allowed"));
+            }
+            if row.saturating_mul(u64::from(*matrix)).div_ceil(page) > PAGES_MAX / 2 {
                 return wrong("pattern.matrix", format!("{matrix}: more than {PAGES_MAX} pages"));
             }
             let pattern = Pattern::convolution(*matrix, row, *kernel, page, *times, *compute);

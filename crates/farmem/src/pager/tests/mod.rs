@@ -1,5 +1,6 @@
 //! Programs and memory nodes in the simulator.
 
+mod golden;
 mod gone;
 mod idle;
 mod random;

@@ -1,6 +1,6 @@
 //! Whatever a program does and however its pages travel: its faults are those of the cache, no byte is lost, and runs repeat.
 
-use super::support::{pattern, run, settings, source, steps};
+use super::support::{lossy, pattern, run, settings, source, steps};
 use crate::cache::Policy;
 use crate::local::Setting;
 use crate::pager::{Costs, Outcome, Pattern, Schedule, Settings, Shape, WriteBack};
@@ -64,9 +64,11 @@ proptest! {
     fn faults_are_those_of_the_cache_and_no_byte_is_lost(
         settings in any_settings(),
         patterns in prop::collection::vec(any_pattern(), 1..4),
+        lost in prop::bool::weighted(0.3),
     ) {
         let sources: Vec<_> = patterns.iter().zip(0..).map(|(pattern, seed)| source(*pattern, seed)).collect();
-        let done = run(settings, sources.clone(), Vec::new());
+        let loss = if lost { lossy(sources.len() as u32) } else { Vec::new() };
+        let done = run(settings, sources.clone(), loss);
         prop_assert_eq!(done.pause, Pause::Finished);
         for ((source, totals), faults) in sources.into_iter().zip(&done.totals).zip(&done.faults) {
             prop_assert_eq!(totals.outcome, Outcome::Finished);

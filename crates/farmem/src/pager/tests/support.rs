@@ -9,7 +9,7 @@ use crate::pager::{
 use crate::steps::Steps;
 use fabric::{Framing, Graph, Link, LinkProps, NodeId, SwitchConfig};
 use process::{Addr, HostId, Process, rng};
-use sim::{Change, HostConfig, JobSetup, Pause, Records, Setup, Sim};
+use sim::{Change, HostConfig, JobSetup, LinkChange, Pause, Records, Setup, Sim};
 use std::sync::Arc;
 use transport::tcp;
 use units::{Bytes, Rate, Time};
@@ -57,6 +57,13 @@ fn graph(hosts: u32) -> Graph {
         return Graph::new(names, Vec::new(), vec![link(0, 1)]).unwrap();
     }
     Graph::new(names, vec!["switch".into()], (0..hosts).map(|host| link(host, hosts)).collect()).unwrap()
+}
+
+/// A packet in a hundred is lost between so many programs and the memory node, both ways.
+pub fn lossy(programs: u32) -> Vec<(Time, Change)> {
+    let far = NodeId(if programs == 1 { 1 } else { programs + 1 });
+    let lose = |host| (Time::ZERO, Change::Link(NodeId(host), far, LinkChange::Loss(0.01)));
+    (0..programs).map(lose).collect()
 }
 
 /// What came of a run.
