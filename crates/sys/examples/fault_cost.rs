@@ -1,5 +1,5 @@
 //! What a page fault costs, by a clock of its own. `fault_cost touch PAGES SWEEPS` goes through memory from malloc, a page after the other, as a
-//! program that knows nothing of remote memory; `fault_cost floor PAGES` is the least that userfaultfd(2) can do: a thread on the same
+//! program that knows nothing of remote memory; `fault_cost floor PAGES SWEEPS` is the least that userfaultfd(2) can do: a thread on the same
 //! processor that reads a fault and copies a page.
 //!
 //! Prints nanoseconds a page of each sweep, without the first, in which pages are touched first.
@@ -18,8 +18,8 @@ fn main() {
         |at: usize| arguments.get(at).and_then(|text| text.parse::<usize>().ok()).expect("a number of pages");
     match arguments.get(1).map(String::as_str) {
         Some("touch") => touch(number(2), number(3)),
-        Some("floor") => floor(number(2)),
-        _ => eprintln!("fault_cost touch PAGES SWEEPS | fault_cost floor PAGES"),
+        Some("floor") => floor(number(2), number(3)),
+        _ => eprintln!("fault_cost touch PAGES SWEEPS | fault_cost floor PAGES SWEEPS"),
     }
 }
 
@@ -42,7 +42,7 @@ fn touch(pages: usize, sweeps: usize) {
     (0..sweeps).for_each(|_| println!("{}", sweep(memory.as_mut_ptr(), pages)));
 }
 
-fn floor(pages: usize) {
+fn floor(pages: usize, sweeps: usize) {
     let cpu = allowed().expect("a processor")[0];
     pin(cpu).expect("it is allowed");
     let uffd = Userfaultfd::new(Scope::Everything, Features::default()).expect("userfaultfd");
@@ -60,7 +60,7 @@ fn floor(pages: usize) {
             unsafe { uffd.copy(page, source.as_ptr() as usize, false, Wake::Yes) }.expect("it is missing");
         }
     });
-    for _ in 0..5 {
+    for _ in 0..sweeps {
         println!("{}", sweep(at.cast(), pages));
         // SAFETY: nobody uses what it holds.
         unsafe { libc::madvise(at, pages * PAGE, libc::MADV_DONTNEED) };

@@ -1,0 +1,1 @@
+"""What remote memory costs beside the wait for it."""

@@ -1,0 +1,124 @@
+"""What a fault of `incast farmem run` costs beside the wait that it injects: `python -m benches.farmem`.
+
+`fault_cost` (crates/sys/examples) reads and writes a page after the other, and has a clock of its own.
+*Floor* is the least that userfaultfd can do: a thread on the same processor that reads a fault and copies a
+page. Each round measures all of it, so that other load falls on all alike. A round's figure is the tenth
+percentile of short sweeps, because other load makes some longer; what is kept is the median of rounds. Each
+row is a line of bench/results.jsonl. Targets are those of the issue that asked for remote memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benches.mine.rows import Row, record, text
+from incast.farmem.run import ALL, LIBRARY, Memory, run
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = "python -m benches.farmem"
+PAGES, LOCAL_PAGES, SWEEPS = 600, 200, 60
+ROUNDS = 7
+DELAYS_US = (0, 1, 10, 20)
+"""A fault that fetches a page and sends one waits so long in all."""
+NO_LIMIT_BPS = 10**15
+MOST_OF_FLOOR, MOST_SLOWER, MOST_OFF = 1.25, 1.02, 0.02
+FLOOR = "bare userfaultfd"
+WORK = """
+import hashlib
+blocks = [bytes([number % 256]) * 3000 for number in range(60_000)]
+print(hashlib.md5(b"".join(blocks)).hexdigest())
+"""
+
+
+def main() -> None:
+    """Measures, prints and keeps."""
+    print(f"load {os.getloadavg()[0]:.1f} at the beginning, {os.cpu_count()} processors, {ROUNDS} rounds")
+    (ROOT / "bench").mkdir(exist_ok=True)
+    with (ROOT / "bench" / "results.jsonl").open("a") as results:
+        for row in rows(_build()):
+            print(text(row))
+            results.write(json.dumps({**row, "command": COMMAND}) + "\n")
+
+
+def rows(program: Path) -> Iterator[Row]:
+    """All of it."""
+    floors: list[float] = []
+    faults: dict[int, list[tuple[float, float]]] = {us: [] for us in DELAYS_US}
+    walls: list[tuple[float, float]] = []
+    for _ in range(ROUNDS):
+        floors.append(_floor(program))
+        for us, found in faults.items():
+            found.append(_touch(program, us))
+        walls.append((_seconds({}), _seconds(_all_local())))
+    floor = statistics.median(floors)
+    for us, found in faults.items():
+        beside = statistics.median(cost - wait for cost, wait in found)
+        yield record(
+            f"delay {us} µs",
+            "a fault beside it",
+            "µs",
+            beside,
+            (FLOOR, floor),
+            MOST_OF_FLOOR * floor,
+            "farmem",
+        )
+    *_, before, last = faults.values()
+    more = statistics.median(a[0] - b[0] for a, b in zip(last, before, strict=True))
+    asked = statistics.median(a[1] - b[1] for a, b in zip(last, before, strict=True))
+    case = f"from {DELAYS_US[-2]} to {DELAYS_US[-1]} µs"
+    yield record(case, "a fault takes longer by", "µs", more, ("asked for", asked), None, "farmem")
+    yield record(case, "off what was asked for", "1", abs(more / asked - 1), (None, None), MOST_OFF, "farmem")
+    plain, local = (min(each) for each in zip(*walls, strict=True))
+    yield record(
+        "all memory local", "wall time", "s", local, ("without", plain), MOST_SLOWER * plain, "farmem"
+    )
+
+
+def _build() -> Path:
+    command = ["cargo", "build", "--quiet", "--release", "--locked", "--package", "incast-sys"]
+    subprocess.run([*command, "--example", "fault_cost"], cwd=ROOT, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / "release" / "examples" / "fault_cost"
+
+
+def _floor(program: Path) -> float:
+    command = [str(program), "floor", str(PAGES), str(SWEEPS)]
+    return _tenth(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def _touch(program: Path, delay_us: int) -> tuple[float, float]:
+    """What a page takes, and which part of it was asked for, in µs; each fetches one and sends one."""
+    memory = Memory(LOCAL_PAGES * 4096, delay_us * 500_000, NO_LIMIT_BPS)
+    with tempfile.TemporaryFile() as said:
+        outcome = run([str(program), "touch", str(PAGES), str(SWEEPS)], memory, log=said)
+        said.seek(0)
+        return _tenth(said.read()), outcome.nominal_s / outcome.faults * 1e6
+
+
+def _tenth(said: bytes) -> float:
+    """Of nanoseconds a page, a line each."""
+    return statistics.quantiles([int(line) / 1000 for line in said.split()], n=10)[0]
+
+
+def _seconds(variables: dict[str, str]) -> float:
+    began = time.perf_counter()
+    subprocess.run(
+        ["python3", "-c", WORK], check=True, stdout=subprocess.DEVNULL, env={**os.environ, **variables}
+    )
+    return time.perf_counter() - began
+
+
+def _all_local() -> dict[str, str]:
+    """As the launcher sets them; its own start does not count."""
+    return {"LD_PRELOAD": str(LIBRARY), "INCAST_FARMEM": Memory(ALL, 0, 1).variable(Path("/nowhere"))}
+
+
+if __name__ == "__main__":
+    main()
