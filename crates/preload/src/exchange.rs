@@ -46,8 +46,14 @@ impl Exchange {
         Ok(Exchange { uffd, pagemap })
     }
 
-    /// The range, which is a page, is there: what is remote is fetched, what is new is zero, and who waits goes on.
+    /// The range, which is a page, is there, and who waits for it goes on.
     pub(crate) fn bring(&self, range: Range, write: bool, store: &mut dyn Store) {
+        self.place(range, write, store);
+        self.wake(range);
+    }
+
+    /// The range, which is a page, is there: what is remote is fetched, what is new is zero.
+    pub(crate) fn place(&self, range: Range, write: bool, store: &mut dyn Store) {
         states::runs(range, |state, run| match state {
             HIDDEN => self.fetch(run, !write),
             THERE => match store.find(run) {
@@ -59,6 +65,10 @@ impl Exchange {
             _ => self.zero(run, false),
         });
         states::set(range, HERE);
+    }
+
+    /// Who waits for a page goes on.
+    pub(crate) fn wake(&self, range: Range) {
         let _ = self.uffd.wake(range);
     }
 

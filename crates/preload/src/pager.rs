@@ -12,6 +12,7 @@ use crate::raw;
 use crate::states::{self, HERE, HIDDEN, NEW, THERE};
 use crate::stats::{self, Stats};
 use crate::store::{self, Store};
+use crate::threads;
 use crate::tracing::Tracing;
 use farmem::cache::Evicted;
 use farmem::cost::Cost;
@@ -113,14 +114,19 @@ impl Pager {
         let ahead = if pages.fetched > 0 { self.ahead(with, page, &mut pages) } else { 0 };
         let size = Bytes::new(1 << self.bits);
         let delay = self.cost.fault(pages.fetched, pages.sent, size).as_ps();
+        // Who waits sees nothing of it before the end of the wait. Other threads would, so where there are any the pages come then.
+        let alone = threads::is_one();
+        if alone {
+            self.place(with, page, fault.write, ahead);
+        }
         if delay > 0 {
             stats.nominal_ps.add(delay);
             stats.injected_ps.add(with.wait(since, delay));
         }
-        with.bring(range, fault.write, &mut *self.store);
-        for next in 1..=ahead {
-            with.bring(self.range(page + next), false, &mut *self.store);
+        if !alone {
+            self.place(with, page, fault.write, ahead);
         }
+        (0..=ahead).for_each(|next| with.wake(self.range(page + next)));
         stats.exchange(pages.fetched, pages.sent, 1 << self.bits);
         stats.pages_dropped.add(pages.dropped);
         let now = monotonic_ns();
@@ -128,6 +134,13 @@ impl Pager {
         if let Some(tracing) = &mut self.tracing {
             tracing.resume(now);
             stats.traced_bytes.set(tracing.used());
+        }
+    }
+
+    /// The page comes, and so do those behind it that were fetched along.
+    fn place(&mut self, with: &Exchange, page: u64, write: bool, ahead: u64) {
+        for next in 0..=ahead {
+            with.place(self.range(page + next), write && next == 0, &mut *self.store);
         }
     }
 
