@@ -419,6 +419,39 @@ def test_without_room_for_addresses_the_way_out_is_told() -> None:
     assert "ulimit -v unlimited" in done.stderr
 
 
+THREADS = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#define HELD 64
+static void *work(void *seed) {
+    unsigned state = (unsigned)(long)seed;
+    unsigned char *held[HELD] = {0};
+    unsigned short size[HELD] = {0};
+    for (int turn = 0; turn < 300000; turn++) {
+        state = state * 1103515245 + 12345;
+        int at = state >> 8 & (HELD - 1);
+        for (int byte = 0; byte < size[at]; byte++) if (held[at][byte] != (unsigned char)at) abort();
+        free(held[at]);
+        size[at] = 16 + (state >> 16) % 200;
+        held[at] = memset(malloc(size[at]), at, size[at]);
+    }
+    return NULL;
+}
+int main(void) {
+    pthread_t threads[16];
+    for (long each = 0; each < 16; each++) pthread_create(threads + each, NULL, work, (void *)(each + 1));
+    for (int each = 0; each < 16; each++) pthread_join(threads[each], NULL);
+    return 0;
+}
+"""
+
+
+def test_more_threads_than_heaps_allocate(tmp_path: Path) -> None:
+    program = compiled(THREADS, tmp_path / "threads")
+    assert run([str(program)], memory(1 << 20)).exit_code == 0
+
+
 def test_a_thread_outlives_the_first_one() -> None:
     code = (
         "import ctypes, threading, os\n"

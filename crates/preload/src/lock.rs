@@ -39,7 +39,8 @@ impl<T> Lock<T> {
     /// Only when nobody has it.
     #[inline]
     pub(crate) fn try_lock(&self) -> Option<Held<'_, T>> {
-        self.word.compare_exchange(0, 1, Acquire, Relaxed).is_ok().then_some(Held { lock: self, mine: true })
+        // Not `then_some`: that would make a `Held` anyway, whose end gives back what another thread has.
+        self.word.compare_exchange(0, 1, Acquire, Relaxed).is_ok().then(|| Held { lock: self, mine: true })
     }
 
     /// False when this thread holds it already, because it forks.
