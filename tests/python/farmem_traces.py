@@ -17,6 +17,10 @@ def record(kind: int, page: int, pages: int = 1, ns: int = 1000, thread: int = 0
     return struct.pack("<QII", page | thread << 52 | kind << 60, ns, pages)
 
 
+def asked(bytes_: int) -> bytes:
+    return struct.pack("<QQ", 6 << 60, bytes_)
+
+
 def scans(pages: int, times: int, ns: int = 1000) -> Iterable[bytes]:
     """All pages written one after the other, several times."""
     return (record(WRITE, 1000 + page, ns=ns) for _ in range(times) for page in range(pages))

@@ -48,7 +48,8 @@ class Machine:
         self.ran.append(memory)
         log.write(b"out of luck")
         if memory.trace:
-            traces.write(memory.trace, traces.scans(1000, 10))
+            asked = [traces.asked(8_000_000)]
+            traces.write(memory.trace, [*asked, *traces.scans(1000, 10)])
         counts = self._counts(memory)
         way = memory.latency_ps + 4096 * 8 * 10**12 // memory.rate_bps
         nominal = (counts.faults + counts.written_back) * way / 1e12
@@ -146,10 +147,10 @@ def test_the_traced_run_costs_what_it_cost(
     # Nothing is fetched before the cache is full, and nothing happens without a first touch.
     faults = faults if cold > cache else 0
     counts = Counts(0, cold, faults, faults, faults, max(0, faults + cold - cache), 0)
-    own = calibrate(beyond, min(before, beyond), counts, cache)
+    own = calibrate(beyond, min(before, beyond), counts, 0, cache)
     handled = cold + faults
-    assert own.total(counts, cache, 0) == pytest.approx(beyond * 1e12 if handled else 0, abs=handled + 1)
-    assert own.total(counts, cache, 10**18) <= own.total(counts, cache, 0)
+    assert own.total(counts, 0, cache, 0) == pytest.approx(beyond * 1e12 if handled else 0, abs=handled + 1)
+    assert own.total(counts, 0, cache, 10**18) <= own.total(counts, 0, cache, 0)
 
 
 def test_the_command_measures_and_predicts(tmp_path: Path) -> None:
@@ -234,4 +235,4 @@ def test_what_fits_costs_nothing(tmp_path: Path) -> None:
     session.measure()
     found = cells(plan, session.rows, Traced.read(session.trace), "processor").cells
     assert found.filter(local_bytes=9_000_000 // 4096 * 4096)["degradation"].to_list() == [0.0, 0.0]
-    assert Own().total(Counts(0, 5, 0, 0, 0, 0, 0), 10, 0) == 0
+    assert Own().total(Counts(0, 5, 0, 0, 0, 0, 0), 0, 10, 0) == 0

@@ -100,6 +100,11 @@ impl FarmemSteps {
         self.0.computed_ns.saturating_mul(1_000)
     }
 
+    /// First accesses before the program has asked for more than so many bytes; None where nobody knows.
+    fn first_while_it_fits(&self, size: u64) -> Option<u64> {
+        self.0.first_while_it_fits(size)
+    }
+
     /// What a cache of so many pages counts.
     fn replay(
         &self,

@@ -3,7 +3,7 @@
 //! A trace is taken with a small cache, because what stays local is not seen: with [`Header::capacity`] pages, accesses to the
 //! latest so many pages are missing, which changes little at larger sizes. A record is two words, little-endian: page (52 bits),
 //! thread (8), kind (4), from the lowest bits up; then the nanoseconds that the program computed since the record before (32) and
-//! how many pages (32). A [`Record::Pass`] has 64 bits of nanoseconds there. A record of zeros ends a trace, and a record that is not
+//! how many pages (32). A [`Record::Pass`] has 64 bits of nanoseconds there, a [`Record::Asked`] of bytes. A record of zeros ends a trace, and a record that is not
 //! whole is none, so that a file may be taken as a program's death left it. A page that is moved (mremap) is freed and written
 //! elsewhere. Not here: files, and what is made of a trace ([`crate::steps`]).
 
@@ -72,6 +72,8 @@ pub enum Record {
     Free(Pages),
     /// Nothing but time passed: nanoseconds.
     Pass(u64),
+    /// The program has asked for so many bytes by now. Memory becomes remote when that is more than is local.
+    Asked(u64),
 }
 
 /// Pages that follow one another.
@@ -88,6 +90,7 @@ pub struct Pages {
 }
 
 const PASS: u64 = 4;
+const ASKED: u64 = 6;
 
 impl Record {
     /// As it is in a trace.
@@ -98,6 +101,7 @@ impl Record {
             Record::Free(of) => (3, of),
             Record::Dirty(of) => (5, of),
             Record::Pass(ns) => return words(PASS << 60, *ns),
+            Record::Asked(bytes) => return words(ASKED << 60, *bytes),
         };
         let first = (of.page & MAX_PAGE) | u64::from(of.thread) << 52 | kind << 60;
         words(first, u64::from(of.pages) << 32 | u64::from(of.computed_ns))
@@ -110,6 +114,9 @@ impl Record {
         let kind = first >> 60;
         if kind == PASS {
             return (first == PASS << 60).then_some(Record::Pass(second));
+        }
+        if kind == ASKED {
+            return (first == ASKED << 60).then_some(Record::Asked(second));
         }
         let of = Pages {
             page: first & MAX_PAGE,
@@ -133,6 +140,7 @@ impl Record {
     pub fn computed_ns(&self) -> u64 {
         match self {
             Record::Pass(ns) => *ns,
+            Record::Asked(_) => 0,
             Record::Read(of) | Record::Write(of) | Record::Dirty(of) | Record::Free(of) => {
                 u64::from(of.computed_ns)
             }
@@ -186,7 +194,7 @@ impl<'a> Trace<'a> {
         for (before, record) in records.iter().enumerate() {
             match Record::decode(record).ok_or(TraceError::Record(before + 1))? {
                 Record::Read(of) | Record::Write(of) | Record::Dirty(of) => accesses += of.pages as usize,
-                Record::Free(_) | Record::Pass(_) => {}
+                Record::Free(_) | Record::Pass(_) | Record::Asked(_) => {}
             }
             if accesses > MAX_RECORDS {
                 return Err(TraceError::Long);
@@ -209,7 +217,7 @@ impl<'a> Trace<'a> {
     pub fn accesses(&self) -> u64 {
         let pages = self.records().map(|record| match record {
             Record::Read(of) | Record::Write(of) | Record::Dirty(of) => u64::from(of.pages),
-            Record::Free(_) | Record::Pass(_) => 0,
+            Record::Free(_) | Record::Pass(_) | Record::Asked(_) => 0,
         });
         pages.sum()
     }
@@ -245,6 +253,7 @@ mod tests {
             Record::Free(pages(MAX_PAGE - 9, 10)),
             Record::Pass(u64::MAX),
             Record::Pass(0),
+            Record::Asked(u64::MAX),
         ];
         let bytes = trace(&records);
         let read = Trace::read(&bytes).unwrap();
@@ -281,7 +290,7 @@ mod tests {
             assert_eq!(refused(&trace(&[right, wrong])), TraceError::Record(2));
         }
         let mut kind = trace(&[right]);
-        kind[RECORD + 7] = 0x60;
+        kind[RECORD + 7] = 0x70;
         assert_eq!(refused(&kind), TraceError::Record(1));
     }
 }

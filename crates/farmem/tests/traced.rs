@@ -121,3 +121,23 @@ fn where_writes_were_not_seen_all_is_written() {
     bytes.extend(Record::Read(pages(1, 1)).encode());
     assert_eq!(Steps::new(&Trace::read(&bytes).unwrap(), 12).unwrap().steps, [Step::Write(0)]);
 }
+
+#[test]
+fn what_is_touched_before_memory_is_remote_is_known() {
+    let header = Header { page_bits: 12, policy: Policy::Fifo, writes: true, capacity: 16 };
+    let mut bytes = header.encode().to_vec();
+    let records = [
+        Record::Asked(1 << 20),
+        Record::Write(pages(0, 10)),
+        Record::Read(pages(0, 10)),
+        Record::Asked(4 << 20),
+        Record::Free(pages(0, 2)),
+        Record::Write(pages(0, 30)),
+        Record::Asked(2 << 20),
+    ];
+    assert_eq!(Steps::new(&Trace::read(&bytes).unwrap(), 12).unwrap().first_while_it_fits(1), None);
+    records.iter().for_each(|record| bytes.extend(record.encode()));
+    let steps = Steps::new(&Trace::read(&bytes).unwrap(), 12).unwrap();
+    let first = |mib: u64| steps.first_while_it_fits(mib << 20).unwrap();
+    assert_eq!((first(0), first(1), first(3), first(4)), (0, 10, 10, u64::MAX));
+}

@@ -56,7 +56,6 @@ def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Meas
         latencies=plan.latencies,
         rates=plan.rates,
         own=own,
-        asked=max(row.asked_bytes for row in rows if row.kind == LOCAL),
     )
     predicted = predict(traced, grid, round(base * 1e12))
     measured = [
@@ -114,6 +113,7 @@ def _own(row: Row, traced: Traced, base: float, clock: Clock) -> Own:
         beyond_s=_time(row, clock) - base - row.nominal_s,
         before_s=row.injected_s - row.nominal_s,
         counts=traced.counts(traced.page, Cache(pages, traced.policy)),
+        unseen=traced.first_while_it_fits(traced.page, row.local_bytes),
         cache_pages=pages,
     )
 

@@ -24,25 +24,29 @@ class Own:
     before_ps: int = 0
     """The part of it for the page that leaves."""
 
-    def total(self, counts: Counts, cache_pages: int, waits_ps: int) -> int:
-        """Picoseconds that all faults of a run add to its waits for the network."""
-        handled = counts.faults + counts.cold
-        without = handled - _evicted(counts, cache_pages)
+    def total(self, counts: Counts, unseen: int, cache_pages: int, waits_ps: int) -> int:
+        """Picoseconds that all faults of a run add to its waits for the network.
+
+        Of its first touches, `unseen` took place while all fitted, before anything was handled.
+        """
+        handled = counts.faults + max(0, counts.cold - unseen)
+        without = max(0, handled - _evicted(counts, cache_pages))
         hidden = min(_waiting(counts, cache_pages) * self.before_ps, waits_ps)
         return handled * self.fault_ps - without * min(self.before_ps, self.fault_ps) - hidden
 
 
-def calibrate(beyond_s: float, before_s: float, counts: Counts, cache_pages: int) -> Own:
+def calibrate(beyond_s: float, before_s: float, counts: Counts, unseen: int, cache_pages: int) -> Own:
     """From a run without a network that took `beyond_s` longer than with all memory local.
 
     `before_s` is what its handler did before waits, in all; `counts` and `cache_pages` are of its trace and
-    its cache.
+    its cache, and `unseen` as in `Own.total`.
     """
-    handled, waiting = counts.faults + counts.cold, _waiting(counts, cache_pages)
+    handled = counts.faults + max(0, counts.cold - unseen)
+    waiting = _waiting(counts, cache_pages)
     if not handled:
         return Own()
     before = before_s / waiting if waiting else 0.0
-    without = handled - _evicted(counts, cache_pages)
+    without = max(0, handled - _evicted(counts, cache_pages))
     each = (max(0.0, beyond_s) + without * before) / handled
     return Own(round(each * 1e12), round(before * 1e12))
 

@@ -60,8 +60,6 @@ class Grid:
     """Whether a fault waits for the page that leaves."""
     own: Own = _FREE
     """What a fault costs without a network."""
-    asked: int | None = None
-    """Bytes that the program asks for: as long as they fit, nothing is remote and no page is handled."""
 
     def caches(self, traced: Traced) -> Iterator[tuple[int, Size, Cache]]:
         """Page size, local memory and cache of each run through the trace."""
@@ -83,8 +81,8 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
         counts = traced.counts(page, cache)
         for latency, rate in product(grid.latencies, grid.rates):
             fetch, back, _ = _core.farmem_waits(counts, page, latency, rate, grid.write_back, 0)
-            fits = grid.asked is not None and grid.asked <= local.of(footprint)
-            handler = 0 if fits else grid.own.total(counts, cache.pages, fetch + back)
+            before = traced.first_while_it_fits(page, local.of(footprint))
+            handler = grid.own.total(counts, before, cache.pages, fetch + back)
             waits = fetch + back + handler
             rows.append(
                 {

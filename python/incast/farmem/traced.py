@@ -102,6 +102,10 @@ class Traced:
         """How long it computed while it was traced."""
         return self.steps(self.page).computed_ps()
 
+    def first_while_it_fits(self, page: int, local: int) -> int:
+        """First accesses before the program has asked for more than this many bytes; 0 where nobody knows."""
+        return self.steps(page).first_while_it_fits(local) or 0
+
     def steps(self, page: int) -> _core.FarmemSteps:
         """What it did, in pages of this size."""
         if page not in self._steps:
