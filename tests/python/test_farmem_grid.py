@@ -23,11 +23,11 @@ from incast.cli.app import app
 from incast.errors import OutputExistsError, RunError
 from incast.farmem import session as sessions
 from incast.farmem.measured import cells
-from incast.farmem.own import Own, calibrate
+from incast.farmem.own import Own, Ran, calibrate
 from incast.farmem.predict import Size
 from incast.farmem.run import Memory, Outcome
 from incast.farmem.run import check as check_machine
-from incast.farmem.session import CELL, LOCAL, TRACE, Plan, Session
+from incast.farmem.session import CELL, LOCAL, NEAR, TRACE, Plan, Session
 from incast.farmem.traced import Counts, Traced
 
 US = 1_000_000
@@ -53,14 +53,15 @@ class Machine:
         counts = self._counts(memory)
         way = memory.latency_ps + 4096 * 8 * 10**12 // memory.rate_bps
         nominal = (counts.faults + counts.written_back) * way / 1e12
-        handled = counts.faults + counts.cold
-        before = 0.0 if memory.latency_ps else 2e-6 * (handled - memory.local // 4096)
-        added = (
-            nominal + handled * 10e-6 - 2e-6 * (counts.faults + max(0, counts.cold - memory.local // 4096))
-        )
+        pages = memory.local // 4096
+        touched = max(0, counts.cold - pages)
+        waiting = counts.faults + touched
+        own = counts.faults * 10e-6 + touched * 5e-6 + (counts.cold - touched) * 3e-6
+        before = 0.0 if memory.latency_ps else 2e-6 * waiting
+        added = nominal + own - (2e-6 * waiting if memory.latency_ps else 0)
         return Outcome(
-            command=list(command), exit_code=self.exit_code, wall_s=1 + (added if memory.latency_ps else handled * 10e-6),
-            processes=1, faults=counts.faults, first_touches=counts.cold, adopted=0, soft_faults=0, pages_in=counts.fetched,
+            command=list(command), exit_code=self.exit_code, wall_s=1 + added, processes=1, faults=counts.faults,
+            first_touches=counts.cold, adopted=0, soft_faults=0, pages_in=counts.fetched,
             pages_out=counts.written_back, bytes_in=0, bytes_out=0, asked_bytes=8_000_000, nominal_s=nominal,
             injected_s=nominal + before, own_s=0.0, interrupted=len(self.ran) == self.interrupt_at,
         )  # fmt: skip
@@ -84,20 +85,20 @@ def test_each_round_has_a_run_with_all_memory_local(machine: Machine, tmp_path: 
     session = Session.open(PLAN, tmp_path)
     session.measure()
     kinds = [row.kind for row in session.rows]
-    assert kinds == [LOCAL, TRACE, *[CELL] * 4, *([LOCAL, *[CELL] * 4] * 2)]
+    assert kinds == [LOCAL, TRACE, NEAR, *[CELL] * 4, *([LOCAL, *[CELL] * 4] * 2)]
     assert session.missing() == 0
     assert len(machine.ran) == len((tmp_path / "runs.csv").read_text().splitlines()) - 1
 
 
 def test_what_has_ended_is_not_run_again(machine: Machine, tmp_path: Path) -> None:
-    machine.interrupt_at = 5
+    machine.interrupt_at = 6
     with pytest.raises(KeyboardInterrupt):
         Session.open(PLAN, tmp_path).measure()
     machine.interrupt_at = None
     with (tmp_path / "runs.csv").open("a") as torn:
         torn.write("cell,1,2048000,10")
     again = Session.open(PLAN, tmp_path)
-    assert [row.kind for row in again.rows] == [LOCAL, TRACE, CELL, CELL]
+    assert [row.kind for row in again.rows] == [LOCAL, TRACE, NEAR, CELL, CELL]
     assert again.missing() == 10 + 3
     again.measure()
     assert len(again.done(CELL)) == 12
@@ -129,28 +130,37 @@ def test_one_traced_run_foretells_the_cells(machine: Machine, tmp_path: Path) ->
     assert machine.ran[1].trace
     assert found.cells.height == 4
     assert found.errors.largest < 1.5
-    assert found.own.fault_ps == pytest.approx(10 * US, rel=0.03)
+    # Both runs without a network fetch as much as they touch: what they cost can't be told apart.
+    assert found.own.fault_ps == pytest.approx(9.5 * US, rel=0.03)
+    assert found.own.touch_ps == pytest.approx(9.5 * US, rel=0.03)
     assert found.own.before_ps == pytest.approx(2 * US, rel=0.03)
     assert set(found.cells["runs"]) == {3}
 
 
-@given(
-    cold=st.integers(0, 10**6),
-    faults=st.integers(0, 10**6),
-    cache=st.integers(1, 10**6),
-    beyond=st.floats(0, 100),
-    before=st.floats(0, 10),
-)
-def test_the_traced_run_costs_what_it_cost(
-    cold: int, faults: int, cache: int, beyond: float, before: float
+SIZES = st.integers(1, 10**6)
+COSTS = st.floats(0, 50)
+
+
+@given(cold=SIZES, faults=SIZES, fewer=st.integers(0, 10**6), fault=COSTS, touch=COSTS, part=st.floats(0, 1))
+def test_two_runs_tell_what_both_kinds_of_faults_cost(
+    cold: int, faults: int, fewer: int, fault: float, touch: float, part: float
 ) -> None:
-    # Nothing is fetched before the cache is full, and nothing happens without a first touch.
-    faults = faults if cold > cache else 0
-    counts = Counts(0, cold, faults, faults, faults, max(0, faults + cold - cache), 0)
-    own = calibrate(beyond, min(before, beyond), counts, 0, cache)
-    handled = cold + faults
-    assert own.total(counts, 0, cache, 0) == pytest.approx(beyond * 1e12 if handled else 0, abs=handled + 1)
-    assert own.total(counts, 0, cache, 10**18) <= own.total(counts, 0, cache, 0)
+    def ran(faults: int, cache: int) -> Ran:
+        return Ran(Counts(0, cold, faults, faults, faults, max(0, faults + cold - cache), 0), 0, cache)
+
+    small, large = ran(faults, max(1, cold // 8)), ran(faults // (2 + fewer), max(1, cold // 2))
+    meant = Own(round(fault * US), round(touch * US), round(part * touch * US))
+    runs = [
+        (each, meant.total(each, 0) / 1e12, each.waiting * meant.before_ps / 1e12) for each in (small, large)
+    ]
+    found = calibrate(runs)
+    assert found.before_ps == pytest.approx(meant.before_ps, abs=1)
+    for each, beyond, _ in runs:
+        # The pull towards equal costs leaves it at most that far off.
+        assert found.total(each, 0) / 1e12 == pytest.approx(
+            beyond, rel=0.05, abs=0.05 * (cold + faults) * 50e-6
+        )
+        assert found.total(each, 10**18) <= found.total(each, 0)
 
 
 def test_the_command_measures_and_predicts(tmp_path: Path) -> None:
@@ -158,13 +168,13 @@ def test_the_command_measures_and_predicts(tmp_path: Path) -> None:
         check_machine()
     except RunError as refused:
         pytest.skip(f"not on this machine: {refused}")
-    code = "block = bytearray(12 << 20)\nfor _ in range(6):\n  for at in range(0, len(block), 4096): block[at] += 1"
+    code = "block = bytearray(3 << 20)\nfor _ in range(3):\n  for at in range(0, len(block), 4096): block[at] += 1"
     out = tmp_path / "out"
     asked = [
         "farmem",
         "grid",
         "--local",
-        "1MB,6MB",
+        "256KiB,1MB",
         "--latency",
         "1us,20us",
         "--bandwidth",
@@ -178,9 +188,8 @@ def test_the_command_measures_and_predicts(tmp_path: Path) -> None:
     said = json.loads(result.stdout)
     assert len(said["cells"]) == said["errors"]["cells"] == 4
     for cell in said["cells"]:
-        assert cell["faults_measured"] == pytest.approx(cell["faults"], rel=0.05)
+        assert cell["faults_measured"] == pytest.approx(cell["faults"], rel=0.1, abs=50)
         assert cell["injected_over_nominal"] >= 1
-        assert cell["measured"] > 0.5
     assert (out / "grid.svg").read_text().startswith("<svg")
     assert (out / "cells.parquet").exists()
     again = CliRunner().invoke(app, asked)
@@ -192,13 +201,13 @@ def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
         check_machine()
     except RunError as refused:
         pytest.skip(f"not on this machine: {refused}")
-    code = "import time\nb = bytearray(8 << 20)\nfor i in range(0, len(b), 4096): b[i] += 1\ntime.sleep(0.4)"
-    asked = ["grid", "--local", "1MB", "--out", str(tmp_path / "out"), "--", sys.executable, "-c", code]
+    code = "import time\nb = bytearray(2 << 20)\nfor i in range(0, len(b), 4096): b[i] += 1\ntime.sleep(0.4)"
+    asked = ["grid", "--local", "256KiB", "--out", str(tmp_path / "out"), "--", sys.executable, "-c", code]
     command = [sys.executable, "-m", "incast", "farmem", *asked]
     with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
         runs = tmp_path / "out" / "runs.csv"
         deadline = time.monotonic() + 60
-        while not runs.exists() or len(runs.read_text().splitlines()) < 4:
+        while not runs.exists() or len(runs.read_text().splitlines()) < 5:
             assert time.monotonic() < deadline
             assert process.poll() is None
             time.sleep(0.05)
@@ -208,7 +217,7 @@ def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
         assert process.wait(30) == 130, said
     assert "goes on" in said
     assert (tmp_path / "out" / "cells.parquet").exists()
-    assert Traced.read(tmp_path / "out" / "program.trace").footprint() > 8 << 20
+    assert Traced.read(tmp_path / "out" / "program.trace").footprint() > 2 << 20
 
 
 @pytest.mark.parametrize(
@@ -235,4 +244,4 @@ def test_what_fits_costs_nothing(tmp_path: Path) -> None:
     session.measure()
     found = cells(plan, session.rows, Traced.read(session.trace), "processor").cells
     assert found.filter(local_bytes=9_000_000 // 4096 * 4096)["degradation"].to_list() == [0.0, 0.0]
-    assert Own().total(Counts(0, 5, 0, 0, 0, 0, 0), 0, 10, 0) == 0
+    assert Own().total(Ran(Counts(0, 5, 0, 0, 0, 0, 0), 0, 10), 0) == 0

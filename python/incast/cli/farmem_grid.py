@@ -58,8 +58,9 @@ def grid(
 ) -> None:
     """Measure a program's degradation over a grid of remote memories, beside what one traced run predicts.
 
-    Runs it with all memory local, once traced, and then each cell, in rounds. What has ended is kept:
-    after Ctrl-C, the same command goes on, and a larger -n or more cells add to what is there.
+    Runs it with all memory local, twice without a network (once of it traced), and then each cell, in
+    rounds. What has ended is kept: after Ctrl-C, the same command goes on, and a larger -n or more cells
+    add to what is there.
     """
     with told(as_json):
         plan = _plan(program, local, latency, bandwidth, page, runs)
@@ -151,8 +152,8 @@ def _show(session: Session, found: Measured, clock: Clock) -> None:
     show.out.print(table)
     own = found.own
     show.out.print(
-        f"Of its own a fault costs {text.time(own.fault_ps)}, of which waits hide "
-        f"{text.time(own.before_ps)} (measured with the trace).",
+        f"Of its own a fault costs {text.time(own.fault_ps)}, a first touch {text.time(own.touch_ps)}; "
+        f"waits hide {text.time(own.before_ps)} of it. (Measured without a network.)",
         soft_wrap=True,
         highlight=False,
     )

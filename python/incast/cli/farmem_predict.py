@@ -76,7 +76,7 @@ def predict(
             read_ahead=read_ahead,
             pages_a_request=pages_a_request,
             write_back=not no_write_back,
-            own=Own(options.one_time(handler, "--handler")),
+            own=Own(*[options.one_time(handler, "--handler")] * 2),
         )
         base = options.one_time(time, "--time", least=1) if time else None
         _check(read, grid, base)

@@ -1,8 +1,8 @@
 """How much a program had asked for at which point of its trace.
 
 Memory becomes remote once a program has asked for more than is local; what it touched before costs nothing.
-The handler's trace does not say when that would be with more local memory, so the launcher looks at the numbers
-of the program's processes every millisecond while it is traced, and writes what it saw into the trace
+The handler's trace does not say when that would be with more local memory. So the launcher looks at the
+numbers of the program's processes every millisecond while it is traced, and writes what it saw into the trace
 (`Record::Asked`, crates/farmem/src/trace.rs).
 """
 

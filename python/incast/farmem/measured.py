@@ -2,7 +2,7 @@
 
 A cell's degradation is the median of its runs, each against the median with all memory local in the same
 session (document 004, slide 8). The prediction knows the trace, the time with all memory local, and what a
-fault costs on this machine, measured with that trace; nothing of the cells.
+fault costs on this machine, measured without a network; nothing of the cells.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Literal
 
 import polars as pl
 
-from incast.farmem.own import Own, calibrate
+from incast.farmem.own import Own, Ran, calibrate
 from incast.farmem.predict import Errors, Grid, Size, errors, predict
-from incast.farmem.session import CELL, LOCAL, TRACE, Plan, Row, Sized
+from incast.farmem.session import CELL, LOCAL, NEAR, TRACE, Plan, Row, Sized
 from incast.farmem.traced import Cache, Traced
 
 __all__ = ["CLOCKS", "Measured", "cells"]
@@ -48,8 +48,7 @@ def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Meas
         for session in {row.session for row in rows if row.kind == LOCAL}
     }
     base = median(bases.values())
-    tracing = next(row for row in rows if row.kind == TRACE)
-    own = _own(tracing, traced, bases[tracing.session], clock)
+    own = _own(rows, traced, bases, clock)
     footprint = traced.footprint()
     grid = Grid(
         local=[Size(each.said, bytes=each.of(footprint) // plan.page * plan.page) for each in plan.local],
@@ -107,15 +106,17 @@ def _cell(cell: Sized, rows: Sequence[Row], bases: dict[int, float], clock: Cloc
     }
 
 
-def _own(row: Row, traced: Traced, base: float, clock: Clock) -> Own:
-    pages = row.local_bytes // traced.page
-    return calibrate(
-        beyond_s=_time(row, clock) - base - row.nominal_s,
-        before_s=row.injected_s - row.nominal_s,
-        counts=traced.counts(traced.page, Cache(pages, traced.policy)),
-        unseen=traced.first_while_it_fits(traced.page, row.local_bytes),
-        cache_pages=pages,
-    )
+def _own(rows: Sequence[Row], traced: Traced, bases: dict[int, float], clock: Clock) -> Own:
+    """From the runs without a network."""
+    found = []
+    for row in rows:
+        if row.kind in (TRACE, NEAR) and row.session in bases:
+            pages = row.local_bytes // traced.page
+            counts = traced.counts(traced.page, Cache(pages, traced.policy))
+            unseen = traced.first_while_it_fits(traced.page, row.local_bytes)
+            beyond = _time(row, clock) - bases[row.session] - row.nominal_s
+            found.append((Ran(counts, unseen, pages), beyond, row.injected_s - row.nominal_s))
+    return calibrate(found)
 
 
 def _time(row: Row, clock: Clock) -> float:

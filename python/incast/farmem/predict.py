@@ -12,7 +12,7 @@ from itertools import product
 import polars as pl
 
 from incast import _core
-from incast.farmem.own import Own
+from incast.farmem.own import Own, Ran
 from incast.farmem.traced import Cache, Traced
 
 __all__ = ["GRID_LATENCIES", "GRID_RATES", "Grid", "Size", "errors", "predict"]
@@ -79,10 +79,10 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
     rows = []
     for page, local, cache in grid.caches(traced):
         counts = traced.counts(page, cache)
+        unseen = traced.first_while_it_fits(page, local.of(footprint))
         for latency, rate in product(grid.latencies, grid.rates):
             fetch, back, _ = _core.farmem_waits(counts, page, latency, rate, grid.write_back, 0)
-            before = traced.first_while_it_fits(page, local.of(footprint))
-            handler = grid.own.total(counts, before, cache.pages, fetch + back)
+            handler = grid.own.total(Ran(counts, unseen, cache.pages), fetch + back)
             waits = fetch + back + handler
             rows.append(
                 {

@@ -1,5 +1,6 @@
-"""Runs a program over a grid of remote memories: with all memory local, once traced, then each cell n times.
+"""Runs a program over a grid of remote memories: all local, twice without a network, then each cell n times.
 
+Of the two, one is traced; both tell what faults cost on this machine (`incast.farmem.own`).
 A round is a run with all memory local and one of each cell, so that what else the machine does falls on all
 alike. Each run is a line of `runs.csv`, written when it ends: whoever stops the grid keeps them, and the same
 command goes on. Not here: what they come to (`incast.farmem.measured`).
@@ -22,14 +23,14 @@ from incast.farmem.predict import Size
 from incast.farmem.run import ALL, Memory, Outcome, run
 from incast.farmem.traced import Traced
 
-__all__ = ["CELL", "LOCAL", "MARKER", "TRACE", "Plan", "Row", "Session", "Sized"]
+__all__ = ["CELL", "LOCAL", "MARKER", "NEAR", "TRACE", "Plan", "Row", "Session", "Sized"]
 
 MARKER = "incast-farmem.json"
 RUNS = "runs.csv"
 TRACE_FILE = "program.trace"
 LOG = "program.log"
-LOCAL, TRACE, CELL = "all-local", "traced", "cell"
-"""Kinds of runs."""
+LOCAL, TRACE, NEAR, CELL = "all-local", "traced", "near", "cell"
+"""Kinds of runs; a near one has half of its memory local and waits for no network."""
 _NO_NETWORK = Memory(local=ALL, latency_ps=0, rate_bps=10**14)
 _LEAST_TRACE_PAGES = 64
 _TAIL = 2000
@@ -133,7 +134,12 @@ class Session:
         if not self.done(TRACE):
             base = self._run(LOCAL, self._near())
             self._trace(base.asked_bytes)
-        cells = self.cells(Traced.read(self.trace).footprint())
+        footprint = Traced.read(self.trace).footprint()
+        if not self.done(NEAR):
+            base = base or self._run(LOCAL, self._near())
+            half = max(_LEAST_TRACE_PAGES, footprint // 2 // self.plan.page)
+            self._run(NEAR, replace(self._near(), local=half * self.plan.page))
+        cells = self.cells(footprint)
         for number in range(self.plan.runs):
             missing = [cell for cell in cells if len(self.done(CELL, cell)) <= number]
             if missing and (base is None or number > 0):
