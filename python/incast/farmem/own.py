@@ -3,8 +3,8 @@
 Injecting takes time of its own: the switch to the handler and back, the page that leaves, the page that
 comes. Two runs without a network, the traced one and one with more local memory, take longer than with all
 memory local by what their faults cost, and tell faults that fetch from first touches. A part of the cost, for
-the page that leaves, comes before the wait, which is counted from the fault on: a wait that is longer hides it, and a fault
-for which no page leaves does not have it.
+the page that leaves, comes before the wait, which is counted from the fault on: a wait that is longer hides
+it, and a fault for which no page leaves does not have it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from incast.farmem.traced import Counts
 __all__ = ["Own", "Ran", "calibrate"]
 
 _ALIKE = 0.01
-"""How much it counts that both kinds of faults cost the same, beside what runs say: it decides where they don't."""
+"""How much it counts that both kinds of faults cost the same: it decides where runs don't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Ran:
 
     @property
     def waiting(self) -> int:
-        """Faults that wait for the network: those that fetch, and first touches for which a written page left."""
+        """Faults that wait: those that fetch, and first touches for which a written page left."""
         if not self.evicted:
             return self.counts.faults
         # Nothing is fetched before something left, so the first pages to come are first touches.
@@ -76,9 +76,9 @@ class Own:
 
 
 def calibrate(runs: Sequence[tuple[Ran, float, float]]) -> Own:
-    """From runs without a network: what each took longer than with all memory local, and its handler before waits.
+    """From runs without a network.
 
-    Both in seconds.
+    Of each: seconds more than with all memory local, and those that its handler took before waits.
     """
     waiting = sum(ran.waiting for ran, _, _ in runs)
     before = sum(before for _, _, before in runs) / waiting if waiting else 0.0
