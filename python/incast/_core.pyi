@@ -286,3 +286,10 @@ class BlockDelay:
     def end(self) -> None: ...
 
 def without_huge_pages() -> None: ...
+def farmem_serve(
+    at: str,
+    key: bytes,
+    secret: bytes,
+    bounds: tuple[int, int, int],
+    tell: Callable[[str], None],
+) -> None: ...

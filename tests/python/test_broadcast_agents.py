@@ -13,9 +13,10 @@ import pytest
 
 from broadcasts import LIMIT_S, content, ended, incast, states
 from incast.broadcast import hosts
-from incast.broadcast.agent import WaitingChild, confined, read_key
+from incast.broadcast.agent import WaitingChild, confined
 from incast.broadcast.shell import command
 from incast.errors import ScenarioError
+from incast.peers import read_key
 
 
 @pytest.fixture

@@ -7,7 +7,9 @@ use ::farmem::predict::Waits;
 use ::farmem::replay::{Counts, Setting, replay};
 use ::farmem::steps::Steps;
 use ::farmem::trace::Trace;
-use pyo3::exceptions::PyValueError;
+use ::farmem::wire::Key;
+use memserver::{Server, Settings};
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use units::{Bytes, Rate, Time};
 
@@ -16,6 +18,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FarmemTrace>()?;
     module.add_class::<FarmemSteps>()?;
     module.add_class::<FarmemCurve>()?;
+    module.add_function(wrap_pyfunction!(farmem_serve, module)?)?;
     module.add_function(wrap_pyfunction!(farmem_waits, module)?)
 }
 
@@ -164,4 +167,33 @@ fn farmem_waits(
     let cost = if write_back { both } else { both.without_write_back() };
     let waits = Waits::of(&counts, Bytes::new(page), &cost, Time::from_ps(handler_ps));
     Ok((waits.fetch.as_ps(), waits.write_back.as_ps(), waits.handler.as_ps()))
+}
+
+/// A memory server, until a signal asks it to end. `bounds`: bytes, bytes a client, connections. Raises OSError when there can't be one.
+#[pyfunction]
+fn farmem_serve(
+    py: Python<'_>,
+    at: &str,
+    key: [u8; 16],
+    secret: [u8; 16],
+    bounds: (u64, u64, usize),
+    tell: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let at = at.parse().map_err(|_| PyValueError::new_err(format!("{at:?} is no address")))?;
+    let (memory, client_memory, connections) = bounds;
+    let settings = Settings { memory, client_memory, connections };
+    let tell = tell.clone().unbind();
+    py.detach(|| {
+        let failed = |error: memserver::Error| PyOSError::new_err(error.to_string());
+        let server = Server::listen(at, Key(key), secret, settings).map_err(failed)?;
+        let mut told = Ok(());
+        let mut say = |line: &str| {
+            if let Err(error) = Python::attach(|py| tell.call1(py, (line,))) {
+                told = Err(error);
+            }
+        };
+        say(&format!("Waiting at {}", server.address()?));
+        server.run(&mut say).map_err(failed)?;
+        told
+    })
 }

@@ -1,5 +1,5 @@
 //! Traces of page faults: read or refused; what is read is counted the same by each way. Messages of programs and memory nodes:
-//! what the other side makes of anything that comes on its streams.
+//! what the other side makes of anything that comes on its streams. What strangers, clients and servers of remote memory may say: bounded.
 
 use crate::alone::Alone;
 use farmem::cache::Policy;
@@ -8,6 +8,9 @@ use farmem::pager::{Board, Costs, Memory, Pattern, Program, Schedule, Settings, 
 use farmem::replay::{Setting, replay};
 use farmem::steps::Steps;
 use farmem::trace::{RECORD, Trace};
+use farmem::wire::client::{Client, Greeting};
+use farmem::wire::session::{House, OUT_MAX, Session};
+use farmem::wire::{HEAD, Key, PAGE, PAGES_MAX, Ticket};
 use process::{Addr, Event, HostId, Process, StreamId, rng};
 use std::sync::Arc;
 use units::{Bytes, Time};
@@ -88,4 +91,51 @@ pub fn messages(bytes: &[u8]) {
         rest = after;
     }
     cx.run(process.as_mut(), 200);
+}
+
+const KEY: Key = Key([7; 16]);
+/// Memory of a server, in pages.
+const PAGES: u64 = 20;
+
+/// What a memory server hears: from a stranger, and from a client that knows the key; cut anywhere.
+pub fn memory_server(bytes: &[u8]) {
+    let (Some((cut, bytes)), mut house) =
+        (bytes.split_first(), House::new(KEY, [1; 16], PAGES * PAGE as u64, u64::MAX))
+    else {
+        return;
+    };
+    for knows in [false, true] {
+        let (mut session, mut out) = (Session::default(), Vec::new());
+        if knows {
+            let mut greeting = Greeting::new(KEY, [2; 16], Ticket::NEW);
+            session.handle(&mut house, Time::ZERO, &greeting.hello(), &mut out);
+            let proof = out.first_chunk().map(|challenge| greeting.prove(challenge));
+            session.handle(&mut house, Time::ZERO, &proof.expect("a challenge").expect("is one"), &mut out);
+            assert!(session.is_known());
+        }
+        let (mut waits, step) = (Vec::new(), usize::from(*cut) + 1);
+        for part in bytes.chunks(step) {
+            out.clear();
+            waits.extend(part);
+            let done = session.handle(&mut house, Time::ZERO, &waits, &mut out);
+            assert!(done <= waits.len() && out.len() <= OUT_MAX + HEAD + PAGES_MAX as usize * PAGE);
+            waits.drain(..done);
+            assert!(waits.len() < HEAD + PAGE || out.len() > OUT_MAX, "what is kept is one message");
+            assert!(house.bound().used() <= PAGES * PAGE as u64);
+            assert!(knows || !session.is_known());
+        }
+    }
+    assert_eq!(house.bound().used(), 0, "what nobody has takes nothing");
+}
+
+/// What a client hears.
+pub fn memory_client(bytes: &[u8]) {
+    let mut client = Client::default();
+    client.read(3, 2);
+    client.share();
+    for head in bytes.as_chunks::<HEAD>().0 {
+        if client.handle(head).is_err() {
+            return;
+        }
+    }
 }

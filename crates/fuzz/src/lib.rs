@@ -19,9 +19,11 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 16] = [
     ("broadcast_messages", broadcast::messages),
+    ("farmem_client", farmem::memory_client),
     ("farmem_messages", farmem::messages),
+    ("farmem_server", farmem::memory_server),
     ("farmem_trace", farmem::trace),
     ("live_hello", live::hello),
     ("live_table", live::table),

@@ -1,14 +1,20 @@
 //! What the launcher wants, in one variable of the environment, so that programs which this one starts get it too.
 //!
 //! `INCAST_FARMEM=key=value,…`: `local` (bytes), `page` (bytes), `latency` (ps), `rate` (bit/s), `policy`, `prefetch` (pages), `batch` (pages a
-//! request), `trace` (1 or 0), `cpus` (bits), `folder` (where statistics go). The launcher has checked them; what can't be is refused all the same.
+//! request), `trace` (1 or 0), `cpus` (bits), `folder` (where statistics go), `server` (IP:PORT of a memory server; its key is the
+//! file `server.key` there), `timeout` (ms). The launcher has checked them; what can't be is refused all the same.
 
+use crate::store::server::Remote;
 use farmem::cache::Policy;
 use farmem::cost::{Cost, Way};
+use farmem::wire::Key;
+use std::path::Path;
 use units::{Rate, Time};
 
 /// Exit code when remote memory can't be had.
 pub(crate) const FAILED: i32 = 125;
+/// Most bytes of pages that wait to be sent to a server.
+const LEAVING_MAX: usize = 64 << 10;
 /// Name of the variable.
 pub(crate) const VARIABLE: &str = "INCAST_FARMEM";
 /// The same for the C library.
@@ -22,7 +28,8 @@ pub(crate) struct Config {
     /// Page that remote memory is asked for.
     pub(crate) page: usize,
     pub(crate) policy: Policy,
-    pub(crate) cost: Cost,
+    /// What is waited; nothing where a server takes its own time only.
+    pub(crate) cost: Option<Cost>,
     /// Pages that are fetched along with one.
     pub(crate) prefetch: usize,
     /// Processors of the launcher, a bit each; 0 for none that are known.
@@ -31,6 +38,8 @@ pub(crate) struct Config {
     pub(crate) trace: bool,
     /// Folder of the statistics; empty for none.
     pub(crate) folder: String,
+    /// A memory server; nothing where the process itself keeps what is remote.
+    pub(crate) server: Option<Remote>,
 }
 
 impl Config {
@@ -40,13 +49,15 @@ impl Config {
             local: 0,
             page: 4096,
             policy: Policy::Fifo,
-            cost: Cost::new(Time::ZERO, Rate::from_bps(0)),
+            cost: None,
             prefetch: 0,
             trace: false,
             cpus: 0,
             folder: String::new(),
+            server: None,
         };
         let (mut latency, mut rate, mut batch) = (0, 0, 1);
+        let (mut server, mut timeout_ms) = (None, 10_000);
         for pair in text.split(',') {
             let (key, value) =
                 pair.split_once('=').ok_or_else(|| format!("{VARIABLE}: {pair} is not key=value"))?;
@@ -62,15 +73,27 @@ impl Config {
                 "cpus" => config.cpus = number()?,
                 "batch" => batch = number()? as u32,
                 "policy" => config.policy = policy(value)?,
+                "server" => server = Some(value),
+                "timeout" => timeout_ms = number()?,
                 "folder" => config.folder = value.to_owned(),
                 _ => return Err(format!("{VARIABLE}: nobody knows {key}")),
             }
         }
         let way = Way { pages_a_request: batch, ..Way::new(Time::from_ps(latency), Rate::from_bps(rate)) };
-        config.cost = Cost { fetch: way, write_back: Some(way) };
+        config.cost = (rate > 0).then_some(Cost { fetch: way, write_back: Some(way) });
         let fits = config.page.is_power_of_two() && (12..=21).contains(&config.page.ilog2());
-        if !fits || rate == 0 || config.local / config.page < crate::pager::LEAST || config.local >> 43 != 0 {
+        if !fits
+            || (rate == 0 && server.is_none())
+            || config.local / config.page < crate::pager::LEAST
+            || config.local >> 43 != 0
+        {
             return Err(format!("{VARIABLE}: {text} can't be"));
+        }
+        if let Some(at) = server {
+            let at = at.parse().map_err(|_| format!("{VARIABLE}: server={at} is no address"))?;
+            let leaving_bytes = (config.local / 8).min(LEAVING_MAX) / config.page * config.page;
+            config.local -= leaving_bytes;
+            config.server = Some(Remote { at, key: key(&config.folder)?, timeout_ms, leaving_bytes });
         }
         Ok(config)
     }
@@ -79,4 +102,10 @@ impl Config {
 fn policy(name: &str) -> Result<Policy, String> {
     let found = Policy::ALL.into_iter().find(|policy| policy.name() == name);
     found.ok_or_else(|| format!("{VARIABLE}: no policy is called {name}"))
+}
+
+fn key(folder: &str) -> Result<Key, String> {
+    let file = Path::new(folder).join("server.key");
+    let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    bytes.try_into().map(Key).map_err(|_| format!("{}: 16 bytes are expected", file.display()))
 }

@@ -40,7 +40,7 @@ impl Exchange {
         let pagemap = File::open("/proc/self/pagemap").map_err(Refused::Failed)?;
         let start = layout::start();
         let program = Range { start, bytes: layout::BYTES };
-        let mirror = Range { start: layout::mirror(start), bytes: layout::BYTES };
+        let mirror = Range { start: layout::mirror(start), bytes: layout::BYTES + BASE };
         uffd.register(program, Mode::MISSING_AND_PROTECTED).map_err(Refused::Failed)?;
         uffd.register(mirror, Mode::MISSING).map_err(Refused::Failed)?;
         Ok(Exchange { uffd, pagemap })
@@ -60,9 +60,11 @@ impl Exchange {
                 Found::InMirror => self.fetch(run, !write),
                 Found::At(content) => self.fill(run, Some(content), !write),
             },
-            NEW => self.zero(run, !write),
-            // Somebody removed it behind our back: it is zero, as it would be without us.
-            _ => self.zero(run, false),
+            _ => {
+                store.fresh(run);
+                // What is neither new nor there, somebody removed behind our back: it is zero, as it would be without us.
+                self.zero(run, state == NEW && !write);
+            }
         });
         states::set(range, HERE);
     }
@@ -83,22 +85,34 @@ impl Exchange {
 
     /// A copy of what lies at this address, or zeros.
     fn fill(&self, range: Range, content: Option<usize>, protect: bool) {
-        let mut done = 0;
+        let (mut done, mut step) = (0, range.bytes);
         while done < range.bytes {
-            let left = Range { start: range.start + done, bytes: range.bytes - done };
+            let left = Range { start: range.start + done, bytes: step.min(range.bytes - done) };
             let from = content.map_or(ZEROS.as_ptr() as usize, |content| content + done);
             // SAFETY: the program has not seen these pages since they were given to it, or left: they hold nothing.
             let filled = unsafe { self.uffd.copy(left, from, protect, Wake::Later) };
-            let Err(Moved { bytes, error }) = filled else { return };
+            let Err(Moved { bytes, error }) = filled else {
+                done += left.bytes;
+                continue;
+            };
             done += bytes;
             match error.raw_os_error() {
                 Some(libc::EAGAIN) => {}
                 Some(libc::EEXIST) => done += BASE,
+                // Parts of it are protected in different ways, which the kernel does not fill at once.
+                Some(libc::ENOENT) if step > BASE => step = BASE,
                 // Nobody has this memory any more: who waits for it gets what it would get without us.
-                Some(libc::ENOENT) => return,
+                Some(libc::ENOENT) => done += BASE,
                 _ => lost("a page that is copied", &error),
             }
         }
+    }
+
+    /// Who called goes on.
+    pub(crate) fn answer_the_bell(&self) {
+        let bell = Range { start: layout::bell(), bytes: BASE };
+        self.fill(bell, None, false);
+        let _ = self.uffd.wake(bell);
     }
 
     fn fetch(&self, range: Range, protect: bool) {

@@ -20,12 +20,15 @@ extern "C" fn prepare() {
     mappings::CODE.hold();
     affinity::KEPT.hold();
     RUNS.hold();
+    // Behind the locks that a thread may hold while it waits for a page.
+    handler::fork();
     PAGER.hold();
     local::HEAP.hold();
     lock::forking(true);
 }
 
 extern "C" fn parent() {
+    handler::forked();
     release();
 }
 

@@ -1,6 +1,7 @@
 //! The thread that handles page faults, and when it begins: once the program has asked for more than local memory has.
 
 use crate::exchange::Exchange;
+use crate::layout::{self, BASE};
 use crate::pager::{PAGER, Pager};
 use crate::raw;
 use crate::runs;
@@ -18,6 +19,9 @@ static GIVEN: AtomicUsize = AtomicUsize::new(0);
 static REMOTE: AtomicBool = AtomicBool::new(false);
 /// 1 as soon as the thread handles faults.
 static READY: AtomicU32 = AtomicU32::new(0);
+
+/// 1 while the thread waits for a fork to be over.
+static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// Whether memory is remote already.
 #[inline]
@@ -94,8 +98,12 @@ fn serve(exchange: &Exchange) -> ! {
     READY.store(1, Release);
     raw::wake(&READY, i32::MAX);
     let stats = stats();
+    if let Some(pager) = PAGER.lock().as_mut() {
+        pager.store.begin();
+    }
     loop {
         match exchange.uffd.read() {
+            Ok(Event::Fault(fault)) if fault.address == layout::bell() => share(exchange),
             Ok(Event::Fault(fault)) => {
                 let since = monotonic_ns();
                 if let Some(pager) = PAGER.lock().as_mut() {
@@ -107,6 +115,35 @@ fn serve(exchange: &Exchange) -> ! {
             Err(error) => raw::die(&format!("page faults can't be read: {error}")),
         }
     }
+}
+
+/// What has left is a child's too, and nothing leaves or comes until the fork is over.
+fn share(exchange: &Exchange) {
+    if let Some(pager) = PAGER.lock().as_mut() {
+        pager.store.share();
+    }
+    FORKS.store(1, Release);
+    exchange.answer_the_bell();
+    while FORKS.load(Acquire) == 1 {
+        raw::wait(&FORKS, 1);
+    }
+}
+
+/// The process is about to fork: no fault is handled until [`forked`]. Only the thread that handles them can speak to a server, and
+/// a fault is what it listens to.
+pub(crate) fn fork() {
+    if is_remote() && config().server.is_some() {
+        let bell = layout::bell() as *const u8;
+        // SAFETY: the page is there once somebody has touched it, and nobody writes to it.
+        unsafe { bell.read_volatile() };
+        let _ = raw::advise(layout::bell(), BASE, libc::MADV_DONTNEED);
+    }
+}
+
+/// In the parent: the fork is over.
+pub(crate) fn forked() {
+    FORKS.store(0, Release);
+    raw::wake(&FORKS, 1);
 }
 
 /// The range is zero, and the program's no longer or anew: nothing of it is kept, here or there.

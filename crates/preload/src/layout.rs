@@ -29,7 +29,7 @@ static STATES: AtomicUsize = AtomicUsize::new(0);
 
 /// Reserves the addresses.
 pub(crate) fn reserve() -> io::Result<()> {
-    let at = raw::reserve(2 * BYTES + LARGEST_PAGE)?.next_multiple_of(LARGEST_PAGE);
+    let at = raw::reserve(2 * BYTES + BASE + LARGEST_PAGE)?.next_multiple_of(LARGEST_PAGE);
     // A core dump would be of what happens to be local; and nobody wants 8 TiB of it.
     raw::advise(at, 2 * BYTES, libc::MADV_DONTDUMP)?;
     STATES.store(raw::reserve(BYTES >> BASE_BITS)?, Relaxed);
@@ -67,4 +67,10 @@ pub(crate) fn touches(address: usize, bytes: usize) -> bool {
 #[inline]
 pub(crate) fn mirror(address: usize) -> usize {
     address + BYTES
+}
+
+/// A page behind the mirror that is always missing: who touches it calls the thread that handles faults ([`crate::handler::call`]).
+#[inline]
+pub(crate) fn bell() -> usize {
+    start() + 2 * BYTES
 }

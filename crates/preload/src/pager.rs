@@ -9,6 +9,7 @@ use crate::exchange::Exchange;
 use crate::layout::{self, BASE};
 use crate::lock::Lock;
 use crate::raw;
+use crate::start::config;
 use crate::states::{self, HERE, HIDDEN, NEW, THERE};
 use crate::stats::{self, Stats};
 use crate::store::{self, Store};
@@ -31,7 +32,7 @@ pub(crate) struct Pager {
     cache: Watched,
     /// Logarithm of the page size.
     bits: u32,
-    cost: Cost,
+    cost: Option<Cost>,
     prefetch: usize,
     /// Remote memory.
     pub(crate) store: Box<dyn Store>,
@@ -86,6 +87,7 @@ impl Pager {
     /// In a forked child: the trace is the parent's.
     pub(crate) fn forked(&mut self) {
         self.tracing = None;
+        self.store.forked();
     }
 
     /// A thread waits for a page; the clock showed `since` when that was known.
@@ -113,9 +115,10 @@ impl Pager {
         }
         let ahead = if pages.fetched > 0 { self.ahead(with, page, &mut pages) } else { 0 };
         let size = Bytes::new(1 << self.bits);
-        let delay = self.cost.fault(pages.fetched, pages.sent, size).as_ps();
-        // Who waits sees nothing of it before the end of the wait. Other threads would, so where there are any the pages come then.
-        let alone = threads::is_one();
+        let delay = self.cost.map_or(0, |cost| cost.fault(pages.fetched, pages.sent, size).as_ps());
+        // Who waits sees nothing of it before the end of the wait. Other threads would, so where there are any the pages come then; and what a
+        // server takes is not to hide in the wait.
+        let alone = threads::is_one() && config().server.is_none();
         if alone {
             self.place(with, page, fault.write, ahead);
         }
@@ -149,8 +152,11 @@ impl Pager {
         let mut remote = false;
         states::runs(self.range(page), |state, run| {
             if state == THERE {
-                self.store.ask(run);
                 remote = true;
+                // What a server takes is not to hide in a wait.
+                if self.cost.is_none() {
+                    self.store.ask(run);
+                }
             }
         });
         pages.fetched += u64::from(remote);

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, NAME, VARIABLE};
 use crate::exchange::Exchange;
-use crate::{affinity, callers, fork, layout, local, raw, stats, threads};
+use crate::{affinity, callers, fork, layout, local, raw, stats, store, threads};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -22,12 +22,16 @@ pub(crate) fn config() -> &'static Config {
     CONFIG.get().unwrap_or_else(|| raw::die("it has not begun"))
 }
 
-/// The launcher asks whether it can be done at all.
+/// The launcher asks whether it can be done at all, with what it wants behind it where a server is to be asked too.
 const CHECK: &str = "check";
 
-fn check() -> ! {
+fn check(wanted: &str) -> ! {
     if let Err(refused) = Exchange::open() {
         raw::die(&refused.to_string());
+    }
+    if let Some(wanted) = wanted.strip_prefix(',') {
+        let config = Config::parse(wanted).unwrap_or_else(|wrong| raw::die(&wrong));
+        store::open(&config).begin();
     }
     // SAFETY: ends the process at once.
     unsafe { libc::_exit(0) }
@@ -45,8 +49,8 @@ extern "C" fn begin() {
         raw::die_without_memory(NO_ROOM);
     }
     let text = std::env::var(VARIABLE).unwrap_or_default();
-    if text == CHECK {
-        check();
+    if let Some(wanted) = text.strip_prefix(CHECK) {
+        check(wanted);
     }
     let config = Config::parse(&text).unwrap_or_else(|wrong| raw::die(&wrong));
     callers::find();

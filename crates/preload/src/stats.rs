@@ -60,6 +60,8 @@ stats! {
     injected_ps,
     /// Time in the handler beyond these waits.
     own_ns,
+    /// Of that, waits for a memory server.
+    server_ns,
     /// Of the trace.
     traced_bytes,
     /// Most bytes that the program had.

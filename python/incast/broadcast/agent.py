@@ -21,12 +21,11 @@ from multiprocessing import AuthenticationError
 from pathlib import Path
 
 from incast.broadcast.shell import with_way_out
-from incast.errors import Problem, RunError, ScenarioError
+from incast.errors import RunError
 from incast.live.control import Channel, ChannelClosedError, Door, Frame, connect
 from incast.live.member import Bounds
 from incast.live.member import serve as take_part
 
-KEY_BYTES_MIN = 16
 POLL_S = 0.5
 WORK = "incast.broadcast."
 """The only work that such an agent does."""
@@ -48,22 +47,6 @@ def join() -> int:
     except RunError as error:
         print(error, file=sys.stderr)
         return 1
-
-
-def read_key(path: Path) -> bytes:
-    """A key from a file that nobody else can read."""
-    try:
-        key, mode = path.read_bytes().strip(), path.stat().st_mode
-    except OSError as error:
-        raise ScenarioError(
-            [Problem((error.strerror or str(error)).lower(), "--key-file", str(path))]
-        ) from None
-    if mode & 0o077:
-        raise ScenarioError([Problem("others can read it: chmod 600 is needed", "--key-file", str(path))])
-    if len(key) < KEY_BYTES_MIN:
-        message = f"it has {len(key)} bytes: at least {KEY_BYTES_MIN} are needed (openssl rand -hex 32)"
-        raise ScenarioError([Problem(message, "--key-file", str(path))])
-    return key
 
 
 def run_key(key: bytes, salt: bytes) -> bytes:

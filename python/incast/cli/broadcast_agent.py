@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from incast.broadcast.agent import join, read_key, serve
+from incast.broadcast.agent import join, serve
 from incast.cli import show
 from incast.cli.common import told
 from incast.cli.exits import Exit
 from incast.errors import Problem, ScenarioError
 from incast.live.control import place
+from incast.peers import parse_address, read_key
 
 
 def agent(
@@ -37,7 +38,7 @@ def agent(
     if listen is None:
         raise typer.Exit(join())
     with told(False):
-        ip, port = _address(listen)
+        ip, port = parse_address(listen, "--listen")
         if key_file is None:
             raise ScenarioError(
                 [Problem("it is needed: without a key anybody could send files here", "--key-file")]
@@ -56,15 +57,3 @@ def agent(
             )
         except KeyboardInterrupt:
             raise typer.Exit(Exit.INTERRUPTED) from None
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or int(port) > 65535:
-        raise ScenarioError([Problem(f"{text} is not HOST:PORT", "--listen")])
-    bracketed = host.startswith("[") and host.endswith("]")
-    if ":" in host and not bracketed:
-        raise ScenarioError(
-            [Problem(f"{text}: an IPv6 address stands in brackets, [{host}]:{port}", "--listen")]
-        )
-    return host[1:-1] if bracketed else host, int(port)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Protocol
 
 from incast.broadcast import hosts
-from incast.broadcast.agent import read_key
 from incast.broadcast.nodes import Nodes
 from incast.broadcast.remote import Remote, own_ip
 from incast.broadcast.shell import PROGRAM, SSH
 from incast.errors import Problem, ScenarioError
 from incast.live.launch import Child
+from incast.peers import read_key
 
 
 class Way(Protocol):

@@ -24,10 +24,14 @@ from incast.farmem.run import run as run_preloaded
 from incast.farmem.swap.run import LEAST_PAGES as SWAP_LEAST_PAGES
 from incast.farmem.swap.run import PAGE as SWAP_PAGE
 from incast.farmem.swap.run import run as run_swapped
+from incast.farmem.server import Server, resolve
+from incast.peers import parse_address, read_key
 from incast.quantity import format_bytes
 
 CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 """What follows the program's name is the program's."""
+_MS = 10**9
+"""In ps."""
 
 
 class Backend(StrEnum):
@@ -49,8 +53,12 @@ def _of(help_: str, metavar: str) -> Any:
 def run(
     program: Annotated[list[str], typer.Argument(metavar="PROGRAM ARGUMENTS…", help="Behind --.")],
     local: Annotated[str, _of("Local memory of each process: 200MB, or 50% of what it asks for.", "SIZE")],
-    latency: Annotated[str, _of("What a request to remote memory waits, like 10us.", "TIME")],
-    bandwidth: Annotated[str, _of("At which a page is sent, like 40Gbps.", "RATE")],
+    latency: Annotated[
+        str | None, _of("What a request to remote memory waits, like 10us; needed without --server.", "TIME")
+    ] = None,
+    bandwidth: Annotated[
+        str | None, _of("At which a page is sent, like 40Gbps; needed without --server.", "RATE")
+    ] = None,
     page: Annotated[str, _of("Page that is exchanged, 4KiB to 2MiB.", "SIZE")] = "4KiB",
     prefetch: Annotated[int, typer.Option(min=0, max=511, help="Pages fetched with the one needed.")] = 0,
     pages_a_request: Annotated[
@@ -59,6 +67,16 @@ def run(
     policy: Annotated[
         str, _of("Which page leaves: fifo, clock or lru; the last two watch a part of the pages.", "NAME")
     ] = "fifo",
+    server: Annotated[
+        str | None,
+        _of("Remote memory is in this server (incast farmem serve), not in the program.", "HOST:PORT"),
+    ] = None,
+    key_file: Annotated[
+        Path | None, _of("The server's key; nobody else may read it. Needed with --server.", "FILE")
+    ] = None,
+    timeout: Annotated[
+        str, _of("The program ends when the server does not answer for so long.", "TIME")
+    ] = "10s",
     trace: Annotated[
         Path | None,
         _of(
@@ -80,9 +98,11 @@ def run(
     memory as a share takes a run more, before, with all memory local; its output is not shown.
     """
     with told(as_json):
+        there = _server(server, key_file, timeout)
+        wait = _wait(latency, bandwidth, there)
         if trace and prefetch:
             options.refuse("what is fetched ahead does not fault: a trace needs --prefetch 0", "--trace")
-        memory = _memory(latency, bandwidth, page, prefetch, pages_a_request, policy)
+        memory = replace(_memory(wait, page, prefetch, pages_a_request, policy), server=there)
         if backend is Backend.SWAP:
             _check_swapped(memory, trace)
         size = _size(local)
@@ -113,27 +133,42 @@ def _all_local(program: list[str], memory: Memory, backend: Backend) -> Outcome:
     return outcome
 
 
-def _memory(
-    latency: str,
-    bandwidth: str,
-    page: str,
-    prefetch: int,
-    pages_a_request: int,
-    policy: str,
-) -> Memory:
-    size = options.pages(page, "--page", 4096)
-    if len(size) != 1:
-        options.refuse("one page size is expected", f"--page {page}")
+def _server(server: str | None, key_file: Path | None, timeout: str) -> Server | None:
+    if server is None:
+        if key_file:
+            options.refuse("it is a memory server's: --server says which", f"--key-file {key_file}")
+        return None
+    if key_file is None:
+        options.refuse("the server's key is needed: --key-file", f"--server {server}")
+    ip, port = resolve(*parse_address(server, "--server"))
+    ms = options.one_time(timeout, "--timeout", least=_MS) // _MS
+    return Server(ip, port, read_key(key_file), ms)
+
+
+def _wait(latency: str | None, bandwidth: str | None, server: Server | None) -> tuple[int, int]:
+    """Latency in ps and rate in bit/s; a rate of 0 for no wait but the server's own."""
+    if latency is None and bandwidth is None and server:
+        return 0, 0
+    if latency is None or bandwidth is None:
+        needed = "--latency" if latency is None else "--bandwidth"
+        options.refuse("it is needed: a fault waits latency + size / bandwidth", needed)
     rates = options.rates(bandwidth, "--bandwidth")
     if len(rates) != 1:
         options.refuse("one bandwidth is expected", f"--bandwidth {bandwidth}")
+    return options.one_time(latency, "--latency"), rates[0]
+
+
+def _memory(wait: tuple[int, int], page: str, prefetch: int, pages_a_request: int, policy: str) -> Memory:
+    size = options.pages(page, "--page", 4096)
+    if len(size) != 1:
+        options.refuse("one page size is expected", f"--page {page}")
     policies = options.policies(policy, "--policy")
     if len(policies) != 1:
         options.refuse("one policy is expected", f"--policy {policy}")
     return Memory(
         local=ALL,
-        latency_ps=options.one_time(latency, "--latency"),
-        rate_bps=rates[0],
+        latency_ps=wait[0],
+        rate_bps=wait[1],
         page=size[0],
         prefetch=prefetch,
         pages_a_request=pages_a_request,
@@ -142,6 +177,8 @@ def _memory(
 
 
 def _check_swapped(memory: Memory, trace: Path | None) -> None:
+    if memory.server:
+        options.refuse("the kernel swaps to this machine: a server takes --backend preload", "--server")
     if memory.page != SWAP_PAGE:
         options.refuse("the kernel swaps pages of 4KiB: others take --backend preload", "--page")
     if memory.prefetch:
@@ -181,6 +218,7 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
         ("to remote memory", f"{outcome.pages_out:,} pages, {format_bytes(outcome.bytes_out)}"),
         ("waits for it", f"{outcome.injected_s:,.3f} s"),
         ("injected over nominal", "–" if ratio is None else f"{ratio:.4f}"),
+        *([("waits for the server", f"{outcome.server_s:,.3f} s")] if outcome.server_s else []),
         ("own cost a fault", "–" if own is None else f"{own:.2f} µs, {_OWN[outcome.backend]}"),
         ("memory asked for", format_bytes(outcome.asked_bytes)),
         ("processes on remote memory", _count(outcome.processes)),

@@ -25,6 +25,7 @@ from typing import IO
 from incast.errors import RunError
 from incast.farmem import asked
 from incast.farmem import program as programs
+from incast.farmem.server import Server, derive
 
 __all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Memory", "Outcome", "passed_on", "run"]
 
@@ -37,6 +38,8 @@ LEAST_PAGES = 16
 _VARIABLE = "INCAST_FARMEM"
 _CPUS = 64
 """Processors that a program which is started by one that stays on one of them may go to again."""
+_KEY = "server.key"
+"""Where programs find the key of a memory server."""
 _NAMES = 4096
 """Bytes of a file of numbers that are their names."""
 
@@ -49,6 +52,7 @@ class Memory:
     """Bytes of local memory a process."""
     latency_ps: int
     rate_bps: int
+    """0 with a server: nothing is waited beyond what it takes."""
     page: int = 4096
     """Bytes that are exchanged at a time."""
     prefetch: int = 0
@@ -57,6 +61,8 @@ class Memory:
     """How many pages share a latency."""
     policy: str = "fifo"
     """Which page leaves: fifo, clock or lru."""
+    server: Server | None = None
+    """Where the rest is; None: this process keeps it, and only waits."""
     trace: Path | None = None
     """Where a trace of the faults is written: of the process that has the most, without what it forks."""
 
@@ -74,6 +80,10 @@ class Memory:
             "cpus": sum(1 << cpu for cpu in os.sched_getaffinity(0) if cpu < _CPUS),
             "folder": folder,
         }
+        if self.server:
+            ip, port = self.server.ip, self.server.port
+            said["server"] = f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
+            said["timeout"] = self.server.timeout_ms
         return ",".join(f"{key}={value}" for key, value in said.items())
 
 
@@ -107,6 +117,8 @@ class Outcome:
     """Waits that took place."""
     own_s: float
     """Time in the handler of faults beyond these waits, without switches to it; by swap, in the device."""
+    server_s: float = 0.0
+    """Waits for a memory server; they are not in the handler's own time."""
     backend: str = "preload"
     """How memory was made remote: preload or swap."""
     local_max_bytes: int | None = None
@@ -148,8 +160,13 @@ def run(
     Raises `ScenarioError` for a program that can't have remote memory, `RunError` where this machine can't.
     """
     path = programs.find(command[0])
-    check()
     with tempfile.TemporaryDirectory(prefix="incast-farmem-") as folder:
+        if memory.server:
+            # Only this user may enter the folder.
+            (Path(folder) / _KEY).write_bytes(derive(memory.server.key))
+            check(memory.variable(Path(folder)))
+        else:
+            check()
         variables = dict(os.environ if environment is None else environment)
         before = variables.get("LD_PRELOAD")
         variables["LD_PRELOAD"] = f"{LIBRARY}:{before}" if before else str(LIBRARY)
@@ -179,11 +196,18 @@ def run(
         return replace(outcome, interrupted=interrupted.is_set())
 
 
-def check() -> None:
-    """Raises `RunError`, with the way out, where no program can have remote memory."""
+def check(wanted: str = "") -> None:
+    """Raises `RunError`, with the way out, where no program can have remote memory.
+
+    `wanted` is what a program will be told: a server that it names is asked too.
+    """
     if not LIBRARY.exists():
         raise RunError(f"{LIBRARY} is missing: install the package (pip install -e .), which builds it")
-    variables = {**os.environ, "LD_PRELOAD": str(LIBRARY), _VARIABLE: "check"}
+    variables = {
+        **os.environ,
+        "LD_PRELOAD": str(LIBRARY),
+        _VARIABLE: f"check,{wanted}" if wanted else "check",
+    }
     # The library ends it before anything of it runs.
     tried = subprocess.run(
         [sys.executable], env=variables, capture_output=True, stdin=subprocess.DEVNULL, check=False
@@ -262,5 +286,6 @@ def _outcome(command: list[str], code: int, wall: float, processes: list[dict[st
         asked_bytes=max((numbers.get("asked_bytes", 0) for numbers in processes), default=0),
         nominal_s=total("nominal_ps") / 1e12,
         injected_s=total("injected_ps") / 1e12,
-        own_s=total("own_ns") / 1e9,
+        own_s=(total("own_ns") - total("server_ns")) / 1e9,
+        server_s=total("server_ns") / 1e9,
     )

@@ -5,6 +5,7 @@
 //! said otherwise by the thread that handles faults, whose descriptors are its own.
 
 mod mirror;
+pub(crate) mod server;
 
 use crate::config::Config;
 use sys::userfaultfd::Range;
@@ -13,7 +14,6 @@ use sys::userfaultfd::Range;
 pub(crate) enum Found {
     /// In their place in the mirror, from where it is moved: it is there no longer.
     InMirror,
-    #[expect(dead_code, reason = "for stores that are elsewhere")]
     /// At this address, until the next call; it is copied from there.
     At(usize),
 }
@@ -22,6 +22,9 @@ pub(crate) enum Found {
 pub(crate) trait Store: Send {
     /// A fault needs these pages and will [`Store::find`] them, after others have left.
     fn ask(&mut self, _pages: Range) {}
+
+    /// Pages come as zeros, which the store has nothing of.
+    fn fresh(&mut self, _pages: Range) {}
 
     /// Pages of the program have left and are in the mirror now. Not `dirty`: nobody was seen to write to them since they came, but a
     /// thread may have done so while they left.
@@ -32,9 +35,21 @@ pub(crate) trait Store: Send {
 
     /// The program has given up these pages, whichever of them left. Called by any thread.
     fn forget(&mut self, pages: Range);
+
+    /// The thread that handles faults begins: in this process, or in a forked child.
+    fn begin(&mut self) {}
+
+    /// The process forks once all faults that have come are handled: the pages of now are the child's too.
+    fn share(&mut self) {}
+
+    /// This is the child; called by the thread that forked.
+    fn forked(&mut self) {}
 }
 
 /// What the launcher wants.
-pub(crate) fn open(_config: &Config) -> Box<dyn Store> {
-    Box::new(mirror::Mirror)
+pub(crate) fn open(config: &Config) -> Box<dyn Store> {
+    match &config.server {
+        Some(remote) => Box::new(server::Server::new(remote.clone())),
+        None => Box::new(mirror::Mirror),
+    }
 }
