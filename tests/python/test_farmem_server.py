@@ -137,7 +137,7 @@ def test_pages_that_nobody_wrote_to_are_not_sent_again(server: Serving) -> None:
 
 
 def test_memory_is_free_when_its_program_ended(key_file: Path) -> None:
-    with serving(key_file, "--memory", "8MiB") as server:
+    with serving(key_file, "--memory", "16MiB") as server:
         for _ in range(4):
             assert python("b = bytearray(b'1' * 5_000_000)", server.memory(250)).exit_code == 0
 

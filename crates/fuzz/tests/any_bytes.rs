@@ -179,6 +179,19 @@ proptest! {
     }
 
     #[test]
+    fn requests_to_a_memory_server(cut: u8, heads in proptest::collection::vec((0u8..10, 0u64..600, 0u32..4, 0usize..2), 1..40)) {
+        let mut bytes = vec![cut];
+        for (kind, page, count, pages) in heads {
+            bytes.extend([kind, 0, 0, 0]);
+            bytes.extend(count.to_be_bytes());
+            bytes.extend(page.to_be_bytes());
+            bytes.extend(vec![kind; pages * count as usize * 4096]);
+        }
+        fuzz::farmem::memory_server(&bytes);
+        fuzz::farmem::memory_client(&bytes[1..]);
+    }
+
+    #[test]
     fn traces_of_page_faults(
         bits in 12u8..22, writes in 0u8..2,
         records in proptest::collection::vec((0u64..7, 0u64..40, 0u32..9, any::<u32>()), 0..60)

@@ -21,10 +21,10 @@ from incast.farmem import options
 from incast.farmem.predict import Size
 from incast.farmem.run import ALL, LEAST_PAGES, Memory, Outcome
 from incast.farmem.run import run as run_preloaded
+from incast.farmem.server import Server, resolve
 from incast.farmem.swap.run import LEAST_PAGES as SWAP_LEAST_PAGES
 from incast.farmem.swap.run import PAGE as SWAP_PAGE
 from incast.farmem.swap.run import run as run_swapped
-from incast.farmem.server import Server, resolve
 from incast.peers import parse_address, read_key
 from incast.quantity import format_bytes
 
