@@ -176,7 +176,7 @@ def test_a_server_that_fails_ends_the_program(
         # Signals are handled in the first thread only: the run's are not wanted here.
         before = signal.signal
         try:
-            signal.signal = lambda *_: signal.SIG_DFL  # type: ignore[assignment]
+            signal.signal = lambda *_: signal.SIG_DFL
             thread.start()
             while not log.exists() or b"ready" not in log.read_bytes():
                 assert thread.is_alive(), log.read_text()
