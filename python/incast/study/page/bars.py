@@ -37,8 +37,9 @@ def _drawing(asked: Bars, outcome: Outcome, out: Path) -> Drawing:
     study = outcome.study
     judged = study.figures[asked.metric] if asked.metric else study.judged_by
     assert judged
-    known = study.published if judged is study.judged_by else {}
     cells = cells_of(asked, study.model, study.cells)
+    published = study.published if judged is study.judged_by else {}
+    known = {cell.name: published[cell.name] for cell in cells if cell.name in published}
     rows = {row.cell: row for row in outcome.rows}
     top = max((_highest(cell, rows, known, judged) for cell in cells), default=0.0)
     labels = _labels(asked, study, cells)
