@@ -4,11 +4,13 @@
 *Floor* is the least that userfaultfd can do: a thread on the same processor that reads a fault and copies a
 page. Each round measures all of it, so that other load falls on all alike. A round's figure is the tenth
 percentile of short sweeps, because other load makes some longer; what is kept is the median of rounds. Each
-row is a line of bench/results.jsonl. Targets are those of the issue that asked for remote memory.
+row is a line of bench/results.jsonl. What a memory server costs is measured in `server`. Targets are those of
+the issue that asked for remote memory.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import statistics
@@ -18,6 +20,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from benches import namespaces
+from benches.farmem import server
 from benches.mine.rows import Row, record, text
 from incast.farmem.run import ALL, LIBRARY, Memory, run
 
@@ -42,7 +46,8 @@ def main() -> None:
     print(f"load {os.getloadavg()[0]:.1f} at the beginning, {os.cpu_count()} processors, {ROUNDS} rounds")
     (ROOT / "bench").mkdir(exist_ok=True)
     with (ROOT / "bench" / "results.jsonl").open("a") as results:
-        for row in rows(_build()):
+        examples = _build()
+        for row in itertools.chain(rows(examples / "fault_cost"), _server(examples)):
             print(text(row))
             results.write(json.dumps({**row, "command": COMMAND}) + "\n")
 
@@ -83,9 +88,17 @@ def rows(program: Path) -> Iterator[Row]:
 
 def _build() -> Path:
     command = ["cargo", "build", "--quiet", "--release", "--locked", "--package", "incast-sys"]
-    subprocess.run([*command, "--example", "fault_cost"], cwd=ROOT, check=True)
+    subprocess.run([*command, "--examples"], cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release" / "examples" / "fault_cost"
+    return target / "release" / "examples"
+
+
+def _server(examples: Path) -> Iterator[Row]:
+    why = namespaces.unavailable() or ("it takes two processors" if os.cpu_count() == 1 else None)
+    if why is None:
+        yield from server.rows(examples)
+    else:
+        print(f"no memory server: {why}")
 
 
 def _floor(program: Path) -> float:

@@ -2,7 +2,8 @@
 //! program that knows nothing of remote memory; `fault_cost floor PAGES SWEEPS` is the least that userfaultfd(2) can do: a thread on the same
 //! processor that reads a fault and copies a page.
 //!
-//! Prints nanoseconds a page of each sweep, without the first, in which pages are touched first.
+//! Prints nanoseconds a page of each sweep, without the first, in which pages are touched first. `fault_cost reads PAGES SWEEPS` and
+//! `fault_cost writes PAGES SWEEPS` print those of each page: the former only reads it, the latter reads, then writes.
 #![allow(unsafe_code, reason = "it handles faults of memory of its own")]
 
 use std::hint::black_box;
@@ -11,6 +12,7 @@ use sys::cpu::{allowed, monotonic_ns, pin};
 use sys::userfaultfd::{Event, Features, Mode, Range, Scope, Userfaultfd, Wake};
 
 const PAGE: usize = 4096;
+const EACH_MAX: usize = 4096;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -19,7 +21,9 @@ fn main() {
     match arguments.get(1).map(String::as_str) {
         Some("touch") => touch(number(2), number(3)),
         Some("floor") => floor(number(2), number(3)),
-        _ => eprintln!("fault_cost touch PAGES SWEEPS | fault_cost floor PAGES SWEEPS"),
+        Some("reads") => each(number(2), number(3), false),
+        Some("writes") => each(number(2), number(3), true),
+        _ => eprintln!("fault_cost touch|floor|reads|writes PAGES SWEEPS"),
     }
 }
 
@@ -40,6 +44,29 @@ fn touch(pages: usize, sweeps: usize) {
     let mut memory = vec![0u8; pages * PAGE];
     sweep(memory.as_mut_ptr(), pages);
     (0..sweeps).for_each(|_| println!("{}", sweep(memory.as_mut_ptr(), pages)));
+}
+
+/// Goes through at most [`EACH_MAX`] pages, with an eye on each.
+fn each(pages: usize, sweeps: usize, writes: bool) {
+    let mut memory = vec![0u8; pages * PAGE];
+    sweep(memory.as_mut_ptr(), pages);
+    // On the stack, which is not remote.
+    let mut took = [0; EACH_MAX];
+    let took = &mut took[..pages];
+    for number in 0..=sweeps {
+        for (took, page) in took.iter_mut().zip(memory.chunks_mut(PAGE)) {
+            let began = monotonic_ns();
+            let seen = black_box(page[0]).wrapping_add(1);
+            if writes {
+                page[0] = black_box(seen);
+            }
+            *took = monotonic_ns() - began;
+        }
+        // Before the first one all had been written to.
+        if number > 0 {
+            took.iter().for_each(|ns| println!("{ns}"));
+        }
+    }
 }
 
 fn floor(pages: usize, sweeps: usize) {
