@@ -230,7 +230,7 @@ impl Node {
         self.give_up(reason, cx);
     }
 
-    /// Ends all streams of chunks; the task stays unfinished.
+    /// Ends all streams; the task stays unfinished.
     fn give_up(&mut self, reason: &str, cx: &mut dyn Context) {
         self.failed = true;
         let hosts: Vec<StreamId> = self.links.all().into_iter().map(|(stream, _)| stream).collect();
@@ -240,6 +240,7 @@ impl Node {
         self.serve.clear();
         self.board.change(|progress| progress.state = State::Failed(reason.to_owned()));
         self.show();
+        self.leave_when_ended(cx);
     }
 
     /// Everybody has everything, or never will.
@@ -256,6 +257,10 @@ impl Node {
         }
         self.show();
         self.board.change(|progress| progress.state = State::Finished);
+        self.leave_when_ended(cx);
+    }
+
+    fn leave_when_ended(&mut self, cx: &mut dyn Context) {
         // A peer that is dead doesn't end its streams.
         self.ticking = true;
         cx.set_timer(TICK, self.config.patience);
@@ -264,7 +269,7 @@ impl Node {
 
     /// The end, when its streams have ended.
     pub(super) fn leave(&mut self, cx: &mut dyn Context) {
-        if self.over && self.links.are_ended() {
+        if (self.over || self.failed) && self.links.are_ended() {
             self.ticking = false;
             cx.cancel_timer(TICK);
             cx.finish();

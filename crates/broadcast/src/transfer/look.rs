@@ -13,11 +13,8 @@ use units::Time;
 impl Node {
     pub(super) fn tick(&mut self, cx: &mut dyn Context) {
         self.ticking = false;
-        if self.over {
+        if self.over || self.failed {
             return cx.finish();
-        }
-        if self.failed {
-            return self.show();
         }
         self.tick_on(cx);
         let now = cx.now();

@@ -95,6 +95,7 @@ fn a_full_disk_costs_only_its_host() {
     let calm = run(&example(), &[], Vec::new());
     let trouble = Trouble { room: Some(100), ..Trouble::default() };
     let run = run(&example(), &[(1, trouble)], Vec::new());
+    assert_eq!(run.pause, Pause::Finished, "a host that failed is not waited for");
     run.assert_whole([2, 3]);
     assert!(reason(&run, 1).contains("no space left"));
     let seen = &run.progress[0].receivers[&process::HostId(1)];
