@@ -113,10 +113,11 @@ MINING = """## Mining
 `incast mine` on one node beside miners in Python, on Quest's data: like FIMI's T10I4D100K, and like the
 document's Table 2. A whole process each, on one thread: start-up, reading the text, mining; ours also writes
 its result. The peers build Python lists first, as their users do; Spark has two threads and reads the text,
-and its Java machine's start counts; a million transactions did not end in 11 minutes of its 4 GB. Targets are a tenth of the best peer's
-processor time on the data of Table 2 and half of it on T10I4D100K, and no more memory than twice the file or
-a quarter of pyfim's. On files of a few MB that limit of memory is out of reach, and has no row: most of what
-is measured there is Python and the core themselves. Wall times are of a machine whose second core had other work.
+and its Java machine's start counts; with 4 GB it did not end a million transactions in 11 minutes. Targets
+are a tenth of the best peer's processor time on the data of Table 2 and half of it on T10I4D100K, and no more
+memory than twice the file or a quarter of pyfim's. On files of a few MB that limit of memory is out of reach,
+and has no row: most of what is measured there is Python and the core themselves. Wall times are of a machine
+that had other work, and vary with it.
 
 """
 
