@@ -282,6 +282,44 @@ def test_a_trace_has_what_faulted(tmp_path: Path) -> None:
     assert outcome.faults * 0.98 <= cell["faults"] <= outcome.faults * 1.02
 
 
+GROWING = """
+blocks = []
+for size in (2, 4, 8):
+    blocks.append(bytearray(size * 1_000_000))
+    for at in range(0, len(blocks[-1]), 4096):
+        blocks[-1][at] = 1
+"""
+
+
+def test_a_trace_says_when_memory_would_be_remote_with_more_of_it_local(tmp_path: Path) -> None:
+    run([sys.executable, "-c", GROWING], replace(memory(100), trace=tmp_path / "growing.trace"))
+    traced = Traced.read(tmp_path / "growing.trace")
+    touched = []
+    for local in (5_000_000, 12_000_000):
+        outcome = python(GROWING, memory(local // 4096))
+        counts = traced.counts(4096, Cache(local // 4096, "fifo"))
+        handled = counts.cold - traced.first_while_it_fits(4096, local)
+        touched.append(outcome.first_touches or 0)
+        assert handled == pytest.approx(touched[-1], rel=0.05)
+    assert touched[0] > touched[1] + 900
+
+
+def test_what_a_fault_costs_has_nothing_of_the_programs_own_time_in_it() -> None:
+    code = """
+import time
+block = bytearray(4_000_000)
+for at in range(0, len(block), 4096):
+    block[at] = 1
+    until = time.monotonic_ns() + 300_000
+    while time.monotonic_ns() < until:
+        pass
+"""
+    outcome = python(code, memory(100))
+    assert outcome.own_us_a_fault is not None
+    # Both are on one processor; the program goes on when it is woken, and computes.
+    assert 0.5 < outcome.own_us_a_fault < 20
+
+
 def incast(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*INCAST, *arguments], capture_output=True, text=True, check=False)
 

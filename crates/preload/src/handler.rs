@@ -38,6 +38,13 @@ pub(crate) fn give(bytes: usize) {
         begin(first, false);
         stats().remote.set(1);
     }
+    // Behind what was touched before.
+    if config().trace
+        && is_remote()
+        && let Some(pager) = PAGER.lock().as_mut()
+    {
+        pager.asked(given);
+    }
 }
 
 /// In a forked child, which has the memory but no thread that handles its faults.

@@ -84,6 +84,13 @@ impl Pager {
         }
     }
 
+    /// The program has asked for so many bytes by now.
+    pub(crate) fn asked(&mut self, bytes: usize) {
+        if let Some(tracing) = &mut self.tracing {
+            tracing.asked(bytes as u64);
+        }
+    }
+
     /// In a forked child: the trace is the parent's.
     pub(crate) fn forked(&mut self) {
         self.tracing = None;
@@ -96,9 +103,10 @@ impl Pager {
         let range = self.range(page);
         if states::at(fault.address) != HERE && self.cache.access(page, fault.write) {
             self.hide(with);
-            with.bring(range, fault.write, &mut *self.store);
+            with.place(range, fault.write, &mut *self.store);
             stats.soft_faults.add(1);
             stats.own_ns.add(monotonic_ns() - since);
+            with.wake(range);
             return;
         }
         if states::at(fault.address) == HERE || self.cache.contains(page) {
@@ -129,15 +137,16 @@ impl Pager {
         if !alone {
             self.place(with, page, fault.write, ahead);
         }
-        (0..=ahead).for_each(|next| with.wake(self.range(page + next)));
         stats.exchange(pages.fetched, pages.sent, 1 << self.bits);
         stats.pages_dropped.add(pages.dropped);
+        // Who is woken on this processor runs at once: behind that the clock would show what the program computed, too.
         let now = monotonic_ns();
         stats.own_ns.add((now - since).saturating_sub(delay / 1000));
         if let Some(tracing) = &mut self.tracing {
             tracing.resume(now);
             stats.traced_bytes.set(tracing.used());
         }
+        (0..=ahead).for_each(|next| with.wake(self.range(page + next)));
     }
 
     /// The page comes, and so do those behind it that were fetched along.

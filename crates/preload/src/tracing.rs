@@ -60,6 +60,11 @@ impl Tracing {
         self.append(&Record::Dirty(of).encode());
     }
 
+    /// The program has asked for so many bytes: with so much local memory, nothing was remote before.
+    pub(crate) fn asked(&mut self, bytes: u64) {
+        self.append(&Record::Asked(bytes).encode());
+    }
+
     /// The program gave pages back.
     pub(crate) fn free(&mut self, address: usize, bytes: usize, now_ns: u64) {
         let (first, end) =

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
@@ -23,7 +23,6 @@ from types import FrameType
 from typing import IO
 
 from incast.errors import RunError
-from incast.farmem import asked
 from incast.farmem import program as programs
 from incast.farmem.server import Server, derive
 
@@ -171,9 +170,6 @@ def run(
         before = variables.get("LD_PRELOAD")
         variables["LD_PRELOAD"] = f"{LIBRARY}:{before}" if before else str(LIBRARY)
         variables[_VARIABLE] = memory.variable(Path(folder))
-        watched: AbstractContextManager[asked.Seen] = (
-            asked.watching(Path(folder), _numbers) if memory.trace else nullcontext({})
-        )
         began = time.monotonic()
         with (
             subprocess.Popen(
@@ -185,13 +181,12 @@ def run(
                 stderr=log,
             ) as process,
             passed_on(process) as interrupted,
-            watched as seen,
         ):
             code = process.wait()
         wall = time.monotonic() - began
         files = [file for file in Path(folder).iterdir() if not file.suffix]
         if memory.trace:
-            _keep_trace(files, memory.trace, seen)
+            _keep_trace(files, memory.trace)
         outcome = _outcome(list(command), code, wall, [_numbers(file) for file in files])
         return replace(outcome, interrupted=interrupted.is_set())
 
@@ -244,8 +239,8 @@ def passed_on(process: subprocess.Popen[bytes]) -> Iterator[Event]:
             signal.signal(number, handler)
 
 
-def _keep_trace(files: list[Path], to: Path, seen: asked.Seen) -> None:
-    """The longest trace, as long as it is, and what its program had asked for."""
+def _keep_trace(files: list[Path], to: Path) -> None:
+    """The longest trace, as long as it is."""
     length, file = max(((_numbers(file).get("traced_bytes", 0), file) for file in files), default=(0, to))
     if not length:
         raise RunError(
@@ -253,7 +248,6 @@ def _keep_trace(files: list[Path], to: Path, seen: asked.Seen) -> None:
         )
     trace = file.with_suffix(".trace")
     os.truncate(trace, length)
-    asked.write(trace, seen.get(file, []))
     shutil.move(trace, to)
 
 
