@@ -145,6 +145,10 @@ class Network:
         """Takes its interface down, as a pulled cable."""
         ip(self.namespace(host), ["link set eth0 down"])
 
+    def forward(self, yes: bool, switch: str = SWITCH) -> None:
+        """Whether a switch forwards what comes; its ports stay up, so that hosts don't see it."""
+        ip(self.namespace(switch), [f"link set br0 {'up' if yes else 'down'}"])
+
     def kill(self, host: str) -> None:
         """SIGKILL for all that runs there."""
         kill([self.namespace(host)])

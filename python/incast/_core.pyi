@@ -290,6 +290,6 @@ def farmem_serve(
     at: str,
     key: bytes,
     secret: bytes,
-    bounds: tuple[int, int, int],
+    bounds: tuple[int, int, int, int],
     tell: Callable[[str], None],
 ) -> None: ...

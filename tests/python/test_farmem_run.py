@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import random
 import shutil
 import signal
 import struct
@@ -21,11 +20,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-import farmem_traces as traces
+from farmem_programs import Accesses, compiled, remote_memory_or_skip
 from incast.cli.app import app
-from incast.errors import RunError, ScenarioError
+from incast.errors import ScenarioError
 from incast.farmem.predict import Grid, Size, predict
-from incast.farmem.run import LIBRARY, Memory, Outcome, check, run
+from incast.farmem.run import LIBRARY, Memory, Outcome, run
 from incast.farmem.traced import Cache, Traced
 
 STRESS = Path(__file__).parent / "farmem_stress.py"
@@ -35,13 +34,7 @@ FAR = ["--latency", "1us", "--bandwidth", "100Gbps"]
 
 @pytest.fixture(autouse=True, scope="module")
 def _allowed() -> None:
-    assert LIBRARY.exists(), "pip install builds it"
-    try:
-        check()
-    except RunError as refused:
-        if "userfaultfd" not in str(refused):
-            raise
-        pytest.skip(f"not on this machine: {refused}")
+    remote_memory_or_skip()
 
 
 def memory(pages: int, page: int = 4096, prefetch: int = 0, pages_a_request: int = 1) -> Memory:
@@ -186,49 +179,17 @@ def test_prefetching_makes_fewer_faults() -> None:
     assert sent > 5000
 
 
-PATTERN = """
-#include <stdio.h>
-#include <stdlib.h>
-int main(int count, char **arguments) {
-    long pages = atol(arguments[1]), sum = 0;
-    volatile unsigned char *block = malloc(pages * 4096);
-    FILE *order = fopen(arguments[2], "rb");
-    unsigned page;
-    while (fread(&page, sizeof page, 1, order) == 1) sum += block[page * 4096L]++;
-    return sum < 0;
-}
-"""
-
-
-@pytest.fixture(scope="module")
-def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program in C that changes pages in an order of one's choice, and has next to no other memory."""
-    return compiled(PATTERN, tmp_path_factory.mktemp("pattern") / "pattern")
-
-
-def compiled(source: str, to: Path) -> Path:
-    if not shutil.which("cc"):
-        pytest.skip("there is no C compiler (cc)")
-    subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", to], input=source, text=True, check=True)
-    return to
-
-
 # The most faults beyond those of a cache that sees all accesses, and the part of FIFO's that this may be.
 @pytest.mark.parametrize(
     ("policy", "beyond", "of_fifo"), [("fifo", 0.001, 1), ("clock", 0.06, 0.15), ("lru", 0.04, 0.2)]
 )
 def test_a_policy_faults_as_its_cache_does(
-    policy: str, beyond: float, of_fifo: float, pattern: Path, tmp_path: Path
+    policy: str, beyond: float, of_fifo: float, tmp_path: Path
 ) -> None:
-    # Zipf's law with exponent 0.9.
-    order = random.Random(1).choices(range(4000), [(rank + 1) ** -0.9 for rank in range(4000)], k=100_000)
-    (tmp_path / "order").write_bytes(struct.pack(f"<{len(order)}I", *order))
-    traced = Traced.read(
-        traces.write(tmp_path / "order.trace", (traces.record(traces.WRITE, page) for page in order))
-    )
+    accesses = Accesses(tmp_path, pages=4000, times=100_000)
     for pages in (200, 1000):
-        exact, fifo = (traced.counts(4096, Cache(pages, name)).faults for name in (policy, "fifo"))
-        outcome = run([str(pattern), "4000", str(tmp_path / "order")], replace(memory(pages), policy=policy))
+        exact, fifo = (accesses.faults(pages, name) for name in (policy, "fifo"))
+        outcome = run(accesses.command, replace(memory(pages), policy=policy))
         assert outcome.exit_code == 0
         assert exact * 0.999 <= outcome.faults <= exact * (1 + beyond)
         assert outcome.faults - exact <= of_fifo * max(fifo - exact, 0.001 * exact)

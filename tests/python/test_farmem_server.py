@@ -10,73 +10,32 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from farmem_programs import Accesses, remote_memory_or_skip
 from incast.cli.app import app
 from incast.errors import RunError
-from incast.farmem.run import LIBRARY, Memory, Outcome, check, run
-from incast.farmem.server import Server
+from incast.farmem.run import Memory, Outcome, run
+from memory_servers import LIMIT_S, Serving, serving, written_key
 
 STRESS = Path(__file__).parent / "farmem_stress.py"
-INCAST = [sys.executable, "-m", "incast", "farmem"]
-KEY = "0123456789abcdef0123456789abcdef"
-LIMIT_S = 30
 HOLD = "import time; data = bytearray(b'7' * 4_000_000); print('ready', flush=True); "
 """More than local memory has; then what a test does."""
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _allowed() -> None:
-    assert LIBRARY.exists(), "pip install builds it"
-    try:
-        check()
-    except RunError as refused:
-        if "userfaultfd" not in str(refused):
-            raise
-        pytest.skip(f"not on this machine: {refused}")
+    remote_memory_or_skip()
 
 
 @pytest.fixture(scope="module")
 def key_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("key") / "key"
-    path.write_text(f"{KEY}\n")
-    path.chmod(0o600)
-    return path
-
-
-class Serving:
-    """A server that runs, and what it said."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        assert process.stderr
-        self.process = process
-        self.port = int(process.stderr.readline().rpartition(":")[2])
-        self.lines: list[str] = []
-        self._reader = threading.Thread(target=lambda: self.lines.extend(process.stderr or ()), daemon=True)
-        self._reader.start()
-
-    def memory(self, pages: int, page: int = 4096, prefetch: int = 0, timeout_ms: int = 60_000) -> Memory:
-        server = Server("127.0.0.1", self.port, KEY.encode(), timeout_ms)
-        return Memory(pages * page, 0, 0, page, prefetch, server=server)
-
-    def said(self, what: str) -> bool:
-        end = time.monotonic() + LIMIT_S
-        while not any(what in line for line in self.lines) and time.monotonic() < end:
-            time.sleep(0.01)
-        return any(what in line for line in self.lines)
-
-
-@contextlib.contextmanager
-def serving(key_file: Path, *more: str) -> Iterator[Serving]:
-    command = [*INCAST, "serve", "--listen", "127.0.0.1:0", "--key-file", str(key_file), *more]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            yield Serving(process)
-        finally:
-            process.kill()
+    return written_key(tmp_path_factory.mktemp("key"))
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +56,27 @@ def plain() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("pages", "page", "prefetch"), [(1500, 4096, 0), (1500, 4096, 7), (100, 65536, 0), (16, 2 << 20, 1)]
+    ("pages", "page", "more"),
+    [
+        (1500, 4096, {}),
+        (1500, 4096, {"prefetch": 7}),
+        (100, 65536, {}),
+        (16, 2 << 20, {"prefetch": 1}),
+        (1500, 4096, {"policy": "clock"}),
+        (1500, 4096, {"policy": "lru", "prefetch": 3}),
+        (100, 65536, {"policy": "lru"}),
+    ],
 )
 def test_what_a_program_sees_is_what_it_wrote(
-    server: Serving, pages: int, page: int, prefetch: int, plain: bytes, capfd: pytest.CaptureFixture[str]
+    server: Serving,
+    pages: int,
+    page: int,
+    more: dict[str, Any],
+    plain: bytes,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    outcome = run([sys.executable, str(STRESS), "1"], server.memory(pages, page, prefetch))
+    memory = replace(server.memory(pages, page), **more)
+    outcome = run([sys.executable, str(STRESS), "1"], memory)
     said = capfd.readouterr()
     assert outcome.exit_code == 0, said.err
     assert said.out.encode() == plain
@@ -110,6 +84,19 @@ def test_what_a_program_sees_is_what_it_wrote(
     assert outcome.faults > 10
     assert outcome.server_s > 0
     assert outcome.injected_s == 0
+
+
+@pytest.mark.parametrize(("policy", "beyond"), [("fifo", 0.001), ("clock", 0.06), ("lru", 0.04)])
+def test_a_policy_faults_as_its_cache_does(
+    server: Serving, policy: str, beyond: float, tmp_path: Path
+) -> None:
+    accesses = Accesses(tmp_path, pages=2000, times=20_000)
+    outcome = run(accesses.command, replace(server.memory(400), policy=policy))
+    assert outcome.exit_code == 0
+    # An eighth of local memory, at most 16 pages, is for pages that leave.
+    exact = accesses.faults(400 - 16, policy)
+    assert exact * 0.999 <= outcome.faults <= exact * (1 + beyond)
+    assert ((outcome.soft_faults or 0) > 1000) == (policy != "fifo")
 
 
 @pytest.mark.parametrize("module", ["test_list", "test_mmap", "test_fork1"])
@@ -242,5 +229,7 @@ def test_what_cannot_be_is_refused(server: Serving, key_file: Path, tmp_path: Pa
     assert "can't be reached" in refused(*nobody)
     serve = ["serve", "--key-file", str(key_file), "--listen"]
     assert "in use" in refused(*serve, f"127.0.0.1:{server.port}", "--memory", "1MiB").lower()
+    assert "from 1000ms" in refused(*serve, "127.0.0.1:0", "--memory", "1MiB", "--timeout", "1ms")
+    assert "to 3600000ms" in refused(*there, "--key-file", str(key_file), "--timeout", "2h", "--", "true")
     assert "HOST:PORT" in refused(*serve, "nowhere", "--memory", "1MiB")
     assert "at most --memory" in refused(*serve, "127.0.0.1:0", "--memory", "1MiB", "--client-memory", "2MiB")

@@ -11,6 +11,7 @@ use ::farmem::wire::Key;
 use memserver::{Server, Settings};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use std::time::Duration;
 use units::{Bytes, Rate, Time};
 
 /// Adds the classes and the function to the module.
@@ -169,19 +170,21 @@ fn farmem_waits(
     Ok((waits.fetch.as_ps(), waits.write_back.as_ps(), waits.handler.as_ps()))
 }
 
-/// A memory server, until a signal asks it to end. `bounds`: bytes, bytes a client, connections. Raises OSError when there can't be one.
+/// A memory server, until a signal asks it to end. `bounds`: bytes, bytes a client, connections, ms until a
+/// client that can't be reached is gone. Raises OSError when there can't be one.
 #[pyfunction]
 fn farmem_serve(
     py: Python<'_>,
     at: &str,
     key: [u8; 16],
     secret: [u8; 16],
-    bounds: (u64, u64, usize),
+    bounds: (u64, u64, usize, u64),
     tell: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let at = at.parse().map_err(|_| PyValueError::new_err(format!("{at:?} is no address")))?;
-    let (memory, client_memory, connections) = bounds;
-    let settings = Settings { memory, client_memory, connections };
+    let (memory, client_memory, connections, timeout_ms) = bounds;
+    let timeout = Duration::from_millis(timeout_ms);
+    let settings = Settings { memory, client_memory, connections, timeout };
     let tell = tell.clone().unbind();
     py.detach(|| {
         let failed = |error: memserver::Error| PyOSError::new_err(error.to_string());

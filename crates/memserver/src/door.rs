@@ -8,34 +8,38 @@ use std::time::Duration;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 128;
-/// Of a client that is silent: after this it is asked whether it is still there.
-const SILENT: Duration = Duration::from_secs(30);
-/// After this, one that does not answer is gone, and its memory is free.
-const GONE: Duration = Duration::from_secs(60);
+/// How often a silent client is asked whether it is still there: the first time when half of the time is over after which it is gone.
+const ASKED: u32 = 3;
+/// The kernel counts that time in whole ones of these.
+const LEAST: Duration = Duration::from_secs(1);
 
 /// A socket that listens.
-pub(crate) struct Door(Socket);
+pub(crate) struct Door {
+    socket: Socket,
+    timeout: Duration,
+}
 
 impl Door {
-    pub(crate) fn open(at: SocketAddr) -> io::Result<Door> {
+    /// Clients that can't be reached for `timeout` are gone.
+    pub(crate) fn open(at: SocketAddr, timeout: Duration) -> io::Result<Door> {
         let socket = Socket::new(Domain::for_address(at), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
         socket.set_reuse_address(true)?;
         socket.set_nonblocking(true)?;
         socket.bind(&at.into())?;
         socket.listen(BACKLOG)?;
-        Ok(Door(socket))
+        Ok(Door { socket, timeout })
     }
 
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()?.as_socket().ok_or_else(|| io::ErrorKind::Unsupported.into())
+        self.socket.local_addr()?.as_socket().ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
     /// Somebody who has come; nobody when all of them are in, or this process has no descriptors left.
     pub(crate) fn next(&self) -> Option<(Socket, SocketAddr)> {
         loop {
-            match self.0.accept() {
+            match self.socket.accept() {
                 Ok((socket, peer)) => {
-                    if let (Ok(()), Some(peer)) = (set(&socket), peer.as_socket()) {
+                    if let (Ok(()), Some(peer)) = (set(&socket, self.timeout), peer.as_socket()) {
                         return Some((socket, peer));
                     }
                 }
@@ -47,16 +51,18 @@ impl Door {
     }
 }
 
-fn set(socket: &Socket) -> io::Result<()> {
+fn set(socket: &Socket, timeout: Duration) -> io::Result<()> {
     socket.set_nonblocking(true)?;
     socket.set_tcp_nodelay(true)?;
-    let every = Duration::from_secs(10);
-    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(SILENT).with_interval(every).with_retries(3))?;
-    socket.set_tcp_user_timeout(Some(GONE))
+    let (silent, every) = ((timeout / 2).max(LEAST), (timeout / (2 * ASKED)).max(LEAST));
+    socket
+        .set_tcp_keepalive(&TcpKeepalive::new().with_time(silent).with_interval(every).with_retries(ASKED))?;
+    // Of what was sent to it and not acknowledged, questions among it.
+    socket.set_tcp_user_timeout(Some(timeout))
 }
 
 impl AsFd for Door {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.socket.as_fd()
     }
 }

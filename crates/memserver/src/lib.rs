@@ -42,6 +42,8 @@ pub struct Settings {
     pub client_memory: u64,
     /// Connections at a time.
     pub connections: usize,
+    /// A client that can't be reached for so long is gone, and its memory is free. At least 1 s.
+    pub timeout: Duration,
 }
 
 /// Why there is no server.
@@ -76,7 +78,7 @@ impl Server {
     /// # Errors
     /// When the address can't be had.
     pub fn listen(at: SocketAddr, key: Key, secret: [u8; 16], settings: Settings) -> Result<Server, Error> {
-        let door = Door::open(at).map_err(|error| Error::Listen(at, error))?;
+        let door = Door::open(at, settings.timeout).map_err(|error| Error::Listen(at, error))?;
         let epoll = Epoll::new()?;
         epoll.add(&door, LISTENER)?;
         Ok(Server {

@@ -30,8 +30,6 @@ from incast.quantity import format_bytes
 
 CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 """What follows the program's name is the program's."""
-_MS = 10**9
-"""In ps."""
 
 
 class Backend(StrEnum):
@@ -141,8 +139,7 @@ def _server(server: str | None, key_file: Path | None, timeout: str) -> Server |
     if key_file is None:
         options.refuse("the server's key is needed: --key-file", f"--server {server}")
     ip, port = resolve(*parse_address(server, "--server"))
-    ms = options.one_time(timeout, "--timeout", least=_MS) // _MS
-    return Server(ip, port, read_key(key_file), ms)
+    return Server(ip, port, read_key(key_file), options.timeout(timeout, least_ms=1))
 
 
 def _wait(latency: str | None, bandwidth: str | None, server: Server | None) -> tuple[int, int]:

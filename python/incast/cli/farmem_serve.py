@@ -28,6 +28,9 @@ def serve(
         str | None, typer.Option(metavar="SIZE", help="How much of it one process may have. Default: all.")
     ] = None,
     connections: Annotated[int, typer.Option(min=1, max=10_000, help="Processes at a time.")] = 256,
+    timeout: Annotated[
+        str, typer.Option(metavar="TIME", help="The memory of one that is unreachable for so long is free.")
+    ] = "60s",
 ) -> None:
     """Keep pages of programs that `incast farmem run --server` runs, until Ctrl-C.
 
@@ -42,7 +45,8 @@ def serve(
             options.refuse(
                 f"at most --memory, {format_bytes(size)}, is there", f"--client-memory {client_memory}"
             )
-        serve_memory(at, key, Limits(size, each, connections), _tell)
+        limits = Limits(size, each, connections, options.timeout(timeout, least_ms=1000))
+        serve_memory(at, key, limits, _tell)
 
 
 def _tell(line: str) -> None:

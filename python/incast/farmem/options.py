@@ -11,9 +11,23 @@ from incast.farmem.traced import POLICIES
 from incast.hints import unknown
 from incast.quantity import parse_bytes, parse_rate, parse_share, parse_time
 
-__all__ = ["PAGE_MAX", "local", "one_time", "pages", "policies", "rates", "refuse", "size", "times"]
+__all__ = [
+    "PAGE_MAX",
+    "local",
+    "one_time",
+    "pages",
+    "policies",
+    "rates",
+    "refuse",
+    "size",
+    "timeout",
+    "times",
+]
 
 PAGE_MAX = 2 << 20
+_MS = 10**9
+"""In ps."""
+_HOUR_MS = 3_600_000
 
 
 def refuse(message: str, option: str) -> NoReturn:
@@ -29,6 +43,14 @@ def times(said: str, option: str) -> list[int]:
 def one_time(said: str, option: str, *, least: int = 0) -> int:
     """A time in picoseconds."""
     return _parsed(parse_time, said, option, least)
+
+
+def timeout(said: str, least_ms: int) -> int:
+    """The option `--timeout`, in ms, at most an hour."""
+    ms = one_time(said, "--timeout") // _MS
+    if not least_ms <= ms <= _HOUR_MS:
+        refuse(f"from {least_ms}ms to {_HOUR_MS}ms is allowed", f"--timeout {said}")
+    return ms
 
 
 def rates(said: str, option: str) -> list[int]:

@@ -26,6 +26,8 @@ class Limits:
     """How many of them one process may have."""
     connections: int
     """Processes at a time."""
+    timeout_ms: int
+    """How long one may be unreachable before its memory is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def serve(at: tuple[str, int], key: bytes, limits: Limits, tell: Callable[[str],
     """
     ip, port = resolve(*at)
     place = f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
-    bounds = (limits.memory, limits.client_memory, limits.connections)
+    bounds = (limits.memory, limits.client_memory, limits.connections, limits.timeout_ms)
     try:
         _core.farmem_serve(place, derive(key), os.urandom(_KEY_BYTES), bounds, tell)
     except OSError as error:

@@ -1,0 +1,73 @@
+"""Programs for tests of remote memory, and whether there is any here."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import farmem_traces as traces
+from incast.errors import RunError
+from incast.farmem.run import LIBRARY, check
+from incast.farmem.traced import Cache, Traced
+
+
+def remote_memory_or_skip() -> None:
+    """Skips the test where no program can have remote memory."""
+    assert LIBRARY.exists(), "pip install builds it"
+    try:
+        check()
+    except RunError as refused:
+        if "userfaultfd" not in str(refused):
+            raise
+        pytest.skip(f"not on this machine: {refused}")
+
+
+def compiled(source: str, to: Path) -> Path:
+    """A program in C."""
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler (cc)")
+    subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", to], input=source, text=True, check=True)
+    return to
+
+
+PATTERN = """
+#include <stdio.h>
+#include <stdlib.h>
+static unsigned char counts[1 << 16];
+int main(int count, char **arguments) {
+    unsigned char *block = malloc(atol(arguments[1]) * 4096);
+    FILE *order = fopen(arguments[2], "rb");
+    unsigned page;
+    while (fread(&page, sizeof page, 1, order) == 1) {
+        volatile unsigned char *at = block + page * 4096L;
+        if (counts[page] && *at != counts[page]) abort();
+        *at = ++counts[page];
+    }
+    return 0;
+}
+"""
+
+
+class Accesses:
+    """A program that changes pages by Zipf's law with exponent 0.9, and has next to no other memory.
+
+    It is killed when a page is not what it made of it.
+    """
+
+    def __init__(self, folder: Path, pages: int, times: int) -> None:
+        weights = [(rank + 1) ** -0.9 for rank in range(pages)]
+        order = random.Random(1).choices(range(pages), weights, k=times)
+        file = folder / "order"
+        file.write_bytes(struct.pack(f"<{times}I", *order))
+        self.command = [str(compiled(PATTERN, folder / "pattern")), str(pages), str(file)]
+        records = (traces.record(traces.WRITE, page) for page in order)
+        self._traced = Traced.read(traces.write(folder / "order.trace", records))
+
+    def faults(self, pages: int, policy: str) -> int:
+        """Of a cache of so many pages that sees each access."""
+        return self._traced.counts(4096, Cache(pages, policy)).faults
