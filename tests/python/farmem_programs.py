@@ -52,6 +52,45 @@ int main(int count, char **arguments) {
 }
 """
 
+SIGNALS = """
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define PAGES 600
+static volatile unsigned char *block;
+static volatile unsigned seen;
+static void look(int number) {
+    for (int touch = 0; touch < 8; touch++) {
+        unsigned page = (seen += 7) % PAGES;
+        if (block[page * 4096L] != page % 251 + 1) _exit(9);
+    }
+}
+int main(void) {
+    struct itimerval often = {{0, 300}, {0, 300}};
+    block = malloc(PAGES * 4096L);
+    for (int page = 0; page < PAGES; page++) block[page * 4096L] = page % 251 + 1;
+    signal(SIGALRM, look);
+    for (int turn = 0; turn < 50; turn++) {
+        setitimer(ITIMER_REAL, &often, NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            for (int page = 0; page < PAGES; page += 50)
+                if (block[page * 4096L] != page % 251 + 1) _exit(8);
+            kill(getpid(), SIGALRM);
+            _exit(0);
+        }
+        int status;
+        while (waitpid(child, &status, 0) < 0) {}
+        if (status) return WIFEXITED(status) ? WEXITSTATUS(status) : 7;
+    }
+    return 0;
+}
+"""
+"""Forks while signals come, whose handler looks at remote pages; 9 and 8 when they are not what they were."""
+
 
 class Accesses:
     """A program that changes pages by Zipf's law with exponent 0.9, and has next to no other memory.

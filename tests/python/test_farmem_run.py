@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from farmem_programs import Accesses, compiled, remote_memory_or_skip
+from farmem_programs import SIGNALS, Accesses, compiled, remote_memory_or_skip
 from incast.cli.app import app
 from incast.errors import ScenarioError
 from incast.farmem.predict import Grid, Size, predict
@@ -481,3 +481,7 @@ def test_one_thread_stays_where_its_faults_are_handled_and_several_do_not() -> N
         "assert os.sched_getaffinity(0) == {min(before)}\n"
     )
     assert python(code, memory(300)).exit_code == 0
+
+
+def test_signals_come_while_a_program_forks(tmp_path: Path) -> None:
+    assert run([str(compiled(SIGNALS, tmp_path / "signals"))], memory(100)).exit_code == 0

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from farmem_programs import Accesses, remote_memory_or_skip
+from farmem_programs import SIGNALS, Accesses, compiled, remote_memory_or_skip
 from incast.cli.app import app
 from incast.errors import RunError
 from incast.farmem.run import Memory, Outcome, run
@@ -107,6 +107,10 @@ def test_pythons_own_tests_pass(server: Serving, module: str, capfd: pytest.Capt
         pytest.skip("this Python comes without its tests")
     outcome = run([sys.executable, "-m", "test", "-q", module], server.memory(1000))
     assert outcome.exit_code == 0, capfd.readouterr().out
+
+
+def test_signals_come_while_a_program_forks(server: Serving, tmp_path: Path) -> None:
+    assert run([str(compiled(SIGNALS, tmp_path / "signals"))], server.memory(150)).exit_code == 0
 
 
 def test_a_wait_can_be_added(server: Serving) -> None:

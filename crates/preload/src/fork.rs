@@ -2,12 +2,18 @@
 //!
 //! Who forks holds all locks meanwhile, so that no page is on its way; faults of other threads wait. What the child's C library touches before
 //! it calls [`child`] is never remote ([`crate::callers`]); nothing else of the child has run by then, because these handlers were
-//! registered before anybody else's: pthread_atfork(3).
+//! registered before anybody else's (pthread_atfork(3)), and signals wait: their handlers could touch what is away, which nobody would
+//! bring, and of which a child would see zeros.
 
+use crate::lock::Lock;
 use crate::pager::PAGER;
 use crate::runs::RUNS;
+use crate::signals::Waiting;
 use crate::start::config;
-use crate::{affinity, handler, heap, local, lock, mappings, stats, threads};
+use crate::{affinity, handler, heap, local, lock, mappings, signals, stats, threads};
+
+/// The signals of who forks.
+static SIGNALS: Lock<Option<Waiting>> = Lock::new(None);
 
 /// From now on forks are prepared for.
 pub(crate) fn prepare_for() {
@@ -16,6 +22,7 @@ pub(crate) fn prepare_for() {
 }
 
 extern "C" fn prepare() {
+    let waiting = signals::wait();
     heap::ALL.iter().for_each(|heap| heap.hold());
     mappings::CODE.hold();
     affinity::KEPT.hold();
@@ -25,6 +32,7 @@ extern "C" fn prepare() {
     PAGER.hold();
     local::HEAP.hold();
     lock::forking(true);
+    *SIGNALS.lock() = Some(waiting);
 }
 
 extern "C" fn parent() {
@@ -33,6 +41,7 @@ extern "C" fn parent() {
 }
 
 fn release() {
+    let signals = SIGNALS.lock().take();
     lock::forking(false);
     local::HEAP.release();
     PAGER.release();
@@ -40,9 +49,11 @@ fn release() {
     affinity::KEPT.release();
     mappings::CODE.release();
     heap::ALL.iter().for_each(|heap| heap.release());
+    drop(signals);
 }
 
 extern "C" fn child() {
+    let signals = SIGNALS.lock().take();
     stats::begin(&config().folder);
     threads::alone();
     affinity::forked();
@@ -61,4 +72,5 @@ extern "C" fn child() {
     RUNS.release();
     mappings::CODE.release();
     heap::ALL.iter().for_each(|heap| heap.release());
+    drop(signals);
 }

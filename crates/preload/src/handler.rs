@@ -7,8 +7,7 @@ use crate::raw;
 use crate::runs;
 use crate::start::config;
 use crate::stats::stats;
-use crate::{affinity, heap, threads};
-use std::ptr;
+use crate::{affinity, heap, signals, threads};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Event, Range};
@@ -58,15 +57,9 @@ fn begin(run: extern "C-unwind" fn(*mut libc::c_void) -> *mut libc::c_void, fork
     if threads::is_one() {
         affinity::keep(forked);
     }
-    // SAFETY: sets of signals are plain bits that sigfillset and pthread_sigmask write.
-    let error = unsafe {
-        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let error = threads::create_ours(run);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
-        error
-    };
+    let waiting = signals::wait();
+    let error = threads::create_ours(run);
+    drop(waiting);
     if error != 0 {
         raw::die("no thread can be started that handles page faults");
     }

@@ -30,6 +30,7 @@ mod mappings;
 mod pager;
 mod raw;
 mod runs;
+mod signals;
 mod start;
 mod states;
 mod stats;
