@@ -23,16 +23,21 @@ from incast.cli.app import app
 from incast.errors import OutputExistsError, RunError
 from incast.farmem import session as sessions
 from incast.farmem.measured import cells
-from incast.farmem.own import Own, Ran, calibrate
+from incast.farmem.own import Beyond, Own, Ran, calibrate
 from incast.farmem.predict import Size
-from incast.farmem.run import Memory, Outcome
+from incast.farmem.run import ALL, Memory, Outcome
 from incast.farmem.run import check as check_machine
-from incast.farmem.session import CELL, LOCAL, NEAR, TRACE, Plan, Session
+from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Plan, Session
 from incast.farmem.traced import Counts, Traced
 
 US = 1_000_000
 PLAN = Plan(
-    ("program",), (Size("50%", share=0.5), Size("2MB", bytes=2_000_000)), (US, 20 * US), (10**10,), runs=3
+    ("program",),
+    (Size("50%", share=0.5), Size("2MB", bytes=2_000_000)),
+    (US, 20 * US),
+    (10**10,),
+    Memory(ALL, 0, 0),
+    runs=3,
 )
 
 
@@ -57,13 +62,12 @@ class Machine:
         touched = max(0, counts.cold - pages)
         waiting = counts.faults + touched
         own = counts.faults * 10e-6 + touched * 5e-6 + (counts.cold - touched) * 3e-6
-        before = 0.0 if memory.latency_ps else 2e-6 * waiting
         added = nominal + own - (2e-6 * waiting if memory.latency_ps else 0)
         return Outcome(
             command=list(command), exit_code=self.exit_code, wall_s=1 + added, processes=1, faults=counts.faults,
             first_touches=counts.cold, adopted=0, soft_faults=0, pages_in=counts.fetched,
             pages_out=counts.written_back, bytes_in=0, bytes_out=0, asked_bytes=8_000_000, nominal_s=nominal,
-            injected_s=nominal + before, own_s=0.0, interrupted=len(self.ran) == self.interrupt_at,
+            injected_s=nominal, own_s=0.0, interrupted=len(self.ran) == self.interrupt_at,
         )  # fmt: skip
 
     def _counts(self, memory: Memory) -> Counts:
@@ -85,21 +89,22 @@ def test_each_round_has_a_run_with_all_memory_local(machine: Machine, tmp_path: 
     session = Session.open(PLAN, tmp_path)
     session.measure()
     kinds = [row.kind for row in session.rows]
-    assert kinds == [LOCAL, TRACE, NEAR, *[CELL] * 4, *([LOCAL, *[CELL] * 4] * 2)]
+    a_round = [NEAR, NEAR, FAR, *[CELL] * 4]
+    assert kinds == [LOCAL, TRACE, *a_round, *([LOCAL, *a_round] * 2)]
     assert session.missing() == 0
     assert len(machine.ran) == len((tmp_path / "runs.csv").read_text().splitlines()) - 1
 
 
 def test_what_has_ended_is_not_run_again(machine: Machine, tmp_path: Path) -> None:
-    machine.interrupt_at = 6
+    machine.interrupt_at = 8
     with pytest.raises(KeyboardInterrupt):
         Session.open(PLAN, tmp_path).measure()
     machine.interrupt_at = None
     with (tmp_path / "runs.csv").open("a") as torn:
         torn.write("cell,1,2048000,10")
     again = Session.open(PLAN, tmp_path)
-    assert [row.kind for row in again.rows] == [LOCAL, TRACE, NEAR, CELL, CELL]
-    assert again.missing() == 10 + 3
+    assert [row.kind for row in again.rows] == [LOCAL, TRACE, NEAR, NEAR, FAR, CELL, CELL]
+    assert again.missing() == 2 * 7 + 2 + 3
     again.measure()
     assert len(again.done(CELL)) == 12
     assert len(again.done(TRACE)) == 1
@@ -142,7 +147,7 @@ COSTS = st.floats(0, 50)
 
 
 @given(cold=SIZES, faults=SIZES, fewer=st.integers(0, 10**6), fault=COSTS, touch=COSTS, part=st.floats(0, 1))
-def test_two_runs_tell_what_both_kinds_of_faults_cost(
+def test_runs_tell_what_both_kinds_of_faults_cost(
     cold: int, faults: int, fewer: int, fault: float, touch: float, part: float
 ) -> None:
     def ran(faults: int, cache: int) -> Ran:
@@ -150,12 +155,12 @@ def test_two_runs_tell_what_both_kinds_of_faults_cost(
 
     small, large = ran(faults, max(1, cold // 8)), ran(faults // (2 + fewer), max(1, cold // 2))
     meant = Own(round(fault * US), round(touch * US), round(part * touch * US))
-    runs = [
-        (each, meant.total(each, 0) / 1e12, each.waiting * meant.before_ps / 1e12) for each in (small, large)
-    ]
-    found = calibrate(runs)
+    near = [Beyond(each, meant.total(each, 0) / 1e12, 0) for each in (small, large)]
+    waits = 10**14
+    far = [Beyond(small, (meant.total(small, waits) + waits) / 1e12, waits / 1e12)]
+    found = calibrate(near, far)
     assert found.before_ps == pytest.approx(meant.before_ps, abs=1)
-    for each, beyond, _ in runs:
+    for each, beyond in ((each.ran, each.beyond_s) for each in near):
         # The pull towards equal costs leaves it at most that far off.
         assert found.total(each, 0) / 1e12 == pytest.approx(
             beyond, rel=0.05, abs=0.05 * (cold + faults) * 50e-6

@@ -12,58 +12,63 @@ from rich.markup import escape
 from rich.table import Table
 
 from incast.cli import exits, show
+from incast.cli import farmem_options as shared
 from incast.cli.common import Json, told
 from incast.cli.farmem_progress import GridBar
 from incast.farmem import chart, options
 from incast.farmem.measured import CLOCKS, Clock, Measured, cells
 from incast.farmem.program import find
-from incast.farmem.run import LEAST_PAGES, check
+from incast.farmem.run import LEAST_PAGES, Memory, check
 from incast.farmem.session import TRACE, Plan, Session
 from incast.farmem.traced import Traced
 from incast.folder import write_text
 from incast.report import text
 
-CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
-"""What follows the program's name is the program's."""
 _CLOSE = 3
 """Percentage points that a good prediction is off at most."""
 
 
-def _of(help_: str, metavar: str) -> Any:
-    return typer.Option(metavar=metavar, help=help_)
-
-
 def grid(
-    program: Annotated[list[str], typer.Argument(metavar="PROGRAM ARGUMENTS…", help="Behind --.")],
+    program: shared.Program,
     local: Annotated[
-        str, _of("Local memory: sizes, or shares of what is in use; default: 25%,50%,75%.", "SIZES")
+        str, shared.of("Local memory: sizes, or shares of what is in use; default: 25%,50%,75%.", "SIZES")
     ] = "25%,50%,75%",
-    latency: Annotated[str, _of("What a request waits; default: 1us,10us,20us.", "TIMES")] = "1us,10us,20us",
+    latency: Annotated[
+        str, shared.of("What a request waits; default: 1us,10us,20us.", "TIMES")
+    ] = "1us,10us,20us",
     bandwidth: Annotated[
-        str, _of("Of each direction; default: 10Gbps,40Gbps,100Gbps.", "RATES")
+        str, shared.of("Of each direction; default: 10Gbps,40Gbps,100Gbps.", "RATES")
     ] = "10Gbps,40Gbps,100Gbps",
-    page: Annotated[str, _of("Page that is exchanged, 4KiB to 2MiB.", "SIZE")] = "4KiB",
+    page: shared.Page = "4KiB",
+    prefetch: shared.Prefetch = 0,
+    pages_a_request: shared.PagesARequest = 1,
+    policy: shared.Policy = "fifo",
+    server: shared.ServerAt = None,
+    key_file: shared.KeyFile = None,
+    timeout: shared.Timeout = "10s",
     runs: Annotated[
         int, typer.Option("--runs", "-n", min=0, max=1000, help="Runs a cell; 0: predict only.")
     ] = 3,
     clock: Annotated[
         str,
-        _of(
+        shared.of(
             "wall, or processor: what the program and its waits took of one, for machines that others use.",
             "NAME",
         ),
     ] = "wall",
-    out: Annotated[Path | None, _of("Result folder; default: results/farmem-PROGRAM.", "DIR")] = None,
+    out: Annotated[Path | None, shared.of("Result folder; default: results/farmem-PROGRAM.", "DIR")] = None,
     as_json: Json = False,
 ) -> None:
     """Measure a program's degradation over a grid of remote memories, beside what one traced run predicts.
 
-    Runs it with all memory local, twice without a network (once of it traced), and then each cell, in
-    rounds. What has ended is kept: after Ctrl-C, the same command goes on, and a larger -n or more cells
-    add to what is there.
+    Runs it once traced, and then in rounds: with all memory local, three times to learn what faults cost
+    here, and each cell. What has ended is kept: after Ctrl-C, the same command goes on, and a larger -n or
+    more cells add to what is there.
     """
     with told(as_json):
-        plan = _plan(program, local, latency, bandwidth, page, runs)
+        there = shared.server_at(server, key_file, timeout)
+        memory = shared.memory(page, prefetch, pages_a_request, policy, there)
+        plan = _plan(program, local, latency, bandwidth, memory, runs)
         by = _clock(clock)
         place = out or Path("results") / f"farmem-{Path(program[0]).name}"
         session = Session.open(plan, place)
@@ -85,14 +90,11 @@ def grid(
     show.place("Picture", place / chart.FILE)
 
 
-def _plan(program: list[str], local: str, latency: str, bandwidth: str, page: str, runs: int) -> Plan:
-    pages = options.pages(page, "--page", 4096)
-    if len(pages) != 1:
-        options.refuse("one page size is expected", f"--page {page}")
+def _plan(program: list[str], local: str, latency: str, bandwidth: str, memory: Memory, runs: int) -> Plan:
     sizes = options.local(local, "--local")
     for size in sizes:
-        if size.bytes is not None and size.bytes < LEAST_PAGES * pages[0]:
-            least = text.size(LEAST_PAGES * pages[0])
+        if size.bytes is not None and size.bytes < LEAST_PAGES * memory.page:
+            least = text.size(LEAST_PAGES * memory.page)
             options.refuse(f"at least {LEAST_PAGES} pages are needed: {least}", f"--local {size.said}")
     find(program[0])
     check()
@@ -101,8 +103,8 @@ def _plan(program: list[str], local: str, latency: str, bandwidth: str, page: st
         local=tuple(sizes),
         latencies=tuple(options.times(latency, "--latency")),
         rates=tuple(options.rates(bandwidth, "--bandwidth")),
+        memory=memory,
         runs=runs,
-        page=pages[0],
     )
 
 

@@ -8,10 +8,10 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from incast.farmem.session import CELL, LOCAL, Session
+from incast.farmem.session import CELL, FAR, LOCAL, NEAR, Session
 from incast.report import text
 
-_SAID = {LOCAL: "all memory local", CELL: "cells"}
+_SAID = {LOCAL: "all memory local", NEAR: "no network", FAR: "long waits", CELL: "cells"}
 
 
 class GridBar:

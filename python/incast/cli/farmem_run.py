@@ -8,28 +8,25 @@ import sys
 from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from incast.cli import farmem_options as shared
 from incast.cli.common import Json, told
 from incast.errors import RunError
 from incast.farmem import options
 from incast.farmem.predict import Size
 from incast.farmem.run import ALL, LEAST_PAGES, Memory, Outcome
 from incast.farmem.run import run as run_preloaded
-from incast.farmem.server import Server, resolve
+from incast.farmem.server import Server
 from incast.farmem.swap.run import LEAST_PAGES as SWAP_LEAST_PAGES
 from incast.farmem.swap.run import PAGE as SWAP_PAGE
 from incast.farmem.swap.run import run as run_swapped
-from incast.peers import parse_address, read_key
 from incast.quantity import format_bytes
-
-CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
-"""What follows the program's name is the program's."""
 
 
 class Backend(StrEnum):
@@ -44,40 +41,28 @@ _OWN = {"preload": "without switches", "swap": "in the swap device"}
 """What is in a fault's own cost."""
 
 
-def _of(help_: str, metavar: str) -> Any:
-    return typer.Option(metavar=metavar, help=help_)
-
-
 def run(
-    program: Annotated[list[str], typer.Argument(metavar="PROGRAM ARGUMENTS…", help="Behind --.")],
-    local: Annotated[str, _of("Local memory of each process: 200MB, or 50% of what it asks for.", "SIZE")],
+    program: shared.Program,
+    local: Annotated[
+        str, shared.of("Local memory of each process: 200MB, or 50% of what it asks for.", "SIZE")
+    ],
     latency: Annotated[
-        str | None, _of("What a request to remote memory waits, like 10us; needed without --server.", "TIME")
+        str | None,
+        shared.of("What a request to remote memory waits, like 10us; needed without --server.", "TIME"),
     ] = None,
     bandwidth: Annotated[
-        str | None, _of("At which a page is sent, like 40Gbps; needed without --server.", "RATE")
+        str | None, shared.of("At which a page is sent, like 40Gbps; needed without --server.", "RATE")
     ] = None,
-    page: Annotated[str, _of("Page that is exchanged, 4KiB to 2MiB.", "SIZE")] = "4KiB",
-    prefetch: Annotated[int, typer.Option(min=0, max=511, help="Pages fetched with the one needed.")] = 0,
-    pages_a_request: Annotated[
-        int, typer.Option(min=1, max=512, help="How many pages share a latency; the document's is one.")
-    ] = 1,
-    policy: Annotated[
-        str, _of("Which page leaves: fifo, clock or lru; the last two watch a part of the pages.", "NAME")
-    ] = "fifo",
-    server: Annotated[
-        str | None,
-        _of("Remote memory is in this server (incast farmem serve), not in the program.", "HOST:PORT"),
-    ] = None,
-    key_file: Annotated[
-        Path | None, _of("The server's key; nobody else may read it. Needed with --server.", "FILE")
-    ] = None,
-    timeout: Annotated[
-        str, _of("The program ends when the server does not answer for so long.", "TIME")
-    ] = "10s",
+    page: shared.Page = "4KiB",
+    prefetch: shared.Prefetch = 0,
+    pages_a_request: shared.PagesARequest = 1,
+    policy: shared.Policy = "fifo",
+    server: shared.ServerAt = None,
+    key_file: shared.KeyFile = None,
+    timeout: shared.Timeout = "10s",
     trace: Annotated[
         Path | None,
-        _of(
+        shared.of(
             "Write a trace of the faults, for predict: of the process with the most, without its forks.",
             "FILE",
         ),
@@ -96,11 +81,12 @@ def run(
     memory as a share takes a run more, before, with all memory local; its output is not shown.
     """
     with told(as_json):
-        there = _server(server, key_file, timeout)
-        wait = _wait(latency, bandwidth, there)
+        there = shared.server_at(server, key_file, timeout)
+        latency_ps, rate_bps = _wait(latency, bandwidth, there)
         if trace and prefetch:
             options.refuse("what is fetched ahead does not fault: a trace needs --prefetch 0", "--trace")
-        memory = replace(_memory(wait, page, prefetch, pages_a_request, policy), server=there)
+        memory = shared.memory(page, prefetch, pages_a_request, policy, there)
+        memory = replace(memory, latency_ps=latency_ps, rate_bps=rate_bps)
         if backend is Backend.SWAP:
             _check_swapped(memory, trace)
         size = _size(local)
@@ -131,17 +117,6 @@ def _all_local(program: list[str], memory: Memory, backend: Backend) -> Outcome:
     return outcome
 
 
-def _server(server: str | None, key_file: Path | None, timeout: str) -> Server | None:
-    if server is None:
-        if key_file:
-            options.refuse("it is a memory server's: --server says which", f"--key-file {key_file}")
-        return None
-    if key_file is None:
-        options.refuse("the server's key is needed: --key-file", f"--server {server}")
-    ip, port = resolve(*parse_address(server, "--server"))
-    return Server(ip, port, read_key(key_file), options.timeout(timeout, least_ms=1))
-
-
 def _wait(latency: str | None, bandwidth: str | None, server: Server | None) -> tuple[int, int]:
     """Latency in ps and rate in bit/s; a rate of 0 for no wait but the server's own."""
     if latency is None and bandwidth is None and server:
@@ -153,24 +128,6 @@ def _wait(latency: str | None, bandwidth: str | None, server: Server | None) -> 
     if len(rates) != 1:
         options.refuse("one bandwidth is expected", f"--bandwidth {bandwidth}")
     return options.one_time(latency, "--latency"), rates[0]
-
-
-def _memory(wait: tuple[int, int], page: str, prefetch: int, pages_a_request: int, policy: str) -> Memory:
-    size = options.pages(page, "--page", 4096)
-    if len(size) != 1:
-        options.refuse("one page size is expected", f"--page {page}")
-    policies = options.policies(policy, "--policy")
-    if len(policies) != 1:
-        options.refuse("one policy is expected", f"--policy {policy}")
-    return Memory(
-        local=ALL,
-        latency_ps=wait[0],
-        rate_bps=wait[1],
-        page=size[0],
-        prefetch=prefetch,
-        pages_a_request=pages_a_request,
-        policy=policies[0],
-    )
 
 
 def _check_swapped(memory: Memory, trace: Path | None) -> None:

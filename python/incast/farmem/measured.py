@@ -14,9 +14,9 @@ from typing import Literal
 
 import polars as pl
 
-from incast.farmem.own import Own, Ran, calibrate
+from incast.farmem.own import Beyond, Own, Ran, calibrate
 from incast.farmem.predict import Errors, Grid, Size, errors, predict
-from incast.farmem.session import CELL, LOCAL, NEAR, TRACE, Plan, Row, Sized
+from incast.farmem.session import CELL, FAR, LOCAL, NEAR, Plan, Row, Sized
 from incast.farmem.traced import Cache, Traced
 
 __all__ = ["CLOCKS", "Measured", "cells"]
@@ -42,18 +42,21 @@ class Measured:
 
 
 def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Measured:
-    """All cells of the plan; there has to be a run with all memory local, and the traced one."""
+    """All cells of the plan; there has to be a run with all memory local."""
     bases = {
         session: median(_time(row, clock) for row in rows if row.kind == LOCAL and row.session == session)
         for session in {row.session for row in rows if row.kind == LOCAL}
     }
     base = median(bases.values())
-    own = _own(rows, traced, bases, clock)
+    own = _own(plan, rows, traced, bases, clock)
     footprint = traced.footprint()
     grid = Grid(
         local=[Size(each.said, bytes=each.of(footprint) // plan.page * plan.page) for each in plan.local],
         latencies=plan.latencies,
         rates=plan.rates,
+        policies=(plan.memory.policy,),
+        read_ahead=plan.memory.prefetch,
+        pages_a_request=plan.memory.pages_a_request,
         own=own,
     )
     predicted = predict(traced, grid, round(base * 1e12))
@@ -106,17 +109,22 @@ def _cell(cell: Sized, rows: Sequence[Row], bases: dict[int, float], clock: Cloc
     }
 
 
-def _own(rows: Sequence[Row], traced: Traced, bases: dict[int, float], clock: Clock) -> Own:
-    """From the runs without a network."""
-    found = []
-    for row in rows:
-        if row.kind in (TRACE, NEAR) and row.session in bases:
-            pages = row.local_bytes // traced.page
-            counts = traced.counts(traced.page, Cache(pages, traced.policy))
-            unseen = traced.first_while_it_fits(traced.page, row.local_bytes)
-            beyond = _time(row, clock) - bases[row.session] - row.nominal_s
-            found.append((Ran(counts, unseen, pages), beyond, row.injected_s - row.nominal_s))
-    return calibrate(found)
+def _own(plan: Plan, rows: Sequence[Row], traced: Traced, bases: dict[int, float], clock: Clock) -> Own:
+    """From the runs that are there for it; nothing is known of faults before there are any."""
+    found: dict[str, list[Beyond]] = {NEAR: [], FAR: []}
+    memory = plan.memory
+    for kind, cell in dict.fromkeys((row.kind, row.cell) for row in rows if row.kind in found):
+        runs = [row for row in rows if (row.kind, row.cell) == (kind, cell) and row.session in bases]
+        if not runs:
+            continue
+        pages = cell.local_bytes // plan.page
+        cache = Cache(pages, memory.policy, memory.prefetch, memory.pages_a_request)
+        ran = Ran(
+            traced.counts(plan.page, cache), traced.first_while_it_fits(plan.page, cell.local_bytes), pages
+        )
+        beyond = median(_time(row, clock) - bases[row.session] for row in runs)
+        found[kind].append(Beyond(ran, beyond, median(row.nominal_s for row in runs)))
+    return calibrate(found[NEAR], found[FAR])
 
 
 def _time(row: Row, clock: Clock) -> float:

@@ -1,10 +1,11 @@
 """What faults cost without a network on this machine, learned from runs that wait for none.
 
 Injecting takes time of its own: the switch to the handler and back, the page that leaves, the page that
-comes. Two runs without a network, the traced one and one with more local memory, take longer than with all
-memory local by what their faults cost, and tell faults that fetch from first touches. A part of the cost, for
-the page that leaves, comes before the wait, which is counted from the fault on: a wait that is longer hides
-it, and a fault for which no page leaves does not have it.
+comes. Two runs without a network, with little memory local and with more, take longer than with all memory
+local by what their faults cost, and tell faults that fetch from first touches. A part of the cost, for the
+page that leaves, comes while the fault waits, which is counted from the fault on: a wait that is longer hides
+it, and a fault for which no page leaves does not have it. A third run, with little local and a long wait,
+tells how much: what it takes is less than that without a network and its waits.
 """
 
 from __future__ import annotations
@@ -75,17 +76,35 @@ class Own:
         return ran.counts.faults * self.fault_ps + ran.touched * self.touch_ps - saved - hidden
 
 
-def calibrate(runs: Sequence[tuple[Ran, float, float]]) -> Own:
-    """From runs without a network.
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """A run that was measured."""
 
-    Of each: seconds more than with all memory local, and those that its handler took before waits.
-    """
-    waiting = sum(ran.waiting for ran, _, _ in runs)
-    before = sum(before for _, _, before in runs) / waiting if waiting else 0.0
-    rows = [[ran.counts.faults, ran.touched] for ran, _, _ in runs]
-    if not np.any(rows):
+    ran: Ran
+    beyond_s: float
+    """Longer than with all memory local."""
+    waits_s: float
+    """For the network."""
+
+
+def calibrate(near: Sequence[Beyond], far: Sequence[Beyond]) -> Own:
+    """From runs without a network, and from runs with waits beside one with as much local memory."""
+    if not any(each.ran.counts.faults or each.ran.touched for each in near):
         return Own()
-    said = [max(0.0, beyond) + ran.without * before for ran, beyond, _ in runs]
+    before = _hidden(near, far)
+    rows = [[each.ran.counts.faults, each.ran.touched] for each in near]
+    said = [max(0.0, each.beyond_s) + each.ran.without * before for each in near]
     alike = _ALIKE * float(np.max(rows))
     found, _ = nnls(np.array([*rows, [alike, -alike]], float), np.array([*said, 0.0]))
     return Own(*(round(float(each) * 1e12) for each in (*found, before)))
+
+
+def _hidden(near: Sequence[Beyond], far: Sequence[Beyond]) -> float:
+    """Seconds of a fault that waits hide."""
+    hidden, waiting = 0.0, 0
+    for each in far:
+        for without in near:
+            if without.ran.cache_pages == each.ran.cache_pages:
+                hidden += without.beyond_s + each.waits_s - each.beyond_s
+                waiting += each.ran.waiting
+    return max(0.0, hidden) / waiting if waiting else 0.0

@@ -1,9 +1,10 @@
-"""Runs a program over a grid of remote memories: all local, twice without a network, then each cell n times.
+"""Runs a program over a grid of remote memories: once traced, then rounds of all that is compared.
 
-Of the two, one is traced; both tell what faults cost on this machine (`incast.farmem.own`).
-A round is a run with all memory local and one of each cell, so that what else the machine does falls on all
-alike. Each run is a line of `runs.csv`, written when it ends: whoever stops the grid keeps them, and the same
-command goes on. Not here: what they come to (`incast.farmem.measured`).
+A round is a run with all memory local, three that tell what faults cost on this machine
+(`incast.farmem.own`), and one of each cell, so that what else the machine does falls on all alike. Of the
+three, two have no network, with little memory local and with half of it; the third has little local and the
+longest wait of the grid. Each run is a line of `runs.csv`, written when it ends: whoever stops the grid keeps
+them, and the same command goes on. Not here: what they come to (`incast.farmem.measured`).
 """
 
 from __future__ import annotations
@@ -16,22 +17,23 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from incast import folder
 from incast.errors import OutputExistsError, RunError
 from incast.farmem.predict import Size
-from incast.farmem.run import ALL, Memory, Outcome, run
+from incast.farmem.run import Memory, Outcome, run
 from incast.farmem.traced import Traced
 
-__all__ = ["CELL", "LOCAL", "MARKER", "NEAR", "TRACE", "Plan", "Row", "Session", "Sized"]
+__all__ = ["CELL", "FAR", "LOCAL", "MARKER", "NEAR", "TRACE", "Plan", "Row", "Session", "Sized"]
 
 MARKER = "incast-farmem.json"
 RUNS = "runs.csv"
 TRACE_FILE = "program.trace"
 LOG = "program.log"
-LOCAL, TRACE, NEAR, CELL = "all-local", "traced", "near", "cell"
-"""Kinds of runs; a near one has half of its memory local and waits for no network."""
-_NO_NETWORK = Memory(local=ALL, latency_ps=0, rate_bps=10**14)
+LOCAL, TRACE, NEAR, FAR, CELL = "all-local", "traced", "near", "far", "cell"
+"""Kinds of runs; a near one waits for no network."""
+_NO_NETWORK_BPS = 10**14
 _LEAST_TRACE_PAGES = 64
 _TAIL = 2000
 """Bytes of the program's output that are shown when it fails."""
@@ -45,8 +47,31 @@ class Plan:
     local: tuple[Size, ...]
     latencies: tuple[int, ...]
     rates: tuple[int, ...]
+    memory: Memory
+    """How pages are exchanged; all of it local."""
     runs: int = 3
-    page: int = 4096
+
+    @property
+    def page(self) -> int:
+        """Bytes that are exchanged at a time."""
+        return self.memory.page
+
+    @property
+    def near(self) -> Memory:
+        """All of it local, and what is not, without a network; a server takes its time all the same."""
+        return replace(self.memory, latency_ps=0, rate_bps=0 if self.memory.server else _NO_NETWORK_BPS)
+
+    def identity(self) -> dict[str, Any]:
+        """What runs have in common that may be compared."""
+        said = {
+            name: getattr(self.memory, name) for name in ("page", "prefetch", "pages_a_request", "policy")
+        }
+        server = self.memory.server
+        return {
+            "command": list(self.command),
+            **said,
+            "server": f"{server.ip}:{server.port}" if server else None,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +127,7 @@ class Session:
     @staticmethod
     def open(plan: Plan, out: Path) -> Session:
         """Goes on with what the folder has; refuses one of something else."""
-        said = {"command": list(plan.command), "page": plan.page}
+        said = plan.identity()
         marker = out / MARKER
         if marker.is_file():
             if json.loads(marker.read_text("utf-8")).get("of") != said:
@@ -120,10 +145,19 @@ class Session:
         """Of the program's page faults."""
         return self.out / TRACE_FILE
 
-    def cells(self, footprint: int) -> list[Sized]:
-        """In the order in which they run."""
-        sizes = [size.of(footprint) // self.plan.page * self.plan.page for size in self.plan.local]
-        return [Sized(*each) for each in product(sizes, self.plan.latencies, self.plan.rates)]
+    def a_round(self) -> list[tuple[str, Sized]]:
+        """What is run beside all memory local, in order; there has to be a trace."""
+        footprint = Traced.read(self.trace).footprint()
+        near, (traced, *_) = self.plan.near, self.done(TRACE)
+        little, half = traced.local_bytes, self._whole(footprint // 2)
+        longest = max(self.plan.latencies), min(self.plan.rates)
+        sizes = [self._whole(size.of(footprint), least=1) for size in self.plan.local]
+        cells = product(sizes, self.plan.latencies, self.plan.rates)
+        return [
+            *((NEAR, Sized(size, near.latency_ps, near.rate_bps)) for size in dict.fromkeys((little, half))),
+            (FAR, Sized(little, *longest)),
+            *((CELL, Sized(*cell)) for cell in cells if self.plan.runs),
+        ]
 
     def measure(self) -> None:
         """Runs what is missing.
@@ -132,31 +166,28 @@ class Session:
         """
         base: Row | None = None
         if not self.done(TRACE):
-            base = self._run(LOCAL, self._near())
+            base = self._run(LOCAL, self.plan.near)
             self._trace(base.asked_bytes)
-        footprint = Traced.read(self.trace).footprint()
-        if not self.done(NEAR):
-            base = base or self._run(LOCAL, self._near())
-            half = max(_LEAST_TRACE_PAGES, footprint // 2 // self.plan.page)
-            self._run(NEAR, replace(self._near(), local=half * self.plan.page))
-        cells = self.cells(footprint)
-        for number in range(self.plan.runs):
-            missing = [cell for cell in cells if len(self.done(CELL, cell)) <= number]
+        what = self.a_round()
+        for number in range(max(1, self.plan.runs)):
+            missing = [each for each in what if len(self.done(*each)) <= number]
             if missing and (base is None or number > 0):
-                base = self._run(LOCAL, self._near())
-            for cell in missing:
-                self._run(
-                    CELL, Memory(cell.local_bytes, cell.latency_ps, cell.bandwidth_bps, page=self.plan.page)
+                base = self._run(LOCAL, self.plan.near)
+            for kind, at in missing:
+                memory = replace(
+                    self.plan.memory,
+                    local=at.local_bytes,
+                    latency_ps=at.latency_ps,
+                    rate_bps=at.bandwidth_bps,
                 )
+                self._run(kind, memory)
 
     def missing(self) -> int:
         """How many runs are still to come; 0 where nobody knows yet."""
         if not self.done(TRACE):
             return 0
-        left = [
-            max(0, self.plan.runs - len(self.done(CELL, cell)))
-            for cell in self.cells(Traced.read(self.trace).footprint())
-        ]
+        runs = max(1, self.plan.runs)
+        left = [max(0, runs - len(self.done(*each))) for each in self.a_round()]
         return sum(left) + max(left, default=0)
 
     def done(self, kind: str, cell: Sized | None = None) -> list[Row]:
@@ -164,13 +195,13 @@ class Session:
         return [row for row in self.rows if row.kind == kind and cell in (None, row.cell)]
 
     def _trace(self, asked: int) -> None:
-        least = min(size.of(asked) for size in self.plan.local)
-        pages = max(_LEAST_TRACE_PAGES, min(least, asked) // 4 // self.plan.page)
-        self._run(TRACE, replace(self._near(), local=pages * self.plan.page, trace=self.trace))
+        local = self._whole(min(asked, *(size.of(asked) for size in self.plan.local)) // 4)
+        # What is fetched ahead would not be seen.
+        self._run(TRACE, replace(self.plan.near, local=local, prefetch=0, trace=self.trace))
 
-    def _near(self) -> Memory:
-        """All of it local, and what is not, without a network."""
-        return replace(_NO_NETWORK, page=self.plan.page)
+    def _whole(self, size: int, least: int = _LEAST_TRACE_PAGES) -> int:
+        """So many bytes in whole pages."""
+        return max(least, size // self.plan.page) * self.plan.page
 
     def _run(self, kind: str, memory: Memory) -> Row:
         self.tell(kind, self)

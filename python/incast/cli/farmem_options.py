@@ -1,0 +1,84 @@
+"""Options that `incast farmem run` and `grid` share: how pages are exchanged, and with whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from incast.farmem import options
+from incast.farmem.run import ALL, Memory
+from incast.farmem.server import Server, resolve
+from incast.peers import parse_address, read_key
+
+__all__ = [
+    "CONTEXT",
+    "KeyFile",
+    "Page",
+    "PagesARequest",
+    "Policy",
+    "Prefetch",
+    "Program",
+    "ServerAt",
+    "Timeout",
+]
+
+CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
+"""What follows the program's name is the program's."""
+
+
+def of(help_: str, metavar: str) -> Any:
+    """An option of text."""
+    return typer.Option(metavar=metavar, help=help_)
+
+
+Program = Annotated[list[str], typer.Argument(metavar="PROGRAM ARGUMENTS…", help="Behind --.")]
+Page = Annotated[str, of("Page that is exchanged, 4KiB to 2MiB.", "SIZE")]
+Prefetch = Annotated[int, typer.Option(min=0, max=511, help="Pages fetched with the one needed.")]
+PagesARequest = Annotated[
+    int, typer.Option(min=1, max=512, help="How many pages share a latency; the document's is one.")
+]
+Policy = Annotated[
+    str, of("Which page leaves: fifo, clock or lru; the last two watch a part of the pages.", "NAME")
+]
+ServerAt = Annotated[
+    str | None,
+    of("Remote memory is in this server (incast farmem serve), not in the program.", "HOST:PORT"),
+]
+KeyFile = Annotated[
+    Path | None, of("The server's key; nobody else may read it. Needed with --server.", "FILE")
+]
+Timeout = Annotated[str, of("The program ends when the server does not answer for so long.", "TIME")]
+
+
+def memory(page: str, prefetch: int, pages_a_request: int, policy: str, server: Server | None) -> Memory:
+    """All of it local, at no distance: who asks says how much and how far."""
+    size = options.pages(page, "--page", 4096)
+    if len(size) != 1:
+        options.refuse("one page size is expected", f"--page {page}")
+    policies = options.policies(policy, "--policy")
+    if len(policies) != 1:
+        options.refuse("one policy is expected", f"--policy {policy}")
+    return Memory(
+        local=ALL,
+        latency_ps=0,
+        rate_bps=0,
+        page=size[0],
+        prefetch=prefetch,
+        pages_a_request=pages_a_request,
+        policy=policies[0],
+        server=server,
+    )
+
+
+def server_at(server: str | None, key_file: Path | None, timeout: str) -> Server | None:
+    """The memory server that is meant."""
+    if server is None:
+        if key_file:
+            options.refuse("it is a memory server's: --server says which", f"--key-file {key_file}")
+        return None
+    if key_file is None:
+        options.refuse("the server's key is needed: --key-file", f"--server {server}")
+    ip, port = resolve(*parse_address(server, "--server"))
+    return Server(ip, port, read_key(key_file), options.timeout(timeout, least_ms=1))
