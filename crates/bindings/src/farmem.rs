@@ -4,7 +4,7 @@ use ::farmem::cache::Policy;
 use ::farmem::cost::Cost;
 use ::farmem::curve::Curve;
 use ::farmem::predict::Waits;
-use ::farmem::replay::{Counts, Setting, replay};
+use ::farmem::replay::{Counts, Handled, Setting, handled};
 use ::farmem::steps::Steps;
 use ::farmem::trace::Trace;
 use ::farmem::wire::Key;
@@ -25,6 +25,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Hits, cold accesses, faults, pages fetched, requests for them, pages written back, requests for them.
 type CountsTuple = (u64, u64, u64, u64, u64, u64, u64);
+/// These, pages that left, faults that wait.
+type HandledTuple = (CountsTuple, u64, u64);
 
 fn plain(counts: Counts) -> CountsTuple {
     let Counts { hits, cold, faults, fetched, requests, written_back, sends } = counts;
@@ -109,7 +111,7 @@ impl FarmemSteps {
         self.0.first_while_it_fits(size)
     }
 
-    /// What a cache of so many pages counts.
+    /// What a cache of so many pages counts, and what it takes to handle its faults.
     fn replay(
         &self,
         py: Python<'_>,
@@ -117,10 +119,11 @@ impl FarmemSteps {
         policy: &str,
         read_ahead: u32,
         pages_a_request: u32,
-    ) -> PyResult<CountsTuple> {
+    ) -> PyResult<HandledTuple> {
         let setting =
             Setting { read_ahead, pages_a_request, ..Setting::new(capacity, self::policy(policy)?) };
-        Ok(plain(py.detach(|| replay(&self.0, &setting))))
+        let Handled { counts, evicted, waiting } = py.detach(|| handled(&self.0, &setting));
+        Ok((plain(counts), evicted, waiting))
     }
 
     /// What LRU caches of all sizes count, from one in so many pages.

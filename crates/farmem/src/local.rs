@@ -63,6 +63,7 @@ pub struct Local<P> {
     pages: P,
     read_ahead: u32,
     batch: u32,
+    evicted: u64,
 }
 
 impl<P: Deref<Target = [u64]>> Local<P> {
@@ -78,7 +79,13 @@ impl<P: Deref<Target = [u64]>> Local<P> {
             pages,
             read_ahead: setting.read_ahead.min(setting.capacity / 2),
             batch: setting.batch.clamp(1, capacity),
+            evicted: 0,
         }
+    }
+
+    /// Pages that left for others, written back or not.
+    pub fn evicted(&self) -> u64 {
+        self.evicted
     }
 
     /// A step of the program; pages to write back are added to `back`. Nothing for a step that is no access.
@@ -124,8 +131,9 @@ impl<P: Deref<Target = [u64]>> Local<P> {
     }
 
     fn bring(&mut self, page: u32, write: bool, back: &mut Vec<u32>) {
-        let Local { cache, known, batch, .. } = self;
+        let Local { cache, known, batch, evicted, .. } = self;
         cache.make_room(*batch, |Evicted { page, dirty }| {
+            *evicted += 1;
             if dirty {
                 back.push(page as u32);
                 known[page as usize] = Known::Remote;

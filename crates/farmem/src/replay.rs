@@ -50,19 +50,60 @@ impl Counts {
     }
 }
 
+/// What whoever handles faults does for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handled {
+    /// What is exchanged.
+    pub counts: Counts,
+    /// Pages that left for others, written back or not.
+    pub evicted: u64,
+    /// Faults that wait: something is fetched, or a page left that had to be written back.
+    pub waiting: u64,
+}
+
 /// Goes through the steps once, with an empty cache at first.
 ///
 /// # Panics
 /// When the capacity is none that a cache can have.
 pub fn replay(steps: &Steps, setting: &Setting) -> Counts {
+    handled(steps, setting).counts
+}
+
+/// The same, and what it takes to handle it.
+///
+/// # Panics
+/// When the capacity is none that a cache can have.
+pub fn handled(steps: &Steps, setting: &Setting) -> Handled {
     let mut local = Local::new(steps.pages.as_slice(), steps.stored, setting);
-    let mut counts = Counts::default();
+    let mut handled = Handled::default();
     let mut back = Vec::new();
     for step in &steps.steps {
         if let Some(met) = local.step(*step, &mut back) {
-            counts.add(met, back.len(), setting.pages_a_request);
+            handled.counts.add(met, back.len(), setting.pages_a_request);
+            handled.waiting += u64::from(matches!(met, Met::Fault { .. }) || !back.is_empty());
             back.clear();
         }
     }
-    counts
+    Handled { evicted: local.evicted(), ..handled }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::Policy;
+    use crate::steps::Step::{Free, Read, Write};
+
+    #[test]
+    fn pages_leave_for_others_and_faults_wait_for_those_that_were_written_to() {
+        let steps = Steps {
+            // Two places: 1 and 2 leave for 3 and 4, of which 1 was written to; then 1 comes back for 3.
+            steps: vec![Write(0), Read(1), Read(2), Read(3), Read(0), Free(3), Read(1)],
+            pages: vec![10, 11, 12, 13],
+            ..Steps::default()
+        };
+        let found = handled(&steps, &Setting::new(2, Policy::Fifo));
+        assert_eq!((found.counts.faults, found.counts.cold, found.counts.written_back), (1, 5, 1));
+        assert_eq!((found.evicted, found.waiting), (3, 2));
+        assert_eq!(replay(&steps, &Setting::new(2, Policy::Fifo)), found.counts);
+    }
 }

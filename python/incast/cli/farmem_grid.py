@@ -61,7 +61,7 @@ def grid(
 ) -> None:
     """Measure a program's degradation over a grid of remote memories, beside what one traced run predicts.
 
-    Runs it once traced, and then in rounds: with all memory local, three times to learn what faults cost
+    Runs it once traced, and then in rounds: with all memory local, four times to learn what faults cost
     here, and each cell. What has ended is kept: after Ctrl-C, the same command goes on, and a larger -n or
     more cells add to what is there.
     """
@@ -154,8 +154,8 @@ def _show(session: Session, found: Measured, clock: Clock) -> None:
     show.out.print(table)
     own = found.own
     show.out.print(
-        f"Of its own a fault costs {text.time(own.fault_ps)}, a first touch {text.time(own.touch_ps)}; "
-        f"waits hide {text.time(own.before_ps)} of it. (Measured without a network.)",
+        f"Of its own a fault costs {text.time(own.fault_ps)}, a first touch {text.time(own.touch_ps)}, "
+        f"a page that leaves for it {text.time(own.leave_ps)}; waits hide {text.time(own.hidden_ps)}.",
         soft_wrap=True,
         highlight=False,
     )

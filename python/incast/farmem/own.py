@@ -1,11 +1,11 @@
-"""What faults cost without a network on this machine, learned from runs that wait for none.
+"""What faults cost without a network on this machine, learned from runs of the program beside the cells.
 
-Injecting takes time of its own: the switch to the handler and back, the page that leaves, the page that
-comes. Two runs without a network, with little memory local and with more, take longer than with all memory
-local by what their faults cost, and tell faults that fetch from first touches. A part of the cost, for the
-page that leaves, comes while the fault waits, which is counted from the fault on: a wait that is longer hides
-it, and a fault for which no page leaves does not have it. A third run, with little local and a long wait,
-tells how much: what it takes is less than that without a network and its waits.
+Injecting takes time of its own: the switch to the handler and back, the page that comes, from the store or
+full of zeros, and the page that leaves. Runs without a network, with little memory local and with more, take
+longer than with all memory local by that: what each of the three costs is a least-squares fit, pulled
+slightly towards all costing the same, which decides where these runs don't tell them apart. The handler does
+its work while the fault waits, which is counted from the fault on: longer waits hide that. A run with a long
+wait tells how much: what it takes is less than that without a network and its waits.
 """
 
 from __future__ import annotations
@@ -16,46 +16,43 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from incast.farmem.traced import Counts
+from incast.farmem.traced import Handled
 
-__all__ = ["Own", "Ran", "calibrate"]
+__all__ = ["Beyond", "Own", "Ran", "calibrate"]
 
-_ALIKE = 0.01
-"""How much it counts that both kinds of faults cost the same: it decides where runs don't."""
+_ALIKE = 0.03
+"""Runs are good to about so much: an error of that size weighs as much as costs that differ by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A run through a program's accesses, as the prediction knows it."""
+    """What is done how often in a run."""
 
-    counts: Counts
-    unseen: int
-    """First touches while all fitted, before anything was handled."""
-    cache_pages: int
+    faults: int
+    """Pages fetched."""
+    touched: int
+    """Pages touched first, handled."""
+    evicted: int
+    """Pages that leave."""
+    waiting: int
+    """Faults that wait for the network."""
 
-    @property
-    def touched(self) -> int:
-        """First touches that were handled."""
-        return max(0, self.counts.cold - self.unseen)
+    @staticmethod
+    def predicted(handled: Handled, unseen: int = 0) -> Ran:
+        """By a trace; so many first touches come while all fits, before anything is handled."""
+        counts = handled.counts
+        return Ran(counts.faults, max(0, counts.cold - unseen), handled.evicted, handled.waiting)
 
-    @property
-    def evicted(self) -> int:
-        """Faults for which a page left."""
-        return max(0, self.counts.faults + self.counts.cold - self.cache_pages)
-
-    @property
-    def waiting(self) -> int:
-        """Faults that wait: those that fetch, and first touches for which a written page left."""
-        if not self.evicted:
-            return self.counts.faults
-        # Nothing is fetched before something left, so the first pages to come are first touches.
-        touched = max(0, self.counts.cold - self.cache_pages)
-        return self.counts.faults + round(touched * min(1.0, self.counts.written_back / self.evicted))
+    def counted(self, faults: int, touched: int) -> Ran:
+        """The same with as many faults as were counted: with each one more, a page more leaves and waits."""
+        more = faults - self.faults
+        evicted = max(0, self.evicted + more + touched - self.touched)
+        return Ran(faults, touched, evicted, max(0, self.waiting + more))
 
     @property
-    def without(self) -> int:
-        """Faults that were handled and for which no page had to leave."""
-        return max(0, self.counts.faults + self.touched - self.evicted)
+    def kinds(self) -> tuple[int, int, int]:
+        """All that has a cost."""
+        return self.faults, self.touched, self.evicted
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +62,17 @@ class Own:
     fault_ps: int = 0
     """One that fetches, without a network."""
     touch_ps: int = 0
-    """A first touch for which a page leaves."""
-    before_ps: int = 0
-    """The part of it for the page that leaves."""
+    """A first touch."""
+    leave_ps: int = 0
+    """A page that leaves for it."""
+    hidden_ps: int = 0
+    """Of a fault that waits, what a long wait hides."""
 
     def total(self, ran: Ran, waits_ps: int) -> int:
         """Picoseconds that all faults of a run add to its waits for the network."""
-        hidden = min(ran.waiting * self.before_ps, waits_ps)
-        saved = ran.without * min(self.before_ps, self.touch_ps)
-        return ran.counts.faults * self.fault_ps + ran.touched * self.touch_ps - saved - hidden
+        costs = (self.fault_ps, self.touch_ps, self.leave_ps)
+        added = sum(cost * often for cost, often in zip(costs, ran.kinds, strict=True))
+        return added - min(added, ran.waiting * self.hidden_ps, waits_ps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,30 +80,31 @@ class Beyond:
     """A run that was measured."""
 
     ran: Ran
+    local_bytes: int
     beyond_s: float
     """Longer than with all memory local."""
-    waits_s: float
+    waits_s: float = 0.0
     """For the network."""
 
 
 def calibrate(near: Sequence[Beyond], far: Sequence[Beyond]) -> Own:
     """From runs without a network, and from runs with waits beside one with as much local memory."""
-    if not any(each.ran.counts.faults or each.ran.touched for each in near):
+    told = [each for each in near if sum(each.ran.kinds) and each.beyond_s > 0]
+    if not told:
         return Own()
-    before = _hidden(near, far)
-    rows = [[each.ran.counts.faults, each.ran.touched] for each in near]
-    said = [max(0.0, each.beyond_s) + each.ran.without * before for each in near]
-    alike = _ALIKE * float(np.max(rows))
-    found, _ = nnls(np.array([*rows, [alike, -alike]], float), np.array([*said, 0.0]))
-    return Own(*(round(float(each) * 1e12) for each in (*found, before)))
+    rows = [[often / each.beyond_s for often in each.ran.kinds] for each in told]
+    one = sum(map(sum, rows)) / len(rows) * _ALIKE
+    alike = [[one, -one, 0], [0, one, -one], [one, 0, -one]]
+    found, _ = nnls(np.array([*rows, *alike], float), np.array([1.0] * len(rows) + [0.0] * len(alike)))
+    return Own(*(round(float(each) * 1e12) for each in (*found, _hidden(near, far))))
 
 
 def _hidden(near: Sequence[Beyond], far: Sequence[Beyond]) -> float:
-    """Seconds of a fault that waits hide."""
+    """Seconds of a fault that waits."""
     hidden, waiting = 0.0, 0
     for each in far:
         for without in near:
-            if without.ran.cache_pages == each.ran.cache_pages:
+            if without.local_bytes == each.local_bytes:
                 hidden += without.beyond_s + each.waits_s - each.beyond_s
                 waiting += each.ran.waiting
     return max(0.0, hidden) / waiting if waiting else 0.0

@@ -1,10 +1,10 @@
 """Runs a program over a grid of remote memories: once traced, then rounds of all that is compared.
 
-A round is a run with all memory local, three that tell what faults cost on this machine
+A round is two runs with all memory local, four that tell what faults cost on this machine
 (`incast.farmem.own`), and one of each cell, so that what else the machine does falls on all alike. Of the
-three, two have no network, with little memory local and with half of it; the third has little local and the
-longest wait of the grid. Each run is a line of `runs.csv`, written when it ends: whoever stops the grid keeps
-them, and the same command goes on. Not here: what they come to (`incast.farmem.measured`).
+four, three have no network, with little memory local, a half and three quarters; the last has little local
+and the longest wait of the grid. Each run is a line of `runs.csv`, written when it ends: whoever stops the
+grid keeps them, and the same command goes on. Not here: what they come to (`incast.farmem.measured`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 from incast import folder
 from incast.errors import OutputExistsError, RunError
+from incast.farmem import hugepages
 from incast.farmem.predict import Size
 from incast.farmem.run import Memory, Outcome, run
 from incast.farmem.traced import Traced
@@ -34,6 +35,8 @@ LOG = "program.log"
 LOCAL, TRACE, NEAR, FAR, CELL = "all-local", "traced", "near", "far", "cell"
 """Kinds of runs; a near one waits for no network."""
 _NO_NETWORK_BPS = 10**14
+_LOCALS = 2
+"""Runs a round with all memory local: all cells are held against them, and a first one finds caches cold."""
 _LEAST_TRACE_PAGES = 64
 _TAIL = 2000
 """Bytes of the program's output that are shown when it fails."""
@@ -148,13 +151,13 @@ class Session:
     def a_round(self) -> list[tuple[str, Sized]]:
         """What is run beside all memory local, in order; there has to be a trace."""
         footprint = Traced.read(self.trace).footprint()
-        near, (traced, *_) = self.plan.near, self.done(TRACE)
-        little, half = traced.local_bytes, self._whole(footprint // 2)
+        near, little = self.plan.near, self.done(TRACE)[0].local_bytes
+        more = [self._whole(footprint * share // 4) for share in (2, 3)]
         longest = max(self.plan.latencies), min(self.plan.rates)
         sizes = [self._whole(size.of(footprint), least=1) for size in self.plan.local]
         cells = product(sizes, self.plan.latencies, self.plan.rates)
         return [
-            *((NEAR, Sized(size, near.latency_ps, near.rate_bps)) for size in dict.fromkeys((little, half))),
+            *((NEAR, Sized(size, near.latency_ps, near.rate_bps)) for size in dict.fromkeys((little, *more))),
             (FAR, Sized(little, *longest)),
             *((CELL, Sized(*cell)) for cell in cells if self.plan.runs),
         ]
@@ -164,15 +167,13 @@ class Session:
 
         Raises `KeyboardInterrupt` after Ctrl-C, and `RunError` when the program fails.
         """
-        base: Row | None = None
         if not self.done(TRACE):
-            base = self._run(LOCAL, self.plan.near)
-            self._trace(base.asked_bytes)
+            self._trace(self._run(LOCAL, self.plan.near).asked_bytes)
         what = self.a_round()
         for number in range(max(1, self.plan.runs)):
             missing = [each for each in what if len(self.done(*each)) <= number]
-            if missing and (base is None or number > 0):
-                base = self._run(LOCAL, self.plan.near)
+            for _ in range(_LOCALS if missing else 0):
+                self._run(LOCAL, self.plan.near)
             for kind, at in missing:
                 memory = replace(
                     self.plan.memory,
@@ -188,7 +189,7 @@ class Session:
             return 0
         runs = max(1, self.plan.runs)
         left = [max(0, runs - len(self.done(*each))) for each in self.a_round()]
-        return sum(left) + max(left, default=0)
+        return sum(left) + max(left, default=0) * _LOCALS
 
     def done(self, kind: str, cell: Sized | None = None) -> list[Row]:
         """Runs of this kind that have ended, of all calls."""
@@ -205,7 +206,7 @@ class Session:
 
     def _run(self, kind: str, memory: Memory) -> Row:
         self.tell(kind, self)
-        with (self.out / LOG).open("wb") as log:
+        with (self.out / LOG).open("wb") as log, hugepages.none():
             before = _processor_s()
             outcome = run(self.plan.command, memory, log=log)
             processor = _processor_s() - before

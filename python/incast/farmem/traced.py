@@ -12,7 +12,7 @@ from typing import NamedTuple
 from incast import _core
 from incast.errors import Problem, ScenarioError
 
-__all__ = ["POLICIES", "Cache", "Counts", "Traced"]
+__all__ = ["POLICIES", "Cache", "Counts", "Handled", "Traced"]
 
 POLICIES = ("fifo", "clock", "lru")
 _PAGES_MAX = 2**31 - 1
@@ -39,6 +39,16 @@ class Counts(NamedTuple):
     """Pages written back."""
     sends: int
     """Requests that they go with."""
+
+
+class Handled(NamedTuple):
+    """What whoever handles faults does for them."""
+
+    counts: Counts
+    evicted: int
+    """Pages that left for others, written back or not."""
+    waiting: int
+    """Faults that wait: something is fetched, or a page left that had to be written back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +124,16 @@ class Traced:
 
     def counts(self, page: int, cache: Cache) -> Counts:
         """What a cache counts whose pages have this size."""
-        pages = min(max(cache.pages, 1), _PAGES_MAX)
         if cache.policy == "lru" and not cache.read_ahead:
-            return Counts(*self._curve(page).counts(pages))
-        return Counts(*self.steps(page).replay(pages, cache.policy, cache.read_ahead, cache.pages_a_request))
+            return Counts(*self._curve(page).counts(_bounded(cache.pages)))
+        return self.handled(page, cache).counts
+
+    def handled(self, page: int, cache: Cache) -> Handled:
+        """The same of a single cache, and what it takes to handle its faults."""
+        counts, *beside = self.steps(page).replay(
+            _bounded(cache.pages), cache.policy, cache.read_ahead, cache.pages_a_request
+        )
+        return Handled(Counts(*counts), *beside)
 
     def _curve(self, page: int) -> _core.FarmemCurve:
         one_in = max(1, self.steps(page).footprint() // _EXACT)
@@ -125,3 +141,7 @@ class Traced:
         if key not in self._curves:
             self._curves[key] = self.steps(page).curve(one_in)
         return self._curves[key]
+
+
+def _bounded(pages: int) -> int:
+    return min(max(pages, 1), _PAGES_MAX)
