@@ -18,9 +18,9 @@ import polars as pl
 from charts import draw
 from programs import ALGORITHMS, HERE, LIBRARIES, MODELS, SIZES
 from results import LOCALS, images, measured, single
-from verdicts import at, correlations, judged
+from verdicts import OURS, at, correlations, judged
 
-OURS, MEASURED = HERE / "ours.csv", HERE / "measured.csv"
+MEASURED = HERE / "measured.csv"
 _PUBLISHED_R = {"tensorflow": (0.830466, 0.649346), "litert": (0.717489, 0.846798)}
 _KEPT = [
     "program", "local_bytes", "latency_ps", "bandwidth_bps", "runs", "measured", "degradation",

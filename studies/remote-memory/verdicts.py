@@ -1,15 +1,20 @@
-"""Whether the document's findings come out, from the grid: each a verdict and the figures behind it."""
+"""Whether the document's findings come out, from the grid: each a verdict and the figures behind it.
+
+Run as a script, it prints them of the grid that is kept (`ours.csv`), for `incast reproduce`.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import polars as pl
-from programs import ALGORITHMS, LIBRARIES, MODELS
+from programs import ALGORITHMS, HERE, LIBRARIES, MODELS
 
 from incast.farmem.indicators import Indicator, correlate
 
 Verdict = tuple[bool, str]
+OURS = HERE / "ours.csv"
 _AT = {"local": "200 MB", "latency_us": 10, "bandwidth_gbps": 40}
 
 
@@ -95,3 +100,8 @@ def _size_tells(grid: pl.DataFrame) -> Verdict:
     found = correlations(grid, "litert")
     size, layers = found["size"].pearson or 0.0, found["layers"].pearson or 0.0
     return size > layers, f"{size:+.2f} and {layers:+.2f}"
+
+
+if __name__ == "__main__":
+    verdicts = judged(pl.read_csv(OURS))
+    print(json.dumps({claim: {"holds": holds, "figures": said} for claim, (holds, said) in verdicts.items()}))

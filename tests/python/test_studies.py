@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from incast.study import Study, load
+from incast.study import Study, judged, load
 from incast.study.cells import plan
+from incast.study.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted(file.parent for file in (ROOT / "studies").glob("*/study.yaml"))
+MEASURED = sorted(file.parent for file in (ROOT / "studies").glob(f"*/{judged.FILE}"))
 
 
 @pytest.fixture(params=STUDIES, ids=lambda folder: folder.name)
@@ -33,6 +35,20 @@ def test_what_checks_a_claim_is_there(study: Study) -> None:
     for claim in study.claims:
         for file in claim.checked_by:
             assert (ROOT / file).is_file(), f"{claim.id}: {file}"
+
+
+@pytest.mark.parametrize("folder", MEASURED, ids=lambda folder: folder.name)
+def test_a_study_of_measured_programs_judges_its_findings(folder: Path) -> None:
+    findings = judged.judge(folder)
+    for finding in findings:
+        assert (finding.verdict == Verdict.UNTESTED) == (finding.claim.kind != "finding"), finding.claim.id
+        for file in finding.claim.checked_by:
+            assert (ROOT / file).is_file(), f"{finding.claim.id}: {file}"
+
+
+def test_every_study_can_be_reproduced() -> None:
+    folders = {file.parent for file in (ROOT / "studies").glob("*/claims.toml")}
+    assert folders == {*STUDIES, *MEASURED}
 
 
 def test_the_readme_says_what_the_study_is(study: Study) -> None:

@@ -15,7 +15,7 @@ from incast.errors import Problem, ScenarioError
 from incast.folder import REPORT
 from incast.hints import unknown
 from incast.report import text
-from incast.study import tables, words
+from incast.study import judged, tables, words
 from incast.study.calibrate import Trial, Values
 from incast.study.load import FILE, Study
 from incast.study.outcome import Outcome
@@ -32,7 +32,7 @@ _COLOURS = {
 
 def listed(studies: Path, name: str | None) -> list[Path]:
     """The folders of all studies, or of the one that is named."""
-    names = sorted(each.parent.name for each in studies.glob(f"*/{FILE}"))
+    names = sorted({each.parent.name for file in (FILE, judged.FILE) for each in studies.glob(f"*/{file}")})
     if name is not None and name not in names:
         raise ScenarioError([Problem(unknown("a study", name, names), file=str(studies))])
     if not names:
@@ -113,20 +113,20 @@ def residuals(study: Study, best: Trial) -> Table:
     return table
 
 
-def claims(outcome: Outcome) -> Table:
-    """One row a claim."""
-    table = _table(escape(outcome.study.name), "claim")
+def claims(name: str, findings: Sequence[Finding], study: Study | None = None) -> Table:
+    """One row a claim; without a study where it judged itself."""
+    table = _table(escape(name), "claim")
     for head in ("place", "what the document says", "published", "ours", "verdict"):
         table.add_column(head, overflow="fold")
-    for finding in outcome.findings:
+    for finding in findings:
         claim = finding.claim
         colour = _COLOURS[finding.verdict]
         table.add_row(
             escape(claim.id),
             escape(claim.place),
             escape(claim.text),
-            escape(words.published(outcome.study, finding)),
-            escape(words.ours(outcome.study, finding) or words.reason(finding)),
+            escape(words.published(study, finding)),
+            escape(words.ours(study, finding) or words.reason(finding)),
             f"[{colour}]{finding.verdict}[/]{words.coverage(finding)}",
         )
     return table

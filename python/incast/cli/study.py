@@ -16,7 +16,7 @@ from incast.cli.progress import StudyBars
 from incast.folder import write_text
 from incast.report import text
 from incast.study import calibrate as calibration
-from incast.study import kept, load, page, tables, words
+from incast.study import judged, kept, load, page, tables, words
 from incast.study.axes import Cell
 from incast.study.cells import plan
 from incast.study.load import FILE, Study
@@ -221,19 +221,27 @@ def reproduce(
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
-    """Show every claim of the documents: what it says, our figures, whether it holds."""
+    """Show every claim of the documents: what it says, our figures, whether it holds.
+
+    Studies of measured programs are judged by what is kept with them: `--run` does not measure anew.
+    """
     listed: list[dict[str, Any]] = []
     with told(as_json):
         for each in show_study.listed(studies, name):
+            if not (each / FILE).is_file():
+                findings = judged.judge(each)
+                if not as_json:
+                    show.out.print(show_study.claims(each.name, findings))
+                    show.out.print(show_study.tally(findings), highlight=False)
+                listed.append({"study": each.name, "claims": [finding.json() for finding in findings]})
+                continue
             found: Study = load(each)
             place = results / found.name
             wanted = found.cells if run_missing else []
             outcome = _run(found, place, wanted, seeds_of(found, seeds), jobs)
-            if as_json:
-                claims = [finding.json() for finding in outcome.findings]
-                listed.append({"study": found.name, "claims": claims})
-                continue
-            show.out.print(show_study.claims(outcome))
-            _print_end(outcome)
+            if not as_json:
+                show.out.print(show_study.claims(found.name, outcome.findings, found))
+                _print_end(outcome)
+            listed.append({"study": found.name, "claims": [finding.json() for finding in outcome.findings]})
     if as_json:
         show.print_json(listed)

@@ -54,6 +54,8 @@ class Finding:
     claim: Claim
     verdict: Verdict
     comparisons: tuple[Comparison, ...]
+    figures: str = ""
+    """Those behind it, of a study that judges its claims itself (`incast.study.judged`)."""
 
     @property
     def tested(self) -> int:
@@ -68,6 +70,7 @@ class Finding:
             ),
             "verdict": self.verdict,
             "tested": self.tested,
+            "figures": self.figures,
             "comparisons": [asdict(each) for each in self.comparisons],
         }
 

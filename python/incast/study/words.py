@@ -37,17 +37,19 @@ def reason(finding: Finding) -> str:
     return finding.claim.reason or ", ".join(finding.claim.checked_by)
 
 
-def published(study: Study, finding: Finding) -> str:
+def published(study: Study | None, finding: Finding) -> str:
     """What the document gives, at most three comparisons of it."""
     return finding.claim.figure or _figures(study, finding, "published")
 
 
-def ours(study: Study, finding: Finding) -> str:
-    """Our figures of the comparisons that decided, at most three."""
-    return _figures(study, finding, "ours")
+def ours(study: Study | None, finding: Finding) -> str:
+    """Our figures of the comparisons that decided, at most three; or as the study itself says them."""
+    return finding.figures or _figures(study, finding, "ours")
 
 
-def _figures(study: Study, finding: Finding, which: str) -> str:
+def _figures(study: Study | None, finding: Finding, which: str) -> str:
+    if study is None:
+        return ""
     deciding = [each for each in finding.comparisons if each.verdict == finding.verdict]
     texts = [f"{each.cells[0]}: {said}" for each in deciding if (said := compared(study, each, which))]
     more = f"; … {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
