@@ -127,6 +127,14 @@ impl Watched {
         self.within.evict()
     }
 
+    /// The pages that leave next, as long as each lies behind the one before it, and the first behind `page`. None where an access may
+    /// still spare them.
+    pub fn following(&self, page: u64) -> impl Iterator<Item = Evicted> {
+        let next = self.within.pages().zip(page + 1..);
+        next.take_while(|(next, behind)| self.policy == Policy::Fifo && next.page == *behind)
+            .map(|(next, _)| next)
+    }
+
     /// The program freed the page.
     pub fn remove(&mut self, page: u64) {
         if self.within.remove(page).is_none() {

@@ -119,33 +119,31 @@ impl Exchange {
         let from = layout::mirror(range.start);
         let here = |page: Range, fate| {
             if fate != Fate::Moved {
-                raw::die(&format!("{} bytes of remote memory are {fate:?}", page.bytes));
+                raw::die(&format!("{} bytes in the mirror are {fate:?}", page.bytes));
             }
         };
         if let Err(error) = carry(&mut Inwards(self), range, from, here) {
-            lost("a page of remote memory", &error);
+            lost("a page in the mirror", &error);
         }
         if protect && let Err(error) = self.uffd.write_protect(range, true, Wake::Later) {
             lost("a page under write protection", &error);
         }
     }
 
-    /// What is within the program's reach goes to the mirror, and is told when it is there; false when a part of it can't.
-    pub(crate) fn remove(&self, range: Range, mut there: impl FnMut(Range)) -> bool {
-        let mut all = true;
-        let mut gone = |page, fate| match fate {
-            Fate::Moved => there(page),
+    /// What is within the program's reach is hidden in the mirror, which is empty there; what can't be stays.
+    pub(crate) fn hide(&self, range: Range) {
+        let gone = |page, fate| match fate {
+            Fate::Moved => states::set(page, HIDDEN),
             Fate::Missing => states::set(page, NEW),
-            Fate::Stays => all = false,
+            Fate::Stays => {}
         };
         states::runs(range, |state, run| {
             if state == HERE
-                && let Err(error) = carry(&mut Outwards(self), mirror(run), run.start, &mut gone)
+                && let Err(error) = carry(&mut Outwards(self), mirror(run), run.start, gone)
             {
                 lost("a page that leaves", &error);
             }
         });
-        all
     }
 
     /// Whether there is a page at this address, be it on its way in physical memory.
@@ -166,11 +164,13 @@ impl Exchange {
         unsafe { self.uffd.copy(to, from, false, Wake::Later) }.map_err(|moved| moved.error)
     }
 
-    /// Whether somebody wrote to the range since it came.
-    pub(crate) fn written(&self, range: Range) -> bool {
-        let mut written = false;
-        self.look(range, |_, word| written |= word & PRESENT != 0 && word & UNWRITTEN == 0);
-        written
+    /// Calls with the address of each page of the range that somebody wrote to since it came, and that is within reach.
+    pub(crate) fn written(&self, range: Range, mut each: impl FnMut(usize)) {
+        self.look(range, |address, word| {
+            if word & PRESENT != 0 && word & UNWRITTEN == 0 {
+                each(address);
+            }
+        });
     }
 
     /// Calls with the address of each page of the range that is there.

@@ -1,8 +1,8 @@
 //! The library that `incast farmem run` loads into a program (`LD_PRELOAD`): its anonymous memory lies on remote memory.
 //!
 //! Malloc and anonymous mmap(2) are answered from one range of addresses ([`layout`]). Beside it lies its mirror, of the same size, which is
-//! the remote memory: a page is in the one or in the other, and `UFFDIO_MOVE` takes it across without a moment at which it is in both or
-//! in none ([`pager`]). So threads that write while a page leaves lose nothing, no page is copied, and a page that a device uses stays.
+//! the remote memory: `UFFDIO_MOVE` takes a page there without a moment at which it is in both or in none ([`pager`]). So threads that write
+//! while a page leaves lose nothing, and a page that a device uses stays. It comes back by a move or as a copy ([`store`]).
 //!
 //! **The handler of page faults is a thread of the program** ([`handler`]), not another process: only within a process can pages be moved; the
 //! switch to it needs no other page tables; and a fork takes the remote pages along, so that the child's are its own. It runs

@@ -4,6 +4,8 @@
 //! that was read when it came is under write protection, which the kernel lifts at the first write (`UFFD_FEATURE_WP_ASYNC`): so what
 //! nobody wrote to leaves without being counted as sent back.
 
+mod leaving;
+
 use crate::config::Config;
 use crate::exchange::Exchange;
 use crate::layout::{self, BASE};
@@ -24,8 +26,6 @@ use units::Bytes;
 
 /// The least pages that local memory may have: an instruction can touch several, and a system call more.
 pub(crate) const LEAST: usize = 16;
-/// Most pages that are taken out of the program's reach at a fault.
-const AT_ONCE: usize = 8;
 
 /// Local memory.
 pub(crate) struct Pager {
@@ -110,9 +110,10 @@ impl Pager {
             return;
         }
         if states::at(fault.address) == HERE || self.cache.contains(page) {
-            // It came meanwhile, or the program gave back a part of it.
+            // It was about to leave, it came meanwhile, or the program gave back a part of it.
+            let count = if states::at(fault.address) == HIDDEN { &stats.soft_faults } else { &stats.again };
             with.bring(range, fault.write, &mut *self.store);
-            stats.again.add(1);
+            count.add(1);
             return;
         }
         let mut pages = Pages::default();
@@ -178,19 +179,6 @@ impl Pager {
         self.hide(with);
     }
 
-    /// Pages are taken out of the program's reach, though they stay local: their next access will be seen.
-    fn hide(&mut self, with: &Exchange) {
-        for _ in 0..AT_ONCE {
-            let Some(next) = self.cache.watch() else { return };
-            let dirty = next.dirty || self.saw_a_write(with, next.page);
-            if !with.remove(self.range(next.page), |page| states::set(page, HIDDEN)) {
-                self.cache.keep(Evicted { dirty, ..next });
-            } else if dirty {
-                self.cache.mark_dirty(next.page);
-            }
-        }
-    }
-
     /// The pages behind it that are remote come too; how many.
     fn ahead(&mut self, with: &Exchange, page: u64, pages: &mut Pages) -> u64 {
         let most = self.prefetch.min(self.cache.capacity() as usize / 2) as u64;
@@ -204,53 +192,6 @@ impl Pager {
         most
     }
 
-    /// A page leaves; whether it had to be sent back.
-    fn make_room(&mut self, with: &Exchange) -> bool {
-        let mut sent = None;
-        while sent.is_none() {
-            let Some(gone) = self.cache.evict() else { break };
-            let range = self.range(gone.page);
-            let dirty = gone.dirty || self.saw_a_write(with, gone.page);
-            if self.leave(with, range, dirty) {
-                sent = Some(dirty);
-            } else if self.stuck.len() < self.stuck.capacity() {
-                self.stuck.push(Evicted { dirty, ..gone });
-            } else {
-                break;
-            }
-        }
-        for page in self.stuck.drain(..) {
-            self.cache.fault(page.page, page.dirty);
-        }
-        sent.unwrap_or_else(|| raw::die("half of the local memory is in use by devices: give it more"))
-    }
-
-    /// The range leaves, and the store has it; false when a part of it can't.
-    fn leave(&mut self, with: &Exchange, range: Range, dirty: bool) -> bool {
-        let mut keep = |run| {
-            states::set(run, THERE);
-            self.store.keep(run, dirty);
-        };
-        let left = with.remove(range, &mut keep);
-        if left && states::any(range, HIDDEN) {
-            states::runs(range, |state, run| {
-                if state == HIDDEN {
-                    keep(run)
-                }
-            });
-        }
-        left
-    }
-
-    /// Whether a page that leaves was written to, which nobody knew.
-    fn saw_a_write(&mut self, with: &Exchange, page: u64) -> bool {
-        let written = with.written(self.range(page));
-        if written && let Some(tracing) = &mut self.tracing {
-            tracing.wrote(page);
-        }
-        written
-    }
-
     /// The program gives a range back: what it held is forgotten.
     pub(crate) fn forget(&mut self, range: Range) {
         if let Some(tracing) = &mut self.tracing {
@@ -259,6 +200,7 @@ impl Pager {
         if states::any(range, THERE) {
             self.store.forget(range);
         }
+        self.store.vacate(range);
         if states::any(range, HIDDEN) {
             let _ = raw::advise(layout::mirror(range.start), range.bytes, libc::MADV_DONTNEED);
         }

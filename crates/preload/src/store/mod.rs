@@ -26,6 +26,9 @@ pub(crate) trait Store: Send {
     /// Pages come as zeros, which the store has nothing of.
     fn fresh(&mut self, _pages: Range) {}
 
+    /// The mirror is empty where these pages belong, which are local: something else is to come there.
+    fn vacate(&mut self, _pages: Range) {}
+
     /// Pages of the program have left and are in the mirror now. Not `dirty`: nobody was seen to write to them since they came, but a
     /// thread may have done so while they left.
     fn keep(&mut self, pages: Range, dirty: bool);
@@ -50,6 +53,6 @@ pub(crate) trait Store: Send {
 pub(crate) fn open(config: &Config) -> Box<dyn Store> {
     match &config.server {
         Some(remote) => Box::new(server::Server::new(remote.clone())),
-        None => Box::new(mirror::Mirror),
+        None => Box::new(mirror::Mirror::default()),
     }
 }

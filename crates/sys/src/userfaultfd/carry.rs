@@ -5,8 +5,8 @@
 //! failure, and finds the page in its own way at the third: `EEXIST`, or `ENOENT` where it was. Linux 6.18 moves several pages
 //! at a try, so that those behind it are gone too.
 //!
-//! A page that is also a forked process's (`EBUSY`) is made this process's own first; one that can't be written to (`EINVAL`) is copied.
-//! What a device uses stays.
+//! A page that is also a forked process's (`EBUSY`) is made this process's own first; one that can't be written to (`EINVAL`) is copied,
+//! if it is refused alone too: several are also refused where parts of them are protected in different ways. What a device uses stays.
 
 use super::{Moved, Range};
 use std::io;
@@ -55,12 +55,13 @@ pub fn carry(
     from: usize,
     mut each: impl FnMut(Range, Fate),
 ) -> io::Result<()> {
-    let (mut done, mut owned, mut tries) = (0, None, 0);
+    let (mut done, mut owned, mut tries, mut step) = (0, None, 0, to.bytes);
     while done < to.bytes {
-        let left = Range { start: to.start + done, bytes: to.bytes - done };
+        let left = Range { start: to.start + done, bytes: step.min(to.bytes - done) };
         let Err(Moved { bytes, error }) = kernel.take(left, from + done) else {
             each(Range { start: from + done, bytes: left.bytes }, Fate::Moved);
-            return Ok(());
+            done += left.bytes;
+            continue;
         };
         if bytes > 0 {
             each(Range { start: from + done, bytes }, Fate::Moved);
@@ -68,6 +69,10 @@ pub fn carry(
         }
         let number = error.raw_os_error();
         if number == Some(libc::EAGAIN) || done == to.bytes {
+            continue;
+        }
+        if number == Some(libc::EINVAL) && left.bytes > PAGE {
+            step = PAGE;
             continue;
         }
         let (page, place) =

@@ -36,6 +36,8 @@ struct Fake {
     faults: Vec<Vec<Fault>>,
     may_own: bool,
     may_copy: bool,
+    /// Pages are protected in different ways, so that none of them moves with another.
+    differ: bool,
 }
 
 fn error(number: i32) -> io::Error {
@@ -52,6 +54,7 @@ impl Fake {
             faults,
             may_own: true,
             may_copy: true,
+            differ: false,
         }
     }
 
@@ -76,6 +79,9 @@ impl Kernel for Fake {
     fn take(&mut self, to: Range, from: usize) -> Result<(), Moved> {
         let (first, pages) = ((from - FROM) / PAGE, to.bytes / PAGE);
         assert_eq!((to.start - TO) / PAGE, first);
+        if self.differ && pages > 1 {
+            return Err(Moved { bytes: 0, error: error(libc::EINVAL) });
+        }
         for at in first..first + pages {
             let failed = match self.faults[at].pop() {
                 Some(Fault::Said(number)) => Err(number),
@@ -193,6 +199,12 @@ fn what_a_device_uses_stays_and_what_may_only_be_read_is_copied() {
 }
 
 #[test]
+fn pages_that_only_move_alone_are_not_copied() {
+    let kernel = Fake::new(&[Kind::Plain, Kind::Shared, Kind::Plain], vec![Vec::new(); 3]);
+    assert_eq!(check(&mut Fake { may_copy: false, differ: true, ..kernel }), [Fate::Moved; 3]);
+}
+
+#[test]
 fn a_page_at_both_ends_is_nobodys_to_choose() {
     let mut kernel = Fake::new(&[Kind::Plain; 2], vec![Vec::new(); 2]);
     kernel.to[1] = Some(7);
@@ -231,8 +243,9 @@ proptest! {
         pages in prop::collection::vec((kind(), prop::collection::vec(fault(), 0..4)), 1..40),
         may_own: bool,
         may_copy: bool,
+        differ: bool,
     ) {
         let (kinds, faults): (Vec<Kind>, Vec<Vec<Fault>>) = pages.into_iter().unzip();
-        check(&mut Fake { may_own, may_copy, ..Fake::new(&kinds, faults) });
+        check(&mut Fake { may_own, may_copy, differ, ..Fake::new(&kinds, faults) });
     }
 }
