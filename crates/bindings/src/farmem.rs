@@ -25,8 +25,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Hits, cold accesses, faults, pages fetched, requests for them, pages written back, requests for them.
 type CountsTuple = (u64, u64, u64, u64, u64, u64, u64);
-/// These, pages that left, faults that wait.
-type HandledTuple = (CountsTuple, u64, u64);
+/// These, first accesses that nobody handled, pages that left, faults that wait.
+type HandledTuple = (CountsTuple, u64, u64, u64);
 
 fn plain(counts: Counts) -> CountsTuple {
     let Counts { hits, cold, faults, fetched, requests, written_back, sends } = counts;
@@ -106,11 +106,6 @@ impl FarmemSteps {
         self.0.computed_ns.saturating_mul(1_000)
     }
 
-    /// First accesses before the program has asked for more than so many bytes; None where nobody knows.
-    fn first_while_it_fits(&self, size: u64) -> Option<u64> {
-        self.0.first_while_it_fits(size)
-    }
-
     /// What a cache of so many pages counts, and what it takes to handle its faults.
     fn replay(
         &self,
@@ -122,8 +117,8 @@ impl FarmemSteps {
     ) -> PyResult<HandledTuple> {
         let setting =
             Setting { read_ahead, pages_a_request, ..Setting::new(capacity, self::policy(policy)?) };
-        let Handled { counts, evicted, waiting } = py.detach(|| handled(&self.0, &setting));
-        Ok((plain(counts), evicted, waiting))
+        let Handled { counts, unseen, evicted, waiting } = py.detach(|| handled(&self.0, &setting));
+        Ok((plain(counts), unseen, evicted, waiting))
     }
 
     /// What LRU caches of all sizes count, from one in so many pages.

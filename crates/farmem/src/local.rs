@@ -88,6 +88,26 @@ impl<P: Deref<Target = [u64]>> Local<P> {
         self.evicted
     }
 
+    /// Steps while nothing is remote: what is in use behind them is local, the lowest address first in, and counts as written to, as
+    /// whoever handles faults takes it over. How many accesses these were, and how many of them first ones.
+    pub fn adopt(&mut self, steps: &[Step]) -> (u64, u64) {
+        let (mut accesses, mut first) = (0, 0);
+        let mut used = vec![false; self.known.len()];
+        for step in steps {
+            match *step {
+                Step::Read(page) | Step::Write(page) => {
+                    accesses += 1;
+                    first += u64::from(!std::mem::replace(&mut used[page as usize], true));
+                }
+                Step::Free(page) => used[page as usize] = false,
+                Step::Dirty(_) => {}
+            }
+        }
+        let used = used.iter().enumerate().filter(|(_, used)| **used);
+        used.for_each(|(page, _)| self.bring(page as u32, true, &mut Vec::new()));
+        (accesses, first)
+    }
+
     /// A step of the program; pages to write back are added to `back`. Nothing for a step that is no access.
     pub fn step(&mut self, step: Step, back: &mut Vec<u32>) -> Option<Met> {
         match step {

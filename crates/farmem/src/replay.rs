@@ -55,6 +55,8 @@ impl Counts {
 pub struct Handled {
     /// What is exchanged.
     pub counts: Counts,
+    /// First accesses while all that was asked for fitted: nobody handles them.
+    pub unseen: u64,
     /// Pages that left for others, written back or not.
     pub evicted: u64,
     /// Faults that wait: something is fetched, or a page left that had to be written back.
@@ -66,18 +68,25 @@ pub struct Handled {
 /// # Panics
 /// When the capacity is none that a cache can have.
 pub fn replay(steps: &Steps, setting: &Setting) -> Counts {
-    handled(steps, setting).counts
+    from(steps, setting, 0).counts
 }
 
-/// The same, and what it takes to handle it.
+/// The same, but nothing is remote before the program has asked for more than fits.
 ///
 /// # Panics
 /// When the capacity is none that a cache can have.
 pub fn handled(steps: &Steps, setting: &Setting) -> Handled {
+    from(steps, setting, steps.while_it_fits(u64::from(setting.capacity) << steps.page_bits))
+}
+
+fn from(steps: &Steps, setting: &Setting, first: usize) -> Handled {
     let mut local = Local::new(steps.pages.as_slice(), steps.stored, setting);
-    let mut handled = Handled::default();
+    let (before, behind) = steps.steps.split_at(first);
+    let (accesses, unseen) = local.adopt(before);
+    let counts = Counts { hits: accesses - unseen, cold: unseen, ..Counts::default() };
+    let mut handled = Handled { counts, unseen, ..Handled::default() };
     let mut back = Vec::new();
-    for step in &steps.steps {
+    for step in behind {
         if let Some(met) = local.step(*step, &mut back) {
             handled.counts.add(met, back.len(), setting.pages_a_request);
             handled.waiting += u64::from(matches!(met, Met::Fault { .. }) || !back.is_empty());
@@ -105,5 +114,23 @@ mod tests {
         assert_eq!((found.counts.faults, found.counts.cold, found.counts.written_back), (1, 5, 1));
         assert_eq!((found.evicted, found.waiting), (3, 2));
         assert_eq!(replay(&steps, &Setting::new(2, Policy::Fifo)), found.counts);
+    }
+
+    #[test]
+    fn what_was_touched_while_all_fitted_is_local_by_address_and_counts_as_written() {
+        let steps = Steps {
+            // 2, 0 and 1 are touched while three pages fit; then 3 comes for 0, not for 2, and 0 for 1.
+            steps: vec![Read(2), Read(0), Read(2), Read(1), Read(3), Read(0), Read(2)],
+            pages: vec![10, 11, 12, 13],
+            page_bits: 12,
+            asked: vec![(3 << 12, 0), (4 << 12, 4)],
+            ..Steps::default()
+        };
+        let found = handled(&steps, &Setting::new(3, Policy::Fifo));
+        assert_eq!((found.unseen, found.evicted, found.waiting), (3, 2, 2));
+        let Counts { hits, cold, faults, written_back, .. } = found.counts;
+        assert_eq!((hits, cold, faults, written_back), (2, 4, 1, 2));
+        let all = handled(&steps, &Setting::new(4, Policy::Fifo));
+        assert_eq!((all.unseen, all.counts.hits, all.counts.cold), (4, 3, 4));
     }
 }

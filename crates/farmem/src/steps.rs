@@ -36,8 +36,8 @@ pub struct Steps {
     pub threads: u32,
     /// The most pages that were in use at a time.
     pub footprint: u32,
-    /// Bytes that the program had asked for, and how many first accesses there were before it asked for more than before; ascending.
-    pub asked: Vec<(u64, u64)>,
+    /// Bytes that the program had asked for, and how many steps there were before it asked for more than before; ascending.
+    pub asked: Vec<(u64, usize)>,
 }
 
 impl Steps {
@@ -54,7 +54,7 @@ impl Steps {
         let mut making = Making::new(trace, page_bits - trace.header.page_bits);
         let mut computed_ns = 0u64;
         let mut threads = [false; 256];
-        let mut asked: Vec<(u64, u64)> = Vec::new();
+        let mut asked: Vec<(u64, usize)> = Vec::new();
         for record in trace.records() {
             computed_ns = computed_ns.saturating_add(record.computed_ns());
             computed(making.steps.len(), record.computed_ns());
@@ -69,7 +69,7 @@ impl Steps {
                 Record::Pass(_) => {}
                 Record::Asked(bytes) => {
                     if asked.last().is_none_or(|(before, _)| bytes > *before) {
-                        asked.push((bytes, making.first));
+                        asked.push((bytes, making.steps.len()));
                     }
                 }
             }
@@ -86,12 +86,12 @@ impl Steps {
         })
     }
 
-    /// First accesses that take place before the program has asked for more than this: it has not more than fits, so nothing is
-    /// remote. Nothing where the trace does not say what was asked for.
-    pub fn first_while_it_fits(&self, bytes: u64) -> Option<u64> {
-        self.asked.last()?;
+    /// Steps before the program has asked for more than this: it has not more than fits, so nothing is remote. None where the trace
+    /// does not say what was asked for.
+    pub fn while_it_fits(&self, bytes: u64) -> usize {
         let more = self.asked.iter().find(|(asked, _)| *asked > bytes);
-        Some(more.map_or(u64::MAX, |(_, first)| *first))
+        let all = if self.asked.is_empty() { 0 } else { self.steps.len() };
+        more.map_or(all, |(_, steps)| *steps)
     }
 
     /// Accesses among the steps.
@@ -118,8 +118,6 @@ struct Making {
     steps: Vec<Step>,
     now: u32,
     most: u32,
-    /// Accesses to pages that were not in use.
-    first: u64,
 }
 
 impl Making {
@@ -141,17 +139,7 @@ impl Making {
         });
         let of = of.collect();
         let used = vec![0; small.len().div_ceil(64)];
-        Making {
-            used,
-            of,
-            within: vec![0; pages.len()],
-            pages,
-            small,
-            steps: Vec::new(),
-            now: 0,
-            most: 0,
-            first: 0,
-        }
+        Making { used, of, within: vec![0; pages.len()], pages, small, steps: Vec::new(), now: 0, most: 0 }
     }
 
     fn access(&mut self, page: u64, write: bool) {
@@ -162,7 +150,6 @@ impl Making {
             self.within[large as usize] += 1;
             if self.within[large as usize] == 1 {
                 self.now += 1;
-                self.first += 1;
                 self.most = self.most.max(self.now);
             }
         }

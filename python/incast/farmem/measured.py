@@ -119,9 +119,8 @@ def _own(plan: Plan, rows: Sequence[Row], traced: Traced, bases: dict[int, float
             continue
         pages = cell.local_bytes // plan.page
         cache = Cache(pages, memory.policy, memory.prefetch, memory.pages_a_request)
-        unseen = traced.first_while_it_fits(plan.page, cell.local_bytes)
         counted = [round(median(getattr(row, name) for row in runs)) for name in ("faults", "first_touches")]
-        ran = Ran.predicted(traced.handled(plan.page, cache), unseen).counted(*counted)
+        ran = Ran.predicted(traced.handled(plan.page, cache)).counted(*counted)
         beyond = median(_time(row, clock) - bases[row.session] for row in runs)
         found[kind].append(Beyond(ran, cell.local_bytes, beyond, median(row.nominal_s for row in runs)))
     return calibrate(found[NEAR], found[FAR])

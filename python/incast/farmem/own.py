@@ -38,10 +38,10 @@ class Ran:
     """Faults that wait for the network."""
 
     @staticmethod
-    def predicted(handled: Handled, unseen: int = 0) -> Ran:
-        """By a trace; so many first touches come while all fits, before anything is handled."""
+    def predicted(handled: Handled) -> Ran:
+        """By a trace."""
         counts = handled.counts
-        return Ran(counts.faults, max(0, counts.cold - unseen), handled.evicted, handled.waiting)
+        return Ran(counts.faults, counts.cold - handled.unseen, handled.evicted, handled.waiting)
 
     def counted(self, faults: int, touched: int) -> Ran:
         """The same with as many faults as were counted: with each one more, a page more leaves and waits."""

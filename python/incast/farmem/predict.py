@@ -79,8 +79,7 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
     rows = []
     for page, local, cache in grid.caches(traced):
         counts = traced.counts(page, cache)
-        unseen = traced.first_while_it_fits(page, local.of(footprint))
-        ran = Ran.predicted(traced.handled(page, cache), unseen) if grid.own != _FREE else None
+        ran = Ran.predicted(traced.handled(page, cache)) if grid.own != _FREE else None
         for latency, rate in product(grid.latencies, grid.rates):
             fetch, back, _ = _core.farmem_waits(counts, page, latency, rate, grid.write_back, 0)
             handler = grid.own.total(ran, fetch + back) if ran else 0

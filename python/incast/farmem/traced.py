@@ -45,6 +45,8 @@ class Handled(NamedTuple):
     """What whoever handles faults does for them."""
 
     counts: Counts
+    unseen: int
+    """First accesses while all that was asked for fitted: nobody handles them."""
     evicted: int
     """Pages that left for others, written back or not."""
     waiting: int
@@ -112,10 +114,6 @@ class Traced:
         """How long it computed while it was traced."""
         return self.steps(self.page).computed_ps()
 
-    def first_while_it_fits(self, page: int, local: int) -> int:
-        """First accesses before the program has asked for more than this many bytes; 0 where nobody knows."""
-        return self.steps(page).first_while_it_fits(local) or 0
-
     def steps(self, page: int) -> _core.FarmemSteps:
         """What it did, in pages of this size."""
         if page not in self._steps:
@@ -129,7 +127,10 @@ class Traced:
         return self.handled(page, cache).counts
 
     def handled(self, page: int, cache: Cache) -> Handled:
-        """The same of a single cache, and what it takes to handle its faults."""
+        """The same of a single cache, and what it takes to handle its faults.
+
+        Nothing is remote before the program has asked for more than fits, where the trace says that.
+        """
         counts, *beside = self.steps(page).replay(
             _bounded(cache.pages), cache.policy, cache.read_ahead, cache.pages_a_request
         )
