@@ -109,6 +109,8 @@ _SIDES = {
     "below": (0, 11, "center"),
     "right": (7, 0, "left"),
     "left": (-7, 0, "right"),
+    "high": (0, -19, "center"),
+    "low": (0, 21, "center"),
 }
 """Where a label stands: its distance from the point in pixels, and which part of it that is of."""
 
