@@ -117,6 +117,19 @@ def test_what_has_ended_is_not_run_again(machine: Machine, tmp_path: Path) -> No
     assert len(more.done(CELL)) == 16
 
 
+def test_pages_are_exchanged_as_asked_in_all_runs_but_the_traced_one(
+    machine: Machine, tmp_path: Path
+) -> None:
+    memory = Memory(ALL, 0, 0, prefetch=3, pages_a_request=4, policy="lru")
+    session = Session.open(replace(PLAN, memory=memory), tmp_path)
+    session.measure()
+    assert {each.policy for each in machine.ran} == {"lru"}
+    assert {each.prefetch for each in machine.ran if each.trace} == {0}
+    assert {each.prefetch for each in machine.ran if not each.trace} == {3}
+    with pytest.raises(OutputExistsError):
+        Session.open(PLAN, tmp_path)
+
+
 def test_a_folder_of_something_else_is_left_alone(machine: Machine, tmp_path: Path) -> None:
     Session.open(PLAN, tmp_path / "ours").measure()
     with pytest.raises(OutputExistsError):
@@ -232,6 +245,9 @@ def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
         (["--local", "60KB"], "at least 16 pages"),
         (["--local", "60"], "60"),
         (["--clock", "sun"], "wall, processor"),
+        (["--policy", "mru"], "mru"),
+        (["--policy", "lru,fifo"], "one policy"),
+        (["--server", "localhost:1"], "--key-file"),
         (["--page", "4KiB,8KiB"], "one page size"),
         (["--latency", "5"], "--latency"),
     ],
