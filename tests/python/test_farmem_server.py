@@ -187,7 +187,7 @@ def test_hostile_bytes_do_it_no_harm(server: Serving) -> None:
     for sent in (
         b"GET / HTTP/1.1\r\n\r\n",
         b"\0" * 100_000,
-        b"incmem\x01\x00" + b"\xff" * 1000,
+        b"incmem\x02\x00" + b"\xff" * 1000,
         b"incmem",
         b"",
     ):

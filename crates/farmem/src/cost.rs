@@ -34,11 +34,26 @@ impl Way {
         self.total(self.requests(pages), pages, page)
     }
 
+    /// What these pages take, asked for together.
+    pub fn crossing(&self, crossing: Crossing) -> Time {
+        let latency = self.latency.saturating_mul(self.requests(crossing.pages));
+        latency.saturating_add(self.rate.time_for(Bytes::new(crossing.bytes)))
+    }
+
     /// What so many requests take, with so many pages in all of them; a page's transmission is rounded up to a picosecond.
     pub fn total(&self, requests: u64, pages: u64, page: Bytes) -> Time {
         let transmission = self.rate.time_for(page).saturating_mul(pages);
         self.latency.saturating_mul(requests).saturating_add(transmission)
     }
+}
+
+/// Pages that a fault exchanges in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Crossing {
+    /// How many.
+    pub pages: u64,
+    /// Bytes of all of them as they travel: compressed, if they are.
+    pub bytes: u64,
 }
 
 /// Both directions.
@@ -62,7 +77,13 @@ impl Cost {
         Cost { write_back: None, ..self }
     }
 
-    /// What a fault waits that fetches so many pages and writes so many back.
+    /// What a fault waits that fetches these pages and writes these back.
+    pub fn exchange(&self, fetched: Crossing, written_back: Crossing) -> Time {
+        let back = self.write_back.map_or(Time::ZERO, |way| way.crossing(written_back));
+        self.fetch.crossing(fetched).saturating_add(back)
+    }
+
+    /// What a fault waits that fetches so many pages of this size and writes so many back.
     pub fn fault(&self, fetched: u64, written_back: u64, page: Bytes) -> Time {
         let back = self.write_back.map_or(Time::ZERO, |way| way.delay(written_back, page));
         self.fetch.delay(fetched, page).saturating_add(back)
@@ -101,6 +122,18 @@ mod tests {
     fn a_large_page_is_sent_as_long_as_the_small_ones_in_it() {
         let way = Way::new(Time::ZERO, Rate::from_gbps(40));
         assert_eq!(way.delay(1, Bytes::new(2 << 20)), way.delay(512, PAGE));
+    }
+
+    #[test]
+    fn what_is_compressed_is_sent_sooner_and_not_sooner_there() {
+        let cost = Cost::new(Time::from_us(10), Rate::from_gbps(40));
+        let crossing = |pages, bytes| Crossing { pages, bytes };
+        assert_eq!(cost.exchange(crossing(1, 4096), crossing(2, 8192)), cost.fault(1, 2, PAGE));
+        assert_eq!(
+            cost.exchange(crossing(1, 1000), crossing(1, 4096)).as_ps(),
+            20_000_000 + 200_000 + 819_200
+        );
+        assert_eq!(cost.exchange(crossing(1, 4096), Crossing::default()), cost.fault(1, 0, PAGE));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use farmem::wire::client::{Client, Coming, Greeting, Wrong};
 use farmem::wire::session::{House, OUT_MAX, Session};
-use farmem::wire::{CHALLENGE, HEAD, Key, PAGE, TICKET, Ticket, WELCOME};
+use farmem::wire::{CHALLENGE, HEAD, Key, LENGTH, Lengths, PAGE, TICKET, Ticket, WELCOME, lengths};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use units::Time;
@@ -15,7 +15,8 @@ struct Pair {
     session: Session,
     to_server: Vec<u8>,
     to_client: Vec<u8>,
-    model: BTreeMap<u64, u8>,
+    /// What each page is full of, and its length.
+    model: BTreeMap<u64, (u8, usize)>,
 }
 
 fn house(pages: u64) -> House {
@@ -58,7 +59,7 @@ impl Pair {
         let part = &self.to_server[..bytes.min(self.to_server.len())];
         let done = self.session.handle(house, Time::ZERO, part, &mut self.to_client);
         self.to_server.drain(..done);
-        assert!(self.to_client.len() <= OUT_MAX + HEAD + 512 * PAGE);
+        assert!(self.to_client.len() <= OUT_MAX + HEAD + 512 * (LENGTH + PAGE));
     }
 
     /// All that waits reaches the server.
@@ -74,12 +75,21 @@ impl Pair {
         }
     }
 
+    /// Pages that travel as they are.
     fn write(&mut self, page: u64, count: u32, fill: u8) {
+        self.write_packed(page, count, fill, PAGE);
+    }
+
+    /// Pages of which the last has so many bytes, and each other one of them a little less.
+    fn write_packed(&mut self, page: u64, count: u32, fill: u8, bytes: usize) {
+        let length =
+            |next: u32| if bytes == PAGE { PAGE } else { (bytes - (count - 1 - next) as usize).max(1) };
         self.to_server.extend(self.client.write(page, count));
+        lengths::put((0..count).map(length), &mut self.to_server);
         for next in 0..count {
             let fill = fill.wrapping_add(next as u8);
-            self.model.insert(page + u64::from(next), fill);
-            self.to_server.extend([fill; PAGE]);
+            self.model.insert(page + u64::from(next), (fill, length(next)));
+            self.to_server.extend(vec![fill; length(next)]);
         }
     }
 
@@ -88,8 +98,12 @@ impl Pair {
         self.carry_all(house, step);
         let head = take::<HEAD>(&mut self.to_client);
         assert_eq!(self.client.handle(&head), Ok(Coming::Pages { page, count }));
-        for page in page..page + u64::from(count) {
-            assert_eq!(take::<PAGE>(&mut self.to_client), [self.model[&page]; PAGE], "page {page}");
+        let told: Vec<u8> = self.to_client.drain(..count as usize * LENGTH).collect();
+        let told = Lengths::read(&told).expect("lengths");
+        for (page, bytes) in (page..page + u64::from(count)).zip(told.iter()) {
+            let (fill, length) = self.model[&page];
+            assert_eq!(bytes, length, "page {page}");
+            assert!(self.to_client.drain(..bytes).all(|byte| byte == fill), "page {page}");
         }
     }
 
@@ -103,7 +117,7 @@ impl Pair {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Write(u64, u32, u8),
+    Write(u64, u32, u8, usize),
     Read(u64, u32),
     Free(u64, u32),
     Fork,
@@ -116,7 +130,8 @@ fn page() -> impl Strategy<Value = u64> {
 
 fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
     let step = prop_oneof![
-        5 => (page(), 1u32..4, any::<u8>()).prop_map(|(page, count, fill)| Step::Write(page, count, fill)),
+        5 => (page(), 1u32..4, any::<u8>(), prop_oneof![Just(PAGE), 3..PAGE])
+            .prop_map(|(page, count, fill, bytes)| Step::Write(page, count, fill, bytes)),
         5 => (page(), 1u32..4).prop_map(|(page, count)| Step::Read(page, count)),
         2 => (page(), prop_oneof![1u32..4, Just(600), Just(u32::MAX)]).prop_map(|(page, count)| Step::Free(page, count)),
         1 => Just(Step::Fork),
@@ -134,7 +149,7 @@ proptest! {
             let who = who % pairs.len();
             let pair = &mut pairs[who];
             match step {
-                Step::Write(page, count, fill) => pair.write(page, count, fill),
+                Step::Write(page, count, fill, bytes) => pair.write_packed(page, count, fill, bytes),
                 Step::Read(page, count) => {
                     if (page..page + u64::from(count)).all(|page| pair.model.contains_key(&page)) {
                         pair.read(&mut house, page, count, cut);
@@ -160,8 +175,9 @@ proptest! {
                 pair.read(&mut house, page, 1, cut);
             }
             let tables = |pages: &mut dyn Iterator<Item = u64>| pages.map(|page| page / 512).collect::<std::collections::BTreeSet<_>>().len();
-            let least = pair.model.len() + tables(&mut pair.model.keys().copied());
-            prop_assert!(house.bound().used() >= least as u64 * PAGE as u64);
+            let least = pair.model.values().map(|(_, bytes)| bytes).sum::<usize>()
+                + tables(&mut pair.model.keys().copied()) * PAGE;
+            prop_assert!(house.bound().used() >= least as u64);
         }
         drop(pairs);
         prop_assert_eq!(house.bound().used(), 0, "what nobody has takes nothing");
@@ -179,7 +195,7 @@ proptest! {
             pair.carry(&mut house, cut.max(PAGE));
         }
         prop_assert!(house.bound().used() <= 100 * PAGE as u64);
-        prop_assert!(pair.to_client.len() <= OUT_MAX + HEAD + 512 * PAGE);
+        prop_assert!(pair.to_client.len() <= OUT_MAX + HEAD + 512 * (LENGTH + PAGE));
     }
 }
 
@@ -227,6 +243,41 @@ fn one_client_has_no_more_than_its_part() {
     pair.write(2, 1, 1);
     pair.carry_all(&mut house, PAGE + HEAD);
     assert!(pair.session.refused().unwrap().contains("--client-memory"));
+}
+
+#[test]
+fn packed_pages_take_less() {
+    let mut house = house(4);
+    let mut pair = Pair::new(&mut house, KEY, Ticket::NEW).unwrap();
+    pair.write_packed(0, 9, 1, 1000);
+    pair.read(&mut house, 0, 9, PAGE);
+    let used = house.bound().used();
+    assert!(used > PAGE as u64 + 8 * 1000 && used < 4 * PAGE as u64, "{used}");
+    pair.write_packed(0, 9, 2, 900);
+    pair.read(&mut house, 0, 9, PAGE);
+    assert!(house.bound().used() < used);
+    pair.write(0, 2, 2);
+    pair.carry_all(&mut house, PAGE);
+    assert!(pair.session.refused().unwrap().contains("is full"), "a page that grows needs room");
+    let mut pair = Pair::new(&mut house, KEY, Ticket::NEW).unwrap();
+    pair.write(0, 3, 1);
+    assert_eq!(house.bound().used(), 0);
+    pair.read(&mut house, 0, 3, PAGE);
+    pair.write_packed(1, 1, 3, 7);
+    pair.read(&mut house, 0, 3, PAGE);
+}
+
+#[test]
+fn a_length_that_no_page_has_is_refused() {
+    for length in [0, PAGE + 1] {
+        let mut house = house(4);
+        let mut pair = Pair::new(&mut house, KEY, Ticket::NEW).unwrap();
+        pair.to_server.extend(pair.client.write(0, 1));
+        lengths::put([length], &mut pair.to_server);
+        pair.carry_all(&mut house, PAGE);
+        assert!(pair.session.refused().unwrap().contains("means nothing"));
+        assert_eq!(house.bound().used(), 0);
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! Traces of page faults: read or refused; what is read is counted the same by each way. Messages of programs and memory nodes:
+//! Packed pages: unpacked within bounds. Traces of page faults: read or refused; what is read is counted the same by each way. Messages of programs and memory nodes:
 //! what the other side makes of anything that comes on its streams. What strangers, clients and servers of remote memory may say: bounded.
 
 use crate::alone::Alone;
 use farmem::cache::Policy;
+use farmem::codec::{Codec, Packer};
 use farmem::curve::Curve;
 use farmem::pager::{Board, Costs, Memory, Pattern, Program, Schedule, Settings, Shape, Source, WriteBack};
 use farmem::replay::{Setting, handled, replay};
@@ -10,7 +11,7 @@ use farmem::steps::Steps;
 use farmem::trace::{RECORD, Trace};
 use farmem::wire::client::{Client, Greeting};
 use farmem::wire::session::{House, OUT_MAX, Session};
-use farmem::wire::{HEAD, Key, PAGE, PAGES_MAX, Ticket};
+use farmem::wire::{HEAD, Key, LENGTH, Lengths, PAGE, PAGES_MAX, Ticket};
 use process::{Addr, Event, HostId, Process, StreamId, rng};
 use std::sync::Arc;
 use units::{Bytes, Time};
@@ -120,7 +121,9 @@ pub fn memory_server(bytes: &[u8]) {
             out.clear();
             waits.extend(part);
             let done = session.handle(&mut house, Time::ZERO, &waits, &mut out);
-            assert!(done <= waits.len() && out.len() <= OUT_MAX + HEAD + PAGES_MAX as usize * PAGE);
+            assert!(
+                done <= waits.len() && out.len() <= OUT_MAX + HEAD + PAGES_MAX as usize * (LENGTH + PAGE)
+            );
             waits.drain(..done);
             assert!(waits.len() < HEAD + PAGE || out.len() > OUT_MAX, "what is kept is one message");
             assert!(house.bound().used() <= PAGES * PAGE as u64);
@@ -140,5 +143,22 @@ pub fn memory_client(bytes: &[u8]) {
         if client.handle(head).is_err() {
             return;
         }
+    }
+    if let Some(lengths) = Lengths::read(bytes) {
+        assert!(lengths.iter().all(|length| (1..=PAGE).contains(&length)));
+        assert!(lengths.total() <= bytes.len() / LENGTH * PAGE);
+    }
+}
+
+/// A packed page as it comes: the first byte says of which codec. It is one or none, and a page that is one goes back and forth.
+pub fn packed_page(bytes: &[u8]) {
+    let Some((codec, packed)) = bytes.split_first() else { return };
+    let mut packer = Packer::new(Codec::ALL[usize::from(codec & 1)]);
+    let (mut page, mut back) = ([0; PAGE], [0; PAGE]);
+    if packer.unpack(packed, &mut page).is_ok()
+        && let Some(again) = packer.pack(&page).map(<[u8]>::to_vec)
+    {
+        assert_eq!(packer.unpack(&again, &mut back), Ok(()));
+        assert!(back == page);
     }
 }

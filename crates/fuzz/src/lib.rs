@@ -19,10 +19,11 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 16] = [
+pub const TARGETS: [(&str, Target); 17] = [
     ("broadcast_messages", broadcast::messages),
     ("farmem_client", farmem::memory_client),
     ("farmem_messages", farmem::messages),
+    ("farmem_page", farmem::packed_page),
     ("farmem_server", farmem::memory_server),
     ("farmem_trace", farmem::trace),
     ("live_hello", live::hello),

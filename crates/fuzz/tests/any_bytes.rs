@@ -179,13 +179,20 @@ proptest! {
     }
 
     #[test]
-    fn requests_to_a_memory_server(cut: u8, heads in proptest::collection::vec((0u8..10, 0u64..600, 0u32..4, 0usize..2), 1..40)) {
+    fn requests_to_a_memory_server(
+        cut: u8,
+        heads in proptest::collection::vec(
+            (0u8..10, 0u64..600, 0u32..4, 0usize..2, prop_oneof![Just(4096usize), 0usize..5000]), 1..40
+        )
+    ) {
         let mut bytes = vec![cut];
-        for (kind, page, count, pages) in heads {
+        for (kind, page, count, pages, length) in heads {
             bytes.extend([kind, 0, 0, 0]);
             bytes.extend(count.to_be_bytes());
             bytes.extend(page.to_be_bytes());
-            bytes.extend(vec![kind; pages * count as usize * 4096]);
+            let count = pages * count as usize;
+            bytes.extend((length as u16).to_be_bytes().repeat(count));
+            bytes.extend(vec![kind; count * length]);
         }
         fuzz::farmem::memory_server(&bytes);
         fuzz::farmem::memory_client(&bytes[1..]);

@@ -1,11 +1,12 @@
 //! What the launcher wants, in one variable of the environment, so that programs which this one starts get it too.
 //!
 //! `INCAST_FARMEM=key=value,…`: `local` (bytes), `page` (bytes), `latency` (ps), `rate` (bit/s), `policy`, `prefetch` (pages), `batch` (pages a
-//! request), `trace` (1 or 0), `cpus` (bits), `folder` (where statistics go), `server` (IP:PORT of a memory server; its key is the
+//! request), `trace` (1 or 0), `codec`, `cpus` (bits), `folder` (where statistics go), `server` (IP:PORT of a memory server; its key is the
 //! file `server.key` there), `timeout` (ms). The launcher has checked them; what can't be is refused all the same.
 
 use crate::store::server::Remote;
 use farmem::cache::Policy;
+use farmem::codec::Codec;
 use farmem::cost::{Cost, Way};
 use farmem::wire::Key;
 use std::path::Path;
@@ -30,6 +31,8 @@ pub(crate) struct Config {
     pub(crate) policy: Policy,
     /// What is waited; nothing where a server takes its own time only.
     pub(crate) cost: Option<Cost>,
+    /// How pages are compressed, if they are.
+    pub(crate) codec: Option<Codec>,
     /// Pages that are fetched along with one.
     pub(crate) prefetch: usize,
     /// Processors of the launcher, a bit each; 0 for none that are known.
@@ -50,6 +53,7 @@ impl Config {
             page: 4096,
             policy: Policy::Fifo,
             cost: None,
+            codec: None,
             prefetch: 0,
             trace: false,
             cpus: 0,
@@ -73,6 +77,7 @@ impl Config {
                 "cpus" => config.cpus = number()?,
                 "batch" => batch = number()? as u32,
                 "policy" => config.policy = policy(value)?,
+                "codec" => config.codec = Some(codec(value)?),
                 "server" => server = Some(value),
                 "timeout" => timeout_ms = number()?,
                 "folder" => config.folder = value.to_owned(),
@@ -102,6 +107,11 @@ impl Config {
 fn policy(name: &str) -> Result<Policy, String> {
     let found = Policy::ALL.into_iter().find(|policy| policy.name() == name);
     found.ok_or_else(|| format!("{VARIABLE}: no policy is called {name}"))
+}
+
+fn codec(name: &str) -> Result<Codec, String> {
+    let found = Codec::ALL.into_iter().find(|codec| codec.name() == name);
+    found.ok_or_else(|| format!("{VARIABLE}: no codec is called {name}"))
 }
 
 fn key(folder: &str) -> Result<Key, String> {

@@ -18,11 +18,10 @@ use crate::store::{self, Store};
 use crate::threads;
 use crate::tracing::Tracing;
 use farmem::cache::Evicted;
-use farmem::cost::Cost;
+use farmem::cost::{Cost, Crossing};
 use farmem::watched::Watched;
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Fault, Range};
-use units::Bytes;
 
 /// The least pages that local memory may have: an instruction can touch several, and a system call more.
 pub(crate) const LEAST: usize = 16;
@@ -47,8 +46,8 @@ pub(crate) static PAGER: Lock<Option<Pager>> = Lock::new(None);
 /// What a fault exchanges.
 #[derive(Clone, Copy, Default)]
 struct Pages {
-    fetched: u64,
-    sent: u64,
+    fetched: Crossing,
+    sent: Crossing,
     dropped: u64,
 }
 
@@ -116,15 +115,14 @@ impl Pager {
             count.add(1);
             return;
         }
-        let mut pages = Pages::default();
+        let (mut pages, packed_ns) = (Pages::default(), stats.packing_ns());
         self.enter(with, page, fault.write, &mut pages);
         // Behind what was seen of the page that left: whoever replays the trace has no place before it leaves.
         if let Some(tracing) = &mut self.tracing {
             tracing.access(page, fault.write, fault.thread, since);
         }
-        let ahead = if pages.fetched > 0 { self.ahead(with, page, &mut pages) } else { 0 };
-        let size = Bytes::new(1 << self.bits);
-        let delay = self.cost.map_or(0, |cost| cost.fault(pages.fetched, pages.sent, size).as_ps());
+        let ahead = if pages.fetched.pages > 0 { self.ahead(with, page, &mut pages) } else { 0 };
+        let delay = self.cost.map_or(0, |cost| cost.exchange(pages.fetched, pages.sent).as_ps());
         // Who waits sees nothing of it before the end of the wait. Other threads would, so where there are any the pages come then; and what a
         // server takes is not to hide in the wait.
         let alone = threads::is_one() && config().server.is_none();
@@ -133,12 +131,14 @@ impl Pager {
         }
         if delay > 0 {
             stats.nominal_ps.add(delay);
-            stats.injected_ps.add(with.wait(since, delay));
+            // Nothing is compressed while it is on its way.
+            let packing_ns = stats.packing_ns() - packed_ns;
+            stats.injected_ps.add(with.wait(since + packing_ns, delay));
         }
         if !alone {
             self.place(with, page, fault.write, ahead);
         }
-        stats.exchange(pages.fetched, pages.sent, 1 << self.bits);
+        stats.exchange(pages.fetched, pages.sent);
         stats.pages_dropped.add(pages.dropped);
         // Who is woken on this processor runs at once: behind that the clock would show what the program computed, too.
         let now = monotonic_ns();
@@ -159,24 +159,38 @@ impl Pager {
 
     /// There is a place for the page.
     fn enter(&mut self, with: &Exchange, page: u64, write: bool, pages: &mut Pages) {
-        let mut remote = false;
-        states::runs(self.range(page), |state, run| {
-            if state == THERE {
-                remote = true;
-                // What a server takes is not to hide in a wait.
-                if self.cost.is_none() {
+        if self.cost.is_none() {
+            states::runs(self.range(page), |state, run| {
+                if state == THERE {
                     self.store.ask(run);
                 }
-            }
-        });
-        pages.fetched += u64::from(remote);
+            });
+        }
+        self.cross(page, &mut pages.fetched);
         if self.cache.is_full() {
-            let sent = self.make_room(with);
-            pages.sent += u64::from(sent);
-            pages.dropped += u64::from(!sent);
+            match self.make_room(with) {
+                Evicted { page, dirty: true } => self.cross(page, &mut pages.sent),
+                Evicted { dirty: false, .. } => pages.dropped += 1,
+            }
         }
         self.cache.fault(page, write);
         self.hide(with);
+    }
+
+    /// A page that is remote travels: whole, but for what compression saves.
+    fn cross(&self, page: u64, crossing: &mut Crossing) {
+        let range = self.range(page);
+        let (mut remote, mut saved) = (false, 0);
+        states::runs(range, |state, run| {
+            if state == THERE {
+                remote = true;
+                saved += self.store.saved(run);
+            }
+        });
+        if remote {
+            crossing.pages += 1;
+            crossing.bytes += range.bytes as u64 - saved;
+        }
     }
 
     /// The pages behind it that are remote come too; how many.
@@ -197,9 +211,7 @@ impl Pager {
         if let Some(tracing) = &mut self.tracing {
             tracing.free(range.start, range.bytes, monotonic_ns());
         }
-        if states::any(range, THERE) {
-            self.store.forget(range);
-        }
+        self.store.forget(range);
         self.store.vacate(range);
         if states::any(range, HIDDEN) {
             let _ = raw::advise(layout::mirror(range.start), range.bytes, libc::MADV_DONTNEED);

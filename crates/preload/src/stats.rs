@@ -3,6 +3,7 @@
 use crate::layout::BASE;
 use crate::lock::Lock;
 use crate::raw;
+use farmem::cost::Crossing;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
@@ -16,6 +17,10 @@ pub(crate) struct Count(AtomicU64);
 impl Count {
     pub(crate) fn add(&self, more: u64) {
         self.0.store(self.0.load(Relaxed) + more, Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
     }
 
     pub(crate) fn set(&self, value: u64) {
@@ -62,6 +67,12 @@ stats! {
     own_ns,
     /// Of that, waits for a memory server.
     server_ns,
+    /// Pages that were compressed, or not because they did not get smaller.
+    packed,
+    pack_ns,
+    /// Pages that were decompressed.
+    unpacked,
+    unpack_ns,
     /// Of the trace.
     traced_bytes,
     /// Most bytes that the program had.
@@ -70,13 +81,18 @@ stats! {
 
 impl Stats {
     /// One fault.
-    pub(crate) fn exchange(&self, fetched: u64, sent: u64, page: u64) {
-        let ours = if fetched > 0 { &self.faults } else { &self.first_touches };
+    pub(crate) fn exchange(&self, fetched: Crossing, sent: Crossing) {
+        let ours = if fetched.pages > 0 { &self.faults } else { &self.first_touches };
         ours.add(1);
-        self.pages_in.add(fetched);
-        self.pages_out.add(sent);
-        self.bytes_in.add(fetched * page);
-        self.bytes_out.add(sent * page);
+        self.pages_in.add(fetched.pages);
+        self.pages_out.add(sent.pages);
+        self.bytes_in.add(fetched.bytes);
+        self.bytes_out.add(sent.bytes);
+    }
+
+    /// Time that compression has taken so far, each way.
+    pub(crate) fn packing_ns(&self) -> u64 {
+        self.pack_ns.get() + self.unpack_ns.get()
     }
 }
 

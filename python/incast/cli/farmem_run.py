@@ -36,6 +36,13 @@ class Backend(StrEnum):
     SWAP = "swap"
 
 
+class Codec(StrEnum):
+    """How pages are compressed."""
+
+    LZ4 = "lz4"
+    ZSTD = "zstd"
+
+
 _RUN = {Backend.PRELOAD: run_preloaded, Backend.SWAP: run_swapped}
 _OWN = {"preload": "without switches", "swap": "in the swap device"}
 """What is in a fault's own cost."""
@@ -57,6 +64,13 @@ def run(
     prefetch: shared.Prefetch = 0,
     pages_a_request: shared.PagesARequest = 1,
     policy: shared.Policy = "fifo",
+    compress: Annotated[
+        Codec | None,
+        typer.Option(
+            metavar="lz4|zstd",
+            help="Compress pages on their way, and where they are kept; it takes time of the program's.",
+        ),
+    ] = None,
     server: shared.ServerAt = None,
     key_file: shared.KeyFile = None,
     timeout: shared.Timeout = "10s",
@@ -86,7 +100,8 @@ def run(
         if trace and prefetch:
             options.refuse("what is fetched ahead does not fault: a trace needs --prefetch 0", "--trace")
         memory = shared.memory(page, prefetch, pages_a_request, policy, there)
-        memory = replace(memory, latency_ps=latency_ps, rate_bps=rate_bps)
+        packing = compress and compress.value
+        memory = replace(memory, latency_ps=latency_ps, rate_bps=rate_bps, compress=packing)
         if backend is Backend.SWAP:
             _check_swapped(memory, trace)
         size = _size(local)
@@ -141,6 +156,12 @@ def _check_swapped(memory: Memory, trace: Path | None) -> None:
         options.refuse("the kernel asks for one page: more take --backend preload", "--pages-a-request")
     if memory.policy != "fifo":
         options.refuse("the kernel says which page leaves: others take --backend preload", "--policy")
+    if memory.compress:
+        options.refuse(
+            "the kernel's waits are for whole pages, and its device compresses them anyway: take --backend "
+            "preload",
+            "--compress",
+        )
     if trace:
         options.refuse("the kernel doesn't say which page: a trace takes --backend preload", "--trace")
 
@@ -154,6 +175,7 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
             "fetches_a_page": outcome.fetches_a_page,
             "injected_over_nominal": outcome.injected_over_nominal,
             "own_us_a_fault": outcome.own_us_a_fault,
+            "compression_ratio": outcome.compression_ratio,
         }
         print(json.dumps(measured), file=sys.stderr)
         return
@@ -174,6 +196,7 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
         ("injected over nominal", "–" if ratio is None else f"{ratio:.4f}"),
         *([("waits for the server", f"{outcome.server_s:,.3f} s")] if outcome.server_s else []),
         ("own cost a fault", "–" if own is None else f"{own:.2f} µs, {_OWN[outcome.backend]}"),
+        *_compression(outcome),
         ("memory asked for", format_bytes(outcome.asked_bytes)),
         ("processes on remote memory", _count(outcome.processes)),
     ]
@@ -195,6 +218,27 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
         if value is not None:
             table.add_row(name, value)
     Console(stderr=True, highlight=False).print(table)
+
+
+def _compression(outcome: Outcome) -> list[tuple[str, str | None]]:
+    """What compression saves, and what it takes."""
+    found, ratio = outcome.compression, outcome.compression_ratio
+    if found is None or ratio is None:
+        return []
+    plain = format_bytes(found.plain_bytes_in + found.plain_bytes_out)
+    times = [
+        f"{us:.2f} µs {what}"
+        for us, what in (
+            (found.compress_us_a_page, "to compress"),
+            (found.decompress_us_a_page, "to decompress"),
+        )
+        if us is not None
+    ]
+    packed = format_bytes(outcome.bytes_in + outcome.bytes_out)
+    return [
+        (f"compressed by {found.codec}", f"{plain} to {packed}, {ratio:.2f} times smaller"),
+        ("of the own cost, 4 KiB take", " and ".join(times) or None),
+    ]
 
 
 def _count(number: int | None) -> str | None:

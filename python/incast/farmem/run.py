@@ -26,7 +26,7 @@ from incast.errors import RunError
 from incast.farmem import program as programs
 from incast.farmem.server import Server, derive
 
-__all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Memory", "Outcome", "passed_on", "run"]
+__all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Compression", "Memory", "Outcome", "passed_on", "run"]
 
 LIBRARY = Path(__file__).parent / "libincast_preload.so"
 """What is loaded into programs; `pip install` builds it."""
@@ -60,6 +60,8 @@ class Memory:
     """How many pages share a latency."""
     policy: str = "fifo"
     """Which page leaves: fifo, clock or lru."""
+    compress: str | None = None
+    """How pages are compressed on their way, and where they are kept: lz4 or zstd."""
     server: Server | None = None
     """Where the rest is; None: this process keeps it, and only waits."""
     trace: Path | None = None
@@ -79,11 +81,39 @@ class Memory:
             "cpus": sum(1 << cpu for cpu in os.sched_getaffinity(0) if cpu < _CPUS),
             "folder": folder,
         }
+        if self.compress:
+            said["codec"] = self.compress
         if self.server:
             ip, port = self.server.ip, self.server.port
             said["server"] = f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
             said["timeout"] = self.server.timeout_ms
         return ",".join(f"{key}={value}" for key, value in said.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """What compression came to."""
+
+    codec: str
+    plain_bytes_in: int
+    """Bytes from remote memory as the program has them; compressed, they are `bytes_in`."""
+    plain_bytes_out: int
+    compressed_pages: int
+    """Pages of 4 KiB, those that did not get smaller too."""
+    compress_s: float
+    """Processor time for all of them."""
+    decompressed_pages: int
+    decompress_s: float
+
+    @property
+    def compress_us_a_page(self) -> float | None:
+        """None when no page was compressed."""
+        return self.compress_s / self.compressed_pages * 1e6 if self.compressed_pages else None
+
+    @property
+    def decompress_us_a_page(self) -> float | None:
+        """None when no page was decompressed."""
+        return self.decompress_s / self.decompressed_pages * 1e6 if self.decompressed_pages else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +145,14 @@ class Outcome:
     injected_s: float
     """Waits that took place."""
     own_s: float
-    """Time in the handler of faults beyond these waits, without switches to it; by swap, in the device."""
+    """Time in the handler of faults beyond these waits, without switches to it, compression too; by swap, in
+    the device."""
     server_s: float = 0.0
     """Waits for a memory server; they are not in the handler's own time."""
     backend: str = "preload"
     """How memory was made remote: preload or swap."""
+    compression: Compression | None = None
+    """None without `compress`."""
     local_max_bytes: int | None = None
     """Most bytes that were local, seen from time to time; None where it can't be more than asked for."""
     notes: list[str] = field(default_factory=list)
@@ -140,6 +173,14 @@ class Outcome:
         """
         touched = (self.adopted or 0) + (self.first_touches or 0)
         return self.faults / touched if touched else None
+
+    @property
+    def compression_ratio(self) -> float | None:
+        """Bytes before compression over bytes that travelled; None without it, or when nothing travelled."""
+        if self.compression is None or not self.bytes_in + self.bytes_out:
+            return None
+        plain = self.compression.plain_bytes_in + self.compression.plain_bytes_out
+        return plain / (self.bytes_in + self.bytes_out)
 
     @property
     def own_us_a_fault(self) -> float | None:
@@ -187,7 +228,7 @@ def run(
         files = [file for file in Path(folder).iterdir() if not file.suffix]
         if memory.trace:
             _keep_trace(files, memory.trace)
-        outcome = _outcome(list(command), code, wall, [_numbers(file) for file in files])
+        outcome = _outcome(list(command), memory, code, wall, [_numbers(file) for file in files])
         return replace(outcome, interrupted=interrupted.is_set())
 
 
@@ -260,9 +301,21 @@ def _numbers(file: Path) -> dict[str, int]:
     return dict(zip(names, struct.unpack_from(f"<{len(names)}Q", data, _NAMES), strict=True))
 
 
-def _outcome(command: list[str], code: int, wall: float, processes: list[dict[str, int]]) -> Outcome:
+def _outcome(
+    command: list[str], memory: Memory, code: int, wall: float, processes: list[dict[str, int]]
+) -> Outcome:
     def total(name: str) -> int:
         return sum(numbers.get(name, 0) for numbers in processes)
+
+    compression = memory.compress and Compression(
+        codec=memory.compress,
+        plain_bytes_in=total("pages_in") * memory.page,
+        plain_bytes_out=total("pages_out") * memory.page,
+        compressed_pages=total("packed"),
+        compress_s=total("pack_ns") / 1e9,
+        decompressed_pages=total("unpacked"),
+        decompress_s=total("unpack_ns") / 1e9,
+    )
 
     return Outcome(
         command=command,
@@ -282,4 +335,5 @@ def _outcome(command: list[str], code: int, wall: float, processes: list[dict[st
         injected_s=total("injected_ps") / 1e12,
         own_s=(total("own_ns") - total("server_ns")) / 1e9,
         server_s=total("server_ns") / 1e9,
+        compression=compression or None,
     )

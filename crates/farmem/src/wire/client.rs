@@ -86,7 +86,7 @@ impl Greeting {
 pub enum Coming {
     /// The server serves; [`WELCOME`] bytes.
     Welcome,
-    /// The pages that were asked for first.
+    /// The lengths of the pages that were asked for first, and these.
     Pages {
         /// The first one.
         page: u64,
@@ -116,7 +116,7 @@ impl Client {
         Head { kind: Kind::Read, count, page }.encode()
     }
 
-    /// What stands before pages that are to be kept.
+    /// What stands before the lengths of pages that are to be kept, and these.
     pub fn write(&self, page: u64, count: u32) -> [u8; HEAD] {
         Head { kind: Kind::Write, count, page }.encode()
     }

@@ -1,7 +1,8 @@
 //! What a memory server keeps: pages of many regions within one bound. Regions that were shared have pages in common until one of them
 //! writes (copy on write).
 //!
-//! Pages lie in tables of 512. A table counts as a page: who writes one page here and one there takes no more than is counted.
+//! Pages lie in tables of 512. A table counts as a page: who writes one page here and one there takes no more than is counted. A page
+//! that came packed counts as its bytes and [`BESIDE`], and never as more than a whole one.
 
 use super::{PAGE, PAGES_MAX};
 use std::collections::BTreeMap;
@@ -10,6 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const TABLE: usize = PAGES_MAX as usize;
+/// Bytes that a page takes beside its content: where it is, how often, how long.
+const BESIDE: u64 = 96;
+
+/// What a page of so many bytes counts.
+fn cost(bytes: usize) -> u64 {
+    (bytes as u64 + BESIDE).min(PAGE as u64)
+}
 
 /// Bytes of a server's memory.
 #[derive(Debug)]
@@ -34,12 +42,12 @@ impl Bound {
         self.used.load(Relaxed)
     }
 
-    fn take(self: &Arc<Bound>) -> Result<Taken, Full> {
-        if self.used() + PAGE as u64 > self.all {
+    fn take(self: &Arc<Bound>, bytes: u64) -> Result<Taken, Full> {
+        if self.used() + bytes > self.all {
             return Err(Full);
         }
-        self.used.fetch_add(PAGE as u64, Relaxed);
-        Ok(Taken(Arc::clone(self)))
+        self.used.fetch_add(bytes, Relaxed);
+        Ok(Taken { bound: Arc::clone(self), bytes })
     }
 }
 
@@ -48,17 +56,32 @@ impl Bound {
 pub struct Full;
 
 /// A page's part of the bound, given back when it is dropped.
-struct Taken(Arc<Bound>);
+struct Taken {
+    bound: Arc<Bound>,
+    bytes: u64,
+}
+
+impl Taken {
+    fn resize(&mut self, bytes: u64) -> Result<(), Full> {
+        if self.bound.used() - self.bytes + bytes > self.bound.all {
+            return Err(Full);
+        }
+        self.bound.used.fetch_sub(self.bytes, Relaxed);
+        self.bound.used.fetch_add(bytes, Relaxed);
+        self.bytes = bytes;
+        Ok(())
+    }
+}
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.0.used.fetch_sub(PAGE as u64, Relaxed);
+        self.bound.used.fetch_sub(self.bytes, Relaxed);
     }
 }
 
 struct Page {
-    bytes: Box<[u8; PAGE]>,
-    _taken: Taken,
+    bytes: Box<[u8]>,
+    taken: Taken,
 }
 
 struct Table {
@@ -68,11 +91,11 @@ struct Table {
 
 impl Table {
     fn new(bound: &Arc<Bound>) -> Result<Table, Full> {
-        Ok(Table { _taken: bound.take()?, pages: vec![None; TABLE].into_boxed_slice() })
+        Ok(Table { _taken: bound.take(PAGE as u64)?, pages: vec![None; TABLE].into_boxed_slice() })
     }
 
     fn copy(&self, bound: &Arc<Bound>) -> Result<Table, Full> {
-        Ok(Table { _taken: bound.take()?, pages: self.pages.clone() })
+        Ok(Table { _taken: bound.take(PAGE as u64)?, pages: self.pages.clone() })
     }
 }
 
@@ -80,15 +103,16 @@ impl Table {
 #[derive(Clone)]
 pub struct Region {
     bound: Arc<Bound>,
-    /// Most pages and tables that it may have, those that it shares with others too.
+    /// Most bytes that its pages and tables may count, those that it shares with others too.
     most: u64,
-    pages: u64,
+    /// What its pages count.
+    pages_bytes: u64,
     tables: BTreeMap<u64, Arc<Table>>,
 }
 
 impl fmt::Debug for Region {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Region({} pages)", self.pages)
+        write!(f, "Region({} bytes)", self.size().0)
     }
 }
 
@@ -99,12 +123,12 @@ fn place(page: u64) -> (u64, usize) {
 impl Region {
     /// An empty one, which may have so many bytes.
     pub fn new(bound: &Arc<Bound>, most: u64) -> Region {
-        Region { bound: Arc::clone(bound), most: most / PAGE as u64, pages: 0, tables: BTreeMap::new() }
+        Region { bound: Arc::clone(bound), most, pages_bytes: 0, tables: BTreeMap::new() }
     }
 
     /// Bytes that it has, and may have.
     pub fn size(&self) -> (u64, u64) {
-        ((self.pages + self.tables.len() as u64) * PAGE as u64, self.most * PAGE as u64)
+        (self.pages_bytes + (self.tables.len() * PAGE) as u64, self.most)
     }
 
     /// The bound that it shares with others.
@@ -113,33 +137,38 @@ impl Region {
     }
 
     /// The content of a page that was written.
-    pub fn read(&self, page: u64) -> Option<&[u8; PAGE]> {
+    pub fn read(&self, page: u64) -> Option<&[u8]> {
         let (table, at) = place(page);
         self.tables.get(&table)?.pages[at].as_deref().map(|page| &*page.bytes)
     }
 
-    /// Keeps a page.
+    /// Keeps a page of at most [`PAGE`] bytes.
     ///
     /// # Errors
     /// When there is no room; every page has then what it had.
-    pub fn write(&mut self, page: u64, bytes: &[u8; PAGE]) -> Result<(), Full> {
+    pub fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), Full> {
         let (number, at) = place(page);
-        let more = u64::from(self.read(page).is_none()) + u64::from(!self.tables.contains_key(&number));
-        if more > 0 && self.pages + self.tables.len() as u64 + more > self.most {
+        let (had, costs) = (self.read(page).map_or(0, |before| cost(before.len())), cost(bytes.len()));
+        let table = if self.tables.contains_key(&number) { 0 } else { PAGE as u64 };
+        if costs + table > had && self.size().0 - had + costs + table > self.most {
             return Err(Full);
         }
-        if !self.tables.contains_key(&number) {
+        if table > 0 {
             self.tables.insert(number, Arc::new(Table::new(&self.bound)?));
         }
         let table = own(&mut self.tables, number, &self.bound)?;
         match table.pages[at].as_mut().and_then(Arc::get_mut) {
-            Some(own) => own.bytes.copy_from_slice(bytes),
+            Some(own) if own.bytes.len() == bytes.len() => own.bytes.copy_from_slice(bytes),
+            Some(own) => {
+                own.taken.resize(costs)?;
+                own.bytes = bytes.into();
+            }
             None => {
-                let taken = self.bound.take()?;
-                self.pages += u64::from(table.pages[at].is_none());
-                table.pages[at] = Some(Arc::new(Page { bytes: Box::new(*bytes), _taken: taken }));
+                let taken = self.bound.take(costs)?;
+                table.pages[at] = Some(Arc::new(Page { bytes: bytes.into(), taken }));
             }
         }
+        self.pages_bytes = self.pages_bytes - had + costs;
         Ok(())
     }
 
@@ -157,16 +186,14 @@ impl Region {
         for number in numbers {
             let start = number * TABLE as u64;
             let (from, to) = (page.max(start) - start, end.min(start + TABLE as u64) - start);
-            let had = self
-                .tables
-                .get(&number)
-                .map_or(0, |table| count_in(&table.pages[from as usize..to as usize]));
+            let had =
+                self.tables.get(&number).map_or(0, |table| cost_of(&table.pages[from as usize..to as usize]));
             if to - from < TABLE as u64 && had > 0 {
                 let table = own(&mut self.tables, number, &self.bound)?;
                 table.pages[from as usize..to as usize].fill(None);
             }
-            self.pages -= had;
-            let left = self.tables.get(&number).map_or(0, |table| count_in(&table.pages));
+            self.pages_bytes -= had;
+            let left = self.tables.get(&number).map_or(0, |table| cost_of(&table.pages));
             if to - from == TABLE as u64 || left == 0 {
                 self.tables.remove(&number);
             }
@@ -175,8 +202,8 @@ impl Region {
     }
 }
 
-fn count_in(pages: &[Option<Arc<Page>>]) -> u64 {
-    pages.iter().filter(|page| page.is_some()).count() as u64
+fn cost_of(pages: &[Option<Arc<Page>>]) -> u64 {
+    pages.iter().flatten().map(|page| cost(page.bytes.len())).sum()
 }
 
 /// The table as this region's own.

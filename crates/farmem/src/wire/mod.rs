@@ -10,8 +10,9 @@
 //!                                       ←       head Pages + pages | Ticket + ticket 16 | Refused + text
 //! ```
 //!
-//! Integers are big endian. A head ([`Head`]) is 16 bytes: what it is (1), zeros (3), count (4), first page (8). Pages have 4096 bytes
-//! and are numbered as the client likes. **A connection is a memory of its own**: nobody else sees its pages, and they are gone when it
+//! Integers are big endian. A head ([`Head`]) is 16 bytes: what it is (1), zeros (3), count (4), first page (8). Pages follow behind
+//! the length of each of them (2, [`Lengths`]). A page has 4096 bytes, or fewer if the client has packed it ([`crate::codec`]): the server keeps
+//! what it gets, and gives that back. Pages are numbered as the client likes. **A connection is a memory of its own**: nobody else sees its pages, and they are gone when it
 //! ends. What is done on it is done in order, so a page that is written need not be acknowledged before it is read. `Share` keeps the
 //! memory as it is at that moment under a ticket, which is good once: whoever begins with it goes on with a copy (a forked process).
 //! After `Refused` the server closes.
@@ -23,16 +24,20 @@
 //! [`client`] is the program's end, [`session`] the server's, [`memory`] what the server keeps.
 
 pub mod client;
+pub mod lengths;
 pub mod memory;
 mod proof;
 pub mod session;
 
+pub use lengths::Lengths;
 pub use proof::{CHALLENGE, Key, NONCE, PROOF, TICKET, Ticket, WELCOME};
 
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
 /// Bytes of a head.
 pub const HEAD: usize = 16;
+/// Bytes of a page's length.
+pub const LENGTH: usize = 2;
 /// Most pages that are read or written at once: 2 MiB.
 pub const PAGES_MAX: u32 = 512;
 /// Longest text of a refusal, in bytes.

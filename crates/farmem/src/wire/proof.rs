@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::Hasher;
 
 /// What both ends begin with; the last byte but one is the version.
-pub(super) const MAGIC: [u8; 8] = *b"incmem\x01\x00";
+pub(super) const MAGIC: [u8; 8] = *b"incmem\x02\x00";
 /// Bytes of a number that is used once.
 pub const NONCE: usize = 16;
 /// Bytes of a hello, and of a challenge.

@@ -5,7 +5,9 @@
 
 use super::memory::{Bound, Region};
 use super::proof::{MAGIC, Side, TAG, equal, fresh, greeting, tag};
-use super::{CHALLENGE, HEAD, Head, Key, Kind, NONCE, PAGE, PROOF, TEXT_MAX, Ticket, WELCOME};
+use super::{
+    CHALLENGE, HEAD, Head, Key, Kind, LENGTH, Lengths, NONCE, PAGE, PROOF, TEXT_MAX, Ticket, WELCOME, lengths,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
@@ -16,6 +18,8 @@ pub const OUT_MAX: usize = 256 << 10;
 pub const TICKET_LIFE: Time = Time::from_secs(60);
 /// Tickets that nobody has used, of all clients.
 const TICKETS_MAX: usize = 1024;
+
+const NONSENSE: &str = "what the program said means nothing";
 
 /// What all connections have in common.
 #[derive(Debug)]
@@ -61,11 +65,16 @@ enum State {
         server: [u8; NONCE],
     },
     Open(Region),
-    /// Pages come.
+    /// The lengths of pages come.
+    Told {
+        region: Region,
+        head: Head,
+    },
+    /// Pages come: this one next, and the lengths of it and of those behind it, the last one first.
     Writing {
         region: Region,
         page: u64,
-        left: u32,
+        left: Vec<usize>,
     },
     Over,
 }
@@ -87,7 +96,7 @@ impl Default for Session {
 impl Session {
     /// Whether the client has proved that it knows the key.
     pub fn is_known(&self) -> bool {
-        matches!(self.state, State::Open(_) | State::Writing { .. })
+        matches!(self.state, State::Open(_) | State::Told { .. } | State::Writing { .. })
     }
 
     /// Whether it is to be closed once all is sent; the reason.
@@ -113,6 +122,7 @@ impl Session {
             State::Hello => self.hello(house, bytes, out),
             State::Proof { client, server } => self.proof(house, client, server, bytes, out),
             State::Open(region) => self.message(house, now, region, bytes, out),
+            State::Told { region, head } => self.told(region, head, bytes, out),
             State::Writing { region, page, left } => self.write(region, page, left, bytes, out),
             State::Over => bytes.len(),
         }
@@ -193,13 +203,13 @@ impl Session {
             return 0;
         };
         let Some(head) = Head::decode(bytes) else {
-            self.refuse("what the program said means nothing", out);
+            self.refuse(NONSENSE, out);
             return HEAD;
         };
         let done = match head.kind {
             Kind::Read => read(&region, head, out),
             Kind::Write => {
-                self.state = State::Writing { region, page: head.page, left: head.count };
+                self.state = State::Told { region, head };
                 return HEAD;
             }
             Kind::Free => region.free(head.page, head.count).map_err(|_| full(&region)),
@@ -213,19 +223,44 @@ impl Session {
         HEAD
     }
 
-    fn write(&mut self, mut region: Region, page: u64, left: u32, bytes: &[u8], out: &mut Vec<u8>) -> usize {
-        let Some(content) = bytes.first_chunk::<PAGE>() else {
+    fn told(&mut self, region: Region, head: Head, bytes: &[u8], out: &mut Vec<u8>) -> usize {
+        let all = head.count as usize * LENGTH;
+        let Some(bytes) = bytes.get(..all) else {
+            self.state = State::Told { region, head };
+            return 0;
+        };
+        match Lengths::read(bytes) {
+            Some(lengths) => {
+                let left = lengths.iter().rev().collect();
+                self.state = State::Writing { region, page: head.page, left };
+            }
+            None => self.refuse(NONSENSE, out),
+        }
+        all
+    }
+
+    fn write(
+        &mut self,
+        mut region: Region,
+        page: u64,
+        mut left: Vec<usize>,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let length = left.last().copied().unwrap_or(0);
+        let Some(content) = bytes.get(..length) else {
             self.state = State::Writing { region, page, left };
             return 0;
         };
+        left.pop();
         if region.write(page, content).is_err() {
             self.refuse(&full(&region), out);
-        } else if left == 1 {
+        } else if left.is_empty() {
             self.state = State::Open(region);
         } else {
-            self.state = State::Writing { region, page: page + 1, left: left - 1 };
+            self.state = State::Writing { region, page: page + 1, left };
         }
-        PAGE
+        length
     }
 
     /// The client is told why, and nothing more.
@@ -239,15 +274,12 @@ impl Session {
 }
 
 fn read(region: &Region, head: Head, out: &mut Vec<u8>) -> Result<(), String> {
-    let before = out.len();
+    let pages = head.page..head.page + u64::from(head.count);
+    let found = |page| region.read(page).ok_or_else(|| format!("page {page} was never written, or is free"));
+    let contents: Vec<&[u8]> = pages.map(found).collect::<Result<_, _>>()?;
     out.extend(Head { kind: Kind::Pages, ..head }.encode());
-    for page in head.page..head.page + u64::from(head.count) {
-        let Some(content) = region.read(page) else {
-            out.truncate(before);
-            return Err(format!("page {page} was never written, or is free"));
-        };
-        out.extend(content);
-    }
+    lengths::put(contents.iter().map(|content| content.len()), out);
+    contents.iter().for_each(|content| out.extend(*content));
     Ok(())
 }
 

@@ -30,10 +30,10 @@ impl Pager {
         }
     }
 
-    /// A page leaves; whether it had to be sent back.
-    pub(super) fn make_room(&mut self, with: &Exchange) -> bool {
-        let mut sent = None;
-        while sent.is_none() {
+    /// A page leaves; a dirty one has to be sent back.
+    pub(super) fn make_room(&mut self, with: &Exchange) -> Evicted {
+        let mut left = None;
+        while left.is_none() {
             let Some(gone) = self.cache.evict() else { break };
             let range = self.range(gone.page);
             let mut dirty = gone.dirty;
@@ -44,7 +44,7 @@ impl Pager {
             }
             if !states::any(range, HERE) {
                 self.leave(range, dirty);
-                sent = Some(dirty);
+                left = Some(Evicted { dirty, ..gone });
             } else if self.stuck.len() < self.stuck.capacity() {
                 self.stuck.push(Evicted { dirty, ..gone });
             } else {
@@ -54,7 +54,7 @@ impl Pager {
         for page in self.stuck.drain(..) {
             self.cache.fault(page.page, page.dirty);
         }
-        sent.unwrap_or_else(|| raw::die("half of the local memory is in use by devices: give it more"))
+        left.unwrap_or_else(|| raw::die("half of the local memory is in use by devices: give it more"))
     }
 
     /// Hides a page, and so many behind it; whether somebody wrote to the first. What can't be hidden stays within reach.

@@ -6,6 +6,7 @@
 use super::{Found, Store};
 use crate::layout::{self, BASE};
 use crate::raw;
+use crate::states::{self, THERE};
 use sys::userfaultfd::Range;
 
 /// Most bytes that are left behind.
@@ -57,6 +58,8 @@ impl Store for Mirror {
     }
 
     fn forget(&mut self, pages: Range) {
-        let _ = raw::advise(layout::mirror(pages.start), pages.bytes, libc::MADV_DONTNEED);
+        if states::any(pages, THERE) {
+            let _ = raw::advise(layout::mirror(pages.start), pages.bytes, libc::MADV_DONTNEED);
+        }
     }
 }

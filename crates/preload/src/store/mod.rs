@@ -5,9 +5,13 @@
 //! said otherwise by the thread that handles faults, whose descriptors are its own.
 
 mod mirror;
+mod packed;
+mod packing;
 pub(crate) mod server;
+mod table;
 
 use crate::config::Config;
+use crate::layout::BASE;
 use sys::userfaultfd::Range;
 
 /// Where the content of pages is that come back.
@@ -36,6 +40,11 @@ pub(crate) trait Store: Send {
     /// The content of pages that left, to bring them back.
     fn find(&mut self, pages: Range) -> Found;
 
+    /// Bytes that compression saves of these pages, which left, on their way.
+    fn saved(&self, _pages: Range) -> u64 {
+        0
+    }
+
     /// The program has given up these pages, whichever of them left. Called by any thread.
     fn forget(&mut self, pages: Range);
 
@@ -51,8 +60,23 @@ pub(crate) trait Store: Send {
 
 /// What the launcher wants.
 pub(crate) fn open(config: &Config) -> Box<dyn Store> {
-    match &config.server {
-        Some(remote) => Box::new(server::Server::new(remote.clone())),
-        None => Box::new(mirror::Mirror::default()),
+    match (&config.server, config.codec) {
+        (Some(remote), codec) => Box::new(server::Server::new(remote.clone(), codec, config.page)),
+        (None, Some(codec)) => Box::new(packed::Packed::new(codec, config.page)),
+        (None, None) => Box::new(mirror::Mirror::default()),
     }
+}
+
+/// Addresses of the pages of the processor's size in a range.
+fn pages_of(range: Range) -> impl Iterator<Item = usize> {
+    (range.start..range.start + range.bytes).step_by(BASE)
+}
+
+/// The page at an address.
+///
+/// # Safety
+/// It is there, and nobody writes to it as long as this is used.
+unsafe fn page_at<'a>(address: usize) -> &'a [u8; BASE] {
+    // SAFETY: as the caller promises.
+    unsafe { &*(address as *const [u8; BASE]) }
 }

@@ -44,6 +44,13 @@ impl Inbox {
         came
     }
 
+    /// So many bytes of what was expected will not come. False where they have come.
+    #[must_use]
+    pub(super) fn expect_less(&mut self, bytes: usize) -> bool {
+        self.expected -= bytes;
+        self.end <= self.expected
+    }
+
     /// The head that came first.
     pub(super) fn head(&self) -> [u8; HEAD] {
         *self.bytes[self.start..self.end].first_chunk().unwrap_or(&[0; HEAD])
@@ -54,10 +61,10 @@ impl Inbox {
         &self.bytes[self.start + HEAD..self.end]
     }
 
-    /// The address of what came first; it is taken, and stays until more is asked for.
-    pub(super) fn take(&mut self, bytes: usize) -> usize {
-        let at = self.bytes[self.start..self.end].as_ptr() as usize;
+    /// What came first is taken; it stays until more is asked for.
+    pub(super) fn take(&mut self, bytes: usize) -> &[u8] {
+        let taken = &self.bytes[self.start..self.start + bytes];
         self.start += bytes;
-        at
+        taken
     }
 }

@@ -4,23 +4,31 @@
 //! until several of them, or the next fault, go to the server: nobody waits for an acknowledgement, because a connection's
 //! messages are handled in order. Whatever goes wrong with the connection ends the program: what it had is not known to be there.
 //!
+//! With a codec they are packed when they leave, and travel and are kept like that.
+//!
 //! **A page that nobody was seen to write to is still checked**: threads can write to it between that look and its leaving. What it was when it came is
 //! known by a hash of 64 bits (XXH3); one that is the same is not sent.
 
 mod inbox;
+mod leaving;
 mod link;
 
-use super::{Found, Store};
-use crate::layout::{self, BASE, BASE_BITS, BYTES};
+use super::packing::Packing;
+use super::table::Table;
+use super::{Found, Store, page_at, pages_of};
+use crate::layout::{self, BASE, BASE_BITS};
 use crate::raw;
+use crate::states::{self, THERE};
 use crate::stats::stats;
-use farmem::wire::client::{Client, Coming};
-use farmem::wire::{HEAD, Key, TICKET, Ticket};
+use farmem::codec::Codec;
+use farmem::wire::client::{Client, Coming, Wrong};
+use farmem::wire::{HEAD, Key, LENGTH, Lengths, PAGE, TICKET, Ticket};
 use inbox::Inbox;
+use leaving::Leaving;
 use link::{Link, Waiting};
 use std::io::IoSlice;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::Range;
 use twox_hash::XxHash3_64;
@@ -36,22 +44,32 @@ pub(crate) struct Remote {
     pub(crate) leaving_bytes: usize,
 }
 
+/// Compression on the way to a server.
+struct Smaller {
+    packing: Packing,
+    /// Bytes that it saves of each page that left.
+    saved: Table<AtomicU16>,
+    /// Pages that came packed, as they were.
+    coming: Vec<[u8; PAGE]>,
+}
+
 /// The memory of this process in a server.
 pub(crate) struct Server {
     remote: Remote,
+    smaller: Option<Smaller>,
     link: Option<Link>,
     client: Client,
     ticket: Ticket,
     inbox: Inbox,
     /// Requests that are not yet sent.
-    heads: Vec<[u8; HEAD]>,
-    /// Pages in the mirror that are not yet sent.
-    leaving: Vec<Range>,
+    heads: Vec<u8>,
+    leaving: Leaving,
     /// Pages that the program gave up, and the server doesn't know it.
     given_up: Vec<(u64, u32)>,
     /// Pages that came last: their hashes are not yet known.
     came: Vec<(Range, usize)>,
-    sums: usize,
+    /// The hash of each page when it came from the server; 0 for those that never did.
+    sums: Table<AtomicU64>,
 }
 
 fn number(address: usize) -> u64 {
@@ -62,30 +80,25 @@ fn count(run: Range) -> u32 {
     (run.bytes >> BASE_BITS) as u32
 }
 
-fn overlap(a: Range, b: Range) -> bool {
-    a.start < b.start + b.bytes && b.start < a.start + a.bytes
-}
-
-/// Part of a range from one address to another, if there is any.
-fn part(range: Range, from: usize, to: usize) -> Option<Range> {
-    let (from, to) = (from.max(range.start), to.min(range.start + range.bytes));
-    (from < to).then(|| Range { start: from, bytes: to - from })
-}
-
 impl Server {
-    pub(crate) fn new(remote: Remote) -> Server {
-        let sums = raw::reserve(BYTES >> BASE_BITS << 3);
+    pub(crate) fn new(remote: Remote, codec: Option<Codec>, page_bytes: usize) -> Server {
+        let smaller = codec.map(|codec| Smaller {
+            packing: Packing::new(codec),
+            saved: Table::new(),
+            coming: vec![[0; PAGE]; page_bytes / PAGE],
+        });
         Server {
             remote,
+            smaller,
             link: None,
             client: Client::default(),
             ticket: Ticket::NEW,
             inbox: Inbox::default(),
             heads: Vec::new(),
-            leaving: Vec::new(),
+            leaving: Leaving::default(),
             given_up: Vec::new(),
             came: Vec::new(),
-            sums: sums.unwrap_or_else(|_| raw::die("no room for addresses: ulimit -v unlimited")),
+            sums: Table::new(),
         }
     }
 
@@ -93,16 +106,14 @@ impl Server {
         self.link.as_ref().unwrap_or_else(|| raw::die("the memory server is not connected"))
     }
 
-    /// The hash of each page when it came from the server, or was sent there; 0 for those that neither happened to.
-    fn sum(&self, page: u64) -> &AtomicU64 {
-        // SAFETY: so many were reserved, and are zero until they are written.
-        unsafe { &*((self.sums as *const AtomicU64).add(page as usize)) }
+    fn over(&self, wrong: Wrong) -> ! {
+        self.link().over(&wrong.to_string())
     }
 
     fn note_sums(&mut self) {
-        for (run, content) in self.came.drain(..).collect::<Vec<_>>() {
-            for at in (0..run.bytes).step_by(BASE) {
-                self.sum(number(run.start + at)).store(hash(content + at), Relaxed);
+        for (run, content) in self.came.drain(..) {
+            for (at, content) in pages_of(run).zip((content..).step_by(BASE)) {
+                self.sums.of(at).store(hash(content), Relaxed);
             }
         }
     }
@@ -112,22 +123,18 @@ impl Server {
         if self.heads.is_empty() && self.leaving.is_empty() {
             return;
         }
-        let frees = self.given_up.iter().map(|(page, count)| self.client.free(*page, *count));
-        let mut heads: Vec<[u8; HEAD]> = frees.collect();
-        let freed = heads.len();
-        heads.extend(self.leaving.iter().map(|run| self.client.write(number(run.start), count(*run))));
-        let mut pieces: Vec<IoSlice<'_>> = heads[..freed].iter().map(|head| IoSlice::new(head)).collect();
-        for (head, run) in heads[freed..].iter().zip(&self.leaving) {
-            pieces.push(IoSlice::new(head));
-            // SAFETY: the page is in the mirror, where nobody writes, until it is dropped below.
-            let page =
-                unsafe { std::slice::from_raw_parts(layout::mirror(run.start) as *const u8, run.bytes) };
-            pieces.push(IoSlice::new(page));
-        }
-        pieces.extend(self.heads.iter().map(|head| IoSlice::new(head)));
+        let mut announced: Vec<u8> =
+            self.given_up.iter().flat_map(|(page, count)| self.client.free(*page, *count)).collect();
+        let freed = announced.len();
+        self.leaving.announce(&self.client, &mut announced);
+        let mut pieces = vec![IoSlice::new(&announced[..freed])];
+        self.leaving.slices(&announced[freed..], &mut pieces);
+        pieces.push(IoSlice::new(&self.heads));
         let mut pieces = pieces.as_mut_slice();
         let link = self.link.as_ref().unwrap_or_else(|| raw::die("the memory server is not connected"));
         let mut waiting = Waiting::begin();
+        // Without pieces that are empty.
+        IoSlice::advance_slices(&mut pieces, 0);
         while !pieces.is_empty() {
             let sent = link.send(pieces);
             IoSlice::advance_slices(&mut pieces, sent);
@@ -135,9 +142,7 @@ impl Server {
             let came = if sent == 0 { self.inbox.receive(link) } else { 0 };
             link.wait(&mut waiting, sent + came > 0, true);
         }
-        for run in self.leaving.drain(..) {
-            let _ = raw::advise(layout::mirror(run.start), run.bytes, libc::MADV_DONTNEED);
-        }
+        self.leaving.sent();
         self.heads.clear();
         self.given_up.clear();
         if self.inbox.is_idle() {
@@ -145,21 +150,23 @@ impl Server {
         }
     }
 
-    /// The answer that comes next, behind its head; its bytes are in the inbox.
-    fn answer(&mut self, bytes: usize) -> Coming {
-        let mut waiting = Waiting::begin();
-        while self.inbox.has() < HEAD {
-            self.progress(&mut waiting);
-        }
+    /// The head of the answer that comes next; it is in the inbox.
+    fn answer(&mut self) -> Coming {
+        self.await_bytes(HEAD);
         let head = self.inbox.head();
-        let coming = self.client.handle(&head).unwrap_or_else(|wrong| self.link().over(&wrong.to_string()));
+        let coming = self.client.handle(&head).unwrap_or_else(|wrong| self.over(wrong));
         if let Coming::Refused(text) = coming {
             self.link().refused(self.inbox.rest(), text as usize);
         }
-        while self.inbox.has() < HEAD + bytes {
+        coming
+    }
+
+    /// So many bytes have come.
+    fn await_bytes(&mut self, bytes: usize) {
+        let mut waiting = Waiting::begin();
+        while self.inbox.has() < bytes {
             self.progress(&mut waiting);
         }
-        coming
     }
 
     fn progress(&mut self, waiting: &mut Waiting) {
@@ -172,43 +179,41 @@ impl Server {
 impl Store for Server {
     fn ask(&mut self, pages: Range) {
         let head = self.client.read(number(pages.start), count(pages));
-        let written = self.leaving.iter().any(|run| overlap(*run, pages));
+        let written = self.leaving.holds(pages);
         if self.inbox.is_idle() && !written {
             // What else there is to do is done while the answer is on its way.
             self.link().send_all(&head);
         } else {
-            self.heads.push(head);
+            self.heads.extend(head);
         }
         self.note_sums();
-        self.inbox.expect(HEAD + pages.bytes);
+        self.inbox.expect(HEAD + LENGTH * count(pages) as usize + pages.bytes);
         if written {
             self.flush();
         }
     }
 
     fn fresh(&mut self, pages: Range) {
-        for start in (pages.start..pages.start + pages.bytes).step_by(BASE) {
-            self.sum(number(start)).store(0, Relaxed);
-        }
+        pages_of(pages).for_each(|at| self.sums.of(at).store(0, Relaxed));
     }
 
     fn keep(&mut self, pages: Range, dirty: bool) {
         self.note_sums();
-        for start in (pages.start..pages.start + pages.bytes).step_by(BASE) {
-            let page = Range { start, bytes: BASE };
-            let sum = self.sum(number(start));
-            if !dirty && sum.load(Relaxed) == hash(layout::mirror(start)) {
-                let _ = raw::advise(layout::mirror(start), BASE, libc::MADV_DONTNEED);
-                continue;
+        for at in pages_of(pages) {
+            let mirror = layout::mirror(at);
+            if dirty || self.sums.of(at).load(Relaxed) != hash(mirror) {
+                let Some(smaller) = &mut self.smaller else {
+                    self.leaving.put(at);
+                    continue;
+                };
+                // SAFETY: it has left and is in the mirror, where nobody writes, until it is dropped below.
+                let packed = smaller.packing.pack(unsafe { page_at(mirror) });
+                smaller.saved.of(at).store((BASE - packed.len()) as u16, Relaxed);
+                self.leaving.put_packed(at, packed, &self.client);
             }
-            match self.leaving.last_mut() {
-                Some(last) if last.start + last.bytes == start && count(*last) < farmem::wire::PAGES_MAX => {
-                    last.bytes += BASE;
-                }
-                _ => self.leaving.push(page),
-            }
+            let _ = raw::advise(mirror, BASE, libc::MADV_DONTNEED);
         }
-        if self.leaving.iter().map(|run| run.bytes).sum::<usize>() >= self.remote.leaving_bytes {
+        if self.leaving.bytes() >= self.remote.leaving_bytes {
             self.flush();
         }
     }
@@ -219,21 +224,32 @@ impl Store for Server {
         }
         self.flush();
         let since = monotonic_ns();
-        self.answer(pages.bytes);
-        let content = self.inbox.take(HEAD + pages.bytes) + HEAD;
-        self.came.push((pages, content));
+        self.answer();
+        let told = LENGTH * count(pages) as usize;
+        self.await_bytes(HEAD + told);
+        let total = Lengths::read(&self.inbox.rest()[..told]).map_or(0, Lengths::total);
+        if total == 0 || !self.inbox.expect_less(pages.bytes - total) {
+            self.over(Wrong::Order);
+        }
+        self.await_bytes(HEAD + told + total);
         stats().server_ns.add(monotonic_ns() - since);
+        let content = self.take(pages, told, total).unwrap_or_else(|| self.over(Wrong::Order));
+        self.came.push((pages, content));
         Found::At(content)
     }
 
+    fn saved(&self, pages: Range) -> u64 {
+        let Some(smaller) = &self.smaller else { return 0 };
+        pages_of(pages).map(|at| u64::from(smaller.saved.of(at).load(Relaxed))).sum()
+    }
+
     fn forget(&mut self, pages: Range) {
-        let end = pages.start + pages.bytes;
-        let left = std::mem::take(&mut self.leaving);
-        for run in left {
-            self.leaving.extend(part(run, 0, pages.start));
-            self.leaving.extend(part(run, end, usize::MAX));
+        if !states::any(pages, THERE) {
+            return;
         }
+        self.leaving.forget(pages);
         let _ = raw::advise(layout::mirror(pages.start), pages.bytes, libc::MADV_DONTNEED);
+        let end = pages.start + pages.bytes;
         for start in (pages.start..end).step_by(1 << 40) {
             let bytes = (end - start).min(1 << 40);
             self.given_up.push((number(start), count(Range { start, bytes })));
@@ -246,13 +262,12 @@ impl Store for Server {
 
     fn share(&mut self) {
         self.note_sums();
-        self.heads.push(self.client.share());
+        self.heads.extend(self.client.share());
         self.inbox.expect(HEAD + TICKET);
         self.flush();
-        self.answer(TICKET);
-        let at = self.inbox.take(HEAD + TICKET) + HEAD;
-        // SAFETY: so many bytes have come there.
-        self.ticket = Ticket(unsafe { *(at as *const [u8; TICKET]) });
+        self.answer();
+        self.await_bytes(HEAD + TICKET);
+        self.ticket = Ticket(*self.inbox.take(HEAD + TICKET).last_chunk().unwrap_or(&[0; TICKET]));
     }
 
     fn forked(&mut self) {
@@ -261,9 +276,30 @@ impl Store for Server {
     }
 }
 
+impl Server {
+    /// Takes pages that have come whole, behind their lengths: the address of what they hold. Nothing where it is none.
+    fn take(&mut self, pages: Range, told: usize, total: usize) -> Option<usize> {
+        if total < pages.bytes {
+            // What came before is still to be known where it is.
+            self.note_sums();
+        }
+        let (lengths, mut rest) = self.inbox.take(HEAD + told + total)[HEAD..].split_at(told);
+        if total == pages.bytes {
+            return Some(rest.as_ptr() as usize);
+        }
+        let smaller = self.smaller.as_mut()?;
+        for (length, page) in Lengths::read(lengths)?.iter().zip(&mut smaller.coming) {
+            let (packed, behind) = rest.split_at(length);
+            rest = behind;
+            smaller.packing.unpack(packed, page).ok()?;
+        }
+        Some(smaller.coming.as_ptr() as usize)
+    }
+}
+
 fn hash(address: usize) -> u64 {
     // SAFETY: a page that is there, and that nobody writes to.
-    let page = unsafe { std::slice::from_raw_parts(address as *const u8, BASE) };
+    let page = unsafe { page_at(address) };
     // 0 is for pages that have none.
     XxHash3_64::oneshot(page).max(1)
 }
