@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 import pytest
 from typer.testing import CliRunner
@@ -75,7 +76,7 @@ def port(key_file: Path) -> Iterator[int]:
 
 
 def there(port: int, local: int, page: int = 4096, prefetch: int = 0) -> Memory:
-    return Memory(local, 0, 0, page, prefetch, server=Server("127.0.0.1", port, KEY.encode(), 60_000))
+    return Memory(local, 0, 0, page, prefetch, server=Server("127.0.0.1", port, KEY.encode(), 20_000))
 
 
 def python(code: str, memory: Memory) -> Outcome:
@@ -210,14 +211,23 @@ class Tampering(threading.Thread):
 
     def __init__(self, port: int, change: str) -> None:
         super().__init__(daemon=True)
-        self.door = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self.door.getsockname()[1]
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._door.getsockname()[1]
         self._server, self._change = port, change
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._door.shutdown(socket.SHUT_RDWR)
+        self.join()
+        self._door.close()
 
     def run(self) -> None:
         with contextlib.suppress(OSError):
             while True:
-                client, _ = self.door.accept()
+                client, _ = self._door.accept()
                 server = socket.create_connection(("127.0.0.1", self._server))
                 threading.Thread(target=self._forward, args=(client, server), daemon=True).start()
                 threading.Thread(target=self._answers, args=(server, client), daemon=True).start()
@@ -226,12 +236,14 @@ class Tampering(threading.Thread):
         with contextlib.suppress(OSError):
             while said := client.recv(1 << 16):
                 server.sendall(said)
+        # What reads its answers ends too, and closes both.
         with contextlib.suppress(OSError):
             server.shutdown(socket.SHUT_RDWR)
 
     def _answers(self, server: socket.socket, client: socket.socket) -> None:
-        with server.makefile("rb") as said, contextlib.suppress(OSError, struct.error):
-            client.sendall(said.read(24 + 16 + 32))
+        with server, client, server.makefile("rb") as said, contextlib.suppress(OSError, struct.error):
+            client.sendall(said.read(24))
+            client.sendall(said.read(16 + 32))
             while head := said.read(16):
                 count = struct.unpack(">I", head[4:8])[0]
                 lengths = said.read(2 * count)
@@ -255,17 +267,16 @@ class Tampering(threading.Thread):
 def test_what_is_no_packed_page_ends_the_program(
     port: int, codec: str, change: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    between = Tampering(port, change)
-    between.start()
     code = "b = bytearray(b'1' * 4_000_000)\nfor _ in range(3): assert b[::4096] == b'1' * 977"
-    outcome = python(code, replace(there(between.port, 1 << 20), compress=codec))
+    with Tampering(port, change) as between:
+        outcome = python(code, replace(there(between.port, 1 << 20), compress=codec))
     said = capfd.readouterr().err
     assert outcome.exit_code == 125, said
     assert "not asked for" in said
     assert "Error" not in said, "nothing wrong was read"
 
 
-def test_the_command_says_what_it_saves(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_it_saves() -> None:
     words = ["farmem", "run", "--local", "1MiB", "--latency", "1us", "--bandwidth", "100Gbps"]
     program = ["--", sys.executable, "-c", "b = bytearray(b'1' * 4_000_000); b[::4096] = b[1::4096]"]
     done = CliRunner().invoke(app, [*words, "--compress", "zstd", *program], env={"COLUMNS": "200"})

@@ -117,6 +117,17 @@ def test_compression_saves_time_on_the_wire(tmp_path: Path) -> None:
     assert program(slow)["stall_ps"] > program(whole)["stall_ps"]
 
 
+def test_scheduling_is_seen_in_fault_latencies(tmp_path: Path) -> None:
+    def p99(name: str, **job: str) -> int:
+        return int(run(tmp_path / name, **job).summary["jobs"]["memory"]["fault_latency_p99_ps"])
+
+    before, after = p99("before"), p99("after", write_back="after")
+    assert after < 0.6 * before, "nobody waits for the page that leaves"
+    beside = {"programs": "host[0-2]", "memory": "host3", "write_back": "after"}
+    by_turn, reads_first = p99("turn", **beside), p99("reads", **beside, schedule="reads-first")
+    assert reads_first <= by_turn
+
+
 def test_programs_take_memory_nodes_in_turn(tmp_path: Path) -> None:
     result = run(tmp_path, programs="host[0-1]", memory="host[2-3]")
     assert result.programs.select("host", "memory").cast(pl.String).rows() == [

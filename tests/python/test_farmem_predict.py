@@ -14,7 +14,7 @@ from incast.cli.app import app
 from incast.errors import ScenarioError
 from incast.farmem.fit import fit
 from incast.farmem.indicators import correlate
-from incast.farmem.predict import Grid, Size, errors, predict
+from incast.farmem.predict import Grid, Packing, Size, errors, predict
 from incast.farmem.traced import Cache, Counts, Traced
 
 # Slide 9 of document 004: latency in µs, then degradation in % at 10, 40 and 100 Gb/s.
@@ -77,6 +77,19 @@ def test_cells_are_the_documents_formula(scan: Path) -> None:
     assert cell["write_back_ps"] == 9500 * 10_819_200
     assert cell["degradation"] == pytest.approx(18_500 * 10.8192 / 10_000)
     assert cell["time_ps"] == cell["all_local_ps"] + cell["fetch_ps"] + cell["write_back_ps"]
+
+
+def test_compressed_pages_take_less_wire_and_some_work(scan: Path) -> None:
+    packing = Packing(2.5, compress_ps=2_000_000, decompress_ps=1_000_000)
+    half = Grid(local=[Size("50%", share=0.5)], latencies=[10_000_000], rates=[40 * 10**9], packing=packing)
+    (cell,) = predict(Traced.read(scan), half).rows(named=True)
+    wire = 1639 * 8 * 10**12 // (40 * 10**9)
+    assert cell["fetch_ps"] == 9000 * (10_000_000 + wire)
+    assert cell["write_back_ps"] == 9500 * (10_000_000 + wire)
+    assert cell["packing_ps"] == 9500 * 2_000_000 + 9000 * 1_000_000
+    assert cell["time_ps"] == cell["all_local_ps"] + sum(
+        cell[each] for each in ("fetch_ps", "write_back_ps", "packing_ps")
+    )
 
 
 def test_larger_pages_and_read_ahead_save_latencies(scan: Path) -> None:

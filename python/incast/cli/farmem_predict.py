@@ -15,7 +15,7 @@ from incast.cli import show
 from incast.cli.common import Json, told
 from incast.farmem import options
 from incast.farmem.own import Own
-from incast.farmem.predict import Errors, Grid, errors
+from incast.farmem.predict import Errors, Grid, Packing, errors
 from incast.farmem.predict import predict as predict_grid
 from incast.farmem.traced import Traced
 from incast.report import text
@@ -50,6 +50,14 @@ def predict(
     no_write_back: Annotated[
         bool, typer.Option("--no-write-back", help="No fault waits for the page that leaves.")
     ] = False,
+    compression_ratio: Annotated[
+        float,
+        typer.Option(
+            min=1, max=1000, help="How much smaller pages travel: a run with --compress tells; default: 1."
+        ),
+    ] = 1,
+    compress: Annotated[str, _of("What 4 KiB take to be compressed, beside the wait.", "TIME")] = "0us",
+    decompress: Annotated[str, _of("The same the other way.", "TIME")] = "0us",
     handler: Annotated[str, _of("What a fault costs without a network.", "TIME")] = "0us",
     time: Annotated[
         str | None,
@@ -76,6 +84,11 @@ def predict(
             read_ahead=read_ahead,
             pages_a_request=pages_a_request,
             write_back=not no_write_back,
+            packing=Packing(
+                compression_ratio,
+                options.one_time(compress, "--compress"),
+                options.one_time(decompress, "--decompress"),
+            ),
             own=Own(*[options.one_time(handler, "--handler")] * 2),
         )
         base = options.one_time(time, "--time", least=1) if time else None

@@ -5,6 +5,7 @@ Degradation is the document's (004, slide 8): time more, of the time with all me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -13,9 +14,9 @@ import polars as pl
 
 from incast import _core
 from incast.farmem.own import Own, Ran
-from incast.farmem.traced import Cache, Traced
+from incast.farmem.traced import Cache, Counts, Traced
 
-__all__ = ["GRID_LATENCIES", "GRID_RATES", "Grid", "Size", "errors", "predict"]
+__all__ = ["GRID_LATENCIES", "GRID_RATES", "Grid", "Packing", "Size", "errors", "predict"]
 
 GRID_LATENCIES = (1_000_000, 10_000_000, 20_000_000)
 """The document's: 1, 10 and 20 µs."""
@@ -40,6 +41,31 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
+class Packing:
+    """Compression of pages on their way: a trace does not have their contents, so a run has to tell."""
+
+    ratio: float = 1.0
+    """Bytes before over bytes after, at least 1."""
+    compress_ps: int = 0
+    """4 KiB that leave, and are written back."""
+    decompress_ps: int = 0
+    """4 KiB that are fetched."""
+
+    def travels(self, page: int) -> int:
+        """Bytes of a page on its way."""
+        return math.ceil(page / self.ratio)
+
+    def takes(self, counts: Counts, page: int) -> int:
+        """Picoseconds that the program's processor has to do with it."""
+        back, fetched = counts.written_back * self.compress_ps, counts.fetched * self.decompress_ps
+        return (back + fetched) * page // _BASE
+
+
+_BASE = 4096
+_PLAIN = Packing()
+
+
+@dataclass(frozen=True, slots=True)
 class Grid:
     """What is predicted: all combinations."""
 
@@ -60,6 +86,8 @@ class Grid:
     """Whether a fault waits for the page that leaves."""
     own: Own = _FREE
     """What a fault costs without a network."""
+    packing: Packing = _PLAIN
+    """What compression saves and takes."""
 
     def caches(self, traced: Traced) -> Iterator[tuple[int, Size, Cache]]:
         """Page size, local memory and cache of each run through the trace."""
@@ -80,10 +108,12 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
     for page, local, cache in grid.caches(traced):
         counts = traced.counts(page, cache)
         ran = Ran.predicted(traced.handled(page, cache)) if grid.own != _FREE else None
+        packing = grid.packing.takes(counts, page)
         for latency, rate in product(grid.latencies, grid.rates):
-            fetch, back, _ = _core.farmem_waits(counts, page, latency, rate, grid.write_back, 0)
+            bytes_ = grid.packing.travels(page)
+            fetch, back, _ = _core.farmem_waits(counts, bytes_, latency, rate, grid.write_back, 0)
             handler = grid.own.total(ran, fetch + back) if ran else 0
-            waits = fetch + back + handler
+            waits = fetch + back + packing + handler
             rows.append(
                 {
                     "program": traced.name,
@@ -96,6 +126,7 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
                     **counts._asdict(),
                     "fetch_ps": fetch,
                     "write_back_ps": back,
+                    "packing_ps": packing,
                     "handler_ps": handler,
                     "all_local_ps": base,
                     "time_ps": base + waits,
