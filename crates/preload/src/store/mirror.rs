@@ -1,7 +1,7 @@
 //! Remote memory in this process: pages stay in the mirror, and only the wait makes them remote. A fork takes them along.
 //!
-//! A page that comes back alone is copied: the copy is under write protection at once, which a page that is moved is not. What it leaves
-//! behind is removed with that of others. Of several pages a copy takes longer.
+//! A page that comes back behind the one before it is copied: the copy is under write protection at once, which a page that is moved is not.
+//! What such pages leave behind is removed with one call. Of large pages a copy takes longer, and elsewhere each call is for one page.
 
 use super::{Found, Store};
 use crate::layout::{self, BASE};
@@ -12,10 +12,12 @@ use sys::userfaultfd::Range;
 /// Most bytes that are left behind.
 const BEHIND_MAX: usize = 256 << 10;
 
-/// The mirror, and what is in it of pages that came back.
-#[derive(Default)]
+/// The mirror.
 pub(crate) struct Mirror {
-    behind: Vec<Range>,
+    /// Behind the page that came back last.
+    next: usize,
+    /// What is still here of pages that came back.
+    behind: Range,
 }
 
 fn end(range: Range) -> usize {
@@ -23,9 +25,14 @@ fn end(range: Range) -> usize {
 }
 
 impl Mirror {
+    pub(crate) fn new() -> Mirror {
+        Mirror { next: 0, behind: Range { start: 0, bytes: 0 } }
+    }
+
     fn empty(&mut self) {
-        for run in self.behind.drain(..) {
-            let _ = raw::advise(layout::mirror(run.start), run.bytes, libc::MADV_DONTNEED);
+        if self.behind.bytes > 0 {
+            let _ = raw::advise(layout::mirror(self.behind.start), self.behind.bytes, libc::MADV_DONTNEED);
+            self.behind.bytes = 0;
         }
     }
 }
@@ -36,7 +43,7 @@ impl Store for Mirror {
     }
 
     fn vacate(&mut self, pages: Range) {
-        if self.behind.iter().any(|run| run.start < end(pages) && pages.start < end(*run)) {
+        if self.behind.start < end(pages) && pages.start < end(self.behind) {
             self.empty();
         }
     }
@@ -44,16 +51,16 @@ impl Store for Mirror {
     fn keep(&mut self, _: Range, _: bool) {}
 
     fn find(&mut self, pages: Range) -> Found {
-        if pages.bytes > BASE {
+        let follows = self.next == pages.start;
+        self.next = end(pages);
+        if pages.bytes > BASE || !follows {
             return Found::InMirror;
         }
-        if self.behind.iter().map(|run| run.bytes).sum::<usize>() >= BEHIND_MAX {
+        if end(self.behind) != pages.start || self.behind.bytes >= BEHIND_MAX {
             self.empty();
+            self.behind.start = pages.start;
         }
-        match self.behind.last_mut() {
-            Some(last) if end(*last) == pages.start => last.bytes += pages.bytes,
-            _ => self.behind.push(pages),
-        }
+        self.behind.bytes += pages.bytes;
         Found::At(layout::mirror(pages.start))
     }
 

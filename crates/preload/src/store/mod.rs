@@ -63,7 +63,7 @@ pub(crate) fn open(config: &Config) -> Box<dyn Store> {
     match (&config.server, config.codec) {
         (Some(remote), codec) => Box::new(server::Server::new(remote.clone(), codec, config.page)),
         (None, Some(codec)) => Box::new(packed::Packed::new(codec, config.page)),
-        (None, None) => Box::new(mirror::Mirror::default()),
+        (None, None) => Box::new(mirror::Mirror::new()),
     }
 }
 
