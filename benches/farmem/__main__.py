@@ -1,11 +1,13 @@
 """What a fault of `incast farmem run` costs beside the wait that it injects: `python -m benches.farmem`.
 
-`fault_cost` (crates/sys/examples) reads and writes a page after the other, and has a clock of its own.
+`fault_cost` (crates/sys/examples) reads and writes a page after the other, or one here and one there, and has
+a clock of its own.
 *Floor* is the least that userfaultfd can do: a thread on the same processor that reads a fault and copies a
 page. Each round measures all of it, so that other load falls on all alike. A round's figure is the tenth
-percentile of short sweeps, because other load makes some longer; what is kept is the median of rounds. Each
-row is a line of bench/results.jsonl. What a memory server costs is measured in `server`. Targets are those of
-the issue that asked for remote memory.
+percentile of short sweeps, because other load makes some longer; what is kept is the median of rounds. What
+the library costs where all memory is local is the median of pairs of runs. Each row is a line of
+bench/results.jsonl. What a memory server costs is measured in `server`. Targets are those of the issue that
+asked for remote memory.
 """
 
 from __future__ import annotations
@@ -29,8 +31,12 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "python -m benches.farmem"
 PAGES, LOCAL_PAGES, SWEEPS = 600, 200, 60
 ROUNDS = 7
+PAIRS = 3
+"""Runs a round of the program with all memory local, each beside one without the library."""
 DELAYS_US = (0, 1, 10, 20)
 """A fault that fetches a page and sends one waits so long in all."""
+SCATTERED = 101
+"""How many pages a step is that goes here and there; no divisor of `PAGES`."""
 NO_LIMIT_BPS = 10**15
 MOST_OF_FLOOR, MOST_SLOWER, MOST_OFF = 1.25, 1.02, 0.02
 FLOOR = "bare userfaultfd"
@@ -56,31 +62,30 @@ def rows(program: Path) -> Iterator[Row]:
     """All of it."""
     floors: list[float] = []
     faults: dict[int, list[tuple[float, float]]] = {us: [] for us in DELAYS_US}
+    scattered: list[float] = []
     walls: list[tuple[float, float]] = []
     for _ in range(ROUNDS):
         floors.append(_floor(program))
         for us, found in faults.items():
             found.append(_touch(program, us))
-        walls.append((_seconds({}), _seconds(_all_local())))
+        scattered.append(_touch(program, 0, SCATTERED)[0])
+        walls.extend(_pair(number) for number in range(PAIRS))
     floor = statistics.median(floors)
-    for us, found in faults.items():
-        beside = statistics.median(cost - wait for cost, wait in found)
-        yield record(
-            f"delay {us} µs",
-            "a fault beside it",
-            "µs",
-            beside,
-            (FLOOR, floor),
-            MOST_OF_FLOOR * floor,
-            "farmem",
-        )
+    beside = {
+        f"delay {us} µs": statistics.median(cost - wait for cost, wait in found)
+        for us, found in faults.items()
+    }
+    beside["delay 0 µs, here and there"] = statistics.median(scattered)
+    for case, cost in beside.items():
+        yield record(case, "a fault beside it", "µs", cost, (FLOOR, floor), MOST_OF_FLOOR * floor, "farmem")
     *_, before, last = faults.values()
     more = statistics.median(a[0] - b[0] for a, b in zip(last, before, strict=True))
     asked = statistics.median(a[1] - b[1] for a, b in zip(last, before, strict=True))
     case = f"from {DELAYS_US[-2]} to {DELAYS_US[-1]} µs"
     yield record(case, "a fault takes longer by", "µs", more, ("asked for", asked), None, "farmem")
     yield record(case, "off what was asked for", "1", abs(more / asked - 1), (None, None), MOST_OFF, "farmem")
-    plain, local = (min(each) for each in zip(*walls, strict=True))
+    plain = statistics.median(without for without, _ in walls)
+    local = plain + statistics.median(local - without for without, local in walls)
     yield record(
         "all memory local", "wall time", "s", local, ("without", plain), MOST_SLOWER * plain, "farmem"
     )
@@ -106,11 +111,11 @@ def _floor(program: Path) -> float:
     return _tenth(subprocess.run(command, check=True, capture_output=True).stdout)
 
 
-def _touch(program: Path, delay_us: int) -> tuple[float, float]:
+def _touch(program: Path, delay_us: int, step: int = 1) -> tuple[float, float]:
     """What a page takes, and which part of it was asked for, in µs; each fetches one and sends one."""
     memory = Memory(LOCAL_PAGES * 4096, delay_us * 500_000, NO_LIMIT_BPS)
     with tempfile.TemporaryFile() as said:
-        outcome = run([str(program), "touch", str(PAGES), str(SWEEPS)], memory, log=said)
+        outcome = run([str(program), "touch", str(PAGES), str(SWEEPS), str(step)], memory, log=said)
         said.seek(0)
         return _tenth(said.read()), outcome.nominal_s / outcome.faults * 1e6
 
@@ -118,6 +123,14 @@ def _touch(program: Path, delay_us: int) -> tuple[float, float]:
 def _tenth(said: bytes) -> float:
     """Of nanoseconds a page, a line each."""
     return statistics.quantiles([int(line) / 1000 for line in said.split()], n=10)[0]
+
+
+def _pair(number: int) -> tuple[float, float]:
+    """Without the library and with it, each of them first by turns."""
+    if number % 2:
+        local = _seconds(_all_local())
+        return _seconds({}), local
+    return _seconds({}), _seconds(_all_local())
 
 
 def _seconds(variables: dict[str, str]) -> float:

@@ -1,6 +1,6 @@
-//! What a page fault costs, by a clock of its own. `fault_cost touch PAGES SWEEPS` goes through memory from malloc, a page after the other, as a
-//! program that knows nothing of remote memory; `fault_cost floor PAGES SWEEPS` is the least that userfaultfd(2) can do: a thread on the same
-//! processor that reads a fault and copies a page.
+//! What a page fault costs, by a clock of its own. `fault_cost touch PAGES SWEEPS STEP` goes through memory from malloc, so many pages further each
+//! time, as a program that knows nothing of remote memory; `fault_cost floor PAGES SWEEPS` is the least that userfaultfd(2) can do: a
+//! thread on the same processor that reads a fault and copies a page.
 //!
 //! Prints nanoseconds a page of each sweep, without the first, in which pages are touched first. `fault_cost reads PAGES SWEEPS` and
 //! `fault_cost writes PAGES SWEEPS` print those of each page: the former only reads it, the latter reads, then writes.
@@ -19,18 +19,18 @@ fn main() {
     let number =
         |at: usize| arguments.get(at).and_then(|text| text.parse::<usize>().ok()).expect("a number of pages");
     match arguments.get(1).map(String::as_str) {
-        Some("touch") => touch(number(2), number(3)),
+        Some("touch") => touch(number(2), number(3), number(4)),
         Some("floor") => floor(number(2), number(3)),
         Some("reads") => each(number(2), number(3), false),
         Some("writes") => each(number(2), number(3), true),
-        _ => eprintln!("fault_cost touch|floor|reads|writes PAGES SWEEPS"),
+        _ => eprintln!("fault_cost touch PAGES SWEEPS STEP | fault_cost floor|reads|writes PAGES SWEEPS"),
     }
 }
 
-/// Goes through the pages once; nanoseconds a page.
-fn sweep(start: *mut u8, pages: usize) -> u64 {
+/// Goes through the pages once, so many further each time; nanoseconds a page.
+fn sweep(start: *mut u8, pages: usize, step: usize) -> u64 {
     let began = monotonic_ns();
-    for page in 0..pages {
+    for page in (0..pages).map(|turn| turn * step % pages) {
         // SAFETY: inside the caller's memory, which nobody else uses.
         unsafe {
             let at = start.add(page * PAGE);
@@ -40,16 +40,16 @@ fn sweep(start: *mut u8, pages: usize) -> u64 {
     (monotonic_ns() - began) / pages as u64
 }
 
-fn touch(pages: usize, sweeps: usize) {
+fn touch(pages: usize, sweeps: usize, step: usize) {
     let mut memory = vec![0u8; pages * PAGE];
-    sweep(memory.as_mut_ptr(), pages);
-    (0..sweeps).for_each(|_| println!("{}", sweep(memory.as_mut_ptr(), pages)));
+    sweep(memory.as_mut_ptr(), pages, step);
+    (0..sweeps).for_each(|_| println!("{}", sweep(memory.as_mut_ptr(), pages, step)));
 }
 
 /// Goes through at most [`EACH_MAX`] pages, with an eye on each.
 fn each(pages: usize, sweeps: usize, writes: bool) {
     let mut memory = vec![0u8; pages * PAGE];
-    sweep(memory.as_mut_ptr(), pages);
+    sweep(memory.as_mut_ptr(), pages, 1);
     // On the stack, which is not remote.
     let mut took = [0; EACH_MAX];
     let took = &mut took[..pages];
@@ -88,7 +88,7 @@ fn floor(pages: usize, sweeps: usize) {
         }
     });
     for _ in 0..sweeps {
-        println!("{}", sweep(at.cast(), pages));
+        println!("{}", sweep(at.cast(), pages, 1));
         // SAFETY: nobody uses what it holds.
         unsafe { libc::madvise(at, pages * PAGE, libc::MADV_DONTNEED) };
     }
