@@ -197,6 +197,19 @@ def test_what_cant_be_is_refused(tmp_path: Path, job: dict[str, Any], place: str
     assert what in problems[0].message
 
 
+def test_a_shuffle_makes_faults_wait_and_walks_do_not(tmp_path: Path) -> None:
+    result = incast.run(EXAMPLES / "remote-memory-rack.yaml", tmp_path / "run")
+    program = {name: run.summary["jobs"]["program"] for name, run in result.choices.items()}
+    slower = {name: job["degradation_percent"] for name, job in program.items()}
+    p99 = {name: job["fault_latency_p99_ps"] for name, job in program.items()}
+    assert slower["walks"] == pytest.approx(slower["alone"], rel=0.02)
+    assert slower["alone"] < slower["own-class"] < 1.5 * slower["alone"]
+    for congested in ("sort", "both", "ecn", "pfc"):
+        assert slower[congested] > 2 * slower["alone"]
+    assert p99["ecn"] < p99["both"] / 2
+    assert all(run.summary["jobs"]["sort"]["unfinished"] == 0 for run in result.choices.values())
+
+
 def test_congestion_makes_faults_wait_and_a_class_of_their_own_does_not(tmp_path: Path) -> None:
     result = incast.run(EXAMPLES / "remote-memory.yaml", tmp_path / "run")
     slower = {
