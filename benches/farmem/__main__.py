@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "python -m benches.farmem"
 PAGES, LOCAL_PAGES, SWEEPS = 600, 200, 60
 ROUNDS = 7
-PAIRS = 3
+PAIRS = 7
 """Runs a round of the program with all memory local, each beside one without the library."""
 DELAYS_US = (0, 1, 10, 20)
 """A fault that fetches a page and sends one waits so long in all."""
