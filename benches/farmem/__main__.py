@@ -17,6 +17,7 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -136,7 +137,7 @@ def _pair(number: int) -> tuple[float, float]:
 def _seconds(variables: dict[str, str]) -> float:
     began = time.perf_counter()
     subprocess.run(
-        ["python3", "-c", WORK], check=True, stdout=subprocess.DEVNULL, env={**os.environ, **variables}
+        [sys.executable, "-c", WORK], check=True, stdout=subprocess.DEVNULL, env={**os.environ, **variables}
     )
     return time.perf_counter() - began
 
