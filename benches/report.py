@@ -161,9 +161,9 @@ its end, as long as the program has one thread. Without a delay a fault is 1.35 
 more moves, the page that leaves is looked at for writes, and the first write to the page that came lifts
 its protection, which alone is a microsecond. That target is missed at 0 µs. It is **missed** by more *here
 and there*, 1.8 times the floor, where the pages that leave are no neighbours: each is moved and looked at
-alone, while eight neighbours leave with one call. With all memory local, the library adds 0.3 ms at the
-start and 75 page faults of the kernel's. On a quiet machine the short program took 0.3 % longer with it
-(20 pairs of runs); under load, as in the table, 2 to 3 %: that target is not kept each time.
+alone, while eight neighbours leave with one call. With all memory local, the library adds some 0.3 ms
+and 75 page faults of the kernel's at the start, and then nothing that can be seen. That is a process: a
+script that starts ten of them pays ten times.
 
 *Server* is a memory server (`incast farmem serve`) in another network namespace, behind a link without a
 limit. *Ping* sends as many bytes as a request for a page has and gets as many as its answer, over TCP,
@@ -172,9 +172,10 @@ something comes; the other looks again and again, as both ends of remote memory 
 sleep. Percentiles are of single faults and answers; a page that is read and written makes another leave
 for the server. One fault in eight moves the pages that leave next, and takes longer: see the 90th percentile.
 A fault takes less time than a ping that sleeps, so the target is met beside it, and it is **missed** by far
-beside a ping that spins: 2.4 times, and 3.2 times where pages are written. Of a page that is read 7 µs are
+beside a ping that spins: 2.2 times, and 3.1 times where pages are written. Of a page that is read 8 µs are
 that ping, and 6 µs are the floor of userfaultfd: together they are 1.8 times the ping, so 1.3 times is out of
-reach through userfaultfd. Not measured: two machines, and both ends on one processor.
+reach through userfaultfd. How long who sleeps takes to wake depends on the machine: 31 µs a ping while others kept
+its processors awake. Not measured: two machines, and both ends on one processor.
 
 """
 
