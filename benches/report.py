@@ -174,8 +174,8 @@ for the server. One fault in eight moves the pages that leave next, and takes lo
 A fault takes less time than a ping that sleeps, so the target is met beside it, and it is **missed** by far
 beside a ping that spins: 2.2 times, and 3.1 times where pages are written. Of a page that is read 8 µs are
 that ping, and 6 µs are the floor of userfaultfd: together they are 1.8 times the ping, so 1.3 times is out of
-reach through userfaultfd. How long who sleeps takes to wake depends on the machine: 31 µs a ping while others kept
-its processors awake. Not measured: two machines, and both ends on one processor.
+reach through userfaultfd. How long who sleeps takes to wake depends on the machine: 31 µs a ping while
+others kept its processors awake. Not measured: two machines, and both ends on one processor.
 
 """
 
