@@ -16,9 +16,9 @@ from typing import Self
 import pytest
 from typer.testing import CliRunner
 
+from farmem_programs import remote_memory_or_skip
 from incast.cli.app import app
-from incast.errors import RunError
-from incast.farmem.run import LIBRARY, Memory, Outcome, check, run
+from incast.farmem.run import Memory, Outcome, run
 from incast.farmem.server import Server
 
 STRESS = Path(__file__).parent / "farmem_stress.py"
@@ -38,13 +38,7 @@ CONTENTS = {
 
 @pytest.fixture(autouse=True, scope="module")
 def _allowed() -> None:
-    assert LIBRARY.exists(), "pip install builds it"
-    try:
-        check()
-    except RunError as refused:
-        if "userfaultfd" not in str(refused):
-            raise
-        pytest.skip(f"not on this machine: {refused}")
+    remote_memory_or_skip()
 
 
 @pytest.fixture(scope="module")
