@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import farmem_traces as traces
+from farmem_programs import remote_memory_or_skip
 from incast.cli.app import app
 from incast.errors import OutputExistsError, RunError
 from incast.farmem import session as sessions
@@ -26,7 +27,6 @@ from incast.farmem.measured import cells
 from incast.farmem.own import Beyond, Own, Ran, calibrate
 from incast.farmem.predict import Size
 from incast.farmem.run import ALL, Memory, Outcome
-from incast.farmem.run import check as check_machine
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Plan, Session
 from incast.farmem.traced import Counts, Traced
 
@@ -183,10 +183,7 @@ def test_runs_tell_what_each_kind_of_work_costs(
 
 
 def test_the_command_measures_and_predicts(tmp_path: Path) -> None:
-    try:
-        check_machine()
-    except RunError as refused:
-        pytest.skip(f"not on this machine: {refused}")
+    remote_memory_or_skip()
     code = "block = bytearray(3 << 20)\nfor _ in range(3):\n  for at in range(0, len(block), 4096): block[at] += 1"
     out = tmp_path / "out"
     asked = [
@@ -216,10 +213,7 @@ def test_the_command_measures_and_predicts(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
-    try:
-        check_machine()
-    except RunError as refused:
-        pytest.skip(f"not on this machine: {refused}")
+    remote_memory_or_skip()
     code = "import time\nb = bytearray(2 << 20)\nfor i in range(0, len(b), 4096): b[i] += 1\ntime.sleep(0.4)"
     asked = ["grid", "--local", "256KiB", "--out", str(tmp_path / "out"), "--", sys.executable, "-c", code]
     command = [sys.executable, "-m", "incast", "farmem", *asked]
