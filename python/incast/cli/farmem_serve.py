@@ -34,7 +34,7 @@ def serve(
 ) -> None:
     """Keep pages of programs that `incast farmem run --server` runs, until Ctrl-C.
 
-    Pages cross the network as they are, neither sealed nor hidden: the key says who may come in, and no more.
+    Pages cross the network neither sealed nor hidden: the key says who may come in, and no more.
     """
     with told(False):
         at = parse_address(listen, "--listen")
