@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -61,6 +62,12 @@ class Program:
             return int(self._said.read_text() or 0)
         except FileNotFoundError:
             return 0
+
+    def waits(self) -> bool:
+        """Whether it has not gone on for half a second."""
+        now = self.turns()
+        time.sleep(0.5)
+        return self.turns() == now
 
     def goes_on(self) -> None:
         now = self.turns()
@@ -125,9 +132,7 @@ def test_a_program_goes_on_after_a_short_cut(tmp_path: Path) -> None:
         for _ in range(2):
             network.forward(False)
             time.sleep(1)
-            before = program.turns()
-            time.sleep(0.5)
-            assert program.turns() == before, "it is cut off"
+            assert program.waits(), "it is cut off"
             network.forward(True)
             program.goes_on()
         program.to_end.touch()
@@ -148,9 +153,15 @@ def test_a_server_gives_up_a_program_that_it_cannot_reach(tmp_path: Path) -> Non
     assert code == 0, said
 
 
-def test_a_program_that_comes_back_after_it_was_given_up_ends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", ["a question", "an answer"])
+def test_a_program_that_comes_back_after_it_was_given_up_ends(lost: str, tmp_path: Path) -> None:
+    # Who waits for an answer sends nothing, so that nobody tells it on its own that it was given up.
     with both(tmp_path, "60s", "--memory", "64MiB", "--timeout", "2s") as (network, server, program):
+        if lost == "an answer":
+            server.process.send_signal(signal.SIGSTOP)
+            until(program.waits, program.process, LIMIT_S)
         network.forward(False)
+        server.process.send_signal(signal.SIGCONT)
         assert server.said("lost: "), server.lines
         network.forward(True)
         code, said = program.ended()

@@ -7,7 +7,7 @@ use super::Remote;
 use crate::raw;
 use farmem::wire::client::{Client, Coming, Greeting};
 use farmem::wire::{CHALLENGE, HEAD, NONCE, TEXT_MAX, Ticket, WELCOME};
-use socket2::{Domain, MsgHdr, Protocol, Socket, Type};
+use socket2::{Domain, MsgHdr, Protocol, Socket, TcpKeepalive, Type};
 use std::io::{self, ErrorKind, IoSlice, Read};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
@@ -18,6 +18,10 @@ use sys::cpu::monotonic_ns;
 const SPIN_MAX_NS: u64 = 100_000;
 /// Pieces of one call that sends (`IOV_MAX`).
 const PIECES: usize = 1024;
+
+const SECOND: Duration = Duration::from_secs(1);
+/// How often a server that says nothing is asked whether it is there; the most that the kernel takes.
+const ASKED: u32 = 127;
 
 /// A connection that the server welcomed.
 pub(super) struct Link {
@@ -56,6 +60,12 @@ fn connect(remote: &Remote) -> io::Result<Socket> {
     socket.connect_timeout(&remote.at.into(), timeout)?;
     socket.set_tcp_nodelay(true)?;
     socket.set_nonblocking(true)?;
+    // A server that gave this program up while it could not be reached says so only when it hears from it, and who waits for an
+    // answer that was lost has nothing to send. The kernel asks for longer than the time that this program itself waits.
+    let every = (timeout / (ASKED / 2)).max(SECOND);
+    socket.set_tcp_keepalive(
+        &TcpKeepalive::new().with_time(SECOND).with_interval(every).with_retries(ASKED),
+    )?;
     Ok(socket)
 }
 
