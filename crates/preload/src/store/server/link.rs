@@ -63,9 +63,8 @@ fn connect(remote: &Remote) -> io::Result<Socket> {
     // A server that gave this program up while it could not be reached says so only when it hears from it, and who waits for an
     // answer that was lost has nothing to send. The kernel asks for longer than the time that this program itself waits.
     let every = (timeout / (ASKED / 2)).max(SECOND);
-    socket.set_tcp_keepalive(
-        &TcpKeepalive::new().with_time(SECOND).with_interval(every).with_retries(ASKED),
-    )?;
+    socket
+        .set_tcp_keepalive(&TcpKeepalive::new().with_time(SECOND).with_interval(every).with_retries(ASKED))?;
     Ok(socket)
 }
 
