@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -29,6 +30,7 @@ from incast.farmem.predict import Size
 from incast.farmem.run import ALL, Memory, Outcome
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Plan, Session
 from incast.farmem.traced import Counts, Traced
+from memory_servers import serving, written_key
 
 US = 1_000_000
 PLAN = Plan(
@@ -44,7 +46,7 @@ PLAN = Plan(
 class Machine:
     """Runs nothing: a second with all memory local; a fetch costs 5 µs, a first touch 3, a page that leaves 5.
 
-    Waits hide 2 µs of a fault.
+    Waits hide 2 µs of a fault. Compressed, pages are a third of their size.
     """
 
     def __init__(self) -> None:
@@ -59,7 +61,8 @@ class Machine:
             asked = [traces.asked(8_000_000)]
             traces.write(memory.trace, [*asked, *traces.scans(1000, 10)])
         counts = self._counts(memory)
-        way = memory.latency_ps + 4096 * 8 * 10**12 // memory.rate_bps
+        packed = 4096 // 3 if memory.compress else 4096
+        way = memory.latency_ps + packed * 8 * 10**12 // memory.rate_bps
         nominal = (counts.faults + counts.written_back) * way / 1e12
         pages = memory.local // 4096
         own = counts.faults * 5e-6 + counts.cold * 3e-6 + counts.written_back * 5e-6
@@ -68,7 +71,8 @@ class Machine:
         return Outcome(
             command=list(command), exit_code=self.exit_code, wall_s=1 + added, processes=1, faults=counts.faults,
             first_touches=counts.cold, adopted=0, soft_faults=0, pages_in=counts.fetched,
-            pages_out=counts.written_back, bytes_in=0, bytes_out=0, asked_bytes=8_000_000, nominal_s=nominal,
+            pages_out=counts.written_back, bytes_in=counts.fetched * packed,
+            bytes_out=counts.written_back * packed, asked_bytes=8_000_000, nominal_s=nominal,
             injected_s=nominal, own_s=0.0, interrupted=len(self.ran) == self.interrupt_at,
         )  # fmt: skip
 
@@ -143,10 +147,12 @@ def test_a_folder_of_something_else_is_left_alone(machine: Machine, tmp_path: Pa
         Session.open(PLAN, tmp_path / "fails").measure()
 
 
-def test_one_traced_run_foretells_the_cells(machine: Machine, tmp_path: Path) -> None:
-    session = Session.open(PLAN, tmp_path)
+@pytest.mark.parametrize("compress", [None, "lz4"])
+def test_one_traced_run_foretells_the_cells(compress: str | None, machine: Machine, tmp_path: Path) -> None:
+    plan = replace(PLAN, memory=replace(PLAN.memory, compress=compress))
+    session = Session.open(plan, tmp_path)
     session.measure()
-    found = cells(PLAN, session.rows, Traced.read(session.trace), "wall")
+    found = cells(plan, session.rows, Traced.read(session.trace), "wall")
     assert machine.ran[1].trace
     assert found.cells.height == 4
     assert found.errors.largest < 1.5
@@ -210,6 +216,24 @@ def test_the_command_measures_and_predicts(tmp_path: Path) -> None:
     assert (out / "cells.parquet").exists()
     again = CliRunner().invoke(app, asked)
     assert json.loads(again.stdout)["cells"] == said["cells"]
+
+
+def test_a_grid_may_be_of_a_server_and_compressed(tmp_path: Path) -> None:
+    remote_memory_or_skip()
+    code = "block = bytearray(b'ab') * (1 << 20)\nfor at in range(0, len(block), 4096): block[at] += 1"
+    out, key_file = tmp_path / "out", written_key(tmp_path)
+    with serving(key_file, "--memory", "64MiB") as server:
+        there = ["--server", f"127.0.0.1:{server.port}", "--key-file", str(key_file)]
+        far = ["--local", "256KiB", "--latency", "20us", "--bandwidth", "10Gbps", "--compress", "lz4"]
+        asked = ["farmem", "grid", *there, *far, "-n", "1", "--out", str(out), "--json"]
+        result = CliRunner().invoke(app, [*asked, "--", sys.executable, "-c", code])
+    assert result.exit_code == 0, result.output
+    (cell,) = json.loads(result.stdout)["cells"]
+    assert cell["faults_measured"] > 0
+    runs = [run for run in csv.DictReader((out / "runs.csv").read_text().splitlines()) if run["kind"] == CELL]
+    assert all(int(run["bytes_out"]) < 4096 * int(run["pages_out"]) / 2 for run in runs)
+    waits = int(runs[0]["faults"]) * 2 * 20e-6
+    assert float(runs[0]["nominal_s"]) == pytest.approx(waits, rel=0.2), "the server's own time is not in it"
 
 
 def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:

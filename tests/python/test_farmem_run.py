@@ -311,6 +311,12 @@ def test_local_memory_may_be_a_share_of_what_the_program_asks_for() -> None:
     assert "exit code 3" in failing.stderr
 
 
+def test_the_kernel_gives_no_huge_pages() -> None:
+    code = "print([line for line in open('/proc/self/status') if line.startswith('THP_enabled')])"
+    done = incast("--local", "50%", *FAR, "--", sys.executable, "-c", code)
+    assert done.stdout in ("['THP_enabled:\\t0\\n']\n", "[]\n")
+
+
 def test_a_signals_end_is_told() -> None:
     done = incast("--local", "1MB", *FAR, "--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
     assert done.returncode == 128 + signal.SIGKILL

@@ -6,10 +6,9 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use units::{Rate, Time};
 
-/// Adds the class and the function to the module.
+/// Adds the class to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<BlockDelay>()?;
-    module.add_function(wrap_pyfunction!(without_huge_pages, module)?)
+    module.add_class::<BlockDelay>()
 }
 
 /// I/Os, pages, nominal ps, waited ns, I/Os whose end was seen, the device's own ns for these.
@@ -51,10 +50,4 @@ impl BlockDelay {
     fn end(&mut self) {
         self.0 = None;
     }
-}
-
-/// From now on neither this process nor what it starts has huge pages.
-#[pyfunction]
-fn without_huge_pages() -> PyResult<()> {
-    Ok(sys::memory::without_huge_pages()?)
 }

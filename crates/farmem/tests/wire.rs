@@ -281,6 +281,27 @@ fn a_length_that_no_page_has_is_refused() {
 }
 
 #[test]
+fn tickets_take_room() {
+    let mut house = house(100);
+    let mut pair = Pair::new(&mut house, KEY, Ticket::NEW).unwrap();
+    (0..45).for_each(|table| pair.write(table * 512, 1, 1));
+    pair.carry_all(&mut house, PAGE + HEAD);
+    let used = house.bound().used();
+    let ticket = pair.share(&mut house, PAGE);
+    let each = house.bound().used() - used;
+    assert!(each >= 45 * 16, "{each}");
+    drop(Pair::new(&mut house, KEY, ticket).unwrap());
+    assert_eq!(house.bound().used(), used, "a process that forked is gone");
+    let room = (house.bound().all() - used) / each;
+    for _ in 0..room {
+        pair.share(&mut house, PAGE);
+    }
+    pair.to_server.extend(pair.client.share());
+    pair.carry_all(&mut house, PAGE);
+    assert!(pair.session.refused().unwrap().contains("is full"));
+}
+
+#[test]
 fn a_ticket_ends_after_its_time() {
     let mut house = house(100);
     let mut pair = Pair::new(&mut house, KEY, Ticket::NEW).unwrap();

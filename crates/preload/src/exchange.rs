@@ -198,16 +198,19 @@ impl Exchange {
         }
     }
 
-    /// Waits until so long after `since`; how long that was in the end, in ps.
+    /// Waits until so long after `since`; how long that was in the end, in ps. When that is over already nothing is waited, and what took
+    /// longer is not the wait's.
     pub(crate) fn wait(&self, since: u64, delay_ps: u64) -> u64 {
-        let until = since + delay_ps / 1000;
-        loop {
-            let now = monotonic_ns();
-            if now >= until {
-                return (now - since) * 1000;
-            }
-            std::hint::spin_loop();
+        let until = since + delay_ps.div_ceil(1000);
+        let mut now = monotonic_ns();
+        if now >= until {
+            return delay_ps;
         }
+        while now < until {
+            std::hint::spin_loop();
+            now = monotonic_ns();
+        }
+        (now - since) * 1000
     }
 }
 

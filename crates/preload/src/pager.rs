@@ -8,9 +8,8 @@ mod leaving;
 
 use crate::config::Config;
 use crate::exchange::Exchange;
-use crate::layout::{self, BASE};
+use crate::layout::BASE;
 use crate::lock::Lock;
-use crate::raw;
 use crate::start::config;
 use crate::states::{self, HERE, HIDDEN, NEW, THERE};
 use crate::stats::{self, Stats};
@@ -214,7 +213,7 @@ impl Pager {
         self.store.forget(range);
         self.store.vacate(range);
         if states::any(range, HIDDEN) {
-            let _ = raw::advise(layout::mirror(range.start), range.bytes, libc::MADV_DONTNEED);
+            store::empty_mirror(range);
         }
         let (mut first, end) = (range.start, range.start + range.bytes);
         while first < end {

@@ -55,14 +55,6 @@ pub fn prefer_huge_pages<T>(values: &mut Vec<T>) {
     }
 }
 
-/// From now on neither this thread's process nor what it starts has huge pages.
-///
-/// # Errors
-/// What the kernel says.
-pub fn without_huge_pages() -> io::Result<()> {
-    Ok(rustix::thread::disable_transparent_huge_pages(true)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

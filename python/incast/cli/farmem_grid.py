@@ -43,6 +43,7 @@ def grid(
     prefetch: shared.Prefetch = 0,
     pages_a_request: shared.PagesARequest = 1,
     policy: shared.Policy = "fifo",
+    compress: shared.Compress = None,
     server: shared.ServerAt = None,
     key_file: shared.KeyFile = None,
     timeout: shared.Timeout = "10s",
@@ -67,7 +68,7 @@ def grid(
     """
     with told(as_json):
         there = shared.server_at(server, key_file, timeout)
-        memory = shared.memory(page, prefetch, pages_a_request, policy, there)
+        memory = shared.memory(page, prefetch, pages_a_request, policy, compress, there)
         plan = _plan(program, local, latency, bandwidth, memory, runs)
         by = _clock(clock)
         place = out or Path("results") / f"farmem-{Path(program[0]).name}"

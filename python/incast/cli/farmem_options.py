@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from incast.peers import parse_address, read_key
 
 __all__ = [
     "CONTEXT",
+    "Compress",
     "KeyFile",
     "Page",
     "PagesARequest",
@@ -26,6 +28,13 @@ __all__ = [
 
 CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 """What follows the program's name is the program's."""
+
+
+class Codec(StrEnum):
+    """How pages are compressed."""
+
+    LZ4 = "lz4"
+    ZSTD = "zstd"
 
 
 def of(help_: str, metavar: str) -> Any:
@@ -42,6 +51,13 @@ PagesARequest = Annotated[
 Policy = Annotated[
     str, of("Which page leaves: fifo, clock or lru; the last two watch a part of the pages.", "NAME")
 ]
+Compress = Annotated[
+    Codec | None,
+    typer.Option(
+        metavar="lz4|zstd",
+        help="Compress pages on their way, and where they are kept; it takes time of the program's.",
+    ),
+]
 ServerAt = Annotated[
     str | None,
     of("Remote memory is in this server (incast farmem serve), not in the program.", "HOST:PORT"),
@@ -52,7 +68,14 @@ KeyFile = Annotated[
 Timeout = Annotated[str, of("The program ends when the server does not answer for so long.", "TIME")]
 
 
-def memory(page: str, prefetch: int, pages_a_request: int, policy: str, server: Server | None) -> Memory:
+def memory(
+    page: str,
+    prefetch: int,
+    pages_a_request: int,
+    policy: str,
+    compress: Codec | None,
+    server: Server | None,
+) -> Memory:
     """All of it local, at no distance: who asks says how much and how far."""
     size = options.pages(page, "--page", 4096)
     if len(size) != 1:
@@ -68,6 +91,7 @@ def memory(page: str, prefetch: int, pages_a_request: int, policy: str, server: 
         prefetch=prefetch,
         pages_a_request=pages_a_request,
         policy=policies[0],
+        compress=compress and compress.value,
         server=server,
     )
 

@@ -36,13 +36,6 @@ class Backend(StrEnum):
     SWAP = "swap"
 
 
-class Codec(StrEnum):
-    """How pages are compressed."""
-
-    LZ4 = "lz4"
-    ZSTD = "zstd"
-
-
 _RUN = {Backend.PRELOAD: run_preloaded, Backend.SWAP: run_swapped}
 _OWN = {"preload": "without switches", "swap": "in the swap device"}
 """What is in a fault's own cost."""
@@ -64,13 +57,7 @@ def run(
     prefetch: shared.Prefetch = 0,
     pages_a_request: shared.PagesARequest = 1,
     policy: shared.Policy = "fifo",
-    compress: Annotated[
-        Codec | None,
-        typer.Option(
-            metavar="lz4|zstd",
-            help="Compress pages on their way, and where they are kept; it takes time of the program's.",
-        ),
-    ] = None,
+    compress: shared.Compress = None,
     server: shared.ServerAt = None,
     key_file: shared.KeyFile = None,
     timeout: shared.Timeout = "10s",
@@ -99,9 +86,8 @@ def run(
         latency_ps, rate_bps = _wait(latency, bandwidth, there)
         if trace and prefetch:
             options.refuse("what is fetched ahead does not fault: a trace needs --prefetch 0", "--trace")
-        memory = shared.memory(page, prefetch, pages_a_request, policy, there)
-        packing = compress and compress.value
-        memory = replace(memory, latency_ps=latency_ps, rate_bps=rate_bps, compress=packing)
+        memory = shared.memory(page, prefetch, pages_a_request, policy, compress, there)
+        memory = replace(memory, latency_ps=latency_ps, rate_bps=rate_bps)
         if backend is Backend.SWAP:
             _check_swapped(memory, trace)
         size = _size(local)

@@ -15,7 +15,7 @@ from typing import Literal
 import polars as pl
 
 from incast.farmem.own import Beyond, Own, Ran, calibrate
-from incast.farmem.predict import Errors, Grid, Size, errors, predict
+from incast.farmem.predict import Errors, Grid, Packing, Size, errors, predict
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, Plan, Row, Sized
 from incast.farmem.traced import Cache, Traced
 
@@ -58,6 +58,7 @@ def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Meas
         read_ahead=plan.memory.prefetch,
         pages_a_request=plan.memory.pages_a_request,
         own=own,
+        packing=Packing(_ratio(plan, rows)),
     )
     predicted = predict(traced, grid, round(base * 1e12))
     measured = [
@@ -124,6 +125,14 @@ def _own(plan: Plan, rows: Sequence[Row], traced: Traced, bases: dict[int, float
         beyond = median(_time(row, clock) - bases[row.session] for row in runs)
         found[kind].append(Beyond(ran, cell.local_bytes, beyond, median(row.nominal_s for row in runs)))
     return calibrate(found[NEAR], found[FAR])
+
+
+def _ratio(plan: Plan, rows: Sequence[Row]) -> float:
+    """What compression saves, of the runs that tell what faults cost; its time is in these costs."""
+    told = [row for row in rows if row.kind in (NEAR, FAR)]
+    travelled = sum(row.bytes_in + row.bytes_out for row in told)
+    plain = sum(row.pages_in + row.pages_out for row in told) * plan.page
+    return plain / travelled if plan.memory.compress and travelled else 1.0
 
 
 def _time(row: Row, clock: Clock) -> float:

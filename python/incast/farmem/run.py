@@ -23,6 +23,7 @@ from types import FrameType
 from typing import IO
 
 from incast.errors import RunError
+from incast.farmem import hugepages
 from incast.farmem import program as programs
 from incast.farmem.server import Server, derive
 
@@ -197,7 +198,8 @@ def run(
 ) -> Outcome:
     """Runs a command to its end; with a log, what it prints goes there, and it reads nothing.
 
-    Raises `ScenarioError` for a program that can't have remote memory, `RunError` where this machine can't.
+    The kernel gives it no huge pages. Raises `ScenarioError` for a program that can't have remote memory,
+    `RunError` where this machine can't.
     """
     path = programs.find(command[0])
     with tempfile.TemporaryDirectory(prefix="incast-farmem-") as folder:
@@ -213,6 +215,7 @@ def run(
         variables[_VARIABLE] = memory.variable(Path(folder))
         began = time.monotonic()
         with (
+            hugepages.none(),
             subprocess.Popen(
                 [command[0], *command[1:]],
                 executable=path,

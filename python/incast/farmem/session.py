@@ -21,7 +21,6 @@ from typing import Any
 
 from incast import folder
 from incast.errors import OutputExistsError, RunError
-from incast.farmem import hugepages
 from incast.farmem.predict import Size
 from incast.farmem.run import Memory, Outcome, run
 from incast.farmem.traced import Traced
@@ -66,9 +65,8 @@ class Plan:
 
     def identity(self) -> dict[str, Any]:
         """What runs have in common that may be compared."""
-        said = {
-            name: getattr(self.memory, name) for name in ("page", "prefetch", "pages_a_request", "policy")
-        }
+        names = ("page", "prefetch", "pages_a_request", "policy", "compress")
+        said = {name: getattr(self.memory, name) for name in names}
         server = self.memory.server
         return {
             "command": list(self.command),
@@ -105,6 +103,9 @@ class Row:
     first_touches: int
     pages_in: int
     pages_out: int
+    bytes_in: int
+    """As they travelled; compressed, that is less than the pages have."""
+    bytes_out: int
     asked_bytes: int
     nominal_s: float
     injected_s: float
@@ -206,7 +207,7 @@ class Session:
 
     def _run(self, kind: str, memory: Memory) -> Row:
         self.tell(kind, self)
-        with (self.out / LOG).open("wb") as log, hugepages.none():
+        with (self.out / LOG).open("wb") as log:
             before = _processor_s()
             outcome = run(self.plan.command, memory, log=log)
             processor = _processor_s() - before

@@ -2,7 +2,8 @@
 //! writes (copy on write).
 //!
 //! Pages lie in tables of 512. A table counts as a page: who writes one page here and one there takes no more than is counted. A page
-//! that came packed counts as its bytes and [`BESIDE`], and never as more than a whole one.
+//! that came packed counts as its bytes and [`BESIDE`], and never as more than a whole one. What regions have in common counts once; each
+//! more that has it counts [`ENTRY`] for a table.
 
 use super::{PAGE, PAGES_MAX};
 use std::collections::BTreeMap;
@@ -13,6 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const TABLE: usize = PAGES_MAX as usize;
 /// Bytes that a page takes beside its content: where it is, how often, how long.
 const BESIDE: u64 = 96;
+
+/// Bytes that a table takes in a region beside the table.
+const ENTRY: u64 = 64;
 
 /// What a page of so many bytes counts.
 fn cost(bytes: usize) -> u64 {
@@ -99,8 +103,7 @@ impl Table {
     }
 }
 
-/// A memory: pages by number. A clone has the same pages, and writes to either are not the other's.
-#[derive(Clone)]
+/// A memory: pages by number.
 pub struct Region {
     bound: Arc<Bound>,
     /// Most bytes that its pages and tables may count, those that it shares with others too.
@@ -108,6 +111,8 @@ pub struct Region {
     /// What its pages count.
     pages_bytes: u64,
     tables: BTreeMap<u64, Arc<Table>>,
+    /// For the tables that it had from another one.
+    _entries: Option<Taken>,
 }
 
 impl fmt::Debug for Region {
@@ -123,7 +128,17 @@ fn place(page: u64) -> (u64, usize) {
 impl Region {
     /// An empty one, which may have so many bytes.
     pub fn new(bound: &Arc<Bound>, most: u64) -> Region {
-        Region { bound: Arc::clone(bound), most, pages_bytes: 0, tables: BTreeMap::new() }
+        Region { bound: Arc::clone(bound), most, pages_bytes: 0, tables: BTreeMap::new(), _entries: None }
+    }
+
+    /// Another one with the same pages; writes to either are not the other's.
+    ///
+    /// # Errors
+    /// When there is no room to know of them all.
+    pub fn fork(&self) -> Result<Region, Full> {
+        let entries = self.bound.take(self.tables.len() as u64 * ENTRY)?;
+        let (bound, tables) = (Arc::clone(&self.bound), self.tables.clone());
+        Ok(Region { bound, tables, _entries: Some(entries), ..*self })
     }
 
     /// Bytes that it has, and may have.

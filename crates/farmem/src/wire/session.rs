@@ -288,8 +288,9 @@ fn share(house: &mut House, now: Time, region: &Region, out: &mut Vec<u8>) -> Re
     if house.shared.len() >= TICKETS_MAX {
         return Err("too many processes fork at once".to_owned());
     }
+    let copy = region.fork().map_err(|_| full(region))?;
     let ticket = Ticket(house.draw());
-    house.shared.insert(ticket, (now.saturating_add(TICKET_LIFE), region.clone()));
+    house.shared.insert(ticket, (now.saturating_add(TICKET_LIFE), copy));
     out.extend(Head { kind: Kind::Ticket, count: 0, page: 0 }.encode());
     out.extend(ticket.0);
     Ok(())

@@ -3,9 +3,8 @@
 //! A page that comes back behind the one before it is copied: the copy is under write protection at once, which a page that is moved is not.
 //! What such pages leave behind is removed with one call. Of large pages a copy takes longer, and elsewhere each call is for one page.
 
-use super::{Found, Store};
+use super::{Found, Store, empty_mirror};
 use crate::layout::{self, BASE};
-use crate::raw;
 use crate::states::{self, THERE};
 use sys::userfaultfd::Range;
 
@@ -30,10 +29,8 @@ impl Mirror {
     }
 
     fn empty(&mut self) {
-        if self.behind.bytes > 0 {
-            let _ = raw::advise(layout::mirror(self.behind.start), self.behind.bytes, libc::MADV_DONTNEED);
-            self.behind.bytes = 0;
-        }
+        empty_mirror(self.behind);
+        self.behind.bytes = 0;
     }
 }
 
@@ -66,7 +63,7 @@ impl Store for Mirror {
 
     fn forget(&mut self, pages: Range) {
         if states::any(pages, THERE) {
-            let _ = raw::advise(layout::mirror(pages.start), pages.bytes, libc::MADV_DONTNEED);
+            empty_mirror(pages);
         }
     }
 }

@@ -11,7 +11,8 @@ pub(crate) mod server;
 mod table;
 
 use crate::config::Config;
-use crate::layout::BASE;
+use crate::layout::{self, BASE};
+use crate::raw;
 use sys::userfaultfd::Range;
 
 /// Where the content of pages is that come back.
@@ -64,6 +65,13 @@ pub(crate) fn open(config: &Config) -> Box<dyn Store> {
         (Some(remote), codec) => Box::new(server::Server::new(remote.clone(), codec, config.page)),
         (None, Some(codec)) => Box::new(packed::Packed::new(codec, config.page)),
         (None, None) => Box::new(mirror::Mirror::new()),
+    }
+}
+
+/// Nothing is left in the mirror where these pages belong.
+pub(crate) fn empty_mirror(pages: Range) {
+    if pages.bytes > 0 {
+        let _ = raw::advise(layout::mirror(pages.start), pages.bytes, libc::MADV_DONTNEED);
     }
 }
 

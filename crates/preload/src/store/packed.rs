@@ -4,7 +4,7 @@
 //! because a thread can write to a page while it leaves.
 
 use super::packing::Packing;
-use super::{Found, Store, page_at, pages_of};
+use super::{Found, Store, empty_mirror, page_at, pages_of};
 use crate::layout::{self, BASE};
 use crate::raw;
 use farmem::codec::Codec;
@@ -48,7 +48,7 @@ impl Store for Packed {
                 self.kept.insert(at, Kept { sum, bytes: self.packing.pack(page).into() });
             }
         }
-        let _ = raw::advise(layout::mirror(pages.start), pages.bytes, libc::MADV_DONTNEED);
+        empty_mirror(pages);
     }
 
     fn find(&mut self, pages: Range) -> Found {

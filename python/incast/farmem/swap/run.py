@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import IO
 
-from incast._core import BlockDelay, without_huge_pages
+from incast._core import BlockDelay
 from incast.errors import RunError
+from incast.farmem import hugepages
 from incast.farmem import program as programs
 from incast.farmem.run import Memory, Outcome, passed_on
 from incast.farmem.swap import device as devices
@@ -44,22 +45,18 @@ def run(
     with undone() as changes:
         delay = _prepare(changes, group, memory)
         keeper = Keeper(group, memory.local)
-
-        def enter() -> None:
-            group.enter()
-            without_huge_pages()
-
         began = time.monotonic()
         try:
-            process = subprocess.Popen(
-                [command[0], *command[1:]],
-                executable=path,
-                env=environment,
-                stdin=subprocess.DEVNULL if log else None,
-                stdout=log,
-                stderr=log,
-                preexec_fn=enter,
-            )
+            with hugepages.none():
+                process = subprocess.Popen(
+                    [command[0], *command[1:]],
+                    executable=path,
+                    env=environment,
+                    stdin=subprocess.DEVNULL if log else None,
+                    stdout=log,
+                    stderr=log,
+                    preexec_fn=group.enter,
+                )
         except OSError as error:
             raise RunError(f"{command[0]} can't be started: {error.strerror}") from error
         with process, keeper.kept(), passed_on(process) as interrupted:

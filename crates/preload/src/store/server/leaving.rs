@@ -1,7 +1,7 @@
 //! Pages that left and are not yet sent: as they are, in the mirror, or packed, behind what announces them.
 
 use crate::layout::{self, BASE};
-use crate::raw;
+use crate::store::empty_mirror;
 use farmem::wire::client::Client;
 use farmem::wire::{HEAD, LENGTH, PAGES_MAX, lengths};
 use std::io::IoSlice;
@@ -114,7 +114,7 @@ impl Leaving {
     pub(super) fn sent(&mut self) {
         for piece in self.pieces.drain(..) {
             if let Piece::Mirror(run) = piece {
-                let _ = raw::advise(layout::mirror(run.start), run.bytes, libc::MADV_DONTNEED);
+                empty_mirror(run);
             }
         }
         self.room.clear();

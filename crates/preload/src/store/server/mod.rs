@@ -15,7 +15,7 @@ mod link;
 
 use super::packing::Packing;
 use super::table::Table;
-use super::{Found, Store, page_at, pages_of};
+use super::{Found, Store, empty_mirror, page_at, pages_of};
 use crate::layout::{self, BASE, BASE_BITS};
 use crate::raw;
 use crate::states::{self, THERE};
@@ -199,11 +199,14 @@ impl Store for Server {
 
     fn keep(&mut self, pages: Range, dirty: bool) {
         self.note_sums();
+        let mut done = Range { bytes: 0, ..pages };
         for at in pages_of(pages) {
             let mirror = layout::mirror(at);
             if dirty || self.sums.of(at).load(Relaxed) != hash(mirror) {
                 let Some(smaller) = &mut self.smaller else {
                     self.leaving.put(at);
+                    empty_mirror(done);
+                    done = Range { start: at + BASE, bytes: 0 };
                     continue;
                 };
                 // SAFETY: it has left and is in the mirror, where nobody writes, until it is dropped below.
@@ -211,8 +214,9 @@ impl Store for Server {
                 smaller.saved.of(at).store((BASE - packed.len()) as u16, Relaxed);
                 self.leaving.put_packed(at, packed, &self.client);
             }
-            let _ = raw::advise(mirror, BASE, libc::MADV_DONTNEED);
+            done.bytes += BASE;
         }
+        empty_mirror(done);
         if self.leaving.bytes() >= self.remote.leaving_bytes {
             self.flush();
         }
@@ -248,7 +252,7 @@ impl Store for Server {
             return;
         }
         self.leaving.forget(pages);
-        let _ = raw::advise(layout::mirror(pages.start), pages.bytes, libc::MADV_DONTNEED);
+        empty_mirror(pages);
         let end = pages.start + pages.bytes;
         for start in (pages.start..end).step_by(1 << 40) {
             let bytes = (end - start).min(1 << 40);
