@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,13 +45,22 @@ def started(nodes: int) -> Iterator[Any]:
 
 def members() -> list[int]:
     """The processes of members on the nodes of this test, and of nobody else."""
+    return _processes(lambda words: words.startswith(b"ray::Member"))
+
+
+def servers_of_clients() -> list[int]:
+    """The processes that serve one client each."""
+    return _processes(lambda words: b"--mode=specific-server" in words)
+
+
+def _processes(wanted: Callable[[bytes], bool]) -> list[int]:
     mark = f"{MARK}={os.environ[MARK]}".encode()
 
     def is_ours(process: Path) -> bool:
         try:
-            name, environment = ((process / each).read_bytes() for each in ("cmdline", "environ"))
+            words, environment = ((process / each).read_bytes() for each in ("cmdline", "environ"))
         except OSError:
             return False
-        return name.startswith(b"ray::Member") and mark in environment
+        return wanted(words) and mark in environment
 
     return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit() and is_ours(each)]

@@ -14,7 +14,7 @@ import pytest
 from broadcasts import content, ended, incast, size, states
 from helpers import until
 from incast.live.cluster import at
-from raylets import CLIENT, members, started
+from raylets import CLIENT, members, servers_of_clients, started
 
 MBPS = 1_000_000
 SIZE = 6_000_000
@@ -84,12 +84,21 @@ def test_all_nodes_but_ones_own_receive(raylets: Any, tmp_path: Path) -> None:
     until(gone)
 
 
-def test_a_client_of_the_cluster_sends_to_all_nodes(raylets: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_client_of_the_cluster_sends_to_all_nodes(raylets: Any, tmp_path: Path, lost: bool) -> None:
+    """Also one whose server died before it could answer."""
     assert raylets.address
     (tmp_path / "file.bin").write_bytes(content(SIZE))
     words = ["broadcast", str(tmp_path / "file.bin"), "--cluster", os.environ[CLIENT], "--json"]
-    code, said, err = ended(incast(*words, "--dest", str(tmp_path / "of {host}")))
-    assert (code, len(said["receivers"]), set(states(said).values())) == (0, 4, {"complete"}), err
+    others = set(servers_of_clients())
+    child = incast(*words, "--dest", str(tmp_path / "of {host}"))
+    if lost:
+        until(lambda: set(servers_of_clients()) - others, child)
+        for pid in set(servers_of_clients()) - others:
+            os.kill(pid, signal.SIGKILL)
+    code, said, err = ended(child)
+    assert code == 0, (said, err)
+    assert (len(said["receivers"]), set(states(said).values())) == (4, {"complete"})
     assert all((tmp_path / f"of {name}").read_bytes() == content(SIZE) for name in states(said))
 
 

@@ -64,6 +64,8 @@ class Cluster:
     to; `local`, one of this machine alone.
     """
 
+    attempts = 5
+    """Of a client: Ray now and then loses the server that it forks for one (ray-project/ray#63202)."""
     patience_s = 120.0
     """Workers of a cluster take their time to start."""
     farewell_s = 600.0
@@ -86,8 +88,7 @@ class Cluster:
 
     def __enter__(self) -> Self:
         try:
-            if not self._ray.is_initialized():
-                self._ray.init(self.address, log_to_driver=False, logging_level="error")
+            self._connect()
             self.ip = self._own_ip()
         except (OSError, RuntimeError, ValueError) as error:
             raise RunError(f"{self.address}: no Ray cluster answers there: {error}") from error
@@ -97,6 +98,16 @@ class Cluster:
         # Not the connection: Ray ends a program that closes one while its threads are still beginning.
         self._files.clear()
         self._left.clear()
+
+    def _connect(self) -> None:
+        for attempt in range(1, self.attempts + 1):
+            if self._ray.is_initialized():
+                return
+            try:
+                self._ray.init(self.address, log_to_driver=False, logging_level="error")
+            except ConnectionAbortedError:
+                if attempt == self.attempts:
+                    raise
 
     def _own_ip(self) -> str:
         """The launcher's address as the cluster sees it."""
