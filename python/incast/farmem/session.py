@@ -1,10 +1,11 @@
 """Runs a program over a grid of remote memories: once traced, then rounds of all that is compared.
 
-A round is two runs with all memory local, four that tell what faults cost on this machine
-(`incast.farmem.own`), and one of each cell, so that what else the machine does falls on all alike. Of the
-four, three have no network, with little memory local, a half and three quarters; the last has little local
-and the longest wait of the grid. Each run is a line of `runs.csv`, written when it ends: whoever stops the
-grid keeps them, and the same command goes on. Not here: what they come to (`incast.farmem.measured`).
+A round is four runs that tell what faults cost on this machine (`incast.farmem.own`), and one of each cell.
+Before each there is one with all memory local: how fast a machine is drifts within seconds, which so falls on
+all alike. Of the four, three have no network, with little memory local, a half and three quarters; the last
+has little local and the longest wait of the grid. Each run is a line of `runs.csv`, written when it ends:
+whoever stops the grid keeps them, and the same command goes on. Not here: what they come to
+(`incast.farmem.measured`).
 """
 
 from __future__ import annotations
@@ -34,8 +35,6 @@ LOG = "program.log"
 LOCAL, TRACE, NEAR, FAR, CELL = "all-local", "traced", "near", "far", "cell"
 """Kinds of runs; a near one waits for no network."""
 _NO_NETWORK_BPS = 10**14
-_LOCALS = 2
-"""Runs a round with all memory local: all cells are held against them, and a first one finds caches cold."""
 _LEAST_TRACE_PAGES = 64
 _TAIL = 2000
 """Bytes of the program's output that are shown when it fails."""
@@ -172,10 +171,8 @@ class Session:
             self._trace(self._run(LOCAL, self.plan.near).asked_bytes)
         what = self.a_round()
         for number in range(max(1, self.plan.runs)):
-            missing = [each for each in what if len(self.done(*each)) <= number]
-            for _ in range(_LOCALS if missing else 0):
+            for kind, at in (each for each in what if len(self.done(*each)) <= number):
                 self._run(LOCAL, self.plan.near)
-            for kind, at in missing:
                 memory = replace(
                     self.plan.memory,
                     local=at.local_bytes,
@@ -189,8 +186,7 @@ class Session:
         if not self.done(TRACE):
             return 0
         runs = max(1, self.plan.runs)
-        left = [max(0, runs - len(self.done(*each))) for each in self.a_round()]
-        return sum(left) + max(left, default=0) * _LOCALS
+        return 2 * sum(max(0, runs - len(self.done(*each))) for each in self.a_round())
 
     def done(self, kind: str, cell: Sized | None = None) -> list[Row]:
         """Runs of this kind that have ended, of all calls."""
