@@ -95,7 +95,7 @@ def test_a_run_with_all_memory_local_precedes_each_other(machine: Machine, tmp_p
     session = Session.open(PLAN, tmp_path)
     session.measure()
     kinds = [row.kind for row in session.rows]
-    a_round = [NEAR, NEAR, NEAR, FAR, *[CELL] * 4]
+    a_round = [NEAR, NEAR, NEAR, FAR, FAR, *[CELL] * 4]
     assert kinds[1::2] == [TRACE, *(a_round * 3)]
     assert set(kinds[::2]) == {LOCAL}
     assert session.missing() == 0
@@ -111,7 +111,7 @@ def test_what_has_ended_is_not_run_again(machine: Machine, tmp_path: Path) -> No
         torn.write("cell,1,2048000,10")
     again = Session.open(PLAN, tmp_path)
     assert [row.kind for row in again.rows][1::2] == [TRACE, NEAR, NEAR, NEAR, FAR]
-    assert again.missing() == 2 * (4 + 2 * 8)
+    assert again.missing() == 2 * (5 + 2 * 9)
     again.measure()
     assert len(again.done(CELL)) == 12
     assert len(again.done(TRACE)) == 1
@@ -148,6 +148,18 @@ def test_a_folder_of_something_else_is_left_alone(machine: Machine, tmp_path: Pa
         Session.open(PLAN, tmp_path / "fails").measure()
 
 
+@pytest.mark.usefixtures("machine")
+def test_a_machine_that_becomes_slower_is_not_taken_for_the_network(tmp_path: Path) -> None:
+    session = Session.open(PLAN, tmp_path)
+    session.measure()
+    steady = cells(PLAN, session.rows, Traced.read(session.trace), "wall").cells["measured"].to_list()
+    drifts = [replace(row, wall_s=row.wall_s + at * 0.01) for at, row in enumerate(session.rows)]
+    found = cells(PLAN, drifts, Traced.read(session.trace), "wall")
+    by_its_own = [each * found.all_local_s for each in found.cells["measured"].to_list()]
+    assert by_its_own == pytest.approx(steady, abs=1e-6)
+    assert found.all_local_s > 1.1
+
+
 @pytest.mark.parametrize("compress", [None, "lz4"])
 def test_one_traced_run_foretells_the_cells(compress: str | None, machine: Machine, tmp_path: Path) -> None:
     plan = replace(PLAN, memory=replace(PLAN.memory, compress=compress))
@@ -178,15 +190,24 @@ def test_runs_tell_what_each_kind_of_work_costs(
     small, large = ran(faults, cold // 8), ran(faults // (2 + fewer), cold // 2)
     fault, touch, leave = (round(cost * US) for cost in costs)
     meant = Own(fault, touch, leave, US)
-    near = [Beyond(each, at, meant.total(each, 0) / 1e12) for at, each in enumerate((small, large))]
+    near = [Beyond(each, at, meant.total(each, 0, at) / 1e12) for at, each in enumerate((small, large))]
     waits = 10**14
-    far = [Beyond(small, 0, (meant.total(small, waits) + waits) / 1e12, waits / 1e12)]
+    far = [Beyond(small, 0, (meant.total(small, waits, 0) + waits) / 1e12, waits / 1e12)]
     found = calibrate(near, far)
     assert found.hidden_ps == pytest.approx(US, rel=0.001)
     for each in near:
-        # The pull towards equal costs leaves it at most that far off.
-        assert found.total(each.ran, 0) / 1e12 == pytest.approx(each.beyond_s, rel=0.1)
-        assert found.total(each.ran, 10**18) <= found.total(each.ran, 0)
+        # The pull towards equal costs leaves it at most that far off, and then it is known how far.
+        alike = replace(found, apart=())
+        assert alike.total(each.ran, 0, 0) / 1e12 == pytest.approx(each.beyond_s, rel=0.1)
+        assert found.total(each.ran, 0, each.local_bytes) / 1e12 == pytest.approx(each.beyond_s, rel=1e-6)
+        assert found.total(each.ran, 10**18, 0) <= found.total(each.ran, 0, 0)
+
+
+def test_between_two_sizes_of_local_memory_it_is_in_between() -> None:
+    own = Own(4 * US, apart=((1000, 1.0), (3000, 1.5)))
+    ran = Ran(faults=10, touched=0, evicted=0, waiting=0)
+    of = {size: own.total(ran, 0, size) for size in (0, 1000, 2000, 3000, 10**9)}
+    assert of == {0: 40 * US, 1000: 40 * US, 2000: 50 * US, 3000: 60 * US, 10**9: 60 * US}
 
 
 def test_the_command_measures_and_predicts(tmp_path: Path) -> None:
@@ -285,4 +306,4 @@ def test_what_fits_costs_nothing(tmp_path: Path) -> None:
     session.measure()
     found = cells(plan, session.rows, Traced.read(session.trace), "processor").cells
     assert found.filter(local_bytes=9_000_000 // 4096 * 4096)["degradation"].to_list() == [0.0, 0.0]
-    assert Own().total(Ran(0, 5, 0, 0), 0) == 0
+    assert Own().total(Ran(0, 5, 0, 0), 0, 0) == 0

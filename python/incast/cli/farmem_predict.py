@@ -75,6 +75,7 @@ def predict(
     """Predict a traced program's degradation over latency, bandwidth, local memory and page size."""
     with told(as_json):
         read = [Traced.read(path) for path in traces]
+        cost = options.one_time(handler, "--handler")
         grid = Grid(
             local=options.local(local, "--local"),
             latencies=options.times(latency, "--latency"),
@@ -89,7 +90,7 @@ def predict(
                 options.one_time(compress, "--compress"),
                 options.one_time(decompress, "--decompress"),
             ),
-            own=Own(*[options.one_time(handler, "--handler")] * 2),
+            own=Own(cost, cost),
         )
         base = options.one_time(time, "--time", least=1) if time else None
         _check(read, grid, base)

@@ -1,15 +1,17 @@
 """What a grid's runs come to: cells with their degradation, and beside each what one traced run predicts.
 
-A cell's degradation is the median of its runs, each against the median with all memory local in the same
-session (document 004, slide 8). The prediction knows the trace, the time with all memory local, and what a
-fault costs on this machine, measured without a network; nothing of the cells.
+A cell's degradation is the median of its runs: how much longer each took than the runs with all memory local
+before and after it, as a share of the median with all memory local in the same session (document 004,
+slide 8). The prediction knows the trace, the time with all memory local, and what a fault costs on this
+machine, measured without a network; nothing of the cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Literal
 
 import polars as pl
@@ -47,8 +49,9 @@ def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Meas
         session: median(_time(row, clock) for row in rows if row.kind == LOCAL and row.session == session)
         for session in {row.session for row in rows if row.kind == LOCAL}
     }
-    base = median(bases.values())
-    own = _own(plan, rows, traced, bases, clock)
+    base = median(_time(row, clock) for row in rows if row.kind == LOCAL)
+    beyond = list(_beyond(rows, clock))
+    own = _own(plan, beyond, traced)
     footprint = traced.footprint()
     grid = Grid(
         local=[Size(each.said, bytes=each.of(footprint) // plan.page * plan.page) for each in plan.local],
@@ -62,7 +65,7 @@ def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Meas
     )
     predicted = predict(traced, grid, round(base * 1e12))
     measured = [
-        _cell(Sized(*cell), rows, bases, clock)
+        _cell(Sized(*cell), [each for each in beyond if each[0].kind == CELL], bases)
         for cell in predicted.select("local_bytes", "latency_ps", "bandwidth_bps").iter_rows()
     ]
     beside = pl.DataFrame(measured, schema=_SCHEMA)
@@ -88,9 +91,22 @@ _SCHEMA = {
 }
 
 
-def _cell(cell: Sized, rows: Sequence[Row], bases: dict[int, float], clock: Clock) -> dict[str, float | None]:
-    runs = [row for row in rows if row.kind == CELL and row.cell == cell and row.session in bases]
-    slower = [_time(row, clock) / bases[row.session] - 1 for row in runs]
+def _beyond(rows: Sequence[Row], clock: Clock) -> Iterator[tuple[Row, float]]:
+    """How many seconds longer each run took than those beside it with all memory local."""
+    ats = [at for at, row in enumerate(rows) if row.kind == LOCAL]
+    for at, row in enumerate(rows):
+        next_one = bisect(ats, at)
+        beside = [rows[there] for there in ats[max(0, next_one - 1) : next_one + 1]]
+        locals_s = [_time(each, clock) for each in beside if each.session == row.session]
+        if row.kind in (NEAR, FAR, CELL) and locals_s:
+            yield row, _time(row, clock) - fmean(locals_s)
+
+
+def _cell(
+    cell: Sized, beyond: Sequence[tuple[Row, float]], bases: dict[int, float]
+) -> dict[str, float | None]:
+    found = [(row, longer / bases[row.session]) for row, longer in beyond if row.cell == cell]
+    runs, slower = [row for row, _ in found], [each for _, each in found]
     nominal = sum(row.nominal_s for row in runs)
 
     def middle(name: str) -> float | None:
@@ -110,20 +126,20 @@ def _cell(cell: Sized, rows: Sequence[Row], bases: dict[int, float], clock: Cloc
     }
 
 
-def _own(plan: Plan, rows: Sequence[Row], traced: Traced, bases: dict[int, float], clock: Clock) -> Own:
+def _own(plan: Plan, beyond: Sequence[tuple[Row, float]], traced: Traced) -> Own:
     """From the runs that are there for it; nothing is known of faults before there are any."""
     found: dict[str, list[Beyond]] = {NEAR: [], FAR: []}
     memory = plan.memory
-    for kind, cell in dict.fromkeys((row.kind, row.cell) for row in rows if row.kind in found):
-        runs = [row for row in rows if (row.kind, row.cell) == (kind, cell) and row.session in bases]
-        if not runs:
-            continue
+    for kind, cell in dict.fromkeys((row.kind, row.cell) for row, _ in beyond if row.kind in found):
+        runs = [(row, longer) for row, longer in beyond if (row.kind, row.cell) == (kind, cell)]
         pages = cell.local_bytes // plan.page
         cache = Cache(pages, memory.policy, memory.prefetch, memory.pages_a_request)
-        counted = [round(median(getattr(row, name) for row in runs)) for name in ("faults", "first_touches")]
-        ran = Ran.predicted(traced.handled(plan.page, cache)).counted(*counted)
-        beyond = median(_time(row, clock) - bases[row.session] for row in runs)
-        found[kind].append(Beyond(ran, cell.local_bytes, beyond, median(row.nominal_s for row in runs)))
+        faults, touched = (
+            median(getattr(row, name) for row, _ in runs) for name in ("faults", "first_touches")
+        )
+        ran = Ran.predicted(traced.handled(plan.page, cache)).counted(round(faults), round(touched))
+        longer = median(longer for _, longer in runs)
+        found[kind].append(Beyond(ran, cell.local_bytes, longer, median(row.nominal_s for row, _ in runs)))
     return calibrate(found[NEAR], found[FAR])
 
 

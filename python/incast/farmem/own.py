@@ -3,15 +3,16 @@
 Injecting takes time of its own: the switch to the handler and back, the page that comes, from the store or
 full of zeros, and the page that leaves. Runs without a network, with little memory local and with more, take
 longer than with all memory local by that: what each of the three costs is a least-squares fit, pulled
-slightly towards all costing the same, which decides where these runs don't tell them apart. The handler does
-its work while the fault waits, which is counted from the fault on: longer waits hide that. A run with a long
-wait tells how much: what it takes is less than that without a network and its waits.
+slightly towards all costing the same, which decides where these runs don't tell them apart. How far each of
+them is from the fit, others are that have about as much local memory. The handler does its work while the
+fault waits, which is counted from the fault on: longer waits hide that. A run with a long wait tells how
+much: what it takes is less than that without a network and its waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import nnls
@@ -67,12 +68,21 @@ class Own:
     """A page that leaves for it."""
     hidden_ps: int = 0
     """Of a fault that waits, what a long wait hides."""
+    apart: tuple[tuple[int, float], ...] = ()
+    """With so many bytes local, how many times as much it was; in their order, in between along a line."""
 
-    def total(self, ran: Ran, waits_ps: int) -> int:
+    def total(self, ran: Ran, waits_ps: int, local_bytes: int) -> int:
         """Picoseconds that all faults of a run add to its waits for the network."""
-        costs = (self.fault_ps, self.touch_ps, self.leave_ps)
-        added = sum(cost * often for cost, often in zip(costs, ran.kinds, strict=True))
+        added = self._alike(ran)
+        if self.apart:
+            sizes, times = ([each[at] for each in self.apart] for at in (0, 1))
+            added = round(added * float(np.interp(local_bytes, sizes, times)))
         return added - min(added, ran.waiting * self.hidden_ps, waits_ps)
+
+    def _alike(self, ran: Ran) -> int:
+        """Wherever it is."""
+        costs = (self.fault_ps, self.touch_ps, self.leave_ps)
+        return sum(cost * often for cost, often in zip(costs, ran.kinds, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +106,10 @@ def calibrate(near: Sequence[Beyond], far: Sequence[Beyond]) -> Own:
     one = sum(map(sum, rows)) / len(rows) * _ALIKE
     alike = [[one, -one, 0], [0, one, -one], [one, 0, -one]]
     found, _ = nnls(np.array([*rows, *alike], float), np.array([1.0] * len(rows) + [0.0] * len(alike)))
-    return Own(*(round(float(each) * 1e12) for each in (*found, _hidden(near, far))))
+    fault, touch, leave, hidden = (round(float(each) * 1e12) for each in (*found, _hidden(near, far)))
+    own = Own(fault, touch, leave, hidden)
+    apart = sorted((each.local_bytes, each.beyond_s * 1e12 / own._alike(each.ran)) for each in told)
+    return replace(own, apart=tuple(apart))
 
 
 def _hidden(near: Sequence[Beyond], far: Sequence[Beyond]) -> float:

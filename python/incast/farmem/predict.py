@@ -112,7 +112,7 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
         for latency, rate in product(grid.latencies, grid.rates):
             bytes_ = grid.packing.travels(page)
             fetch, back, _ = _core.farmem_waits(counts, bytes_, latency, rate, grid.write_back, 0)
-            handler = grid.own.total(ran, fetch + back) if ran else 0
+            handler = grid.own.total(ran, fetch + back, local.of(footprint)) if ran else 0
             waits = fetch + back + packing + handler
             rows.append(
                 {

@@ -1,10 +1,10 @@
 """Runs a program over a grid of remote memories: once traced, then rounds of all that is compared.
 
-A round is four runs that tell what faults cost on this machine (`incast.farmem.own`), and one of each cell.
+A round is five runs that tell what faults cost on this machine (`incast.farmem.own`), and one of each cell.
 Before each there is one with all memory local: how fast a machine is drifts within seconds, which so falls on
-all alike. Of the four, three have no network, with little memory local, a half and three quarters; the last
-has little local and the longest wait of the grid. Each run is a line of `runs.csv`, written when it ends:
-whoever stops the grid keeps them, and the same command goes on. Not here: what they come to
+all alike. Of the five, three have no network, with little memory local, a half and three quarters; two have
+the longest wait of the grid, with little local and three quarters. Each run is a line of `runs.csv`, written
+when it ends: whoever stops the grid keeps them, and the same command goes on. Not here: what they come to
 (`incast.farmem.measured`).
 """
 
@@ -151,14 +151,15 @@ class Session:
     def a_round(self) -> list[tuple[str, Sized]]:
         """What is run beside all memory local, in order; there has to be a trace."""
         footprint = Traced.read(self.trace).footprint()
-        near, little = self.plan.near, self.done(TRACE)[0].local_bytes
-        more = [self._whole(footprint * share // 4) for share in (2, 3)]
+        little = self.done(TRACE)[0].local_bytes
+        half, most = (self._whole(footprint * share // 4) for share in (2, 3))
+        nearest = self.plan.near.latency_ps, self.plan.near.rate_bps
         longest = max(self.plan.latencies), min(self.plan.rates)
         sizes = [self._whole(size.of(footprint), least=1) for size in self.plan.local]
         cells = product(sizes, self.plan.latencies, self.plan.rates)
         return [
-            *((NEAR, Sized(size, near.latency_ps, near.rate_bps)) for size in dict.fromkeys((little, *more))),
-            (FAR, Sized(little, *longest)),
+            *((NEAR, Sized(size, *nearest)) for size in dict.fromkeys((little, half, most))),
+            *((FAR, Sized(size, *longest)) for size in dict.fromkeys((little, most))),
             *((CELL, Sized(*cell)) for cell in cells if self.plan.runs),
         ]
 
