@@ -25,7 +25,7 @@ from incast.cli.app import app
 from incast.errors import OutputExistsError, RunError
 from incast.farmem import session as sessions
 from incast.farmem.measured import cells
-from incast.farmem.own import Beyond, Own, Ran, calibrate
+from incast.farmem.own import Beyond, Near, Own, Ran, calibrate
 from incast.farmem.predict import Size
 from incast.farmem.run import ALL, Memory, Outcome
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Plan, Session
@@ -67,13 +67,14 @@ class Machine:
         pages = memory.local // 4096
         own = counts.faults * 5e-6 + counts.cold * 3e-6 + counts.written_back * 5e-6
         waiting = counts.faults + max(0, counts.cold - pages)
-        added = nominal + own - (2e-6 * waiting if memory.latency_ps else 0)
+        hides_ns = {wait: min(wait, 2000) * waiting for wait in (1000, 2000, 8000)}
+        added = nominal + waiting * 1e-7 + own - (2e-6 * waiting if memory.latency_ps else 0)
         return Outcome(
             command=list(command), exit_code=self.exit_code, wall_s=1 + added, processes=1, faults=counts.faults,
             first_touches=counts.cold, adopted=0, soft_faults=0, pages_in=counts.fetched,
             pages_out=counts.written_back, bytes_in=counts.fetched * packed,
             bytes_out=counts.written_back * packed, asked_bytes=8_000_000, nominal_s=nominal,
-            injected_s=nominal, own_s=0.0, interrupted=len(self.ran) == self.interrupt_at,
+            injected_s=nominal + waiting * 1e-7, own_s=0.0, hides_ns=hides_ns, interrupted=len(self.ran) == self.interrupt_at,
         )  # fmt: skip
 
     def _counts(self, memory: Memory) -> Counts:
@@ -95,7 +96,7 @@ def test_a_run_with_all_memory_local_precedes_each_other(machine: Machine, tmp_p
     session = Session.open(PLAN, tmp_path)
     session.measure()
     kinds = [row.kind for row in session.rows]
-    a_round = [NEAR, NEAR, NEAR, FAR, FAR, *[CELL] * 4]
+    a_round = [NEAR, NEAR, NEAR, FAR, *[CELL] * 4]
     assert kinds[1::2] == [TRACE, *(a_round * 3)]
     assert set(kinds[::2]) == {LOCAL}
     assert session.missing() == 0
@@ -111,7 +112,7 @@ def test_what_has_ended_is_not_run_again(machine: Machine, tmp_path: Path) -> No
         torn.write("cell,1,2048000,10")
     again = Session.open(PLAN, tmp_path)
     assert [row.kind for row in again.rows][1::2] == [TRACE, NEAR, NEAR, NEAR, FAR]
-    assert again.missing() == 2 * (5 + 2 * 9)
+    assert again.missing() == 2 * (4 + 2 * 8)
     again.measure()
     assert len(again.done(CELL)) == 12
     assert len(again.done(TRACE)) == 1
@@ -171,7 +172,8 @@ def test_one_traced_run_foretells_the_cells(compress: str | None, machine: Machi
     assert found.errors.largest < 1.5
     # All runs without a network fetch as much: what they do can't be told apart.
     assert found.own.fault_ps + found.own.leave_ps == pytest.approx(10 * US, rel=0.05)
-    assert found.own.hidden_ps == pytest.approx(2 * US, rel=0.03)
+    assert found.own.hides(20 * US, 2_000_000) == pytest.approx(2 * US, rel=0.001)
+    assert found.own.over_ps == pytest.approx(US / 10, rel=0.03)
     assert set(found.cells["runs"]) == {3}
 
 
@@ -189,25 +191,33 @@ def test_runs_tell_what_each_kind_of_work_costs(
 
     small, large = ran(faults, cold // 8), ran(faults // (2 + fewer), cold // 2)
     fault, touch, leave = (round(cost * US) for cost in costs)
-    meant = Own(fault, touch, leave, US)
+    meant = Own(fault, touch, leave)
     near = [Beyond(each, at, meant.total(each, 0, at) / 1e12) for at, each in enumerate((small, large))]
-    waits = 10**14
-    far = [Beyond(small, 0, (meant.total(small, waits, 0) + waits) / 1e12, waits / 1e12)]
-    found = calibrate(near, far)
-    assert found.hidden_ps == pytest.approx(US, rel=0.001)
+    found = calibrate(near, [Beyond(small, 0, 0.0, over_s=small.waiting * 1e-7)])
+    assert found.over_ps == US // 10
     for each in near:
         # The pull towards equal costs leaves it at most that far off, and then it is known how far.
-        alike = replace(found, apart=())
-        assert alike.total(each.ran, 0, 0) / 1e12 == pytest.approx(each.beyond_s, rel=0.1)
+        assert replace(found, near=()).total(each.ran, 0, 0) / 1e12 == pytest.approx(each.beyond_s, rel=0.1)
         assert found.total(each.ran, 0, each.local_bytes) / 1e12 == pytest.approx(each.beyond_s, rel=1e-6)
-        assert found.total(each.ran, 10**18, 0) <= found.total(each.ran, 0, 0)
 
 
 def test_between_two_sizes_of_local_memory_it_is_in_between() -> None:
-    own = Own(4 * US, apart=((1000, 1.0), (3000, 1.5)))
+    own = Own(4 * US, near=(Near(1000, 1.0), Near(3000, 1.5)))
     ran = Ran(faults=10, touched=0, evicted=0, waiting=0)
     of = {size: own.total(ran, 0, size) for size in (0, 1000, 2000, 3000, 10**9)}
     assert of == {0: 40 * US, 1000: 40 * US, 2000: 50 * US, 3000: 60 * US, 10**9: 60 * US}
+
+
+def test_waits_hide_work_up_to_their_length() -> None:
+    """Of ten faults one has 16 us of work and nine have 1 us: ever longer waits hide 1, then more of the one."""
+    ran = Ran(faults=10, touched=0, evicted=0, waiting=10)
+    work = [16 * US] + [US] * 9
+    hides = {wait: sum(min(each, wait * 1000) for each in work) / 1e12 for wait in (1000, 2000, 8000, 32_000)}
+    found = calibrate([Beyond(ran, 1000, sum(work) / 1e12, hides=hides)], [])
+    for wait in (US // 2, US, 2 * US, 8 * US):
+        beside = found.total(ran, 10 * wait, 1000)
+        assert beside == pytest.approx(sum(max(0, each - wait) for each in work), abs=10)
+    assert found.total(ran, 10 * 32 * US, 1000) == pytest.approx(0, abs=10)
 
 
 def test_the_command_measures_and_predicts(tmp_path: Path) -> None:

@@ -198,11 +198,10 @@ impl Exchange {
         }
     }
 
-    /// Waits until so long after `since`; how long that was in the end, in ps. When that is over already nothing is waited, and what took
-    /// longer is not the wait's.
-    pub(crate) fn wait(&self, since: u64, delay_ps: u64) -> u64 {
+    /// Waits until so long after `since`; how long that was in the end, in ps. When that is over `now` already nothing is waited, and what
+    /// took longer is not the wait's.
+    pub(crate) fn wait(&self, since: u64, mut now: u64, delay_ps: u64) -> u64 {
         let until = since + delay_ps.div_ceil(1000);
-        let mut now = monotonic_ns();
         if now >= until {
             return delay_ps;
         }

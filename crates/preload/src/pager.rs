@@ -128,11 +128,13 @@ impl Pager {
         if alone {
             self.place(with, page, fault.write, ahead);
         }
-        if delay > 0 {
-            stats.nominal_ps.add(delay);
+        if pages.fetched.pages + pages.sent.pages > 0 {
             // Nothing is compressed while it is on its way.
-            let packing_ns = stats.packing_ns() - packed_ns;
-            stats.injected_ps.add(with.wait(since + packing_ns, delay));
+            let left = since + stats.packing_ns() - packed_ns;
+            let now = monotonic_ns();
+            stats.before_the_wait(now.saturating_sub(left));
+            stats.nominal_ps.add(delay);
+            stats.injected_ps.add(with.wait(left, now, delay));
         }
         if !alone {
             self.place(with, page, fault.write, ahead);

@@ -65,6 +65,15 @@ stats! {
     injected_ps,
     /// Time in the handler beyond these waits.
     own_ns,
+    /// What a wait of so many ns hides of that, if each fault that exchanges pages waits so long.
+    hides_500,
+    hides_1000,
+    hides_1500,
+    hides_2000,
+    hides_3000,
+    hides_4000,
+    hides_8000,
+    hides_32000,
     /// Of that, waits for a memory server.
     server_ns,
     /// Pages that were compressed, or not because they did not get smaller.
@@ -88,6 +97,21 @@ impl Stats {
         self.pages_out.add(sent.pages);
         self.bytes_in.add(fetched.bytes);
         self.bytes_out.add(sent.bytes);
+    }
+
+    /// A fault that exchanges pages did so much before it would wait.
+    pub(crate) fn before_the_wait(&self, work_ns: u64) {
+        let hides = [
+            (&self.hides_500, 500),
+            (&self.hides_1000, 1000),
+            (&self.hides_1500, 1500),
+            (&self.hides_2000, 2000),
+            (&self.hides_3000, 3000),
+            (&self.hides_4000, 4000),
+            (&self.hides_8000, 8000),
+            (&self.hides_32000, 32_000),
+        ];
+        hides.iter().for_each(|(count, wait_ns)| count.add(work_ns.min(*wait_ns)));
     }
 
     /// Time that compression has taken so far, each way.

@@ -156,7 +156,7 @@ def _show(session: Session, found: Measured, clock: Clock) -> None:
     own = found.own
     show.out.print(
         f"Of its own a fault costs {text.time(own.fault_ps)}, a first touch {text.time(own.touch_ps)}, "
-        f"a page that leaves for it {text.time(own.leave_ps)}; waits hide {text.time(own.hidden_ps)}.",
+        f"a page that leaves for it {text.time(own.leave_ps)}.",
         soft_wrap=True,
         highlight=False,
     )

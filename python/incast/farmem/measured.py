@@ -138,9 +138,22 @@ def _own(plan: Plan, beyond: Sequence[tuple[Row, float]], traced: Traced) -> Own
             median(getattr(row, name) for row, _ in runs) for name in ("faults", "first_touches")
         )
         ran = Ran.predicted(traced.handled(plan.page, cache)).counted(round(faults), round(touched))
-        longer = median(longer for _, longer in runs)
-        found[kind].append(Beyond(ran, cell.local_bytes, longer, median(row.nominal_s for row, _ in runs)))
+        found[kind].append(
+            Beyond(
+                ran,
+                cell.local_bytes,
+                beyond_s=median(longer for _, longer in runs),
+                over_s=median(row.injected_s - row.nominal_s for row, _ in runs),
+                hides=_hides([row for row, _ in runs]),
+            )
+        )
     return calibrate(found[NEAR], found[FAR])
+
+
+def _hides(runs: Sequence[Row]) -> dict[int, float]:
+    """Seconds that waits of so many ns would hide of the handler's work."""
+    said = [dict(each.split(":") for each in row.hides_ns.split()) for row in runs]
+    return {int(wait): median(int(each[wait]) for each in said) / 1e9 for wait in said[0]}
 
 
 def _ratio(plan: Plan, rows: Sequence[Row]) -> float:

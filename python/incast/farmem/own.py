@@ -5,21 +5,21 @@ full of zeros, and the page that leaves. Runs without a network, with little mem
 longer than with all memory local by that: what each of the three costs is a least-squares fit, pulled
 slightly towards all costing the same, which decides where these runs don't tell them apart. How far each of
 them is from the fit, others are that have about as much local memory. The handler does its work while the
-fault waits, which is counted from the fault on: longer waits hide that. A run with a long wait tells how
-much: what it takes is less than that without a network and its waits.
+fault waits, which is counted from the fault on: waits hide that. How much waits of each length would hide is
+counted in the runs without a network; a run with a long wait tells how late waits end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import nnls
 
 from incast.farmem.traced import Handled
 
-__all__ = ["Beyond", "Own", "Ran", "calibrate"]
+__all__ = ["Beyond", "Near", "Own", "Ran", "calibrate"]
 
 _ALIKE = 0.03
 """Runs are good to about so much: an error of that size weighs as much as costs that differ by themselves."""
@@ -57,6 +57,37 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
+class Beyond:
+    """A run that was measured."""
+
+    ran: Ran
+    local_bytes: int
+    beyond_s: float
+    """Longer than with all memory local."""
+    over_s: float = 0.0
+    """Longer that its waits took than asked."""
+    hides: Mapping[int, float] = field(default_factory=dict)
+    """Seconds of the handler's work that waits of so many ns would hide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """What a run without a network tells, besides."""
+
+    local_bytes: int
+    apart: float
+    """How many times as much it was as the three costs say."""
+    waits_ps: tuple[int, ...] = ()
+    """From 0 on."""
+    hides_ps: tuple[int, ...] = ()
+    """What such waits would hide of a fault that waits."""
+
+    def hides(self, wait_ps: float) -> float:
+        """Picoseconds of a fault that waits so long."""
+        return float(np.interp(wait_ps, self.waits_ps, self.hides_ps)) if self.waits_ps else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Own:
     """What a fault costs, in picoseconds."""
 
@@ -66,39 +97,35 @@ class Own:
     """A first touch."""
     leave_ps: int = 0
     """A page that leaves for it."""
-    hidden_ps: int = 0
-    """Of a fault that waits, what a long wait hides."""
-    apart: tuple[tuple[int, float], ...] = ()
-    """With so many bytes local, how many times as much it was; in their order, in between along a line."""
+    over_ps: int = 0
+    """By how much a wait is late."""
+    near: tuple[Near, ...] = ()
+    """By local memory; in between, along a line."""
 
     def total(self, ran: Ran, waits_ps: int, local_bytes: int) -> int:
         """Picoseconds that all faults of a run add to its waits for the network."""
-        added = self._alike(ran)
-        if self.apart:
-            sizes, times = ([each[at] for each in self.apart] for at in (0, 1))
-            added = round(added * float(np.interp(local_bytes, sizes, times)))
-        return added - min(added, ran.waiting * self.hidden_ps, waits_ps)
+        added = self.alike(ran) * self._at(local_bytes, [each.apart for each in self.near], 1.0)
+        if not ran.waiting or not waits_ps:
+            return round(added)
+        hidden = self.hides(waits_ps / ran.waiting, local_bytes)
+        return round(added - min(added, ran.waiting * hidden)) + ran.waiting * self.over_ps
 
-    def _alike(self, ran: Ran) -> int:
-        """Wherever it is."""
+    def alike(self, ran: Ran) -> int:
+        """Without waits, wherever it is."""
         costs = (self.fault_ps, self.touch_ps, self.leave_ps)
         return sum(cost * often for cost, often in zip(costs, ran.kinds, strict=True))
 
+    def hides(self, wait_ps: float, local_bytes: int) -> float:
+        """Picoseconds that a wait hides of the fault's own work."""
+        return self._at(local_bytes, [each.hides(wait_ps) for each in self.near], 0.0)
 
-@dataclass(frozen=True, slots=True)
-class Beyond:
-    """A run that was measured."""
-
-    ran: Ran
-    local_bytes: int
-    beyond_s: float
-    """Longer than with all memory local."""
-    waits_s: float = 0.0
-    """For the network."""
+    def _at(self, local_bytes: int, values: Sequence[float], otherwise: float) -> float:
+        sizes = [each.local_bytes for each in self.near]
+        return float(np.interp(local_bytes, sizes, values)) if sizes else otherwise
 
 
 def calibrate(near: Sequence[Beyond], far: Sequence[Beyond]) -> Own:
-    """From runs without a network, and from runs with waits beside one with as much local memory."""
+    """From runs without a network, and from runs with long waits."""
     told = [each for each in near if sum(each.ran.kinds) and each.beyond_s > 0]
     if not told:
         return Own()
@@ -106,18 +133,23 @@ def calibrate(near: Sequence[Beyond], far: Sequence[Beyond]) -> Own:
     one = sum(map(sum, rows)) / len(rows) * _ALIKE
     alike = [[one, -one, 0], [0, one, -one], [one, 0, -one]]
     found, _ = nnls(np.array([*rows, *alike], float), np.array([1.0] * len(rows) + [0.0] * len(alike)))
-    fault, touch, leave, hidden = (round(float(each) * 1e12) for each in (*found, _hidden(near, far)))
-    own = Own(fault, touch, leave, hidden)
-    apart = sorted((each.local_bytes, each.beyond_s * 1e12 / own._alike(each.ran)) for each in told)
-    return replace(own, apart=tuple(apart))
+    waiting = sum(each.ran.waiting for each in far)
+    over = sum(each.over_s for each in far) / waiting if waiting else 0.0
+    fault, touch, leave, late = (round(float(each) * 1e12) for each in (*found, over))
+    own = Own(fault, touch, leave, late)
+    return replace(
+        own, near=tuple(_near(each, own) for each in sorted(told, key=lambda each: each.local_bytes))
+    )
 
 
-def _hidden(near: Sequence[Beyond], far: Sequence[Beyond]) -> float:
-    """Seconds of a fault that waits."""
-    hidden, waiting = 0.0, 0
-    for each in far:
-        for without in near:
-            if without.local_bytes == each.local_bytes:
-                hidden += without.beyond_s + each.waits_s - each.beyond_s
-                waiting += each.ran.waiting
-    return max(0.0, hidden) / waiting if waiting else 0.0
+def _near(run: Beyond, own: Own) -> Near:
+    apart = run.beyond_s * 1e12 / own.alike(run.ran)
+    if not run.ran.waiting:
+        return Near(run.local_bytes, apart)
+    hides = {0: 0.0, **run.hides}
+    return Near(
+        run.local_bytes,
+        apart,
+        tuple(wait * 1000 for wait in hides),
+        tuple(round(hidden * 1e12 / run.ran.waiting) for hidden in hides.values()),
+    )

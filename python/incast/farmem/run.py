@@ -40,6 +40,8 @@ _CPUS = 64
 """Processors that a program which is started by one that stays on one of them may go to again."""
 _KEY = "server.key"
 """Where programs find the key of a memory server."""
+_WAITS_NS = (500, 1000, 1500, 2000, 3000, 4000, 8000, 32_000)
+"""For which programs count what they would hide."""
 _NAMES = 4096
 """Bytes of a file of numbers that are their names."""
 
@@ -148,6 +150,8 @@ class Outcome:
     own_s: float
     """Time in the handler of faults beyond these waits, without switches to it, compression too; by swap, in
     the device."""
+    hides_ns: dict[int, int] = field(default_factory=dict)
+    """What waits of so many ns hide of the handler's own time, if all that exchange pages wait so long."""
     server_s: float = 0.0
     """Waits for a memory server; they are not in the handler's own time."""
     backend: str = "preload"
@@ -337,6 +341,7 @@ def _outcome(
         nominal_s=total("nominal_ps") / 1e12,
         injected_s=total("injected_ps") / 1e12,
         own_s=(total("own_ns") - total("server_ns")) / 1e9,
+        hides_ns={wait: total(f"hides_{wait}") for wait in _WAITS_NS},
         server_s=total("server_ns") / 1e9,
         compression=compression or None,
     )

@@ -1,10 +1,10 @@
 """Runs a program over a grid of remote memories: once traced, then rounds of all that is compared.
 
-A round is five runs that tell what faults cost on this machine (`incast.farmem.own`), and one of each cell.
+A round is four runs that tell what faults cost on this machine (`incast.farmem.own`), and one of each cell.
 Before each there is one with all memory local: how fast a machine is drifts within seconds, which so falls on
-all alike. Of the five, three have no network, with little memory local, a half and three quarters; two have
-the longest wait of the grid, with little local and three quarters. Each run is a line of `runs.csv`, written
-when it ends: whoever stops the grid keeps them, and the same command goes on. Not here: what they come to
+all alike. Of the four, three have no network, with little memory local, a half and three quarters; the last
+has little local and the longest wait of the grid. Each run is a line of `runs.csv`, written when it ends:
+whoever stops the grid keeps them, and the same command goes on. Not here: what they come to
 (`incast.farmem.measured`).
 """
 
@@ -109,6 +109,8 @@ class Row:
     nominal_s: float
     injected_s: float
     own_s: float
+    hides_ns: str
+    """What waits of so many ns would hide of that, as `Outcome` has it: `WAIT:HIDDEN`, and spaces between."""
 
     @property
     def cell(self) -> Sized:
@@ -159,7 +161,7 @@ class Session:
         cells = product(sizes, self.plan.latencies, self.plan.rates)
         return [
             *((NEAR, Sized(size, *nearest)) for size in dict.fromkeys((little, half, most))),
-            *((FAR, Sized(size, *longest)) for size in dict.fromkeys((little, most))),
+            (FAR, Sized(little, *longest)),
             *((CELL, Sized(*cell)) for cell in cells if self.plan.runs),
         ]
 
@@ -224,6 +226,7 @@ class Session:
 def _row(kind: str, session: int, memory: Memory, outcome: Outcome, processor_s: float) -> Row:
     ours = {field.name for field in fields(Row)}
     same = {key: value for key, value in asdict(outcome).items() if key in ours}
+    same["hides_ns"] = " ".join(f"{wait}:{hidden}" for wait, hidden in outcome.hides_ns.items())
     return Row(
         kind=kind,
         session=session,
