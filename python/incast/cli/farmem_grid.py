@@ -62,9 +62,9 @@ def grid(
 ) -> None:
     """Measure a program's degradation over a grid of remote memories, beside what one traced run predicts.
 
-    Runs it once traced, and then in rounds: with all memory local, four times to learn what faults cost
-    here, and each cell. What has ended is kept: after Ctrl-C, the same command goes on, and a larger -n or
-    more cells add to what is there.
+    Runs it once traced, and then in rounds: four times to learn what faults cost here, and in each cell, each
+    time after a run with all memory local. What has ended is kept: after Ctrl-C, the same command goes on, and
+    a larger -n or more cells add to what is there.
     """
     with told(as_json):
         there = shared.server_at(server, key_file, timeout)
