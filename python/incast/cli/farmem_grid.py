@@ -63,8 +63,8 @@ def grid(
     """Measure a program's degradation over a grid of remote memories, beside what one traced run predicts.
 
     Runs it once traced, and then in rounds: four times to learn what faults cost here, and in each cell, each
-    time after a run with all memory local. What has ended is kept: after Ctrl-C, the same command goes on, and
-    a larger -n or more cells add to what is there.
+    time after a run with all memory local. What has ended is kept: after Ctrl-C, the same command goes on,
+    and a larger -n or more cells add to what is there.
     """
     with told(as_json):
         there = shared.server_at(server, key_file, timeout)

@@ -38,8 +38,8 @@ _NO_NETWORK_BPS = 10**14
 _LITTLE = 4
 """The least local memory of the grid has so many times as much."""
 _TRACED = 16 * _LITTLE
-"""And so many times as much as the traced run. That sees no access to a page that is there, though by FIFO the
-same page can have left a larger memory: of four classifications, a fourth as much was off by up to 80 %."""
+"""And so many times as much as the traced run. That sees no access to a page that is there, though by FIFO
+the same page can have left a larger memory: traced with a fourth, up to 45 % of faults were missed."""
 _LEAST_TRACE_PAGES = 64
 _TAIL = 2000
 """Bytes of the program's output that are shown when it fails."""
