@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from typer.testing import CliRunner
 
 import farmem_traces as traces
 from farmem_programs import remote_memory_or_skip
+from helpers import until
 from incast.cli.app import app
 from incast.errors import OutputExistsError, RunError
 from incast.farmem import session as sessions
@@ -140,6 +140,12 @@ def test_a_folder_of_something_else_is_left_alone(machine: Machine, tmp_path: Pa
     Session.open(PLAN, tmp_path / "ours").measure()
     with pytest.raises(OutputExistsError):
         Session.open(replace(PLAN, command=("another",)), tmp_path / "ours")
+    runs = tmp_path / "ours" / "runs.csv"
+    of_before = runs.read_text().replace(",hides_ns", "")
+    runs.write_text(of_before)
+    with pytest.raises(OutputExistsError):
+        Session.open(PLAN, tmp_path / "ours")
+    assert runs.read_text() == of_before
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "file").touch()
     with pytest.raises(OutputExistsError):
@@ -275,11 +281,7 @@ def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "incast", "farmem", *asked]
     with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
         runs = tmp_path / "out" / "runs.csv"
-        deadline = time.monotonic() + 60
-        while not runs.exists() or len(runs.read_text().splitlines()) < 5:
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.05)
+        until(lambda: runs.exists() and len(runs.read_text().splitlines()) >= 5, process)
         os.killpg(process.pid, signal.SIGINT)
         assert process.stderr
         said = process.stderr.read().decode()

@@ -143,7 +143,8 @@ def calibrate(near: Sequence[Beyond], far: Sequence[Beyond]) -> Own:
 
 
 def _near(run: Beyond, own: Own) -> Near:
-    apart = run.beyond_s * 1e12 / own.alike(run.ran)
+    alike = own.alike(run.ran)
+    apart = run.beyond_s * 1e12 / alike if alike else 1.0
     if not run.ran.waiting:
         return Near(run.local_bytes, apart)
     hides = {0: 0.0, **run.hides}

@@ -265,7 +265,7 @@ def _append(file: Path, row: Row) -> None:
 
 
 def _read(file: Path) -> list[Row]:
-    """The lines that are whole; what a crash left of one is cut off."""
+    """The lines that are whole; what a crash left of one is cut off. Another version's file is left alone."""
     if not file.exists():
         return []
     said = file.read_text("utf-8")
@@ -273,7 +273,10 @@ def _read(file: Path) -> list[Row]:
     if whole != said:
         folder.write_text(file, whole)
     kinds = {"str": str, "int": int, "float": float}
+    lines = csv.DictReader(whole.splitlines())
+    if lines.fieldnames and list(lines.fieldnames) != [field.name for field in fields(Row)]:
+        raise OutputExistsError(file.parent, ours=True)
     return [
         Row(**{field.name: kinds[str(field.type)](line[field.name]) for field in fields(Row)})
-        for line in csv.DictReader(whole.splitlines())
+        for line in lines
     ]
