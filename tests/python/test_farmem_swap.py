@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from incast.cli.app import app
 from incast.errors import RunError, ScenarioError
 from incast.farmem.run import Memory, Outcome
-from incast.farmem.swap import changes, device, group
+from incast.farmem.swap import changes, device, group, local
 from incast.farmem.swap.group import Group, Use, own
 from incast.farmem.swap.local import ROOM, Keeper
 from incast.farmem.swap.run import check, run
@@ -111,6 +111,16 @@ def test_python_with_threads_and_forks_sees_what_it_wrote(capfd: pytest.CaptureF
     outcome = run([sys.executable, str(STRESS), "1"], memory(12_000_000))
     assert said(outcome, capfd.readouterr().out) == plain.splitlines()
     assert outcome.faults > 1000
+
+
+@pytest.mark.usefixtures("_untouched")
+def test_nothing_is_ended_for_want_of_memory_that_could_be_taken(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # Nobody has the kernel add up its numbers while it runs.
+    monkeypatch.setattr(local, "_BEGIN_S", 60.0)
+    for _ in range(2):
+        said(run([sys.executable, str(STRESS), "1"], memory(12_000_000)), capfd.readouterr().err)
 
 
 @pytest.mark.usefixtures("_untouched")

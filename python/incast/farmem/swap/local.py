@@ -49,8 +49,7 @@ class Keeper:
         end = threading.Event()
 
         def follow() -> None:
-            # Before all others, however busy the machine is. A look also has the kernel add up its numbers:
-            # going by old ones it can find nothing to take, and ends the program for want of memory.
+            # Before all others, however busy the machine is.
             with suppress(OSError):
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
             turn = 0

@@ -18,6 +18,7 @@ from incast.farmem.swap import device as devices
 from incast.farmem.swap.changes import Changes, undone
 from incast.farmem.swap.device import CLUSTER, Device
 from incast.farmem.swap.group import Group, own
+from incast.farmem.swap.held import page
 from incast.farmem.swap.local import ROOM, Keeper
 
 LEAST_PAGES = 1024
@@ -42,8 +43,8 @@ def run(
     """
     path = programs.located(command[0])
     group = check()
-    with undone() as changes:
-        delay = _prepare(changes, group, memory)
+    with undone() as changes, page(_prepare(changes, group, memory), group) as device:
+        delay = _delay(device, memory)
         keeper = Keeper(group, memory.local)
         began = time.monotonic()
         try:
@@ -80,8 +81,8 @@ def check() -> Group:
     return group
 
 
-def _prepare(changes: Changes, group: Group, memory: Memory) -> BlockDelay:
-    """Group, device and waits; whatever is made is noted."""
+def _prepare(changes: Changes, group: Group, memory: Memory) -> Device:
+    """Group and device; whatever is made is noted."""
     devices.alone()
     changes.group = group
     changes.cluster = CLUSTER.read_text().strip()
@@ -92,8 +93,13 @@ def _prepare(changes: Changes, group: Group, memory: Memory) -> BlockDelay:
     changes.device.swap()
     # A page a request: the kernel would read its neighbours too.
     CLUSTER.write_text("0")
+    return changes.device
+
+
+def _delay(device: Device, memory: Memory) -> BlockDelay:
+    """The waits of its requests."""
     try:
-        return BlockDelay(*changes.device.numbers(), memory.latency_ps, memory.rate_bps)
+        return BlockDelay(*device.numbers(), memory.latency_ps, memory.rate_bps)
     except OSError as error:
         raise RunError(f"--backend swap: {error}") from error
 
