@@ -143,7 +143,7 @@ def _own(plan: Plan, beyond: Sequence[tuple[Row, float]], traced: Traced) -> Own
                 ran,
                 cell.local_bytes,
                 beyond_s=median(longer for _, longer in runs),
-                over_s=median(row.injected_s - row.nominal_s for row, _ in runs),
+                waits_s=median(row.nominal_s for row, _ in runs),
                 hides=_hides([row for row, _ in runs]),
             )
         )

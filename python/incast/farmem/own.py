@@ -6,7 +6,7 @@ longer than with all memory local by that: what each of the three costs is a lea
 slightly towards all costing the same, which decides where these runs don't tell them apart. How far each of
 them is from the fit, others are that have about as much local memory. The handler does its work while the
 fault waits, which is counted from the fault on: waits hide that. How much waits of each length would hide is
-counted in the runs without a network; a run with a long wait tells how late waits end.
+counted in the runs without a network. A run with long waits tells how much longer than asked they make it.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Beyond:
     local_bytes: int
     beyond_s: float
     """Longer than with all memory local."""
-    over_s: float = 0.0
-    """Longer that its waits took than asked."""
+    waits_s: float = 0.0
+    """Seconds of waits that it was asked for."""
     hides: Mapping[int, float] = field(default_factory=dict)
     """Seconds of the handler's work that waits of so many ns would hide."""
 
@@ -97,8 +97,8 @@ class Own:
     """A first touch."""
     leave_ps: int = 0
     """A page that leaves for it."""
-    over_ps: int = 0
-    """By how much a wait is late."""
+    late: float = 0.0
+    """How much longer than asked waits make a run, as a share of them."""
     near: tuple[Near, ...] = ()
     """By local memory; in between, along a line."""
 
@@ -108,7 +108,7 @@ class Own:
         if not ran.waiting or not waits_ps:
             return round(added)
         hidden = self.hides(waits_ps / ran.waiting, local_bytes)
-        return round(added - min(added, ran.waiting * hidden)) + ran.waiting * self.over_ps
+        return round(added - min(added, ran.waiting * hidden) + self.late * waits_ps)
 
     def alike(self, ran: Ran) -> int:
         """Without waits, wherever it is."""
@@ -133,13 +133,11 @@ def calibrate(near: Sequence[Beyond], far: Sequence[Beyond]) -> Own:
     one = sum(map(sum, rows)) / len(rows) * _ALIKE
     alike = [[one, -one, 0], [0, one, -one], [one, 0, -one]]
     found, _ = nnls(np.array([*rows, *alike], float), np.array([1.0] * len(rows) + [0.0] * len(alike)))
-    waiting = sum(each.ran.waiting for each in far)
-    over = sum(each.over_s for each in far) / waiting if waiting else 0.0
-    fault, touch, leave, late = (round(float(each) * 1e12) for each in (*found, over))
-    own = Own(fault, touch, leave, late)
-    return replace(
-        own, near=tuple(_near(each, own) for each in sorted(told, key=lambda each: each.local_bytes))
-    )
+    fault, touch, leave = (round(float(each) * 1e12) for each in found)
+    own = Own(fault, touch, leave)
+    by_size = sorted(told, key=lambda each: each.local_bytes)
+    own = replace(own, near=tuple(_near(each, own) for each in by_size))
+    return replace(own, late=_late(far, own))
 
 
 def _near(run: Beyond, own: Own) -> Near:
@@ -154,3 +152,9 @@ def _near(run: Beyond, own: Own) -> Near:
         tuple(wait * 1000 for wait in hides),
         tuple(round(hidden * 1e12 / run.ran.waiting) for hidden in hides.values()),
     )
+
+
+def _late(far: Sequence[Beyond], own: Own) -> float:
+    asked = sum(each.waits_s for each in far)
+    beside = sum(own.total(each.ran, round(each.waits_s * 1e12), each.local_bytes) for each in far) / 1e12
+    return (sum(each.beyond_s for each in far) - beside) / asked - 1 if asked else 0.0
