@@ -1,7 +1,7 @@
 """What a grid's runs come to: cells with their degradation, and beside each what one traced run predicts.
 
 A cell's degradation is the median of its runs: how much longer each took than the runs with all memory local
-before and after it, as a share of the median with all memory local in the same session (document 004,
+before and after it in the same session, as a share of the median with all memory local (document 004,
 slide 8). The prediction knows the trace, the time with all memory local, and what a fault costs on this
 machine, measured without a network; nothing of the cells.
 """
@@ -45,10 +45,6 @@ class Measured:
 
 def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Measured:
     """All cells of the plan; there has to be a run with all memory local."""
-    bases = {
-        session: median(_time(row, clock) for row in rows if row.kind == LOCAL and row.session == session)
-        for session in {row.session for row in rows if row.kind == LOCAL}
-    }
     base = median(_time(row, clock) for row in rows if row.kind == LOCAL)
     beyond = list(_beyond(rows, clock))
     own = _own(plan, beyond, traced)
@@ -65,7 +61,7 @@ def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Meas
     )
     predicted = predict(traced, grid, round(base * 1e12))
     measured = [
-        _cell(Sized(*cell), [each for each in beyond if each[0].kind == CELL], bases)
+        _cell(Sized(*cell), [each for each in beyond if each[0].kind == CELL], base)
         for cell in predicted.select("local_bytes", "latency_ps", "bandwidth_bps").iter_rows()
     ]
     beside = pl.DataFrame(measured, schema=_SCHEMA)
@@ -102,10 +98,8 @@ def _beyond(rows: Sequence[Row], clock: Clock) -> Iterator[tuple[Row, float]]:
             yield row, _time(row, clock) - fmean(locals_s)
 
 
-def _cell(
-    cell: Sized, beyond: Sequence[tuple[Row, float]], bases: dict[int, float]
-) -> dict[str, float | None]:
-    found = [(row, longer / bases[row.session]) for row, longer in beyond if row.cell == cell]
+def _cell(cell: Sized, beyond: Sequence[tuple[Row, float]], base: float) -> dict[str, float | None]:
+    found = [(row, longer / base) for row, longer in beyond if row.cell == cell]
     runs, slower = [row for row, _ in found], [each for _, each in found]
     nominal = sum(row.nominal_s for row in runs)
 
