@@ -29,7 +29,7 @@ from incast.farmem.own import Beyond, Near, Own, Ran, calibrate
 from incast.farmem.predict import Size
 from incast.farmem.run import ALL, Memory, Outcome
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Plan, Session
-from incast.farmem.traced import Counts, Traced
+from incast.farmem.traced import Counts, Handled, Traced
 from memory_servers import serving, written_key
 
 US = 1_000_000
@@ -226,6 +226,17 @@ def test_waits_hide_work_up_to_their_length() -> None:
         beside = found.total(ran, 10 * wait, 1000)
         assert beside == pytest.approx(sum(max(0, each - wait) for each in work), abs=10)
     assert found.total(ran, 10 * 32 * US, 1000) == pytest.approx(0, abs=10)
+
+
+def test_faults_that_wait_twice_hide_more_than_others() -> None:
+    """Four faults of 3 us work; one waits for what leaves alone, two for both, and one for what comes alone."""
+    ran = Ran.predicted(Handled(Counts(0, 1, 3, 3, 3, 3, 3), unseen=0, evicted=3, waiting=4))
+    assert (ran.faults, ran.touched, ran.waiting, ran.twice) == (3, 1, 4, 2)
+    hides = {wait: 4 * min(3000, wait) / 1e9 for wait in (1000, 2000, 3000, 8000)}
+    found = calibrate([Beyond(ran, 1000, 12e-6, hides=hides)], [])
+    for wait in (US, 2 * US):
+        beside = sum(3 * US - min(3 * US, often * wait) for often in (1, 2, 2, 1))
+        assert found.total(ran, 6 * wait, 1000) == pytest.approx(beside, abs=10)
 
 
 def test_the_command_measures_and_predicts(tmp_path: Path) -> None:

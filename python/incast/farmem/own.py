@@ -37,18 +37,21 @@ class Ran:
     """Pages that leave."""
     waiting: int
     """Faults that wait for the network."""
+    twice: int = 0
+    """Of these, how many wait for what comes and for what leaves."""
 
     @staticmethod
     def predicted(handled: Handled) -> Ran:
         """By a trace."""
         counts = handled.counts
-        return Ran(counts.faults, counts.cold - handled.unseen, handled.evicted, handled.waiting)
+        twice = min(counts.faults, max(0, counts.faults + counts.sends - handled.waiting))
+        return Ran(counts.faults, counts.cold - handled.unseen, handled.evicted, handled.waiting, twice)
 
     def counted(self, faults: int, touched: int) -> Ran:
         """The same with as many faults as were counted: with each one more, a page more leaves and waits."""
         more = faults - self.faults
         evicted = max(0, self.evicted + more + touched - self.touched)
-        return Ran(faults, touched, evicted, max(0, self.waiting + more))
+        return Ran(faults, touched, evicted, max(0, self.waiting + more), min(self.twice, faults))
 
     @property
     def kinds(self) -> tuple[int, int, int]:
@@ -107,8 +110,10 @@ class Own:
         added = self.alike(ran) * self._at(local_bytes, [each.apart for each in self.near], 1.0)
         if not ran.waiting or not waits_ps:
             return round(added)
-        hidden = self.hides(waits_ps / ran.waiting, local_bytes)
-        return round(added - min(added, ran.waiting * hidden) + self.late * waits_ps)
+        once, twice = ran.waiting - ran.twice, ran.twice
+        wait = waits_ps / (once + 2 * twice)
+        hidden = once * self.hides(wait, local_bytes) + twice * self.hides(2 * wait, local_bytes)
+        return round(added - min(added, hidden) + self.late * waits_ps)
 
     def alike(self, ran: Ran) -> int:
         """Without waits, wherever it is."""
