@@ -6,8 +6,8 @@ a clock of its own.
 page. Each round measures all of it, so that other load falls on all alike. A round's figure is the tenth
 percentile of short sweeps, because other load makes some longer; what is kept is the median of rounds. What
 the library costs where all memory is local is the median of pairs of runs. Each row is a line of
-bench/results.jsonl. What a memory server costs is measured in `server`. Targets are those of the issue that
-asked for remote memory.
+bench/results.jsonl. How exactly compressed pages wait is measured in `packed`, what a memory server costs in
+`server`. Targets are those of the issue that asked for remote memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benches import namespaces
-from benches.farmem import server
+from benches.farmem import packed, server
 from benches.mine.rows import Row, record, text
 from incast.farmem.run import ALL, LIBRARY, Memory, run
 
@@ -36,6 +36,7 @@ PAIRS = 7
 """Runs a round of the program with all memory local, each beside one without the library."""
 DELAYS_US = (0, 1, 10, 20)
 """A fault that fetches a page and sends one waits so long in all."""
+SCATTERED_US = (0, 10)
 SCATTERED = 101
 """How many pages a step is that goes here and there; no divisor of `PAGES`."""
 NO_LIMIT_BPS = 10**15
@@ -54,7 +55,7 @@ def main() -> None:
     (ROOT / "bench").mkdir(exist_ok=True)
     with (ROOT / "bench" / "results.jsonl").open("a") as results:
         examples = _build()
-        for row in itertools.chain(rows(examples / "fault_cost"), _server(examples)):
+        for row in itertools.chain(rows(examples / "fault_cost"), packed.rows(ROUNDS), _server(examples)):
             print(text(row))
             results.write(json.dumps({**row, "command": COMMAND}) + "\n")
 
@@ -63,22 +64,23 @@ def rows(program: Path) -> Iterator[Row]:
     """All of it."""
     floors: list[float] = []
     faults: dict[int, list[tuple[float, float]]] = {us: [] for us in DELAYS_US}
-    scattered: list[float] = []
+    scattered: dict[int, list[tuple[float, float]]] = {us: [] for us in SCATTERED_US}
     walls: list[tuple[float, float]] = []
     for _ in range(ROUNDS):
         floors.append(_floor(program))
         for us, found in faults.items():
             found.append(_touch(program, us))
-        scattered.append(_touch(program, 0, SCATTERED)[0])
+        for us, found in scattered.items():
+            found.append(_touch(program, us, SCATTERED))
         walls.extend(_pair(number) for number in range(PAIRS))
     floor = statistics.median(floors)
-    beside = {
-        f"delay {us} µs": statistics.median(cost - wait for cost, wait in found)
-        for us, found in faults.items()
-    }
-    beside["delay 0 µs, here and there"] = statistics.median(scattered)
-    for case, cost in beside.items():
-        yield record(case, "a fault beside it", "µs", cost, (FLOOR, floor), MOST_OF_FLOOR * floor, "farmem")
+    for where, all_found in (("", faults), (", here and there", scattered)):
+        for us, found in all_found.items():
+            cost = statistics.median(took - wait for took, wait in found)
+            case = f"delay {us} µs{where}"
+            yield record(
+                case, "a fault beside it", "µs", cost, (FLOOR, floor), MOST_OF_FLOOR * floor, "farmem"
+            )
     *_, before, last = faults.values()
     more = statistics.median(a[0] - b[0] for a, b in zip(last, before, strict=True))
     asked = statistics.median(a[1] - b[1] for a, b in zip(last, before, strict=True))
