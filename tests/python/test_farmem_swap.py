@@ -324,6 +324,9 @@ def test_what_lacks_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch, tm
     with monkeypatch.context() as patch:
         patch.setenv("PATH", str(tmp_path))
         refused("mkswap, which is not here: util-linux")
+        for name in ("mkswap", "swapon", "swapoff"):
+            (tmp_path / name).touch(mode=0o755)
+        refused("dd, which is not here: coreutils")
     with monkeypatch.context() as patch:
         patch.setattr(device, "_swaps", lambda: {"/dev/sda2": -2, "/dev/sdb2": 32767})
         with pytest.raises(RunError, match=r"/dev/sdb2 swaps with the highest priority.*swapoff"):

@@ -17,7 +17,8 @@ _CONTROL = Path("/sys/class/zram-control")
 _ZSWAP = Path("/sys/module/zswap/parameters/enabled")
 _HIGHEST = 32767
 """Of all priorities: `SWAP_FLAG_PRIO_MASK`."""
-_COMMANDS = ("mkswap", "swapon", "swapoff")
+_COMMANDS = {"mkswap": "util-linux", "swapon": "util-linux", "swapoff": "util-linux", "dd": "coreutils"}
+"""And what has them."""
 _PATIENCE_S = 5.0
 """How long others may look at the device (udev does) before it can be removed."""
 CLUSTER = Path("/proc/sys/vm/page-cluster")
@@ -31,9 +32,9 @@ def check(version: int) -> None:
             "--backend swap needs zram, a swap device in memory, and this kernel has none: modprobe zram, or "
             "a kernel built with CONFIG_ZRAM"
         )
-    for command in _COMMANDS:
+    for command, package in _COMMANDS.items():
         if not shutil.which(command):
-            raise RunError(f"--backend swap needs {command}, which is not here: util-linux has it")
+            raise RunError(f"--backend swap needs {command}, which is not here: {package} has it")
     if version == 1 and _ZSWAP.exists() and _ZSWAP.read_text().strip() == "Y":
         raise RunError(
             f"zswap would answer in the swap device's place: echo 0 > {_ZSWAP}, for the time being"
