@@ -59,6 +59,7 @@ test-python: $(VENV)/installed-for-tests
 search: $(VENV)/installed-for-tests
 	PROPTEST_CASES=2000 cargo test --workspace --locked --quiet
 	$(BIN)/python -m pytest --hypothesis-profile search
+	$(BIN)/python -m pytest tests/python/search_*.py
 
 lint: $(VENV)/installed-for-tests
 	cargo fmt --all --check

@@ -16,11 +16,13 @@ import pytest
 
 import incast
 from helpers import spec
-from incast import _core, report
+from incast import __version__, _core, report
 from incast.errors import RunError, ScenarioError
 from incast.live import run_jobs
+from incast.live.control import connect
+from incast.live.launch import Child
 from incast.live.place import Here
-from incast.live.running import Running
+from incast.live.running import LIVES_MAX, Running
 from incast.mining import output
 from incast.mining.problem import make
 from incast.mining.result import MineResult
@@ -131,6 +133,49 @@ def test_a_node_that_is_killed_is_started_anew_and_nothing_is_counted_twice(
     assert len(killer.lives.of[1]) == 2
     assert spread.spread is not None
     assert spread.spread.crashes[1] == 1
+    alone = incast.mine(text, SUPPORT, 0.5)
+    assert written(spread, tmp_path / "nodes") == written(alone, tmp_path / "alone")
+
+
+def test_a_node_that_is_killed_before_it_has_said_anything_is_started_again(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lives = Lives()
+
+    def start(host: int, address: tuple[str, int], key: bytes) -> Child:
+        child = lives.start(host, address, key)
+        if host == 1 and len(lives.of[1]) < LIVES_MAX:
+            lives.kill(1)
+        return child
+
+    monkeypatch.setattr("incast.walks.where.Here", lambda: Here(start))
+    spread = run(text, make(SUPPORT, 0.5, nodes=3))
+    assert spread.spread is not None
+    assert spread.spread.crashes == {1: LIVES_MAX - 1}
+    alone = incast.mine(text, SUPPORT, 0.5)
+    assert written(spread, tmp_path / "nodes") == written(alone, tmp_path / "alone")
+
+
+def test_a_connection_of_a_node_that_is_dead_is_not_taken_for_its_next_life(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lives = Lives()
+
+    def start(host: int, address: tuple[str, int], key: bytes) -> Child:
+        if host == 1 and len(lives.of.get(1, [])) == 1:
+            # What the first life said arrives when that one has been buried.
+            late = connect(address, key)
+            late.send({"type": "hello", "host": 1, "version": __version__})
+            late.close()
+        child = lives.start(host, address, key)
+        if host == 1 and not lives.again(1):
+            lives.kill(1)
+        return child
+
+    monkeypatch.setattr("incast.walks.where.Here", lambda: Here(start))
+    spread = run(text, make(SUPPORT, 0.5, nodes=3))
+    assert spread.spread is not None
+    assert spread.spread.crashes == {1: 1}
     alone = incast.mine(text, SUPPORT, 0.5)
     assert written(spread, tmp_path / "nodes") == written(alone, tmp_path / "alone")
 

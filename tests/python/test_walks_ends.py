@@ -220,14 +220,14 @@ def test_a_run_whose_server_dies_for_good_keeps_what_was_finished(tmp_path: Path
         meanwhile(patch, kill)
         patch.setattr("incast.walks.where.Here", lambda: nullcontext(place))
         with pytest.raises(
-            RunError, match=rf"server1 (is gone|ended with code -9).*; {out} has the walks that were finished"
+            RunError, match=rf"server1 (is gone|was killed by signal 9).*; {out} has the walks that were finished"
         ):
             run(SBM, out, walks=1_000_000, servers=2)
     result = incast.WalkResult.open(out)
     assert result.interrupted
     # It may be killed before or after it has said anything.
     error = next(
-        way for way in ("server1 is gone", "server1 ended with code -9") if way in result.summary["error"]
+        way for way in ("server1 is gone", "server1 was killed by signal 9") if way in result.summary["error"]
     )
     scores, walks = result.table("scores"), result.table("walks")
     assert 0 < scores["walks"].sum() == result.summary["finished"] < 60 * 1_000_000
@@ -303,6 +303,6 @@ def test_the_command_says_which_server_failed(tmp_path: Path, monkeypatch: pytes
     done = CliRunner().invoke(app, ["walk", SBM, "--servers", "2", "--out", str(out), "--json"])
     assert done.exit_code == 4
     (said,) = json.loads(done.stdout)["problems"]
-    assert "ended with code 1 before it said anything" in said["message"]
+    assert "ended with code 1 before it was ready" in said["message"]
     assert said["message"].startswith("server")
     assert not out.exists()

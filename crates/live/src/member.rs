@@ -93,23 +93,22 @@ impl Member {
         Member::bind_at(HostAddress { tcp: address.udp.clone(), ..address }, settings)
     }
 
-    /// Takes the ports that `wanted` says, so that a host that comes back is where it was; 0 is the kernel's choice.
+    /// Takes the ports that `wanted` says, so that a host that comes back is where it was; 0 is the kernel's choice. A
+    /// port that another program took meanwhile is replaced by the kernel's choice: [`Member::address`] says which.
     ///
     /// # Errors
-    /// Settings that can't be, or an address that isn't this machine's or is taken.
+    /// Settings that can't be, or an address that isn't this machine's.
     pub fn bind_at(wanted: HostAddress, settings: Settings) -> Result<Member, Error> {
         settings.check().map_err(Error::Setting)?;
         let mut address = wanted;
         let (mut udp, mut tcp) = (Vec::new(), Vec::new());
         for (&port, real) in &mut address.udp {
-            let at = SocketAddr::new(address.ip, *real);
-            let socket = UdpSocket::bind(at).map_err(|source| Error::Address { address: at, source })?;
+            let socket = bind(SocketAddr::new(address.ip, *real), UdpSocket::bind)?;
             *real = socket.local_addr()?.port();
             udp.push((port, socket));
         }
         for (&port, real) in &mut address.tcp {
-            let at = SocketAddr::new(address.ip, *real);
-            let socket = listener(at).map_err(|source| Error::Address { address: at, source })?;
+            let socket = bind(SocketAddr::new(address.ip, *real), listener)?;
             *real = socket.local_addr()?.as_socket().map_or(0, |address| address.port());
             tcp.push((port, socket));
         }
@@ -156,6 +155,16 @@ impl Member {
         };
         Ok(Driver::new(parts)?.run(progress)?)
     }
+}
+
+/// A socket at an address, or at another port when that one is taken.
+fn bind<S>(address: SocketAddr, open: impl Fn(SocketAddr) -> io::Result<S>) -> Result<S, Error> {
+    open(address)
+        .or_else(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => open(SocketAddr::new(address.ip(), 0)),
+            _ => Err(error),
+        })
+        .map_err(|source| Error::Address { address, source })
 }
 
 /// A TCP socket that has its port and takes no connection yet.

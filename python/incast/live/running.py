@@ -21,6 +21,9 @@ from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, Say
 
 OWN_RESTARTS = 2
 """Crashes of a host that is not needed after which it is started anew."""
+LIVES_MAX = 5
+"""Lives in a row of a host that is needed: when it was ready in none of them, it is given up. So is one that has
+died twice and needed longer than the patience of the run for it."""
 HEAD_START_S = 0.2
 """Between the word to begin and time zero: it has to reach all members."""
 
@@ -41,6 +44,8 @@ class Member:
     life: int = 0
     fruitless: int = 0
     """Lives before this one, one after the other, in which it was never ready."""
+    since: float = 0.0
+    """When the first of these lives began; of a host that was ready, this one."""
     failed: str | None = None
     """Why the run goes on without it."""
     met: bool = False
@@ -58,7 +63,7 @@ class Running:
         self.told: list[Frame] = []
         self.key = launch.key
         self.door = Door(launch.ip, self.key)
-        self.events: queue.SimpleQueue[tuple[int, int, Frame]] = queue.SimpleQueue()
+        self.events: queue.SimpleQueue[tuple[int, Channel, Frame]] = queue.SimpleQueue()
         self.members: dict[int, Member] = {}
         self.crashes: dict[int, int] = {}
         self.start_ns = 0
@@ -104,10 +109,11 @@ class Running:
     def _new(self, host: Host, before: Member | None = None) -> Member:
         child = self.launch.start(host.number, self.door.address, self.key)
         now = time.monotonic()
-        member = Member(host, child, heard=now)
+        member = Member(host, child, heard=now, since=now)
         if before:
             member.address, member.life, member.met = before.address, before.life + 1, before.met
-            member.fruitless = 0 if before.ready else before.fruitless + 1
+            if not before.ready:
+                member.fruitless, member.since = before.fruitless + 1, before.since
         return member
 
     def _go(self) -> bool:
@@ -209,11 +215,11 @@ class Running:
         while not self.door.arrived.empty():
             self._welcome(self.door.arrived.get())
         try:
-            number, life, frame = self.events.get(timeout=0.02)
+            number, channel, frame = self.events.get(timeout=0.02)
         except queue.Empty:
             return
         member = self.members[number]
-        if member.life == life:
+        if member.channel is channel:
             member.heard = max(member.heard, time.monotonic())
             self._handle(member, frame)
 
@@ -242,10 +248,13 @@ class Running:
         try:
             hello = channel.receive(self.launch.patience_s)
             member = self.members.get(hello.get("host", -1))
-            if hello["type"] != "hello" or member is None or member.channel or member.failed is not None:
+            if hello["type"] != "hello" or member is None or member.ready or member.failed is not None:
                 return channel.close()
         except (ChannelClosedError, TimeoutError):
             return channel.close()
+        if member.channel:
+            # A life before this one died when it had just connected: its channel was taken for this one's.
+            member.channel.close()
         member.channel, member.met = channel, True
         member.heard = time.monotonic()
         threading.Thread(target=self._read, args=(member, channel), daemon=True).start()
@@ -274,12 +283,12 @@ class Running:
         return None
 
     def _read(self, member: Member, channel: Channel) -> None:
-        number, life = member.host.number, member.life
+        number = member.host.number
         try:
             while True:
-                self.events.put((number, life, channel.receive()))
+                self.events.put((number, channel, channel.receive()))
         except (ChannelClosedError, TypeError) as error:
-            self.events.put((number, life, {"type": "gone", "message": str(error)}))
+            self.events.put((number, channel, {"type": "gone", "message": str(error)}))
 
     def _ready(self, member: Member, address: dict[str, Any]) -> None:
         member.address, member.ready = address, True
@@ -310,6 +319,9 @@ class Running:
         member.channel = None
         if member.report is not None or member.failed is not None or self.stopping:
             return
+        if not member.ready:
+            # It may have been a former life's. If it was this one's, its process ends and says why.
+            return
         member.child.kill()
         self._crashed(member, f"is gone: {message}")
 
@@ -318,7 +330,9 @@ class Running:
         number = member.host.number
         self.crashes[number] = self.crashes.get(number, 0) + 1
         if member.host.needed:
-            hopeless = not member.ready and member.fruitless > 0
+            late = time.monotonic() - member.since > self.launch.patience_s
+            tried = LIVES_MAX - 1 if not late else 1
+            hopeless = not member.ready and member.fruitless >= tried
         else:
             hopeless = not member.ready or self.crashes[number] > OWN_RESTARTS
         if hopeless or sum(self.crashes.values()) > self.launch.restarts:
@@ -377,4 +391,5 @@ class Running:
 def _ended(child: Child, code: int) -> str:
     """How a child ended that should not have."""
     said = child.said() if isinstance(child, Says) else ""
-    return said or f"ended with code {code} before it said anything"
+    how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+    return said or f"{how} before it was ready"
