@@ -8,6 +8,7 @@
 
 use super::Candidates;
 use crate::items::Level;
+use std::ops::Range;
 
 /// Candidates one longer than the large itemsets.
 pub fn generate(large: &Level) -> Candidates {
@@ -25,16 +26,22 @@ pub struct Mark {
 }
 
 /// Makes the candidates one longer than the large itemsets, in order.
-pub struct Generator<'a> {
+pub struct Generator {
     length: usize,
-    groups: Groups<'a>,
+    /// No candidate can be made of fewer large itemsets.
+    enough: bool,
+    trie: Trie,
+    subsets: Subsets,
     mark: Mark,
 }
 
-impl<'a> Generator<'a> {
+impl Generator {
     /// From a place on.
-    pub fn new(large: &'a Level, mark: Mark) -> Generator<'a> {
-        Generator { length: large.length(), groups: Groups::new(large), mark }
+    pub fn new(large: &Level, mark: Mark) -> Generator {
+        let length = large.length();
+        // An itemset of k + 1 items has k + 1 subsets of k.
+        let enough = large.len() > length;
+        Generator { length, enough, trie: Trie::new(large), subsets: Subsets::new(length), mark }
     }
 
     /// Where it is.
@@ -48,24 +55,22 @@ impl<'a> Generator<'a> {
         let mut candidates = Candidates::new(length + 1);
         let mut candidate = vec![0; length + 1];
         let mut last = Vec::new();
-        // An itemset of k + 1 items has k + 1 subsets of k.
-        let groups = if self.groups.large.len() <= length { 0 } else { self.groups.len() };
+        let groups = if self.enough { self.trie.groups() } else { 0 };
         while self.mark.group < groups {
-            let (beginning, tails) =
-                (self.groups.beginning(self.mark.group), self.groups.tails(self.mark.group));
-            candidate[..length - 1].copy_from_slice(beginning);
+            let tails = self.trie.tails(self.mark.group);
+            self.trie.beginning(self.mark.group, &mut candidate[..length - 1]);
+            self.subsets.begin(&self.trie, &candidate[..length - 1]);
             for (at, second) in tails.iter().enumerate().skip(self.mark.second) {
                 candidate[length - 1] = *second;
                 last.clear();
                 last.extend_from_slice(&tails[at + 1..]);
-                self.groups.prune(beginning, *second, &mut last);
-                for item in &last[self.mark.made..] {
-                    if candidates.len() == most {
-                        return candidates;
-                    }
-                    candidate[length] = *item;
-                    candidates.push(&candidate);
-                    self.mark.made += 1;
+                self.subsets.prune(&self.trie, *second, &mut last);
+                let made = &last[self.mark.made..];
+                let room = most - candidates.len();
+                candidates.extend(&mut candidate, &made[..made.len().min(room)]);
+                if made.len() > room {
+                    self.mark.made += room;
+                    return candidates;
                 }
                 (self.mark.second, self.mark.made) = (at + 1, 0);
             }
@@ -75,79 +80,153 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Large itemsets by their beginnings: all items but the last.
-struct Groups<'a> {
-    large: &'a Level,
-    /// The last item of each itemset.
-    tails: Vec<u32>,
-    /// Where each group begins, and the end of the last.
-    starts: Vec<u32>,
+/// The subsets of a candidate that lack an item of its beginning: for each such item, where in the trie the others lead.
+struct Subsets {
+    /// The beginning that it stands at.
+    beginning: Vec<u32>,
+    /// Nodes of the beginning itself, by how many of its items they have.
+    own: Vec<u32>,
+    /// `without[i][d]`: the node of the first d items of the beginning but item i; [`NONE`] where there is none.
+    without: Vec<Vec<u32>>,
+    /// `next[i]`: where the search for the following second item goes on.
+    next: Vec<u32>,
 }
 
-impl<'a> Groups<'a> {
-    fn new(large: &'a Level) -> Self {
-        let beginning = |index: usize| &large.itemset(index)[..large.length() - 1];
-        let mut starts: Vec<u32> = (0..large.len())
-            .filter(|index| *index == 0 || beginning(*index) != beginning(index - 1))
-            .map(|index| index as u32)
-            .collect();
-        starts.push(large.len() as u32);
-        let tails = large.items().iter().skip(large.length() - 1).step_by(large.length()).copied().collect();
-        Self { large, tails, starts }
+/// No node: no large itemset begins so.
+const NONE: u32 = u32::MAX;
+
+impl Subsets {
+    fn new(length: usize) -> Self {
+        let items = length - 1;
+        Self {
+            beginning: Vec::with_capacity(items),
+            own: vec![0; items + 1],
+            without: vec![vec![0; items]; items],
+            next: vec![0; items],
+        }
     }
 
-    fn beginning(&self, group: usize) -> &'a [u32] {
-        &self.large.itemset(self.starts[group] as usize)[..self.large.length() - 1]
+    /// Goes to a beginning. What it has in common with the last one is not looked up again.
+    fn begin(&mut self, trie: &Trie, beginning: &[u32]) {
+        let same = self.beginning.iter().zip(beginning).take_while(|(a, b)| a == b).count();
+        for (at, item) in beginning.iter().enumerate().skip(same) {
+            self.own[at + 1] = trie.child(at, self.own[at], *item);
+        }
+        for (i, nodes) in self.without.iter_mut().enumerate() {
+            nodes[i] = self.own[i];
+            for at in same.max(i + 1)..beginning.len() {
+                nodes[at] = trie.child(at - 1, nodes[at - 1], beginning[at]);
+            }
+            let node = nodes[beginning.len() - 1];
+            self.next[i] = if node == NONE { NONE } else { trie.children(beginning.len() - 1, node).start };
+        }
+        self.beginning.clear();
+        self.beginning.extend_from_slice(beginning);
     }
 
-    fn tails(&self, group: usize) -> &[u32] {
-        &self.tails[self.starts[group] as usize..self.starts[group + 1] as usize]
-    }
-
-    fn len(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// Leaves of `last` what makes a candidate of `beginning`, `second` and it: all subsets without an item of the
-    /// beginning are large.
-    fn prune(&self, beginning: &[u32], second: u32, last: &mut Vec<u32>) {
-        let mut subset = Vec::with_capacity(beginning.len());
-        for without in 0..beginning.len() {
+    /// Leaves of `last` what makes a candidate of the beginning, `second` and it: all subsets without an item of the
+    /// beginning are large. Second items come in order.
+    fn prune(&mut self, trie: &Trie, second: u32, last: &mut Vec<u32>) {
+        let depth = self.without.len();
+        for (nodes, next) in self.without.iter().zip(&mut self.next) {
             if last.is_empty() {
                 return;
             }
-            subset.clear();
-            subset.extend_from_slice(&beginning[..without]);
-            subset.extend_from_slice(&beginning[without + 1..]);
-            subset.push(second);
-            match self.find(&subset) {
-                Some(group) => intersect(last, self.tails(group)),
-                None => last.clear(),
+            let node = nodes[depth - 1];
+            if node == NONE {
+                return last.clear();
             }
+            let end = trie.children(depth - 1, node).end;
+            let items = &trie.items[depth - 1][*next as usize..end as usize];
+            *next += items.partition_point(|item| *item < second) as u32;
+            if *next == end || trie.items[depth - 1][*next as usize] != second {
+                return last.clear();
+            }
+            intersect(last, trie.tails(*next as usize));
+        }
+    }
+}
+
+/// Large itemsets of one length, by what they begin with. A node is a beginning; it is known by how many items it has and
+/// its number among those that have as many. The root, number 0, has none.
+struct Trie {
+    /// The last item of each node with one item, two items, and so on; the last are the itemsets themselves.
+    items: Vec<Vec<u32>>,
+    /// Where the children of each node begin, among those with an item more; and the end of the last one's.
+    starts: Vec<Vec<u32>>,
+}
+
+impl Trie {
+    fn new(large: &Level) -> Self {
+        let length = large.length();
+        let mut trie = Self { items: vec![Vec::new(); length], starts: vec![Vec::new(); length] };
+        let mut before: &[u32] = &[];
+        for (itemset, _) in large.iter() {
+            let same = before.iter().zip(itemset).take_while(|(a, b)| a == b).count();
+            for (at, item) in itemset.iter().enumerate().skip(same) {
+                let first = trie.items[at].len() as u32;
+                if at > same || before.is_empty() {
+                    trie.starts[at].push(first);
+                }
+                trie.items[at].push(*item);
+            }
+            before = itemset;
+        }
+        for (starts, items) in trie.starts.iter_mut().zip(&trie.items) {
+            starts.push(items.len() as u32);
+        }
+        trie
+    }
+
+    /// Children of a node with `depth` items.
+    fn children(&self, depth: usize, node: u32) -> Range<u32> {
+        let starts = &self.starts[depth];
+        starts[node as usize]..starts[node as usize + 1]
+    }
+
+    /// The child by an item of a node with `depth` items.
+    fn child(&self, depth: usize, node: u32, item: u32) -> u32 {
+        if node == NONE {
+            return NONE;
+        }
+        let children = self.children(depth, node);
+        let items = &self.items[depth][children.start as usize..children.end as usize];
+        items.binary_search(&item).map_or(NONE, |at| children.start + at as u32)
+    }
+
+    /// Groups of itemsets that differ in their last items only: nodes with all items but one.
+    fn groups(&self) -> usize {
+        self.starts.last().expect("an itemset has items").len() - 1
+    }
+
+    /// What the itemsets of a group begin with.
+    fn beginning(&self, group: usize, beginning: &mut [u32]) {
+        let mut node = group as u32;
+        for depth in (0..beginning.len()).rev() {
+            beginning[depth] = self.items[depth][node as usize];
+            node = self.starts[depth].partition_point(|start| *start <= node) as u32 - 1;
         }
     }
 
-    fn find(&self, beginning: &[u32]) -> Option<usize> {
-        let (mut from, mut to) = (0, self.starts.len() - 1);
-        while from < to {
-            let middle = from.midpoint(to);
-            match self.beginning(middle).cmp(beginning) {
-                std::cmp::Ordering::Less => from = middle + 1,
-                std::cmp::Ordering::Greater => to = middle,
-                std::cmp::Ordering::Equal => return Some(middle),
-            }
-        }
-        None
+    /// The last items of a group.
+    fn tails(&self, group: usize) -> &[u32] {
+        let range = self.children(self.starts.len() - 1, group as u32);
+        &self.items[self.items.len() - 1][range.start as usize..range.end as usize]
     }
 }
 
 /// Leaves what `others` has too; both ascend.
 fn intersect(items: &mut Vec<u32>, others: &[u32]) {
-    let mut others = others.iter().copied().peekable();
-    items.retain(|item| {
-        while others.next_if(|other| other < item).is_some() {}
-        others.peek() == Some(item)
-    });
+    let (mut at, mut other, mut kept) = (0, 0, 0);
+    while at < items.len() && other < others.len() {
+        let (a, b) = (items[at], others[other]);
+        // Written in any case, kept only when it is in both: no branch that is hard to predict.
+        items[kept] = a;
+        kept += usize::from(a == b);
+        at += usize::from(a <= b);
+        other += usize::from(b <= a);
+    }
+    items.truncate(kept);
 }
 
 #[cfg(test)]

@@ -28,6 +28,16 @@ impl Candidates {
         self.codes.extend_from_slice(candidate);
     }
 
+    /// Appends one for each of `lasts`, which ascend: `candidate` with its last code replaced.
+    fn extend(&mut self, candidate: &mut [u32], lasts: &[u32]) {
+        assert_eq!(candidate.len(), self.length, "candidates of a pass have one length");
+        self.codes.reserve(lasts.len() * self.length);
+        for last in lasts {
+            candidate[self.length - 1] = *last;
+            self.codes.extend_from_slice(candidate);
+        }
+    }
+
     /// Codes of each.
     pub fn length(&self) -> usize {
         self.length
