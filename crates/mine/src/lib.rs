@@ -2,7 +2,8 @@
 //!
 //! [`items`] are what transactions hold and itemsets consist of; [`transactions`] keeps them in memory, [`mod@read`] takes
 //! them from text and [`quest`] makes them up. A pass makes [`candidate`]s and [`count`]s them; [`local`] puts the passes
-//! together on one node. [`rules`] and [`condense`] are what is made of large itemsets. Nothing here reads a file, a clock or a socket.
+//! together on one node, where [`sparse`] searches sparse transactions depth-first. [`rules`] and [`condense`] are what is made
+//! of large itemsets. Nothing here reads a file, a clock or a socket.
 
 pub mod candidate;
 pub mod codes;
@@ -15,6 +16,7 @@ pub mod progress;
 pub mod quest;
 pub mod read;
 pub mod rules;
+pub mod sparse;
 pub mod support;
 pub mod table;
 pub mod transactions;

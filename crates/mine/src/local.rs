@@ -1,6 +1,8 @@
 //! Apriori on one node: pass after pass, until one finds nothing large. No network. Candidates from pass 2 on, their counts
 //! and the bitmaps take no more memory than is allowed: where they would, a pass scans the transactions several times.
 //!
+//! Sparse transactions are searched depth-first instead ([`crate::sparse`]): each itemset is counted where it occurs.
+//!
 //! R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, figure 1.
 
 use crate::candidate::{Candidates, Slices};
@@ -9,6 +11,7 @@ use crate::count::vertical::Vertical;
 use crate::count::{ItemCounts, Triangle, tiles};
 use crate::items::Level;
 use crate::progress::Progress;
+use crate::sparse::{Occurrences, Task};
 use crate::transactions::{Block, Transactions, mix};
 use std::sync::{Mutex, PoisonError};
 
@@ -31,7 +34,7 @@ pub struct Settings {
 pub struct Pass {
     /// Its number: the length of its itemsets.
     pub number: usize,
-    /// Candidates that it counted; none in pass 1, which counts what comes.
+    /// Candidates that it counted; none in pass 1 and of sparse transactions, where what comes is counted.
     pub candidates: Option<u64>,
     /// Large itemsets that it found.
     pub large: u64,
@@ -42,7 +45,7 @@ pub struct Pass {
 /// A level for each length that has any large itemset, and what each pass did.
 pub type Found = (Vec<Level>, Vec<Pass>);
 
-/// Passes that a run had finished when it was asked to stop.
+/// What a run had finished when it was asked to stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
     /// Of which transactions and settings.
@@ -51,6 +54,8 @@ pub struct Begun {
     pub levels: Vec<Level>,
     /// What each did.
     pub passes: Vec<Pass>,
+    /// Of sparse transactions: levels behind the first one hold only itemsets whose first item is one of so many.
+    pub rows: Option<u32>,
 }
 
 /// The large itemsets of transactions. Nothing when `progress` was asked to stop.
@@ -61,7 +66,7 @@ pub fn mine(transactions: Transactions, settings: &Settings, progress: &Progress
 /// The same, behind the passes of a run of the same transactions that was stopped.
 ///
 /// # Errors
-/// It was asked to stop: the passes that it had finished by then, if any besides the first, which is always done anew.
+/// It was asked to stop: what it had finished by then besides the first pass, which is always done again.
 pub fn go_on(
     transactions: Transactions,
     settings: &Settings,
@@ -80,9 +85,23 @@ pub fn go_on(
         _ => {}
     }
     let codes = Codes::of(&found);
-    let mut miner = Miner::new(codes.encode(transactions), settings, progress);
+    let coded = codes.encode(transactions);
+    if Occurrences::suits(&coded, codes.len() as u32, settings.memory as u64) {
+        let digest = digest(&coded, &found, settings);
+        let begun = begun.filter(|begun| begun.digest == digest);
+        let occurrences = Occurrences::new(coded, codes.len() as u32);
+        return sparse(&occurrences, &codes, (found, pass), settings, progress, begun).map_err(
+            |mut begun| {
+                begun.digest = digest;
+                Some(begun)
+            },
+        );
+    }
+    let mut miner = Miner::new(coded, settings, progress);
     let (mut levels, mut passes) = (vec![found], vec![pass]);
-    if let Some(begun) = begun.filter(|begun| begun.digest == miner.digest(&levels[0])) {
+    if let Some(begun) =
+        begun.filter(|begun| begun.rows.is_none() && begun.digest == miner.digest(&levels[0]))
+    {
         begun.passes.iter().skip(1).for_each(|pass| _ = progress.finish(*pass));
         (levels, passes) = (begun.levels, begun.passes);
     }
@@ -99,7 +118,7 @@ pub fn go_on(
         };
         if !progress.finish(pass) {
             let digest = miner.digest(&levels[0]);
-            return Err((levels.len() > 1).then_some(Begun { digest, levels, passes }));
+            return Err((levels.len() > 1).then_some(Begun { digest, levels, passes, rows: None }));
         }
         passes.push(pass);
         if found.is_empty() {
@@ -107,6 +126,47 @@ pub fn go_on(
         }
         levels.push(codes.decode(&found));
         last = found;
+    }
+    Ok((levels, passes))
+}
+
+/// A number that other transactions or another task don't have. What comes behind pass 1 knows nothing but codes and their
+/// items.
+fn digest(coded: &Transactions, first: &Level, settings: &Settings) -> u64 {
+    let longest = settings.longest.map_or(0, |longest| longest as u64);
+    let numbers = first.items().iter().map(|item| u64::from(*item)).chain(first.counts().iter().copied());
+    numbers.chain([settings.minimum, longest]).fold(coded.digest(), mix)
+}
+
+/// What is behind pass 1 of sparse transactions.
+///
+/// # Errors
+/// It was asked to stop: what it had found, without the digest.
+fn sparse(
+    occurrences: &Occurrences,
+    codes: &Codes,
+    (first, pass): (Level, Pass),
+    settings: &Settings,
+    progress: &Progress,
+    begun: Option<Begun>,
+) -> Result<Found, Begun> {
+    let mut found = crate::sparse::Found::default();
+    if let Some((begun, rows)) = begun.and_then(|begun| Some((begun.levels, begun.rows?))) {
+        found.append(begun.iter().skip(1).map(|level| codes.encode_level(level)).collect());
+        found.rows = rows.min(codes.len() as u32);
+    }
+    let task = Task { minimum: settings.minimum, longest: settings.longest.unwrap_or(usize::MAX) };
+    let more = occurrences.search(found.rows, &task, settings.threads, progress);
+    found.append(more.levels);
+    let (mut levels, mut passes) = (vec![first], vec![pass]);
+    levels.extend(found.levels.iter().map(|level| codes.decode(level)));
+    if more.rows < codes.len() as u32 {
+        return Err(Begun { digest: 0, levels, passes, rows: Some(more.rows) });
+    }
+    for level in &levels[1..] {
+        let pass = Pass { number: level.length(), candidates: None, large: level.len() as u64, scans: 1 };
+        progress.finish(pass);
+        passes.push(pass);
     }
     Ok((levels, passes))
 }
@@ -138,12 +198,8 @@ impl<'a> Miner<'a> {
         miner
     }
 
-    /// A number that other transactions or another task don't have. Later passes know nothing but codes and their items.
     fn digest(&self, first: &Level) -> u64 {
-        let longest = self.settings.longest.map_or(0, |longest| longest as u64);
-        let numbers = first.items().iter().map(|item| u64::from(*item)).chain(first.counts().iter().copied());
-        let numbers = numbers.chain([self.settings.minimum, longest]);
-        numbers.fold(self.coded.digest(), mix)
+        digest(&self.coded, first, self.settings)
     }
 
     /// Candidates of a later pass that are held at once, with counts of each thread: half the memory is for bitmaps.

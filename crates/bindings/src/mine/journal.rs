@@ -116,11 +116,13 @@ fn pass_of((number, candidates, large, scans): PassTuple) -> Pass {
 struct Head {
     alone: u64,
     passes: Vec<PassTuple>,
+    rows: Option<u32>,
 }
 
 /// What a run on one node had finished, as bytes.
 pub(super) fn kept(begun: &Begun) -> Vec<u8> {
-    let head = Head { alone: begun.digest, passes: begun.passes.iter().map(pass).collect() };
+    let head =
+        Head { alone: begun.digest, passes: begun.passes.iter().map(pass).collect(), rows: begun.rows };
     let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
     bytes.push(b'\n');
     begun.levels.iter().for_each(|level| bytes.extend(record(level)));
@@ -132,10 +134,14 @@ pub(super) fn begun(bytes: &[u8]) -> Option<Begun> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let head: Head = serde_json::from_slice(&bytes[..end]).ok()?;
     let (levels, _) = levels(&bytes[end + 1..]);
-    let whole = levels.len() == head.passes.len() && levels.len() > 1;
+    let whole = match head.rows {
+        None => levels.len() == head.passes.len() && levels.len() > 1,
+        Some(_) => head.passes.len() == 1 && !levels.is_empty(),
+    };
     whole.then(|| Begun {
         digest: head.alone,
         levels,
         passes: head.passes.into_iter().map(pass_of).collect(),
+        rows: head.rows,
     })
 }
