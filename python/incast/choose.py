@@ -42,15 +42,16 @@ def deciding(choices: Mapping[str, Sequence[Result]]) -> tuple[Way, Metric]:
 
 
 def best(choices: Mapping[str, Sequence[Result]]) -> str | None:
-    """The choice with the least of what decides; a choice that lacks it in any run is out.
+    """The choice with the least of what decides.
 
+    A choice that lacks it in any run is out, and so is one with an incomplete run.
     If some choices finished all their flows, only those compete: giving up early is not fast.
     """
     way, _ = deciding(choices)
     figures = {
         name: mean(samples(runs, way))
         for name, runs in choices.items()
-        if len(samples(runs, way)) == len(runs)
+        if len(samples(runs, way)) == len(runs) and not any(run.summary.get("incomplete") for run in runs)
     }
     known = {name: figure for name, figure in figures.items() if figure is not None}
     whole = [name for name in known if not any(samples(choices[name], _UNFINISHED).values())]

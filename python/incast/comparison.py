@@ -71,8 +71,14 @@ def by_choice(result: Result) -> dict[str, list[Result]]:
 
 
 def samples(runs: Sequence[Result], way: Way) -> Samples:
-    """A figure of the runs, by seed; runs that lack it are left out."""
+    """A figure of the runs, by seed; runs that lack it are left out.
+
+    Nothing where an incomplete run lacks it: the others alone would say that giving up is fast.
+    """
     found = {run.summary["seed"]: lookup(run.summary, way) for run in runs}
+    lacking = [run for run in runs if found[run.summary["seed"]] is None]
+    if any(run.summary.get("incomplete") for run in lacking):
+        return {}
     return {seed: value for seed, value in found.items() if value is not None}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from incast import folder
+from incast import folder, incomplete
 from incast.errors import ResultError
 from incast.hints import unknown
 from incast.summary import scan
@@ -49,6 +49,11 @@ class Result:
     def interrupted(self) -> bool:
         """Whether a run was stopped before its end."""
         return any(run.summary.get("end") == "interrupted" for run in self.runs)
+
+    @property
+    def incomplete(self) -> list[str]:
+        """What is missing where jobs failed or did not end, one line per job and run; else empty."""
+        return [line for run in self.runs for line in incomplete.lines(run.summary)]
 
     @property
     def passed(self) -> bool:

@@ -161,7 +161,7 @@ class _Run:
         """Adds to the tables what the package knows; of a run that failed, what can be had."""
         summary = self._summary(core)
         try:
-            found = figures(self.place, core.get("sim_time_ps", 0))
+            found = figures(self.place, core.get("end", ""), core.get("sim_time_ps", 0))
             summary["thresholds"] = [asdict(each.check(found)) for each in self.plan.resolved.thresholds]
             summary |= found
         except (ResultError, PolarsError) as failed:

@@ -5,11 +5,13 @@ Times are picoseconds, sizes bytes, rates bits a second, as in the tables.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from incast import incomplete
 from incast.errors import ResultError
 
 UNFINISHED_LISTED = 20
@@ -30,19 +32,20 @@ def scan(folder: Path, table: str) -> pl.LazyFrame:
     return pl.scan_parquet(parts)
 
 
-def figures(folder: Path, end_ps: int) -> dict[str, Any]:
-    """All figures of the run in `folder`, which ended at `end_ps`."""
-    jobs = scan(folder, "jobs").with_columns(pl.col("job", "kind").cast(pl.String)).collect()
+def figures(folder: Path, end: str, end_ps: int) -> dict[str, Any]:
+    """All figures of the run in `folder`, which ended at `end_ps`; `end` says how, like `finished`."""
+    jobs = scan(folder, "jobs").with_columns(pl.col("job", "kind", "outcome").cast(pl.String)).collect()
     remote = programs(folder) if (jobs["kind"] == "farmem").any() else {}
-    # A job with a program whose memory is gone has an end, but has not done its work.
-    lost = [name for name, of in remote.items() if of["lost"]]
-    jobs = jobs.with_columns(end_ps=pl.when(~pl.col("job").is_in(lost)).then("end_ps"))
     flows = scan(folder, "flows").with_columns(pl.col("job").cast(pl.String), fct=_FCT)
+    shown = {name: scan(folder, name) for name in ("broadcasts", "programs")}
+    missed = incomplete.find(jobs, {"flows": flows, **shown}, end, end_ps)
+    failed = [each["job"] for each in missed]
+    flows = flows.with_columns(fct=incomplete.completion(failed))
     by_job = {row.pop("job"): row for row in _rows(flows.group_by("job").agg(*_FLOW_FIGURES))}
     # Streams between hosts and the source of a broadcast carry no chunks and belong to no receiver.
     broadcasts = jobs.filter(pl.col("kind") == "broadcast")["job"].to_list()
     of_groups = flows.filter(~pl.col("job").is_in(broadcasts) | (pl.col("group") != 0))
-    groups = _groups(of_groups, jobs.filter(pl.col("kind").is_in(_GROUPED))["job"].to_list())
+    groups = _groups(of_groups, jobs.filter(pl.col("kind").is_in(_GROUPED))["job"].to_list(), failed)
     datagrams = scan(folder, "datagrams").with_columns(pl.col("job").cast(pl.String))
     arrived = {
         row["job"]: row["received_bytes"]
@@ -53,6 +56,7 @@ def figures(folder: Path, end_ps: int) -> dict[str, Any]:
     asked = asked if asked.height else jobs
     timed = asked.filter(~pl.col("kind").is_in(_STREAMING))["job"].to_list()
     return {
+        **({"incomplete": missed} if missed else {}),
         "done_ps": None if asked["end_ps"].has_nulls() else asked["end_ps"].max(),
         "jobs": {
             (name := job["job"]): {
@@ -123,11 +127,16 @@ _GROUP_FIGURES = (
 )
 
 
-def _groups(flows: pl.LazyFrame, jobs: list[str]) -> pl.LazyFrame:
-    """How long the groups of these jobs took (a coflow, a round, a receiver), if all their flows finished."""
-    span = (pl.col("end_ps").max() - pl.col("start_ps").min()).alias("span")
+def _groups(flows: pl.LazyFrame, jobs: list[str], failed: list[str]) -> pl.LazyFrame:
+    """How long the groups of these jobs took (a coflow, a round, a receiver), if all their flows finished.
+
+    Of jobs that `failed`, the others count as endless.
+    """
+    span = (pl.col("end_ps").max() - pl.col("start_ps").min()).cast(pl.Float64)
     groups = flows.filter(pl.col("job").is_in(jobs)).group_by("job", "group")
-    return groups.agg(span, _FINISHED.all().alias("whole")).filter("whole")
+    known = groups.agg(span=pl.when(_FINISHED.all()).then(span))
+    endless = pl.when(pl.col("job").is_in(failed)).then(float("inf"))
+    return known.with_columns(pl.col("span").fill_null(endless)).drop_nulls("span")
 
 
 def _job(job: dict[str, Any], flows: dict[str, Any], groups: dict[str, Any], end_ps: int) -> dict[str, Any]:
@@ -226,4 +235,5 @@ def _ports(folder: Path) -> dict[str, Any]:
 
 
 def _whole(value: Any) -> int | None:
-    return None if value is None else round(value)
+    """Nothing where flows count that never finished."""
+    return None if value is None or not math.isfinite(value) else round(value)

@@ -10,6 +10,7 @@ from typing import Any
 
 from incast import metrics
 from incast.hints import unknown
+from incast.incomplete import lines
 from incast.metrics import Metric
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -39,12 +40,22 @@ class Threshold:
     """With what, in base units."""
 
     def check(self, summary: Mapping[str, Any]) -> Verdict:
-        """Whether it holds. A figure that was not measured, as the end of a job that did not end, fails."""
+        """Whether it holds. It fails without a figure, and on any time or rate of an incomplete job."""
         value: Any = summary
         for step in self.way:
             value = value.get(step) if isinstance(value, Mapping) else None
-        holds = value is not None and _OPERATORS[self.relation](value, self.limit)
-        return Verdict(self.text, self.metric.key, value, holds)
+        why = self._why(summary, value)
+        holds = not why and _OPERATORS[self.relation](value, self.limit)
+        return Verdict(self.text, self.metric.key, value, holds, why)
+
+    def _why(self, summary: Mapping[str, Any], value: float | None) -> str:
+        """Why it fails whatever the figure is; empty when the figure decides."""
+        listed = summary.get("incomplete", [])
+        own = [each for each in listed if self.way[0] != "jobs" or each["job"] == self.way[1]]
+        timed = self.way[0] == "jobs" and self.metric.unit in ("_ps", "_bps")
+        if value is not None and not (own and timed):
+            return ""
+        return "; ".join(lines({"incomplete": own})) or "it was not measured"
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,8 @@ class Verdict:
     """What the figure was, in base units."""
     holds: bool
     """Whether the threshold held."""
+    why: str
+    """Why it can't hold, as where its job did not end; empty when the figure decided."""
 
 
 def parse_threshold(text: str, jobs: list[str]) -> Threshold:

@@ -34,8 +34,24 @@ def flow(job: str, group: int, start: int, end: int | None, **more: Any) -> dict
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     jobs = [
-        {"job": "s", "kind": "coflows", "start_ps": 0, "end_ps": 10 * MS, "flows": 4, "bytes": 10**6},
-        {"job": "bg", "kind": "background", "start_ps": 0, "end_ps": None, "flows": 1, "bytes": 0},
+        {
+            "job": "s",
+            "kind": "coflows",
+            "start_ps": 0,
+            "end_ps": 10 * MS,
+            "flows": 4,
+            "bytes": 10**6,
+            "outcome": "finished",
+        },
+        {
+            "job": "bg",
+            "kind": "background",
+            "start_ps": 0,
+            "end_ps": None,
+            "flows": 1,
+            "bytes": 0,
+            "outcome": "background",
+        },
     ]
     flows = [
         flow("s", 1, 0, 2),
@@ -80,13 +96,15 @@ def folder(tmp_path: Path) -> Path:
     write(tmp_path, "tasks", tasks)
     write(tmp_path, "datagrams", [{"job": "bg", "received_bytes": 5 * 10**6}] * 2)
     write(tmp_path, "jobs", jobs)
+    write(tmp_path, "broadcasts", [{"job": "none", "outcome": "complete"}])
+    write(tmp_path, "programs", [{"job": "none", "outcome": "finished"}])
     write(tmp_path, "flows", flows)
     write(tmp_path, "ports", ports)
     return tmp_path
 
 
 def test_unfinished_tasks_are_counted_and_the_first_listed(folder: Path) -> None:
-    found = figures(folder, 20 * MS)["unfinished_tasks"]
+    found = figures(folder, "finished", 20 * MS)["unfinished_tasks"]
     assert found["count"] == 25
     assert len(found["first"]) == 20
     task = {"job": "s", "kind": "map", "host": "a"}
@@ -95,7 +113,7 @@ def test_unfinished_tasks_are_counted_and_the_first_listed(folder: Path) -> None
 
 
 def test_figures_of_a_job(folder: Path) -> None:
-    job = figures(folder, 20 * MS)["jobs"]["s"]
+    job = figures(folder, "finished", 20 * MS)["jobs"]["s"]
     assert job == {
         "kind": "coflows",
         "duration_ps": 10 * MS,
@@ -115,7 +133,7 @@ def test_figures_of_a_job(folder: Path) -> None:
 
 
 def test_background_is_left_out_of_the_whole(folder: Path) -> None:
-    found = figures(folder, 20 * MS)
+    found = figures(folder, "finished", 20 * MS)
     assert found["done_ps"] == 10 * MS
     assert found["flows"]["count"] == 4
     assert found["flows"]["max_ps"] == 6 * MS
@@ -125,7 +143,7 @@ def test_background_is_left_out_of_the_whole(folder: Path) -> None:
 
 
 def test_figures_of_the_ports(folder: Path) -> None:
-    assert figures(folder, 20 * MS)["ports"] == {
+    assert figures(folder, "finished", 20 * MS)["ports"] == {
         "drops": 7,
         "in_discards": 4,
         "pauses": 6,
@@ -140,4 +158,4 @@ def test_figures_of_the_ports(folder: Path) -> None:
 
 def test_a_missing_table_is_said(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="has no table 'jobs'"):
-        figures(tmp_path, 0)
+        figures(tmp_path, "finished", 0)

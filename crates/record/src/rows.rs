@@ -33,6 +33,30 @@ impl Label for Outcome {
     }
 }
 
+/// How a job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobOutcome {
+    /// It did its work.
+    Finished,
+    /// It ended, but gave up a part of its work.
+    Failed,
+    /// The run ended first.
+    Unfinished,
+    /// The run does not wait for it.
+    Background,
+}
+
+impl Label for JobOutcome {
+    fn word(&self) -> &'static str {
+        match self {
+            JobOutcome::Finished => "finished",
+            JobOutcome::Failed => "failed",
+            JobOutcome::Unfinished => "unfinished",
+            JobOutcome::Background => "background",
+        }
+    }
+}
+
 /// How a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskOutcome {
@@ -114,12 +138,14 @@ table! {
         kind: Text,
         /// When it began.
         start_ps: U64,
-        /// When it ended; missing while unfinished.
+        /// When its work was done; missing unless it finished.
         end_ps: Nullable<U64>,
         /// Flows it opened.
         flows: U64,
         /// Bytes that its receivers read.
         bytes: U64,
+        /// How it ended. `failed`: it gave up a part of its work (a flow, a receiver, a program). `background`: the run does not wait for it.
+        outcome: Labels<JobOutcome>,
     }
 }
 

@@ -6,13 +6,21 @@
 mod common;
 
 use common::read;
-use record::rows::{Event, Job};
+use record::rows::{Event, Job, JobOutcome};
 use record::{Error, RunFolder, Tables};
 use std::fs;
 use std::os::unix::fs::symlink;
 
 fn job(start_ps: u64) -> Job<'static> {
-    Job { job: "a", kind: "bulk", start_ps, end_ps: None, flows: 1, bytes: 1 }
+    Job {
+        job: "a",
+        kind: "bulk",
+        start_ps,
+        end_ps: None,
+        flows: 1,
+        bytes: 1,
+        outcome: JobOutcome::Unfinished,
+    }
 }
 
 fn push_jobs(tables: &mut Tables, jobs: std::ops::Range<u64>) -> Result<(), Error> {

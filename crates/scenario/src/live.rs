@@ -6,12 +6,13 @@ use crate::build;
 use crate::problem::Problem;
 use crate::spec::Scenario;
 use crate::tables::broadcasts::{self, Fared};
+use crate::tables::jobs::{self, Ended, Lost};
 use crate::tables::passes;
 use crate::tables::walks::Server;
 use ::mine::node::PassReport;
 use live::{FlowRow, Report};
 use process::HostId;
-use record::rows::{self, Outcome, TaskOutcome};
+use record::rows::{self, JobOutcome, Outcome, TaskOutcome};
 use record::{Error, RunFolder, Tables};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -170,8 +171,14 @@ pub fn write(
     folder.write_scenario(scenario)?;
     let hosts = graph.names().take(graph.hosts()).collect();
     let mut writer = Writer { tables: folder.tables(), hosts, jobs: &scenario.jobs, reports: &reports };
+    let mut lost = Lost::new();
+    for shown in &shown.broadcasts {
+        if !writer.broadcast(shown, members)? {
+            lost.insert(shown.job);
+        }
+    }
     for (index, job) in jobs.iter().enumerate() {
-        writer.job(index as u32, job)?;
+        writer.job(index, job, lost.contains(&index))?;
     }
     writer.flows()?;
     for report in &reports {
@@ -180,9 +187,6 @@ pub fn write(
     for member in members {
         writer.walks(member.report.host, &member.walks)?;
         writer.passes(member.report.host, &member.mines)?;
-    }
-    for shown in &shown.broadcasts {
-        writer.broadcast(shown, members)?;
     }
     Ok(writer.tables.finish()?)
 }
@@ -195,20 +199,31 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn job(&mut self, index: u32, job: &sim::JobSetup) -> Result<(), Error> {
+    fn job(&mut self, index: usize, job: &sim::JobSetup, lost: bool) -> Result<(), Error> {
+        let is_own = |row: u32| row as usize == index;
         let parts: Vec<_> =
-            self.reports.iter().flat_map(|report| &report.jobs).filter(|row| row.job == index).collect();
+            self.reports.iter().flat_map(|report| &report.jobs).filter(|row| is_own(row.job)).collect();
         // A job ends with the last of its members; one that is missing has not finished.
-        let all = parts.len() == job.processes.len() && !job.background;
+        let all = parts.len() == job.processes.len();
         let ends: Option<Vec<u64>> = parts.iter().map(|row| row.end_ps).collect();
-        let flows = || self.reports.iter().flat_map(|r| &r.flows).filter(|flow| flow.job == index);
+        let end = ends.filter(|_| all).and_then(|ends| ends.into_iter().max());
+        let flows = || self.reports.iter().flat_map(|r| &r.flows).filter(|flow| is_own(flow.job));
+        let is_broken = |outcome| !matches!(outcome, live::Outcome::Finished | live::Outcome::Unfinished);
+        let ended = Ended {
+            ended: end.is_some(),
+            background: job.background,
+            broken: flows().any(|flow| is_broken(flow.outcome)),
+            lost,
+        };
+        let outcome = jobs::outcome(&job.kind, &ended);
         self.tables.jobs.push(rows::Job {
             job: &job.name,
             kind: &job.kind,
             start_ps: job.start.as_ps(),
-            end_ps: ends.filter(|_| all).and_then(|ends| ends.into_iter().max()),
+            end_ps: end.filter(|_| outcome == JobOutcome::Finished),
             flows: flows().count() as u64,
             bytes: flows().map(|flow| flow.bytes).sum(),
+            outcome,
         })
     }
 
@@ -260,7 +275,11 @@ impl Writer<'_> {
     }
 
     /// The hosts of one broadcast.
-    fn broadcast(&mut self, shown: &build::broadcast::Shown, members: &[MemberReport]) -> Result<(), Error> {
+    fn broadcast(
+        &mut self,
+        shown: &build::broadcast::Shown,
+        members: &[MemberReport],
+    ) -> Result<bool, Error> {
         let job = &self.jobs[shown.job].name;
         let name = |host: HostId| self.hosts[host.0 as usize];
         let mut all: Vec<(HostId, &Fared)> = Vec::new();

@@ -4,7 +4,7 @@ use crate::build::Shown;
 use crate::names;
 use fabric::{Discard, Fabric, NodeId, PauseCounters, PortId, Route};
 use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
-use record::rows::{self, PortKind};
+use record::rows::{self, JobOutcome, PortKind};
 use record::{Error, RunFolder, Tables};
 use sim::{FlowRecord, Outcome, PacketSeen, Records, Sim, TaskOutcome, TaskRecord, Transport};
 use std::collections::BTreeMap;
@@ -12,11 +12,13 @@ use transport::tcp::{Flags, Notes};
 use units::Time;
 
 pub(crate) mod broadcasts;
+pub(crate) mod jobs;
 pub(crate) mod passes;
 mod programs;
 pub(crate) mod walks;
 
 use broadcasts::BroadcastTables;
+use jobs::Ended;
 use programs::ProgramTables;
 use walks::WalkTables;
 
@@ -207,14 +209,24 @@ impl Writer {
     }
 
     fn totals(&mut self, sim: &mut Sim, now: Time) -> Result<(), Error> {
-        for job in sim.job_records() {
+        let mut lost = self.broadcasts.totals(&mut self.tables, &self.jobs, &self.hosts)?;
+        lost.append(&mut self.programs.totals(&mut self.tables, &self.jobs, &self.hosts)?);
+        for (index, job) in sim.job_records().iter().enumerate() {
+            let ended = Ended {
+                ended: job.end.is_some(),
+                background: job.background,
+                broken: job.flows_broken > 0,
+                lost: lost.contains(&index),
+            };
+            let outcome = jobs::outcome(&job.kind, &ended);
             self.tables.jobs.push(rows::Job {
                 job: &job.name,
                 kind: &job.kind,
                 start_ps: job.start.as_ps(),
-                end_ps: job.end.map(Time::as_ps),
+                end_ps: job.end.filter(|_| outcome == JobOutcome::Finished).map(Time::as_ps),
                 flows: job.flows,
                 bytes: job.bytes,
+                outcome,
             })?;
         }
         for host in 0..self.hosts.len() as u32 {
@@ -243,14 +255,12 @@ impl Writer {
             })?;
         }
         self.walks.totals(&mut self.tables, &self.jobs, &self.hosts)?;
-        self.broadcasts.totals(&mut self.tables, &self.jobs, &self.hosts)?;
         for mine in &self.mines {
             for (host, board) in &mine.nodes {
                 let names = (self.jobs[mine.job].as_str(), self.hosts[host.0 as usize].as_str());
                 passes::write(&mut self.tables, names, &board.progress().passes)?;
             }
         }
-        self.programs.totals(&mut self.tables, &self.jobs, &self.hosts)?;
         self.ports(sim, now)
     }
 

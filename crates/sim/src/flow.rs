@@ -316,6 +316,7 @@ impl Sim {
             job.flows_done += 1;
             self.flows_done += 1;
         }
+        job.flows_broken += u64::from(!matches!(record.outcome, Outcome::Finished | Outcome::Unfinished));
         self.records.flows.push(record);
     }
 

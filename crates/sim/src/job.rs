@@ -33,6 +33,7 @@ pub(crate) struct Job {
     pub end: Option<Time>,
     pub flows: u64,
     pub flows_done: u64,
+    pub flows_broken: u64,
     pub bytes: u64,
 }
 

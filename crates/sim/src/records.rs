@@ -153,8 +153,12 @@ pub struct JobRecord {
     pub start: Time,
     /// When its last process was done.
     pub end: Option<Time>,
+    /// The run does not wait for it.
+    pub background: bool,
     /// Flows opened.
     pub flows: u64,
+    /// Flows that were given up: refused, reset or timed out.
+    pub flows_broken: u64,
     /// Application bytes delivered.
     pub bytes: u64,
 }

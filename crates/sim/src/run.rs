@@ -112,6 +112,8 @@ impl Sim {
             match self.step() {
                 Some(Pause::Running) => {}
                 Some(pause) => return pause,
+                // Background alone may have said all that it had to say.
+                None if self.jobs_left == 0 => return Pause::Finished,
                 None => return Pause::Idle,
             }
         }
@@ -322,7 +324,9 @@ impl Sim {
             kind: job.kind.clone(),
             start: job.start,
             end: job.end,
+            background: job.background,
             flows: job.flows,
+            flows_broken: job.flows_broken,
             bytes: job.bytes,
         };
         self.jobs.iter().map(record).collect()

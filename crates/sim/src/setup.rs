@@ -133,6 +133,7 @@ impl Sim {
             end: None,
             flows: 0,
             flows_done: 0,
+            flows_broken: 0,
             bytes: 0,
         });
     }

@@ -21,6 +21,7 @@ from incast.cli.progress import Bars
 from incast.comparison import by_choice, ways
 from incast.comparison import compare as compare_results
 from incast.folder import TRACE
+from incast.incomplete import STUCK
 from incast.report import text
 from incast.resolve import resolve
 from incast.result import Result
@@ -106,21 +107,33 @@ def run(
         if result.interrupted:
             show.err.print("[yellow]Interrupted: the result holds what was measured until then.[/]")
             raise typer.Exit(Exit.INTERRUPTED)
-        if any(run.summary.get("end") == "deadlock" for run in result.runs):
-            raise typer.Exit(Exit.DEADLOCK)
-        if not result.passed:
-            raise typer.Exit(Exit.THRESHOLD)
+        if code := _code(result):
+            raise typer.Exit(code)
+
+
+def _code(result: Result) -> Exit:
+    """How the runs ended, the worst first."""
+    ends = {run.summary.get("end") for run in result.runs}
+    if STUCK in ends:
+        return Exit.FAILED
+    if "deadlock" in ends:
+        return Exit.DEADLOCK
+    if result.incomplete:
+        return Exit.INCOMPLETE
+    return Exit.OK if result.passed else Exit.THRESHOLD
 
 
 def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
     if as_json:
         content = {
+            "incomplete": result.incomplete,
             "folder": str(result.path),
             "report": str(written) if written else None,
             "runs": [{"folder": str(run.path), **run.summary} for run in result.runs],
         }
         show.print_json(content)
         return
+    show.incomplete(result.runs)
     choices = by_choice(result)
     if len(result.runs) > 1:
         show.out.print(show.choices(choices))
@@ -243,8 +256,12 @@ def compare(
         left, right = Result.open(a), Result.open(b)
         found = compare_results(left, right)
     if as_json:
-        show.print_json({"a": str(a), "b": str(b), "differences": [each.json() for each in found]})
+        missing = {"a": left.incomplete, "b": right.incomplete}
+        listed = [each.json() for each in found]
+        show.print_json({"a": str(a), "b": str(b), "incomplete": missing, "differences": listed})
         return
+    for result in (left, right):
+        show.incomplete(result.runs, str(result.path))
     known = {".".join(way): metric for way, metric in ways(run.summary for run in (*left.runs, *right.runs))}
     names = (a.name, b.name) if a.name != b.name else (str(a), str(b))
     show.out.print(show.differences(found, known, names))

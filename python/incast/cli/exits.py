@@ -16,12 +16,14 @@ class Exit(IntEnum):
     FAILED = 4
     DEADLOCK = 5
     PARTIAL = 6
+    INCOMPLETE = 7
     INTERRUPTED = 130
 
 
 TEXT = (
     "Exit codes: 0 all is well; 2 the command line or the scenario is wrong, or the folder is in use; "
     "3 a threshold of the scenario did not hold, or two runs that diverge compares differ; "
-    "4 a run failed; 5 a run ended in a deadlock of PFC; "
-    "6 some hosts of a broadcast did not get it; 130 interrupted (what was measured is kept)."
+    "4 a run failed, or was stuck: jobs had not ended, and nothing was left to happen; "
+    "5 a run ended in a deadlock of PFC; 6 some hosts of a broadcast did not get it; "
+    "7 a job of a run failed or did not end; 130 interrupted (what was measured is kept)."
 )

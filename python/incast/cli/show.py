@@ -16,6 +16,8 @@ from rich.table import Table
 from incast.choose import best, deciding
 from incast.comparison import Difference, Samples, Way, change, interval, lookup, mean, samples, spread
 from incast.errors import IncastError, ScenarioError
+from incast.incomplete import STUCK
+from incast.incomplete import lines as incomplete_lines
 from incast.metrics import JOB, PORTS, Metric
 from incast.report import text
 from incast.result import Result
@@ -118,14 +120,30 @@ def network(run: Result) -> str:
     return "Network: " + ", ".join(parts) + place
 
 
+def incomplete(runs: Sequence[Result], of: str = "") -> None:
+    """The jobs that failed or did not end, first of all, so that nobody takes such a run for a fast one."""
+    for run in runs:
+        where = f" ({of})" if of else _which(run, runs)
+        if run.summary.get("end") == STUCK:
+            said = f"the run is stuck{where}: jobs had not ended, and nothing was left to happen"
+            out.print(f"[bold red]error:[/] {escape(said)}", soft_wrap=True, highlight=False)
+        for line in incomplete_lines(run.summary):
+            out.print(
+                f"[bold red]incomplete:[/] [red]{escape(line + where)}[/]", soft_wrap=True, highlight=False
+            )
+
+
+def _which(run: Result, runs: Sequence[Result]) -> str:
+    """The run among several."""
+    parts = (run.summary.get("choice"), f"seed {run.summary['seed']}")
+    return f" ({', '.join(part for part in parts if part)})" if len(runs) > 1 else ""
+
+
 def unfinished(runs: Sequence[Result]) -> None:
     """What each run was still at when it ended: what is stuck where."""
     for run in runs:
         found: Mapping[str, Any] = run.summary.get("unfinished_tasks", {})
-        which = ", ".join(
-            str(part) for part in (run.summary.get("choice"), f"seed {run.summary['seed']}") if part
-        )
-        where = f" ({which})" if len(runs) > 1 else ""
+        where = _which(run, runs)
         listed = found.get("first", [])
         for each in listed:
             what = f"{each['kind']} {each['number']} on {each['host']} since {text.time(each['start_ps'])}"
@@ -258,9 +276,8 @@ def thresholds(runs: Sequence[Result]) -> None:
         for each in run.summary.get("thresholds", []):
             held += each["holds"]
             if not each["holds"]:
-                text_ = escape(
-                    f"{each['text']}{where}: it is {Metric(each['figure'], '').text(each['value'])}"
-                )
+                is_ = f"it is {Metric(each['figure'], '').text(each['value'])}"
+                text_ = escape(f"{each['text']}{where}: {each.get('why') or is_}")
                 out.print(f"[bold red]✗ threshold does not hold:[/] {text_}", soft_wrap=True, highlight=False)
     if held:
         out.print(f"[green]✓[/] {text.plural(held, 'threshold holds', 'thresholds hold')}", highlight=False)

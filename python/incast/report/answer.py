@@ -41,11 +41,12 @@ def value(measure: Measure, figure: float | None) -> str:
 
 
 def ranked(figures: list[Figures], key: str) -> list[Figures]:
-    """Runs from the lowest to the highest figure; last, those that lack it or left work unfinished."""
+    """Runs from the lowest to the highest figure; last, those that lack it or left work undone."""
 
-    def order(index: int) -> tuple[bool, bool, float, int]:
+    def order(index: int) -> tuple[bool, bool, bool, float, int]:
         v = figures[index].values
-        return v[key] is None, key != "unfinished" and bool(v["unfinished"]), v[key] or 0.0, index
+        undone = key != "unfinished" and bool(v["unfinished"])
+        return figures[index].incomplete, v[key] is None, undone, v[key] or 0.0, index
 
     return [figures[i] for i in sorted(range(len(figures)), key=order)]
 
@@ -54,7 +55,7 @@ def best(figures: list[Figures], measure: Measure) -> set[str]:
     """Names of the runs that are best by a measure, equals included; empty when all are equal."""
     if not measure.compared:
         return set()
-    known = [f for f in figures if f.values[measure.key] is not None]
+    known = [f for f in figures if f.values[measure.key] is not None and not f.incomplete]
     if len(known) < 2 and measure.key not in ("done", "group"):
         return set()
     if measure.kind != "count":
@@ -120,8 +121,8 @@ def _why(run: Run) -> str:
 
 
 def _comparable(figures: list[Figures], key: str) -> list[Figures]:
-    """Best first: the runs with the figure; if some of these finished everything, only those."""
-    known = [f for f in ranked(figures, key) if f.values[key] is not None]
+    """Best first: the complete runs with the figure; if some of these finished everything, only those."""
+    known = [f for f in ranked(figures, key) if f.values[key] is not None and not f.incomplete]
     return [f for f in known if not f.values["unfinished"]] or known
 
 

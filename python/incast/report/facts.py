@@ -13,7 +13,18 @@ ROWS_MAX = 60
 # A field of one of several hosts or switches.
 _ONE_OF = re.compile(r"(hosts|switches)\[(.*?)\](?:\.config)?\.(.*)")
 # Of the summary, what the report shows elsewhere, and what depends on the machine.
-_ELSEWHERE = {"jobs", "flows", "ports", "thresholds", "name", "description", "choice", "seed", "wall_s"}
+_ELSEWHERE = {
+    "incomplete",
+    "jobs",
+    "flows",
+    "ports",
+    "thresholds",
+    "name",
+    "description",
+    "choice",
+    "seed",
+    "wall_s",
+}
 
 
 def facts(report: Report) -> Table:
@@ -68,7 +79,9 @@ def _verdict(stated: str, verdict: dict[str, Any] | None) -> Cell:
     figure = re.match(r"[\w.-]*", stated.strip())
     found = metrics.find(figure[0]) if figure else None
     measured = _shown(found[1].key if found else "", verdict.get("value"))
-    return Cell("holds", measured) if verdict.get("holds") else Cell("FAILS", measured, "bad")
+    if verdict.get("holds"):
+        return Cell("holds", measured)
+    return Cell("FAILS", str(verdict.get("why") or measured), "bad")
 
 
 def _facts(runs: tuple[Run, ...]) -> dict[str, Any]:

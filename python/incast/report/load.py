@@ -17,6 +17,7 @@ import yaml
 from incast.errors import ResultError
 from incast.folder import GRAPH, RESOLVED, SUMMARY, WRITTEN
 from incast.folder import TABLES as ALL_TABLES
+from incast.incomplete import STUCK, lines
 from incast.report.text import natural_key
 
 
@@ -29,7 +30,7 @@ def _columns(text: str = "", integer: str = "", real: str = "") -> dict[str, pl.
 
 # What the report reads of each table. Columns beyond these are ignored, absent ones become null.
 TABLES: dict[str, dict[str, pl.DataType]] = {
-    "jobs": _columns("job kind", "start_ps end_ps flows bytes"),
+    "jobs": _columns("job kind outcome", "start_ps end_ps flows bytes"),
     "tasks": _columns("job host kind outcome", "task number start_ps end_ps bytes"),
     "flows": _columns(
         "job from to outcome",
@@ -106,6 +107,17 @@ class Run:
         """The seed of the run."""
         seed = self.summary.get("seed", self.scenario.get("seed"))
         return seed if isinstance(seed, int) else 0
+
+    @property
+    def incomplete(self) -> frozenset[str]:
+        """Jobs that failed or did not end."""
+        return frozenset(each["job"] for each in self.summary.get("incomplete", []))
+
+    @property
+    def alerts(self) -> tuple[str, ...]:
+        """What stands above everything else, so that nobody takes the run for a fast one."""
+        stuck = ["The run is stuck: jobs had not ended, and nothing was left to happen."]
+        return (*(stuck if self.summary.get("end") == STUCK else []), *lines(self.summary))
 
 
 @dataclass(frozen=True)
@@ -205,7 +217,7 @@ def _load_run(folder: Path, name: str, drawn: bool) -> Run:
         notes.append(f"Not recorded: {', '.join(absent)}.")
     if not summary:
         notes.append(f"There is no {SUMMARY}: the run did not come to its end.")
-    elif summary.get("interrupted"):
+    elif summary.get("end") == "interrupted":
         notes.append("The run was interrupted: what follows is what it had measured by then.")
     if summary.get("error"):
         notes.append(f"The run failed: {summary['error']}")

@@ -1,10 +1,12 @@
 """The figures by which runs are compared, computed from the tables. No words, no drawing."""
 
+import math
 from dataclasses import dataclass
 from statistics import fmean
 
 import polars as pl
 
+from incast.incomplete import completion
 from incast.report.graph import hosts
 from incast.report.load import Run
 
@@ -51,14 +53,22 @@ class Figures:
     kinds: frozenset[str]
     group: str
     """What a group of flows is called: `coflow`, `round`, or nothing."""
+    incomplete: bool
+    """A job of a run failed or did not end: it competes with no other."""
 
     @property
     def values(self) -> dict[str, float | None]:
-        """Each measure's mean over the seeds; a time at which all jobs were done needs all seeds."""
+        """Each measure's mean over the seeds; a time at which all jobs were done needs all seeds.
+
+        With an incomplete run each measure does: the others alone would say that giving up is fast.
+        """
         return {
-            key: fmean(found.values()) if found and (key != "done" or len(found) == self.seeds) else None
+            key: fmean(found.values()) if found and len(found) >= self._needed(key) else None
             for key, found in self.samples.items()
         }
+
+    def _needed(self, key: str) -> int:
+        return self.seeds if self.incomplete or key == "done" else 1
 
 
 def figures(runs: tuple[Run, ...]) -> Figures:
@@ -76,6 +86,7 @@ def figures(runs: tuple[Run, ...]) -> Figures:
         timed_flows(runs[0]).height,
         kinds,
         _GROUPS.get(_grouped(kinds), ""),
+        any(run.incomplete for run in runs),
     )
 
 
@@ -93,6 +104,9 @@ def _figures(run: Run) -> dict[str, float | None]:
     flows = foreground_flows(run)
     timed = timed_flows(run)
     ended = timed.filter(pl.col("fct_ps").is_not_null())["fct_ps"]
+    # Flows of incomplete jobs that did not finish count as longer than any.
+    fct = pl.col("fct_ps").alias("fct")
+    times = timed.select("job", fct).select(completion(sorted(run.incomplete)))["fct"].drop_nulls()
     ports = run.table("ports")
     kind = _grouped(_kinds(run))
     grouped = jobs.filter(pl.col("kind") == kind)["job"]
@@ -104,9 +118,9 @@ def _figures(run: Run) -> dict[str, float | None]:
         "degradation": _degradation(run.table("programs")),
         "fault_p99": _quantile(run.table("faults").filter(pl.col("fetched") > 0)["latency_ps"], 0.99),
         "done": _done(jobs),
-        "group": _group_mean(of_groups),
-        "fct_p50": _quantile(ended, 0.5),
-        "fct_p99": _quantile(ended, 0.99),
+        "group": _group_mean(of_groups, run.incomplete),
+        "fct_p50": _quantile(times, 0.5),
+        "fct_p99": _quantile(times, 0.99),
         "wait_p99": wait_quantile(switch_waits(run), 0.99),
         "drops": _total(ports, *DROPS),
         "lost": _total(ports, "lost", "corrupted"),
@@ -246,8 +260,10 @@ def _degradation(programs: pl.DataFrame) -> float | None:
     return float(known.sum()) / known.len() if known.len() == programs.height > 0 else None
 
 
-def _group_mean(flows: pl.DataFrame) -> float | None:
-    """Mean time of a group of flows, first start to last end; groups that ended only."""
+def _group_mean(flows: pl.DataFrame, incomplete: frozenset[str]) -> float | None:
+    """Mean time of a group of flows that ended, first start to last end; nothing of incomplete jobs."""
+    if not incomplete.isdisjoint(flows["job"].to_list()):
+        return None
     groups = (
         flows.group_by("job", "group")
         .agg(
@@ -261,7 +277,7 @@ def _group_mean(flows: pl.DataFrame) -> float | None:
 
 def _quantile(values: pl.Series, part: float) -> float | None:
     value = values.quantile(part, interpolation="linear")
-    return None if value is None else float(value)
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _total(table: pl.DataFrame, *columns: str) -> float | None:

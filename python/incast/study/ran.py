@@ -12,6 +12,8 @@ from incast.study.processes import Cost
 from incast.study.run import Done
 
 FINISHED = "finished"
+INCOMPLETE = "incomplete"
+"""All jobs ended, but one gave up a part of its work."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Ran:
     cell: Cell
     seed: int
     end: str
-    """Why it ended: `finished`, or what the summary says."""
+    """Why it ended: `finished`, `incomplete`, or what the summary says."""
     figures: Mapping[str, float | None]
     """Each figure of the study by name, in base units; nothing where it was not measured."""
     packet_hops: int
@@ -34,7 +36,7 @@ def measure(study: Study, done: Done) -> Ran:
     return Ran(
         cell=done.run.cell,
         seed=done.run.seed,
-        end=summary["end"],
+        end=INCOMPLETE if summary["end"] == FINISHED and summary.get("incomplete") else summary["end"],
         figures={name: figure.of(done.folder) for name, figure in study.figures.items()},
         packet_hops=summary["packet_hops"],
         cost=done.cost,

@@ -58,10 +58,7 @@ def rows(study: Study, ran: Sequence[Ran]) -> list[Row]:
 
 
 def _row(study: Study, cell: Cell, runs: Sequence[Ran]) -> Row:
-    figures = {
-        name: {each.seed: value for each in runs if (value := each.figures[name]) is not None}
-        for name in study.figures
-    }
+    figures = {name: _samples(runs, name) for name in study.figures}
     published = study.published.get(cell.name)
     judged = study.judged_by
     ours = mean(figures[judged.name]) if judged else None
@@ -76,6 +73,14 @@ def _row(study: Study, cell: Cell, runs: Sequence[Ran]) -> Row:
         cpu_s=sum(each.cost.cpu_s for each in runs) / len(runs),
         memory_max_bytes=max(each.cost.memory_max_bytes for each in runs),
     )
+
+
+def _samples(runs: Sequence[Ran], name: str) -> Samples:
+    """The figure by seed; nothing where an unfinished run lacks it: the others alone would look fast."""
+    found = {each.seed: each.figures[name] for each in runs}
+    if any(each.end != FINISHED and found[each.seed] is None for each in runs):
+        return {}
+    return {seed: value for seed, value in found.items() if value is not None}
 
 
 def as_json(study: Study, found: Sequence[Row], costs: bool = True) -> list[dict[str, Any]]:
@@ -110,7 +115,7 @@ def write(study: Study, found: Sequence[Row], ran: Sequence[Ran], out: Path) -> 
     """The tables as Parquet, the cells' also as JSON."""
     folder.write_json(out / "results.json", as_json(study, found, costs=False))
     _parquet(out / "results.parquet", [_flat(study, row) for row in found])
-    _parquet(out / "runs.parquet", [_of_run(study, row, seed) for row in found for seed in row.packet_hops])
+    _parquet(out / "runs.parquet", [_of_run(study, each) for each in ran])
     costs = [{**_key(study, each.cell), "seed": each.seed, **asdict(each.cost)} for each in ran]
     _parquet(out / "costs.parquet", costs)
 
@@ -164,9 +169,9 @@ def _flat(study: Study, row: Row) -> dict[str, Any]:
     return plain | columns
 
 
-def _of_run(study: Study, row: Row, seed: int) -> dict[str, Any]:
-    figures = {figure.metric.key: row.figures[name].get(seed) for name, figure in study.figures.items()}
-    return {**_key(study, row.cell), "seed": seed, **figures, "packet_hops": row.packet_hops[seed]}
+def _of_run(study: Study, ran: Ran) -> dict[str, Any]:
+    figures = {figure.metric.key: ran.figures[name] for name, figure in study.figures.items()}
+    return {**_key(study, ran.cell), "seed": ran.seed, **figures, "packet_hops": ran.packet_hops}
 
 
 def _parquet(file: Path, listed: Sequence[dict[str, Any]]) -> None:

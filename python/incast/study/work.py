@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from incast.broadcast import planned
 from incast.document import Node, dump
+from incast.incomplete import STUCK, lines
 from incast.runs import run_all
 from incast.source import Plan, Source
 
@@ -51,7 +52,8 @@ class Simulation:
     def run(self, place: Path, tell: Tell) -> tuple[str, float]:
         """Simulates it."""
         (done,) = run_all(self.source, [self.plan], place, force=True, jobs=1, watch=tell)
-        return done.error, done.summary["wall_s"]
+        stuck = "; ".join(lines(done.summary)) if done.summary.get("end") == STUCK else ""
+        return done.error or stuck, done.summary["wall_s"]
 
 
 @dataclass(frozen=True)

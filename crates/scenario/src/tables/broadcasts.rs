@@ -1,5 +1,6 @@
 //! From what the hosts of broadcasts show of themselves to the tables `broadcasts` and `broadcasts_series`.
 
+use super::jobs::Lost;
 use crate::build::broadcast::Shown;
 use broadcast::transfer::{Progress, Sample, State};
 use process::HostId;
@@ -38,15 +39,24 @@ impl BroadcastTables {
         Ok(())
     }
 
-    /// Writes how each host fared.
-    pub(super) fn totals(&self, tables: &mut Tables, jobs: &[String], hosts: &[String]) -> Result<(), Error> {
+    /// Writes how each host fared; returns the jobs with a host that did not get everything.
+    pub(super) fn totals(
+        &self,
+        tables: &mut Tables,
+        jobs: &[String],
+        hosts: &[String],
+    ) -> Result<Lost, Error> {
+        let mut lost = Lost::new();
         for (shown, _) in &self.jobs {
             let all = shown.nodes.iter().map(|(host, board)| (*host, Fared::from(board.progress())));
             let all: Vec<(HostId, Fared)> = all.collect();
             let all: Vec<(HostId, &Fared)> = all.iter().map(|(host, fared)| (*host, fared)).collect();
-            totals(tables, (&jobs[shown.job], shown.source), &all, |host| &hosts[host.0 as usize])?;
+            let names = (jobs[shown.job].as_str(), shown.source);
+            if !totals(tables, names, &all, |host| &hosts[host.0 as usize])? {
+                lost.insert(shown.job);
+            }
         }
-        Ok(())
+        Ok(lost)
     }
 }
 
@@ -101,27 +111,30 @@ pub(crate) fn sample(
     })
 }
 
-/// Writes how all hosts of a job fared; the source is the first.
+/// Writes how all hosts of a job fared, the source first; returns whether all have everything.
 pub(crate) fn totals<'a>(
     tables: &mut Tables,
     (job, source): (&str, HostId),
     all: &[(HostId, &Fared)],
     name: impl Fn(HostId) -> &'a str,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
+    let mut whole = true;
     // Who took the source's place last knows best who was there.
     let gone = all.iter().filter_map(|(_, fared)| fared.gone.as_deref()).next_back().unwrap_or_default();
     for (host, fared) in all {
         let has_it = *host == source && fared.resumed == fared.bytes;
+        let outcome = match fared {
+            _ if has_it => CopyOutcome::Complete,
+            Fared { failed: Some(_), .. } => CopyOutcome::Failed,
+            Fared { completed: Some(_), .. } => CopyOutcome::Complete,
+            _ if gone.contains(&host.0) => CopyOutcome::Gone,
+            _ => CopyOutcome::Unfinished,
+        };
+        whole &= outcome == CopyOutcome::Complete;
         tables.broadcasts.push(rows::BroadcastHost {
             job,
             host: name(*host),
-            outcome: match fared {
-                _ if has_it => CopyOutcome::Complete,
-                Fared { failed: Some(_), .. } => CopyOutcome::Failed,
-                Fared { completed: Some(_), .. } => CopyOutcome::Complete,
-                _ if gone.contains(&host.0) => CopyOutcome::Gone,
-                _ => CopyOutcome::Unfinished,
-            },
+            outcome,
             reason: fared.failed.as_deref(),
             complete_ps: fared.completed.map(Time::as_ps),
             bytes: fared.bytes,
@@ -132,5 +145,5 @@ pub(crate) fn totals<'a>(
             plans: fared.plans.into(),
         })?;
     }
-    Ok(())
+    Ok(whole)
 }

@@ -1,5 +1,6 @@
 //! From what programs on remote memory show of themselves to the tables `programs` and `faults`.
 
+use super::jobs::Lost;
 use crate::build::farmem::{ProgramShown, Shown};
 use farmem::pager::{Fault, Outcome};
 use record::rows::{self, ProgramOutcome};
@@ -29,11 +30,20 @@ impl ProgramTables {
         Ok(())
     }
 
-    /// Writes what each program came to.
-    pub(super) fn totals(&self, tables: &mut Tables, jobs: &[String], hosts: &[String]) -> Result<(), Error> {
+    /// Writes what each program came to; returns the jobs with a program whose memory was lost.
+    pub(super) fn totals(
+        &self,
+        tables: &mut Tables,
+        jobs: &[String],
+        hosts: &[String],
+    ) -> Result<Lost, Error> {
+        let mut lost = Lost::new();
         for (job, program) in self.all() {
             let totals = program.board.totals();
             let counts = &totals.counts;
+            if totals.outcome == Outcome::Lost {
+                lost.insert(job);
+            }
             tables.programs.push(rows::RemoteProgram {
                 job: &jobs[job],
                 host: &hosts[program.host.0 as usize],
@@ -63,7 +73,7 @@ impl ProgramTables {
                 restarts: totals.restarts,
             })?;
         }
-        Ok(())
+        Ok(lost)
     }
 
     fn all(&self) -> impl Iterator<Item = (usize, &ProgramShown)> {
