@@ -220,7 +220,8 @@ def test_a_run_whose_server_dies_for_good_keeps_what_was_finished(tmp_path: Path
         meanwhile(patch, kill)
         patch.setattr("incast.walks.where.Here", lambda: nullcontext(place))
         with pytest.raises(
-            RunError, match=rf"server1 (is gone|was killed by signal 9).*; {out} has the walks that were finished"
+            RunError,
+            match=rf"server1 (is gone|was killed by signal 9).*; {out} has the walks that were finished",
         ):
             run(SBM, out, walks=1_000_000, servers=2)
     result = incast.WalkResult.open(out)

@@ -72,7 +72,7 @@ fn packets(file: &[u8]) -> Vec<(u64, Vec<u8>, u32)> {
 }
 
 #[test]
-fn the_file_names_its_port_and_counts_in_picoseconds() {
+fn the_file_names_its_port_and_counts_in_nanoseconds() {
     let folder = tempfile::tempdir().unwrap();
     let blocks = blocks(&capture(folder.path(), &[]));
     assert_eq!(blocks.iter().map(|block| block.kind).collect::<Vec<_>>(), [0x0a0d_0d0a, 1]);
@@ -80,7 +80,7 @@ fn the_file_names_its_port_and_counts_in_picoseconds() {
     // if_name is option 2, if_tsresol option 9.
     assert_eq!(interface[8..12], [2, 0, 11, 0]);
     assert_eq!(&interface[12..23], b"host0:leaf0");
-    assert_eq!(interface[24..29], [9, 0, 1, 0, 12]);
+    assert_eq!(interface[24..29], [9, 0, 1, 0, 9]);
 }
 
 #[test]
@@ -88,17 +88,18 @@ fn packets_come_out_by_time_and_those_of_one_time_in_order_of_arrival() {
     let folder = tempfile::tempdir().unwrap();
     let mut capture = RunFolder::create(folder.path(), false).unwrap().capture("host0:leaf0").unwrap();
     let sized = |time, payload_bytes| Packet { payload_bytes, ..packet(time, Transport::Udp) };
-    capture.push(&sized(30, 1));
-    capture.push(&sized(10, 2));
-    capture.push(&sized(20, 3));
-    capture.flush_until(Time::from_ps(20)).unwrap();
-    capture.push(&sized(20, 4));
+    capture.push(&sized(3000, 1));
+    capture.push(&sized(1000, 2));
+    capture.push(&sized(2000, 3));
+    capture.flush_until(Time::from_ps(2000)).unwrap();
+    capture.push(&sized(2999, 7));
+    capture.push(&sized(2000, 4));
     capture.push(&sized(u64::MAX - 1, 5));
-    capture.push(&sized(25, 6));
+    capture.push(&sized(2500, 6));
     capture.finish().unwrap();
     let file = fs::read(folder.path().join("captures/host0-leaf0.pcapng")).unwrap();
     let order: Vec<_> = packets(&file).iter().map(|(time, _, length)| (*time, length - 42)).collect();
-    assert_eq!(order, [(10, 2), (20, 3), (20, 4), (25, 6), (30, 1), (u64::MAX - 1, 5)]);
+    assert_eq!(order, [(1, 2), (2, 3), (2, 4), (2, 6), (2, 7), (3, 1), ((u64::MAX - 1) / 1000, 5)]);
 }
 
 #[test]
@@ -222,7 +223,12 @@ fn conversation(folder: &Path) {
 fn tshark(arguments: &[&str]) -> Option<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     conversation(folder.path());
-    let file = folder.path().join("captures/host0-leaf0.pcapng");
+    tshark_of(folder.path(), arguments)
+}
+
+/// What tshark prints of the capture in `folder`.
+fn tshark_of(folder: &Path, arguments: &[&str]) -> Option<Vec<String>> {
+    let file = folder.join("captures/host0-leaf0.pcapng");
     let checks = ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"];
     let mut command = Command::new("tshark");
     command.arg("-r").arg(file);
@@ -317,4 +323,51 @@ fn wireshark_sees_the_interface_and_the_time() {
         return;
     };
     assert_eq!(lines[6], "host0:leaf0|0.000006000|10.0.0.1|02:00:00:00:01:02");
+}
+
+/// Times around what a reader may overflow at: 2⁶⁴/10⁹ ps, a second, 2³² ns, and the longest run.
+const LONG: [u64; 9] = [
+    999,
+    18_446_744_073,
+    18_446_745_000,
+    999_999_999_999,
+    1_000_000_000_000,
+    4_294_967_296_000,
+    5_018_500_000_001,
+    18_446_744_073_709,
+    9_223_372_036_854_775_807,
+];
+
+/// A capture of a packet at each of `times`, in picoseconds.
+fn timed(times: &[u64]) -> (tempfile::TempDir, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    let packets: Vec<_> = times.iter().map(|&time| packet(time, Transport::Udp)).collect();
+    let file = capture(folder.path(), &packets);
+    (folder, file)
+}
+
+#[test]
+fn wireshark_reads_every_nanosecond_of_a_long_capture() {
+    let (folder, _) = timed(&LONG);
+    let arguments = ["-T", "fields", "-e", "frame.time_epoch"];
+    let Some(lines) = tshark_of(folder.path(), &arguments) else { return };
+    let written = |ps: &u64| format!("{}.{:09}", ps / 1_000_000_000_000, ps / 1000 % 1_000_000_000);
+    assert_eq!(lines, LONG.iter().map(written).collect::<Vec<_>>());
+}
+
+proptest! {
+    #[test]
+    fn another_reader_reads_every_nanosecond(mut times in proptest::collection::vec(0..u64::MAX / 2, 1..20)) {
+        times.extend(LONG);
+        times.sort_unstable();
+        let (_folder, file) = timed(&times);
+        let mut reader = pcap_file::pcapng::PcapNgReader::new(&file[..]).unwrap();
+        let mut read = Vec::new();
+        while let Some(block) = reader.next_block() {
+            if let Some(packet) = block.unwrap().into_enhanced_packet() {
+                read.push(packet.timestamp.as_nanos() as u64);
+            }
+        }
+        prop_assert_eq!(read, times.iter().map(|ps| ps / 1000).collect::<Vec<_>>());
+    }
 }

@@ -208,15 +208,19 @@ def switch_ports(run: Run) -> pl.DataFrame:
 
 
 def switch_waits(run: Run) -> pl.DataFrame:
-    """The wait histogram of switch ports, without empty bins; with `wait_ps`, a bin's middle."""
-    names = switch_ports(run)["port"]
+    """The wait histogram of switch ports, without empty bins; with `wait_ps`, a bin's middle.
+
+    A bin ends at its port's longest wait at the latest, so that no percentile exceeds that.
+    """
+    ports = switch_ports(run).select("port", "wait_max_ps")
     waits = run.table("waits").filter((pl.col("packets") > 0) & pl.col("from_ps").is_not_null())
-    if names.len():
-        waits = waits.filter(pl.col("port").is_in(names.implode()))
-    return waits.with_columns(
-        pl.col("to_ps").fill_null(pl.col("from_ps")),
-        wait_ps=(pl.col("from_ps") + pl.col("to_ps").fill_null(pl.col("from_ps"))) // 2,
+    if ports.height:
+        waits = waits.filter(pl.col("port").is_in(ports["port"].implode()))
+    end = pl.min_horizontal(pl.col("to_ps").fill_null(pl.col("from_ps")), "wait_max_ps")
+    ended = waits.join(ports, on="port", how="left", maintain_order="left").with_columns(
+        to_ps=pl.max_horizontal("from_ps", end)
     )
+    return ended.drop("wait_max_ps").with_columns(wait_ps=(pl.col("from_ps") + pl.col("to_ps")) // 2)
 
 
 def wait_quantile(waits: pl.DataFrame, part: float) -> float | None:

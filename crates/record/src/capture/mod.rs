@@ -2,7 +2,7 @@
 //! the headers that a real host would have sent, and the reason of a drop as the packet's comment.
 //!
 //! Payload is not kept (it would be zeros); each packet still says its true length. Times are those of the
-//! run in picoseconds, so a capture begins in 1970.
+//! run in whole nanoseconds, so a capture begins in 1970.
 
 mod frame;
 mod pcapng;

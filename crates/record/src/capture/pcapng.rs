@@ -1,15 +1,20 @@
 //! The three blocks of pcapng that a capture needs (draft-ietf-opsawg-pcapng): Section Header (section
 //! 4.1), Interface Description (4.2) and Enhanced Packet (4.3). Little-endian.
 //!
-//! Own code because the usual crate keeps time in nanoseconds; a 64-byte frame at 400 Gb/s takes 1.7 ns.
+//! Own code because the usual crate writes neither a packet's direction nor its comments next to its time.
+//!
+//! Times are whole nanoseconds, rounded down: Wireshark counts a second in 64 bits of the resolution times 10⁹, so
+//! picoseconds overflow it 18 ms after each full second. A packet that leaves less than a nanosecond after another
+//! has its time, and follows it in the file.
 
 use super::{Direction, Packet, frame};
 
 /// Larger than any header of ours; what follows is cut off.
 const SNAP_LENGTH: u32 = 128;
 const LINKTYPE_ETHERNET: u16 = 1;
-/// Times are in units of 10⁻¹² s.
-const PICOSECONDS: u8 = 12;
+/// Times are in units of 10⁻⁹ s.
+const NANOSECONDS: u8 = 9;
+const PS_PER_NS: u64 = 1000;
 
 /// Options that any block may have (section 3.5).
 const END_OF_OPTIONS: u16 = 0;
@@ -34,7 +39,7 @@ pub(super) fn head(port: &str) -> Vec<u8> {
         body.extend(SNAP_LENGTH.to_le_bytes());
         let (name, tsresol) = (2, 9);
         option(body, name, port.as_bytes());
-        option(body, tsresol, &[PICOSECONDS]);
+        option(body, tsresol, &[NANOSECONDS]);
         option(body, END_OF_OPTIONS, &[]);
     });
     out
@@ -43,7 +48,7 @@ pub(super) fn head(port: &str) -> Vec<u8> {
 /// A packet's block.
 pub(super) fn packet(packet: &Packet<'_>) -> Vec<u8> {
     let headers = frame::headers(packet);
-    let time = packet.time.as_ps();
+    let time = packet.time.as_ps() / PS_PER_NS;
     let captured = headers.len() as u32;
     let mut out = Vec::with_capacity(160);
     block(&mut out, 6, |body| {
