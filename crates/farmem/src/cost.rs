@@ -3,6 +3,7 @@
 //! Latency is paid a request and transmission a page, in each direction apart: from remote memory (a fetch, which the fault waits
 //! for) and back to it (the write-back of a dirty page, which a fault waits for that needs its place). The document's way is a page
 //! a request; requests of several pages pay latency once, as a swap device with batches does (Gao et al., OSDI '16, section 3).
+//! Requests of several threads overlap: each waits its own latency, but pages share the link, one behind the other in each direction ([`Link`]).
 //! Not here: which pages are exchanged ([`crate::cache`]).
 
 use units::{Bytes, Rate, Time};
@@ -90,6 +91,34 @@ impl Cost {
     }
 }
 
+/// Both directions of a link that requests share: until when the pages sent so far take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    fetch: Time,
+    write_back: Time,
+}
+
+impl Link {
+    /// How long a fault waits that asks at this time for the first pages and writes the second ones back.
+    ///
+    /// In each direction its pages are sent behind those of the faults that asked before. Where the link is free this is
+    /// [`Cost::exchange`].
+    pub fn exchange(&mut self, cost: &Cost, now: Time, fetched: Crossing, written_back: Crossing) -> Time {
+        let mut busy = Time::ZERO;
+        let mut cross = |free: &mut Time, way: Way, crossing: Crossing| {
+            if crossing.bytes > 0 {
+                busy = busy.saturating_add((*free).saturating_sub(now));
+                *free = (*free).max(now).saturating_add(way.rate.time_for(Bytes::new(crossing.bytes)));
+            }
+        };
+        if let Some(way) = cost.write_back {
+            cross(&mut self.write_back, way, written_back);
+        }
+        cross(&mut self.fetch, cost.fetch, fetched);
+        cost.exchange(fetched, written_back).saturating_add(busy)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,5 +169,37 @@ mod tests {
     fn what_no_clock_can_show_is_for_ever() {
         let way = Way::new(Time::MAX, Rate::from_bps(1));
         assert_eq!(way.delay(u64::MAX, Bytes::new(2 << 20)), Time::MAX);
+    }
+
+    #[test]
+    fn latencies_overlap_and_pages_are_sent_one_behind_the_other() {
+        let cost = Cost::new(Time::from_us(100), Rate::from_gbps(40));
+        let (page, none) = (Crossing { pages: 1, bytes: 4096 }, Crossing::default());
+        let (now, one) = (Time::from_us(7), cost.fault(1, 0, PAGE));
+        let mut link = Link::default();
+        assert_eq!(link.exchange(&cost, now, page, none), one);
+        // Who asks at the same time waits for one page more, not for one latency more.
+        for others in 1..4 {
+            assert_eq!(link.exchange(&cost, now, page, none).as_ps(), one.as_ps() + others * 819_200);
+        }
+        // The other direction is free; both are once all of it is sent.
+        assert_eq!(link.exchange(&cost, now, none, page), one);
+        let later = now.saturating_add(Time::from_us(10));
+        assert_eq!(link.exchange(&cost, later, page, page), cost.fault(1, 1, PAGE));
+    }
+
+    #[test]
+    fn a_link_that_is_the_bottleneck_sends_as_many_pages_however_many_ask() {
+        // A page takes 32.768 µs; 4 threads ask again as soon as they have what they asked for.
+        let cost = Cost::new(Time::from_us(1), Rate::from_gbps(1));
+        let (page, none) = (Crossing { pages: 1, bytes: 4096 }, Crossing::default());
+        let mut link = Link::default();
+        let mut clocks = [Time::ZERO; 4];
+        for _ in 0..1000 {
+            let first = clocks.iter_mut().min().expect("four");
+            *first = first.saturating_add(link.exchange(&cost, *first, page, none));
+        }
+        let last = clocks.iter().max().expect("four").as_ps();
+        assert!(last >= 1000 * 32_768_000 && last <= 1005 * 32_768_000, "{last}");
     }
 }

@@ -8,12 +8,15 @@ use crate::mappings::runs_code;
 use crate::raw;
 use crate::states::{self, HERE, HIDDEN, NEW, THERE};
 use crate::store::{Found, Store};
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
+use std::ptr;
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{
-    Fate, Features, Kernel, Mode, Moved, Range, Refused, Scope, Userfaultfd, Wake, carry,
+    Event, Fate, Features, Kernel, Mode, Moved, Range, Refused, Scope, Userfaultfd, Wake, carry,
 };
 
 /// In a word of /proc/self/pagemap: the page is there; it is elsewhere, or on its way in physical memory; nobody wrote to it since it was
@@ -26,10 +29,35 @@ const WORDS: usize = 512;
 
 static ZEROS: [u8; WORDS * BASE] = [0; WORDS * BASE];
 
+/// A wait that is over so soon is spun through: to be woken takes as long.
+const SPIN_NS: u64 = 60_000;
+/// How long an answer of a server is looked for again and again before this thread sleeps.
+const NEAR_NS: u64 = 100_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// When pages may have come that somebody waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Until {
+    /// At this time.
+    pub(crate) at: u64,
+    /// Or as soon as a server answers.
+    pub(crate) answer: Option<Answer>,
+}
+
+/// What a server was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub(crate) socket: i32,
+    /// When it was asked for what comes next.
+    pub(crate) asked: u64,
+}
+
 /// The descriptors.
 pub(crate) struct Exchange {
     pub(crate) uffd: Userfaultfd,
     pagemap: File,
+    /// Whether faults are looked for without waiting.
+    looks: Cell<bool>,
 }
 
 impl Exchange {
@@ -43,7 +71,7 @@ impl Exchange {
         let mirror = Range { start: layout::mirror(start), bytes: layout::BYTES + BASE };
         uffd.register(program, Mode::MISSING_AND_PROTECTED).map_err(Refused::Failed)?;
         uffd.register(mirror, Mode::MISSING).map_err(Refused::Failed)?;
-        Ok(Exchange { uffd, pagemap })
+        Ok(Exchange { uffd, pagemap, looks: Cell::new(false) })
     }
 
     /// The range, which is a page, is there, and who waits for it goes on.
@@ -196,6 +224,58 @@ impl Exchange {
                 .enumerate()
                 .for_each(|(at, word)| each(start + at * BASE, u64::from_ne_bytes(*word)));
         }
+    }
+
+    /// From now on faults are served while others wait.
+    pub(crate) fn serve_others(&self) {
+        if !self.looks.replace(true) {
+            // SAFETY: a number; sleeps of this thread end when they should, not up to 50 µs later.
+            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+            if let Err(error) = self.uffd.never_block() {
+                lost("page faults", &error);
+            }
+        }
+    }
+
+    /// The next event; nothing when pages may have come before there is one.
+    pub(crate) fn event(&self, until: Option<Until>) -> Option<Event> {
+        loop {
+            match self.uffd.read() {
+                Ok(event) => return Some(event),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => raw::die(&format!("page faults can't be read: {error}")),
+            }
+            let Some(until) = until else {
+                self.sleep(None, SECOND_NS);
+                continue;
+            };
+            let now = monotonic_ns();
+            if now >= until.at {
+                return None;
+            }
+            let left = until.at - now;
+            match until.answer {
+                Some(Answer { socket, asked }) => {
+                    if now > asked + NEAR_NS {
+                        self.sleep(Some(socket), left);
+                    }
+                    return None;
+                }
+                None if left > SPIN_NS => self.sleep(None, left - SPIN_NS),
+                None => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Waits for an event, for something from a server, or so long.
+    fn sleep(&self, socket: Option<i32>, ns: u64) {
+        let wanted = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut fds = [wanted(self.uffd.as_fd().as_raw_fd()), wanted(socket.unwrap_or(-1))];
+        let ns = ns.min(SECOND_NS - 1);
+        let time = libc::timespec { tv_sec: 0, tv_nsec: ns as i64 };
+        // SAFETY: two descriptors, of which one may be none.
+        unsafe { libc::ppoll(fds.as_mut_ptr(), 2, &time, ptr::null()) };
     }
 
     /// Waits until so long after `since`; how long that was in the end, in ps. When that is over `now` already nothing is waited, and what

@@ -2,7 +2,7 @@
 
 use crate::exchange::Exchange;
 use crate::layout::{self, BASE};
-use crate::pager::{PAGER, Pager};
+use crate::pager::{PAGER, Pager, waiting};
 use crate::raw;
 use crate::runs;
 use crate::start::config;
@@ -101,18 +101,24 @@ fn serve(exchange: &Exchange) -> ! {
     if let Some(pager) = PAGER.lock().as_mut() {
         pager.store.begin();
     }
+    let mut until = None;
     loop {
-        match exchange.uffd.read() {
-            Ok(Event::Fault(fault)) if fault.address == layout::bell() => share(exchange),
-            Ok(Event::Fault(fault)) => {
-                let since = monotonic_ns();
-                if let Some(pager) = PAGER.lock().as_mut() {
-                    pager.fault(exchange, &fault, since, stats);
-                }
+        let event = exchange.event(until);
+        if let Some(Event::Fault(fault)) = &event
+            && fault.address == layout::bell()
+        {
+            share(exchange);
+            continue;
+        }
+        if event.is_none() && until.is_none() {
+            continue;
+        }
+        let since = monotonic_ns();
+        if let Some(pager) = PAGER.lock().as_mut() {
+            if let Some(Event::Fault(fault)) = event {
+                pager.fault(exchange, &fault, since, stats);
             }
-            Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => raw::die(&format!("page faults can't be read: {error}")),
+            until = pager.arrive(exchange, stats);
         }
     }
 }
@@ -120,6 +126,7 @@ fn serve(exchange: &Exchange) -> ! {
 /// What has left is a child's too, and nothing leaves or comes until the fork is over.
 fn share(exchange: &Exchange) {
     if let Some(pager) = PAGER.lock().as_mut() {
+        pager.finish(exchange, stats());
         pager.store.share();
     }
     FORKS.store(1, Release);
@@ -129,10 +136,10 @@ fn share(exchange: &Exchange) {
     }
 }
 
-/// The process is about to fork: no fault is handled until [`forked`]. Only the thread that handles them can speak to a server, and
-/// a fault is what it listens to.
+/// The process is about to fork: no page is on its way, and no fault is handled until [`forked`]. Only the thread that handles them can
+/// bring pages and speak to a server, and a fault is what it listens to.
 pub(crate) fn fork() {
-    if is_remote() && config().server.is_some() {
+    if is_remote() && (config().server.is_some() || !threads::is_one()) {
         let bell = layout::bell() as *const u8;
         // SAFETY: the page is there once somebody has touched it, and nobody writes to it.
         unsafe { bell.read_volatile() };
@@ -153,6 +160,12 @@ pub(crate) fn forget(range: Range) {
         return;
     }
     let mut pager = PAGER.lock();
+    while pager.as_ref().is_some_and(|pager| pager.expects(range)) {
+        let seen = waiting::comings();
+        drop(pager);
+        waiting::until_some_come(seen);
+        pager = PAGER.lock();
+    }
     if let Some(pager) = pager.as_mut() {
         pager.forget(range);
     }

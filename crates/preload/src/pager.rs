@@ -3,8 +3,11 @@
 //! [`farmem::watched`] decides who leaves, and whose accesses are to be seen;  [`farmem::cost`] what an exchange takes. A first touch brings a page of zeros and fetches nothing. A page
 //! that was read when it came is under write protection, which the kernel lifts at the first write (`UFFD_FEATURE_WP_ASYNC`): so what
 //! nobody wrote to leaves without being counted as sent back.
+//!
+//! Waits of several threads overlap ([`waiting`]); what they send and fetch shares the link ([`farmem::cost::Link`]).
 
 mod leaving;
+pub(crate) mod waiting;
 
 use crate::config::Config;
 use crate::exchange::Exchange;
@@ -17,10 +20,12 @@ use crate::store::{self, Store};
 use crate::threads;
 use crate::tracing::Tracing;
 use farmem::cache::Evicted;
-use farmem::cost::{Cost, Crossing};
+use farmem::cost::{Cost, Crossing, Link};
 use farmem::watched::Watched;
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Fault, Range};
+use units::Time;
+use waiting::{Due, Waiting};
 
 /// The least pages that local memory may have: an instruction can touch several, and a system call more.
 pub(crate) const LEAST: usize = 16;
@@ -36,6 +41,10 @@ pub(crate) struct Pager {
     pub(crate) store: Box<dyn Store>,
     /// Pages that could not leave, until one has.
     stuck: Vec<Evicted>,
+    /// When the clock showed 0 for the link.
+    began: u64,
+    link: Link,
+    waiting: Waiting,
     tracing: Option<Tracing>,
 }
 
@@ -61,6 +70,9 @@ impl Pager {
             prefetch: config.prefetch,
             store: store::open(config),
             stuck: Vec::with_capacity(pages / 2),
+            began: monotonic_ns(),
+            link: Link::default(),
+            waiting: Waiting::default(),
             tracing: path.and_then(|path| Tracing::begin(config, &path, monotonic_ns())),
         }
     }
@@ -92,12 +104,18 @@ impl Pager {
     /// In a forked child: the trace is the parent's.
     pub(crate) fn forked(&mut self) {
         self.tracing = None;
+        self.wait_for_nothing();
         self.store.forked();
     }
 
     /// A thread waits for a page; the clock showed `since` when that was known.
     pub(crate) fn fault(&mut self, with: &Exchange, fault: &Fault, since: u64, stats: &Stats) {
         let page = (fault.address >> self.bits) as u64;
+        if self.waiting.covers(page) {
+            // It comes already.
+            stats.again.add(1);
+            return;
+        }
         let range = self.range(page);
         if states::at(fault.address) != HERE && self.cache.access(page, fault.write) {
             self.hide(with);
@@ -114,6 +132,11 @@ impl Pager {
             count.add(1);
             return;
         }
+        // Who waits sees nothing of it before the end of the wait. Other threads would, so where there are any the pages come then.
+        let alone = threads::is_one() && self.waiting.is_empty();
+        if !alone {
+            self.not_too_many(with, stats);
+        }
         let (mut pages, packed_ns) = (Pages::default(), stats.packing_ns());
         self.enter(with, page, fault.write, &mut pages);
         // Behind what was seen of the page that left: whoever replays the trace has no place before it leaves.
@@ -121,34 +144,56 @@ impl Pager {
             tracing.access(page, fault.write, fault.thread, since);
         }
         let ahead = if pages.fetched.pages > 0 { self.ahead(with, page, &mut pages) } else { 0 };
-        let delay = self.cost.map_or(0, |cost| cost.exchange(pages.fetched, pages.sent).as_ps());
-        // Who waits sees nothing of it before the end of the wait. Other threads would, so where there are any the pages come then; and what a
-        // server takes is not to hide in the wait.
-        let alone = threads::is_one() && config().server.is_none();
-        if alone {
-            self.place(with, page, fault.write, ahead);
-        }
-        if pages.fetched.pages + pages.sent.pages > 0 {
-            // Nothing is compressed while it is on its way.
-            let left = since + stats.packing_ns() - packed_ns;
-            let now = monotonic_ns();
-            stats.before_the_wait(now.saturating_sub(left));
-            stats.nominal_ps.add(delay);
-            stats.injected_ps.add(with.wait(left, now, delay));
-        }
-        if !alone {
-            self.place(with, page, fault.write, ahead);
-        }
+        // Nothing is compressed while it is on its way.
+        let left = since + stats.packing_ns() - packed_ns;
+        let delay_ps = self.delay_ps(left, &pages, stats);
+        let waits = pages.fetched.pages + pages.sent.pages > 0;
         stats.exchange(pages.fetched, pages.sent);
         stats.pages_dropped.add(pages.dropped);
+        if !alone && waits {
+            let fetches = pages.fetched.pages > 0;
+            let at = left + delay_ps.div_ceil(1000);
+            stats.before_the_wait(monotonic_ns().saturating_sub(left));
+            let due = Due { page, ahead, write: fault.write, fetches, since, left, at, delay_ps };
+            return self.wait_for(with, due, stats);
+        }
+        // What a server takes is not to hide in the wait.
+        let early = config().server.is_none();
+        if early {
+            self.place(with, page, fault.write, ahead);
+        }
+        if waits {
+            let now = monotonic_ns();
+            stats.before_the_wait(now.saturating_sub(left));
+            stats.injected_ps.add(with.wait(left, now, delay_ps));
+        }
+        if !early {
+            self.place(with, page, fault.write, ahead);
+        }
         // Who is woken on this processor runs at once: behind that the clock would show what the program computed, too.
         let now = monotonic_ns();
-        stats.own_ns.add((now - since).saturating_sub(delay / 1000));
+        stats.own_ns.add((now - since).saturating_sub(delay_ps / 1000));
+        self.resume(now, stats);
+        (0..=ahead).for_each(|next| with.wake(self.range(page + next)));
+    }
+
+    /// What a fault waits whose pages are asked for at this time, in ps.
+    fn delay_ps(&mut self, left: u64, pages: &Pages, stats: &Stats) -> u64 {
+        let Some(cost) = self.cost else { return 0 };
+        let now = Time::from_ps((left - self.began) * 1000);
+        let delay = self.link.exchange(&cost, now, pages.fetched, pages.sent).as_ps();
+        let nominal = cost.exchange(pages.fetched, pages.sent).as_ps();
+        stats.nominal_ps.add(nominal);
+        stats.queued_ps.add(delay - nominal);
+        delay
+    }
+
+    /// A thread of the program goes on.
+    fn resume(&mut self, now: u64, stats: &Stats) {
         if let Some(tracing) = &mut self.tracing {
             tracing.resume(now);
             stats.traced_bytes.set(tracing.used());
         }
-        (0..=ahead).for_each(|next| with.wake(self.range(page + next)));
     }
 
     /// The page comes, and so do those behind it that were fetched along.

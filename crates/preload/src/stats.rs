@@ -61,7 +61,9 @@ stats! {
     bytes_out,
     /// Waits that were asked for, in ps.
     nominal_ps,
-    /// Waits that took place.
+    /// What the link made waits longer, because it sent the pages of other threads' faults.
+    queued_ps,
+    /// Waits that took place; those of several threads at the same time count each.
     injected_ps,
     /// Time in the handler beyond these waits.
     own_ns,

@@ -179,6 +179,11 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
         ("from remote memory", f"{outcome.pages_in:,} pages, {format_bytes(outcome.bytes_in)}"),
         ("to remote memory", f"{outcome.pages_out:,} pages, {format_bytes(outcome.bytes_out)}"),
         ("waits for it", f"{outcome.injected_s:,.3f} s"),
+        *(
+            [("of these, for pages of other threads", f"{outcome.queued_s:,.3f} s")]
+            if outcome.queued_s
+            else []
+        ),
         ("injected over nominal", "–" if ratio is None else f"{ratio:.4f}"),
         *([("waits for the server", f"{outcome.server_s:,.3f} s")] if outcome.server_s else []),
         ("own cost a fault", "–" if own is None else f"{own:.2f} µs, {_OWN[outcome.backend]}"),

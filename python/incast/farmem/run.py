@@ -144,14 +144,16 @@ class Outcome:
     asked_bytes: int
     """Most bytes that a process asked for; by swap, that all of them had in use."""
     nominal_s: float
-    """Waits by latency + size / bandwidth."""
+    """Waits by latency + size / bandwidth, of all threads."""
     injected_s: float
-    """Waits that took place."""
+    """Waits that took place; those of several threads overlap, and count each."""
     own_s: float
     """Time in the handler of faults beyond these waits, without switches to it, compression too; by swap, in
     the device."""
     hides_ns: dict[int, int] = field(default_factory=dict)
     """What waits of so many ns hide of the handler's own time, if all that exchange pages wait so long."""
+    queued_s: float = 0.0
+    """What waits were longer because the link sent pages of other threads."""
     server_s: float = 0.0
     """Waits for a memory server; they are not in the handler's own time."""
     backend: str = "preload"
@@ -168,7 +170,8 @@ class Outcome:
     @property
     def injected_over_nominal(self) -> float | None:
         """How exactly waits were injected; None when there were none."""
-        return self.injected_s / self.nominal_s if self.nominal_s else None
+        asked = self.nominal_s + self.queued_s
+        return self.injected_s / asked if asked else None
 
     @property
     def fetches_a_page(self) -> float | None:
@@ -340,6 +343,7 @@ def _outcome(
         asked_bytes=max((numbers.get("asked_bytes", 0) for numbers in processes), default=0),
         nominal_s=total("nominal_ps") / 1e12,
         injected_s=total("injected_ps") / 1e12,
+        queued_s=total("queued_ps") / 1e12,
         own_s=(total("own_ns") - total("server_ns")) / 1e9,
         hides_ns={wait: total(f"hides_{wait}") for wait in _WAITS_NS},
         server_s=total("server_ns") / 1e9,

@@ -137,6 +137,11 @@ impl Client {
         self.asked.front().map(|head| (head.page, head.count))
     }
 
+    /// Whether this head says that the server does not go on.
+    pub fn is_refused(bytes: &[u8; HEAD]) -> bool {
+        Head::decode(bytes).is_some_and(|head| head.kind == Kind::Refused)
+    }
+
     /// A head has come.
     ///
     /// # Errors

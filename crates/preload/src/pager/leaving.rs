@@ -23,6 +23,10 @@ impl Pager {
     pub(super) fn hide(&mut self, with: &Exchange) {
         for _ in 0..AT_ONCE {
             let Some(next) = self.cache.watch() else { return };
+            if self.waiting.covers(next.page) {
+                self.cache.keep(next);
+                continue;
+            }
             let dirty = self.put_away(with, next, 0);
             if states::any(self.range(next.page), HERE) {
                 self.cache.keep(Evicted { dirty, ..next });
@@ -42,7 +46,7 @@ impl Pager {
                 let behind = self.cache.following(gone.page).take(most.saturating_sub(1)).count();
                 dirty = self.put_away(with, gone, behind);
             }
-            if !states::any(range, HERE) {
+            if !states::any(range, HERE) && !self.waiting.covers(gone.page) {
                 self.leave(range, dirty);
                 left = Some(Evicted { dirty, ..gone });
             } else if self.stuck.len() < self.stuck.capacity() {
@@ -54,7 +58,9 @@ impl Pager {
         for page in self.stuck.drain(..) {
             self.cache.fault(page.page, page.dirty);
         }
-        left.unwrap_or_else(|| raw::die("half of the local memory is in use by devices: give it more"))
+        left.unwrap_or_else(|| {
+            raw::die("half of the local memory is in use by devices, or on its way: give it more")
+        })
     }
 
     /// Hides a page, and so many behind it; whether somebody wrote to the first. What can't be hidden stays within reach.

@@ -28,6 +28,19 @@ pub(crate) trait Store: Send {
     /// A fault needs these pages and will [`Store::find`] them, after others have left.
     fn ask(&mut self, _pages: Range) {}
 
+    /// What was asked for is on its way from now on.
+    fn send(&mut self) {}
+
+    /// Whether what was asked for first has come.
+    fn has_answer(&mut self) -> bool {
+        true
+    }
+
+    /// Where answers come from.
+    fn socket(&self) -> Option<i32> {
+        None
+    }
+
     /// Pages come as zeros, which the store has nothing of.
     fn fresh(&mut self, _pages: Range) {}
 

@@ -2,7 +2,7 @@
 
 use super::{Range, Userfaultfd};
 use std::io::{self, Read};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// A page that somebody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Userfaultfd {
     /// Waits for the next event.
     ///
     /// # Errors
-    /// What the kernel says; `Interrupted` by a signal.
+    /// What the kernel says; `Interrupted` by a signal, `WouldBlock` where there is none after [`Userfaultfd::never_block`].
     #[inline]
     pub fn read(&self) -> io::Result<Event> {
         let mut message = [0; BYTES];
@@ -49,6 +49,18 @@ impl Userfaultfd {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         event(&message)
+    }
+
+    /// From now on [`Userfaultfd::read`] does not wait, and poll(2) tells when there is an event: it does not tell before.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn never_block(&self) -> io::Result<()> {
+        // SAFETY: changes a flag of this descriptor.
+        match unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 }
 

@@ -20,6 +20,10 @@ impl Inbox {
     pub(super) fn expect(&mut self, bytes: usize) {
         if self.is_idle() {
             (self.start, self.end, self.expected) = (0, 0, 0);
+        } else if self.start > 0 && self.expected + bytes > self.bytes.len() {
+            // Several are on their way, again and again: what was taken makes room.
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end, self.expected) = (0, self.end - self.start, self.expected - self.start);
         }
         self.expected += bytes;
         if self.bytes.len() < self.expected {

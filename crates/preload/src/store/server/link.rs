@@ -148,6 +148,16 @@ impl Link {
             self.spin_ns.set(self.spin_ns.get() / 2);
         }
         waiting.slept = true;
+        let left_ms = self.patience(waiting);
+        let events = libc::POLLIN | if sending { libc::POLLOUT } else { 0 };
+        let mut fd = libc::pollfd { fd: self.socket.as_raw_fd(), events, revents: 0 };
+        // SAFETY: one descriptor, which is open.
+        unsafe { libc::poll(&mut fd, 1, i32::try_from(left_ms).unwrap_or(i32::MAX)) };
+    }
+
+    /// How many ms more an answer may take.
+    pub(super) fn patience(&self, waiting: &Waiting) -> u64 {
+        let now = monotonic_ns();
         let left_ms = (waiting.since_ns / 1_000_000 + self.timeout_ms).saturating_sub(now / 1_000_000);
         if left_ms == 0 {
             self.over(&format!(
@@ -155,10 +165,12 @@ impl Link {
                 self.timeout_ms
             ));
         }
-        let events = libc::POLLIN | if sending { libc::POLLOUT } else { 0 };
-        let mut fd = libc::pollfd { fd: self.socket.as_raw_fd(), events, revents: 0 };
-        // SAFETY: one descriptor, which is open.
-        unsafe { libc::poll(&mut fd, 1, i32::try_from(left_ms).unwrap_or(i32::MAX)) };
+        left_ms
+    }
+
+    /// For poll(2).
+    pub(super) fn socket(&self) -> i32 {
+        self.socket.as_raw_fd()
     }
 
     pub(super) fn send_all(&self, mut bytes: &[u8]) {

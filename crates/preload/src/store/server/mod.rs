@@ -68,6 +68,8 @@ pub(crate) struct Server {
     given_up: Vec<(u64, u32)>,
     /// Pages that came last: their hashes are not yet known.
     came: Vec<(Range, usize)>,
+    /// Since when nothing has come that was asked for.
+    silence: Waiting,
     /// The hash of each page when it came from the server; 0 for those that never did.
     sums: Table<AtomicU64>,
 }
@@ -98,6 +100,7 @@ impl Server {
             leaving: Leaving::default(),
             given_up: Vec::new(),
             came: Vec::new(),
+            silence: Waiting::begin(),
             sums: Table::new(),
         }
     }
@@ -178,6 +181,9 @@ impl Server {
 
 impl Store for Server {
     fn ask(&mut self, pages: Range) {
+        if self.inbox.is_idle() {
+            self.silence = Waiting::begin();
+        }
         let head = self.client.read(number(pages.start), count(pages));
         let written = self.leaving.holds(pages);
         if self.inbox.is_idle() && !written {
@@ -191,6 +197,34 @@ impl Store for Server {
         if written {
             self.flush();
         }
+    }
+
+    fn send(&mut self) {
+        if !self.heads.is_empty() {
+            self.flush();
+        }
+    }
+
+    fn has_answer(&mut self) -> bool {
+        let Some(link) = self.link.as_ref() else { return true };
+        let came = self.inbox.receive(link) > 0;
+        let Some((_, count)) = self.client.next() else { return true };
+        let (has, told) = (self.inbox.has(), LENGTH * count as usize);
+        if has >= HEAD && Client::is_refused(&self.inbox.head()) {
+            return true;
+        }
+        let all = (has >= HEAD + told).then(|| Lengths::read(&self.inbox.rest()[..told]));
+        let ready = all.is_some_and(|lengths| lengths.is_none_or(|all| has >= HEAD + told + all.total()));
+        if ready || came {
+            self.silence = Waiting::begin();
+        } else {
+            link.patience(&self.silence);
+        }
+        ready
+    }
+
+    fn socket(&self) -> Option<i32> {
+        self.link.as_ref().map(Link::socket)
     }
 
     fn fresh(&mut self, pages: Range) {
