@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,13 @@ from typing import Any
 import pytest
 
 from broadcasts import LIMIT_S, content, ended, incast, states
+from incast import _core
 from incast.broadcast import hosts
-from incast.broadcast.agent import WaitingChild, confined
+from incast.broadcast.agent import WaitingChild, run_key
+from incast.broadcast.send import _equals
 from incast.broadcast.shell import command
-from incast.errors import ScenarioError
+from incast.errors import RunError, ScenarioError
+from incast.live.launch import Host, Launch
 from incast.peers import read_key
 
 
@@ -112,12 +117,70 @@ def test_an_agent_writes_below_its_folder_and_nowhere_else(
     assert not (place / "outside").exists()
 
 
-def test_places_below_a_folder(tmp_path: Path) -> None:
-    assert confined(str(tmp_path), "a") == str(tmp_path / "a")
-    assert confined(None, "/x/y") == "/x/y"
-    for path in (".", "..", "a/../..", "/"):
-        with pytest.raises(PermissionError):
-            confined(str(tmp_path), path)
+def told_by_an_attacker(agent: str, key: bytes, told: dict[str, Any], work: str) -> str:
+    """What becomes of a member that the agent starts, for somebody who has the key."""
+    host, port = agent.split(":")
+    salt = b"s" * 16
+
+    def start(number: int, address: tuple[str, int], _key: bytes) -> WaitingChild:
+        frame = {"ip": address[0], "port": address[1], "host": number, "salt": salt.hex()}
+        return WaitingChild((host, int(port)), key, frame)
+
+    settings = json.loads(_core.live_settings(json.dumps({})))
+    attacked = Host(0, "attacked", [1], told, "127.0.0.1", needed=False)
+    other = Host(1, "attacker", [1], {**told, "role": "receiver"}, "127.0.0.1", needed=False, awaited=False)
+    launch = Launch(
+        [attacked, other],
+        work,
+        settings,
+        restarts=0,
+        patience_s=5,
+        start=start,
+        key=run_key(key, salt),
+        ip="127.0.0.1",
+    )
+    with pytest.raises(RunError) as raised:
+        launch.run(lambda _: None, threading.Event())
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("path", ["{secret}", "../secret", "up/secret", "link"])
+def test_who_has_the_key_reads_nothing_outside_of_the_folder(
+    place: Path, agent: tuple[str, Path], key_file: Path, path: str
+) -> None:
+    address, root = agent
+    secret = place / "secret"
+    secret.write_bytes(b"nobody's business")
+    (root.parent / "secret").write_bytes(b"nobody's business")
+    (root / "up").symlink_to(place)
+    (root / "link").symlink_to(secret)
+    names = ["attacked", "attacker"]
+    told = {
+        "role": "source",
+        "path": path.format(secret=secret),
+        "root": "/",
+        "name": "secret",
+        "dest": None,
+        "layout": json.loads(_core.broadcast_layout(str(secret))),
+        "chunk": 65536,
+        "config": {
+            "source": 0,
+            "topology": _equals(names),
+            "places": dict(enumerate(names)),
+            "algorithm": "stable",
+            "headroom": None,
+            "seed": 1,
+            "wait_s": 1,
+        },
+    }
+    why = told_by_an_attacker(address, read_key(key_file), told, "incast.broadcast.member:prepare")
+    assert "is not below the agent's folder" in why or "a link can't be sent" in why
+
+
+@pytest.mark.parametrize("work", ["incast.broadcast.planned:write", "incast.live.jobs:prepare", "os:system"])
+def test_who_has_the_key_gets_no_other_work_done(agent: tuple[str, Path], key_file: Path, work: str) -> None:
+    why = told_by_an_attacker(agent[0], read_key(key_file), {"path": "x"}, work)
+    assert "is not of this package, or not for this member" in why
 
 
 def test_keys_that_others_can_read_are_refused(key_file: Path) -> None:

@@ -5,13 +5,13 @@ use crate::scenario::json;
 use broadcast::algorithm::Algorithm;
 use broadcast::topology::Topology;
 use broadcast::transfer::{Board, Chunks, Config, Node, Receiver, State, Store};
-use files::{Keeping, Layout, Named, Outcome, Part, Source};
+use files::{Keeping, Layout, Named, Outcome, Part, Place, Source};
 use process::HostId;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use units::Time;
 
@@ -32,6 +32,8 @@ struct Told {
     host_name: String,
     /// What is sent, or where the copy will be.
     path: PathBuf,
+    /// That is below this folder, and nothing else is opened.
+    root: Option<PathBuf>,
     layout: Layout,
     chunk: u64,
     #[serde(default)]
@@ -95,16 +97,20 @@ impl BroadcastMember {
     /// Opens what is sent, or takes the space for the copy and reads what is there of it.
     #[new]
     fn new(py: Python<'_>, told: &str) -> PyResult<BroadcastMember> {
-        let Told { role, host_name: name, path, layout, chunk, force, config } = read(told)?;
+        let Told { role, host_name: name, path, root, layout, chunk, force, config } = read(told)?;
         layout.check().map_err(refused)?;
         let chunks = Chunks::new(layout.bytes(), chunk);
         let chunks = chunks.ok_or_else(|| PyValueError::new_err("chunks of this size are not allowed"))?;
         let config = config.config(chunks)?;
         let seed = config.seed;
+        let place = match root {
+            Some(root) => Place::below(&root, &path),
+            None => Place::from(&path),
+        };
         let (store, outcome): (Box<dyn Store>, _) = match role {
-            Role::Source => (Box::new(py.detach(|| source(&path, &layout, chunk)).map_err(refused)?), None),
+            Role::Source => (Box::new(py.detach(|| source(&place, &layout, chunk)).map_err(refused)?), None),
             Role::Receiver => {
-                let part = py.detach(|| Part::begin(&path, layout, chunk, force)).map_err(refused)?;
+                let part = py.detach(|| Part::begin(place, layout, chunk, force)).map_err(refused)?;
                 let keeping = Keeping::new(part);
                 let outcome = keeping.outcome();
                 (Box::new(keeping), Some(outcome))
@@ -137,10 +143,10 @@ impl BroadcastMember {
 }
 
 /// What is sent, as long as it is what the launcher saw.
-fn source(path: &Path, layout: &Layout, chunk: u64) -> Result<Source, files::Error> {
-    let source = Source::open(path, chunk)?;
+fn source(place: &Place, layout: &Layout, chunk: u64) -> Result<Source, files::Error> {
+    let source = Source::open(place.clone(), chunk)?;
     if source.layout() != layout {
-        let path = path.display().to_string();
+        let path = place.to_string();
         return Err(files::Error::Changed { path, what: "what is in it" });
     }
     Ok(source)

@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::layout::{Kind, Layout};
-use crate::places::{Places, remove};
-use std::fs::{self, File, Permissions};
+use crate::places::Places;
+use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use sys::file;
@@ -21,31 +21,30 @@ impl Finish {
     /// # Errors
     /// When the disk fails, or the target has come to be meanwhile; then the copy stays unfinished.
     pub fn run(self) -> Result<(), Error> {
-        let Places { target, part, journal, folder, .. } = &self.places;
+        let places = &self.places;
         if self.layout.folder.is_some() {
             self.dress_folder()?
         } else {
             self.dress_file()?
         }
         self.rename()?;
-        fs::remove_file(journal).map_err(Error::of(journal.display()))?;
-        let parent = file::folder(folder).and_then(|folder| folder.sync_all());
-        parent.map_err(Error::of(folder.display()))?;
+        file::remove_at(places.folder(), &places.journal).map_err(Error::of(places.journal_shown()))?;
+        places.folder().sync_all().map_err(Error::of(places.target.parent()))?;
         // What was at the target, if it was replaced, has the other name now.
         let why = |error: io::Error| {
-            format!("replaced; but what was there before is at {}: {error}", part.display())
+            format!("replaced; but what was there before is at {}: {error}", places.part_shown())
         };
-        remove(part).map_err(|error| Error::refused(target.display(), why(error)))
+        file::remove_at(places.folder(), &places.part)
+            .map_err(|error| Error::refused(places.target.shown(), why(error)))
     }
 
     fn dress_file(&self) -> Result<(), Error> {
-        let part = &self.places.part;
         let dress = || {
-            let file = file::read_at(&self.folder, &self.places.part_name())?;
+            let file = file::read_at(&self.folder, &self.places.part)?;
             file.set_permissions(Permissions::from_mode(self.layout.entries[0].mode))?;
             file.sync_all()
         };
-        dress().map_err(Error::of(part.display()))
+        dress().map_err(Error::of(self.places.part_shown()))
     }
 
     fn dress_folder(&self) -> Result<(), Error> {
@@ -71,17 +70,20 @@ impl Finish {
             self.folder.set_permissions(Permissions::from_mode(self.layout.folder.unwrap_or(0o700)))?;
             file::sync_all_of(&self.folder)
         };
-        whole().map_err(Error::of(self.places.part.display()))
+        whole().map_err(Error::of(self.places.part_shown()))
     }
 
     fn rename(&self) -> Result<(), Error> {
         let Places { target, part, force, .. } = &self.places;
-        let there = file::is_there(target).map_err(Error::of(target.display()))?;
-        let renamed =
-            if *force && there { file::exchange(part, target) } else { file::rename_new(part, target) };
+        let there = file::is_there(&*target.folder, &target.name).map_err(Error::of(target.shown()))?;
+        let renamed = if *force && there {
+            file::exchange(&*target.folder, part, &target.name)
+        } else {
+            file::rename_new(&*target.folder, part, &target.name)
+        };
         renamed.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Error::Exists { path: target.display().to_string() },
-            _ => Error::of(target.display())(error),
+            io::ErrorKind::AlreadyExists => Error::Exists { path: target.shown() },
+            _ => Error::of(target.shown())(error),
         })
     }
 }

@@ -6,9 +6,9 @@
 //! there, so whoever goes on reads the chunks again.
 
 use crate::Hash;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
 
 const MAGIC: &[u8; 8] = b"incastj2";
 const HEADER: usize = 48;
@@ -33,12 +33,16 @@ pub(crate) enum Found {
 }
 
 impl Journal {
-    /// The journal at `place` of a copy of so many bytes, held so that nobody else writes it.
+    /// The journal called `name` of a copy of so many bytes, held so that nobody else writes it.
     ///
     /// # Errors
     /// When it can't be opened; `WouldBlock` while another holds it.
-    pub fn open(place: &Path, digest: &[u8; 32], total: u64) -> io::Result<(Journal, Found)> {
-        let file = OpenOptions::new().create(true).truncate(false).read(true).append(true).open(place)?;
+    pub fn open(folder: &File, name: &str, digest: &[u8; 32], total: u64) -> io::Result<(Journal, Found)> {
+        let file = sys::file::append_at(folder, name)?;
+        let found = file.metadata()?;
+        if !found.is_file() || found.nlink() > 1 {
+            return Err(io::Error::other("it is not a file of this name alone"));
+        }
         file.try_lock().map_err(io::Error::from)?;
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(MAGIC);

@@ -8,12 +8,13 @@ use crate::error::Error;
 use crate::finish::Finish;
 use crate::journal::{Found, Journal, is_there};
 use crate::layout::Layout;
+use crate::place::Place;
 use crate::places::Places;
 use crate::run::{Run, Span};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use sys::file;
 
 /// A copy that is being made.
@@ -34,11 +35,12 @@ impl Part {
     ///
     /// # Errors
     /// When the target exists, its folder doesn't, another process is at it, or there is no space for the whole.
-    pub fn begin(target: &Path, layout: Layout, chunk: u64, force: bool) -> Result<Part, Error> {
+    pub fn begin(target: impl Into<Place>, layout: Layout, chunk: u64, force: bool) -> Result<Part, Error> {
         layout.check()?;
-        let places = Places::of(target, force)?;
-        let (journal, found) = Journal::open(&places.journal, &layout.digest(), layout.bytes())
-            .map_err(|error| places.held(error))?;
+        let places = Places::of(&target.into(), force)?;
+        let (journal, found) =
+            Journal::open(places.folder(), &places.journal, &layout.digest(), layout.bytes())
+                .map_err(|error| places.held(error))?;
         let (size, known) = match found {
             Found::Chunks(size, known) if places.has_part(&layout) => (size, known),
             _ => (chunk, Vec::new()),
@@ -46,16 +48,14 @@ impl Part {
         let anew = known.is_empty();
         let begun = if anew { places.make(&layout) } else { places.open(&layout) };
         let folder = begun.map_err(|error| places.abandon(error, &layout, anew))?;
-        let run = Run::new(folder, &places.part_name(), &layout, chunk, |folder, path| {
-            file::write_at(folder, path)
-        });
+        let run = Run::new(folder, &places.part, &layout, chunk, own);
         let hashes = vec![None; run.chunks() as usize];
         let sparse = layout.sparse().collect();
         let mut part = Part { places, layout, run, journal, sparse, hashes, there: 0 };
         let space = part.take_space();
         space.map_err(|error| part.places.abandon(error, &part.layout, anew))?;
         if anew {
-            part.journal.clear(chunk).map_err(Error::of(part.places.journal.display()))?;
+            part.journal.clear(chunk).map_err(Error::of(part.places.journal_shown()))?;
         } else if size == chunk {
             part.recall(known)?;
         } else {
@@ -97,12 +97,12 @@ impl Part {
         let sparse = &self.sparse;
         let write =
             |span: &Span<'_>| write_span(span, pieces, sparse[span.index]).map_err(Error::of(span.path));
-        let journal = &self.places.journal;
+        let places = &self.places;
         let written = self
             .run
             .over(chunk, write)
-            .and_then(|()| self.journal.add(chunk, hash).map_err(Error::of(journal.display())));
-        written.map_err(|error| self.places.full(error, self.run.bytes))?;
+            .and_then(|()| self.journal.add(chunk, hash).map_err(Error::of(places.journal_shown())));
+        written.map_err(|error| places.full(error, self.run.bytes))?;
         self.there += u64::from(self.hashes[chunk as usize].replace(*hash).is_none());
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Part {
     pub fn take_back(&mut self, chunk: u64) -> Result<(), Error> {
         if self.hashes[chunk as usize].take().is_some() {
             self.there -= 1;
-            self.journal.take_back(chunk).map_err(Error::of(self.places.journal.display()))?;
+            self.journal.take_back(chunk).map_err(Error::of(self.places.journal_shown()))?;
         }
         Ok(())
     }
@@ -134,11 +134,11 @@ impl Part {
     /// When chunks are missing, or there are no descriptors left.
     pub fn finish(&mut self) -> Result<Finish, Error> {
         if self.there < self.run.chunks() {
-            return Err(Error::refused(self.places.target.display(), "it is not whole"));
+            return Err(Error::refused(self.places.target.shown(), "it is not whole"));
         }
         // What is read-only from now on can still be read.
         self.run.reopen(|folder, path| file::read_at(folder, path));
-        let folder = self.run.folder.try_clone().map_err(Error::of(self.places.part.display()))?;
+        let folder = self.run.folder.try_clone().map_err(Error::of(self.places.part_shown()))?;
         Ok(Finish { places: self.places.clone(), folder, layout: self.layout.clone() })
     }
 
@@ -172,27 +172,38 @@ impl Part {
     /// The same when its chunks were of another size, as they are when the network looked different the last time:
     /// chunks of this size that lie in sound ones count.
     fn recut(&mut self, size: u64, known: Vec<(u64, Hash)>) -> Result<(), Error> {
-        let folder = self.run.folder.try_clone().map_err(Error::of(self.places.part.display()))?;
+        let folder = self.run.folder.try_clone().map_err(Error::of(self.places.part_shown()))?;
         let open = |folder: &_, path: &_| file::read_at(folder, path);
-        let mut before = Run::new(folder, &self.places.part_name(), &self.layout, size, open);
+        let mut before = Run::new(folder, &self.places.part, &self.layout, size, open);
         let mut sound = vec![false; before.chunks() as usize];
         for (chunk, hash) in known.into_iter().collect::<BTreeMap<_, _>>() {
             let there = is_there(&hash) && *blake3::hash(&before.read(chunk)?).as_bytes() == hash;
             sound[chunk as usize] = there;
         }
-        let journal = &self.places.journal;
-        self.journal.clear(self.run.chunk).map_err(Error::of(journal.display()))?;
+        let shown = self.places.journal_shown();
+        self.journal.clear(self.run.chunk).map_err(Error::of(&shown))?;
         for chunk in 0..self.run.chunks() {
             let start = chunk * self.run.chunk;
             let last = start + self.run.length(chunk) as u64 - 1;
             if sound[(start / size) as usize..=(last / size) as usize].iter().all(|there| *there) {
                 let hash = *blake3::hash(&self.run.read(chunk)?).as_bytes();
-                self.journal.add(chunk, &hash).map_err(Error::of(journal.display()))?;
+                self.journal.add(chunk, &hash).map_err(Error::of(&shown))?;
                 self.hashes[chunk as usize] = Some(hash);
                 self.there += 1;
             }
         }
         Ok(())
+    }
+}
+
+/// A file of the copy, to write. One with another name is none of ours: it would change under that name too.
+fn own(folder: &File, path: &str) -> io::Result<File> {
+    let file = file::write_at(folder, path)?;
+    let found = file.metadata()?;
+    if found.is_file() && found.nlink() == 1 {
+        Ok(file)
+    } else {
+        Err(io::Error::other("somebody else has put it there"))
     }
 }
 

@@ -1,58 +1,62 @@
 //! Where an unfinished copy and what belongs to it are, and how they come to be there and go.
+//!
+//! All are names in one folder that is open: whatever happens to the path that led there, nothing else is touched.
 
 use crate::error::Error;
 use crate::layout::{Kind, Layout};
-use crate::source::name_of;
-use std::fs::{self, File, Permissions};
+use crate::place::{At, Place};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
 use sys::file;
 
 /// Where a copy and what belongs to it are.
 #[derive(Clone)]
 pub(crate) struct Places {
-    pub target: PathBuf,
-    pub folder: PathBuf,
-    pub part: PathBuf,
-    pub journal: PathBuf,
+    pub target: At,
+    pub part: String,
+    pub journal: String,
     pub force: bool,
 }
 
 impl Places {
-    pub fn of(target: &Path, force: bool) -> Result<Places, Error> {
-        let name = name_of(target)?;
-        let folder =
-            target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = folder.canonicalize().map_err(Error::of(folder.display()))?;
-        let target = folder.join(name);
-        let beside = |suffix| folder.join(format!(".{name}.incast-{suffix}"));
-        if !force && file::is_there(&target).map_err(Error::of(target.display()))? {
-            return Err(Error::Exists { path: target.display().to_string() });
+    pub fn of(target: &Place, force: bool) -> Result<Places, Error> {
+        let target = target.of_target()?;
+        let beside = |suffix| format!(".{}.incast-{suffix}", target.name);
+        if !force && file::is_there(&*target.folder, &target.name).map_err(Error::of(target.shown()))? {
+            return Err(Error::Exists { path: target.shown() });
         }
-        Ok(Places { part: beside("part"), journal: beside("journal"), target, folder, force })
+        Ok(Places { part: beside("part"), journal: beside("journal"), target, force })
     }
 
-    pub fn part_name(&self) -> String {
-        self.part.file_name().expect("it was made with one").to_string_lossy().into_owned()
+    /// The folder that all are in.
+    pub fn folder(&self) -> &File {
+        &self.target.folder
     }
 
-    /// Whether an unfinished copy of this form is there.
+    pub fn part_shown(&self) -> String {
+        self.target.shown_as(&self.part)
+    }
+
+    pub fn journal_shown(&self) -> String {
+        self.target.shown_as(&self.journal)
+    }
+
+    /// Whether an unfinished copy of this form is there. A file that has another name is none of ours: what is written to
+    /// it would appear under that name too.
     pub fn has_part(&self, layout: &Layout) -> bool {
-        fs::symlink_metadata(&self.part).is_ok_and(|found| match layout.folder {
+        file::look_at(self.folder(), &self.part).is_ok_and(|found| match layout.folder {
             Some(_) => found.is_dir(),
-            None => found.is_file(),
+            None => found.is_file() && found.nlink() == 1,
         })
     }
 
     /// Makes the folders of a copy anew; where its files will be.
     pub fn make(&self, layout: &Layout) -> Result<File, Error> {
-        remove(&self.part).map_err(Error::of(self.part.display()))?;
+        file::remove_at(self.folder(), &self.part).map_err(Error::of(self.part_shown()))?;
         if layout.folder.is_some() {
-            fs::create_dir(&self.part).map_err(Error::of(self.part.display()))?;
-            // Nobody else puts a link there.
-            let own = Permissions::from_mode(0o700);
-            fs::set_permissions(&self.part, own).map_err(Error::of(self.part.display()))?;
+            // It is its owner's alone: nobody else puts a link there.
+            file::make_folder_at(self.folder(), &self.part).map_err(Error::of(self.part_shown()))?;
         }
         let folder = self.open(layout)?;
         for entry in layout.entries.iter().filter(|entry| entry.kind == Kind::Folder) {
@@ -63,16 +67,18 @@ impl Places {
 
     /// The folder that the copy's files are in.
     pub fn open(&self, layout: &Layout) -> Result<File, Error> {
-        let place = if layout.folder.is_some() { &self.part } else { &self.folder };
-        file::folder(place).map_err(Error::of(place.display()))
+        match layout.folder {
+            Some(_) => file::folder_at(self.folder(), &self.part).map_err(Error::of(self.part_shown())),
+            None => self.folder().try_clone().map_err(Error::of(self.target.parent())),
+        }
     }
 
     /// Leaves nothing of a copy that could not begin.
     pub fn abandon(&self, error: Error, layout: &Layout, anew: bool) -> Error {
         if anew {
             // Whatever goes wrong now, the first error is the one that matters.
-            let _ = remove(&self.part);
-            let _ = fs::remove_file(&self.journal);
+            let _ = file::remove_at(self.folder(), &self.part);
+            let _ = file::remove_at(self.folder(), &self.journal);
         }
         self.full(error, layout.bytes())
     }
@@ -81,8 +87,8 @@ impl Places {
     pub fn full(&self, error: Error, needed: u64) -> Error {
         match error {
             Error::Io { source, .. } if file::is_full(&source) => {
-                let path = self.folder.display().to_string();
-                Error::Full { path, needed, free: file::free_bytes(&self.folder).unwrap_or(0) }
+                let free = file::free_bytes(self.folder()).unwrap_or(0);
+                Error::Full { path: self.target.parent(), needed, free }
             }
             error => error,
         }
@@ -90,18 +96,8 @@ impl Places {
 
     pub fn held(&self, error: io::Error) -> Error {
         match error.kind() {
-            io::ErrorKind::WouldBlock => Error::Busy { path: self.target.display().to_string() },
-            _ => Error::of(self.journal.display())(error),
+            io::ErrorKind::WouldBlock => Error::Busy { path: self.target.shown() },
+            _ => Error::of(self.journal_shown())(error),
         }
-    }
-}
-
-/// Removes a file, a folder with all that is in it, or nothing.
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
     }
 }

@@ -2,9 +2,13 @@
 
 use crate::error::Error;
 use crate::layout::{Entry, Kind, Layout, stays};
-use std::fs::{self, File, FileType, Metadata};
+use crate::place::{At, Place};
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
+use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::PathBuf;
+use sys::file;
 
 /// Bytes of a block, as stat(2) counts them.
 const BLOCK: u64 = 512;
@@ -44,51 +48,58 @@ impl Stamp {
 ///
 /// # Errors
 /// When it can't be read, or has what can't be sent: the path, and why.
-pub fn scan(path: &Path) -> Result<Layout, Error> {
-    Ok(look(path)?.0)
+pub fn scan(path: impl Into<Place>) -> Result<Layout, Error> {
+    Ok(look(&path.into().of_source()?)?.layout)
 }
 
-pub(crate) fn look(path: &Path) -> Result<(Layout, Vec<Stamp>), Error> {
-    // What the caller names may be a link; what lies in it is looked at as it is.
-    let found = fs::metadata(path).map_err(Error::of(path.display()))?;
+/// What a look has found.
+pub(crate) struct Looked {
+    pub layout: Layout,
+    pub stamps: Vec<Stamp>,
+    /// The folder that the files are in.
+    pub folder: File,
+}
+
+/// Everything is found by descriptors: a name that changes meanwhile leads nowhere else.
+pub(crate) fn look(at: &At) -> Result<Looked, Error> {
+    let found = file::look_at(&*at.folder, &at.name).map_err(Error::of(at.shown()))?;
     let mode = found.mode() & 0o777;
-    let (layout, stamps) = if found.is_dir() {
-        let mut walk = Walk::default();
-        walk.enter(path, "")?;
-        (Layout { folder: Some(mode), entries: walk.entries }, walk.stamps)
+    let mut walk = Walk { top: at, entries: Vec::new(), stamps: Vec::new() };
+    let (folder, layout) = if found.is_dir() {
+        let folder = file::folder_at(&*at.folder, &at.name).map_err(Error::of(at.shown()))?;
+        walk.enter(&folder, "")?;
+        (folder, Layout { folder: Some(mode), entries: walk.entries })
     } else {
-        let kind = kind(path, found.file_type(), &found, 0)?;
-        (
-            Layout { folder: None, entries: vec![Entry { path: String::new(), mode, kind }] },
-            vec![Stamp::of(&found)],
-        )
+        let kind = walk.kind(&at.folder, &at.name, "", &found)?;
+        walk.stamps.push(Stamp::of(&found));
+        let folder = at.folder.try_clone().map_err(Error::of(at.shown()))?;
+        (folder, Layout { folder: None, entries: vec![Entry { path: String::new(), mode, kind }] })
     };
     layout.check()?;
-    Ok((layout, stamps))
+    Ok(Looked { layout, stamps: walk.stamps, folder })
 }
 
-#[derive(Default)]
-struct Walk {
+struct Walk<'a> {
+    top: &'a At,
     entries: Vec<Entry>,
     stamps: Vec<Stamp>,
 }
 
-impl Walk {
-    fn enter(&mut self, folder: &Path, above: &str) -> Result<(), Error> {
+impl Walk<'_> {
+    fn enter(&mut self, folder: &File, above: &str) -> Result<(), Error> {
         let mut names = Vec::new();
-        for found in fs::read_dir(folder).map_err(Error::of(folder.display()))? {
-            let name = found.map_err(Error::of(folder.display()))?.file_name();
-            let refuse =
-                |name| Error::refused(folder.join(name).display(), "a name that is not UTF-8 can't be sent");
+        for name in file::names_in(folder).map_err(Error::of(self.shown(above)))? {
+            let refuse = |name: OsString| {
+                let path = PathBuf::from(self.shown(above)).join(name);
+                Error::refused(path.display(), "a name that is not UTF-8 can't be sent")
+            };
             names.push(name.into_string().map_err(refuse)?);
         }
         names.sort();
         for name in names {
-            let place = folder.join(&name);
-            let found = fs::symlink_metadata(&place).map_err(Error::of(place.display()))?;
-            let path = if above.is_empty() { name } else { format!("{above}/{name}") };
-            let depth = path.split('/').count() - 1;
-            let kind = kind(&place, found.file_type(), &found, depth)?;
+            let path = if above.is_empty() { name.clone() } else { format!("{above}/{name}") };
+            let found = file::look_at(folder, &name).map_err(Error::of(self.shown(&path)))?;
+            let kind = self.kind(folder, &name, &path, &found)?;
             match kind {
                 Kind::File { .. } => self.stamps.push(Stamp::of(&found)),
                 Kind::Folder | Kind::Link { .. } => {}
@@ -97,36 +108,49 @@ impl Walk {
             let mode = if found.is_symlink() { 0o777 } else { found.mode() & 0o777 };
             self.entries.push(Entry { path: path.clone(), mode, kind });
             if enters {
-                self.enter(&place, &path)?;
+                let inner = file::folder_at(folder, &name).map_err(Error::of(self.shown(&path)))?;
+                self.enter(&inner, &path)?;
             }
         }
         Ok(())
     }
+
+    /// What is called `name` in a folder, and lies at `path` in what is sent.
+    fn kind(&self, folder: &File, name: &str, path: &str, found: &Metadata) -> Result<Kind, Error> {
+        let refuse = |what: &str| Err(Error::refused(self.shown(path), format!("{what} can't be sent")));
+        match found.file_type() {
+            is if is.is_file() && self.top.confined && found.nlink() > 1 => {
+                refuse("a file with other names, which may lie outside of the agent's folder,")
+            }
+            is if is.is_file() => {
+                let sparse = has_holes(folder, name, found).map_err(Error::of(self.shown(path)))?;
+                Ok(Kind::File { bytes: found.len(), sparse })
+            }
+            is if is.is_dir() => Ok(Kind::Folder),
+            // What the caller names is no link: that of a folder's content is sent as it is.
+            is if is.is_symlink() && !path.is_empty() => {
+                let to = file::read_link_at(folder, name).map_err(Error::of(self.shown(path)))?;
+                match to.into_string() {
+                    Ok(to) if stays(&to, path.split('/').count() - 1) => Ok(Kind::Link { to }),
+                    _ => refuse("a link that leads out of the folder, or says .. after a name,"),
+                }
+            }
+            is if is.is_symlink() => refuse("a link"),
+            is if is.is_fifo() => refuse("a pipe"),
+            is if is.is_socket() => refuse("a socket"),
+            _ => refuse("a device"),
+        }
+    }
+
+    fn shown(&self, path: &str) -> String {
+        if path.is_empty() { self.top.shown() } else { format!("{}/{path}", self.top.shown()) }
+    }
 }
 
 /// Whether parts of a file lie nowhere on the disk. One that takes all of its space is not opened for that.
-fn has_holes(place: &Path, found: &Metadata) -> Result<bool, Error> {
+fn has_holes(folder: &File, name: &str, found: &Metadata) -> io::Result<bool> {
     if found.blocks().saturating_mul(BLOCK) >= found.len() {
         return Ok(false);
     }
-    let looked = File::open(place).and_then(|file| sys::file::has_hole(&file, found.len()));
-    looked.map_err(Error::of(place.display()))
-}
-
-fn kind(place: &Path, file_type: FileType, found: &Metadata, depth: usize) -> Result<Kind, Error> {
-    let refuse = |what: &str| Err(Error::refused(place.display(), format!("{what} can't be sent")));
-    match file_type {
-        is if is.is_file() => Ok(Kind::File { bytes: found.len(), sparse: has_holes(place, found)? }),
-        is if is.is_dir() => Ok(Kind::Folder),
-        is if is.is_symlink() => {
-            let to = fs::read_link(place).map_err(Error::of(place.display()))?;
-            match to.into_os_string().into_string() {
-                Ok(to) if stays(&to, depth) => Ok(Kind::Link { to }),
-                _ => refuse("a link that leads out of the folder, or says .. after a name,"),
-            }
-        }
-        is if is.is_fifo() => refuse("a pipe"),
-        is if is.is_socket() => refuse("a socket"),
-        _ => refuse("a device"),
-    }
+    file::has_hole(&file::read_at(folder, name)?, found.len())
 }

