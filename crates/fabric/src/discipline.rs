@@ -67,14 +67,18 @@ impl Discipline {
         }
     }
 
-    /// A packet that was let in leaves at once, at `now`, and nothing stays behind.
+    /// A packet that was let in leaves at once, at `now`, and nothing stays behind. Returns whether the discipline is
+    /// to be told from when on the port is [idle](Discipline::idle).
     #[inline(always)]
-    pub(crate) fn pass(&mut self, now: Time) {
+    pub(crate) fn pass(&mut self, now: Time) -> bool {
         match self {
-            Discipline::Tail | Discipline::Step { .. } => {}
-            Discipline::Red(red) => red.idle(now),
+            Discipline::Tail | Discipline::Step { .. } => false,
+            Discipline::Red(_) => true,
             // What has not waited for the target is never dropped.
-            Discipline::Codel(codel) => drop(codel.leave(now, Time::ZERO, 0, false)),
+            Discipline::Codel(codel) => {
+                codel.leave(now, Time::ZERO, 0, false);
+                false
+            }
         }
     }
 
@@ -83,11 +87,11 @@ impl Discipline {
         if let Discipline::Step { bytes, .. } = self { *bytes } else { u64::MAX }
     }
 
-    /// The queue has become empty at `now`.
+    /// Nothing waits, and the last packet is sent by `from`, which may lie ahead.
     #[inline(always)]
-    pub(crate) fn idle(&mut self, now: Time) {
+    pub(crate) fn idle(&mut self, from: Time) {
         if let Discipline::Red(red) = self {
-            red.idle(now);
+            red.idle(from);
         }
     }
 }

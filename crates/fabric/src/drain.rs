@@ -31,7 +31,10 @@ impl<B: Copy + Default> Fabric<B> {
         let mut lost = Vec::new();
         loop {
             let classes = self.ports[id.index()].cold.classes.as_mut().expect("a scheduled port");
-            let Some(waiting) = classes.queue(slot).ring.pop() else { return lost };
+            let Some(waiting) = classes.queue(slot).ring.pop() else {
+                classes.queue(slot).discipline.idle(now);
+                return lost;
+            };
             classes.give(slot, &waiting, &mut self.pools);
             self.release(now, waiting.own, &waiting.packet, driver);
             lost.push(waiting.packet);

@@ -144,7 +144,8 @@ impl<B: Copy + Default> Fabric<B> {
             port.start_due(&self.wires.slots, now);
             let (bytes, packets) = (port.waiting_bytes + fluid, port.waiting_packets + fluid_packets);
             if packets == 0 && fluid == 0 {
-                port.cold.discipline.idle(port.free_at.min(now));
+                let emptied = port.cold.fluid.as_ref().map_or(port.free_at, |fluid| fluid.emptied);
+                port.cold.discipline.idle(emptied);
             }
             match port.cold.discipline.admit(now, bytes, packets, packet.ecn != Ecn::NotEct) {
                 Verdict::Accept => {}

@@ -59,6 +59,8 @@ pub(crate) struct Fluid {
     packets_per_s: f64,
     /// Up to when it is accounted for.
     since: Time,
+    /// When the port last ran out of work.
+    pub emptied: Time,
     /// Scheduled ports: what waits behind the last packet, and before each packet that waits.
     tail: Time,
     ahead: VecDeque<Time>,
@@ -84,6 +86,19 @@ impl Fluid {
     fn inflow(&self, span: Time, line: Rate) -> Time {
         let ps = u128::from(span.as_ps()) * u128::from(self.wire) / u128::from(line.as_bps());
         Time::from_ps(ps as u64)
+    }
+
+    /// From `begin` on the transmitter has had `work` before it and what came: notes when that ended, if by `now`.
+    fn note_end(&mut self, begin: Time, work: Time, now: Time, line: Rate) {
+        let left = line.as_bps().saturating_sub(self.wire);
+        if work == Time::ZERO || left == 0 {
+            return;
+        }
+        let ps = u128::from(work.as_ps()) * u128::from(line.as_bps()) / u128::from(left);
+        let end = u128::from(begin.as_ps()) + ps;
+        if end <= u128::from(now.as_ps()) {
+            self.emptied = Time::from_ps(end as u64);
+        }
     }
 
     /// IP bytes of a backlog.
@@ -167,6 +182,7 @@ impl<B: Copy + Default> Port<B> {
         let rate = self.cold.rate;
         let Some(fluid) = &mut self.cold.fluid else { return (0, 0) };
         let work = self.free_at.saturating_sub(fluid.since);
+        fluid.note_end(fluid.since, work, now, rate);
         let (span, open) = fluid.pass(now);
         let work = (work + fluid.inflow(open, rate)).saturating_sub(span);
         self.free_at = now + work;
@@ -212,7 +228,10 @@ impl<B: Copy + Default> Port<B> {
         let (free_at, rate) = (self.free_at, self.cold.rate);
         let room = self.cold.limit_bytes.saturating_sub(self.waiting_bytes);
         let (Some(fluid), Some(classes)) = (&mut self.cold.fluid, &mut self.cold.classes) else { return };
-        let idle = now.saturating_sub(free_at.max(fluid.since));
+        let free = free_at.max(fluid.since);
+        let idle = now.saturating_sub(free);
+        let work = fluid.tail + fluid.inflow(free - fluid.since, rate);
+        fluid.note_end(free, work, now, rate);
         let (_, open) = fluid.pass(now);
         // The transmitter is idle only when no packet waits: then it sends what is behind the last one.
         fluid.tail = (fluid.tail + fluid.inflow(open, rate)).saturating_sub(idle);

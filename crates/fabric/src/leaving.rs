@@ -45,9 +45,7 @@ impl<B: Copy + Default> Fabric<B> {
             pool.give(queue.held, cells);
             queue.held -= cells;
         }
-        if queue.packets == 1 {
-            queue.discipline.idle(now);
-        }
+        let emptied = queue.packets == 1;
         classes.left(index, slot, u64::from(bytes));
         if let Some(voqs) = &mut classes.voqs {
             voqs.served(index, slot, u64::from(bytes));
@@ -64,6 +62,9 @@ impl<B: Copy + Default> Fabric<B> {
         }
         if more {
             driver.schedule(port.free_at, PortEvent::Transmit(id));
+        }
+        if emptied {
+            self.note_idle(id, slot);
         }
     }
 
@@ -85,7 +86,7 @@ impl<B: Copy + Default> Fabric<B> {
         if flags & flag::FLUID != 0 {
             start += self.fluid_leaves(now, id);
         }
-        let mut waiting = self.take_first(start, id, index, slot);
+        let mut waiting = self.take_first(id, index, slot);
         let mut verdict = Verdict::Accept;
         if flags & flag::LEAVING != 0 {
             verdict = self.says_on_leaving(start, id, slot, &waiting);
@@ -103,12 +104,16 @@ impl<B: Copy + Default> Fabric<B> {
         if let Some(voqs) = &mut classes.voqs {
             voqs.served(index, slot, u64::from(packet.bytes));
         }
+        let emptied = classes.queue(slot).packets == 0;
         let more = port.waiting_packets > 0;
         classes.pending |= more;
         if since != start {
             port.note_wait(start - since);
         }
         self.launch(start, id, &packet, driver);
+        if emptied {
+            self.note_idle(id, slot);
+        }
         if more {
             driver.schedule(self.ports[id.index()].free_at, PortEvent::Transmit(id));
         }
@@ -143,17 +148,13 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Takes the first packet out of `slot`, and gives its memory back.
     #[inline(always)]
-    fn take_first(&mut self, now: Time, id: PortId, index: usize, slot: usize) -> Waiting<B> {
+    fn take_first(&mut self, id: PortId, index: usize, slot: usize) -> Waiting<B> {
         let port = &mut self.ports[id.index()];
         let classes = port.cold.classes.as_mut().expect("a scheduled port");
         let waiting = classes.queue(slot).ring.pop().expect("a selected queue has a packet");
         let bytes = u64::from(waiting.packet.bytes);
         classes.give(slot, &waiting, &mut self.pools);
         classes.left(index, slot, bytes);
-        let queue = classes.queue(slot);
-        if queue.packets == 0 {
-            queue.discipline.idle(now);
-        }
         port.waiting_bytes -= bytes;
         port.waiting_packets -= 1;
         waiting
@@ -189,7 +190,7 @@ impl<B: Copy + Default> Fabric<B> {
         // A PAUSE frame that memory given back asks for waits until the packet has left.
         self.classes(id).pending = true;
         self.release(now, first.own, &first.packet, driver);
-        let waiting = self.take_first(*start, id, index, slot);
+        let waiting = self.take_first(id, index, slot);
         let verdict = self.says_on_leaving(*start, id, slot, &waiting);
         // The class pays for what it sends, not for what it drops.
         let classes = self.classes(id);

@@ -16,8 +16,9 @@ pub(crate) struct Red {
     average: f64,
     /// Packets since the last mark or drop; −1 while the average is below `min`.
     count: i64,
-    /// When the queue went idle.
-    idle_since: Option<Time>,
+    /// `q_time`: from then on nothing waits and the transmitter is free. Later packets that found it so have already
+    /// been taken into account up to here.
+    idle_from: Time,
     /// `s`: how long a typical packet takes to send.
     typical: Time,
     rng: Pcg32,
@@ -29,15 +30,15 @@ impl Red {
             config,
             average: 0.0,
             count: -1,
-            idle_since: Some(Time::ZERO),
+            idle_from: Time::ZERO,
             typical: typical.max(Time::from_ps(1)),
             rng: Pcg32::seed_from_u64(seed),
         }
     }
 
-    /// The queue has become empty at `now`.
-    pub(crate) fn idle(&mut self, now: Time) {
-        self.idle_since.get_or_insert(now);
+    /// Nothing waits, and the transmitter is free from `from` on.
+    pub(crate) fn idle(&mut self, from: Time) {
+        self.idle_from = self.idle_from.max(from);
     }
 
     /// Decides on a packet that finds `bytes` in `packets` waiting.
@@ -76,16 +77,16 @@ impl Red {
         hit
     }
 
+    /// Whether a packet that finds the queue empty is dropped changes nothing about the idle time: it goes on.
     fn update_average(&mut self, now: Time, length: f64) {
         let weight = self.config.weight;
-        match self.idle_since.take() {
-            // While idle, as many small packets as could have been sent have lowered the average.
-            Some(_) if length == 0.0 && self.average == 0.0 => {}
-            Some(since) if length == 0.0 => {
-                let missed = now.saturating_sub(since).as_ps() / self.typical.as_ps();
-                self.average *= libm::pow(1.0 - weight, missed as f64);
-            }
-            _ => self.average += weight * (length - self.average),
+        if length > 0.0 || now < self.idle_from {
+            self.average += weight * (length - self.average);
+        } else if self.average > 0.0 {
+            // While idle, as many typical packets as could have been sent have lowered the average; this one does in any case.
+            let missed = (now - self.idle_from).as_ps() / self.typical.as_ps();
+            self.average *= libm::pow(1.0 - weight, missed.max(1) as f64);
+            self.idle_from += Time::from_ps(missed * self.typical.as_ps());
         }
     }
 }
@@ -150,5 +151,28 @@ mod tests {
         red.admit(Time::from_us(1000), 0, 0, false);
         let expected = 10.0 * libm::pow(0.998, 1000.0);
         assert!((red.average - expected).abs() < 1e-9, "{}", red.average);
+    }
+
+    #[test]
+    fn a_packet_dropped_at_an_empty_queue_does_not_end_the_idle_time() {
+        let mut red = red(false, false);
+        red.config.weight = 0.002;
+        red.average = 100.0;
+        red.idle(Time::ZERO);
+        // Half a typical packet apart, so that no gap alone holds a whole one.
+        let verdicts: Vec<_> =
+            (1..=4000).map(|half_us| red.admit(Time::from_ns(500 * half_us), 0, 0, false)).collect();
+        assert_eq!(verdicts[0], Verdict::Drop);
+        assert_eq!(verdicts.last(), Some(&Verdict::Accept));
+        // As many samples as packets came: at least as fast as an average of what they found.
+        assert!(red.average <= 100.0 * libm::pow(0.998, 4000.0) + 1e-9, "{}", red.average);
+    }
+
+    #[test]
+    fn weight_one_has_no_memory() {
+        let mut red = red(false, false);
+        assert_eq!(red.admit(Time::from_us(1), 0, 20, false), Verdict::Drop);
+        red.idle(Time::from_us(2));
+        assert_eq!(red.admit(Time::from_us(2), 0, 0, false), Verdict::Accept);
     }
 }

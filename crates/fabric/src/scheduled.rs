@@ -125,8 +125,9 @@ impl<B: Copy + Default> Fabric<B> {
         let slot = classes.slot(index, entry.0);
         let (queue, cap) = classes.queue_with_cap(slot);
         let (ahead_bytes, ahead_packets) = (queue.bytes + fluid, queue.packets + fluid_packets);
-        if queue.packets == 0 && fluid == 0 {
-            queue.discipline.idle(now);
+        if fluids && queue.packets == 0 && fluid == 0 {
+            let emptied = port.cold.fluid.as_ref().map_or(Time::ZERO, |fluid| fluid.emptied);
+            queue.discipline.idle(emptied);
         }
         let verdict = queue.discipline.admit(now, ahead_bytes, ahead_packets, packet.ecn != Ecn::NotEct);
         if verdict == Verdict::Drop {
@@ -163,10 +164,13 @@ impl<B: Copy + Default> Fabric<B> {
             port.cold.marks += 1;
         }
         if passes {
-            queue.discipline.pass(now);
+            let tell = queue.discipline.pass(now);
             classes.pass(index, bytes);
             port.count_entry(bytes);
             self.launch(now, id, packet, driver);
+            if tell {
+                self.note_idle(id, slot);
+            }
             if !PLAIN {
                 self.note_passed(now, id, index, packet, driver);
             }
@@ -220,6 +224,15 @@ impl<B: Copy + Default> Fabric<B> {
         let blamed = reason == Discard::Pool && ingress != PortId::NONE;
         let port = if blamed { self.reverse(ingress) } else { id };
         self.discard(now, port, packet, reason, driver);
+    }
+
+    /// Queue `slot` of `id` has nothing left: it is idle when its last packet is sent.
+    #[inline(always)]
+    pub(crate) fn note_idle(&mut self, id: PortId, slot: usize) {
+        let port = &mut self.ports[id.index()];
+        let free_at = port.free_at;
+        let classes = port.cold.classes.as_mut().expect("a scheduled port has classes");
+        classes.queue(slot).discipline.idle(free_at);
     }
 
     /// What remains to be done for a packet of class `index` that has gone through `id` without waiting.

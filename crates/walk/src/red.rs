@@ -48,14 +48,15 @@ pub(crate) struct Red {
     average: f64,
     /// Walkers since the last drop; −1 while the average is below `min`.
     since_drop: i64,
-    idle_since: Option<Time>,
+    /// The queue has been empty since; walkers that found it so have been taken into account up to here.
+    idle_from: Time,
     /// How long a walker is served, on average.
     typical: Time,
 }
 
 impl Red {
     pub(crate) fn new(settings: RedSettings) -> Red {
-        Red { settings, average: 0.0, since_drop: -1, idle_since: Some(Time::ZERO), typical: Time::ZERO }
+        Red { settings, average: 0.0, since_drop: -1, idle_from: Time::ZERO, typical: Time::ZERO }
     }
 
     /// A walker has been served in `time`: the idle average decays by the mean of these.
@@ -64,9 +65,9 @@ impl Red {
         self.typical = if old == 0 { time } else { Time::from_ps(old - old / 8 + new / 8) };
     }
 
-    /// The queue has become empty.
+    /// The queue has become empty at `now`.
     pub(crate) fn idle(&mut self, now: Time) {
-        self.idle_since.get_or_insert(now);
+        self.idle_from = self.idle_from.max(now);
     }
 
     /// Decides on a walker that finds `length` others waiting; `draw` gives a random fraction, if one is needed.
@@ -102,16 +103,16 @@ impl Red {
         hit
     }
 
+    /// Whether a walker that finds the queue empty is dropped changes nothing about the idle time: it goes on.
     fn update_average(&mut self, now: Time, length: f64) {
         let weight = self.settings.weight;
-        match self.idle_since.take() {
-            Some(_) if length == 0.0 && self.average == 0.0 => {}
-            // While idle, as many walkers as could have been served have lowered the average.
-            Some(since) if length == 0.0 && self.typical > Time::ZERO => {
-                let missed = now.saturating_sub(since).as_ps() / self.typical.as_ps();
-                self.average *= libm::pow(1.0 - weight, missed as f64);
-            }
-            _ => self.average += weight * (length - self.average),
+        if length > 0.0 || self.typical == Time::ZERO {
+            self.average += weight * (length - self.average);
+        } else if self.average > 0.0 {
+            // While idle, as many walkers as could have been served have lowered the average; this one does in any case.
+            let missed = now.saturating_sub(self.idle_from).as_ps() / self.typical.as_ps();
+            self.average *= libm::pow(1.0 - weight, missed.max(1) as f64);
+            self.idle_from += Time::from_ps(missed * self.typical.as_ps());
         }
     }
 }
@@ -167,5 +168,17 @@ mod tests {
         red.idle(Time::ZERO);
         red.admit(Time::from_us(1000), 0, || Pcg64::seed_from_u64(0).random());
         assert!((red.average - 10.0 * libm::pow(0.998, 1000.0)).abs() < 1e-9, "{}", red.average);
+    }
+    #[test]
+    fn a_walker_dropped_at_an_empty_queue_does_not_end_the_idle_time() {
+        let mut red = Red::new(RedSettings { weight: 0.002, ..RedSettings::default() });
+        red.average = 1000.0;
+        red.served(Time::from_us(1));
+        red.idle(Time::ZERO);
+        // Half a service apart, so that no gap alone holds a whole one.
+        let mut admit = |half_us: u64| red.admit(Time::from_ns(500 * half_us), 0, || 0.5);
+        assert_eq!(admit(1), Verdict::Forced);
+        let last = (2..=8000).map(admit).last();
+        assert_eq!(last, Some(Verdict::Accept));
     }
 }
