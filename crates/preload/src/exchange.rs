@@ -68,7 +68,7 @@ impl Exchange {
         let pagemap = File::open("/proc/self/pagemap").map_err(Refused::Failed)?;
         let start = layout::start();
         let program = Range { start, bytes: layout::BYTES };
-        let mirror = Range { start: layout::mirror(start), bytes: layout::BYTES + BASE };
+        let mirror = Range { start: layout::mirror(start), bytes: layout::BYTES + 2 * BASE };
         uffd.register(program, Mode::MISSING_AND_PROTECTED).map_err(Refused::Failed)?;
         uffd.register(mirror, Mode::MISSING).map_err(Refused::Failed)?;
         Ok(Exchange { uffd, pagemap, looks: Cell::new(false) })
@@ -136,11 +136,14 @@ impl Exchange {
         }
     }
 
-    /// Who called goes on.
-    pub(crate) fn answer_the_bell(&self) {
-        let bell = Range { start: layout::bell(), bytes: BASE };
-        self.fill(bell, None, false);
-        let _ = self.uffd.wake(bell);
+    /// A page of zeros is there.
+    pub(crate) fn zero_page(&self, address: usize) {
+        self.fill(Range { start: address, bytes: BASE }, None, false);
+    }
+
+    /// Who waits for a page goes on.
+    pub(crate) fn wake_page(&self, address: usize) {
+        self.wake(Range { start: address, bytes: BASE });
     }
 
     fn fetch(&self, range: Range, protect: bool) {

@@ -7,7 +7,7 @@ use crate::raw;
 use crate::runs;
 use crate::start::config;
 use crate::stats::stats;
-use crate::{affinity, heap, signals, threads};
+use crate::{affinity, heap, signals, threads, trip};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Event, Range};
@@ -36,6 +36,7 @@ pub(crate) fn give(bytes: usize) {
         *PAGER.lock() = Some(Pager::new(config()));
         begin(first, false);
         stats().remote.set(1);
+        trip::measure();
     }
     // Behind what was touched before.
     if config().trace
@@ -114,6 +115,12 @@ fn serve(exchange: &Exchange) -> ! {
             continue;
         }
         let since = monotonic_ns();
+        if let Some(Event::Fault(fault)) = &event
+            && fault.address == layout::trip()
+        {
+            trip::answer(exchange, since);
+            continue;
+        }
         if let Some(pager) = PAGER.lock().as_mut() {
             if let Some(Event::Fault(fault)) = event {
                 pager.fault(exchange, &fault, since, stats);
@@ -130,7 +137,8 @@ fn share(exchange: &Exchange) {
         pager.store.share();
     }
     FORKS.store(1, Release);
-    exchange.answer_the_bell();
+    exchange.zero_page(layout::bell());
+    exchange.wake_page(layout::bell());
     while FORKS.load(Acquire) == 1 {
         raw::wait(&FORKS, 1);
     }

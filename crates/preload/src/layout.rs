@@ -29,7 +29,7 @@ static STATES: AtomicUsize = AtomicUsize::new(0);
 
 /// Reserves the addresses.
 pub(crate) fn reserve() -> io::Result<()> {
-    let at = raw::reserve(2 * BYTES + BASE + LARGEST_PAGE)?.next_multiple_of(LARGEST_PAGE);
+    let at = raw::reserve(2 * BYTES + 2 * BASE + LARGEST_PAGE)?.next_multiple_of(LARGEST_PAGE);
     // A core dump would be of what happens to be local; and nobody wants 8 TiB of it.
     raw::advise(at, 2 * BYTES, libc::MADV_DONTDUMP)?;
     STATES.store(raw::reserve(BYTES >> BASE_BITS)?, Relaxed);
@@ -73,4 +73,10 @@ pub(crate) fn mirror(address: usize) -> usize {
 #[inline]
 pub(crate) fn bell() -> usize {
     start() + 2 * BYTES
+}
+
+/// One that is touched to see how long that takes ([`crate::trip`]).
+#[inline]
+pub(crate) fn trip() -> usize {
+    bell() + BASE
 }

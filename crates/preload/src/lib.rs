@@ -37,3 +37,4 @@ mod stats;
 mod store;
 mod threads;
 mod tracing;
+mod trip;

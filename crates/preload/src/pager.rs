@@ -121,7 +121,7 @@ impl Pager {
             self.hide(with);
             with.place(range, fault.write, &mut *self.store);
             stats.soft_faults.add(1);
-            stats.own_ns.add(monotonic_ns() - since);
+            stats.handled(monotonic_ns() - since);
             with.wake(range);
             return;
         }
@@ -154,7 +154,8 @@ impl Pager {
             let fetches = pages.fetched.pages > 0;
             let at = left + delay_ps.div_ceil(1000);
             stats.before_the_wait(monotonic_ns().saturating_sub(left));
-            let due = Due { page, ahead, write: fault.write, fetches, since, left, at, delay_ps };
+            let waits = at > monotonic_ns();
+            let due = Due { page, ahead, write: fault.write, fetches, since, left, at, waits, delay_ps };
             return self.wait_for(with, due, stats);
         }
         // What a server takes is not to hide in the wait.
@@ -172,7 +173,7 @@ impl Pager {
         }
         // Who is woken on this processor runs at once: behind that the clock would show what the program computed, too.
         let now = monotonic_ns();
-        stats.own_ns.add((now - since).saturating_sub(delay_ps / 1000));
+        stats.handled((now - since).saturating_sub(delay_ps / 1000));
         self.resume(now, stats);
         (0..=ahead).for_each(|next| with.wake(self.range(page + next)));
     }

@@ -67,6 +67,8 @@ stats! {
     injected_ps,
     /// Time in the handler beyond these waits.
     own_ns,
+    /// What these faults took on their way to the handler and back ([`crate::trip`]).
+    trips_ns,
     /// What a wait of so many ns hides of that, if each fault that exchanges pages waits so long.
     hides_500,
     hides_1000,
@@ -91,6 +93,12 @@ stats! {
 }
 
 impl Stats {
+    /// A fault took so long in the handler, beyond its wait.
+    pub(crate) fn handled(&self, own_ns: u64) {
+        self.own_ns.add(own_ns);
+        self.trips_ns.add(crate::trip::ns());
+    }
+
     /// One fault.
     pub(crate) fn exchange(&self, fetched: Crossing, sent: Crossing) {
         let ours = if fetched.pages > 0 { &self.faults } else { &self.first_touches };

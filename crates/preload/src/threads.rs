@@ -3,7 +3,7 @@
 //! The C library ends a process when its last thread returns (pthread_exit(3)), and counts ours too. So threads are counted here:
 //! one that ends, however it does, gives up a value of its own (pthread_key_create(3)), and the last one ends the process.
 
-use crate::{affinity, handler};
+use crate::{affinity, handler, trip};
 use libc::{c_int, c_void, pthread_attr_t, pthread_key_t, pthread_t};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
@@ -89,6 +89,9 @@ extern "C-unwind" fn run(start: *mut c_void) -> *mut c_void {
     // SAFETY: made by `pthread_create` for this thread alone.
     let Start { body, argument } = *unsafe { Box::from_raw(start.cast::<Start>()) };
     remember(1);
+    if handler::is_remote() {
+        trip::measure_with_several();
+    }
     body(argument)
 }
 

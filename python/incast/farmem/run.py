@@ -152,6 +152,9 @@ class Outcome:
     the device."""
     hides_ns: dict[int, int] = field(default_factory=dict)
     """What waits of so many ns hide of the handler's own time, if all that exchange pages wait so long."""
+    trips_s: float | None = None
+    """What faults took on their way to the handler and back: as often as there were faults, what the
+    program's clock showed of some when memory became remote. None by swap, where nobody measures it."""
     queued_s: float = 0.0
     """What waits were longer because the link sent pages of other threads."""
     server_s: float = 0.0
@@ -192,9 +195,17 @@ class Outcome:
 
     @property
     def own_us_a_fault(self) -> float | None:
-        """What the handler adds to a fault, in µs; None when there were none."""
+        """What the handler takes of a fault beyond its wait, in µs; None when there were none."""
+        return self._a_fault(self.own_s)
+
+    @property
+    def lost_us_a_fault(self) -> float | None:
+        """What the program loses to a fault beyond its wait, in µs: in the handler, and on the way."""
+        return None if self.trips_s is None else self._a_fault(self.own_s + self.trips_s)
+
+    def _a_fault(self, seconds: float) -> float | None:
         handled = self.faults + (self.first_touches or 0) + (self.soft_faults or 0)
-        return self.own_s / handled * 1e6 if handled else None
+        return seconds / handled * 1e6 if handled else None
 
 
 def run(
@@ -343,6 +354,7 @@ def _outcome(
         asked_bytes=max((numbers.get("asked_bytes", 0) for numbers in processes), default=0),
         nominal_s=total("nominal_ps") / 1e12,
         injected_s=total("injected_ps") / 1e12,
+        trips_s=total("trips_ns") / 1e9,
         queued_s=total("queued_ps") / 1e12,
         own_s=(total("own_ns") - total("server_ns")) / 1e9,
         hides_ns={wait: total(f"hides_{wait}") for wait in _WAITS_NS},

@@ -51,6 +51,8 @@ pub(super) struct Due {
     /// When the wait begins and ends.
     pub(super) left: u64,
     pub(super) at: u64,
+    /// Whether that was still to come when the fault was handled.
+    pub(super) waits: bool,
     /// The wait, in ps.
     pub(super) delay_ps: u64,
 }
@@ -196,11 +198,11 @@ impl Pager {
     /// The pages of a fault are there, and who waits for them goes on.
     fn come(&mut self, with: &Exchange, due: &Due, stats: &Stats) {
         let began = monotonic_ns();
-        let waited_ps = if due.asks_server() { due.delay_ps } else { (began - due.left) * 1000 };
+        let waited_ps = if due.waits && !due.asks_server() { (began - due.left) * 1000 } else { 0 };
         stats.injected_ps.add(waited_ps.max(due.delay_ps));
         self.place(with, due.page, due.write, due.ahead);
         let now = monotonic_ns();
-        stats.own_ns.add((now - due.since).saturating_sub(due.delay_ps / 1000));
+        stats.handled((now - due.since).saturating_sub(due.delay_ps / 1000));
         self.resume(now, stats);
         (0..=due.ahead).for_each(|next| with.wake(self.range(due.page + next)));
         COMINGS.fetch_add(1, SeqCst);
