@@ -16,6 +16,7 @@ them; those that a killed program left behind are removed by the next one.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import itertools
 import json
 import os
@@ -34,6 +35,8 @@ SWITCH = "switch"
 #: A private network of the namespaces alone.
 NET = "10.77.0"
 MTU = 1500
+#: A hardware address that no host has.
+NOBODY = "02:00:00:00:00:01"
 #: A bucket holds what leaves in this time, and at least some packets; a queue likewise.
 BURST_S = 0.003
 BURST_LEAST_BYTES = 5_000
@@ -145,6 +148,52 @@ class Network:
         """Takes its interface down, as a pulled cable."""
         ip(self.namespace(host), ["link set eth0 down"])
 
+    def restore(self, host: str) -> None:
+        """Puts it up again, with its routes."""
+        ip(self.namespace(host), ["link set eth0 up"])
+        self._address(host, ["addr flush dev eth0"])
+
+    def carrier(self, host: str, yes: bool, switch: str = SWITCH) -> None:
+        """Whether the switch's port is up: without it the host's link has no carrier."""
+        ip(self.namespace(switch), [f"link set {self.port(switch, host)} {'up' if yes else 'down'}"])
+
+    def drop(self, host: str, yes: bool, switch: str = SWITCH) -> None:
+        """Whether the switch drops what comes from a host and goes to it; its link stays up (bridge(8))."""
+        state = "0" if yes else "3"
+        run(
+            [
+                "bridge",
+                "-n",
+                self.namespace(switch),
+                "link",
+                "set",
+                "dev",
+                self.port(switch, host),
+                "state",
+                state,
+            ]
+        )
+
+    def part(self, a: str, b: str, yes: bool) -> None:
+        """Whether what two hosts send to each other is lost: they have a wrong neighbour."""
+        for host, other in ((a, b), (b, a)):
+            what = f"{self.address(other)} dev eth0"
+            how = f"replace {what} lladdr {NOBODY} nud permanent" if yes else f"del {what}"
+            ip(self.namespace(host), [f"neigh {how}"])
+
+    def freeze(self, host: str, yes: bool) -> None:
+        """Whether all that runs there stands still (SIGSTOP, SIGCONT)."""
+        for pid in run(["ip", "netns", "pids", self.namespace(host)]).split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGSTOP if yes else signal.SIGCONT)
+
+    def delay(self, host: str, ms: float, queue_packets: int = 10_000) -> None:
+        """What a host sends leaves so much later (tc-netem(8)), behind its link's rate."""
+        tc = ["tc", "-n", self.namespace(host), "qdisc"]
+        shaped = "tbf" in run([*tc, "show", "dev", "eth0", "root"])
+        at = ["parent", "1:1", "handle", "10:"] if shaped else ["root"]
+        run([*tc, "replace", "dev", "eth0", *at, "netem", "limit", str(queue_packets), "delay", f"{ms}ms"])
+
     def forward(self, yes: bool, switch: str = SWITCH) -> None:
         """Whether a switch forwards what comes; its ports stay up, so that hosts don't see it."""
         ip(self.namespace(switch), [f"link set br0 {'up' if yes else 'down'}"])
@@ -198,8 +247,8 @@ class Network:
             ip(self.namespace(node), [*join, f"link set {port} addrgenmode none up"])
             self._shape(index, node, rate)
 
-    def _address(self, host: str) -> None:
-        commands = [f"addr add {self.address(host)}/24 brd + dev eth0"]
+    def _address(self, host: str, before: Iterable[str] = ()) -> None:
+        commands = [*before, f"addr add {self.address(host)}/24 brd + dev eth0"]
         commands.append(
             f"route replace {NET}.0/24 dev eth0 src {self.address(host)} congctl {self.congestion}"
         )
@@ -216,7 +265,7 @@ class Network:
         burst = max(BURST_LEAST_BYTES, int(rate * BURST_S / BITS))
         limit = max(QUEUE_LEAST_BYTES, int(rate * QUEUE_S / BITS)) + burst
         bucket = ["tbf", "rate", f"{rate}bit", "burst", str(burst), "limit", str(limit)]
-        run([*tc, "replace", "dev", port, "root", *bucket])
+        run([*tc, "replace", "dev", port, "root", "handle", "1:", *bucket])
 
 
 def run(command: list[str], text: str = "") -> str:

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ class Near:
         return start_here(number, address, key)
 
 
-def test_a_host_that_the_launcher_cannot_hear_any_more_begins_a_new_life_and_ends_the_old_one(
+def test_a_host_whose_connection_to_the_launcher_breaks_is_taken_back_and_goes_on(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut: list[int] = []
@@ -80,7 +81,7 @@ def test_a_host_that_the_launcher_cannot_hear_any_more_begins_a_new_life_and_end
     )  # fmt: skip
     assert cut
     found = {each.host: (each.state, each.restarts) for each in sent.receipts}
-    assert found == {"one": ("complete", 1), "two": ("complete", 0)}, sent
+    assert found == {"one": ("complete", 0), "two": ("complete", 0)}, sent
     assert (place / "one/file.bin").read_bytes() == content(3_000_000)
 
 
@@ -157,6 +158,31 @@ def test_a_receiver_that_is_cut_off_costs_only_itself(tmp_path: Path) -> None:
     assert states(said) == {"fast0": "complete", "fast1": "failed", "fast2": "complete", "fast3": "complete"}
     assert all(cluster.has(host) for host in ("fast0", "fast2", "fast3"))
     assert not (tmp_path / "fast1/file.bin").exists()
+
+
+@needs_namespaces
+def test_outages_of_the_source_and_of_receivers_cost_only_their_time(tmp_path: Path) -> None:
+    rates = {"source": 20 * MBPS, "relay": 20 * MBPS, "other": 20 * MBPS, "slow": 10 * MBPS}
+    with Network(star(rates)) as network:
+        cluster = Hosts(network, tmp_path, 16_000_000, rates)
+        child = cluster.send()
+        cluster.begun("slow", child)
+        # Longer than a silence after which hosts are planned around, each in its own way.
+        for begin, end in (
+            (lambda: network.cut("source"), lambda: network.restore("source")),
+            (lambda: network.drop("relay", True), lambda: network.drop("relay", False)),
+            (lambda: network.freeze("slow", True), lambda: network.freeze("slow", False)),
+        ):
+            begin()
+            time.sleep(5)
+            end()
+            time.sleep(1)
+        code, said, err = ended(child)
+    assert code == 0, err
+    assert set(states(said).values()) == {"complete"}
+    assert all(cluster.has(host) for host in cluster.names)
+    # Nobody began again: each went on with what it had.
+    assert all(each["restarts"] == 0 and each["resumed"] == 0 for each in said["receivers"]), said
 
 
 @needs_namespaces

@@ -59,8 +59,8 @@ struct Shared {
     /// In percent of the plan's rate; nothing: no pace.
     headroom: Option<u32>,
     seed: u64,
-    /// Seconds that the end waits for hosts that are not there.
-    wait_s: u64,
+    /// Seconds after which a host that is silent has failed for good.
+    patience_s: f64,
 }
 
 impl Shared {
@@ -74,8 +74,10 @@ impl Shared {
         let source = HostId(self.source);
         let destinations = places.iter().map(|(host, _)| *host).filter(|host| *host != source).collect();
         let config = Config::new(source, destinations, PORT, chunks, self.topology, places);
-        let (headroom, seed, wait) = (self.headroom, self.seed, Time::from_secs(self.wait_s));
-        let config = Config { algorithm: self.algorithm, headroom, seed, wait, ..config };
+        let (headroom, seed) = (self.headroom, self.seed);
+        let patience = Time::from_us((self.patience_s * 1e6) as u64);
+        let silence = config.silence.min(patience);
+        let config = Config { algorithm: self.algorithm, headroom, seed, silence, patience, ..config };
         config.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(config)
     }

@@ -26,8 +26,8 @@ fn node(is_source: bool, has_all: bool) -> Node {
     let chunks = Chunks::new(CHUNKS * CHUNK, CHUNK).expect("a good size");
     let config = Config {
         report: Time::from_ms(10),
-        patience: Time::from_ms(50),
-        wait: Time::from_ms(100),
+        silence: Time::from_ms(50),
+        patience: Time::from_ms(100),
         ..Config::new(HostId(source), others.map(HostId).to_vec(), PORT, chunks, topology, places)
     };
     Node::new(Arc::new(config), Box::new(Lengths::new(chunks, has_all))).expect("a good broadcast")

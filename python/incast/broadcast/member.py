@@ -1,7 +1,7 @@
 """A host of a broadcast, as a member of a live run: the source, or a receiver that keeps what comes.
 
-It goes on when the launcher is gone: the others may have all that is missing. Then it ends when it is done,
-when it has failed, or when nothing has come for long.
+It goes on when the launcher is gone: the others may have all that is missing. Then it ends when nothing has
+come for as long as the broadcast has patience; until then the launcher may come back and ask how it went.
 """
 
 from __future__ import annotations
@@ -17,11 +17,8 @@ from incast.errors import RunError
 from incast.live.control import Frame
 from incast.live.member import Work
 
-ORPHAN_PATIENCE_S = 60.0
-"""A member without a launcher gives up when nothing has come for so long."""
 FINISH_POLL_S = 0.05
-HELD_S, HELD_POLL_S = 60.0, 0.2
-"""A life that was cut off goes on for so long at most."""
+HELD_POLL_S = 0.2
 
 
 def prepare(init: Frame) -> Work:
@@ -39,7 +36,7 @@ def prepare(init: Frame) -> Work:
 
 def _begun(told: Frame, init: Frame) -> _Member:
     """In a later life the one before may still hold the copy, until it has noticed that it is of no use."""
-    end = time.monotonic() + (HELD_S if init["life"] else 0.0)
+    end = time.monotonic() + (told["config"]["patience_s"] if init["life"] else 0.0)
     while True:
         try:
             return _Member(told, init["name"])
@@ -63,6 +60,7 @@ class _Member:
     def __init__(self, told: Frame, name: str) -> None:
         self._receives = told["role"] == "receiver"
         self._core = _core.BroadcastMember(json.dumps({**told, "host_name": name}))
+        self._patience_s = float(told["config"]["patience_s"])
         self._orphan = False
         self._before: tuple[int, str] = (0, "")
         self._since = time.monotonic()
@@ -88,6 +86,10 @@ class _Member:
         self._since = time.monotonic()
         self._orphan = True
 
+    def adopted(self) -> None:
+        """The launcher is there again."""
+        self._orphan = False
+
     def _with_status(self, said: str) -> dict[str, Any]:
         """What the driver says, with where the transfer stands."""
         status: dict[str, Any] = json.loads(self._core.status())
@@ -109,6 +111,4 @@ class _Member:
         now = status["bytes"] + status["sent"], status["state"]
         if now != self._before:
             self._before, self._since = now, time.monotonic()
-        if status["state"] == "finished" or status["failed"] is not None:
-            return True
-        return time.monotonic() - self._since > ORPHAN_PATIENCE_S
+        return time.monotonic() - self._since > self._patience_s

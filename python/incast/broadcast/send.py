@@ -20,7 +20,10 @@ from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, sta
 
 SOURCE = 0
 PORT = 1
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
+"""A host that is silent for longer has failed for good, whoever it is silent to: the launcher, the source,
+the others. Until then whoever comes back goes on. After an outage of a minute half of one is left to find
+each other again."""
 HEADROOM, HEADROOM_MEASURED = 110, 125
 """Percent of the plan's rate at which a parent sends, where rates are known and where they were measured."""
 UNKNOWN_RATE = 10_000_000_000
@@ -127,7 +130,7 @@ def send(broadcast: Broadcast, see: See | None = None) -> Sent:
             "algorithm": broadcast.algorithm,
             "headroom": _headroom(broadcast),
             "seed": 1,
-            "wait_s": int(broadcast.patience_s),
+            "patience_s": broadcast.patience_s,
         },
     }
     statuses: dict[int, Status] = {}
@@ -180,9 +183,10 @@ def _run(broadcast: Broadcast, told: dict[str, Any], watch: Callable[[Any], None
             return start_here(number, address, key)
         return broadcast.way.start(number, address, key)
 
-    source = Host(SOURCE, broadcast.source, [PORT], {**told, "role": "source"}, broadcast.ip, needed=False)
+    work = {**told, "role": "source"}
+    source = Host(SOURCE, broadcast.source, [PORT], work, broadcast.ip, needed=False, returns=True)
     receivers = [
-        Host(number, name, [PORT], _receiver(told, name), needed=False, awaited=False)
+        Host(number, name, [PORT], _receiver(told, name), needed=False, awaited=False, returns=True)
         for number, name in enumerate(broadcast.names, 1)
     ]
     settings = json.loads(_core.live_settings(json.dumps({"peer_timeout_ms": 10_000})))
@@ -190,7 +194,6 @@ def _run(broadcast: Broadcast, told: dict[str, Any], watch: Callable[[Any], None
         [source, *receivers],
         "incast.broadcast.member:prepare",
         settings,
-        restarts=2 * len(broadcast.names) + 2,
         patience_s=broadcast.patience_s,
         start=start,
         key=broadcast.key,

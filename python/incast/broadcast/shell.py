@@ -18,8 +18,9 @@ from pathlib import PurePath
 
 from incast.errors import Problem, ScenarioError
 
-SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 {host}"
-"""No password is asked for: there may be many hosts, and nobody at the terminal."""
+SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 {host}"
+"""No password is asked for: there may be many hosts, and nobody at the terminal. ssh drops a host that is
+silent for 30 s (three questions, its default), so that one that was off is started again."""
 PROGRAM = "incast"
 LINES_KEPT = 20
 ASK_S = 5.0

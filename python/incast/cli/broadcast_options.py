@@ -56,6 +56,6 @@ Address = Annotated[
 Patience = Annotated[
     float,
     typer.Option(
-        metavar="SECONDS", min=1, help="A host that is silent for longer is gone.", rich_help_panel=PANEL
+        metavar="SECONDS", min=1, help="A host that is silent for longer has failed.", rich_help_panel=PANEL
     ),
 ]

@@ -8,6 +8,7 @@ changes is never interpreted; it is not hidden from who can read the network.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hmac
 import json
@@ -101,6 +102,11 @@ class Channel:
         """The address of this machine on the way to the other end."""
         with _socket(self.connection) as same:
             return str(same.getsockname()[0])
+
+    def shut(self) -> None:
+        """Ends the connection; whoever receives from it is told, and closes it."""
+        with contextlib.suppress(OSError), _socket(self.connection) as same:
+            same.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Closes this end."""
@@ -221,6 +227,10 @@ def _mind(connection: Connection) -> None:
     """The connection ends when the other end acknowledges nothing for some time (tcp(7), RFC 5482)."""
     with _socket(connection) as same:
         same.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(SILENCE_S * 1000))
+        # Asked for a sign of life when there is nothing to send: a host that was off would not be missed.
+        same.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        same.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, int(SILENCE_S / 2))
+        same.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, int(SILENCE_S / 8))
 
 
 def _limit(connection: Connection, seconds: float) -> None:

@@ -83,6 +83,10 @@ class Host:
     """The run fails with it. One that is not needed costs only itself."""
     awaited: bool = True
     """The run doesn't begin without it. Of the others at least one must be there, and they may come late."""
+    returns: bool = False
+    """Once it was there, it may be away for as long as the run has patience: then it goes on where it was, or
+    is started again. For hosts that are not needed, with work that outlives the launcher
+    (`incast.live.member`)."""
 
 
 @dataclass(frozen=True)

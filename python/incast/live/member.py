@@ -26,8 +26,10 @@ ALIVE_S = 2.0
 """Between two signs of life while a member prepares its work."""
 PATIENCE_S = 600.0
 """A member waits this long for the others to get ready."""
-AGAIN_S = 2.0
+AGAIN_S = 1.0
 """A member that goes on without its launcher looks so often whether that is there after all."""
+ANSWER_S = 10.0
+"""A launcher that was found again says within it whether the member is still wanted."""
 
 
 class Work(Protocol):
@@ -51,11 +53,16 @@ class Hears(Protocol):
 class Outlives(Protocol):
     """Work that goes on when the launcher is gone, and ends by itself.
 
-    When only the connection to the launcher is gone, it ends: the launcher has started somebody in its place.
+    When only the connection was gone, it goes on as before, unless the launcher has started somebody in its
+    place.
     """
 
     def orphaned(self) -> None:
         """There is nobody left to tell; called in a thread of its own."""
+        ...
+
+    def adopted(self) -> None:
+        """The launcher is there again; called in the same thread."""
         ...
 
 
@@ -119,25 +126,32 @@ def _take_part(channel: Channel, address: tuple[str, int], key: bytes, bounds: B
     if begin["type"] != "begin":
         return 0
 
+    line = [channel]
+
     def listen() -> None:
         _listen(channel, member, work)
-        if isinstance(work, Outlives):
+        while isinstance(work, Outlives):
             work.orphaned()
-            _wait_for(address, key)
+            again = _find_again(address, key, init, member)
+            if again is None:
+                break
+            line[0] = again
+            work.adopted()
+            _listen(again, member, work)
         member.stop()
 
     threading.Thread(target=listen, daemon=True).start()
 
     def progress(now: str) -> bool:
         try:
-            channel.send({"type": "progress", "progress": json.loads(now)})
+            line[0].send({"type": "progress", "progress": json.loads(now)})
         except ChannelClosedError:
             return isinstance(work, Outlives)
         return True
 
     told = {**begin["begin"], "key": list(stream_key(key))}
     report = work(member, json.dumps(told), progress)
-    channel.send({"type": "report", "report": json.loads(report)})
+    line[0].send({"type": "report", "report": json.loads(report)})
     return 0
 
 
@@ -185,13 +199,23 @@ def _listen(channel: Channel, member: _core.LiveMember, work: Work) -> None:
                 work.hear(frame["told"])
 
 
-def _wait_for(address: tuple[str, int], key: bytes) -> None:
-    """Until a launcher that was gone answers."""
+def _find_again(
+    address: tuple[str, int], key: bytes, init: Frame, member: _core.LiveMember
+) -> Channel | None:
+    """A connection to a launcher that was gone, once it answers; `None` when it does not want this life."""
     while True:
         try:
-            return connect(address, key).close()
-        except (OSError, AuthenticationError):
+            channel = connect(address, key)
+            channel.send({"type": "hello", "host": init["host"], "life": init["life"]})
+            answer = channel.receive(ANSWER_S)
+        except (OSError, AuthenticationError, ChannelClosedError, TimeoutError):
             time.sleep(AGAIN_S)
+            continue
+        if answer["type"] != "back":
+            return None
+        for moved in answer["addresses"]:
+            member.moved(json.dumps(moved))
+        return channel
 
 
 def _tell(channel: Channel, frame: Frame) -> None:

@@ -24,6 +24,14 @@ OWN_RESTARTS = 2
 LIVES_MAX = 5
 """Lives in a row of a host that is needed: when it was ready in none of them, it is given up. So is one that has
 died twice and needed longer than the patience of the run for it."""
+RETURN_S, RETURN_MOST_S = 0.5, 8.0
+"""One that may return has so long to do so before it is started again; this doubles, up to so long."""
+SHORT_S = 5.0
+"""A life that ended sooner than this brought nothing."""
+STILL_S = 3.0
+"""Two looks at the members that are further apart than this say that the launcher itself stood still."""
+GOODBYE_S = 5.0
+"""What a host that is not needed has to report at the end is waited for no longer."""
 HEAD_START_S = 0.2
 """Between the word to begin and time zero: it has to reach all members."""
 
@@ -50,6 +58,19 @@ class Member:
     """Why the run goes on without it."""
     met: bool = False
     """It came in, in this life or one before."""
+    begun: bool = False
+    """It was told to begin, in this life."""
+    wait_s: float = RETURN_S
+    again: float = 0.0
+    """When it is started again, if it is not back by then."""
+    why: str = ""
+    """How its connection was lost."""
+    pending: bool = False
+    """It was started again, and has not come in yet."""
+    idle: int = 0
+    """Lives before this one, one after the other, that were short."""
+    born: float = 0.0
+    """When the present one came in."""
 
 
 class Running:
@@ -63,7 +84,9 @@ class Running:
         self.told: list[Frame] = []
         self.key = launch.key
         self.door = Door(launch.ip, self.key)
+        self.hellos: queue.SimpleQueue[tuple[Channel, Frame]] = queue.SimpleQueue()
         self.events: queue.SimpleQueue[tuple[int, Channel, Frame]] = queue.SimpleQueue()
+        self.looked = time.monotonic()
         self.members: dict[int, Member] = {}
         self.crashes: dict[int, int] = {}
         self.start_ns = 0
@@ -139,6 +162,7 @@ class Running:
         addresses = [each.address for each in self.members.values() if each.address is not None]
         begin = {"addresses": addresses, "start_ns": self.start_ns}
         self._send(member, {"type": "begin", "begin": begin})
+        member.begun = True
         for told in self.told:
             self._send(member, {"type": "tell", "told": told})
         member.heard = time.monotonic() + HEAD_START_S
@@ -189,7 +213,8 @@ class Running:
             or member.failed is not None
         ):
             return False
-        if time.monotonic() - member.heard > self.launch.patience_s:
+        patience = self.launch.patience_s if member.host.needed else min(self.launch.patience_s, GOODBYE_S)
+        if time.monotonic() - member.heard > patience:
             if self._is_vital(member):
                 raise RunError(f"{member.host.name} has not reported within {self.launch.patience_s:g} s")
             return False
@@ -213,7 +238,9 @@ class Running:
     def _step(self) -> None:
         """Handles one frame, or one member that has come in."""
         while not self.door.arrived.empty():
-            self._welcome(self.door.arrived.get())
+            threading.Thread(target=self._meet, args=(self.door.arrived.get(),), daemon=True).start()
+        while not self.hellos.empty():
+            self._welcome(*self.hellos.get())
         try:
             number, channel, frame = self.events.get(timeout=0.02)
         except queue.Empty:
@@ -232,8 +259,10 @@ class Running:
                 member.finished = bool(frame["progress"]["finished"])
                 if self.watch:
                     self.watch({n: each.progress for n, each in self.members.items() if each.progress})
-            case "report" if self.stopping:
+            case "report" if self.stopping or (member.host.returns and member.finished):
                 member.report = frame["report"]
+            case "report" if member.host.returns:
+                member.why = "was ended from outside"
             case "report":
                 self._crashed(member, "was ended from outside")
             case "error" if self._is_vital(member):
@@ -243,21 +272,34 @@ class Running:
             case "gone":
                 self._gone(member, frame["message"])
 
-    def _welcome(self, channel: Channel) -> None:
-        """A member has connected: its first frame says whose it is."""
+    def _meet(self, channel: Channel) -> None:
+        """Somebody has connected: the first frame says who."""
         try:
-            hello = channel.receive(self.launch.patience_s)
-            member = self.members.get(hello.get("host", -1))
-            if hello["type"] != "hello" or member is None or member.ready or member.failed is not None:
-                return channel.close()
+            self.hellos.put((channel, channel.receive(self.launch.patience_s)))
         except (ChannelClosedError, TimeoutError):
+            channel.close()
+
+    def _welcome(self, channel: Channel, hello: Frame) -> None:
+        """A member is there, for the first time or again."""
+        member = self.members.get(hello.get("host", -1))
+        if hello["type"] != "hello" or member is None:
+            return channel.close()
+        if "life" in hello:
+            return self._take_back(member, channel, hello["life"])
+        if member.failed is not None:
+            return channel.close()
+        if member.host.returns and member.met:
+            if member.channel:
+                return channel.close()
+            self._begin_life(member)
+            if member.failed is not None:
+                return channel.close()
+        elif member.ready:
             return channel.close()
         if member.channel:
             # A life before this one died when it had just connected: its channel was taken for this one's.
             member.channel.close()
-        member.channel, member.met = channel, True
-        member.heard = time.monotonic()
-        threading.Thread(target=self._read, args=(member, channel), daemon=True).start()
+        self._connect(member, channel)
         host = member.host
         if (version := hello.get("version")) != __version__:
             message = f"it has incast {version}, and {__version__} is here: both need the same version"
@@ -282,8 +324,29 @@ class Running:
         )
         return None
 
-    def _read(self, member: Member, channel: Channel) -> None:
-        number = member.host.number
+    def _connect(self, member: Member, channel: Channel) -> None:
+        """From now on a member speaks on this connection."""
+        member.channel, member.met = channel, True
+        member.heard, member.wait_s, member.why = time.monotonic(), RETURN_S, ""
+        threading.Thread(target=self._read, args=(member.host.number, channel), daemon=True).start()
+
+    def _take_back(self, member: Member, channel: Channel, life: int) -> None:
+        """A member that was cut off is back, unless another life has begun in its place."""
+        if not member.host.returns or member.failed is not None or life != member.life or not member.begun:
+            with contextlib.suppress(ChannelClosedError):
+                channel.send({"type": "stop"})
+            return channel.close()
+        if member.channel:
+            # This end has not noticed yet that the other one is gone.
+            member.channel.shut()
+        if member.pending:
+            member.child.kill()
+            member.pending = False
+        self._connect(member, channel)
+        addresses = [each.address for each in self.members.values() if each.address is not None]
+        return self._send(member, {"type": "back", "addresses": addresses})
+
+    def _read(self, number: int, channel: Channel) -> None:
         try:
             while True:
                 self.events.put((number, channel, channel.receive()))
@@ -302,8 +365,14 @@ class Running:
     def _look(self) -> None:
         """Who has died, or says nothing any more."""
         now = time.monotonic()
+        still, self.looked = now - self.looked, now
         for member in list(self.members.values()):
+            if still > STILL_S:
+                member.heard += still
             if member.failed is not None:
+                continue
+            if member.host.returns and member.met:
+                self._look_after(member, now)
                 continue
             code = member.child.poll()
             if code is not None and member.channel is None:
@@ -312,18 +381,48 @@ class Running:
                 member.child.kill()
                 self._crashed(member, f"has not answered for {self.launch.patience_s:g} s")
 
+    def _look_after(self, member: Member, now: float) -> None:
+        """One that may return: it is cut off, stands still, or has died; only time tells."""
+        waits = member.ready and not self.start_ns
+        if member.finished and member.channel is None:
+            return None
+        if now - member.heard > self.launch.patience_s and not waits:
+            silent = f"has not answered for {self.launch.patience_s:g} s"
+            return self._give_up(member, f"{member.why}, and {silent}" if member.why else silent)
+        if member.channel is None and now >= member.again and member.child.poll() is not None:
+            member.child = self.launch.start(member.host.number, self.door.address, self.key)
+            member.pending = True
+            member.wait_s = min(2 * member.wait_s, RETURN_MOST_S)
+            member.again = now + member.wait_s
+        return None
+
+    def _begin_life(self, member: Member) -> None:
+        """One that may return was started again: a few times over, unless it lives for a while."""
+        now = time.monotonic()
+        member.idle = member.idle + 1 if now - member.born < SHORT_S + member.wait_s else 1
+        member.born = now
+        if member.idle > OWN_RESTARTS:
+            return self._give_up(member, member.why)
+        member.life += 1
+        member.ready = member.begun = member.pending = False
+        return None
+
     def _gone(self, member: Member, message: str) -> None:
         """A channel was closed."""
         if member.channel:
             member.channel.close()
         member.channel = None
         if member.report is not None or member.failed is not None or self.stopping:
-            return
+            return None
+        if member.host.returns:
+            member.why = member.why or f"is gone: {message}"
+            member.again = time.monotonic() + member.wait_s
+            return None
         if not member.ready:
             # It may have been a former life's. If it was this one's, its process ends and says why.
-            return
+            return None
         member.child.kill()
-        self._crashed(member, f"is gone: {message}")
+        return self._crashed(member, f"is gone: {message}")
 
     def _crashed(self, member: Member, how: str) -> None:
         """Starts a member anew, if that is allowed; the others are told at once."""

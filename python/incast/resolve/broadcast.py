@@ -52,8 +52,8 @@ class BroadcastResolver:
             "replan": job.replan,
             "disk": job.disk,
             "report": parse_time(job.report),
+            "silence": parse_time(job.silence),
             "patience": parse_time(job.patience),
-            "wait": parse_time(job.wait),
         }
 
     def _check(self) -> None:
@@ -64,8 +64,10 @@ class BroadcastResolver:
             self._refuse("destinations", f"{job.source} is the source: it has the file")
         elif self.destinations == [job.source]:
             self._refuse("destinations", "nobody but the source: at least one other host is needed")
-        if parse_time(job.patience) < 3 * parse_time(job.report):
-            self._refuse("patience", f"{job.patience} is less than three reports, one every {job.report}")
+        if parse_time(job.silence) < 3 * parse_time(job.report):
+            self._refuse("silence", f"{job.silence} is less than three reports, one every {job.report}")
+        if parse_time(job.patience) < parse_time(job.silence):
+            self._refuse("patience", f"{job.patience} is less than `silence`, {job.silence}")
         if job.chunk:
             chunk = parse_bytes(job.chunk)
             if chunk > _CHUNK_MAX:

@@ -400,10 +400,11 @@ class Broadcast(_Job):
     """Chunks take their time on the receivers' disks before they are passed on."""
     report: PositiveTime = "250ms"
     """Hosts report to the source so often."""
-    patience: PositiveTime = "3s"
-    """A host that is silent for so long is gone; at least three reports."""
-    wait: PositiveTime = "10s"
-    """The end waits so long for hosts that are gone or have not shown up."""
+    silence: PositiveTime = "3s"
+    """A host that is silent for so long is planned around, and taken back when it speaks again; at least
+    three reports."""
+    patience: PositiveTime = "90s"
+    """A host that is silent for so long has failed for good; the end waits so long for it."""
 
 
 class Mine(_Job):

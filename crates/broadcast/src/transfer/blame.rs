@@ -21,6 +21,8 @@ const TRY_AFTER: Time = Time::from_secs(4);
 const TRY_AFTER_MOST: Time = Time::from_secs(64);
 /// A link is never taken to carry less than this part of its rate.
 const LEAST_PART: u64 = 100;
+/// One that carried nothing at all is taken for this part of what it was taken for.
+const OUTAGE_PART: u64 = 8;
 /// A link on probation is taken to carry less than it was given by this part.
 const SHY_PART: u64 = 64;
 /// Slow hops explain those of a plan that is no older than this.
@@ -110,8 +112,23 @@ impl Links {
         }
     }
 
+    /// What was found of these links since then is forgotten: they carried nothing, which says nothing of their rates.
+    pub(super) fn forget(&mut self, links: &[LinkId], since: Time) {
+        for link in links {
+            if self.slow.get(link).is_some_and(|slow| slow.since >= since) {
+                self.slow.remove(link);
+                self.now.set_capacity(*link, self.given.capacity(*link));
+            }
+        }
+        self.past.retain(|past| past.at < since || !past.suspects.iter().any(|link| links.contains(link)));
+    }
+
     fn slow_down(&mut self, link: LinkId, rate: u64, now: Time) {
-        let least = self.given.capacity(link).as_bps().div_ceil(LEAST_PART);
+        let mut least = self.given.capacity(link).as_bps().div_ceil(LEAST_PART);
+        if rate == 0 {
+            // Nothing came through: that may be an outage, and what is planned for next to nothing is noticed late.
+            least = least.max(self.now.capacity(link).as_bps() / OUTAGE_PART);
+        }
         self.now.set_capacity(link, Rate::from_bps(rate.max(least)));
         let pause = self.slow.get(&link).map_or(TRY_AFTER, |slow| slow.pause.saturating_mul(2));
         let pause = pause.min(TRY_AFTER_MOST);

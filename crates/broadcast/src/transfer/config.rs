@@ -36,14 +36,18 @@ pub struct Config {
     pub disk: bool,
     /// Members report so often.
     pub report: Time,
-    /// A host that is silent for so long is gone.
+    /// A host that is silent for so long is planned around, and taken back when it speaks again.
+    pub silence: Time,
+    /// A host that is silent for so long has failed for good; so has a broadcast without its source and without its content.
     pub patience: Time,
-    /// The end waits so long for destinations that are gone or have not shown up.
-    pub wait: Time,
     /// Nodes note how far they are so often, at the first report after it; nothing: never.
     pub sample: Option<Time>,
 }
 
+/// The default of [`Config::silence`].
+pub const SILENCE: Time = Time::from_secs(3);
+/// The default of [`Config::patience`]: an outage of a minute, and half of one to find each other again.
+pub const PATIENCE: Time = Time::from_secs(90);
 /// The default of [`Config::headroom`], in percent.
 pub const HEADROOM: u32 = 110;
 /// The default of [`Config::headroom`] on a topology that was measured, in percent.
@@ -74,8 +78,8 @@ impl Config {
             replan: true,
             disk: false,
             report: Time::from_ms(250),
-            patience: Time::from_secs(3),
-            wait: Time::from_secs(10),
+            silence: SILENCE,
+            patience: PATIENCE,
             sample: None,
         }
     }
@@ -113,8 +117,11 @@ impl Config {
         if self.headroom.is_some_and(|percent| !(50..=1000).contains(&percent)) {
             return refuse("headroom", "0.5 to 10 are allowed");
         }
-        if self.report == Time::ZERO || self.patience < self.report.saturating_mul(3) {
-            return refuse("patience", "at least three times that between two reports, which is above 0");
+        if self.report == Time::ZERO || self.silence < self.report.saturating_mul(3) {
+            return refuse("silence", "at least three times that between two reports, which is above 0");
+        }
+        if self.patience < self.silence {
+            return refuse("patience", "at least the silence after which a host is planned around");
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Who takes part, and by which plan: run by the source, and when that fails by the first host that has everything.
 //!
 //! Members open a stream to it and join; it plans for those that are there, and anew when one comes, goes, stalls, or a
-//! link changes. A member that is silent for too long is gone; one that gets nothing though its parent could send does not
+//! link changes. A member that is silent is planned around until it speaks again; one that gets nothing though its parent could send does not
 //! relay until it gets something again. At the end everybody has everything, or has failed, or stayed away for long.
 
 use super::config::Config;
@@ -65,7 +65,7 @@ impl Member {
     /// How long it may get nothing: it takes a while until a chunk is there whole.
     fn patience(&self, config: &Config) -> Time {
         let chunk = Rate::from_bps(self.planned.max(1)).time_for(Bytes::new(config.chunks.size()));
-        config.patience.max(chunk.saturating_mul(4))
+        config.silence.max(chunk.saturating_mul(4))
     }
 
     fn is_present(&self) -> bool {
@@ -223,6 +223,7 @@ impl Coordinator {
     pub(crate) fn lose(&mut self, host: HostId, now: Time, out: &mut Out) -> Option<StreamId> {
         let stream = self.members.get_mut(&host)?.stream.take()?;
         if let Some(member) = self.members.get_mut(&host) {
+            self.planning.outage(host, member.heard);
             (member.heard, member.rate, member.planned) = (now, 0, 0);
         }
         let others = self.members.values().filter_map(|member| member.stream);
@@ -240,7 +241,7 @@ impl Coordinator {
     /// Sees to what time brings: hosts that are silent or stalled, changed links, the end. Returns hosts that are gone.
     pub(crate) fn tick(&mut self, config: &Config, now: Time, out: &mut Out) -> (Stand, Vec<HostId>) {
         let silent =
-            |member: &Member| member.stream.is_some() && now > member.heard.saturating_add(config.patience);
+            |member: &Member| member.stream.is_some() && now > member.heard.saturating_add(config.silence);
         let gone: Vec<HostId> =
             self.members.iter().filter(|(_, member)| silent(member)).map(|(host, _)| *host).collect();
         for member in self.members.values_mut().filter(|member| member.is_present()) {
@@ -268,7 +269,7 @@ impl Coordinator {
 
     fn stand(&self, config: &Config, now: Time) -> Stand {
         let settled = |member: &Member| {
-            let away = member.stream.is_none() && now > member.heard.saturating_add(config.wait);
+            let away = member.stream.is_none() && now > member.heard.saturating_add(config.patience);
             member.complete || member.failed.is_some() || away
         };
         if self.is_full && self.members.values().all(settled) { Stand::Over } else { Stand::Going }
@@ -327,6 +328,23 @@ impl Coordinator {
 
     /// Whether members have had time to join.
     pub(crate) fn has_gathered(&self, config: &Config, now: Time) -> bool {
-        now > self.began.saturating_add(config.patience)
+        // They look for it at different moments, each for as long as a silence lasts.
+        now > self.began.saturating_add(config.silence.saturating_mul(2))
+    }
+
+    /// This host stood still for so long: silence during that time was its own.
+    pub(crate) fn stood_still(&mut self, time: Time) {
+        for member in self.members.values_mut() {
+            member.heard = member.heard.saturating_add(time);
+            member.moved = member.moved.saturating_add(time);
+        }
+    }
+
+    /// Whether a host has been away for longer than anybody waits for it.
+    pub(crate) fn is_given_up(&self, config: &Config, host: HostId, now: Time) -> bool {
+        self.members.get(&host).is_none_or(|member| {
+            member.failed.is_some()
+                || member.stream.is_none() && now > member.heard.saturating_add(config.patience)
+        })
     }
 }

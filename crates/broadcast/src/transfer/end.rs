@@ -175,7 +175,10 @@ impl Node {
     pub(super) fn gather(&mut self, cx: &mut dyn Context) {
         let count = self.chunks().count();
         let Some(coordinator) = &self.coordinator else { return };
-        if self.have == count || !coordinator.has_gathered(&self.config, cx.now()) || self.fetch.is_direct() {
+        let now = cx.now();
+        let lost = |host| coordinator.is_given_up(&self.config, host, now);
+        let waits = self.fetch.is_direct() && !self.fetch.holders().any(lost);
+        if self.have == count || !coordinator.has_gathered(&self.config, now) || waits {
             return;
         }
         let missing = (0..count).filter(|chunk| !self.store.have(*chunk)).collect();
@@ -263,7 +266,7 @@ impl Node {
     fn leave_when_ended(&mut self, cx: &mut dyn Context) {
         // A peer that is dead doesn't end its streams.
         self.ticking = true;
-        cx.set_timer(TICK, self.config.patience);
+        cx.set_timer(TICK, self.config.silence);
         self.leave(cx);
     }
 

@@ -1,9 +1,11 @@
 //! Whom a node takes its plans from, and what it does when that one fails.
 //!
-//! First it is the source. When it is silent for too long the next is tried: hosts that have everything, in the order of
-//! the destinations, as far as the coordinator told of them; whoever finds itself next takes the part. If nobody is known to
-//! have everything, all destinations are tried in order: the first that is there takes the part, learns from who joins
-//! what they have, and goes on if that is everything; otherwise the broadcast ends with what is missing.
+//! First it is the source. When it is silent, the next is tried: hosts that have everything, in the order of the
+//! destinations, as far as the coordinator told of them; whoever finds itself next takes the part. If nobody is known to have
+//! everything, the source is tried again and again: it, or this host, may only be cut off for a while. When no coordinator was
+//! heard for as long as [`super::Config::patience`] says, all destinations are tried in order: the first that is there takes
+//! the part, learns from who joins what they have, and goes on if that is everything; otherwise the broadcast ends with what
+//! is missing.
 
 use super::links::Role;
 use super::message::Message;
@@ -21,13 +23,15 @@ pub(super) struct Follow {
     pub stream: Option<StreamId>,
     /// It has answered.
     answered: bool,
-    /// When it was last heard, or tried first.
+    /// When a coordinator was last heard.
     heard: Time,
+    /// When the present one was tried first.
+    since: Time,
     /// The last that was tried.
     tried: Option<HostId>,
     /// Hosts that have everything.
     complete: Vec<HostId>,
-    /// Times that all were tried.
+    /// Times that one of all destinations was tried.
     rounds: u32,
     /// Who was told of as the coordinator, to be tried next.
     hint: Option<HostId>,
@@ -38,12 +42,18 @@ impl Follow {
     pub(super) fn trusted(&self) -> Option<HostId> {
         self.host.filter(|_| self.answered)
     }
+
+    /// This host stood still for so long: silence during that time was its own.
+    pub(super) fn stood_still(&mut self, time: Time) {
+        self.heard = self.heard.saturating_add(time);
+        self.since = self.since.saturating_add(time);
+    }
 }
 
 impl Node {
     /// Follows the source.
     pub(super) fn follow_first(&mut self, cx: &mut dyn Context) {
-        self.follow.heard = cx.now();
+        (self.follow.heard, self.follow.since) = (cx.now(), cx.now());
         let source = self.config.source;
         self.follow(source, cx);
     }
@@ -57,6 +67,8 @@ impl Node {
             self.plan_when_due(cx);
             return;
         }
+        // Who has lost this host has told the others, and they have ended their streams: it may not have heard.
+        self.drop_quiet_parents(cx);
         let stream = cx.open(Addr { host, port: self.config.port }, 0);
         self.links.add(stream, Role::Coordinator, host);
         (self.follow.host, self.follow.stream, self.follow.answered) = (Some(host), Some(stream), false);
@@ -78,9 +90,13 @@ impl Node {
     /// Whether this node may take the coordinator's part when it is asked to: it has it, or it has lost its own, and has
     /// everything or nobody is known who has.
     pub(super) fn may_coordinate(&self, now: Time) -> bool {
-        let lost = !self.follow.answered && late(self.follow.heard, self.config.patience, now);
-        let able = self.complete || self.follow.complete.is_empty() && self.follow.rounds > 0;
-        self.coordinator.is_some() || lost && able && !self.failed
+        let lost = |patience| !self.follow.answered && late(self.follow.heard, patience, now);
+        let able = if self.complete {
+            lost(self.config.silence)
+        } else {
+            lost(self.config.patience) && self.follow.rounds > 0
+        };
+        self.coordinator.is_some() || able && !self.failed
     }
 
     /// Tries the next when the coordinator is silent.
@@ -89,14 +105,8 @@ impl Node {
             return;
         }
         let now = cx.now();
-        if late(self.follow.heard, self.config.patience, now) {
-            self.stop_following(cx);
-            self.follow.heard = now;
-            // It is dead too, as far as this node can see.
-            let tried = self.follow.tried;
-            self.follow.complete.retain(|host| Some(*host) != tried);
-            let next = self.follow.hint.take().unwrap_or_else(|| self.next_candidate());
-            self.follow(next, cx);
+        if late(self.follow.heard.max(self.follow.since), self.config.silence, now) {
+            self.follow_next(cx);
         } else if self.follow.stream.is_none() {
             // It was refused, or the stream broke: it may be back.
             let host = self.follow.tried.unwrap_or(self.config.source);
@@ -104,20 +114,28 @@ impl Node {
         }
     }
 
+    /// Gives up whom it follows, and tries another.
+    fn follow_next(&mut self, cx: &mut dyn Context) {
+        if self.coordinator.is_some() || self.over || self.failed {
+            return;
+        }
+        let now = cx.now();
+        self.stop_following(cx);
+        self.follow.since = now;
+        let next = self.follow.hint.take().unwrap_or_else(|| self.next_candidate(now));
+        self.follow(next, cx);
+    }
+
     /// Who comes after the one that was tried last.
-    fn next_candidate(&mut self) -> HostId {
+    fn next_candidate(&mut self, now: Time) -> HostId {
         // What only this node knows of itself doesn't count: the others would look elsewhere.
         let known = |host: &&HostId| self.follow.complete.contains(host);
-        let all = || self.config.destinations.iter();
-        let mut candidates: Vec<HostId> = std::iter::once(self.config.source).collect();
-        if all().any(|host| known(&host)) {
-            candidates.extend(all().filter(known));
-        } else {
-            candidates.extend(all());
-        }
+        let all = late(self.follow.heard, self.config.patience, now);
+        let others = self.config.destinations.iter().filter(|host| all || known(host));
+        let candidates: Vec<HostId> = std::iter::once(&self.config.source).chain(others).copied().collect();
         let at = candidates.iter().position(|host| Some(*host) == self.follow.tried);
         let next = at.map_or(0, |at| (at + 1) % candidates.len());
-        self.follow.rounds += 1;
+        self.follow.rounds += u32::from(all);
         candidates[next]
     }
 
@@ -128,8 +146,7 @@ impl Node {
             self.follow.answered = false;
             if self.follow.hint.is_some() {
                 // It follows another.
-                self.follow.heard = Time::ZERO;
-                self.look_at_coordinator(cx);
+                self.follow_next(cx);
             }
         }
     }
@@ -138,9 +155,7 @@ impl Node {
     pub(super) fn peer_lost(&mut self, host: HostId, cx: &mut dyn Context) {
         self.lose(host, cx);
         if self.follow.host == Some(host) {
-            self.stop_following(cx);
-            self.follow.heard = Time::ZERO;
-            self.look_at_coordinator(cx);
+            self.follow_next(cx);
         }
     }
 

@@ -10,6 +10,9 @@ use process::{Context, HostId, StreamId};
 use std::collections::BTreeMap;
 use units::Time;
 
+/// Looks for which a stream has brought nothing before it may lead nowhere.
+const LOOKS_QUIET: u32 = 2;
+
 impl Node {
     pub(super) fn tick(&mut self, cx: &mut dyn Context) {
         self.ticking = false;
@@ -18,6 +21,7 @@ impl Node {
         }
         self.tick_on(cx);
         let now = cx.now();
+        self.notice_a_stop(now);
         self.sample(now);
         let edges = self.serve.edges(now);
         if let Some(coordinator) = &mut self.coordinator {
@@ -32,12 +36,23 @@ impl Node {
         self.show();
     }
 
+    /// Whether this host itself stood still, as one that is suspended does: then others were not silent.
+    fn notice_a_stop(&mut self, now: Time) {
+        let still = now.saturating_sub(self.ticked).saturating_sub(self.config.report);
+        self.ticked = now;
+        if still >= self.config.silence {
+            self.follow.stood_still(still);
+            if let Some(coordinator) = &mut self.coordinator {
+                coordinator.stood_still(still);
+            }
+        }
+    }
+
     /// Shares queues, and gives up what the dead owe.
     fn look_at_parents(&mut self, cx: &mut dyn Context) {
-        let looks = self.config.patience.as_ps() / self.config.report.as_ps();
+        let looks = self.config.silence.as_ps() / self.config.report.as_ps();
         for (host, stream) in self.fetch.overdue(looks as u32) {
-            self.fetch.lost(host, stream);
-            self.links.abort(stream, cx);
+            self.drop_parent(host, stream, cx);
         }
         for stream in self.fetch.spent() {
             self.links.close(stream, cx);
@@ -46,6 +61,19 @@ impl Node {
         self.fetch.missing(ChunkSet::default(), &mut out);
         self.fetch.balance(&mut out);
         self.send_all(out, cx);
+    }
+
+    /// The coordinator is not heard: streams that bring nothing may lead nowhere, and those that are opened now get through as
+    /// soon as anything does. TCP itself would try ever more rarely.
+    pub(super) fn drop_quiet_parents(&mut self, cx: &mut dyn Context) {
+        for (host, stream) in self.fetch.quiet(LOOKS_QUIET) {
+            self.drop_parent(host, stream, cx);
+        }
+    }
+
+    fn drop_parent(&mut self, host: HostId, stream: StreamId, cx: &mut dyn Context) {
+        self.fetch.lost(host, stream);
+        self.links.abort(stream, cx);
     }
 
     /// As the coordinator: who is gone, what has changed, is it over.

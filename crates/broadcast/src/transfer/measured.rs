@@ -145,6 +145,12 @@ impl Hops {
         self.0.values()
     }
 
+    /// The links under the hops of a host.
+    pub(super) fn links_of(&self, host: HostId) -> Vec<LinkId> {
+        let of = |((parent, child), _): &(&(HostId, HostId), &Hop)| *parent == host || *child == host;
+        self.0.iter().filter(of).flat_map(|(_, hop)| hop.path.iter().copied()).collect()
+    }
+
     /// What they do to the links under them.
     pub(super) fn loads(&self) -> BTreeMap<LinkId, Load> {
         let mut loads: BTreeMap<LinkId, Load> = BTreeMap::new();

@@ -58,6 +58,8 @@ pub struct Node {
     pub(super) over: bool,
     /// A tick is to come.
     pub(super) ticking: bool,
+    /// The time of the last tick.
+    pub(super) ticked: Time,
     pub(super) task: Option<TaskId>,
 }
 
@@ -92,6 +94,7 @@ impl Node {
             failed: false,
             over: false,
             ticking: false,
+            ticked: Time::ZERO,
             task: None,
             config,
         })
@@ -123,6 +126,7 @@ impl Node {
         self.fetch = Fetch::new(self.chunks(), missing);
         let resumed = self.bytes();
         self.board.change(|progress| (progress.resumed, progress.state) = (resumed, State::Waiting));
+        self.ticked = cx.now();
         cx.listen(self.config.port);
         self.tick_on(cx);
         if self.me == self.config.source {

@@ -130,6 +130,11 @@ impl Planning {
         shares
     }
 
+    /// A host has been silent since then: its links carried nothing, and are as they were when it comes back.
+    pub(crate) fn outage(&mut self, host: HostId, since: Time) {
+        self.links.forget(&self.hops.links_of(host), since);
+    }
+
     /// A parent has reported how data went to a child.
     pub(crate) fn measure(&mut self, parent: HostId, edge: &Edge, now: Time) {
         if now >= self.settled.saturating_add(Time::from_us(edge.micros)) {

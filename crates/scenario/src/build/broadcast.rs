@@ -79,8 +79,8 @@ pub(super) fn processes(
         replan: spec.replan,
         disk: spec.disk,
         report: spec.report,
+        silence: spec.silence,
         patience: spec.patience,
-        wait: spec.wait,
         sample,
         ..Config::new(source, destinations, port, chunks, topology, places)
     };

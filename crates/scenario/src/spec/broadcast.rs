@@ -29,8 +29,8 @@ pub struct Broadcast {
     pub disk: bool,
     /// Members report so often.
     pub report: Time,
-    /// Who is silent for so long is gone.
+    /// Who is silent for so long is planned around until it speaks again.
+    pub silence: Time,
+    /// Who is silent for so long has failed for good.
     pub patience: Time,
-    /// The end waits so long for who is gone.
-    pub wait: Time,
 }

@@ -23,6 +23,12 @@ impl Fetch {
         overdue
     }
 
+    /// Streams to parents from which nothing has come for so many looks.
+    pub(crate) fn quiet(&self, looks: u32) -> Vec<(HostId, StreamId)> {
+        let quiet = self.parents.iter().filter(|(_, parent)| parent.quiet >= looks);
+        quiet.filter_map(|(host, parent)| parent.stream.map(|stream| (*host, stream))).collect()
+    }
+
     /// Moves a part of a long queue to a parent that has nothing to send. To be called now and then.
     pub(crate) fn balance(&mut self, out: &mut Out) {
         let free = self.parents.iter().find(|(_, parent)| {
@@ -47,6 +53,7 @@ impl Fetch {
         }
         for parent in self.parents.values_mut() {
             parent.active = false;
+            parent.quiet += 1;
             parent.rest = parent.rest.saturating_sub(1);
         }
     }

@@ -97,6 +97,11 @@ impl Fetch {
         !self.direct.is_empty()
     }
 
+    /// From whom it fetches certain chunks that are missing.
+    pub(crate) fn holders(&self) -> impl Iterator<Item = HostId> {
+        self.parents.iter().filter(|(_, parent)| parent.direct).map(|(host, _)| *host)
+    }
+
     /// Takes back what is asked of the wrong parent, and asks for the rest.
     fn rearrange(&mut self, out: &mut Out) {
         self.moves.clear();
@@ -197,7 +202,7 @@ impl Fetch {
     /// A stream to a parent is open.
     pub(crate) fn connected(&mut self, host: HostId, stream: StreamId, out: &mut Out) {
         let Some(parent) = self.parents.get_mut(&host) else { return };
-        (parent.stream, parent.got, parent.ready) = (Some(stream), 0, 0);
+        (parent.stream, parent.got, parent.ready, parent.quiet) = (Some(stream), 0, 0, 0);
         out.extend([(stream, Message::Fetch), (stream, parent.pace())]);
         self.hand_out(out);
     }
@@ -234,7 +239,7 @@ impl Fetch {
         }
         parent.dropping.remove(chunk);
         self.moves.remove(&chunk);
-        (parent.ready, parent.active) = (ready, true);
+        (parent.ready, parent.active, parent.quiet) = (ready, true, 0);
         parent.bytes += self.chunks.len(chunk);
         Ok(())
     }

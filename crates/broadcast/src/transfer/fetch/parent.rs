@@ -26,6 +26,8 @@ pub(crate) struct Parent {
     pub bytes: u64,
     /// Chunks came since the last look.
     pub active: bool,
+    /// Looks since anything came on the present stream.
+    pub quiet: u32,
     /// Looks for which nothing moves to it.
     pub rest: u32,
     /// Looks since which it owes an answer to what was taken back, though it is no parent any more.

@@ -10,9 +10,9 @@ use units::Time;
 const SWITCH: fabric::NodeId = fabric::NodeId(4);
 
 fn quick(topology: Topology) -> Config {
-    let patience = Time::from_ms(600);
+    let silence = Time::from_ms(600);
     let report = Time::from_ms(100);
-    Config { patience, report, wait: Time::from_secs(2), ..config(topology, 4 * MIB, 16 << 10) }
+    Config { silence, report, patience: Time::from_secs(2), ..config(topology, 4 * MIB, 16 << 10) }
 }
 
 /// The document's example.

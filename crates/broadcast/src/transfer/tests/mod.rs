@@ -3,5 +3,6 @@
 mod changes;
 mod faults;
 mod hindsight;
+mod outages;
 mod rates;
 mod support;
