@@ -20,6 +20,7 @@ from incast.broadcast.agent import WaitingChild, run_key
 from incast.broadcast.send import _equals
 from incast.broadcast.shell import command
 from incast.errors import RunError, ScenarioError
+from incast.live.control import HANDSHAKE_S
 from incast.live.launch import Host, Launch
 from incast.peers import read_key
 
@@ -256,6 +257,57 @@ def test_bytes_of_strangers_do_not_keep_an_agent_from_its_work(
         stranger.close()
     assert (code, set(states(said).values())) == (0, {"complete"}), err
     assert (root / "file.bin").read_bytes() == content(3_000_000)
+
+
+def test_an_agent_that_waits_takes_little_memory(tmp_path: Path, key_file: Path) -> None:
+    with waiting(tmp_path / "root", key_file, "127.0.0.1:0") as address:
+        port = f":{int(address.split(':')[1]):04X} "
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines() if port in line]
+        inode = next(words[9] for words in lines if words[3] == "0A")
+        holders = [
+            process
+            for process in Path("/proc").glob("[0-9]*")
+            if any(_leads_to(each, f"socket:[{inode}]") for each in process.glob("fd/*"))
+        ]
+        status = (holders[0] / "status").read_text().splitlines()
+        resident_kb = next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+    assert resident_kb < 40 * 1024
+
+
+def _leads_to(link: Path, to: str) -> bool:
+    try:
+        return str(link.readlink()) == to
+    except OSError:
+        return False
+
+
+def test_many_who_say_a_byte_now_and_then_keep_nobody_out(
+    place: Path, agent: tuple[str, Path], key_file: Path
+) -> None:
+    address, root = agent
+    host, port = address.split(":")
+    over = threading.Event()
+    slow = [socket.create_connection((host, int(port))) for _ in range(80)]
+
+    def trickle() -> None:
+        while not over.wait(0.5):
+            for each in slow:
+                with contextlib.suppress(OSError):
+                    each.sendall(b"\0")
+
+    talker = threading.Thread(target=trickle)
+    talker.start()
+    code, said, err = to_agent(place, address, key_file)
+    over.set()
+    talker.join()
+    assert (code, set(states(said).values())) == (0, {"complete"}), err
+    # Each that began to speak was given the time of one greeting, no more.
+    for each in slow:
+        each.settimeout(HANDSHAKE_S + 5)
+        with contextlib.suppress(OSError):
+            while each.recv(100):
+                pass
+        each.close()
 
 
 @pytest.mark.parametrize(

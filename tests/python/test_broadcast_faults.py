@@ -168,14 +168,14 @@ def test_outages_of_the_source_and_of_receivers_cost_only_their_time(tmp_path: P
         child = cluster.send()
         cluster.begun("slow", child)
         # Longer than a silence after which hosts are planned around, each in its own way.
-        for begin, end in (
-            (lambda: network.cut("source"), lambda: network.restore("source")),
-            (lambda: network.drop("relay", True), lambda: network.drop("relay", False)),
-            (lambda: network.freeze("slow", True), lambda: network.freeze("slow", False)),
-        ):
-            begin()
+        network.cut("source")
+        time.sleep(5)
+        network.restore("source")
+        time.sleep(1)
+        for cut, host in ((network.drop, "relay"), (network.freeze, "slow")):
+            cut(host, True)
             time.sleep(5)
-            end()
+            cut(host, False)
             time.sleep(1)
         code, said, err = ended(child)
     assert code == 0, err

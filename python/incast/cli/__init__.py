@@ -12,8 +12,12 @@ def main() -> None:
         from incast.broadcast.agent import join
 
         sys.exit(join())
+    if sys.argv[1:3] == ["broadcast", "agent"]:
+        from incast.cli.broadcast_agent import alone
+
+        return alone()
     if sys.argv[1:2] == ["mine"] and _mined(sys.argv[2:]):
-        return
+        return None
     try:
         # Loading takes its time: somebody may end it by then.
         from incast.cli.app import app

@@ -1,14 +1,17 @@
-"""`incast broadcast agent`: the other end of a broadcast, on a host that receives."""
+"""`incast broadcast agent`: the other end of a broadcast, on a host that receives.
+
+It waits for weeks on hosts that have better uses for their memory, so it loads little.
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from incast.broadcast.agent import join, serve
-from incast.cli import show
 from incast.cli.common import told
 from incast.cli.exits import Exit
 from incast.errors import Problem, ScenarioError
@@ -53,7 +56,14 @@ def agent(
                 port,
                 key,
                 folder,
-                lambda at: show.err.print(f"Waiting at {place(at)}", highlight=False, markup=False),
+                lambda at: typer.echo(f"Waiting at {place(at)}", err=True),
             )
         except KeyboardInterrupt:
             raise typer.Exit(Exit.INTERRUPTED) from None
+
+
+def alone() -> None:
+    """The command by itself, without the others, most of which load what reports are made of."""
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(agent)
+    app(sys.argv[3:], prog_name="incast broadcast agent")

@@ -18,6 +18,7 @@ import secrets
 import socket
 import struct
 import threading
+from collections import Counter
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
 from typing import Any
@@ -29,7 +30,7 @@ Frame = dict[str, Any]
 FRAME_MAX_BYTES = 256 << 20
 """A longer frame ends the connection."""
 HANDSHAKE_S = 5.0
-"""A stranger who says nothing is dropped after it."""
+"""A stranger who has not proved anything by then is dropped, however much it says."""
 CONNECT_S = 10.0
 """Who does not answer within it is not there."""
 SILENCE_S = 20.0
@@ -105,8 +106,7 @@ class Channel:
 
     def shut(self) -> None:
         """Ends the connection; whoever receives from it is told, and closes it."""
-        with contextlib.suppress(OSError), _socket(self.connection) as same:
-            same.shutdown(socket.SHUT_RDWR)
+        _shut(self.connection)
 
     def close(self) -> None:
         """Closes this end."""
@@ -178,7 +178,9 @@ class Door:
             raise RunError(f"{at}: {_no_door(error)}") from None
         self.arrived: queue.SimpleQueue[Channel] = queue.SimpleQueue()
         self.refused = 0
-        self._strangers = threading.Semaphore(STRANGERS_MAX)
+        self._guard = threading.Lock()
+        self._strangers: dict[Connection, str] = {}
+        """Where each comes from; who came first stands first."""
         threading.Thread(target=self._accept, daemon=True, name="incast-door").start()
 
     @property
@@ -197,25 +199,56 @@ class Door:
                 connection = self._listener.accept()
             except OSError:
                 return
-            if self._strangers.acquire(blocking=False):
-                threading.Thread(target=self._prove, args=(connection,), daemon=True).start()
-            else:
-                self.refused += 1
-                connection.close()
+            self._make_room()
+            with self._guard:
+                self._strangers[connection] = _origin(self._listener.last_accepted)
+            threading.Thread(target=self._prove, args=(connection,), daemon=True).start()
+
+    def _make_room(self) -> None:
+        """Drops the stranger that has waited longest, of the network that most come from.
+
+        Whoever knows the key has proved it within a few round trips; many who don't can't keep it out.
+        """
+        with self._guard:
+            if len(self._strangers) < STRANGERS_MAX:
+                return
+            most, _ = Counter(self._strangers.values()).most_common(1)[0]
+            first = next(each for each, origin in self._strangers.items() if origin == most)
+            del self._strangers[first]
+            _shut(first)
 
     def _prove(self, connection: Connection) -> None:
+        # A read that brings a byte now and then never times out: the whole has to come in time.
+        late = threading.Timer(HANDSHAKE_S, _shut, (connection,))
+        late.daemon = True
+        late.start()
         try:
-            _limit(connection, HANDSHAKE_S)
             deliver_challenge(connection, self._key)
             answer_challenge(connection, self._key)
             channel = Channel(connection, self._key, opener=False)
-            _limit(connection, 0)
+            late.cancel()
             self.arrived.put(channel)
         except (AuthenticationError, EOFError, OSError, ValueError, TypeError, AssertionError):
             self.refused += 1
-            connection.close()
+            with self._guard:
+                self._strangers.pop(connection, None)
+                connection.close()
         finally:
-            self._strangers.release()
+            late.cancel()
+            with self._guard:
+                self._strangers.pop(connection, None)
+
+
+def _origin(address: Any) -> str:
+    """The network that somebody comes from: of IPv6 addresses one host has many (RFC 4291, 64 bits)."""
+    host = str(address[0]) if isinstance(address, tuple) else ""
+    return ":".join(host.split(":")[:4]) if ":" in host and "." not in host else host
+
+
+def _shut(connection: Connection) -> None:
+    """Ends a connection: whoever reads from it in another thread is told."""
+    with contextlib.suppress(OSError), _socket(connection) as same:
+        same.shutdown(socket.SHUT_RDWR)
 
 
 def _socket(connection: Connection) -> socket.socket:
