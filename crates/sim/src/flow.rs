@@ -290,7 +290,7 @@ impl Sim {
         let Some(flow) = self.flows.get(slot) else { return };
         let done = |end: &Endpoint| match end.stage {
             Stage::Closed | Stage::Dead => true,
-            Stage::Listening => flow.ends[0].stage == Stage::Closed,
+            Stage::Listening => matches!(flow.ends[0].stage, Stage::Closed | Stage::Dead),
             Stage::Open => false,
         };
         if flow.in_flight > 0 || !flow.ends.iter().all(done) {

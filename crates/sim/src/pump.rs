@@ -15,8 +15,13 @@ impl Sim {
             let Some(id) = net.hosts[host as usize].ready.pop_front() else { return };
             let Some(flow) = self.flows.get_mut(id >> 1) else { continue };
             let end = &mut flow.ends[(id & 1) as usize];
-            let Some((port, _)) = end.way.filter(|_| end.ready && end.stage != Stage::Dead) else { continue };
-            if net.is_full(end, flow.class) {
+            if !end.ready || end.stage == Stage::Dead {
+                continue;
+            }
+            // Without a way nothing is full: what is sent is lost, and the transport's timers see to the rest.
+            if let Some((port, _)) = end.way
+                && net.is_full(end, flow.class)
+            {
                 net.await_nic(host, port, flow.class);
                 if net.has_classes(port) {
                     net.hosts[host as usize].ready.push_back(id);
