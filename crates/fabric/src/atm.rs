@@ -27,7 +27,7 @@ pub(crate) fn configure_cells<B: Copy + Default>(
         for port in [id, reverse] {
             let port = &mut ports[port];
             port.flags |= flag::CELLS;
-            port.set_rate(cell_rate(port.cold.rate, config.sonet));
+            port.set_rate(cell_rate(port.cold.rate, config.sonet), 0);
             port.serializer = Serializer::of_units(CELL, cell_time(port.cold.rate));
         }
         ports[id].cold.cells =
@@ -121,7 +121,7 @@ impl<B: Copy + Default> Fabric<B> {
     pub(crate) fn cell_totals(&mut self, now: Time, id: PortId) -> Option<CellTotals> {
         let port = &mut self.ports[id.index()];
         let totals = port.cold.cells.as_mut()?.totals(now);
-        port.wire_bytes = (totals.came - totals.dropped) * u64::from(CELL);
+        port.wire_bytes = (totals.came - totals.dropped - totals.abandoned) * u64::from(CELL);
         port.note_bytes(totals.queue_max * u64::from(CELL));
         Some(totals)
     }

@@ -7,7 +7,7 @@ use units::Time;
 /// A port's totals since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets that entered the queue (and were or will be sent).
+    /// Packets that entered the queue and were or will be sent: without those that a link that went down found there.
     pub enqueued_packets: u64,
     /// Packets whose sending has begun.
     pub sent_packets: u64,
@@ -15,7 +15,7 @@ pub struct Counters {
     pub sent_bytes: u64,
     /// Bytes of all enqueued packets on the wire, framing included.
     pub wire_bytes: u64,
-    /// Time that the transmitter was or will be busy with the enqueued packets.
+    /// Time that the transmitter has been busy.
     pub busy: Time,
     /// Packets marked CE.
     pub marks: u64,
@@ -40,6 +40,8 @@ pub struct CellTotals {
     pub came: u64,
     /// Of these, not let into the queue.
     pub dropped: u64,
+    /// Of these, let in and lost there when the link went down.
+    pub abandoned: u64,
     /// Most cells that waited, without the one that is being sent.
     pub queue_max: u64,
 }

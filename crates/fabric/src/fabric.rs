@@ -263,6 +263,10 @@ impl<B: Copy + Default> Fabric<B> {
         }
         let mut counters = port.counters();
         counters.cells = cells;
+        if !port.is(flag::FLUID) {
+            // What is still to be sent of the packet in hand, and of those that wait where departures are certain.
+            counters.busy = counters.busy.saturating_sub(port.free_at.saturating_sub(now));
+        }
         if port.is(flag::FLUID) {
             counters.fluid = port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).0;
             counters.busy += port.fluid_busy();

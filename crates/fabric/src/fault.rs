@@ -1,5 +1,6 @@
 //! Faults of links: down and up, loss, damage, a change of rate.
 
+use crate::aal5::CELL;
 use crate::fabric::{Driver, Fabric, PortEvent};
 use crate::packet::{Discard, Packet};
 use crate::port::{Faults, PortId, flag};
@@ -15,6 +16,7 @@ impl<B: Copy + Default> Fabric<B> {
             return;
         }
         self.routing.set_up(id, false);
+        self.abandon(now, id);
         let port = &mut self.ports[id.index()];
         port.flags |= flag::DOWN;
         let slots: Vec<u32> = self.wires.chain(port.first).collect();
@@ -30,6 +32,45 @@ impl<B: Copy + Default> Fabric<B> {
         for packet in lost {
             self.discard(now, id, &packet, Discard::Down, driver);
         }
+    }
+
+    /// Takes back the counts of what has not begun to leave `id`, whose link goes down.
+    fn abandon(&mut self, now: Time, id: PortId) {
+        let port = &mut self.ports[id.index()];
+        if !port.is(flag::SCHEDULED) {
+            port.start_beside_fluid(&self.wires.slots, now);
+        }
+        let port = &self.ports[id.index()];
+        let sent = |slot: u32| self.wires[slot].arrive - port.delay;
+        if let Some(cells) = &port.cold.cells {
+            // The last cell of these has not begun.
+            let cell = cells.cell_time();
+            let late = self.wires.chain(port.first).filter(|&slot| sent(slot) > now + cell);
+            let bytes: Vec<u64> = late.map(|slot| u64::from(self.wires[slot].packet.bytes)).collect();
+            let abandoned = (bytes.len() as u64, bytes.iter().sum());
+            return self.ports[id.index()].abandon(abandoned, 0, Time::ZERO);
+        }
+        let begun = self.wires.chain(port.first).take_while(|&slot| slot != port.waiting).last();
+        let left = begun.map_or(Time::ZERO, |slot| sent(slot).saturating_sub(now));
+        let waiting = self.waiting_on_wire(id);
+        let port = &mut self.ports[id.index()];
+        port.abandon((u64::from(port.waiting_packets), port.waiting_bytes), waiting, left);
+    }
+
+    /// Bytes on the wire of the packets that wait in a first-in first-out queue.
+    fn waiting_on_wire(&self, id: PortId) -> u64 {
+        let waiting = self.wires.chain(self.ports[id.index()].waiting);
+        waiting.map(|slot| u64::from(self.bytes_on_wire(id, &self.wires[slot].packet))).sum()
+    }
+
+    /// What a packet takes on the link of `id`.
+    fn bytes_on_wire(&self, id: PortId, packet: &Packet<B>) -> u32 {
+        if !self.ports[id.index()].is(flag::CELLS) {
+            return self.framing.wire_bytes(packet.bytes);
+        }
+        let (ahead, _) = self.routing.next(packet.route);
+        let queue = self.ports[ahead.index()].cold.cells.as_ref();
+        queue.expect("a link of cells leads to their switch").cells(packet.bytes) * CELL
     }
 
     /// Brings one direction of a link up again.
@@ -79,10 +120,12 @@ impl<B: Copy + Default> Fabric<B> {
             return;
         }
         if port.is(flag::SCHEDULED) {
-            return port.set_rate(rate);
+            return port.set_rate(rate, 0);
         }
         port.start_beside_fluid(&self.wires.slots, now);
-        port.set_rate(rate);
+        let waiting = self.waiting_on_wire(id);
+        let port = &mut self.ports[id.index()];
+        port.set_rate(rate, waiting);
         if port.waiting == NONE {
             return;
         }

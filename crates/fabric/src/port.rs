@@ -116,8 +116,10 @@ pub(crate) struct Cold<B> {
     pub rate: Rate,
     pub mtu: u32,
     pub discards: Option<Box<Discards>>,
-    /// Busy time and wire bytes up to the last change of rate.
+    /// Busy time and wire bytes up to the last change of rate or fault.
     pub busy_before: (Time, u64),
+    /// Packets and bytes that were let into the queue, and lost there when the link went down.
+    pub abandoned: (u64, u64),
     /// RED of a first-in first-out port.
     pub discipline: Discipline,
     /// Of ports with [`flag::SCHEDULED`].
@@ -177,6 +179,7 @@ impl<B: Copy + Default> Port<B> {
                 mtu: props.mtu,
                 discards: None,
                 busy_before: (Time::ZERO, 0),
+                abandoned: (0, 0),
                 discipline: Discipline::Tail,
                 classes: None,
                 pausing: None,
@@ -366,8 +369,11 @@ impl<B: Copy + Default> Port<B> {
         self.cold.discards.as_deref().copied().unwrap_or_default()
     }
 
-    pub(crate) fn set_rate(&mut self, rate: Rate) {
+    /// Changes the rate; `waiting` bytes on the wire have been counted and are not sent yet.
+    pub(crate) fn set_rate(&mut self, rate: Rate, waiting: u64) {
+        self.wire_bytes -= waiting;
         self.cold.busy_before = (self.busy(), self.wire_bytes);
+        self.wire_bytes += waiting;
         self.cold.rate = rate;
         self.serializer = rate.serializer();
     }
@@ -377,11 +383,25 @@ impl<B: Copy + Default> Port<B> {
         before + self.cold.rate.time_for(units::Bytes::new(self.wire_bytes - bytes))
     }
 
+    /// The link goes down: all that waits is abandoned, and of the packet that is being sent `left` is not sent.
+    /// `waiting` bytes on the wire of what waits have been counted.
+    pub(crate) fn abandon(&mut self, (packets, bytes): (u64, u64), waiting: u64, left: Time) {
+        self.cold.abandoned.0 += packets;
+        self.cold.abandoned.1 += bytes;
+        self.wire_bytes -= waiting;
+        self.cold.busy_before = (self.busy().saturating_sub(left), self.wire_bytes);
+    }
+
+    fn sent_bytes(&self) -> u64 {
+        self.enqueued_bytes - self.cold.abandoned.1 - self.waiting_bytes
+    }
+
     pub(crate) fn counters(&self) -> Counters {
+        let enqueued_packets = self.enqueued_packets - self.cold.abandoned.0;
         Counters {
-            enqueued_packets: self.enqueued_packets,
-            sent_packets: self.enqueued_packets - u64::from(self.waiting_packets),
-            sent_bytes: self.enqueued_bytes - self.waiting_bytes,
+            enqueued_packets,
+            sent_packets: enqueued_packets - u64::from(self.waiting_packets),
+            sent_bytes: self.sent_bytes(),
             wire_bytes: self.wire_bytes,
             busy: self.busy(),
             marks: self.cold.marks,
@@ -399,7 +419,7 @@ impl<B: Copy + Default> Port<B> {
         Sample {
             queue_bytes: self.waiting_bytes,
             queue_packets: self.waiting_packets,
-            sent_bytes: self.enqueued_bytes - self.waiting_bytes,
+            sent_bytes: self.sent_bytes(),
             discards: discards.total(),
             in_discards: discards.inbound(),
             out_discards: discards.outbound(),

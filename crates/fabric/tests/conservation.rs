@@ -131,6 +131,9 @@ fn balance(lab: &mut Lab, ports: &[PortId]) -> Result<(), TestCaseError> {
         let sample = lab.fabric.sample(lab.now, port);
         prop_assert_eq!(counters.enqueued_packets, counters.sent_packets + u64::from(sample.queue_packets));
         prop_assert!(held >= u64::from(sample.queue_packets));
+        // Each packet's time on the wire is whole picoseconds.
+        let rounded = Time::from_ps(counters.enqueued_packets);
+        prop_assert!(counters.busy <= lab.now + rounded, "{} by {}", counters.busy, lab.now);
         prop_assert!(counters.queue_max_bytes >= sample.queue_bytes);
     }
     Ok(())

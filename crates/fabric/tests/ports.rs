@@ -147,6 +147,63 @@ fn a_link_that_goes_down_loses_what_it_holds_and_no_more() {
     assert_eq!(lab.fabric.in_transit(nic), 0);
 }
 
+/// Kinds of ports: first-in first-out, classes, shared memory.
+fn kinds() -> [SwitchConfig; 3] {
+    let (size, cell) = (Bytes::new(9_000_000), Bytes::new(1));
+    let shared = Buffer::Shared { size, alpha: 8.0, reserve: Bytes::new(0), cell };
+    let ets = Scheduler::Ets { strict: 0, weights: [1; 8] };
+    [
+        packets(1000),
+        SwitchConfig { scheduler: ets, ..packets(1000) },
+        SwitchConfig { buffer: shared, ..SwitchConfig::default() },
+    ]
+}
+
+#[test]
+fn what_never_left_is_not_counted_as_sent() {
+    let graph = single_switch(3, LINK).unwrap();
+    for config in kinds() {
+        let mut lab = lab(&graph, &config);
+        for number in 0..400 {
+            lab.send(number, load(0, number % 2, 2, 1500));
+        }
+        let out = port(&graph, &lab.fabric, "switch0", "host2");
+        // In the middle of the 81st packet of 1.2304 µs.
+        lab.run(Time::from_ns(101_000));
+        let before = lab.fabric.counters(lab.now, out);
+        lab.fabric.take_down(lab.now, out, &mut lab.log);
+        lab.run(Time::from_ms(1));
+        let later = lab.fabric.counters(lab.now, out);
+        assert_eq!((later.sent_packets, later.busy), (before.sent_packets, before.busy), "{config:?}");
+        let lost = later.discards.of(Discard::Down);
+        let waiting = before.enqueued_packets - before.sent_packets;
+        let delivered = lab.delivered.len() as u64;
+        // One packet is being sent and one may be on the wire: sent, and lost.
+        assert!((1..=2).contains(&(later.sent_packets - delivered)), "{config:?}");
+        assert_eq!(later.sent_packets - delivered, lost - waiting, "{config:?}");
+        assert!(later.busy <= Time::from_ns(101_000) && later.busy > Time::from_ns(98_000), "{}", later.busy);
+    }
+}
+
+#[test]
+fn busy_time_is_that_of_the_rate_at_which_packets_left() {
+    let graph = single_switch(3, LINK).unwrap();
+    for config in kinds() {
+        let mut lab = lab(&graph, &config);
+        for number in 0..40 {
+            lab.send(number, load(0, number % 2, 2, 1500));
+        }
+        let out = port(&graph, &lab.fabric, "switch0", "host2");
+        lab.run(Time::from_ns(5_000));
+        lab.fabric.set_rate(lab.now, out, Rate::from_gbps(1), &mut lab.log);
+        lab.run(Time::from_ns(100_000));
+        // The port never rests once the first packet has come, at 2.23 µs; never more than the time that has passed.
+        let busy = lab.fabric.counters(lab.now, out).busy.as_ps();
+        let first = 1538 * 800 + 1_000_000;
+        assert!(busy.abs_diff(100_000_000 - first) < 100, "{busy}, {config:?}");
+    }
+}
+
 fn loads() -> impl Strategy<Value = Vec<Load>> {
     let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0)];
     let one = (0u64..3_000, 0u32..3, 40u16..9000, ecn);

@@ -179,6 +179,7 @@ impl CellQueue {
     /// The link behind the queue goes down: what waits is lost, and so is what comes.
     pub(crate) fn close(&mut self, now: Time) {
         self.advance(now.as_ps() / self.cell);
+        self.totals.abandoned += self.free.saturating_sub(self.slot);
         (self.free, self.closed) = (self.slot, true);
     }
 
