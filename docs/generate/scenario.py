@@ -111,9 +111,10 @@ def _list(schema: Schema) -> str:
 
 
 def _mapping(schema: Schema) -> str:
-    of = schema.get("additionalProperties")
+    of = next(iter(schema.get("patternProperties", {}).values()), schema.get("additionalProperties"))
     keys = "class 0–7" if "^[0-7]$" in str(schema) else "name"
-    return f"mapping: {keys} → {_type(of)}" if isinstance(of, dict) and of else f"mapping: {keys} → fields"
+    nested = not isinstance(of, dict) or not of or of.get("type") == "object"
+    return f"mapping: {keys} → {'fields' if nested else _type(of)}"
 
 
 def _any(options: list[Schema]) -> str:
@@ -125,7 +126,7 @@ def _any(options: list[Schema]) -> str:
         return f"`random`, or a list of `[from, to]` ({_SELECTOR})"
     if "enum" in options[0]:
         names = ", ".join(code(each) for each in options[0]["enum"])
-        return f"{names}, a file `*.txt`, or a list of `[size, probability]`"
+        return f"{names}, a file `*.txt`, or a list of `[size, part of flows up to it]`"
     if "pattern" in options[0]:
         return f"{_text(options[0])}, or a range `[low, high]`"
     return " or ".join(_type(each) for each in options)

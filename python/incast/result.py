@@ -113,6 +113,11 @@ class Result:
         return self.scan("waits").collect()
 
     @cached_property
+    def pauses(self) -> pl.DataFrame:
+        """One row a port and lossless class with PFC."""
+        return self.scan("pauses").collect()
+
+    @cached_property
     def walks(self) -> pl.DataFrame:
         """One row a server of random walks."""
         return self.scan("walks").collect()

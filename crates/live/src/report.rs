@@ -110,11 +110,11 @@ pub struct FlowRow {
     pub start_ps: u64,
     /// When the opener knew that both sides were done.
     pub end_ps: Option<u64>,
-    /// Segments that the opener sent.
+    /// Segments with data that the opener sent, and those that came to it.
     pub sent_packets: u64,
-    /// Bytes in these.
+    /// Bytes of data in these.
     pub sent_bytes: u64,
-    /// Of these segments, sent again.
+    /// Segments that the opener sent again.
     pub retransmits: u64,
     /// Least round-trip time; missing without a sample.
     pub min_rtt_ps: Option<u64>,

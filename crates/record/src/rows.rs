@@ -174,7 +174,7 @@ table! {
 }
 
 table! {
-    /// A flow: one direction of a stream.
+    /// A flow: a stream, `from` the host that sent most of its data.
     "flows": Flow, Flows {
         /// Its number in the run, from 0.
         flow: U64,
@@ -188,17 +188,17 @@ table! {
         to: Text,
         /// 802.1p class.
         class: U8,
-        /// Bytes to carry.
+        /// Bytes of data delivered, both ways.
         bytes: U64,
         /// When it was opened.
         start_ps: U64,
         /// When the receiver read the last byte; missing when it never did.
         end_ps: Nullable<U64>,
-        /// Packets sent, retransmissions included.
+        /// Packets with data sent, retransmissions included; neither acknowledgements nor SYN and FIN alone. On sockets, as the opening host's kernel counts those that it sent and those that came.
         sent_packets: U64,
-        /// IP bytes sent, retransmissions included.
+        /// Bytes of these packets with their IP and TCP headers; on sockets without.
         sent_bytes: U64,
-        /// Segments sent again.
+        /// Segments sent again, SYN and FIN included.
         retransmits: U64,
         /// Retransmission timeouts.
         timeouts: U64,
@@ -206,7 +206,7 @@ table! {
         fast_recoveries: U64,
         /// Tail loss probes sent.
         tail_loss_probes: U64,
-        /// Acknowledgements with ECN-Echo that arrived.
+        /// Acknowledgements with ECN-Echo that arrived at either end.
         ece_acks: U64,
         /// Least round-trip time; missing without a sample.
         min_rtt_ps: Nullable<U64>,

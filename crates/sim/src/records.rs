@@ -41,7 +41,7 @@ pub struct FlowRecord {
     pub start: Time,
     /// When the last byte was delivered; `None` when it did not come to its end.
     pub end: Option<Time>,
-    /// Segments of both ends.
+    /// Segments with data, of both ends.
     pub sent_packets: u64,
     /// Their IP bytes.
     pub sent_bytes: u64,

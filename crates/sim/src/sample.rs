@@ -6,6 +6,7 @@ use crate::outside::Seen;
 use crate::records::{FlowSample, HostRecord, HostSample, PacketSeen, Transport};
 use crate::run::Sim;
 use fabric::{NodeId, PortId, Sample};
+use std::collections::BTreeSet;
 use units::Time;
 
 /// What is sampled.
@@ -14,18 +15,22 @@ pub(crate) struct Sampler {
     pub interval: Option<Time>,
     /// Ports and their last sample.
     pub ports: Vec<(PortId, Sample)>,
-    /// Each host's last sample.
-    pub hosts: Vec<HostSample>,
+    /// Hosts at the ends of these ports, and their last sample.
+    pub hosts: Vec<(u32, HostSample)>,
     pub flows: bool,
 }
 
 impl Sim {
-    /// Samples `ports`, all hosts and, with `flows`, all open flows every `interval`. To be called before the run.
+    /// Samples `ports`, the hosts at their ends and, with `flows`, all open flows every `interval`. To be called
+    /// before the run.
     pub fn sample(&mut self, interval: Time, ports: impl IntoIterator<Item = PortId>, flows: bool) {
+        let ports: Vec<(PortId, Sample)> = ports.into_iter().map(|port| (port, Sample::default())).collect();
+        let ends = ports.iter().flat_map(|(port, _)| <[NodeId; 2]>::from(self.net.fabric.ends(*port)));
+        let hosts: BTreeSet<u32> = ends.filter(|node| self.graph.is_host(*node)).map(|node| node.0).collect();
         self.sampler = Sampler {
             interval: Some(interval),
-            ports: ports.into_iter().map(|port| (port, Sample::default())).collect(),
-            hosts: vec![HostSample::default(); self.net.hosts.len()],
+            ports,
+            hosts: hosts.into_iter().map(|host| (host, HostSample::default())).collect(),
             flows,
         };
         self.schedule_sample();
@@ -67,15 +72,15 @@ impl Sim {
             self.records.ports.push((now, *port, delta));
             *last = sample;
         }
-        for (host, last) in sampler.hosts.iter_mut().enumerate() {
-            let sample = self.host_sample(host as u32);
+        for (host, last) in &mut sampler.hosts {
+            let sample = self.host_sample(*host);
             let delta = HostSample {
                 sent_bytes: sample.sent_bytes - last.sent_bytes,
                 received_bytes: sample.received_bytes - last.received_bytes,
                 core_busy: sample.core_busy.saturating_sub(last.core_busy),
                 disk_busy: sample.disk_busy.saturating_sub(last.disk_busy),
             };
-            self.records.hosts.push((now, host as u32, delta));
+            self.records.hosts.push((now, *host, delta));
             *last = sample;
         }
         if sampler.flows {

@@ -130,7 +130,8 @@ class Load(_Job):
     hosts: Selector = "*"
     """Who takes part."""
     sizes: Sizes = "web-search"
-    """Flow sizes."""
+    """Flow sizes as a cumulative distribution: sizes, each with the part of flows that are at most so large,
+    ascending up to 1. Sizes in between are interpolated."""
     load: Annotated[float, Field(gt=0, le=10)] = 0.5
     """Part of the hosts' link rate that is offered."""
     duration: PositiveTime

@@ -26,7 +26,8 @@ class Measure(Model):
     interval: PositiveTime | None = None
     """Time between samples of the series, like 100us; without a value, no series."""
     ports: list[str] = ["*"]
-    """Ports in the series, `node:peer` (`#2` for a second parallel link), `*` for any text."""
+    """Ports in the series, `node:peer` (`#2` for a second parallel link), `*` for any text. Hosts at
+    their ends are in the series of hosts."""
     flows: bool = False
     """Whether every flow's window and round-trip time are in the series too."""
     capture: list[str] = []

@@ -20,8 +20,8 @@ impl Streams {
         if stream.owner.opener {
             let mut row = flow_row(&stream.owner, (stream.sent, stream.received), world, outcome);
             if let Ok(info) = sys::tcp::info(&stream.socket) {
-                row.sent_packets = info.sent_segments;
-                row.sent_bytes = info.sent_bytes;
+                row.sent_packets = info.sent_segments + info.received_segments;
+                row.sent_bytes = info.sent_bytes + info.received_bytes;
                 row.retransmits = info.retransmits;
                 let present = |time| Some(crate::clock::to_time(time).as_ps()).filter(|ps| *ps > 0);
                 (row.min_rtt_ps, row.srtt_ps) = (present(info.min_rtt), present(info.srtt));

@@ -224,8 +224,9 @@ impl Connection {
         let options = if blocks == 0 { 0 } else { 4 + 8 * u32::from(blocks) };
         let bytes = self.header_bytes + len + options;
         self.block_count = blocks;
-        self.counters.sent_segments += 1;
-        self.counters.sent_bytes += u64::from(bytes);
+        let has_data = u64::from(len > 0);
+        self.counters.sent_segments += has_data;
+        self.counters.sent_bytes += u64::from(bytes) * has_data;
         let window = self.rcv.advertise();
         let (ts_val, ts_ecr) = if self.timestamps { (now.as_us() as u32, self.ts_recent) } else { (0, 0) };
         let header = Header {
@@ -304,8 +305,6 @@ impl Connection {
         self.block_count = 0;
         self.last_sent = now;
         self.retransmit_at = now.saturating_add(self.rtt.rto());
-        self.counters.sent_segments += 1;
-        self.counters.sent_bytes += u64::from(header.bytes());
         self.counters.retransmits += u64::from(self.attempts > 0);
         Transmit::new(header, ect)
     }

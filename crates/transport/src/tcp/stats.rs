@@ -5,9 +5,9 @@ use units::Time;
 /// Counters of one end of a connection since its start, and its present state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Segments sent, acknowledgements and retransmissions included.
+    /// Segments with data sent, retransmissions included.
     pub sent_segments: u64,
-    /// Bytes of IP packets sent.
+    /// Bytes of their IP packets.
     pub sent_bytes: u64,
     /// Segments sent again.
     pub retransmits: u64,
