@@ -1,9 +1,9 @@
-"""`incast mine` on one node beside pyfim and mlxtend, which are in the test extra; then on several (`nodes`).
+"""`incast mine` on one node compared with pyfim and mlxtend (both in the test extra); then on several nodes.
 
 `python -m benches.mine [WORD …]`: only cases that hold one of the words. Each row is a line of
 bench/results.jsonl. What is measured is the whole process: start-up, reading the text, mining; ours also
-writes its result. One thread. Targets are those of the issue that asked for mining: a part of the best
-peer's processor time, no more memory than twice the file or a quarter of pyfim's.
+writes its result, in the default form. One thread. Targets are a part of the best peer's processor time, and
+no more memory than twice the file or a quarter of pyfim's.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TextIO
 
 from benches import measure
 from benches.mine import nodes
+from benches.mine.data import DENSE_23, DENSE_37, DENSE_74, Attributes, Retail
 from benches.mine.rows import Row, record, text
 from incast.mining.quest import Quest, generate, like
 
@@ -36,7 +37,7 @@ class Case:
     """Transactions, a minimum support, and who mines them too."""
 
     name: str
-    quest: Quest
+    data: Quest | Attributes | Retail
     support: float
     peers: tuple[str, ...] = ()
     #: Of the best peer's processor time.
@@ -51,6 +52,11 @@ CASES = (
     Case("T10I4D100K, 0.1 %", SMALL, 0.001, (*PYFIM, "mlxtend fpgrowth", SPARK), 0.5),
     Case("Table 2, 100 k, 0.7 %", like("hpa-table2", transactions=100_000), 0.007),
     Case("Table 2, 1 M, 0.7 %", TABLE_2, 0.007, (*PYFIM, "mlxtend fpgrowth"), 0.1),
+    Case("retail, 0.01 %", Retail(), 0.0001, PYFIM, 1.0),
+    Case("retail, 0.005 %", Retail(), 0.00005, ("pyfim eclat", "pyfim fpgrowth"), 1.0),
+    Case("dense, 37 attributes, 50 %", DENSE_37, 0.5, ("pyfim eclat", "pyfim fpgrowth"), 1.0),
+    Case("dense, 23 attributes, 5 %", DENSE_23, 0.05, ("pyfim eclat", "pyfim fpgrowth"), 1.0),
+    Case("dense, 74 attributes, 40 %", DENSE_74, 0.4, ("pyfim eclat", "pyfim fpgrowth"), 1.0),
     Case("Table 2, 10 M, 0.7 %", like("hpa-table2", transactions=10_000_000), 0.007),
     Case(
         "21 k large items, 228 M candidates",
@@ -104,9 +110,14 @@ def measured(command: list[str], repetitions: int = 1, *, below: bool = False) -
 def rows(case: Case, folder: Path) -> Iterator[Row]:
     """Ours beside each peer's."""
     file = folder / "transactions.dat"
-    generate(case.quest, file, force=True)
+    if isinstance(case.data, Quest):
+        generate(case.data, file, force=True)
+    else:
+        case.data.write(file)
+    with file.open("rb") as lines:
+        transactions = sum(1 for _ in lines)
     mine = [sys.executable, "-m", "incast", "mine", str(file), "--support", repr(case.support)]
-    mine += ["--out", str(folder / "result"), "--force", "--format", "csv", "--json", *case.options]
+    mine += ["--out", str(folder / "result"), "--force", "--json", *case.options]
     ours = measured(mine, REPETITIONS)
     peers = {}
     for name in case.peers:
@@ -133,7 +144,7 @@ def rows(case: Case, folder: Path) -> Iterator[Row]:
             theirs = getattr(peer, field) if peer else None
             yield record(case.name, metric, unit, value, (rival, theirs), target)
     yield record(case.name, "peak memory over the file", "1", ours.memory_mb / size, (None, None), None)
-    per = ours.cpu_s / case.quest.transactions * 1e6
+    per = ours.cpu_s / transactions * 1e6
     yield record(case.name, "processor time a transaction", "us", per, (None, None), None)
 
 

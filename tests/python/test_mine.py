@@ -26,6 +26,7 @@ import incast
 from incast.cli.mine import mine
 from incast.cli.mine_work import OPTIONS, Asked, quick
 from incast.mining import mlxtend as ours
+from incast.mining import output
 from incast.mining.problem import share
 from incast.mining.quest import generate, like
 from incast.mining.result import METRICS
@@ -318,6 +319,24 @@ def test_the_commands(tmp_path: Path) -> None:
     assert not (folder / "rules.json").exists()
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_parquet_files_hold_the_frames(tmp_path: Path, named: bool) -> None:
+    """More rows than a row group of 65,536 has."""
+    baskets = [[*range(17)], [*range(17)], *[[17, 18, 19]] * 38]
+    names = [[f"item {item}" for item in each] for each in baskets]
+    found = incast.mine(names if named else baskets, "5%")
+    output.write(found, tmp_path, "parquet")
+    read = pl.read_parquet(tmp_path / "itemsets.parquet")
+    assert read.schema == found.itemsets.schema
+    assert read.equals(found.itemsets)
+    assert len(read) > 1 << 17
+    found = incast.mine(names if named else baskets, "50%", "60%")
+    output.write(found, tmp_path, "parquet")
+    read = pl.read_parquet(tmp_path / "rules.parquet")
+    assert (read.schema, len(read)) == (found.rules.schema, 12)
+    assert read.equals(found.rules)
+
+
 def test_commands_that_are_wrong_end_with_2_and_change_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.dat").write_text("1 2\n1 3\n")
     mine = ("mine", "a.dat", "--support", "50%", "--out", "r")
@@ -342,7 +361,7 @@ def test_a_small_file_waits_for_no_frames(tmp_path: Path) -> None:
     """What is loaded costs more than mining: nothing that a table of numbers does not need."""
     (tmp_path / "a.dat").write_text("1 2\n1 2\n")
     program = (
-        "import sys; sys.argv = ['incast', 'mine', 'a.dat', '--support', '50%', '--format', 'csv']\n"
+        "import sys; sys.argv = ['incast', 'mine', 'a.dat', '--support', '50%']\n"
         "from incast.cli import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "print(sorted({'polars', 'numpy', 'pandas', 'altair', 'scipy'} & set(sys.modules)))"

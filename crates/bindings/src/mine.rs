@@ -4,6 +4,7 @@
 mod found;
 mod journal;
 mod node;
+mod parquet;
 
 use ::mine::condense::Kind;
 use ::mine::local::{Begun, Settings, go_on};

@@ -7,12 +7,29 @@ use crate::items::{Item, Level};
 use crate::rules::{Measures, Rule};
 use std::io::Write;
 
-/// Columns of itemsets.
+/// The first line of itemsets.
 pub const ITEMSETS: &str = "itemset,count,support\n";
 
-/// Columns of rules.
-pub const RULES: &str = "antecedents,consequents,antecedent support,consequent support,support,confidence,lift,\
-representativity,leverage,conviction,zhangs_metric,jaccard,certainty,kulczynski\n";
+/// Columns of rules behind the antecedents and consequents.
+pub const MEASURES: [&str; 12] = [
+    "antecedent support",
+    "consequent support",
+    "support",
+    "confidence",
+    "lift",
+    "representativity",
+    "leverage",
+    "conviction",
+    "zhangs_metric",
+    "jaccard",
+    "certainty",
+    "kulczynski",
+];
+
+/// The first line of rules.
+pub fn rules_head() -> String {
+    format!("antecedents,consequents,{}\n", MEASURES.join(","))
+}
 
 /// Writes rows; items have names or are written as numbers.
 pub struct Rows<'a> {
@@ -62,8 +79,8 @@ impl Rows<'_> {
     }
 }
 
-/// Measures in the order of [`RULES`]; representativity is 1, because no transaction lacks values.
-pub fn columns(measures: &Measures) -> [f64; 12] {
+/// Measures in the order of [`MEASURES`]; representativity is 1, because no transaction lacks values.
+pub fn columns(measures: &Measures) -> [f64; MEASURES.len()] {
     [
         measures.antecedent_support,
         measures.consequent_support,
@@ -110,6 +127,6 @@ mod tests {
         let mut text = Vec::new();
         Rows { transactions: 4, names: None }.rule(&rule, &mut text);
         assert_eq!(String::from_utf8(text).unwrap(), "7,8 9,0.5,1,0.5,1,1,1,0,inf,0,0.5,0,0.75\n");
-        assert_eq!(RULES.split(',').count(), 14);
+        assert_eq!(rules_head().split(',').count(), 14);
     }
 }

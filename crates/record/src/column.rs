@@ -4,12 +4,13 @@
 //! kept in a dictionary (Parquet's `DELTA_BINARY_PACKED` and `RLE_DICTIONARY`), so that a counter that
 //! hardly moves and a name that repeats cost next to nothing.
 
+use crate::lists;
 use indexmap::IndexSet;
 use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result;
 use parquet::file::writer::SerializedColumnWriter;
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnPath, Type};
 use std::marker::PhantomData;
 
 /// A column that takes cells.
@@ -30,6 +31,10 @@ pub trait ColumnData {
     fn nullable(&self) -> bool {
         false
     }
+    /// Whether a cell is a list of values.
+    fn lists(&self) -> bool {
+        false
+    }
     /// Writes all cells; `present` says 1 for each cell that has a value and 0 for each that has none.
     fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()>;
     /// Forgets all cells.
@@ -40,10 +45,17 @@ pub trait ColumnData {
 pub(crate) fn field(name: &str, column: &dyn ColumnData) -> Result<Type> {
     let (physical, logical) = column.parquet_type();
     let repetition = if column.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-    Type::primitive_type_builder(name, physical)
+    let name_of_values = if column.lists() { lists::ELEMENT } else { name };
+    let values = Type::primitive_type_builder(name_of_values, physical)
         .with_logical_type(logical)
         .with_repetition(repetition)
-        .build()
+        .build()?;
+    if column.lists() { lists::field(name, values) } else { Ok(values) }
+}
+
+/// Where the values of the column are in the schema.
+pub(crate) fn path(name: &str, column: &dyn ColumnData) -> ColumnPath {
+    if column.lists() { lists::path(name) } else { ColumnPath::from(name) }
 }
 
 fn write_values<T: DataType>(
@@ -157,14 +169,26 @@ impl ColumnData for Text {
         None
     }
     fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()> {
-        let names: Vec<ByteArray> = self.names.iter().map(|name| ByteArray::from(&**name)).collect();
-        // The copies share the names' memory.
-        let values: Vec<ByteArray> = self.cells.iter().map(|&cell| names[cell as usize].clone()).collect();
-        write_values::<ByteArrayType>(out, &values, present)
+        self.write_at(out, present, None)
     }
     fn clear(&mut self) {
         self.names.clear();
         self.cells.clear();
+    }
+}
+
+impl Text {
+    /// Writes all cells, at Parquet's levels of definition and repetition.
+    pub(crate) fn write_at(
+        &self,
+        out: &mut SerializedColumnWriter<'_>,
+        definition: Option<&[i16]>,
+        repetition: Option<&[i16]>,
+    ) -> Result<()> {
+        let names: Vec<ByteArray> = self.names.iter().map(|name| ByteArray::from(&**name)).collect();
+        // The copies share the names' memory.
+        let values: Vec<ByteArray> = self.cells.iter().map(|&cell| names[cell as usize].clone()).collect();
+        out.typed::<ByteArrayType>().write_batch(&values, definition, repetition).map(|_| ())
     }
 }
 

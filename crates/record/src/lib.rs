@@ -8,10 +8,12 @@ pub mod capture;
 mod column;
 mod error;
 mod folder;
+mod lists;
 pub mod rows;
 mod table;
 
 pub use column::{Column, ColumnData, F64, Label, Labels, Nullable, Text, U8, U64};
 pub use error::Error;
 pub use folder::{RunFolder, Tables};
-pub use table::{Columns, Table};
+pub use lists::{TextLists, U32Lists};
+pub use table::{Columns, ParquetFile, Table};

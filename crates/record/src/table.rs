@@ -11,7 +11,7 @@ use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{ColumnPath, Type};
+use parquet::schema::types::Type;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -119,18 +119,56 @@ impl<C: Columns> Table<C> {
 
 /// Writes `columns` as one row group and returns the file.
 fn encode(table: &str, columns: &[(&str, &dyn ColumnData)], file: File) -> parquet::errors::Result<File> {
-    let fields: Result<_, _> =
-        columns.iter().map(|(name, data)| column::field(name, *data).map(Arc::new)).collect();
-    let schema = Type::group_type_builder(table).with_fields(fields?).build()?;
-    let mut out = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties(columns)))?;
-    let mut group = out.next_row_group()?;
-    for (_, data) in columns {
-        let mut column = group.next_column()?.expect("the schema has a column for each");
-        data.write(&mut column, None)?;
-        column.close()?;
+    let mut out = ParquetFile::new(table, columns, file)?;
+    out.write_group(columns)?;
+    out.0.into_inner()
+}
+
+/// A Parquet file that is written in row groups.
+#[derive(Debug)]
+pub struct ParquetFile(SerializedFileWriter<File>);
+
+impl ParquetFile {
+    /// A file with such columns; what is in them is not written yet.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn create(place: &Path, table: &str, columns: &[(&str, &dyn ColumnData)]) -> io::Result<ParquetFile> {
+        ParquetFile::new(table, columns, File::create(place)?).map_err(into_io)
     }
-    group.close()?;
-    out.into_inner()
+
+    /// Writes what is in the columns, the same as at first, as a row group.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn write(&mut self, columns: &[(&str, &dyn ColumnData)]) -> io::Result<()> {
+        self.write_group(columns).map_err(into_io)
+    }
+
+    /// Writes the end, without which a file can't be read.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn finish(self) -> io::Result<()> {
+        self.0.into_inner().map(drop).map_err(into_io)
+    }
+
+    fn new(table: &str, columns: &[(&str, &dyn ColumnData)], file: File) -> parquet::errors::Result<Self> {
+        let fields: Result<_, _> =
+            columns.iter().map(|(name, data)| column::field(name, *data).map(Arc::new)).collect();
+        let schema = Type::group_type_builder(table).with_fields(fields?).build()?;
+        SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties(columns))).map(ParquetFile)
+    }
+
+    fn write_group(&mut self, columns: &[(&str, &dyn ColumnData)]) -> parquet::errors::Result<()> {
+        let mut group = self.0.next_row_group()?;
+        for (_, data) in columns {
+            let mut column = group.next_column()?.expect("the schema has a column for each");
+            data.write(&mut column, None)?;
+            column.close()?;
+        }
+        group.close().map(|_| ())
+    }
 }
 
 fn properties(columns: &[(&str, &dyn ColumnData)]) -> WriterProperties {
@@ -140,7 +178,7 @@ fn properties(columns: &[(&str, &dyn ColumnData)]) -> WriterProperties {
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
     for (name, data) in columns {
-        let path = ColumnPath::from(*name);
+        let path = column::path(name, *data);
         properties = match data.encoding() {
             Some(encoding) => properties
                 .set_column_dictionary_enabled(path.clone(), false)

@@ -6,6 +6,7 @@
 //! when, how large a batch is and what an error means are the drivers' business.
 #![allow(unsafe_code, reason = "this crate is where unsafe code lives; each block says why it is sound")]
 
+mod bits;
 pub mod bpf;
 pub mod cpu;
 pub mod epoll;
@@ -20,5 +21,6 @@ pub mod udp;
 pub mod userfaultfd;
 pub mod waker;
 
+pub use bits::count_both;
 pub use prefetch::{prefetch, prefetch_at, prefetch_whole};
 pub use sip::{EIGHT, sip_eight};

@@ -1,5 +1,6 @@
 //! What was found, for Python: itemsets and rules as columns, or as text.
 
+use super::parquet;
 use ::mine::condense::condense;
 use ::mine::items::{Item, Level};
 use ::mine::local::Pass;
@@ -7,6 +8,7 @@ use ::mine::rules::{Rule, rules};
 use ::mine::table::{self, Rows};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::path::PathBuf;
 
 /// Number, candidates, large itemsets, scans.
 pub(super) type PassTuple = (usize, Option<u64>, u64, u64);
@@ -72,6 +74,11 @@ impl MineItemsets {
         MineRules { transactions: self.transactions, rules: found }
     }
 
+    /// As a Parquet file.
+    fn parquet(&self, py: Python<'_>, place: PathBuf, names: Option<Vec<String>>) -> PyResult<()> {
+        Ok(py.detach(|| parquet::itemsets(&place, &self.levels, self.transactions, names.as_deref()))?)
+    }
+
     /// As text with commas.
     fn csv<'py>(&self, py: Python<'py>, names: Option<Vec<String>>) -> Bound<'py, PyBytes> {
         let rows = Rows { transactions: self.transactions, names: names.as_deref() };
@@ -109,7 +116,7 @@ impl MineRules {
 
     /// The twelve measures (f64), one after the other.
     fn measures<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
-        let mut columns: [Vec<u8>; 12] = Default::default();
+        let mut columns: [Vec<u8>; table::MEASURES.len()] = Default::default();
         for rule in &self.rules {
             let values = table::columns(&rule.measures(self.transactions));
             for (column, value) in columns.iter_mut().zip(values) {
@@ -119,10 +126,15 @@ impl MineRules {
         columns.iter().map(|column| PyBytes::new(py, column)).collect()
     }
 
+    /// As a Parquet file.
+    fn parquet(&self, py: Python<'_>, place: PathBuf, names: Option<Vec<String>>) -> PyResult<()> {
+        Ok(py.detach(|| parquet::rules(&place, &self.rules, self.transactions, names.as_deref()))?)
+    }
+
     /// As text with commas.
     fn csv<'py>(&self, py: Python<'py>, names: Option<Vec<String>>) -> Bound<'py, PyBytes> {
         let rows = Rows { transactions: self.transactions, names: names.as_deref() };
-        let mut text = table::RULES.as_bytes().to_vec();
+        let mut text = table::rules_head().into_bytes();
         py.detach(|| self.rules.iter().for_each(|rule| rows.rule(rule, &mut text)));
         PyBytes::new(py, &text)
     }

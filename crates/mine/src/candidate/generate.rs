@@ -55,6 +55,7 @@ impl Generator {
         let mut candidates = Candidates::new(length + 1);
         let mut candidate = vec![0; length + 1];
         let mut last = Vec::new();
+        let mut room = most;
         let groups = if self.enough { self.trie.groups() } else { 0 };
         while self.mark.group < groups {
             let tails = self.trie.tails(self.mark.group);
@@ -66,12 +67,12 @@ impl Generator {
                 last.extend_from_slice(&tails[at + 1..]);
                 self.subsets.prune(&self.trie, *second, &mut last);
                 let made = &last[self.mark.made..];
-                let room = most - candidates.len();
                 candidates.extend(&mut candidate, &made[..made.len().min(room)]);
                 if made.len() > room {
                     self.mark.made += room;
                     return candidates;
                 }
+                room -= made.len();
                 (self.mark.second, self.mark.made) = (at + 1, 0);
             }
             self.mark = Mark { group: self.mark.group + 1, ..Mark::default() };

@@ -7,6 +7,7 @@
 
 use crate::candidate::Candidates;
 use crate::transactions::{Block, Word, Words, each};
+use sys::count_both;
 
 /// Transactions of a window are a multiple of this: the bits of a word.
 const WORD: usize = u64::BITS as usize;
@@ -198,8 +199,8 @@ impl Window {
             } else {
                 let both = || parent.bits.iter().zip(bitmap).map(|(a, b)| a & b);
                 // Counting is left out where the item alone is in few.
-                tids.sparse = self.sparse(code)
-                    || both().map(|word| word.count_ones() as usize).sum::<usize>() * SPARSE < self.len;
+                tids.sparse =
+                    self.sparse(code) || count_both(&parent.bits, bitmap) as usize * SPARSE < self.len;
                 tids.take(both());
             }
         }
@@ -212,7 +213,7 @@ impl Window {
         if beginning.sparse {
             beginning.list.iter().map(|tid| u32::from(holds(bitmap, *tid))).sum()
         } else {
-            beginning.bits.iter().zip(bitmap).map(|(a, b)| (a & b).count_ones()).sum()
+            count_both(&beginning.bits, bitmap)
         }
     }
 }
