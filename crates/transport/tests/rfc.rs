@@ -155,14 +155,43 @@ fn rfc6928_the_first_flight_is_the_initial_window() {
     assert_eq!(bench.data().filter(|p| p.at == first).count(), 10);
 }
 
-#[test]
-fn rfc5681_a_lost_syn_means_a_first_flight_of_one_segment() {
+/// How many segments the first flight has when so many SYNs, or SYN-ACKs, were lost.
+fn first_flight_after(lost: u64, from: usize) -> usize {
     let mut bench = Bench::new(&config(), &config(), [App::sending(100_000), draining()])
         .path(slow())
-        .rule(|p| if p.from == 0 && p.number == 0 { Verdict::Drop } else { Verdict::Pass });
+        .rule(move |p| if p.from == from && p.number < lost { Verdict::Drop } else { Verdict::Pass });
+    assert!(bench.run(Time::from_secs(60)));
+    let first = bench.data().next().expect("data").at;
+    bench.data().filter(|p| p.at == first).count()
+}
+
+#[test]
+fn rfc6928_2_one_lost_syn_leaves_the_initial_window_and_rfc5681_3_1_two_mean_one_segment() {
+    assert_eq!(first_flight_after(1, 0), 10);
+    assert_eq!(first_flight_after(2, 0), 1);
+}
+
+#[test]
+fn rfc9293_3_8_6_2_1_what_a_window_leaves_over_is_not_a_segment_of_its_own() {
+    // The window of a SYN-ACK is at most 65,535 bytes (RFC 7323 2.2): seven segments of jumbo frames.
+    let jumbo = Config { mss: 8960, ..config() };
+    let mut bench = Bench::new(&jumbo, &jumbo, [App::sending(256_000), draining()]).path(slow());
     assert!(bench.run(Time::from_secs(10)));
     let first = bench.data().next().expect("data").at;
-    assert_eq!(bench.data().filter(|p| p.at == first).count(), 1);
+    let lens: Vec<u16> = bench.data().filter(|p| p.at == first).map(|p| p.transmit.header.len).collect();
+    assert_eq!(lens, [8960; 7]);
+    let short = bench.data().filter(|p| p.transmit.header.len < 8960).count();
+    assert_eq!(short, 1, "only the last");
+}
+
+#[test]
+fn rfc9293_3_8_6_2_1_half_of_a_small_window_is_worth_a_segment() {
+    // The window is below two segments: its rest is more than half of the largest offered.
+    let small = Config { receive_buffer: 800, receive_buffer_max: 800, ..config() };
+    let reader = App { read_every: Time::from_ms(1), read_chunk: 800, ..App::sending(0) };
+    let mut bench = Bench::new(&config(), &small, [App::sending(20_000), reader]).path(slow());
+    assert!(bench.run(Time::from_secs(60)));
+    assert!(bench.data().all(|p| 2 * p.transmit.header.len >= 800));
 }
 
 #[test]

@@ -86,10 +86,15 @@ impl Cubic {
         (self.w_max as i64).saturating_add(bytes as i64).max(0) as u64
     }
 
-    /// Multiplicative decrease (4.6) and fast convergence (4.7). Returns ssthresh.
+    /// Multiplicative decrease (4.6) and fast convergence (4.7). Returns ssthresh. After a timeout the next stage
+    /// begins with K = 0 and W_max the window that it begins with (4.8).
     pub fn reduce(&mut self, window: &Window, signal: Signal, flight: u64) -> u64 {
         let cwnd = window.cwnd;
-        self.w_max = if cwnd < self.w_max { cwnd * (BETA.0 + BETA.1) / (2 * BETA.1) } else { cwnd };
+        self.w_max = match signal {
+            Signal::Timeout => 0,
+            _ if cwnd < self.w_max => cwnd * (BETA.0 + BETA.1) / (2 * BETA.1),
+            _ => cwnd,
+        };
         self.cwnd_prior = cwnd;
         self.restart();
         let base = if signal == Signal::Ecn { cwnd } else { flight };
@@ -158,6 +163,20 @@ mod tests {
         cubic.reduce(&window, Signal::Loss, window.cwnd);
         // cwnd * (1 + beta) / 2
         assert_eq!(cubic.w_max, 68 * MSS);
+    }
+
+    #[test]
+    fn after_a_timeout_the_curve_begins_at_the_window_that_it_has() {
+        let mut cubic = Cubic::default();
+        let mut window = Window { cwnd: 100 * MSS, ssthresh: u64::MAX, mss: MSS };
+        window.ssthresh = cubic.reduce(&window, Signal::Timeout, window.cwnd);
+        // Slow start from one segment to ssthresh.
+        window.cwnd = window.ssthresh;
+        assert_eq!(window.cwnd, 70 * MSS);
+        cubic.start_epoch(&window, Time::ZERO);
+        assert_eq!((cubic.k, cubic.w_max), (0, 70 * MSS));
+        // 70 + 0.4 * 2^3 segments.
+        assert_eq!(cubic.w_cubic(binary_seconds(Time::from_secs(2)), MSS), 73_200 - 1);
     }
 
     #[test]

@@ -89,9 +89,12 @@ impl Connection {
         if self.attempts == 0 {
             self.rtt.sample(now.saturating_sub(self.last_sent));
         } else {
-            // Karn: no sample. RFC 6298 5.7 and RFC 5681 3.1: a long timeout and one segment.
+            // Karn: no sample. RFC 6298 5.7: a long timeout. RFC 6928 2: the initial window stays unless more than
+            // one SYN or SYN-ACK was repeated, as Linux's `tcp_init_transfer` has it; then one segment (RFC 5681 3.1).
             self.rtt.restart_after_lost_syn();
-            self.control.restart_after_idle(1);
+            if self.attempts > 1 {
+                self.control.restart_after_idle(1);
+            }
         }
         self.attempts = 0;
         if let Some(model) = self.control.model() {

@@ -126,11 +126,13 @@ impl Connection {
         }
     }
 
-    /// Not all may go out: full segments, or from half of the largest window of the peer what fits.
+    /// Not all may go out: full segments. What the peer's window leaves over goes out only when it is at least half
+    /// of the largest window that it has offered (RFC 9293 3.8.6.2.1; without the conditions of Nagle).
     #[inline(always)]
     fn partial_limit(&self, nxt: u64, window_end: u64) -> u64 {
         let mss = u64::from(self.mss);
-        if self.edge < window_end && self.edge > nxt && 2 * (self.edge - nxt) >= self.max_window {
+        let rest = self.edge.saturating_sub(nxt) % mss;
+        if self.edge < window_end && rest > 0 && 2 * rest >= self.max_window {
             return self.edge;
         }
         let full = window_end.min(self.edge).saturating_sub(mss - 1);
