@@ -281,6 +281,44 @@ for at in range(0, len(block), 4096):
     assert 0.5 < outcome.own_us_a_fault < 20
 
 
+MOSTLY = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+int main(void) {
+    unsigned long x = 1;
+    long pages = 4000;
+    unsigned char *at = mmap(0, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (long page = 0; page < pages; page++) at[page * 4096] = 1;
+    for (long turn = 0; turn < 200000; turn++) {
+        x ^= x << 13; x ^= x >> 7; x ^= x << 17;
+        long of = x % 128 ? pages / 5 : pages;
+        unsigned char *page = at + (x >> 20) % of * 4096;
+        if (x & 1 << 10) *page += 1;
+        else if (!*page) putchar(*page);
+    }
+    return 0;
+}
+"""
+
+
+def test_a_trace_has_all_misses_of_the_memories_it_is_asked_about_and_ends_in_time(tmp_path: Path) -> None:
+    program = str(compiled(MOSTLY, tmp_path / "mostly"))
+    near = Memory(0, 0, 10**14)
+    sizes = tuple(4000 * 4096 * share // 100 for share in (25, 50, 75))
+    runs = {size: run([program], replace(near, local=size)) for size in sizes}
+    asked = replace(near, local=sizes[0] // 32, trace=tmp_path / "trace", asked=sizes)
+    paced = run([program], asked)
+    # Nearly each of 200,000 accesses would be a fault otherwise. Faults are what takes time here.
+    least = runs[sizes[0]]
+    assert least.first_touches is not None
+    assert paced.faults < 5 * (least.faults + least.first_touches)
+    traced = Traced.read(tmp_path / "trace")
+    for size, outcome in runs.items():
+        counts = traced.counts(4096, Cache(size // 4096, "fifo"))
+        assert (counts.faults, counts.written_back) == (outcome.faults, outcome.pages_out)
+
+
 SWEEPS = """
 #include <stdio.h>
 #include <string.h>

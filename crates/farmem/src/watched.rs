@@ -26,6 +26,17 @@ pub struct Watched {
     older: Cache,
     /// How many are within reach at most, when nothing is on its way between both.
     reach: u32,
+    /// How many there may be by now.
+    limit: u32,
+}
+
+fn reach(capacity: u32, policy: Policy) -> u32 {
+    let reach = match policy {
+        Policy::Fifo => capacity,
+        Policy::Clock => capacity.div_ceil(4),
+        Policy::Lru => capacity.div_ceil(2),
+    };
+    reach.max(LEAST_REACH).min(capacity)
 }
 
 impl Watched {
@@ -34,12 +45,13 @@ impl Watched {
     /// # Panics
     /// As [`Cache::new`].
     pub fn new(capacity: u32, policy: Policy) -> Watched {
-        let reach = match policy {
-            Policy::Fifo => capacity,
-            Policy::Clock => capacity.div_ceil(4),
-            Policy::Lru => capacity.div_ceil(2),
-        };
-        Watched::with_reach(capacity, policy, reach.max(LEAST_REACH).min(capacity))
+        Watched::with_reach(capacity, policy, reach(capacity, policy))
+    }
+
+    /// It may hold so many from now on; where it holds more, it is full until they have left.
+    pub fn limit(&mut self, pages: u32) {
+        self.limit = pages.min(self.within.capacity());
+        self.reach = reach(self.limit, self.policy);
     }
 
     /// With so many pages within reach.
@@ -49,12 +61,12 @@ impl Watched {
     pub fn with_reach(capacity: u32, policy: Policy, reach: u32) -> Watched {
         let all = || Cache::new(capacity, Policy::Fifo);
         let older = if reach < capacity { all() } else { Cache::new(1, Policy::Fifo) };
-        Watched { policy, within: all(), older, reach }
+        Watched { policy, within: all(), older, reach, limit: capacity }
     }
 
-    /// How many pages it can hold.
+    /// How many pages it may hold.
     pub fn capacity(&self) -> u32 {
-        self.within.capacity()
+        self.limit
     }
 
     /// How many it holds.
@@ -69,7 +81,7 @@ impl Watched {
 
     /// Whether a page has to leave before the next one comes.
     pub fn is_full(&self) -> bool {
-        self.len() == self.capacity()
+        self.len() >= self.limit
     }
 
     /// Whether the page is local.
@@ -135,10 +147,8 @@ impl Watched {
             .map(|(next, _)| next)
     }
 
-    /// The program freed the page.
-    pub fn remove(&mut self, page: u64) {
-        if self.within.remove(page).is_none() {
-            self.older.remove(page);
-        }
+    /// The page leaves before its turn, or the program freed it; nothing where it is not local.
+    pub fn remove(&mut self, page: u64) -> Option<Evicted> {
+        self.within.remove(page).or_else(|| self.older.remove(page))
     }
 }

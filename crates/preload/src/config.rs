@@ -1,7 +1,7 @@
 //! What the launcher wants, in one variable of the environment, so that programs which this one starts get it too.
 //!
 //! `INCAST_FARMEM=key=value,…`: `local` (bytes), `page` (bytes), `latency` (ps), `rate` (bit/s), `policy`, `prefetch` (pages), `batch` (pages a
-//! request), `trace` (1 or 0), `codec`, `cpus` (bits), `folder` (where statistics go), `server` (IP:PORT of a memory server; its key is the
+//! request), `trace` (1 or 0), `asked` (bytes+bytes+…), `codec`, `cpus` (bits), `folder` (where statistics go), `server` (IP:PORT of a memory server; its key is the
 //! file `server.key` there), `timeout` (ms). The launcher has checked them; what can't be is refused all the same.
 
 use crate::store::server::Remote;
@@ -39,6 +39,8 @@ pub(crate) struct Config {
     pub(crate) cpus: u64,
     /// Whether a trace is wanted, too.
     pub(crate) trace: bool,
+    /// Local memories that the trace is asked about, in pages ([`farmem::pace`]).
+    pub(crate) asked: Vec<u32>,
     /// Folder of the statistics; empty for none.
     pub(crate) folder: String,
     /// A memory server; nothing where the process itself keeps what is remote.
@@ -56,12 +58,13 @@ impl Config {
             codec: None,
             prefetch: 0,
             trace: false,
+            asked: Vec::new(),
             cpus: 0,
             folder: String::new(),
             server: None,
         };
         let (mut latency, mut rate, mut batch) = (0, 0, 1);
-        let (mut server, mut timeout_ms) = (None, 10_000);
+        let (mut server, mut asked, mut timeout_ms) = (None, "", 10_000);
         for pair in text.split(',') {
             let (key, value) =
                 pair.split_once('=').ok_or_else(|| format!("{VARIABLE}: {pair} is not key=value"))?;
@@ -78,11 +81,17 @@ impl Config {
                 "batch" => batch = number()? as u32,
                 "policy" => config.policy = policy(value)?,
                 "codec" => config.codec = Some(codec(value)?),
+                "asked" => asked = value,
                 "server" => server = Some(value),
                 "timeout" => timeout_ms = number()?,
                 "folder" => config.folder = value.to_owned(),
                 _ => return Err(format!("{VARIABLE}: nobody knows {key}")),
             }
+        }
+        for bytes in asked.split('+').filter(|bytes| !bytes.is_empty()) {
+            let pages = bytes.parse::<usize>().ok().and_then(|bytes| u32::try_from(bytes / config.page).ok());
+            let pages = pages.filter(|pages| (1..1 << 31).contains(pages));
+            config.asked.push(pages.ok_or_else(|| format!("{VARIABLE}: asked={asked} can't be"))?);
         }
         let way = Way { pages_a_request: batch, ..Way::new(Time::from_ps(latency), Rate::from_bps(rate)) };
         config.cost = (rate > 0).then_some(Cost { fetch: way, write_back: Some(way) });

@@ -7,6 +7,7 @@
 //! Waits of several threads overlap ([`waiting`]); what they send and fetch shares the link ([`farmem::cost::Link`]).
 
 mod leaving;
+mod pacing;
 pub(crate) mod waiting;
 
 use crate::config::Config;
@@ -21,6 +22,7 @@ use crate::threads;
 use crate::tracing::Tracing;
 use farmem::cache::Evicted;
 use farmem::cost::{Cost, Crossing, Link};
+use farmem::pace::Pace;
 use farmem::watched::Watched;
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Fault, Range};
@@ -46,6 +48,11 @@ pub(crate) struct Pager {
     link: Link,
     waiting: Waiting,
     tracing: Option<Tracing>,
+    pace: Option<Pace>,
+    /// When the pace was looked at last, and what the program had computed.
+    looked: (u64, u64),
+    /// Pages that are to leave for the pace.
+    gone: Vec<u64>,
 }
 
 /// The pager, once memory is remote.
@@ -62,9 +69,10 @@ struct Pages {
 impl Pager {
     pub(crate) fn new(config: &Config) -> Pager {
         let pages = config.local / config.page;
+        let (pace, cache) = pacing::begin(config, pages as u32);
         let path = if config.trace { stats::beside("trace") } else { None };
         Pager {
-            cache: Watched::new(pages as u32, config.policy),
+            cache,
             bits: config.page.ilog2(),
             cost: config.cost,
             prefetch: config.prefetch,
@@ -74,11 +82,14 @@ impl Pager {
             link: Link::default(),
             waiting: Waiting::default(),
             tracing: path.and_then(|path| Tracing::begin(config, &path, monotonic_ns())),
+            pace,
+            looked: (monotonic_ns(), pacing::computed_ns()),
+            gone: Vec::new(),
         }
     }
 
     fn range(&self, page: u64) -> Range {
-        Range { start: (page as usize) << self.bits, bytes: 1 << self.bits }
+        whole(page, self.bits)
     }
 
     /// What was touched before memory became remote is local.
@@ -87,6 +98,9 @@ impl Pager {
         let page = (address >> self.bits) as u64;
         if !self.cache.contains(page) {
             self.cache.fault(page, true);
+            if let Some(pace) = &mut self.pace {
+                pace.fault(page, &mut self.gone);
+            }
             stats::stats().adopted.add(1);
             if let Some(tracing) = &mut self.tracing {
                 tracing.access(page, true, 0, 0);
@@ -99,11 +113,15 @@ impl Pager {
         if let Some(tracing) = &mut self.tracing {
             tracing.asked(bytes as u64);
         }
+        if let Some(pace) = &mut self.pace {
+            pace.asked(bytes.div_ceil(1 << self.bits) as u64, &mut self.gone);
+        }
     }
 
     /// In a forked child: the trace is the parent's.
     pub(crate) fn forked(&mut self) {
         self.tracing = None;
+        self.pace = None;
         self.wait_for_nothing();
         self.store.forked();
     }
@@ -138,6 +156,7 @@ impl Pager {
             self.not_too_many(with, stats);
         }
         let (mut pages, packed_ns) = (Pages::default(), stats.packing_ns());
+        self.keep_pace(with, page, since);
         self.enter(with, page, fault.write, &mut pages);
         // Behind what was seen of the page that left: whoever replays the trace has no place before it leaves.
         if let Some(tracing) = &mut self.tracing {
@@ -214,7 +233,7 @@ impl Pager {
             });
         }
         self.cross(page, &mut pages.fetched);
-        if self.cache.is_full() {
+        while self.cache.is_full() {
             match self.make_room(with) {
                 Evicted { page, dirty: true } => self.cross(page, &mut pages.sent),
                 Evicted { dirty: false, .. } => pages.dropped += 1,
@@ -273,10 +292,20 @@ impl Pager {
             }
             states::set(part, NEW);
             let page = (first >> self.bits) as u64;
+            if let Some(pace) = &mut self.pace
+                && [HERE, THERE, HIDDEN].iter().all(|state| !states::any(whole(page, self.bits), *state))
+            {
+                pace.free(page);
+            }
             if !states::any(self.range(page), HERE) && !states::any(self.range(page), HIDDEN) {
                 self.cache.remove(page);
             }
             first = next;
         }
     }
+}
+
+/// All of a page of 2^`bits` bytes.
+fn whole(page: u64, bits: u32) -> Range {
+    Range { start: (page as usize) << bits, bytes: 1 << bits }
 }

@@ -19,6 +19,7 @@ pub(crate) struct Tracing {
     at: usize,
     used: usize,
     bits: u32,
+    header: Header,
     /// What the clock showed when the program went on.
     resumed_ns: u64,
 }
@@ -33,7 +34,7 @@ impl Tracing {
             writes: true,
             capacity: (config.local / config.page) as u32,
         };
-        let mut tracing = Tracing { at, used: 0, bits: config.page.ilog2(), resumed_ns: now_ns };
+        let mut tracing = Tracing { at, used: 0, bits: config.page.ilog2(), header, resumed_ns: now_ns };
         tracing.append(&header.encode());
         Some(tracing)
     }
@@ -45,6 +46,15 @@ impl Tracing {
             // SAFETY: inside the mapping, which is as long and nobody else's.
             unsafe { to.write(*record) };
             self.used += RECORD;
+        }
+    }
+
+    /// The program has so many pages local from now on: what a trace can foretell begins at the most of them.
+    pub(crate) fn has_local(&mut self, pages: u32) {
+        if pages > self.header.capacity {
+            self.header.capacity = pages;
+            // SAFETY: the beginning of the mapping, which is the header's.
+            unsafe { (self.at as *mut [u8; RECORD]).write(self.header.encode()) };
         }
     }
 

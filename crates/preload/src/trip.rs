@@ -9,13 +9,15 @@ use crate::layout::{self, BASE};
 use crate::lock::Lock;
 use crate::raw;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use sys::cpu::monotonic_ns;
+use sys::cpu::{monotonic_ns, thread_time};
 
 /// Odd, for a median; all of them take a fraction of a millisecond.
 const TIMES: usize = 33;
 
 /// What it takes, in ns.
 static TRIP_NS: AtomicU64 = AtomicU64::new(0);
+/// Of that, processor time of the program's thread.
+static PROGRAM_NS: AtomicU64 = AtomicU64::new(0);
 /// What the handler took of the last one.
 static HANDLED_NS: AtomicU64 = AtomicU64::new(0);
 /// Whether it was measured with several threads.
@@ -27,10 +29,16 @@ pub(crate) fn ns() -> u64 {
     TRIP_NS.load(Relaxed)
 }
 
+/// Processor time that it takes of the thread that faults, in ns.
+pub(crate) fn program_ns() -> u64 {
+    PROGRAM_NS.load(Relaxed)
+}
+
 /// Memory is remote: called by a thread of the program.
 pub(crate) fn measure() {
     let Some(_held) = ONE_AT_A_TIME.try_lock() else { return };
     let mut took = [0; TIMES];
+    let before = thread_time();
     for took in &mut took {
         let page = layout::trip() as *const u8;
         let began = monotonic_ns();
@@ -39,6 +47,8 @@ pub(crate) fn measure() {
         *took = (monotonic_ns() - began).saturating_sub(HANDLED_NS.load(Relaxed));
         let _ = raw::advise(layout::trip(), BASE, libc::MADV_DONTNEED);
     }
+    let program = (thread_time() - before) / TIMES as u32;
+    PROGRAM_NS.store(program.as_nanos() as u64, Relaxed);
     took.sort_unstable();
     TRIP_NS.store(took[TIMES / 2], Relaxed);
 }

@@ -70,6 +70,10 @@ class Memory:
     trace: Path | None = None
     """Where a trace of the faults is written: of the process that has the most, without what it forks."""
 
+    asked: tuple[int, ...] = ()
+    """Local memories in bytes that the trace is asked about: it has all of their misses, and the program gets
+    more local memory than `local` where it would be much slower than with the least of them."""
+
     def variable(self, folder: Path) -> str:
         """As the library reads it from the environment."""
         said = {
@@ -84,6 +88,8 @@ class Memory:
             "cpus": sum(1 << cpu for cpu in os.sched_getaffinity(0) if cpu < _CPUS),
             "folder": folder,
         }
+        if self.trace and self.asked:
+            said["asked"] = "+".join(map(str, self.asked))
         if self.compress:
             said["codec"] = self.compress
         if self.server:

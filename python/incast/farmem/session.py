@@ -24,7 +24,7 @@ from incast import folder
 from incast.errors import OutputExistsError, RunError
 from incast.farmem.predict import Size
 from incast.farmem.run import Memory, Outcome, run
-from incast.farmem.traced import Traced
+from incast.farmem.traced import Cache, Traced
 
 __all__ = ["CELL", "FAR", "LOCAL", "MARKER", "NEAR", "TRACE", "Plan", "Row", "Session", "Sized"]
 
@@ -37,9 +37,11 @@ LOCAL, TRACE, NEAR, FAR, CELL = "all-local", "traced", "near", "far", "cell"
 _NO_NETWORK_BPS = 10**14
 _LITTLE = 4
 """The least local memory of the grid has so many times as much."""
+_FEW = 20_000
+"""Faults that take no long time, wherever they are."""
 _TRACED = 16 * _LITTLE
-"""And so many times as much as the traced run. That sees no access to a page that is there, though by FIFO
-the same page can have left a larger memory: traced with a fourth, up to 45 % of faults were missed."""
+"""And so many times as much as the traced run has, as long as that is not much slower for it. The trace sees
+no access to a page that is there: sizes that nobody asked about, and policies but FIFO, want few of them."""
 _LEAST_TRACE_PAGES = 64
 _TAIL = 2000
 """Bytes of the program's output that are shown when it fails."""
@@ -133,6 +135,7 @@ class Session:
     number: int
     tell: Callable[[str, Session], None] = lambda _, __: None
     """Is told what runs next."""
+    _round: list[tuple[str, Sized]] | None = None
 
     @staticmethod
     def open(plan: Plan, out: Path) -> Session:
@@ -157,8 +160,14 @@ class Session:
 
     def a_round(self) -> list[tuple[str, Sized]]:
         """What is run beside all memory local, in order; there has to be a trace."""
-        footprint = Traced.read(self.trace).footprint()
-        little = self._part(self.done(TRACE)[0].asked_bytes, _LITTLE)
+        if self._round is None:
+            self._round = self._plan_round()
+        return self._round
+
+    def _plan_round(self) -> list[tuple[str, Sized]]:
+        traced = Traced.read(self.trace)
+        footprint = traced.footprint()
+        little = self._little(traced)
         half, most = (self._whole(footprint * share // 4) for share in (2, 3))
         nearest = self.plan.near.latency_ps, self.plan.near.rate_bps
         longest = max(self.plan.latencies), min(self.plan.rates)
@@ -203,11 +212,26 @@ class Session:
     def _trace(self, asked: int) -> None:
         # What is fetched ahead would not be seen.
         local = self._part(asked, _TRACED)
-        self._run(TRACE, replace(self.plan.near, local=local, prefetch=0, trace=self.trace))
+        sizes = tuple(sorted({self._whole(size.of(asked), least=1) for size in self.plan.local}))
+        memory = replace(self.plan.near, local=local, prefetch=0, trace=self.trace, asked=sizes)
+        self._run(TRACE, memory)
 
     def _part(self, asked: int, part: int) -> int:
         """Bytes, in whole pages, of a part of the least local memory of a program that asks for so much."""
         return self._whole(min(asked, *(size.of(asked) for size in self.plan.local)) // part)
+
+    def _little(self, traced: Traced) -> int:
+        """Bytes of a quarter of the least local memory, or of more where there would be many more faults."""
+        asked = self.done(TRACE)[0].asked_bytes
+        *less, least = (self._part(asked, part) for part in (_LITTLE, _LITTLE // 2, 1))
+        memory = self.plan.memory
+
+        def faults(size: int) -> int:
+            cache = Cache(size // self.plan.page, memory.policy, memory.prefetch, memory.pages_a_request)
+            return traced.handled(self.plan.page, cache).counts.faults
+
+        most = max(_LITTLE * faults(least), _FEW)
+        return next((size for size in less if faults(size) <= most), least)
 
     def _whole(self, size: int, least: int = _LEAST_TRACE_PAGES) -> int:
         """So many bytes in whole pages."""

@@ -64,7 +64,7 @@ impl Pager {
     }
 
     /// Hides a page, and so many behind it; whether somebody wrote to the first. What can't be hidden stays within reach.
-    fn put_away(&mut self, with: &Exchange, first: Evicted, behind: usize) -> bool {
+    pub(super) fn put_away(&mut self, with: &Exchange, first: Evicted, behind: usize) -> bool {
         let all = Range { start: self.range(first.page).start, bytes: (1 + behind) << self.bits };
         let mut known = [first.dirty; AT_ONCE];
         for (known, page) in known[1..].iter_mut().zip(self.cache.following(first.page).take(behind)) {
@@ -88,7 +88,7 @@ impl Pager {
     }
 
     /// What is hidden of the range leaves, and the store has it.
-    fn leave(&mut self, range: Range, dirty: bool) {
+    pub(super) fn leave(&mut self, range: Range, dirty: bool) {
         states::runs(range, |state, run| {
             if state == HIDDEN {
                 states::set(run, THERE);

@@ -127,7 +127,9 @@ impl Pager {
     pub(super) fn wait_for_nothing(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         for due in waiting.all() {
-            (due.page..=due.page + due.ahead).for_each(|page| self.cache.remove(page));
+            for page in due.page..=due.page + due.ahead {
+                self.cache.remove(page);
+            }
         }
     }
 
