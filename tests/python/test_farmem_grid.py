@@ -263,6 +263,10 @@ def test_the_command_measures_and_predicts(tmp_path: Path) -> None:
     for cell in said["cells"]:
         assert cell["faults_measured"] == pytest.approx(cell["faults"], rel=0.1, abs=50)
         assert cell["injected_over_nominal"] >= 1
+    shares = [cell["error_share"] for cell in said["cells"]]
+    low, high = said["errors"]["interval_90_share"]
+    assert min(shares) <= low <= high <= max(shares)
+    assert said["errors"]["largest_share"] == max(map(abs, shares))
     assert (out / "grid.svg").read_text().startswith("<svg")
     assert (out / "cells.parquet").exists()
     again = CliRunner().invoke(app, asked)

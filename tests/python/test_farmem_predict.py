@@ -108,6 +108,11 @@ def test_errors_are_in_points(scan: Path) -> None:
     assert found.cells.height == 9
     assert found.median == pytest.approx(2)
     assert (found.within(3), found.within(1)) == (1, 0)
+    off = found.cells["degradation"] - found.cells["measured"]
+    shares = (off / (1 + found.cells["measured"])).sort().to_list()
+    assert found.cells["error_share"].sort().to_list() == pytest.approx(shares)
+    assert found.largest_share == pytest.approx(max(map(abs, shares)))
+    assert min(shares) <= found.interval()[0] <= found.interval()[1] <= max(shares)
 
 
 def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def _show(session: Session, found: Measured, clock: Clock) -> None:
     show.out.print(
         f"{escape(' '.join(session.plan.command))}: {text.size(footprint)} in use, "
         f"{text.time(found.all_local_s * 1e12)} of {of} with all of it local. "
-        "Slower by, measured (predicted, off by points):",
+        "Slower by, measured (predicted; how far the predicted time is off):",
         soft_wrap=True,
         highlight=False,
     )
@@ -169,10 +169,12 @@ def _show(session: Session, found: Measured, clock: Clock) -> None:
         soft_wrap=True,
         highlight=False,
     )
+    errors, (low, high) = found.errors, found.errors.interval()
     show.out.print(
-        f"Prediction: off by {found.errors.median:.1f} points (median), "
-        f"at most {found.errors.largest:.1f}; {found.errors.within(_CLOSE):.0%} "
-        f"of {text.plural(found.errors.cells.height, 'cell')} within {_CLOSE}.",
+        f"Prediction: the time of a run is off by {errors.median_share:.1%} (median), "
+        f"at most {errors.largest_share:.1%}; nine in ten of {text.plural(errors.cells.height, 'cell')} "
+        f"lie from {low:+.1%} to {high:+.1%}. Of the time with all memory local that is "
+        f"{errors.median:.1f} points (median), at most {errors.largest:.1f}.",
         soft_wrap=True,
         highlight=False,
     )
@@ -181,7 +183,7 @@ def _show(session: Session, found: Measured, clock: Clock) -> None:
 def _said(cell: dict[str, Any]) -> str:
     if cell["measured"] is None:
         return f"({cell['degradation']:.1%})"
-    return f"{cell['measured']:.1%} ({cell['degradation']:.1%}, {cell['error_points']:+.1f})"
+    return f"{cell['measured']:.1%} ({cell['degradation']:.1%}; {cell['error_share']:+.1%})"
 
 
 def _plain(plan: Plan, found: Measured, place: Path) -> dict[str, Any]:
@@ -193,6 +195,9 @@ def _plain(plan: Plan, found: Measured, place: Path) -> dict[str, Any]:
         "cells": found.cells.to_dicts(),
         "errors": {
             "cells": found.errors.cells.height,
+            "median_share": found.errors.median_share,
+            "largest_share": found.errors.largest_share,
+            "interval_90_share": found.errors.interval(),
             "median_points": found.errors.median,
             "largest_points": found.errors.largest,
             "within_3_points": found.errors.within(_CLOSE),

@@ -207,9 +207,12 @@ def _rows(table: Table, page: int, local: pl.DataFrame) -> None:
 
 
 def _tell(found: Errors) -> None:
+    low, high = found.interval()
     show.out.print(
-        f"Beside {text.plural(found.cells.height, 'cell')} measured: off by {found.median:.1f} points "
-        f"(median), at most {found.largest:.1f}; {found.within(_CLOSE):.0%} within {_CLOSE}.",
+        f"Beside {text.plural(found.cells.height, 'cell')} measured: the time is off by "
+        f"{found.median_share:.1%} (median), at most {found.largest_share:.1%}; nine in ten lie from {low:+.1%} to {high:+.1%}. "
+        f"Off by {found.median:.1f} points (median), at most {found.largest:.1f}; "
+        f"{found.within(_CLOSE):.0%} within {_CLOSE}.",
         soft_wrap=True,
         highlight=False,
     )
@@ -219,6 +222,9 @@ def _plain(found: Errors) -> dict[str, Any]:
     return {
         "cells": found.cells.height,
         "median_points": found.median,
+        "median_share": found.median_share,
+        "largest_share": found.largest_share,
+        "interval_90_share": found.interval(),
         "largest_points": found.largest,
         "within_3_points": found.within(_CLOSE),
     }

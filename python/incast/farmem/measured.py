@@ -17,7 +17,7 @@ from typing import Literal
 import polars as pl
 
 from incast.farmem.own import Beyond, Own, Ran, calibrate
-from incast.farmem.predict import Errors, Grid, Packing, Size, errors, predict
+from incast.farmem.predict import Errors, Grid, Packing, Size, error_share, errors, predict
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, Plan, Row, Sized
 from incast.farmem.traced import Cache, Traced
 
@@ -70,7 +70,8 @@ def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Meas
         beside.rename({"degradation": "measured"}), on=["local_bytes", "latency_ps", "bandwidth_bps"]
     )
     apart = (pl.col("degradation") - pl.col("measured")) * 100
-    return Measured(both.with_columns(apart.alias("error_points")), found, own, base)
+    both = both.with_columns(error_share(), apart.alias("error_points"))
+    return Measured(both, found, own, base)
 
 
 _SCHEMA = {
@@ -78,6 +79,8 @@ _SCHEMA = {
     "latency_ps": pl.Int64,
     "bandwidth_bps": pl.Int64,
     "degradation": pl.Float64,
+    "fastest": pl.Float64,
+    "slowest": pl.Float64,
     "spread_points": pl.Float64,
     "runs": pl.Int64,
     "faults_measured": pl.Float64,
@@ -111,6 +114,8 @@ def _cell(cell: Sized, beyond: Sequence[tuple[Row, float]], base: float) -> dict
         "latency_ps": cell.latency_ps,
         "bandwidth_bps": cell.bandwidth_bps,
         "degradation": median(slower) if slower else None,
+        "fastest": min(slower, default=None),
+        "slowest": max(slower, default=None),
         "spread_points": (max(slower) - min(slower)) * 100 if slower else None,
         "runs": len(runs),
         "faults_measured": middle("faults"),

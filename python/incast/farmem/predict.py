@@ -16,7 +16,9 @@ from incast import _core
 from incast.farmem.own import Own, Ran
 from incast.farmem.traced import Cache, Counts, Traced
 
-__all__ = ["GRID_LATENCIES", "GRID_RATES", "Grid", "Packing", "Size", "errors", "predict"]
+__all__ = [
+    "GRID_LATENCIES", "GRID_RATES", "Errors", "Grid", "Packing", "Size", "error_share", "errors", "predict",
+]  # fmt: skip
 
 GRID_LATENCIES = (1_000_000, 10_000_000, 20_000_000)
 """The document's: 1, 10 and 20 µs."""
@@ -138,10 +140,26 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """How far predictions are from what was measured, in percentage points."""
+    """How far predictions are from what was measured: as a share of the time, and in percentage points."""
 
     cells: pl.DataFrame = field(repr=False)
-    """A row a cell that was measured: degradation, measured, error_points."""
+    """A row a cell that was measured: degradation, measured, error_share, error_points."""
+
+    @property
+    def median_share(self) -> float:
+        """How far predicted times are off, as a share of the measured time: median of sizes."""
+        return float(self.cells["error_share"].abs().median() or 0.0)  # type: ignore[arg-type]
+
+    @property
+    def largest_share(self) -> float:
+        """The largest of these sizes."""
+        return float(self.cells["error_share"].abs().max() or 0.0)  # type: ignore[arg-type]
+
+    def interval(self, part: float = 0.9) -> tuple[float, float]:
+        """Between which shares of the time this part of the cells' errors lie: as many below as above."""
+        tail = (1 - part) / 2
+        low, high = (self.cells["error_share"].quantile(at, "linear") for at in (tail, 1 - tail))
+        return float(low or 0.0), float(high or 0.0)
 
     @property
     def median(self) -> float:
@@ -169,4 +187,10 @@ def errors(predicted: pl.DataFrame, measured: pl.DataFrame) -> Errors:
     beside = measured.select(*keys, pl.col("degradation").alias("measured"))
     cells = predicted.join(beside, on=keys, how="inner")
     apart = (pl.col("degradation") - pl.col("measured")) * 100
-    return Errors(cells.with_columns(apart.alias("error_points")))
+    return Errors(cells.with_columns(error_share(), apart.alias("error_points")))
+
+
+def error_share() -> pl.Expr:
+    """The predicted time less the measured one, of the measured one, where both are degradations."""
+    off = (pl.col("degradation") - pl.col("measured")) / (1 + pl.col("measured"))
+    return off.alias("error_share")
