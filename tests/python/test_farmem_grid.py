@@ -26,7 +26,7 @@ from incast.errors import OutputExistsError, RunError
 from incast.farmem import session as sessions
 from incast.farmem.measured import cells
 from incast.farmem.own import Beyond, Near, Own, Ran, calibrate
-from incast.farmem.predict import Size
+from incast.farmem.predict import Grid, Size, predict
 from incast.farmem.run import ALL, Memory, Outcome
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Plan, Session
 from incast.farmem.traced import Counts, Handled, Traced
@@ -237,6 +237,39 @@ def test_faults_that_wait_twice_hide_more_than_others() -> None:
     for wait in (US, 2 * US):
         beside = sum(3 * US - min(3 * US, often * wait) for often in (1, 2, 2, 1))
         assert found.total(ran, 6 * wait, 1000) == pytest.approx(beside, abs=10)
+
+
+def test_the_time_left_is_that_of_the_runs_to_come(machine: Machine, tmp_path: Path) -> None:
+    session = Session.open(PLAN, tmp_path)
+    told: list[tuple[float, float]] = []
+
+    def tell(kind: str, session: Session) -> None:
+        told.append((session.left_s(), sum(row.wall_s for row in session.rows)))
+
+    session.tell = tell
+    session.measure()
+    end = sum(row.wall_s for row in session.rows)
+    # From the first run behind the trace on; with the trace's own word until a cell was run.
+    for left, ended in told[2:]:
+        assert left == pytest.approx(end - ended, rel=0.2, abs=1.5)
+    assert session.left_s() == 0
+
+
+def test_waits_of_threads_overlap_as_in_a_run_with_long_waits_but_not_on_the_link(tmp_path: Path) -> None:
+    ran = Ran(faults=9000, touched=0, evicted=0, waiting=9000)
+    # Four threads: 9,000 waits of 20 µs make the run a quarter of their sum longer.
+    far = Beyond(ran, 1 << 20, beyond_s=0.045, waits_s=0.18)
+    own = calibrate([Beyond(ran, 1 << 20, beyond_s=1e-9)], [far])
+    assert own.late == pytest.approx(-0.75, abs=1e-3)
+    traced = Traced.read(traces.write(tmp_path / "trace", traces.scans(1000, 10)))
+    grid = Grid(local=[Size("half", share=0.5)], latencies=[10 * US], rates=[10**14, 10**8], own=own)
+    far_away, narrow = predict(traced, grid, 10**12).to_dicts()
+    asked = far_away["fetch_ps"] + far_away["write_back_ps"]
+    assert far_away["time_ps"] - 10**12 == pytest.approx(asked / 4, rel=0.01)
+    wire = narrow["written_back"] * 4096 * 8 * 10**4
+    assert narrow["time_ps"] - 10**12 == pytest.approx(
+        max(wire, narrow["fetched"] * 4096 * 8 * 10**4), rel=0.01
+    )
 
 
 def test_the_command_measures_and_predicts(tmp_path: Path) -> None:

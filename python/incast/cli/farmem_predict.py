@@ -210,7 +210,8 @@ def _tell(found: Errors) -> None:
     low, high = found.interval()
     show.out.print(
         f"Beside {text.plural(found.cells.height, 'cell')} measured: the time is off by "
-        f"{found.median_share:.1%} (median), at most {found.largest_share:.1%}; nine in ten lie from {low:+.1%} to {high:+.1%}. "
+        f"{found.median_share:.1%} (median), at most {found.largest_share:.1%}; "
+        f"nine in ten lie from {low:+.1%} to {high:+.1%}. "
         f"Off by {found.median:.1f} points (median), at most {found.largest:.1f}; "
         f"{found.within(_CLOSE):.0%} within {_CLOSE}.",
         soft_wrap=True,

@@ -6,12 +6,28 @@ import time
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
 
-from incast.farmem.session import CELL, FAR, LOCAL, NEAR, Session
+from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Session
 from incast.report import text
 
-_SAID = {LOCAL: "all memory local", NEAR: "no network", FAR: "long waits", CELL: "cells"}
+_SAID = {
+    LOCAL: "all memory local",
+    TRACE: "traced: up to five times as long as with the least memory",
+    NEAR: "no network",
+    FAR: "long waits",
+    CELL: "cells",
+}
+
+
+class _Left(ProgressColumn):
+    """Time to the end, as it passes."""
+
+    def render(self, task: Task) -> Text:
+        end = task.fields["end"]
+        left = "" if end is None else f"{text.time(max(0.0, end - time.monotonic()) * 1e12)} left"
+        return Text(left)
 
 
 class GridBar:
@@ -22,29 +38,32 @@ class GridBar:
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
             TextColumn("{task.fields[note]}"),
+            _Left(),
             console=console,
             transient=True,
         )
-        self._task = self._progress.add_task("", total=None, note="")
+        self._task = self._progress.add_task("", total=None, note="", end=None)
         self._began = time.monotonic()
         self._before: int | None = None
 
     def tell(self, kind: str, session: Session) -> None:
         """A run of this kind begins."""
-        done, missing = len(session.rows), session.missing()
+        done, missing, left_s = len(session.rows), session.missing(), session.left_s()
         if self._before is None:
             self._before = done
-        ran, seconds = done - self._before, time.monotonic() - self._began
+        ran, now = done - self._before, time.monotonic()
         notes = [f"{done} of {done + missing} runs"] if missing else []
         if ran:
-            notes.append(f"{text.digits(ran / seconds * 60)} a minute")
-            notes += [f"{text.time(seconds / ran * missing * 1e12)} left"] if missing else []
+            notes.append(f"{text.digits(ran / (now - self._began) * 60)} a minute")
+        # Runs of a grid take unlike times, so the bar is of time, not of runs.
+        ended_s = sum(row.wall_s for row in session.rows)
         self._progress.update(
             self._task,
             description=_SAID.get(kind, kind),
-            completed=done,
-            total=done + missing if missing else None,
+            completed=ended_s,
+            total=ended_s + left_s if missing else None,
             note=", ".join(notes),
+            end=now + left_s if missing else None,
         )
 
     def __enter__(self) -> Self:

@@ -6,7 +6,8 @@ longer than with all memory local by that: what each of the three costs is a lea
 slightly towards all costing the same, which decides where these runs don't tell them apart. How far each of
 them is from the fit, others are that have about as much local memory. The handler does its work while the
 fault waits, which is counted from the fault on: waits hide that. How much waits of each length would hide is
-counted in the runs without a network. A run with long waits tells how much longer than asked they make it.
+counted in the runs without a network. A run with long waits tells how much longer than asked they make it;
+with several threads, whose waits overlap, how much less.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class Own:
     leave_ps: int = 0
     """A page that leaves for it."""
     late: float = 0.0
-    """How much longer than asked waits make a run, as a share of them."""
+    """How much longer than asked waits make a run, as a share of them; below 0 where they overlap."""
     near: tuple[Near, ...] = ()
     """By local memory; in between, along a line."""
 

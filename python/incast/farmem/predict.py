@@ -115,7 +115,9 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
             bytes_ = grid.packing.travels(page)
             fetch, back, _ = _core.farmem_waits(counts, bytes_, latency, rate, grid.write_back, 0)
             handler = grid.own.total(ran, fetch + back, local.of(footprint)) if ran else 0
-            waits = fetch + back + packing + handler
+            # However many threads wait at the same time, the link sends all pages.
+            wire = max(counts.fetched, counts.written_back) * bytes_ * 8 * 10**12 // rate if rate else 0
+            waits = max(fetch + back + packing + handler, wire)
             rows.append(
                 {
                     "program": traced.name,

@@ -15,16 +15,17 @@ import json
 import os
 import resource
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from incast import folder
 from incast.errors import OutputExistsError, RunError
 from incast.farmem.predict import Size
 from incast.farmem.run import Memory, Outcome, run
-from incast.farmem.traced import Cache, Traced
+from incast.farmem.traced import Cache, Handled, Traced
 
 __all__ = ["CELL", "FAR", "LOCAL", "MARKER", "NEAR", "TRACE", "Plan", "Row", "Session", "Sized"]
 
@@ -42,6 +43,8 @@ _FEW = 20_000
 _TRACED = 16 * _LITTLE
 """And so many times as much as the traced run has, as long as that is not much slower for it. The trace sees
 no access to a page that is there: sizes that nobody asked about, and policies but FIFO, want few of them."""
+_FAULT_S = 10e-6
+"""About what a fault takes beyond its wait, until runs tell."""
 _LEAST_TRACE_PAGES = 64
 _TAIL = 2000
 """Bytes of the program's output that are shown when it fails."""
@@ -136,6 +139,8 @@ class Session:
     tell: Callable[[str, Session], None] = lambda _, __: None
     """Is told what runs next."""
     _round: list[tuple[str, Sized]] | None = None
+    _traced: Traced | None = None
+    _handled: dict[int, Handled] = field(default_factory=dict)
 
     @staticmethod
     def open(plan: Plan, out: Path) -> Session:
@@ -165,7 +170,7 @@ class Session:
         return self._round
 
     def _plan_round(self) -> list[tuple[str, Sized]]:
-        traced = Traced.read(self.trace)
+        traced = self.traced()
         footprint = traced.footprint()
         little = self._little(traced)
         half, most = (self._whole(footprint * share // 4) for share in (2, 3))
@@ -204,6 +209,39 @@ class Session:
             return 0
         runs = max(1, self.plan.runs)
         return 2 * sum(max(0, runs - len(self.done(*each))) for each in self.a_round())
+
+    def left_s(self) -> float:
+        """About how many seconds the missing runs take: as long as those of their kind did, or as the trace says."""
+        if not self.done(TRACE):
+            return 0.0
+        runs = max(1, self.plan.runs)
+        local_s = fmean(row.wall_s for row in self.done(LOCAL))
+        left = 0.0
+        for kind, at in self.a_round():
+            done = [row.wall_s for row in self.done(kind, at)]
+            each = fmean(done) if done else local_s + self._faults_s(at)
+            left += max(0, runs - len(done)) * (local_s + each)
+        return left
+
+    def _faults_s(self, at: Sized) -> float:
+        """What faults and their waits take in a run."""
+        if at.local_bytes not in self._handled:
+            memory = self.plan.memory
+            pages = at.local_bytes // self.plan.page
+            cache = Cache(pages, memory.policy, memory.prefetch, memory.pages_a_request)
+            self._handled[at.local_bytes] = self.traced().handled(self.plan.page, cache)
+        handled = self._handled[at.local_bytes]
+        counts = handled.counts
+        page_s = self.plan.page * 8 / at.bandwidth_bps if at.bandwidth_bps else 0.0
+        latencies = (counts.requests + counts.sends) * at.latency_ps / 1e12
+        waits = latencies + (counts.fetched + counts.written_back) * page_s
+        return waits + (counts.faults + counts.cold - handled.unseen) * _FAULT_S
+
+    def traced(self) -> Traced:
+        """The trace, once there is one."""
+        if self._traced is None:
+            self._traced = Traced.read(self.trace)
+        return self._traced
 
     def done(self, kind: str, cell: Sized | None = None) -> list[Row]:
         """Runs of this kind that have ended, of all calls."""
