@@ -10,6 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+def why(error: BaseException) -> str:
+    """What went wrong, in words: neither the number of an error nor the plan that a library was at."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
 class IncastError(Exception):
     """The root of the package's own exceptions."""
 

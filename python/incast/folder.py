@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from incast.errors import OutputError, OutputExistsError
+from incast.errors import OutputError, OutputExistsError, ResultError
 
 MARKER = "incast-run.json"
 WALKS_MARKER = "incast-walk.json"
@@ -94,6 +94,20 @@ def mark(folder: Path, marker: str) -> None:
     from incast._version import __version__  # It reads the package's metadata, which takes a while.
 
     write_json(folder / marker, {"format": FORMAT, "written_by": f"incast {__version__}"})
+
+
+def check_format(place: Path) -> None:
+    """Refuses a result of a later version, whose tables may mean something else."""
+    for marker in (MARKER, WALKS_MARKER, MINE_MARKER):
+        try:
+            said = json.loads((place / marker).read_text("utf-8"))
+        except (OSError, ValueError):
+            continue  # Without a marker, or with half of one: what else is there decides.
+        if isinstance(said, dict) and isinstance(said.get("format"), int) and said["format"] > FORMAT:
+            by = f" by {said['written_by']}" if isinstance(said.get("written_by"), str) else ""
+            raise ResultError(
+                f"{place} was written{by} in format {said['format']}: this version reads up to {FORMAT}"
+            )
 
 
 def write_json(file: Path, content: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from incast import folder, incomplete
-from incast.errors import ResultError
+from incast.errors import ResultError, why
 from incast.hints import unknown
 from incast.summary import scan
 
@@ -22,6 +22,7 @@ class Result:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        folder.check_format(path)
         self.summary: Mapping[str, Any] = _read(path / folder.SUMMARY)
         """The figures; see the reference manual."""
 
@@ -187,7 +188,18 @@ def _read(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise ResultError(f"{file.parent} is not a result: it has no {file.name}") from None
     except (OSError, ValueError) as error:
-        raise ResultError(f"{file}: not readable: {error}") from None
-    if not isinstance(content, dict):
-        raise ResultError(f"{file}: not a summary")
+        raise ResultError(f"{file}: not readable: {why(error)}") from None
+    if not isinstance(content, dict) or not (_is_run(content) or _lists_runs(content)):
+        raise ResultError(f"{file}: not a summary: it has neither the seed of a run nor the runs of choices")
     return content
+
+
+def _is_run(content: Mapping[str, Any]) -> bool:
+    return isinstance(content.get("seed"), int) and isinstance(content.get("jobs", {}), dict)
+
+
+def _lists_runs(content: Mapping[str, Any]) -> bool:
+    listed = content.get("choices")
+    return isinstance(listed, list) and all(
+        isinstance(each, dict) and {"name", "folder", "runs"} <= each.keys() for each in listed
+    )

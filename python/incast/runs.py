@@ -20,7 +20,7 @@ from polars.exceptions import PolarsError
 
 from incast import _core, folder
 from incast._version import __version__
-from incast.errors import ResultError, RunError, ScenarioError
+from incast.errors import ResultError, RunError, ScenarioError, why
 from incast.progress import Share
 from incast.resolve import written
 from incast.resolve.findings import Findings
@@ -76,7 +76,7 @@ def run_all(
         try:
             _write_overview(plans, done, out)
         except OSError as failed:
-            raise RunError(f"{out}: {failed}") from None
+            raise RunError(f"{failed.filename or out}: {why(failed)}") from None
     return done
 
 
@@ -165,7 +165,7 @@ class _Run:
             summary["thresholds"] = [asdict(each.check(found)) for each in self.plan.resolved.thresholds]
             summary |= found
         except (ResultError, PolarsError) as failed:
-            error = error or str(failed)
+            error = error or why(failed)
         if error:
             summary["error"] = error
         try:
@@ -173,7 +173,7 @@ class _Run:
             folder.write_text(self.place / folder.WRITTEN, self.source.text)
             folder.write_json(self.place / folder.SUMMARY, summary)
         except OSError as failed:
-            error = error or str(failed)
+            error = error or f"{failed.filename or self.place}: {why(failed)}"
         return Done(self.place, summary, error)
 
     def _summary(self, core: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from incast.document import Mark, Node, assign, dump, lay_over, read_file, read_text
+from incast.document import Mark, Node, assign, dump, lay_over, read_text, text_of
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
 from incast.resolve import Resolved, resolve
@@ -46,7 +46,8 @@ class Source:
     @staticmethod
     def from_file(path: Path, changes: Sequence[str] = ()) -> Source:
         """The scenario in a YAML file, with `path=value` changes."""
-        document = read_file(path)
+        text = text_of(path)
+        document = read_text(text, str(path))
         if not isinstance(document.value, dict):
             raise ScenarioError(
                 [Problem("expected a mapping of fields, like name and topology", file=str(path))]
@@ -59,7 +60,7 @@ class Source:
                 problems += error.problems
         if problems:
             raise ScenarioError(problems)
-        return Source(document, path.parent, path.read_text("utf-8"), tuple(changes))
+        return Source(document, path.parent, text, tuple(changes))
 
     @staticmethod
     def from_model(scenario: Scenario, folder: Path) -> Source:

@@ -1,6 +1,6 @@
-"""Ctrl-C while something runs: the first asks it to end in good order, so that what was measured is kept.
+"""Requests to end while something runs: Ctrl-C, SIGTERM and SIGHUP mean the same.
 
-The second ends it at once.
+The first asks it to end in good order, so that what was measured is kept. The second ends it at once.
 """
 
 from __future__ import annotations
@@ -10,13 +10,26 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that ask a command to end: Ctrl-C, a service manager or scheduler, a terminal that closes."""
+
+
+def heed() -> None:
+    """Lets each request raise `KeyboardInterrupt`, as Ctrl-C does; for commands, in the main thread.
+
+    What whoever started the process has had ignored, like nohup, stays ignored.
+    """
+    for number in REQUESTS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
 
 class Stop:
-    """Set by Ctrl-C while it is entered, in the main thread; elsewhere only by `set`."""
+    """Set by such a request while it is entered, in the main thread; elsewhere only by `set`."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
-        self._before: Any = None
+        self._before: dict[signal.Signals, Any] = {}
 
     @property
     def asked(self) -> bool:
@@ -29,14 +42,16 @@ class Stop:
         self.event.set()
 
     def __enter__(self) -> Self:
-        main = threading.current_thread() is threading.main_thread()
-        # Who ignores Ctrl-C, or handles it in a way of its own, goes on doing so.
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._on_signal)
+        if threading.current_thread() is threading.main_thread():
+            for number in REQUESTS:
+                # Who ignores a request, or handles it in a way of its own, goes on doing so.
+                if signal.getsignal(number) is signal.default_int_handler:
+                    self._before[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        self._before.clear()

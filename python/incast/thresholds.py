@@ -11,7 +11,7 @@ from typing import Any
 from incast import metrics
 from incast.hints import unknown
 from incast.incomplete import lines
-from incast.metrics import Metric
+from incast.metrics import DEGRADATION, Metric
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -89,4 +89,6 @@ def parse_threshold(text: str, jobs: list[str]) -> Threshold:
         limit = metric.parse(value)
     except ValueError:
         raise ValueError(f"{value!r} is not {metric.expected}, as {path} needs") from None
+    if metric.key != DEGRADATION.key and (limit < 0 or (limit == 0 and relation == "<")):
+        raise ValueError(f"{path} is never below 0: {relation} {value} tests nothing")
     return Threshold(text, way, metric, relation, limit)

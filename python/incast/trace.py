@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import polars as pl
 
-from incast.errors import ResultError
+from incast.errors import ResultError, why
 from incast.lanes import lanes
 from incast.report.text import natural_key
 from incast.result import Result
@@ -47,7 +47,7 @@ def write(run: Result, target: Path) -> Path:
         part.replace(target)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise ResultError(f"{target}: not written: {error}") from None
+        raise ResultError(f"{target}: not written: {why(error)}") from None
     return target
 
 

@@ -90,10 +90,16 @@ def begin_slowly(place: Path, *more: str, mbps: int = 2) -> subprocess.Popen[str
     return child
 
 
-@pytest.mark.parametrize("chunk", ["32KiB", "16KiB"], ids=["the-same", "cut-in-another-way"])
-def test_an_interrupted_broadcast_goes_on_where_it_was(place: Path, chunk: str) -> None:
+@pytest.mark.parametrize(
+    ("chunk", "request_"),
+    [("32KiB", signal.SIGTERM), ("16KiB", signal.SIGHUP)],
+    ids=["the-same", "cut-in-another-way"],
+)
+def test_an_interrupted_broadcast_goes_on_where_it_was(
+    place: Path, chunk: str, request_: signal.Signals
+) -> None:
     child = begin_slowly(place, "--chunk", "32KiB")
-    child.send_signal(signal.SIGINT)
+    child.send_signal(request_)
     code, said, err = ended(child)
     assert code == 130, err
     assert said["interrupted"]

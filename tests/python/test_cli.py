@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 from helpers import SMALL, until, written
 from incast.cli.app import app
 from incast.cli.exits import Exit
+from incast.stop import REQUESTS
 
 CHOICES = {"fast": {}, "slow": {"topology.host_link.rate": "1Gbps"}}
 
@@ -210,7 +211,10 @@ def test_diverge_names_the_first_event_that_differs(tmp_path: Path) -> None:
     assert found["first"] != found["second"]
 
 
-def test_ctrl_c_ends_with_130_and_keeps_what_was_measured(tmp_path: Path) -> None:
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_a_request_to_end_gives_130_and_keeps_what_was_measured(
+    tmp_path: Path, request_: signal.Signals
+) -> None:
     background = {"name": "bg", "kind": "background", "rate": "9Gbps"}
     file = written(tmp_path, {**SMALL, "jobs": [background], "until": "10min", "choices": {"a": {}, "b": {}}})
     command = [
@@ -226,7 +230,7 @@ def test_ctrl_c_ends_with_130_and_keeps_what_was_measured(tmp_path: Path) -> Non
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         marker = tmp_path / "out" / "a" / "incast-run.json"
         until(marker.exists, process)
-        os.kill(process.pid, signal.SIGINT)
+        os.kill(process.pid, request_)
         printed, said = process.communicate(timeout=240)
     assert process.returncode == Exit.INTERRUPTED, said
     assert "Interrupted" in said

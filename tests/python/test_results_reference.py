@@ -23,7 +23,11 @@ _FIGURES = re.compile(r"<!-- generated: figures (\w+) -->\n(.*?)<!-- end -->", r
 MIXED: dict[str, Any] = {
     "name": "mixed",
     "topology": {"kind": "single-switch", "hosts": 6, "host_link": {"rate": "10Gbps"}},
-    "switch": {"buffer": {"kind": "shared", "size": "2MB"}, "pfc": {"classes": [0]}, "scheduler": {"kind": "ets"}},
+    "switch": {
+        "buffer": {"kind": "shared", "size": "2MB"},
+        "pfc": {"classes": [0]},
+        "scheduler": {"kind": "ets"},
+    },
     "jobs": [
         {"name": "answers", "kind": "incast", "receiver": "host0", "size": "200kB"},
         {"name": "noise", "kind": "background", "rate": "100Mbps", "pairs": [["host1", "host2"]]},

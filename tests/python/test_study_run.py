@@ -190,7 +190,8 @@ def test_a_run_that_fails_stops_no_other(tmp_path: Path) -> None:
     assert [row.seeds for row in collect(found, tmp_path / "out").rows] == [1, 2]
 
 
-def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
+@pytest.mark.parametrize("request_", [signal.SIGINT, signal.SIGHUP])
+def test_ctrl_c_keeps_what_has_ended(tmp_path: Path, request_: signal.Signals) -> None:
     content = deepcopy(SMALL)
     slow = {"name": "slow", "kind": "background", "rate": "9Gbps"}
     content["axes"]["rounds"]["two"]["set"] = {"jobs": [slow], "until": "10min"}
@@ -213,7 +214,7 @@ def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
     ]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True) as process:
         until((tmp_path / "out/runs/deep/two/seed-1/incast-run.json").exists, process)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, request_)
         _, said = process.communicate(timeout=240)
     assert process.returncode == 130, said
     assert b"what has ended is kept" in said

@@ -47,8 +47,13 @@ def members_of(parent: int) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("app_name", ["ppr", "node2vec", "corpus"])
-def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(tmp_path: Path, app_name: str) -> None:
+@pytest.mark.parametrize(
+    ("app_name", "request_"),
+    [("ppr", signal.SIGHUP), ("node2vec", signal.SIGTERM), ("corpus", signal.SIGINT)],
+)
+def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(
+    tmp_path: Path, app_name: str, request_: signal.Signals
+) -> None:
     out = tmp_path / "out"
     walks = {"ppr": "4000000", "node2vec": "400000", "corpus": "400000"}[app_name]
     command = [sys.executable, "-m", "incast", "walk", SBM, "--app", app_name, "--walks", walks]
@@ -67,7 +72,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(tmp_path: Path, app
         time.sleep(0.1)
     members = members_of(process.pid)
     assert len(members) == 2
-    process.send_signal(signal.SIGINT)
+    process.send_signal(request_)
     shown, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors
     assert "Interrupted" in errors

@@ -1,9 +1,9 @@
-//! Requests to end: SIGINT and SIGTERM become something that can be read. Pages: signal(7), sigaction(2).
+//! Requests to end: SIGINT, SIGTERM and SIGHUP become something that can be read. Pages: signal(7), sigaction(2).
 //!
 //! A signal that the process ignores stays ignored: whoever started it has said so.
 
 use signal_hook::SigId;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::{pipe, unregister};
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
@@ -26,7 +26,7 @@ impl Requests {
         let (reader, writer) = UnixStream::pair()?;
         reader.set_nonblocking(true)?;
         let mut requests = Requests { reader, ids: Vec::new() };
-        for signal in [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)) {
+        for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
             requests.ids.push(pipe::register(signal, writer.try_clone()?)?);
         }
         Ok(requests)

@@ -190,6 +190,18 @@ pub enum JobError {
         /// The least that works.
         least: u64,
     },
+    /// A flow would still be on its way when the longest run is over.
+    #[error(
+        "{bytes} bytes from host number {host} take longer than the longest run (106 days) at {rate}: send less"
+    )]
+    Endless {
+        /// The sender.
+        host: u32,
+        /// Bytes of its flow.
+        bytes: u64,
+        /// The rate of its links.
+        rate: Rate,
+    },
     /// More flows than a plan may have.
     #[error("the job has about {flows:.0} flows: at most {FLOWS_MAX} are allowed")]
     TooManyFlows {
@@ -201,6 +213,35 @@ pub enum JobError {
 impl Job {
     /// Refuses a job that can't run on `hosts`.
     pub(crate) fn check(&self, hosts: &[HostInfo]) -> Result<(), JobError> {
+        self.check_form(hosts)?;
+        self.check_sizes(hosts)
+    }
+
+    /// Refuses a flow that no run can see the end of.
+    fn check_sizes(&self, hosts: &[HostInfo]) -> Result<(), JobError> {
+        let all = |senders: &[HostId], bytes: u64| {
+            senders.iter().try_for_each(|sender| ends_in_time(*sender, bytes, hosts))
+        };
+        match self {
+            Job::Bulk { pairs, bytes } => {
+                pairs.iter().try_for_each(|(from, _)| ends_in_time(*from, *bytes, hosts))
+            }
+            Job::Incast { senders, bytes, .. } => all(senders, *bytes),
+            Job::Permutation { hosts: members, bytes } | Job::AllToAll { hosts: members, bytes, .. } => {
+                all(members, *bytes)
+            }
+            Job::Replay { flows } => {
+                flows.iter().try_for_each(|flow| ends_in_time(flow.from, flow.bytes, hosts))
+            }
+            Job::Coflows { coflows } => coflows.iter().try_for_each(|coflow| {
+                let parts = coflow.reducers.iter().map(|(_, bytes)| bytes / coflow.mappers.len() as u64);
+                all(&coflow.mappers, parts.max().unwrap_or_default())
+            }),
+            Job::Load { .. } | Job::Background { .. } => Ok(()),
+        }
+    }
+
+    fn check_form(&self, hosts: &[HostInfo]) -> Result<(), JobError> {
         match self {
             Job::Bulk { pairs, .. } => known_pairs(pairs, hosts),
             Job::Incast { senders, receiver, rounds, .. } => {
@@ -267,6 +308,15 @@ fn room_for_data(host: HostId, over: Carrier, hosts: &[HostInfo]) -> Result<(), 
     };
     let mtu = hosts[host.0 as usize].mtu;
     if mtu.get() < least { Err(JobError::Mtu { host: host.0, mtu, least }) } else { Ok(()) }
+}
+
+/// Half of what a time can hold: no run gets further (`crates/scenario/src/build.rs`).
+const LONGEST_S: f64 = (u64::MAX / 2) as f64 / 1e12;
+
+fn ends_in_time(from: HostId, bytes: u64, hosts: &[HostInfo]) -> Result<(), JobError> {
+    let rate = hosts[from.0 as usize].rate;
+    let endless = rate.as_bps() > 0 && bytes as f64 * 8.0 / rate.as_bps() as f64 > LONGEST_S;
+    if endless { Err(JobError::Endless { host: from.0, bytes, rate }) } else { Ok(()) }
 }
 
 fn few(flows: f64) -> Result<(), JobError> {

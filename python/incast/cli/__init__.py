@@ -1,12 +1,18 @@
 """The command line."""
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from incast.cli.exits import Exit
+from incast.cli.plain import take_any_text
+from incast.stop import heed
 
 
 def main() -> None:
     """The command `incast`."""
+    heed()
+    take_any_text()
     if sys.argv[1:] == ["broadcast", "agent"]:
         # Many may be started on a machine at once, and none needs the rest of the command line.
         from incast.broadcast.agent import join
@@ -22,9 +28,32 @@ def main() -> None:
         # Loading takes its time: somebody may end it by then.
         from incast.cli.app import app
 
+        asked = sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
+        if "--json" in asked:
+            sys.exit(_answer(app))
         app()
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
+
+
+def _answer(app: Callable[..., Any]) -> int:
+    """Calls a command that is to answer in JSON, whatever is wrong with the command line."""
+    import typer
+    from typer.exceptions import TyperException
+
+    from incast.cli import show
+
+    try:
+        code = app(standalone_mode=False)
+    except TyperException as error:
+        say = getattr(error, "format_message", error.__str__)
+        show.print_json({"ok": False, "problems": [{"message": say()}]})
+        return Exit.USAGE
+    except typer.Abort:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        return Exit.FAILED  # Who read the output has seen enough.
+    return code if isinstance(code, int) else Exit.OK
 
 
 def _mined(arguments: list[str]) -> bool:

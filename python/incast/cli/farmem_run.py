@@ -12,11 +12,11 @@ from typing import Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from incast.cli import farmem_options as shared
 from incast.cli.common import Json, told
+from incast.cli.terminal import SafeConsole
 from incast.errors import RunError
 from incast.farmem import options
 from incast.farmem.predict import Size
@@ -207,7 +207,7 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
     for name, value in rows:
         if value is not None:
             table.add_row(name, value)
-    Console(stderr=True, highlight=False).print(table)
+    SafeConsole(stderr=True, highlight=False).print(table)
 
 
 def _lost(outcome: Outcome) -> tuple[str, str]:

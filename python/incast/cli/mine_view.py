@@ -60,8 +60,9 @@ class View(Watch):
 
     def _show(self, name: str, done: int, total: int, note: str) -> None:
         if self._bar is None:
-            from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            from incast.cli.terminal import SafeConsole
 
             columns = (
                 TextColumn("{task.description}"),
@@ -69,7 +70,7 @@ class View(Watch):
                 TextColumn("{task.fields[note]}"),
                 TimeRemainingColumn(),
             )
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar = Progress(*columns, console=SafeConsole(stderr=True), transient=True)
             self._bar.start()
         if name != self._name:
             if self._task is not None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from incast.cli.mine_view import View
+from incast.cli.plain import plain
 from incast.mining import output
 from incast.mining.problem import make, refuse
 from incast.mining.result import METRICS, MineResult
@@ -164,4 +165,4 @@ def _table(head: list[str], rows: list[list[str]], left: int = 0) -> None:
             cell.ljust(width) if at < left else cell.rjust(width)
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        print("  ".join(cells).rstrip())
+        print(plain("  ".join(cells).rstrip()))

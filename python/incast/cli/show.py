@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from incast.choose import best, deciding
+from incast.cli.plain import writes_unicode
+from incast.cli.terminal import SafeConsole
 from incast.comparison import Difference, Samples, Way, change, interval, lookup, mean, samples, spread
 from incast.errors import IncastError, ScenarioError
 from incast.incomplete import STUCK
@@ -22,8 +23,8 @@ from incast.metrics import JOB, PORTS, Metric
 from incast.report import text
 from incast.result import Result
 
-out = Console()
-err = Console(stderr=True)
+out = SafeConsole()
+err = SafeConsole(stderr=True)
 
 _JOB_ROWS = (
     "duration_ps",
@@ -49,7 +50,7 @@ _PFC_ROWS = ("in_discards", "pauses")
 
 def print_json(content: Any) -> None:
     """Plain JSON on standard output."""
-    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=not writes_unicode()) + "\n")
 
 
 def place(what: str, path: Path) -> None:

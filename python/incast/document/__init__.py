@@ -2,6 +2,18 @@
 
 from incast.document.merge import assign, lay_over, merge
 from incast.document.node import Loc, Mark, Node, dotted
-from incast.document.yaml import dump, read_file, read_text
+from incast.document.yaml import dump, read_file, read_text, text_of
 
-__all__ = ["Loc", "Mark", "Node", "assign", "dotted", "dump", "lay_over", "merge", "read_file", "read_text"]
+__all__ = [
+    "Loc",
+    "Mark",
+    "Node",
+    "assign",
+    "dotted",
+    "dump",
+    "lay_over",
+    "merge",
+    "read_file",
+    "read_text",
+    "text_of",
+]

@@ -6,6 +6,9 @@ from incast.document.node import Loc, Mark, Node, dotted
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
 
+DEPTH_MAX = 40
+"""Fields of a dotted path at most, as deep as a document may be nested."""
+
 
 def merge(base: Node, over: Node, at: Loc = ()) -> Node:
     """`over` laid on `base`, which is found at `at`.
@@ -31,7 +34,11 @@ def merge(base: Node, over: Node, at: Loc = ()) -> Node:
 
 def assign(base: Node, path: str, value: Node) -> Node:
     """`base` with the field at the dotted `path` set to `value`."""
-    for step in reversed(path.split(".")):
+    steps = path.split(".")
+    if len(steps) > DEPTH_MAX:
+        message = f"a path of {len(steps)} fields: at most {DEPTH_MAX} are allowed"
+        raise ScenarioError([Problem(message, file=value.mark.file, line=value.mark.line)])
+    for step in reversed(steps):
         value = Node({step: value}, value.mark)
     return merge(base, value)
 

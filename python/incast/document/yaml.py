@@ -73,16 +73,23 @@ def dump(value: object, width: int = 80) -> str:
 
 def read_file(path: Path) -> Node:
     """The document in the file."""
+    return read_text(text_of(path), str(path))
+
+
+def text_of(path: Path) -> str:
+    """The text of the file, which has to be short: devices have no size, and no end."""
     try:
-        if path.stat().st_size > FILE_BYTES_MAX:
-            size = f"{path.stat().st_size} bytes, at most {FILE_BYTES_MAX} are allowed"
-            raise ScenarioError([Problem(f"the file is too large: {size}", file=str(path))])
-        text = path.read_bytes().decode("utf-8")
+        with path.open("rb") as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+        if len(data) > FILE_BYTES_MAX:
+            message = f"the file is too large: at most {FILE_BYTES_MAX} bytes are allowed"
+            raise ScenarioError([Problem(message, file=str(path))])
+        return data.decode("utf-8")
     except OSError as error:
         raise ScenarioError([Problem(f"can't read it: {error.strerror}", file=str(path))]) from None
     except UnicodeDecodeError as error:
-        raise ScenarioError([Problem(f"not UTF-8 text: {error.reason}", file=str(path))]) from None
-    return read_text(text, str(path))
+        line = data[: error.start].count(b"\n") + 1
+        raise ScenarioError([Problem(f"not UTF-8 text: {error.reason}", file=str(path), line=line)]) from None
 
 
 def read_text(text: str, file: str = "", line: bool = True) -> Node:
@@ -120,6 +127,12 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
     return Problem(f"not YAML: {message}", file=file, line=mark.line + 1 if mark else None)
 
 
+def _is_core(tag: str) -> bool:
+    """Whether it is a tag that YAML gives to plain values by itself."""
+    own = tag.removeprefix("tag:yaml.org,2002:")
+    return own != tag and own not in ("binary", "omap", "pairs", "set") and "/" not in own
+
+
 class _Reader:
     """Turns composed YAML nodes into ours."""
 
@@ -132,6 +145,8 @@ class _Reader:
 
     def read(self, node: yaml.Node, mark: Mark | None = None, depth: int = 0) -> Node:
         mark = mark or self._mark(node)
+        if not _is_core(node.tag):
+            raise self._error(node, f"{node.tag} is a tag, which means nothing here: write the plain value")
         if id(node) in self.known:
             value, size = self.known[id(node)]
             self.count += size

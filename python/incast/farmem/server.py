@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from incast import _core
-from incast.errors import RunError
+from incast.errors import RunError, why
 
 __all__ = ["Limits", "Server", "derive", "resolve", "serve"]
 
@@ -68,4 +68,4 @@ def serve(at: tuple[str, int], key: bytes, limits: Limits, tell: Callable[[str],
     try:
         _core.farmem_serve(place, derive(key), os.urandom(_KEY_BYTES), bounds, tell)
     except OSError as error:
-        raise RunError(str(error)) from None
+        raise RunError(why(error)) from None

@@ -13,8 +13,9 @@ from incast.live.member import Bounds, serve
 
 def main() -> int:
     """Reads whom to serve."""
-    # A Ctrl-C in the terminal reaches all processes of the group: the launcher decides what it means.
+    # Ctrl-C in the terminal, and its end, reach the whole group: the launcher decides what they mean.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     told: dict[str, Any] = json.loads(sys.stdin.readline())
     bounds = Bounds(told.get("works"), told.get("root"))
     try:

@@ -85,7 +85,8 @@ def generate(
         refuse(f"{given[name]:g}: {allowed} is allowed", f"--{name}")
     except OverflowError as error:
         refuse(f"{error}: a smaller number is allowed")
-    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.parent.is_dir():
+        raise OutputError(f"{file.parent} is no folder: make it before, or choose another")
     part = file.with_name(f".{file.name}.tmp{file.suffix}")
     try:
         with ExitStack() as stack:

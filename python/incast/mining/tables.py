@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from incast import _core
+from incast.errors import why
 from incast.mining.problem import ITEM_MAX, refuse
 
 Given = tuple[_core.MineTransactions, list[str] | None]
@@ -26,7 +27,7 @@ def read(file: Path) -> Given:
             pl.read_parquet(file, columns=list(LONG)) if parquet else pl.read_csv(file, columns=list(LONG))
         )
     except (pl.exceptions.PolarsError, OSError) as error:
-        refuse(f"{error}: a table with the columns transaction and item is allowed", file=file)
+        refuse(f"{why(error)}: a table with the columns transaction and item is allowed", file=file)
     return long_form(table, str(file))
 
 

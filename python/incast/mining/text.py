@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from incast import _core
+from incast.errors import why
 from incast.mining.problem import refuse
 
 PIECE = 1 << 18
@@ -53,7 +54,7 @@ def read(file: Path, begin: Callable[[int], None], more: Callable[[int], None]) 
     except EOFError:
         refuse("the compressed file ends too early", file=file)
     except (OSError, zlib.error, ValueError) as error:
-        refuse(str(error), file=file)
+        refuse(why(error), file=file)
     except Exception as error:
         if type(error).__name__ != "ZstdError":
             raise

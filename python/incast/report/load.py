@@ -15,7 +15,7 @@ import polars as pl
 import yaml
 
 from incast.errors import ResultError
-from incast.folder import GRAPH, RESOLVED, SUMMARY, WRITTEN
+from incast.folder import GRAPH, RESOLVED, SUMMARY, WRITTEN, check_format
 from incast.folder import TABLES as ALL_TABLES
 from incast.incomplete import STUCK, lines
 from incast.report.text import natural_key
@@ -140,6 +140,7 @@ def load(folder: Path) -> Report:
     """Reads `folder`; raises `ResultError` where it holds no run."""
     if not folder.is_dir():
         raise ResultError(f"{folder} is not a folder")
+    check_format(folder)
     notes: list[str] = []
     overview = _read_object(folder / SUMMARY, notes)
     listed = _listed(folder, overview, notes) or _found(folder)

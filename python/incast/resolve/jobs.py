@@ -195,6 +195,9 @@ class JobResolver:
                     if not self._known(end):
                         message = unknown("a host", end, self.cluster.hosts)
                         self.findings.add((*loc, "flows", index, field), message)
+                if flow.source == flow.sink:
+                    message = f"{flow.source} sends to itself: two hosts are needed"
+                    self.findings.add((*loc, "flows", index), message)
         spec: list[dict[str, Any]] = [
             {
                 "at": _scaled(flow.at, job.time_scale, 0),
@@ -220,6 +223,9 @@ class JobResolver:
         }
         for end, line in sorted(wrong.items(), key=lambda item: item[1])[:5]:
             trace.problem(unknown("a host", end, self.cluster.hosts), line)
+        alone = [flow for flow in flows if flow.source == flow.sink]
+        for flow in alone[:5]:
+            trace.problem(f"{flow.source} sends to itself: two hosts are needed", flow.line)
 
     def _coflows(self, job: Coflows, loc: Loc) -> list[dict[str, Any]]:
         place = self._hosts(job.place, (*loc, "place"))

@@ -21,7 +21,10 @@ class SelectError(ValueError):
 def select(selector: str | list[str], names: Collection[str], what: str) -> list[str]:
     """The names meant, each once: a list's in its order, a pattern's in the cluster's."""
     found: dict[str, None] = {}
-    for text in [selector] if isinstance(selector, str) else selector:
+    texts = [selector] if isinstance(selector, str) else selector
+    if twice := next((text for text in texts if texts.count(text) > 1), None):
+        raise SelectError(f"{twice!r} is listed {texts.count(twice)} times: once is enough")
+    for text in texts:
         for pattern in _unfold(text):
             found |= dict.fromkeys(_matching(pattern, names, what))
     return list(found)

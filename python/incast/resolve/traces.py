@@ -123,8 +123,16 @@ class TraceFile:
         if self.path.suffix.lower() == ".parquet":
             return pl.read_parquet(self.path)
         if self.path.suffix.lower() == ".csv":
+            self._check_head()
             return pl.read_csv(self.path, infer_schema=False)
         raise ValueError("unknown kind of file. Allowed: *.csv, *.parquet")
+
+    def _check_head(self) -> None:
+        """Refuses a column that is there twice."""
+        with self.path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            head = [name.strip() for name in next(csv.reader(file), [])]
+        if twice := next((name for name in head if head.count(name) > 1), None):
+            raise ValueError(f"the column {twice!r} is there {head.count(twice)} times")
 
     def _ragged_line(self) -> int | None:
         """The first line of a CSV file that has more columns than its first."""

@@ -5,6 +5,7 @@ What needs the cluster or other files (a host that doesn't exist, a trace) is ch
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -50,12 +51,23 @@ def problems(
     """
     found = []
     for detail in error.errors(include_url=False):
+        detail["loc"] = tuple(step for step in detail["loc"] if not _is_option(step))
         where, schema = follow((*schema_at, *detail["loc"]), of)
         place = (*place_at, *where[len(schema_at) :])
         mark = document.locate(place)
         message = _message(detail, (*schema_at, *detail["loc"]), schema, of)
         found.append(Problem(message, dotted(place), mark.file, mark.line))
     return found
+
+
+_OPTION = re.compile(
+    r"(function-\w+|dict|list|set|tuple|union|nullable|tagged-union|lax-or-strict|is-\w+)\[.*\]"
+)
+"""How pydantic calls an alternative of a field that takes several forms; no name of ours has a bracket."""
+
+
+def _is_option(step: str | int) -> bool:
+    return isinstance(step, str) and _OPTION.fullmatch(step) is not None
 
 
 def _message(detail: ErrorDetails, loc: Loc, schema: dict[str, Any], of: type[BaseModel]) -> str:

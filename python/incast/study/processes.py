@@ -97,8 +97,9 @@ def _hear(ready: Connection, number: int, process: BaseProcess, watch: Watch | N
 
 
 def _work(connection: Connection, run: CellRun, place: Path) -> None:
-    """What a process does. Ctrl-C reaches it too: the parent decides."""
+    """What a process does. Ctrl-C and the terminal's end reach it too: the parent decides."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     def tell(_: int, progress: Mapping[str, Any]) -> None:
         try:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from incast.document import text_of
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
 from incast.metrics import Metric
@@ -25,15 +26,18 @@ class Table:
 
 def read(file: Path) -> Table:
     """The file's rows; lines that begin with # are notes."""
-    try:
-        lines = list(enumerate(file.read_text("utf-8").splitlines(), 1))
-    except OSError:
-        raise ScenarioError([Problem("there is no such file", file=str(file))]) from None
+    lines = list(enumerate(text_of(file).splitlines(), 1))
     kept = [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
     if not kept:
         raise ScenarioError([Problem("is empty: a header and a row a cell are expected", file=str(file))])
-    parsed = list(csv.reader(line for _, line in kept))
+    try:
+        parsed = list(csv.reader(line for _, line in kept))
+    except csv.Error as error:
+        raise ScenarioError([Problem(f"not a table: {error}", file=str(file))]) from None
     head = [name.strip() for name in parsed[0]]
+    if twice := next((name for name in head if head.count(name) > 1), None):
+        message = f"has the column {twice!r} {head.count(twice)} times"
+        raise ScenarioError([Problem(message, file=str(file), line=kept[0][0])])
     rows = []
     for (number, _), cells in zip(kept[1:], parsed[1:], strict=True):
         if len(cells) != len(head):

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import polars as pl
 
+from incast.errors import why
 from incast.walks.graph import WEIGHT, Graph, from_numbers, from_text, possible
 from incast.walks.problem import refuse
 
@@ -91,7 +92,7 @@ def _lines(file: Path, comments: str = "#") -> Iterator[tuple[int, str]]:
                 if text and not (comments and text.startswith(comments)):
                     yield number, text
     except (OSError, EOFError) as error:
-        refuse(str(error), file=file)
+        refuse(why(error), file=file)
 
 
 def _bad(file: Path, number: int, line: str, what: str) -> NoReturn:
@@ -105,7 +106,7 @@ def read_csv(file: Path, weighted: bool, directed: bool) -> Graph:
         table = pl.read_csv(file, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         _ragged(file)
-        refuse(f"{str(error).splitlines()[0]}", file=file)
+        refuse(why(error), file=file)
     return _of_table(file, table, weighted, directed, first_line=2)
 
 
@@ -125,7 +126,7 @@ def read_parquet(file: Path, weighted: bool, directed: bool) -> Graph:
     try:
         table = pl.read_parquet(file)
     except (pl.exceptions.PolarsError, OSError) as error:
-        refuse(f"{str(error).splitlines()[0]}", file=file)
+        refuse(why(error), file=file)
     return _of_table(file, table, weighted, directed, first_line=None)
 
 

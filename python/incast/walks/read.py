@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from incast import _core
+from incast.errors import why
 from incast.walks import edges
 from incast.walks.graph import WEIGHT, Graph, build, possible
 from incast.walks.problem import refuse
@@ -72,7 +73,7 @@ def _rows(file: Path, weighted: bool, directed: bool) -> Graph:
             saved.check_format(full_check=True)  # what follows trusts the indices
         matrix = saved.tocsr()
     except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        refuse(f"{error}: a matrix as scipy.sparse.save_npz writes it is allowed", file=file)
+        refuse(f"{why(error)}: a matrix as scipy.sparse.save_npz writes it is allowed", file=file)
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] > 2**32 - 2:
         refuse(f"a matrix of {matrix.shape[0]} × {matrix.shape[1]}: as many rows as columns", file=file)
     nodes = matrix.shape[0]

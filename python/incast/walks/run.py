@@ -10,7 +10,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 import polars as pl
 
-from incast.errors import RunError
+from incast.errors import RunError, why
 from incast.stop import Stop
 from incast.walks import apps, plan, served
 from incast.walks.board import Board
@@ -88,7 +88,7 @@ def run(
                     summary |= _served(walker, writer)
                 writer.summary(summary)
         except OSError as error:
-            raise RunError(f"{out}: {error}") from error
+            raise RunError(f"{error.filename or out}: {why(error)}") from error
     if isinstance(walker, Servers) and walker.failed:
         raise RunError(f"{walker.failed[0]}; {out} has the walks that were finished") from walker.failed[0]
     return WalkResult(out)

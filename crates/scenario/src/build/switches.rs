@@ -3,6 +3,7 @@
 use super::cells;
 use super::last_match;
 use super::pfc::{Way, pfc};
+use super::room;
 use crate::problem::Problem;
 use crate::spec::{self, Scenario};
 use fabric::{Buffer, CodelConfig, Depth, Framing, Graph, NodeId, Queue, RedConfig, Scheduler, SwitchConfig};
@@ -50,6 +51,7 @@ fn switch(
         return Err(Problem::new(format!("{path}.class_queues"), message));
     }
     let buffer = buffer(&config.buffer, links.len() as u64, classes, &format!("{path}.buffer"))?;
+    room::check(config, &buffer, links, path)?;
     let with_pfc = |found| pfc(found, &buffer, &scheduler, links, framing, &format!("{path}.pfc"));
     let pfc = config.pfc.as_ref().map(with_pfc).transpose()?;
     Ok(SwitchConfig { buffer, queues, scheduler, pfc })
