@@ -24,6 +24,8 @@ from incast.farmem.traced import Traced
 from incast.folder import write_text
 from incast.report import text
 
+_MANY = 10.0
+"""Ten times as long and more: no tenths of a percent are shown."""
 _CLOSE = 3
 """Percentage points that a good prediction is off at most."""
 
@@ -181,9 +183,15 @@ def _show(session: Session, found: Measured, clock: Clock) -> None:
 
 
 def _said(cell: dict[str, Any]) -> str:
+    predicted = _percent(cell["degradation"])
     if cell["measured"] is None:
-        return f"({cell['degradation']:.1%})"
-    return f"{cell['measured']:.1%} ({cell['degradation']:.1%}; {cell['error_share']:+.1%})"
+        return f"({predicted})"
+    return f"{_percent(cell['measured'])} ({predicted}; {cell['error_share']:+.1%})"
+
+
+def _percent(share: float) -> str:
+    """With as many digits as anybody reads."""
+    return f"{share:.1%}" if share < _MANY else f"{share:,.0%}"
 
 
 def _plain(plan: Plan, found: Measured, place: Path) -> dict[str, Any]:

@@ -211,7 +211,7 @@ class Session:
         return 2 * sum(max(0, runs - len(self.done(*each))) for each in self.a_round())
 
     def left_s(self) -> float:
-        """About how many seconds the missing runs take: as long as those of their kind did, or as the trace says."""
+        """About how many seconds the missing runs take: as others of their kind did, or as the trace says."""
         if not self.done(TRACE):
             return 0.0
         runs = max(1, self.plan.runs)
