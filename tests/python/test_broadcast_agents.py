@@ -167,11 +167,12 @@ def test_who_has_the_key_reads_nothing_outside_of_the_folder(
         "config": {
             "source": 0,
             "topology": _equals(names),
+            "unknown": False,
             "places": dict(enumerate(names)),
             "algorithm": "stable",
             "headroom": None,
             "seed": 1,
-            "wait_s": 1,
+            "patience_s": 1.0,
         },
     }
     why = told_by_an_attacker(address, read_key(key_file), told, "incast.broadcast.member:prepare")

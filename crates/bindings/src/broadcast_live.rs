@@ -53,6 +53,8 @@ enum Role {
 struct Shared {
     source: u32,
     topology: Topology,
+    /// It says nothing of rates.
+    unknown: bool,
     /// The topology's name of each host of the run.
     places: BTreeMap<u32, String>,
     algorithm: Algorithm,
@@ -74,10 +76,11 @@ impl Shared {
         let source = HostId(self.source);
         let destinations = places.iter().map(|(host, _)| *host).filter(|host| *host != source).collect();
         let config = Config::new(source, destinations, PORT, chunks, self.topology, places);
-        let (headroom, seed) = (self.headroom, self.seed);
+        let (headroom, seed, unknown) = (self.headroom, self.seed, self.unknown);
         let patience = Time::from_us((self.patience_s * 1e6) as u64);
         let silence = config.silence.min(patience);
-        let config = Config { algorithm: self.algorithm, headroom, seed, silence, patience, ..config };
+        let config =
+            Config { algorithm: self.algorithm, headroom, seed, unknown, silence, patience, ..config };
         config.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(config)
     }
@@ -248,8 +251,13 @@ fn broadcast_layout(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     json(&py.detach(|| files::scan(&path)).map_err(refused)?)
 }
 
-/// A good size of chunks for so many bytes, hops behind one another, and a fastest receiver of so many bit/s.
+/// A good size of chunks for so many bytes, hops behind one another, and a fastest receiver of so many bit/s; where no
+/// rate is known, for so many receivers.
 #[pyfunction]
-fn broadcast_chunk(length: u64, hops: u64, rate: u64) -> u64 {
-    broadcast::transfer::good_size(length, hops, units::Rate::from_bps(rate))
+#[pyo3(signature = (length, hops, rate))]
+fn broadcast_chunk(length: u64, hops: u64, rate: Option<u64>) -> u64 {
+    match rate {
+        Some(rate) => broadcast::transfer::good_size(length, hops, units::Rate::from_bps(rate)),
+        None => broadcast::transfer::unknown_size(length, hops),
+    }
 }

@@ -54,7 +54,7 @@ class Broadcast:
     source: str
     """This machine's name in the topology."""
     topology: Mapping[str, Any] | None = None
-    """In the core's form; without one all hosts count as equals, and nothing is paced."""
+    """In the core's form; without one rates are found out with the first chunks, and nothing is paced."""
     measured: bool = False
     dest: str | None = None
     name: str | None = None
@@ -121,11 +121,12 @@ def send(broadcast: Broadcast, see: See | None = None) -> Sent:
         "name": broadcast.name or path.name,
         "dest": broadcast.dest,
         "layout": layout,
-        "chunk": broadcast.chunk or _core.broadcast_chunk(total, len(broadcast.names), _fastest(known)),
+        "chunk": broadcast.chunk or _core.broadcast_chunk(total, len(broadcast.names), _fastest(broadcast)),
         "force": broadcast.force,
         "config": {
             "source": SOURCE,
             "topology": known,
+            "unknown": _is_unknown(broadcast),
             "places": dict(enumerate([broadcast.source, *broadcast.names])),
             "algorithm": broadcast.algorithm,
             "headroom": _headroom(broadcast),
@@ -235,8 +236,18 @@ def _headroom(broadcast: Broadcast) -> int | None:
     return HEADROOM_MEASURED if broadcast.measured else HEADROOM
 
 
-def _fastest(topology: Mapping[str, Any]) -> int:
-    rates: list[int] = [rate for link in topology["links"] for rate in (link["ab"], link["ba"])]
+def _is_unknown(broadcast: Broadcast) -> bool:
+    """Whether rates are found out with the first chunks: for one receiver there is nothing to be planned."""
+    return broadcast.topology is None and len(broadcast.names) > 1
+
+
+def _fastest(broadcast: Broadcast) -> int | None:
+    if _is_unknown(broadcast):
+        return None
+    if broadcast.topology is None:
+        return UNKNOWN_RATE
+    links = broadcast.topology["links"]
+    rates: list[int] = [rate for link in links for rate in (link["ab"], link["ba"])]
     return max(rates)
 
 

@@ -62,6 +62,25 @@ impl Links {
         Links { given: given.clone(), now: given.clone(), slow: BTreeMap::new(), past: Vec::new() }
     }
 
+    /// A link is given as this.
+    pub(super) fn learn(&mut self, link: LinkId, rate: Rate) {
+        self.given.set_capacity(link, rate);
+        self.now.set_capacity(link, rate);
+        self.slow.remove(&link);
+    }
+
+    /// Takes links that carry more than they were given as for what they carry. True when that changes anything.
+    pub(super) fn outgrow(&mut self, loads: &BTreeMap<LinkId, Load>) -> bool {
+        let mut changed = false;
+        for (link, load) in loads {
+            if load.rate * 100 >= self.given.capacity(*link).as_bps() * FAST_PERCENT {
+                self.learn(*link, Rate::from_bps(load.rate));
+                changed = true;
+            }
+        }
+        changed
+    }
+
     /// Whether all are taken for what they were given.
     pub(super) fn are_as_given(&self) -> bool {
         self.slow.is_empty()

@@ -15,6 +15,8 @@ const FILL: u64 = 128;
 const LEAST_TIME: Time = Time::from_us(400);
 /// Smallest chunk of its own accord, in bytes: some ten packets.
 const LEAST: u64 = 16 << 10;
+/// The same where rates are not known.
+const LEAST_UNKNOWN: u64 = 8 << 10;
 /// Largest chunk of its own accord where links aren't faster than 20 Gb/s, in bytes.
 const MOST: u64 = 1 << 20;
 /// Largest chunk, in bytes.
@@ -87,6 +89,17 @@ pub fn good_size(bytes: u64, hops: u64, rate: Rate) -> u64 {
     rounded.max(enough.next_power_of_two()).min(CHUNK_MAX)
 }
 
+/// A good size of chunks in bytes for a file of `bytes` for so many `hosts`, when nothing is known of rates. Hosts are
+/// measured by some chunks each, so these are small; a file has few of them, so that they cost little where links are
+/// fast.
+#[must_use]
+pub fn unknown_size(bytes: u64, hosts: u64) -> u64 {
+    let size = (bytes / (2 * FILL * hosts.max(1))).clamp(LEAST_UNKNOWN, MOST);
+    let rounded = if size.is_power_of_two() { size } else { size.next_power_of_two() / 2 };
+    let enough = bytes.div_ceil(u64::from(CHUNKS_MAX));
+    rounded.max(enough.next_power_of_two()).min(CHUNK_MAX)
+}
+
 /// A good size of chunks in bytes for a file of `bytes` that goes by `plan`.
 #[must_use]
 pub fn chunk_size(plan: &Plan, bytes: u64) -> u64 {
@@ -138,6 +151,7 @@ mod tests {
             for hops in [0, 1, 10_000] {
                 let size = good_size(bytes, hops, Rate::from_gbps(1));
                 assert!(Chunks::new(bytes, size).is_some(), "{bytes} {hops}");
+                assert!(Chunks::new(bytes, unknown_size(bytes, hops)).is_some(), "{bytes} {hops}");
             }
         }
     }

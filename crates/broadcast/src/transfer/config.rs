@@ -22,6 +22,8 @@ pub struct Config {
     pub topology: Topology,
     /// The topology's host of each of the source and destinations.
     pub places: Vec<(HostId, NodeId)>,
+    /// The topology says nothing of rates: one switch, and hosts are measured by their first chunks.
+    pub unknown: bool,
     /// How plans are made.
     pub algorithm: Algorithm,
     /// The first plan, instead of one that is made; it counts while nobody is lost and no rate changes.
@@ -71,6 +73,7 @@ impl Config {
             chunks,
             topology,
             places,
+            unknown: false,
             algorithm: Algorithm::Stable,
             plan: None,
             seed: 0,

@@ -6,6 +6,7 @@
 
 use super::config::Config;
 use super::message::{Edge, Message};
+use super::probing::Probing;
 use super::replan::Planning;
 use super::set::ChunkSet;
 use process::{HostId, StreamId};
@@ -90,6 +91,8 @@ pub(crate) struct Coordinator {
     me: HostId,
     pub members: BTreeMap<HostId, Member>,
     planning: Planning,
+    /// Rates of hosts, when the topology says nothing of them.
+    pub probing: Option<Probing>,
     pub version: u32,
     /// A plan is due then.
     due: Option<Time>,
@@ -106,6 +109,7 @@ impl Coordinator {
             me,
             members: others.map(|host| (*host, Member::absent(now))).collect(),
             planning: Planning::new(config),
+            probing: config.unknown.then(|| Probing::new(config.chunks.size())),
             version: 0,
             due: None,
             is_full,
@@ -222,6 +226,9 @@ impl Coordinator {
     /// A host is gone; its stream with this node, if there is one, and who is to be told.
     pub(crate) fn lose(&mut self, host: HostId, now: Time, out: &mut Out) -> Option<StreamId> {
         let stream = self.members.get_mut(&host)?.stream.take()?;
+        if let Some(probing) = &mut self.probing {
+            probing.forget(host);
+        }
         if let Some(member) = self.members.get_mut(&host) {
             self.planning.outage(host, member.heard);
             (member.heard, member.rate, member.planned) = (now, 0, 0);
@@ -251,7 +258,7 @@ impl Coordinator {
                 self.due = Some(now);
             }
         }
-        if config.replan && self.planning.look(now) {
+        if config.replan && self.planning.look(config.unknown, now) {
             self.due = Some(now);
         }
         let complete: Vec<HostId> = config
@@ -275,6 +282,17 @@ impl Coordinator {
         if self.is_full && self.members.values().all(settled) { Stand::Over } else { Stand::Going }
     }
 
+    /// A host's rate is known: when nobody waits for a train, a plan is due. Hosts whose trains are still on their way get
+    /// their place in the next.
+    pub(crate) fn probed(&mut self, now: Time) {
+        let Some(probing) = &self.probing else { return };
+        let waits = |(host, member): (&HostId, &Member)| member.is_present() && probing.awaits(*host);
+        if !self.members.iter().any(waits) {
+            self.planning.learn(self.me, &probing.rates());
+            self.due = Some(now);
+        }
+    }
+
     /// Plans, when it is time, and tells everybody.
     ///
     /// # Errors
@@ -290,7 +308,9 @@ impl Coordinator {
             return Ok(());
         }
         let leaves: Vec<HostId> = members.iter().filter(|host| self.members[host].stalled).copied().collect();
-        self.planning.plan(config, self.me, &members, &leaves, now)?;
+        let is_unknown = |host: &HostId| self.probing.as_ref().is_some_and(|all| all.is_unknown(*host));
+        let (unknown, known): (Vec<HostId>, Vec<HostId>) = members.iter().partition(|host| is_unknown(host));
+        self.planning.plan(config, self.me, (&known, &unknown), &leaves, now)?;
         self.version += 1;
         let (rates, mut shares) = (self.planning.rates(), self.planning.shares());
         for host in members {

@@ -25,6 +25,7 @@ mod message;
 mod node;
 mod order;
 mod pace;
+mod probing;
 mod progress;
 mod ranked;
 mod replan;
@@ -38,7 +39,7 @@ mod writing;
 #[cfg(test)]
 mod tests;
 
-pub use chunks::{CHUNK_MAX, CHUNKS_MAX, Chunks, chunk_size, good_size};
+pub use chunks::{CHUNK_MAX, CHUNKS_MAX, Chunks, chunk_size, good_size, unknown_size};
 pub use config::{Config, ConfigError, HEADROOM, HEADROOM_MEASURED, PATIENCE, SILENCE};
 pub use node::Node;
 pub use progress::{Board, Progress, Receiver, Sample, State};

@@ -25,6 +25,7 @@ use units::Time;
 pub(super) const TICK: u64 = 0;
 pub(super) const PLAN: u64 = 1;
 pub(super) const HASH: u64 = 2;
+pub(super) const PROBE: u64 = 3;
 pub(super) const PACE: u64 = 1 << 32;
 
 /// A participant of a broadcast.
@@ -194,6 +195,7 @@ impl Process for Node {
             Event::Timer { token: TICK } => self.tick(cx),
             Event::Timer { token: PLAN } => self.plan_when_due(cx),
             Event::Timer { token: HASH } => self.hash_on(cx),
+            Event::Timer { token: PROBE } => self.look_at_train(cx),
             Event::Timer { token } => self.pump(HostId(token as u32), cx),
             Event::DiskDone { token } => self.written(token, cx),
             Event::PeerLost { host } => self.peer_lost(host, cx),

@@ -11,7 +11,8 @@ use super::measured::Hops;
 use super::message::Edge;
 use super::wire::TREES_MAX;
 use crate::algorithm;
-use crate::plan::Plan;
+use crate::plan::{Hop, Plan};
+use crate::route::Routes;
 use crate::topology::{NodeId, Topology};
 use process::HostId;
 use std::collections::BTreeMap;
@@ -20,6 +21,9 @@ use units::{Rate, Time};
 /// What was on its way arrives, and streams get up to speed, for so long after a plan: what is measured then blames the
 /// wrong links.
 const SETTLE: Time = Time::from_ms(500);
+
+/// The part of a plan's rate that a tree for a host has of which nothing is known.
+const SMALL_PART: u64 = 64;
 
 /// The present plan, and what is known of the network.
 #[derive(Debug)]
@@ -54,7 +58,8 @@ impl Planning {
         }
     }
 
-    /// Plans from `source` to `members`; `leaves` among them are not to relay.
+    /// Plans from `source` to `members`; `leaves` among them are not to relay. `unknown` are further ones that the source
+    /// serves alone, each in a tree of its own: nobody waits for a host of which nothing is known.
     ///
     /// # Errors
     /// No plan can be made: why.
@@ -62,7 +67,7 @@ impl Planning {
         &mut self,
         config: &Config,
         source: HostId,
-        members: &[HostId],
+        (members, unknown): (&[HostId], &[HostId]),
         leaves: &[HostId],
         now: Time,
     ) -> Result<(), String> {
@@ -78,12 +83,14 @@ impl Planning {
                 sorted(a) == sorted(b)
             };
             self.links.are_as_given()
+                && unknown.is_empty()
                 && leaves.is_empty()
                 && plan.source == from
                 && same(&plan.destinations, &to)
         });
         let plan = match given {
             Some(plan) => plan.clone(),
+            None if members.is_empty() => Plan::new("", from, &[]),
             None => {
                 let without = self.without_relays(leaves);
                 let made = algorithm::plan(config.algorithm, &without, from, &to, config.seed);
@@ -92,6 +99,7 @@ impl Planning {
                     .map_err(|error| error.to_string())?
             }
         };
+        let plan = if unknown.is_empty() { plan } else { self.with_unknown(&plan, unknown) };
         if plan.len() > TREES_MAX {
             return Err(format!("the plan has {} trees: at most {TREES_MAX} are allowed", plan.len()));
         }
@@ -99,6 +107,34 @@ impl Planning {
         self.plan = Some(plan);
         self.settled = now.saturating_add(config.report.max(SETTLE));
         Ok(())
+    }
+
+    /// A plan with these hosts in trees of their own, which have few of the chunks.
+    fn with_unknown(&self, plan: &Plan, unknown: &[HostId]) -> Plan {
+        let places = unknown.iter().map(|host| self.places[host]);
+        let destinations: Vec<NodeId> = plan.destinations.iter().copied().chain(places.clone()).collect();
+        let mut with = Plan::new("", plan.source, &destinations);
+        for tree in plan.trees() {
+            with.push(tree.rate(), tree.hops());
+        }
+        let total: u64 = plan.trees().map(|tree| tree.rate().as_bps()).sum();
+        let rate = Rate::from_bps((total / SMALL_PART).max(1));
+        let routes = Routes::new(&self.links.now, plan.source);
+        for child in places {
+            with.push(rate, [Hop { parent: plan.source, child, path: &routes.to(child) }]);
+        }
+        with
+    }
+
+    /// Hosts have these rates, in bit/s. The source's own is that of the fastest.
+    pub(crate) fn learn(&mut self, source: HostId, rates: &BTreeMap<HostId, u64>) {
+        let fastest = rates.values().copied().max().unwrap_or_default();
+        for (host, rate) in rates.iter().map(|(host, rate)| (*host, *rate)).chain([(source, fastest)]) {
+            for link in self.links.now.leaving(self.places[&host]).to_vec() {
+                self.links.learn(link, Rate::from_bps(rate));
+                self.links.learn(link.reverse(), Rate::from_bps(rate));
+            }
+        }
     }
 
     /// The topology in which nothing leaves these hosts.
@@ -142,12 +178,14 @@ impl Planning {
         }
     }
 
-    /// Whether links carry less or more than was planned with: then it is time to plan anew.
-    pub(crate) fn look(&mut self, now: Time) -> bool {
+    /// Whether links carry less or more than was planned with: then it is time to plan anew. Of links that are `unknown`,
+    /// what they were taken for was an estimate, and may be too low.
+    pub(crate) fn look(&mut self, unknown: bool, now: Time) -> bool {
         if !self.hops.refresh() {
             return false;
         }
         let loads = self.hops.loads();
-        self.links.blame(self.hops.iter(), &loads, now) | self.links.forgive(&loads, now)
+        let outgrown = unknown && self.links.outgrow(&loads);
+        outgrown | self.links.blame(self.hops.iter(), &loads, now) | self.links.forgive(&loads, now)
     }
 }

@@ -8,6 +8,7 @@ use super::flight::Flight;
 use super::links::Links;
 use super::message::{Edge, Message};
 use super::pace::Pace;
+use super::probing::Probing;
 use super::ranked::{AWAITED, OWN, Ranked};
 use super::set::ChunkSet;
 use super::store::{Store, StoreError};
@@ -77,6 +78,8 @@ pub(crate) struct Shelf<'a> {
     pub store: &'a mut dyn Store,
     pub links: &'a mut Links,
     pub cx: &'a mut dyn Context,
+    /// What is found out of children's rates, when they are not known.
+    pub probing: Option<&'a mut Probing>,
 }
 
 /// All children of a node.
@@ -182,6 +185,11 @@ impl Serve {
         fed
     }
 
+    /// All children.
+    pub(crate) fn hosts(&self) -> Vec<HostId> {
+        self.children.keys().copied().collect()
+    }
+
     /// Sends a child what can go now; how long its pace makes the next chunk wait, if that is what holds it.
     ///
     /// # Errors
@@ -190,7 +198,7 @@ impl Serve {
         &mut self,
         host: HostId,
         bytes_of: impl Fn(u32) -> u64,
-        shelf: Shelf<'_>,
+        mut shelf: Shelf<'_>,
     ) -> Result<Option<Time>, StoreError> {
         let Some(child) = self.children.get_mut(&host) else { return Ok(None) };
         let Some(end) = shelf.links.get(child.stream) else { return Ok(None) };
@@ -200,6 +208,9 @@ impl Serve {
             let Some(chunk) = child.ready.first() else { break Held::Starved };
             if !end.link.is_flushed() || !child.flight.has_room(bytes_of(chunk)) {
                 break Held::Network;
+            }
+            if shelf.probing.as_mut().is_some_and(|probing| !probing.may_send(host, child.got, now)) {
+                break Held::Starved;
             }
             match child.pace.wait(now) {
                 Time::ZERO => {}
@@ -213,6 +224,9 @@ impl Serve {
             child.flight.on_sent(bytes, now);
             child.pace.on_sent(bytes, now);
             self.sent += bytes;
+            if let Some(probing) = &mut shelf.probing {
+                probing.sent(host);
+            }
         };
         Ok(if let Held::Paced(wait) = child.held { Some(wait) } else { None })
     }

@@ -6,3 +6,4 @@ mod hindsight;
 mod outages;
 mod rates;
 mod support;
+mod unknown;

@@ -219,23 +219,37 @@ pub fn run_until(
         stores.push(Box::new(store));
         kept.push(look);
     }
-    Run { kept, ..simulate(config, stores, faults, until) }
+    Run { kept, ..simulate(&config.topology, config, stores, faults, until) }
+}
+
+/// Runs one on a network of which its plans know nothing.
+pub fn run_unknown(network: &Topology, config: &Config, faults: Vec<(Time, Change)>) -> Run {
+    let store = |host| -> Box<dyn Store> { Box::new(Lengths::new(config.chunks, host == 0)) };
+    let stores = (0..=config.destinations.len()).map(store).collect();
+    simulate(network, config, stores, faults, Time::from_secs(1000))
 }
 
 /// Runs a broadcast of no particular content.
 pub fn run_lengths(config: &Config, faults: Vec<(Time, Change)>) -> Run {
     let store = |host| -> Box<dyn Store> { Box::new(Lengths::new(config.chunks, host == 0)) };
-    simulate(config, (0..=config.destinations.len()).map(store).collect(), faults, Time::from_secs(1000))
+    let stores = (0..=config.destinations.len()).map(store).collect();
+    simulate(&config.topology, config, stores, faults, Time::from_secs(1000))
 }
 
-fn simulate(config: &Config, stores: Vec<Box<dyn Store>>, faults: Vec<(Time, Change)>, until: Time) -> Run {
+fn simulate(
+    network: &Topology,
+    config: &Config,
+    stores: Vec<Box<dyn Store>>,
+    faults: Vec<(Time, Change)>,
+    until: Time,
+) -> Run {
     let shared = Arc::new(config.clone());
     let nodes: Vec<Node> =
         stores.into_iter().map(|store| Node::new(shared.clone(), store).unwrap()).collect();
     let boards: Vec<Board> = nodes.iter().map(Node::board).collect();
     let process = |(host, node)| -> (HostId, Box<dyn Process>) { (HostId(host), Box::new(node)) };
     let processes = (0..).zip(nodes).map(process).collect();
-    let graph = graph(&config.topology);
+    let graph = graph(network);
     let hosts = graph.hosts();
     let switches = graph.nodes() - hosts;
     let host = HostConfig {
