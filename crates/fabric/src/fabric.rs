@@ -189,6 +189,11 @@ impl<B: Copy + Default> Fabric<B> {
         lost || pause
     }
 
+    /// The hash of a five-tuple that chooses among equal-cost routes; hosts go into it by name.
+    pub fn flow_hash(&self, from: NodeId, to: NodeId, from_port: u16, to_port: u16, protocol: u8) -> u16 {
+        self.routing.flow_hash(from, to, from_port, to_port, protocol)
+    }
+
     /// The route of a flow, if there is one: the port that its packets enter first, and what they carry.
     pub fn route(&mut self, from: NodeId, to: NodeId, hash: u16) -> Option<(PortId, Route)> {
         let route = self.routing.route(from, to, hash)?;

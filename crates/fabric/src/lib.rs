@@ -51,6 +51,6 @@ pub use packet::{Discard, Ecn, Packet};
 pub use pause::pause_time;
 pub use pfc::headroom_needed;
 pub use port::PortId;
-pub use routing::{Route, flow_hash};
+pub use routing::Route;
 pub use topology::{Graph, Link, LinkProps, NodeId};
 pub use waits::WaitTimes;

@@ -1,6 +1,8 @@
 //! Equal-cost routes for any graph, by number of hops; the choice among them by a seeded hash of
 //! the five-tuple (ECMP, RFC 2992).
 //!
+//! Nodes go into hashes by name: what else is in the network, and in which order, moves nobody's route.
+//!
 //! A route is a run of port numbers in one arena, shared by all flows that take the same ports: a
 //! packet carries its position in it, so that forwarding is one look-up whatever the size of the
 //! network. Distances are kept for each switch that destinations hang on, computed when first needed.
@@ -23,6 +25,8 @@ pub(crate) struct Routing {
     first: Vec<u32>,
     peer: Vec<NodeId>,
     reverse: Vec<PortId>,
+    /// By node: a hash of its name.
+    keys: Vec<u64>,
     up: Vec<bool>,
     /// By root node: hops from each switch.
     distances: Vec<Option<Box<[u16]>>>,
@@ -44,6 +48,7 @@ impl Routing {
         Routing {
             hosts: graph.hosts() as u32,
             seed,
+            keys: graph.names().map(key_of).collect(),
             up: vec![true; peer.len()],
             first,
             peer,
@@ -100,6 +105,20 @@ impl Routing {
         Some(Route(begin))
     }
 
+    /// Mixes a flow's five-tuple and the seed into the hash that its packets carry.
+    pub(crate) fn flow_hash(
+        &self,
+        from: NodeId,
+        to: NodeId,
+        from_port: u16,
+        to_port: u16,
+        protocol: u8,
+    ) -> u16 {
+        let [from, to] = [from, to].map(|node| self.keys[node.0 as usize]);
+        let ports = (u64::from(from_port) << 24) | (u64::from(to_port) << 8) | u64::from(protocol);
+        (mix(mix(mix(from ^ self.seed) ^ to) ^ ports) >> 48) as u16
+    }
+
     /// The node that a route from `route` on ends at.
     pub(crate) fn destination(&self, mut route: Route) -> NodeId {
         loop {
@@ -126,7 +145,7 @@ impl Routing {
             } else {
                 self.candidates(node, to, root, &mut equal);
             }
-            let port = *equal.get(choose(hash, node, self.seed, equal.len()))?;
+            let port = *equal.get(choose(hash, self.keys[node.0 as usize], self.seed, equal.len()))?;
             ports.push(port);
             node = self.peer[port.index()];
         }
@@ -199,16 +218,15 @@ impl Routing {
     }
 }
 
-/// Mixes a flow's five-tuple and the run's seed into the hash that its packets carry.
-pub fn flow_hash(from: NodeId, to: NodeId, from_port: u16, to_port: u16, protocol: u8, seed: u64) -> u16 {
-    let hosts = (u64::from(from.0) << 32) | u64::from(to.0);
-    let ports = (u64::from(from_port) << 24) | (u64::from(to_port) << 8) | u64::from(protocol);
-    (mix(mix(hosts ^ seed) ^ ports) >> 48) as u16
+/// A hash of a node's name: FNV-1a, mixed.
+fn key_of(name: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    mix(name.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// One of `count` equal ways at `node`: each node hashes for itself, so that choices don't line up.
-fn choose(hash: u16, node: NodeId, seed: u64, count: usize) -> usize {
-    let mixed = mix(seed ^ (u64::from(node.0) << 16) ^ u64::from(hash));
+/// One of `count` equal ways at the node with `key`: each node hashes for itself, so that choices don't line up.
+fn choose(hash: u16, key: u64, seed: u64, count: usize) -> usize {
+    let mixed = mix(mix(seed ^ key) ^ u64::from(hash));
     ((u128::from(mixed) * count as u128) >> 64) as usize
 }
 

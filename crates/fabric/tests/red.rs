@@ -6,7 +6,7 @@ mod support;
 use fabric::topology::single_switch;
 use fabric::{
     Buffer, Depth, Ecn, Fabric, FluidFlow, Framing, LinkProps, NodeId, Queue, RedConfig, Scheduler,
-    SwitchConfig, flow_hash,
+    SwitchConfig,
 };
 use proptest::prelude::*;
 use support::{Lab, Load, port};
@@ -41,7 +41,7 @@ fn survivors(buffer: Buffer, scheduler: Scheduler, class: u8, fluid: bool) -> us
     let mut lab = Lab::new(Fabric::new(&graph, Framing::ETHERNET, 1, |_| config.clone()));
     if fluid {
         let (from, to) = (NodeId(0), NodeId(2));
-        let hash = flow_hash(from, to, 9, 9, 17, 0);
+        let hash = lab.fabric.flow_hash(from, to, 9, 9, 17);
         let flow = FluidFlow { from, to, hash, rate: Rate::from_bps(200_000_000), packet_bytes: 1500 };
         assert!(lab.fabric.start_fluid(Time::ZERO, &flow));
     }

@@ -3,7 +3,7 @@
 mod support;
 
 use fabric::topology::{fat_tree, leaf_spine};
-use fabric::{Ecn, Fabric, Framing, Graph, Link, LinkProps, NodeId, SwitchConfig, flow_hash};
+use fabric::{Ecn, Fabric, Framing, Graph, Link, LinkProps, NodeId, SwitchConfig};
 use support::{Lab, Load, port};
 use units::{Rate, Time};
 
@@ -19,7 +19,7 @@ fn equal_ways_are_used_evenly_and_as_the_hash_says() {
     let mut lab = Lab::new(fabric(&graph));
     let count = 4000;
     for source in 0..count {
-        let hash = flow_hash(NodeId(0), NodeId(2), source, 80, 6, 3);
+        let hash = lab.fabric.flow_hash(NodeId(0), NodeId(2), source, 80, 6);
         let (port, route) = lab.fabric.route(NodeId(0), NodeId(2), hash).unwrap();
         assert_eq!(lab.fabric.route(NodeId(0), NodeId(2), hash), Some((port, route)));
         let packet = fabric::Packet { route, bytes: 40, hash, ..Default::default() };

@@ -31,9 +31,6 @@ pub(crate) struct Shown {
     pub farmems: Vec<farmem::Shown>,
 }
 
-/// First port of jobs: the first job listens there, the next on the one after it.
-const BASE_PORT: u16 = 5000;
-
 /// No run gets further than 106 days: half of what a time can hold, so that no sum of two times wraps.
 const LAST: Time = Time::from_ps(1 << 63);
 
@@ -93,12 +90,10 @@ pub(crate) fn cast(scenario: &Scenario) -> Result<(Graph, Vec<JobSetup>, Shown),
     Ok((graph, jobs, shown))
 }
 
-/// The port of the job with this index.
-pub(crate) fn port(index: usize) -> Result<u16, Problem> {
-    BASE_PORT
-        .checked_add(index as u16)
-        .filter(|_| index < 40_000)
-        .ok_or_else(|| Problem::new("jobs", "more than 40000 jobs"))
+/// The ports that jobs listen on, in their order.
+pub(crate) fn ports(scenario: &Scenario) -> Result<Vec<u16>, Problem> {
+    let names: Vec<&str> = scenario.jobs.iter().map(|job| job.name.as_str()).collect();
+    sim::job_ports(&names).map_err(|error| Problem::new("jobs", error))
 }
 
 /// When the run ends at the latest.
@@ -144,6 +139,7 @@ fn jobs(
     let infos = jobs::host_infos(graph, hosts);
     let mut setups: Vec<JobSetup> = Vec::with_capacity(scenario.jobs.len());
     let mut shown = Shown::default();
+    let ports = ports(scenario)?;
     for (index, job) in scenario.jobs.iter().enumerate() {
         let path = format!("jobs[{index}]");
         if setups.iter().any(|other| other.name == job.name) {
@@ -153,7 +149,7 @@ fn jobs(
             return Err(Problem::new(format!("{path}.class"), format!("{}: 0 to 7 are allowed", job.class)));
         }
         let mut draws = rng::stream(scenario.seed, &format!("plan of job {}", job.name));
-        let port = port(index)?;
+        let port = ports[index];
         let processes = match &job.work {
             spec::Work::Shuffle(job) => {
                 shuffle::processes(job, names, graph.hosts(), &mut draws, port, &path)?

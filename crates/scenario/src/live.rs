@@ -47,6 +47,7 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
         return Err(Problem::new(format!("jobs[{index}].kind"), message));
     }
     let (graph, jobs, _) = build::cast(scenario)?;
+    let own = build::ports(scenario)?;
     let mut ports: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
     for (index, job) in jobs.iter().enumerate() {
         if job.processes.is_empty() {
@@ -54,7 +55,7 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
             return Err(Problem::new(format!("jobs[{index}]"), message));
         }
         for (host, _) in &job.processes {
-            ports.entry(host.0).or_default().push(build::port(index)?);
+            ports.entry(host.0).or_default().push(own[index]);
         }
     }
     let names: Vec<&str> = graph.names().collect();

@@ -3,6 +3,7 @@
 use crate::problem::Problem;
 use fabric::{Fabric, Graph, NodeId, PortId};
 use process::HostId;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Names of nodes, for many look-ups.
@@ -63,6 +64,27 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
+/// The order of names in which `host2` comes before `host10`.
+pub(crate) fn natural(a: &str, b: &str) -> Ordering {
+    pieces(a).cmp(pieces(b)).then_with(|| a.cmp(b))
+}
+
+/// Runs of digits, by their value, and of other characters.
+fn pieces(name: &str) -> impl Iterator<Item = (usize, &str)> {
+    let digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        let is_number = digits(rest);
+        let end = rest.find(|c: char| c.is_ascii_digit() != is_number).unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        // Without leading zeros, a longer number is the greater.
+        let piece = if is_number { piece.trim_start_matches('0') } else { piece };
+        let length = if is_number { piece.len() } else { 0 };
+        (end > 0).then_some((length, piece))
+    })
+}
+
 /// Names of all ports: `node:peer`, and `#2`, `#3`… for parallel links.
 pub(crate) fn ports<B: Copy + Default>(graph: &Graph, fabric: &Fabric<B>) -> Vec<(PortId, String)> {
     let mut seen: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
@@ -79,7 +101,18 @@ pub(crate) fn ports<B: Copy + Default>(graph: &Graph, fabric: &Fabric<B>) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::{matches, natural};
+
+    #[test]
+    fn numbers_in_names_count() {
+        let sorted =
+            ["", "a", "host", "host1", "host2", "host02b", "host10", "host10a2", "host10a10", "leaf1"];
+        for (i, a) in sorted.iter().enumerate() {
+            for (j, b) in sorted.iter().enumerate() {
+                assert_eq!(natural(a, b), i.cmp(&j), "{a} {b}");
+            }
+        }
+    }
 
     #[test]
     fn a_star_stands_for_any_text() {

@@ -1,5 +1,6 @@
 //! Topologies of a scenario as graphs.
 
+use crate::names;
 use crate::problem::Problem;
 use crate::spec::{LinkSpec, NodeKind, Topology};
 use fabric::topology::{self, TopologyError};
@@ -79,10 +80,14 @@ pub(crate) fn graph(topology: &Topology) -> Result<Graph, Problem> {
     graph.map_err(|error| Problem::new("topology", error))
 }
 
+/// A graph that is given as nodes and links. Their order there has no effect: nodes are numbered by name, links by their
+/// ends; links between the same two nodes keep their order.
 fn any_graph(nodes: &[crate::spec::NodeSpec], links: &[crate::spec::GraphLink]) -> Result<Graph, Problem> {
-    let names = |kind| nodes.iter().filter(move |node| node.kind == kind).map(|node| node.name.clone());
-    let (hosts, switches): (Vec<_>, Vec<_>) =
-        (names(NodeKind::Host).collect(), names(NodeKind::Switch).collect());
+    let of = |kind| nodes.iter().filter(move |node| node.kind == kind).map(|node| node.name.clone());
+    let (mut hosts, mut switches): (Vec<_>, Vec<_>) =
+        (of(NodeKind::Host).collect(), of(NodeKind::Switch).collect());
+    hosts.sort_by(|a, b| names::natural(a, b));
+    switches.sort_by(|a, b| names::natural(a, b));
     if hosts.is_empty() {
         return Err(Problem::new(
             "topology.nodes",
@@ -103,13 +108,10 @@ fn any_graph(nodes: &[crate::spec::NodeSpec], links: &[crate::spec::GraphLink]) 
                 Problem::new(format!("topology.links[{index}]"), error)
             })
         };
-        resolved.push(Link {
-            a: find(&link.a)?,
-            b: find(&link.b)?,
-            ab: props(&link.ab)?,
-            ba: props(&link.ba)?,
-        });
+        let (a, b, ab, ba) = (find(&link.a)?, find(&link.b)?, props(&link.ab)?, props(&link.ba)?);
+        resolved.push(if a <= b { Link { a, b, ab, ba } } else { Link { a: b, b: a, ab: ba, ba: ab } });
     }
+    resolved.sort_by_key(|link| (link.a, link.b));
     Graph::new(hosts, switches, resolved).map_err(|error| Problem::new("topology", error))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::body::{Body, DATAGRAM, Extra};
 use crate::run::Sim;
-use fabric::{Discard, Driver, Ecn, NodeId, Packet, PortId, flow_hash};
+use fabric::{Discard, Driver, Ecn, NodeId, Packet, PortId};
 use process::{Addr, Event, HostId, Payload};
 use transport::tcp::Header;
 
@@ -32,7 +32,8 @@ impl Sim {
         totals.sent_packets += 1;
         totals.sent_bytes += bytes;
         let (from_node, to_node) = (NodeId(host), NodeId(to.host.0));
-        let hash = flow_hash(from_node, to_node, port, to.port, UDP, self.seed);
+        let home = self.jobs[job as usize].home_port;
+        let hash = self.net.fabric.flow_hash(from_node, to_node, home, home, UDP);
         let Some((out, route)) = self.net.fabric.route(from_node, to_node, hash) else { return };
         let from = Addr { host: HostId(host), port };
         let extra = self.net.extras.insert(Extra::Datagram { from, to, data, pair }) + 1;

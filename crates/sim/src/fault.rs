@@ -120,11 +120,15 @@ impl Sim {
             return;
         }
         self.net.hosts[host as usize].up = true;
-        for process in 0..self.processes.len() as u32 {
-            let slot = &self.processes[process as usize];
-            if slot.host == host && self.jobs[slot.job as usize].start <= self.net.now {
-                self.tell(process, Event::Start);
-            }
+        let begun = |process: &u32| {
+            let slot = &self.processes[*process as usize];
+            slot.host == host && self.jobs[slot.job as usize].start <= self.net.now
+        };
+        let mut begun: Vec<u32> = (0..self.processes.len() as u32).filter(begun).collect();
+        let name = |process: &u32| &self.jobs[self.processes[*process as usize].job as usize].name;
+        begun.sort_by(|a, b| name(a).cmp(name(b)));
+        for process in begun {
+            self.tell(process, Event::Start);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Background traffic as a fluid: rates that begin and end at set times (see `fabric::FluidFlow`).
 
 use crate::run::{Control, Sim};
-use fabric::{FluidFlow, NodeId, PortId, flow_hash};
+use fabric::{FluidFlow, NodeId, PortId};
 use units::{Rate, Time};
 
 /// IP protocol number of UDP.
@@ -53,7 +53,7 @@ impl Sim {
         let flow = FluidFlow {
             from,
             to,
-            hash: flow_hash(from, to, setup.port, setup.port, UDP, self.seed),
+            hash: self.net.fabric.flow_hash(from, to, setup.port, setup.port, UDP),
             rate: setup.rate,
             packet_bytes: setup.packet_bytes,
         };

@@ -70,7 +70,6 @@ pub(crate) struct Host {
     /// (port, process).
     pub bound: Vec<(u16, u32)>,
     pub listening: Vec<(u16, u32)>,
-    pub next_port: u16,
     /// When each core is free.
     pub cores: Vec<Time>,
     /// Since then all cores have computed, if they do now.
@@ -96,8 +95,6 @@ pub(crate) struct Totals {
 
 /// Normal [`Host::speed`].
 pub(crate) const NORMAL: u64 = 1_000_000;
-/// First of the ports that are given to the opening side of a stream (RFC 6335: dynamic ports).
-const DYNAMIC: u16 = 49_152;
 
 impl Host {
     pub(crate) fn new(config: HostConfig, nic_limit: Time) -> Host {
@@ -110,7 +107,6 @@ impl Host {
             nic_pending: false,
             bound: Vec::new(),
             listening: Vec::new(),
-            next_port: DYNAMIC,
             cores: vec![Time::ZERO; config.cores.max(1) as usize],
             busy_since: Time::ZERO,
             received: Received::default(),
@@ -127,12 +123,6 @@ impl Host {
     /// From this wait at the NIC on, a flow has to look closer.
     pub(crate) fn nic_threshold(&self) -> Time {
         if self.has_classes { Time::ZERO } else { self.nic_limit.saturating_add(Time::from_ps(1)) }
-    }
-
-    pub(crate) fn dynamic_port(&mut self) -> u16 {
-        let port = self.next_port;
-        self.next_port = if port == u16::MAX { DYNAMIC } else { port + 1 };
-        port
     }
 
     pub(crate) fn process_bound(&self, port: u16) -> Option<u32> {

@@ -26,6 +26,8 @@ pub(crate) struct Job {
     pub name: String,
     pub kind: String,
     pub start: Time,
+    /// What its routes depend on.
+    pub home_port: u16,
     pub class: u8,
     pub background: bool,
     pub processes: Vec<u32>,

@@ -21,6 +21,7 @@ mod job;
 mod key;
 mod net;
 mod outside;
+mod ports;
 mod pump;
 mod receive;
 mod records;
@@ -39,6 +40,7 @@ pub use fault::{Change, LinkChange};
 pub use fluid::{FluidError, FluidSetup};
 pub use host::HostConfig;
 pub use job::JobSetup;
+pub use ports::{TooManyJobs, home_port, job_ports};
 pub use process::rng;
 pub use records::{
     DatagramRecord, FlowRecord, FlowSample, HostRecord, HostSample, JobRecord, Outcome, PacketSeen, Records,

@@ -33,6 +33,8 @@ pub struct Sim {
     pub(crate) pairs: Vec<Pair>,
     pub(crate) pair_of: BTreeMap<(u32, u32, u32), u32>,
     pub(crate) processes: Vec<Slot>,
+    /// By process and the host that it opens streams to: where the next port is among the dynamic ones.
+    pub(crate) opened: BTreeMap<(u32, u32), u16>,
     pub(crate) jobs: Vec<Job>,
     pub(crate) timers: Timers,
     pub(crate) tasks: Tasks,

@@ -5,6 +5,7 @@ use crate::job::{Job, JobSetup, Slot};
 use crate::key::Kind;
 use crate::net::Net;
 use crate::outside::Outside;
+use crate::ports::home_port;
 use crate::run::{Control, Sim};
 use crate::wheel::Wheel;
 use crate::{Change, Records};
@@ -75,6 +76,7 @@ impl Sim {
             pairs: Vec::new(),
             pair_of: BTreeMap::new(),
             processes: Vec::new(),
+            opened: BTreeMap::new(),
             jobs: Vec::new(),
             timers: Default::default(),
             tasks: Default::default(),
@@ -99,6 +101,12 @@ impl Sim {
         for job in jobs {
             sim.add_job(job);
         }
+        // Those that start at the same time do so by name, whatever their order in the scenario.
+        let mut order: Vec<u32> = (0..sim.jobs.len() as u32).collect();
+        order.sort_by(|a, b| sim.jobs[*a as usize].name.cmp(&sim.jobs[*b as usize].name));
+        for job in order {
+            sim.schedule_control(sim.jobs[job as usize].start, Control::Start(job));
+        }
         for (time, change) in faults {
             sim.stall.last_change = sim.stall.last_change.max(time);
             sim.schedule_control(time, Control::Change(change));
@@ -121,8 +129,8 @@ impl Sim {
             });
         }
         self.jobs_left += usize::from(!setup.background);
-        self.schedule_control(setup.start, Control::Start(index));
         self.jobs.push(Job {
+            home_port: home_port(&setup.name),
             name: setup.name,
             kind: setup.kind,
             start: setup.start,

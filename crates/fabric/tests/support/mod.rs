@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use fabric::{Discard, Driver, Ecn, Fabric, Graph, NodeId, Packet, PortEvent, PortId, flow_hash};
+use fabric::{Discard, Driver, Ecn, Fabric, Graph, NodeId, Packet, PortEvent, PortId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::Time;
@@ -67,7 +67,7 @@ impl Lab {
     /// Injects packet `number` now; false when no way leads to its destination.
     pub fn send(&mut self, number: u32, load: Load) -> bool {
         let (from, to) = (NodeId(load.from), NodeId(load.to));
-        let hash = flow_hash(from, to, 1, 2, 6, 0);
+        let hash = self.fabric.flow_hash(from, to, 1, 2, 6);
         let Some((port, route)) = self.fabric.route(from, to, hash) else { return false };
         let Load { bytes, class, ecn, .. } = load;
         let packet = Packet { route, bytes, hash, class, ecn, body: number };

@@ -1,6 +1,5 @@
 //! Background jobs that are modelled as a fluid.
 
-use super::BASE_PORT;
 use crate::names::Names;
 use crate::problem::Problem;
 use crate::spec::{Carrier, Job, Model, Scenario, Work};
@@ -34,7 +33,7 @@ pub(super) fn add(
                 to,
                 rate: *rate,
                 packet_bytes: hosts[from as usize].mtu.min(u32::from(u16::MAX)) as u16,
-                port: BASE_PORT + index as u16,
+                port: sim::home_port(&job.name),
                 start: job.start,
                 end: duration.map(|duration| job.start + duration),
             };
