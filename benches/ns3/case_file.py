@@ -10,7 +10,7 @@
 The settings are those of the scenario. Three of ns-3's own stand beside them: `recovery` (rfc6675 is
 ns-3's TcpClassicRecovery, prr its TcpPrrRecovery), `clock`, the granularity that RFC 6298 calls G, and
 `congestion` with `-rfc` behind the name, where the driver puts right what ns-3's reduction of the window
-does otherwise than the RFC (see there).
+does otherwise than the RFC, or `-rfc-pipe`, for the pipe and the marks of segments too (see there).
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class Model:
 
 #: ns-3 set to the same rules as ours.
 DIFFERENTIAL = Model()
+#: The pipe of RFC 6675 and every mark heard, besides.
+PIPE = Model(reductions="-rfc-pipe")
 #: ns-3 as it comes, for measuring its cost.
 STOCK = Model(recovery="prr", reductions="", count_segments=False)
 

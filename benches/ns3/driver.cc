@@ -106,7 +106,7 @@ class Run
                1e-6 * (u.ru_utime.tv_usec + u.ru_stime.tv_usec);
     }
 
-    void SetDefaults()
+    TypeId ControlType() const
     {
         const std::map<std::string, std::string> types = {{"reno", "ns3::TcpNewReno"},
                                                           {"cubic", "ns3::TcpCubic"},
@@ -116,11 +116,23 @@ class Run
                                                           {"reno-rfc", "TcpRenoRfc5681"},
                                                           {"cubic-rfc", "TcpCubicRfc9438"},
                                                           {"dctcp-rfc", "TcpDctcpRfc8257"}};
+        std::string name = m_case.Text("congestion");
+        return TypeId::LookupByName(types.at(PutsPipeRight() ? name.substr(0, name.rfind("-pipe")) : name));
+    }
+
+    /// Whether ns-3's pipe and its hearing of marks are put right too.
+    bool PutsPipeRight() const
+    {
+        return m_case.Text("congestion").find("-pipe") != std::string::npos;
+    }
+
+    void SetDefaults()
+    {
         const std::map<std::string, std::string> recoveries = {
             {"rfc6675", "ns3::TcpClassicRecovery"},
             {"prr", "ns3::TcpPrrRecovery"}};
         Config::SetDefault("ns3::TcpL4Protocol::SocketType",
-                           TypeIdValue(TypeId::LookupByName(types.at(m_case.Text("congestion")))));
+                           TypeIdValue(ControlType()));
         Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
                            TypeIdValue(TypeId::LookupByName(recoveries.at(m_case.Text("recovery")))));
         uint64_t buffer = m_case.Number("socket_buffer");
@@ -275,6 +287,10 @@ class Run
         const auto& flow = m_case.flows[index];
         uint32_t from = flow.path.front();
         auto socket = Socket::CreateSocket(m_nodes.Get(from), TcpSocketFactory::GetTypeId());
+        if (PutsPipeRight())
+        {
+            WatchPipe(DynamicCast<TcpSocketBase>(socket));
+        }
         socket->Bind();
         Address local;
         socket->GetSockName(local);
@@ -287,6 +303,16 @@ class Run
             socket->TraceConnectWithoutContext("Tx", MakeCallback(&Run::CountSegment, this));
         }
         socket->Connect(InetSocketAddress(AddressOf(flow.path.back()), PORT));
+    }
+
+    /// A control of ours is created here, to be told of the buffer that holds its socket's pipe.
+    void WatchPipe(Ptr<TcpSocketBase> socket)
+    {
+        ObjectFactory factory;
+        factory.SetTypeId(ControlType());
+        auto control = factory.Create<TcpCongestionOps>();
+        dynamic_cast<Rfc6675Pipe&>(*control).Watch(socket->GetTxBuffer());
+        socket->SetCongestionControlAlgorithm(control);
     }
 
     void Connected(Ptr<Socket> socket)
@@ -304,7 +330,17 @@ class Run
         uint32_t index = m_flowOfClient.at({NodeOf(address.GetIpv4()), address.GetPort()});
         m_flowOfSocket[PeekPointer(socket)] = index;
         m_accepted.push_back(socket);
+        if (PutsPipeRight())
+        {
+            HearNextMark(*DynamicCast<TcpSocketBase>(socket));
+            socket->TraceConnectWithoutContext("Rx", MakeCallback(&Run::Heard));
+        }
         socket->SetRecvCallback(MakeCallback(&Run::Receive, this));
+    }
+
+    static void Heard(Ptr<const Packet>, const TcpHeader&, Ptr<const TcpSocketBase> receiver)
+    {
+        HearNextMark(*const_cast<TcpSocketBase*>(PeekPointer(receiver)));
     }
 
     void Receive(Ptr<Socket> socket)

@@ -1,18 +1,20 @@
 """The settings in which both simulators are compared.
 
-Four networks, with and without loss, under each congestion control. Starts are drawn at random for
+Six networks, with and without loss, under each congestion control. Starts are drawn at random for
 each seed, so that the means are over many interleavings: with loss, one packet more or less decides
 whether a flow waits for a timeout, and a single run says little.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from benches import cases
 from benches.cases import GIGABIT, MICROSECOND, Flow, Host, Loss, Port, Scenario
+from benches.ns3 import case_file
 
 #: NewReno's recovery (RFC 6582) is what remains of Reno without SACK.
 CONTROLS = {
@@ -39,6 +41,9 @@ class Setting:
     packets: int
     seeds: int
     losses: tuple[Loss, ...] = ()
+    mtu: int = 1500
+    #: What is put right in ns-3.
+    model: case_file.Model = case_file.DIFFERENTIAL
     #: Equal ways from host to host: ns-3 is told which ones our hash chooses.
     several_ways: bool = False
 
@@ -52,7 +57,7 @@ class Setting:
             f"{self.name}-{control}-{seed}",
             cases.spread(self.topology, rng),
             self.flows(rng),
-            host=(CONTROLS | LONG_CONTROLS)[control],
+            host=dataclasses.replace((CONTROLS | LONG_CONTROLS)[control], mtu=self.mtu),
             port=port,
             seed=seed,
             losses=self.losses,
@@ -104,6 +109,34 @@ LEAF_SPINE = cases.leaf_spine(4, 4, 1, cases.link(rate=20 * GIGABIT))
 FOUR_SPINES = cases.leaf_spine(4, 4, 4, cases.link())
 
 
+def parking_lot(hops: int) -> Scenario:
+    """Switches in a row; two hosts send from end to end, and two over each link between switches."""
+    pairs = [(f"through{i}", 0, hops) for i in range(2)]
+    pairs += [(f"cross{hop}-{i}", hop, hop + 1) for hop in range(hops) for i in range(2)]
+    ends = [(f"{end}-{name}", f"switch{at}") for name, a, b in pairs for end, at in (("from", a), ("to", b))]
+    nodes = [{"name": name, "kind": "host"} for name, _ in ends]
+    nodes += [{"name": f"switch{i}", "kind": "switch"} for i in range(hops + 1)]
+    short, between = cases.link(), cases.link(delay=10 * MICROSECOND)
+    links = [{"a": a, "b": b, "ab": short, "ba": short} for a, b in ends]
+    links += [{"a": f"switch{i}", "b": f"switch{i + 1}", "ab": between, "ba": between} for i in range(hops)]
+    return {"kind": "graph", "nodes": nodes, "links": links}
+
+
+def through_and_across(topology: Scenario, size: int, width: int) -> Callable[[random.Random], list[Flow]]:
+    """One flow for each pair of the parking lot."""
+    names = [node["name"] for node in topology["nodes"]]
+    pairs = [(name, name.replace("from", "to", 1)) for name in names if name.startswith("from-")]
+
+    def flows(rng: random.Random) -> list[Flow]:
+        starts = cases.jitter(len(pairs), width, rng)
+        return [Flow(at, a, b, size) for at, (a, b) in zip(starts, pairs, strict=True)]
+
+    return flows
+
+
+PARKING_LOT = parking_lot(3)
+
+
 def lossy(probability: float) -> tuple[Loss, ...]:
     """From when all connections are open: a lost SYN would cost a second and hide all else."""
     return (Loss(500 * MICROSECOND, "switch0", "switch1", probability),)
@@ -124,6 +157,19 @@ SETTINGS = (
     Setting("incast-4", cases.single_switch(5), incast(4, 1_000_000, 50 * MICROSECOND), 256, 20),
     Setting("incast-32-ample", cases.single_switch(33), incast(32, 64_000, 50 * MICROSECOND), 20_000, 5),
     Setting("incast-32", cases.single_switch(33), incast(32, 256_000, 50 * MICROSECOND), 256, 12),
+    Setting(
+        *("incast-64-jumbo", cases.single_switch(65), incast(64, 256_000, 50 * MICROSECOND), 256, 12),
+        mtu=9000,
+        model=case_file.PIPE,
+    ),
+    Setting(
+        *("incast-64-short", cases.single_switch(65), incast(64, 256_000, 50 * MICROSECOND), 64, 12),
+        model=case_file.PIPE,
+    ),
+    Setting(
+        *("parking-lot", PARKING_LOT, through_and_across(PARKING_LOT, 2_000_000, 200 * MICROSECOND), 40, 20),
+        model=case_file.PIPE,
+    ),
     Setting(
         *("leaf-spine-ample", LEAF_SPINE, permutation(LEAF_SPINE, 500_000, 100 * MICROSECOND)), 20_000, 5
     ),

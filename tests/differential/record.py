@@ -26,9 +26,9 @@ Case = tuple[dict[str, Any], case_file.Ways | None]
 COMMAND = "python tests/differential/record.py"
 
 
-def digest(cases: list[Case]) -> str:
+def digest(setting: matrix.Setting, cases: list[Case]) -> str:
     """Of the very cases that ns-3 was given: a reference of other cases must not be compared with."""
-    texts = [case_file.write(scenario, ways=ways) for scenario, ways in cases]
+    texts = [case_file.write(scenario, setting.model, ways) for scenario, ways in cases]
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
 
 
@@ -52,9 +52,9 @@ def record(ns3: build.Ns3, setting: matrix.Setting, control: str) -> dict[str, A
         program = ours.binary()
         mine = [ours.run(program, scenario) for scenario in scenarios(setting, control)]
     given = cases(setting, control, mine)
-    runs = [simulate.run(ns3, scenario, ways=ways) for scenario, ways in given]
+    runs = [simulate.run(ns3, scenario, setting.model, ways) for scenario, ways in given]
     rounded = {key: round(value, 3) for key, value in figures_of(setting, runs).items()}
-    return {"cases": digest(given), "runs": setting.seeds, "figures": rounded}
+    return {"cases": digest(setting, given), "runs": setting.seeds, "figures": rounded}
 
 
 def figures_of(setting: matrix.Setting, runs: list[dict[str, Any]]) -> dict[str, float]:
