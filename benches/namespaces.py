@@ -187,13 +187,6 @@ class Network:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGSTOP if yes else signal.SIGCONT)
 
-    def delay(self, host: str, ms: float, queue_packets: int = 10_000) -> None:
-        """What a host sends leaves so much later (tc-netem(8)), behind its link's rate."""
-        tc = ["tc", "-n", self.namespace(host), "qdisc"]
-        shaped = "tbf" in run([*tc, "show", "dev", "eth0", "root"])
-        at = ["parent", "1:1", "handle", "10:"] if shaped else ["root"]
-        run([*tc, "replace", "dev", "eth0", *at, "netem", "limit", str(queue_packets), "delay", f"{ms}ms"])
-
     def forward(self, yes: bool, switch: str = SWITCH) -> None:
         """Whether a switch forwards what comes; its ports stay up, so that hosts don't see it."""
         ip(self.namespace(switch), [f"link set br0 {'up' if yes else 'down'}"])
@@ -265,7 +258,7 @@ class Network:
         burst = max(BURST_LEAST_BYTES, int(rate * BURST_S / BITS))
         limit = max(QUEUE_LEAST_BYTES, int(rate * QUEUE_S / BITS)) + burst
         bucket = ["tbf", "rate", f"{rate}bit", "burst", str(burst), "limit", str(limit)]
-        run([*tc, "replace", "dev", port, "root", "handle", "1:", *bucket])
+        run([*tc, "replace", "dev", port, "root", *bucket])
 
 
 def run(command: list[str], text: str = "") -> str:

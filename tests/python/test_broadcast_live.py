@@ -22,12 +22,37 @@ def test_a_file_arrives_everywhere(place: Path) -> None:
     for name in ("one", "two", "three"):
         assert (place / name / "file.bin").read_bytes() == content(3_000_000)
         assert nothing_else(place / name)
-    # Once more: nobody's file is replaced unless somebody says so.
+
+
+def test_the_same_command_again_moves_only_what_is_missing(place: Path) -> None:
+    sent = content(3_000_000)
+    for name in ("one", "two"):
+        (place / name / "file.bin").write_bytes(sent)
+        (place / name / "file.bin").chmod((place / "file.bin").stat().st_mode & 0o777)
+    # One that died after its copy had its name and before the rest was cleared away.
+    (place / "two/.file.bin.incast-journal").write_bytes(b"")
+    before = (place / "one/file.bin").stat()
     code, said, err = ended(here(place))
+    assert (code, set(states(said).values())) == (0, {"complete"}), err
+    assert [each["resumed"] for each in said["receivers"]] == [3_000_000, 3_000_000, 0]
+    assert (place / "one/file.bin").stat().st_ino == before.st_ino
+    assert all(nothing_else(place / name) for name in ("one", "two", "three"))
+    # A file of the same size with other content stays, unless somebody says that it may go.
+    changed = sent[:1_000_000] + b"!" + sent[1_000_001:]
+    (place / "file.bin").write_bytes(changed)
+    code, _, err = ended(here(place))
+    assert code == 4
+    assert err.count("exists already with other content; --force replaces it") == 3
+    assert (place / "one/file.bin").read_bytes() == sent
+    code, said, err = ended(here(place, "--force", "--chunk", "64KiB"))
+    assert (code, set(states(said).values())) == (0, {"complete"}), err
+    assert all((place / name / "file.bin").read_bytes() == changed for name in ("one", "two", "three"))
+    assert all(each["resumed"] >= 3_000_000 - 65_536 for each in said["receivers"])
+    # One of another size has another form: it is not even compared.
+    (place / "file.bin").write_bytes(sent[:-1])
+    code, _, err = ended(here(place))
     assert code == 4
     assert "exists already; --force replaces it" in err
-    code, said, _ = ended(here(place, "--force"))
-    assert (code, set(states(said).values())) == (0, {"complete"})
 
 
 def test_a_folder_arrives_with_its_form(place: Path) -> None:

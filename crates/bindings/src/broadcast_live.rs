@@ -5,7 +5,7 @@ use crate::scenario::json;
 use broadcast::algorithm::Algorithm;
 use broadcast::topology::Topology;
 use broadcast::transfer::{Board, Chunks, Config, Node, Receiver, State, Store};
-use files::{Keeping, Layout, Named, Outcome, Part, Place, Source};
+use files::{Earlier, Keeping, Layout, Named, Outcome, Part, Place, Source};
 use process::HostId;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -97,6 +97,21 @@ pub struct BroadcastMember {
     seed: u64,
 }
 
+impl BroadcastMember {
+    fn with(
+        config: Config,
+        store: Box<dyn Store>,
+        outcome: Option<Outcome>,
+        name: String,
+    ) -> PyResult<BroadcastMember> {
+        let (total, seed) = (config.chunks.bytes(), config.seed);
+        let node = Node::new(Arc::new(config), store);
+        let node = node.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let board = node.board();
+        Ok(BroadcastMember { board, node: Mutex::new(Some(node)), outcome, total, name, seed })
+    }
+}
+
 #[pymethods]
 impl BroadcastMember {
     /// Opens what is sent, or takes the space for the copy and reads what is there of it.
@@ -107,7 +122,6 @@ impl BroadcastMember {
         let chunks = Chunks::new(layout.bytes(), chunk);
         let chunks = chunks.ok_or_else(|| PyValueError::new_err("chunks of this size are not allowed"))?;
         let config = config.config(chunks)?;
-        let seed = config.seed;
         let place = match root {
             Some(root) => Place::below(&root, &path),
             None => Place::from(&path),
@@ -115,16 +129,18 @@ impl BroadcastMember {
         let (store, outcome): (Box<dyn Store>, _) = match role {
             Role::Source => (Box::new(py.detach(|| source(&place, &layout, chunk)).map_err(refused)?), None),
             Role::Receiver => {
+                let earlier = py.detach(|| Earlier::find(&place, &layout, chunk, force));
+                if let Some(earlier) = earlier {
+                    let outcome = earlier.outcome();
+                    return BroadcastMember::with(config, Box::new(earlier), Some(outcome), name);
+                }
                 let part = py.detach(|| Part::begin(place, layout, chunk, force)).map_err(refused)?;
                 let keeping = Keeping::new(part);
                 let outcome = keeping.outcome();
                 (Box::new(keeping), Some(outcome))
             }
         };
-        let node = Node::new(Arc::new(config), store);
-        let node = node.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let (board, total) = (node.board(), chunks.bytes());
-        Ok(BroadcastMember { board, node: Mutex::new(Some(node)), outcome, total, name, seed })
+        BroadcastMember::with(config, store, outcome, name)
     }
 
     /// Takes part until told to stop; returns the member's report.

@@ -42,6 +42,12 @@ pub enum Error {
         /// The target.
         path: String,
     },
+    /// The target is there already, and is not what is sent.
+    #[error("{path} exists already with other content; --force replaces it")]
+    Differs {
+        /// The target.
+        path: String,
+    },
     /// There is not enough space for the whole.
     #[error("{path}: no space: {needed} bytes are needed, {free} are free")]
     Full {

@@ -36,9 +36,14 @@ pub struct Keeping {
 impl Keeping {
     /// Keeps chunks in `part`.
     pub fn new(part: Part) -> Keeping {
+        Keeping::with(part, Outcome::default())
+    }
+
+    /// The same, and says there that the copy has its name.
+    pub(crate) fn with(part: Part, outcome: Outcome) -> Keeping {
         let hashes = (0..part.chunks()).map(|chunk| part.hash(chunk).copied()).collect();
         let shared = Shared { part: Mutex::new(part), waiting: Mutex::default(), failed: Mutex::default() };
-        Keeping { shared: Arc::new(shared), hashes, writer: None, outcome: Outcome::default() }
+        Keeping { shared: Arc::new(shared), hashes, writer: None, outcome }
     }
 
     /// Where it says that the copy has its name.

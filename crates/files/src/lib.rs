@@ -6,6 +6,7 @@
 //! its final name when it is whole. Not here: the network, who sends which chunk, and whether a chunk is what it should
 //! be before it is written.
 
+mod earlier;
 mod error;
 mod finish;
 mod journal;
@@ -19,6 +20,7 @@ mod scan;
 mod source;
 mod store;
 
+pub use earlier::Earlier;
 pub use error::Error;
 pub use finish::Finish;
 pub use keeping::Keeping;

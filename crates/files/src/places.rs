@@ -3,6 +3,7 @@
 //! All are names in one folder that is open: whatever happens to the path that led there, nothing else is touched.
 
 use crate::error::Error;
+use crate::journal::Journal;
 use crate::layout::{Kind, Layout};
 use crate::place::{At, Place};
 use std::fs::File;
@@ -71,6 +72,17 @@ impl Places {
             Some(_) => file::folder_at(self.folder(), &self.part).map_err(Error::of(self.part_shown())),
             None => self.folder().try_clone().map_err(Error::of(self.target.parent())),
         }
+    }
+
+    /// Removes what a copy has left that had its name when it was interrupted, unless somebody is at it.
+    pub fn clear(&self, layout: &Layout) -> Result<(), Error> {
+        if !file::is_there(self.folder(), &self.journal).map_err(Error::of(self.journal_shown()))? {
+            return Ok(());
+        }
+        let (_held, _) = Journal::open(self.folder(), &self.journal, &layout.digest(), layout.bytes())
+            .map_err(|error| self.held(error))?;
+        file::remove_at(self.folder(), &self.part).map_err(Error::of(self.part_shown()))?;
+        file::remove_at(self.folder(), &self.journal).map_err(Error::of(self.journal_shown()))
     }
 
     /// Leaves nothing of a copy that could not begin.

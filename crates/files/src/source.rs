@@ -25,7 +25,10 @@ impl Source {
     /// # Errors
     /// As [`crate::scan`].
     pub fn open(path: impl Into<Place>, chunk: u64) -> Result<Source, Error> {
-        let at = path.into().of_source()?;
+        Source::at(path.into().of_source()?, chunk)
+    }
+
+    pub(crate) fn at(at: At, chunk: u64) -> Result<Source, Error> {
         let Looked { layout, stamps, folder } = look(&at)?;
         let run = Run::new(folder, &at.name, &layout, chunk, |folder, path| sys::file::read_at(folder, path));
         let hashes = vec![None; run.chunks() as usize];

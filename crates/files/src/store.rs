@@ -30,7 +30,7 @@ impl Outcome {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set(&self, named: Named) {
+    pub(crate) fn set(&self, named: Named) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = named;
     }
 

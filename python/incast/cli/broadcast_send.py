@@ -58,7 +58,7 @@ def send(
             "Default: where it is here, or below the folder of an agent that waits.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there, where it differs.")] = False,
     rsh: options.Rsh = None,
     program: options.Program = None,
     key_file: options.KeyFile = None,
@@ -238,7 +238,9 @@ def _note(receipt: Receipt, total: int) -> str:
     parts = [receipt.why] if receipt.why else []
     if receipt.state != "complete" and total and receipt.bytes:
         parts.append(f"{receipt.bytes / total:.0%} is there")
-    if receipt.resumed:
+    if receipt.state == "complete" and total and receipt.resumed == total:
+        parts.append("already complete")
+    elif receipt.resumed:
         parts.append(f"{text.size(receipt.resumed)} were there")
     if receipt.restarts:
         parts.append(text.plural(receipt.restarts, "restart"))

@@ -11,6 +11,8 @@ use units::Time;
 
 /// Bytes that are hashed before others get their turn.
 const HASH_STEP: u64 = 16 << 20;
+/// Bytes whose hashes are sent at a time.
+const HASHES_STEP: u64 = 64 << 20;
 /// Times that the whole may differ from the source's.
 const WRONG_MOST: u32 = 3;
 
@@ -40,7 +42,7 @@ impl Node {
         }
     }
 
-    fn completed(&mut self, cx: &mut dyn Context) {
+    pub(super) fn completed(&mut self, cx: &mut dyn Context) {
         if let Err(StoreError(reason)) = self.store.complete() {
             return self.fail(&reason, cx);
         }
@@ -132,8 +134,10 @@ impl Node {
         true
     }
 
-    fn send_hashes(&mut self, stream: StreamId, from: u32, cx: &mut dyn Context) {
-        let until = from.saturating_add(HASHES_MAX).min(self.chunks().count());
+    pub(super) fn send_hashes(&mut self, stream: StreamId, from: u32, cx: &mut dyn Context) {
+        // What was not read yet is read now, while others wait.
+        let most = (HASHES_STEP / self.chunks().size()).clamp(1, HASHES_MAX.into()) as u32;
+        let until = from.saturating_add(most).min(self.chunks().count());
         let hashes: Result<Vec<Hash>, StoreError> =
             (from..until).map(|chunk| self.store.hash(chunk)).collect();
         match hashes {

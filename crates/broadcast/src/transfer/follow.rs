@@ -72,6 +72,15 @@ impl Node {
         let stream = cx.open(Addr { host, port: self.config.port }, 0);
         self.links.add(stream, Role::Coordinator, host);
         (self.follow.host, self.follow.stream, self.follow.answered) = (Some(host), Some(stream), false);
+        if let Some(compared) = &self.compared {
+            let from = compared.next();
+            return self.links.send(stream, &Message::AskHashes { from }, cx);
+        }
+        self.join(stream, cx);
+    }
+
+    /// Tells the coordinator what is here.
+    pub(super) fn join(&mut self, stream: StreamId, cx: &mut dyn Context) {
         let have: ChunkSet = (0..self.chunks().count()).filter(|chunk| self.store.have(*chunk)).collect();
         self.links.send(stream, &Message::Join { have }, cx);
         if self.complete {
@@ -206,6 +215,9 @@ impl Node {
             Message::Root { hash } => {
                 self.root = Some(hash);
                 self.filled(cx);
+            }
+            Message::Hashes { from, hashes } if self.compared.is_some() => {
+                self.compare_earlier(from, &hashes, cx)
             }
             Message::Hashes { from, hashes } => self.compare(from, &hashes, cx),
             Message::Gone { host } => self.part_with(host, cx),

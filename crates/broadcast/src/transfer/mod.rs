@@ -11,6 +11,7 @@
 mod blame;
 mod children;
 mod chunks;
+mod compare;
 mod config;
 mod coordinator;
 mod end;

@@ -5,6 +5,7 @@
 //! [`super::coordinator`]'s, and whom a node follows [`super::follow`]'s.
 
 use super::chunks::Chunks;
+use super::compare::Compared;
 use super::config::{Config, ConfigError};
 use super::coordinator::Coordinator;
 use super::fetch::Fetch;
@@ -48,6 +49,8 @@ pub struct Node {
     /// The hash over all chunks' hashes, and how far it is computed.
     pub(super) root: Option<Hash>,
     pub(super) hashed: Option<u32>,
+    /// What was here before and is the source's, until all of it was compared.
+    pub(super) compared: Option<Compared>,
     /// Times that the whole did not have the source's hash.
     pub(super) wrong: u32,
     pub(super) have: u32,
@@ -87,6 +90,7 @@ impl Node {
             damaged: BTreeMap::new(),
             root: None,
             hashed: None,
+            compared: None,
             wrong: 0,
             have: 0,
             received: 0,
@@ -122,11 +126,9 @@ impl Node {
         (self.coordinator, self.follow) = (None, Follow::default());
         (self.root, self.hashed, self.wrong) = (None, None, 0);
         (self.complete, self.failed, self.over, self.ticking) = (false, false, false, false);
-        let missing: ChunkSet = (0..self.chunks().count()).filter(|chunk| !self.store.have(*chunk)).collect();
-        self.have = self.chunks().count() - missing.len();
-        self.fetch = Fetch::new(self.chunks(), missing);
-        let resumed = self.bytes();
-        self.board.change(|progress| (progress.resumed, progress.state) = (resumed, State::Waiting));
+        self.compared = self.store.offers().then(Compared::default);
+        self.take_stock();
+        self.board.change(|progress| progress.state = State::Waiting);
         self.ticked = cx.now();
         cx.listen(self.config.port);
         self.tick_on(cx);
@@ -141,6 +143,15 @@ impl Node {
         let number = self.config.destinations.iter().position(|host| *host == self.me).unwrap_or(0);
         self.task = Some(cx.begin_task("receive", number as u64));
         self.follow_first(cx);
+    }
+
+    /// Looks what is there and what is missing.
+    pub(super) fn take_stock(&mut self) {
+        let missing: ChunkSet = (0..self.chunks().count()).filter(|chunk| !self.store.have(*chunk)).collect();
+        self.have = self.chunks().count() - missing.len();
+        self.fetch = Fetch::new(self.chunks(), missing);
+        let resumed = self.bytes();
+        self.board.change(|progress| progress.resumed = resumed);
     }
 
     /// Bytes that are here, in whole chunks.

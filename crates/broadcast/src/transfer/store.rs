@@ -38,6 +38,26 @@ pub trait Store: Send {
     fn hash(&mut self, chunk: u32) -> Result<Hash, StoreError>;
     /// Forgets a chunk that has turned out to be damaged.
     fn forget(&mut self, chunk: u32);
+    /// Whether there is content that was here before: it may be what is sent, or a part of it.
+    fn offers(&self) -> bool {
+        false
+    }
+    /// Whether a chunk of that has this hash, which is the source's.
+    ///
+    /// # Errors
+    /// It can't be read.
+    fn is_same(&mut self, chunk: u32, hash: &Hash) -> Result<bool, StoreError> {
+        let _ = (chunk, hash);
+        Ok(false)
+    }
+    /// All of that was compared: these chunks are the source's, and are there from now on.
+    ///
+    /// # Errors
+    /// It is not what is sent, and must not be replaced; or a copy can't be begun.
+    fn adopt(&mut self, same: &ChunkSet) -> Result<(), StoreError> {
+        let _ = same;
+        Ok(())
+    }
     /// All chunks are there and are those of the source: the file may take its name. At a source: the file is still
     /// what it was. Called once.
     ///

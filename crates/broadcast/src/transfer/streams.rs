@@ -145,6 +145,18 @@ impl Node {
                 }
                 Role::Child
             }
+            // It compares what it had before, and joins then.
+            Message::AskHashes { from }
+                if self.coordinator.is_some() && self.have == self.chunks().count() =>
+            {
+                self.send_hashes(stream, from, cx);
+                return true;
+            }
+            Message::AskHashes { .. } => {
+                let coordinator = self.follow.trusted();
+                self.links.send(stream, &Message::Elsewhere { coordinator }, cx);
+                return true;
+            }
             Message::Join { have } => {
                 if !self.may_coordinate(now) {
                     let coordinator = self.follow.trusted();

@@ -7,10 +7,12 @@ use crate::report::Outcome;
 use crate::stream::{Owner, Stage, Stream};
 use process::{Addr, Event, HostId, StreamId};
 use socket2::Socket;
+use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use units::Time;
 
-/// A connection that has not said whose it is by then is dropped.
+/// A connection that has not said whose it is by then is dropped, however much it says.
 const GREETING: Time = Time::from_secs(5);
 /// Connections that have not said whose they are, at most.
 const STRANGERS: usize = 256;
@@ -32,9 +34,12 @@ impl Streams {
     /// Somebody has connected: they say who they are first.
     pub(super) fn greet(&mut self, index: usize, socket: Socket, world: &mut World<'_>) {
         let Some((process, job)) = self.listeners[index].owner else { return };
-        if self.open >= self.settings.streams || self.greetings.len() >= STRANGERS {
+        if self.open >= self.settings.streams {
             world.counters.refused_streams += 1;
             return;
+        }
+        if self.greetings.len() >= STRANGERS {
+            self.make_room(world);
         }
         let id = self.next_id();
         let (port, nobody) = (self.listeners[index].port, HostId(u32::MAX));
@@ -48,6 +53,24 @@ impl Streams {
         self.insert(id, Stream::new(socket, Stage::Greeting, owner, Vec::with_capacity(hello::LENGTH)));
         self.greetings.push_back((world.now.saturating_add(GREETING), id));
         self.touch(id);
+    }
+
+    /// Drops the stranger that has waited longest, of the address that most come from: who belongs to the job has said so
+    /// within a round trip, and many who don't can't keep it out.
+    fn make_room(&mut self, world: &mut World<'_>) {
+        let waiting: Vec<StreamId> = self.greetings.iter().map(|(_, id)| *id).collect();
+        let origins: Vec<Option<IpAddr>> = waiting.iter().map(|id| self.origin(*id)).collect();
+        let mut counts: BTreeMap<Option<IpAddr>, usize> = BTreeMap::new();
+        origins.iter().for_each(|origin| *counts.entry(*origin).or_default() += 1);
+        let longest = waiting.iter().zip(&origins).rev().max_by_key(|(_, origin)| counts[origin]);
+        if let Some((id, _)) = longest {
+            self.strange(*id, world);
+        }
+    }
+
+    fn origin(&mut self, id: StreamId) -> Option<IpAddr> {
+        let address = self.get(id)?.socket.peer_addr().ok()?.as_socket()?;
+        Some(address.ip())
     }
 
     /// Reads what has come of a greeting; when it is whole, the process gets its stream.

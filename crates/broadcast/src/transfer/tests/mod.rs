@@ -1,6 +1,7 @@
 //! Whole transfers in the simulator.
 
 mod changes;
+mod far;
 mod faults;
 mod hindsight;
 mod outages;

@@ -13,6 +13,8 @@ use units::{Rate, Time};
 
 pub const MBPS: u64 = 1_000_000;
 pub const MIB: u64 = 1 << 20;
+/// Of a link in a rack.
+const DELAY: Time = Time::from_us(50);
 
 /// What a store does wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,12 +125,12 @@ pub fn star(rates: &[(u64, u64)]) -> Topology {
 }
 
 /// The simulator's form of a topology; hosts come first in both.
-fn graph(topology: &Topology) -> Graph {
+fn graph(topology: &Topology, delay: Time) -> Graph {
     let name = |node: NodeId| topology.name(node).to_owned();
     let (hosts, switches): (Vec<NodeId>, Vec<NodeId>) =
         topology.nodes().partition(|node| topology.is_host(*node));
     assert!(hosts.iter().enumerate().all(|(at, node)| node.index() == at), "hosts first");
-    let props = |rate: Rate| LinkProps { rate, delay: Time::from_us(50), mtu: 1500 };
+    let props = |rate: Rate| LinkProps { rate, delay, mtu: 1500 };
     let links = topology.links().step_by(2).map(|link| Link {
         a: fabric::NodeId(topology.tail(link).0),
         b: fabric::NodeId(topology.head(link).0),
@@ -219,21 +221,28 @@ pub fn run_until(
         stores.push(Box::new(store));
         kept.push(look);
     }
-    Run { kept, ..simulate(&config.topology, config, stores, faults, until) }
+    Run { kept, ..simulate(&config.topology, config, stores, faults, until, DELAY) }
 }
 
 /// Runs one on a network of which its plans know nothing.
 pub fn run_unknown(network: &Topology, config: &Config, faults: Vec<(Time, Change)>) -> Run {
     let store = |host| -> Box<dyn Store> { Box::new(Lengths::new(config.chunks, host == 0)) };
     let stores = (0..=config.destinations.len()).map(store).collect();
-    simulate(network, config, stores, faults, Time::from_secs(1000))
+    simulate(network, config, stores, faults, Time::from_secs(1000), DELAY)
 }
 
 /// Runs a broadcast of no particular content.
 pub fn run_lengths(config: &Config, faults: Vec<(Time, Change)>) -> Run {
     let store = |host| -> Box<dyn Store> { Box::new(Lengths::new(config.chunks, host == 0)) };
     let stores = (0..=config.destinations.len()).map(store).collect();
-    simulate(&config.topology, config, stores, faults, Time::from_secs(1000))
+    simulate(&config.topology, config, stores, faults, Time::from_secs(1000), DELAY)
+}
+
+/// As [`run_lengths`], on links with so long a delay.
+pub fn run_far(config: &Config, delay: Time) -> Run {
+    let store = |host| -> Box<dyn Store> { Box::new(Lengths::new(config.chunks, host == 0)) };
+    let stores = (0..=config.destinations.len()).map(store).collect();
+    simulate(&config.topology, config, stores, Vec::new(), Time::from_secs(1000), delay)
 }
 
 fn simulate(
@@ -242,6 +251,7 @@ fn simulate(
     stores: Vec<Box<dyn Store>>,
     faults: Vec<(Time, Change)>,
     until: Time,
+    delay: Time,
 ) -> Run {
     let shared = Arc::new(config.clone());
     let nodes: Vec<Node> =
@@ -249,7 +259,19 @@ fn simulate(
     let boards: Vec<Board> = nodes.iter().map(Node::board).collect();
     let process = |(host, node)| -> (HostId, Box<dyn Process>) { (HostId(host), Box::new(node)) };
     let processes = (0..).zip(nodes).map(process).collect();
-    let graph = graph(network);
+    let run = drive(network, delay, processes, faults, until);
+    Run { progress: boards.iter().map(Board::progress).collect(), ..run }
+}
+
+/// Runs processes on the hosts of a topology; without any progress.
+pub fn drive(
+    topology: &Topology,
+    delay: Time,
+    processes: Vec<(HostId, Box<dyn Process>)>,
+    faults: Vec<(Time, Change)>,
+    until: Time,
+) -> Run {
+    let graph = graph(topology, delay);
     let hosts = graph.hosts();
     let switches = graph.nodes() - hosts;
     let host = HostConfig {
@@ -290,7 +312,7 @@ fn simulate(
     Run {
         pause,
         end: sim.job_records()[0].end,
-        progress: boards.iter().map(Board::progress).collect(),
+        progress: Vec::new(),
         kept: Vec::new(),
         records: sim.take_records(),
         fingerprint,
