@@ -201,3 +201,24 @@ fn a_member_is_heard_however_its_greeting_comes() {
     });
     assert_eq!(heard.iter().sum::<u64>(), 3 + 5);
 }
+
+#[test]
+fn strangers_who_say_nothing_keep_no_member_out() {
+    let (counters, heard) = with_member(Settings::default(), |_, tcp, _| {
+        // More than may wait to say whose they are; each has its first byte.
+        let strangers: Vec<Socket> = (0..300)
+            .map(|_| {
+                let mut socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+                socket.connect(&tcp.into()).unwrap();
+                socket.write_all(b"i").unwrap();
+                socket
+            })
+            .collect();
+        let mut whole = greeting(&KEY.0, 1);
+        whole.extend(b"abc");
+        assert_eq!(connect(tcp, &whole).unwrap(), 0, "a member's stream ends in good order");
+        drop(strangers);
+    });
+    assert!(counters.foreign_streams >= 300 - 256, "{}", counters.foreign_streams);
+    assert_eq!(heard.iter().sum::<u64>(), 3 + 5);
+}
