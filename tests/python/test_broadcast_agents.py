@@ -285,7 +285,7 @@ def _leads_to(link: Path, to: str) -> bool:
 def test_many_who_say_a_byte_now_and_then_keep_nobody_out(
     place: Path, agent: tuple[str, Path], key_file: Path
 ) -> None:
-    address, root = agent
+    address, _ = agent
     host, port = address.split(":")
     over = threading.Event()
     slow = [socket.create_connection((host, int(port))) for _ in range(80)]

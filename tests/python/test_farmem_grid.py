@@ -243,11 +243,12 @@ def test_faults_that_wait_twice_hide_more_than_others() -> None:
         assert found.total(ran, 6 * wait, 1000) == pytest.approx(beside, abs=10)
 
 
-def test_the_time_left_is_that_of_the_runs_to_come(machine: Machine, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("machine")
+def test_the_time_left_is_that_of_the_runs_to_come(tmp_path: Path) -> None:
     session = Session.open(PLAN, tmp_path)
     told: list[tuple[float, float]] = []
 
-    def tell(kind: str, session: Session) -> None:
+    def tell(_: str, session: Session) -> None:
         told.append((session.left_s(), sum(row.wall_s for row in session.rows)))
 
     session.tell = tell

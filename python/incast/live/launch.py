@@ -125,8 +125,8 @@ class Launch:
     """The function that prepares a member's work, as `module:function` of this package."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     restarts: int = 0
-    """Crashes of members that are made good, in all. One more fails the run; so does a member that dies five times
-    in a row before it is ready."""
+    """Crashes of members that are made good, in all. One more fails the run; so does a member that dies five
+    times in a row before it is ready."""
     shared: bool = False
     """When all have finished, each of them has left what the run has found: any of them may die unheard."""
     patience_s: float = 30.0

@@ -22,8 +22,8 @@ from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, Say
 OWN_RESTARTS = 2
 """Crashes of a host that is not needed after which it is started anew."""
 LIVES_MAX = 5
-"""Lives in a row of a host that is needed: when it was ready in none of them, it is given up. So is one that has
-died twice and needed longer than the patience of the run for it."""
+"""Lives in a row of a host that is needed: when it was ready in none of them, it is given up. So is one that
+has died twice and needed longer than the patience of the run for it."""
 RETURN_S, RETURN_MOST_S = 0.5, 8.0
 """One that may return has so long to do so before it is started again; this doubles, up to so long."""
 SHORT_S = 5.0
