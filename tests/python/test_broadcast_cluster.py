@@ -47,7 +47,7 @@ class Sent:
             (folder / name).mkdir()
         self.words = [
             "broadcast", str(folder / "file.bin"), "--cluster", "auto", "--dest", str(folder / "{host}") + "/",
-            "--source", "source", "--json", *more,
+            "--source", "source", "--json", "--patience", "15", *more,
         ]  # fmt: skip
 
     def begin(self, slow: str | None = None) -> Any:
