@@ -86,7 +86,7 @@ def plain() -> bytes:
 @pytest.mark.parametrize(
     "memory",
     [
-        Memory(1500 * 4096, 1_000_000, 10**11, prefetch=7, pages_a_request=8),
+        Memory(250 * 4096, 1_000_000, 10**11, prefetch=7, pages_a_request=8),
         Memory(24 << 16, 1_000_000, 10**11, 65536, policy="lru"),
         Memory(16 << 21, 1_000_000, 10**11, 2 << 20),
     ],

@@ -105,7 +105,7 @@ def test_pythons_own_tests_pass(server: Serving, module: str, capfd: pytest.Capt
         [sys.executable, "-c", f"import test.{module}"], capture_output=True, check=False
     ).returncode:
         pytest.skip("this Python comes without its tests")
-    outcome = run([sys.executable, "-m", "test", "-q", module], server.memory(3000))
+    outcome = run([sys.executable, "-m", "test", "-q", module], server.memory(1000))
     assert outcome.exit_code == 0, capfd.readouterr().out
 
 

@@ -10,7 +10,7 @@ use crate::pager::PAGER;
 use crate::runs::RUNS;
 use crate::signals::Waiting;
 use crate::start::config;
-use crate::{affinity, areas, handler, heap, local, lock, mappings, signals, stats, threads};
+use crate::{affinity, handler, heap, local, lock, mappings, signals, stats, threads};
 
 /// The signals of who forks.
 static SIGNALS: Lock<Option<Waiting>> = Lock::new(None);
@@ -27,8 +27,6 @@ extern "C" fn prepare() {
     mappings::CODE.hold();
     affinity::KEPT.hold();
     RUNS.hold();
-    areas::UNUSED.hold();
-    areas::KERNEL.hold();
     // Behind the locks that a thread may hold while it waits for a page.
     handler::fork();
     PAGER.hold();
@@ -47,8 +45,6 @@ fn release() {
     lock::forking(false);
     local::HEAP.release();
     PAGER.release();
-    areas::KERNEL.release();
-    areas::UNUSED.release();
     RUNS.release();
     affinity::KEPT.release();
     mappings::CODE.release();
@@ -66,10 +62,8 @@ extern "C" fn child() {
         pager.forked();
     }
     lock::forking(false);
-    // The thread that is started here allocates, and asks what is the kernel's.
+    // The thread that is started here allocates.
     local::HEAP.release();
-    areas::KERNEL.release();
-    areas::UNUSED.release();
     if handler::is_remote() {
         handler::begin_again();
         stats::stats().remote.set(1);

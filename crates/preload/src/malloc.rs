@@ -2,12 +2,11 @@
 //!
 //! Each exported function hands over the address that it returns to: what the C library and the loader allocate stays local.
 
-use crate::areas;
 use crate::handler::forget;
 use crate::layout::{self, ALL_HEAPS, BASE};
-use crate::runs::{self, RUNS, Run};
+use crate::runs::{RUNS, Run};
 use crate::start::is_on;
-use crate::{callers, heap, local, raw, signals};
+use crate::{callers, heap, local, raw};
 use libc::{c_int, c_void};
 use std::ptr::{self, NonNull};
 use sys::userfaultfd::Range;
@@ -24,7 +23,6 @@ fn is_remote_to_be(caller: usize) -> bool {
 /// Memory, or null with errno.
 fn allocate(bytes: usize, align: usize, zero: bool, caller: usize) -> *mut u8 {
     let at = if !is_remote_to_be(caller) {
-        let _waiting = signals::quiet();
         let mut heap = local::HEAP.lock();
         // SAFETY: any size and a power of two.
         unsafe { if zero { heap.calloc(bytes, align) } else { heap.malloc(bytes, align) } }
@@ -44,7 +42,6 @@ fn allocate(bytes: usize, align: usize, zero: bool, caller: usize) -> *mut u8 {
 fn large(bytes: usize, align: usize, zero: bool) -> *mut u8 {
     let run = RUNS.lock().allocate(bytes, align.max(BASE));
     let Some(Run { start, used }) = run else { return ptr::null_mut() };
-    areas::commit(Range { start, bytes: runs::whole(bytes) });
     if zero && used {
         forget(Range { start, bytes: bytes.next_multiple_of(BASE) });
     }
@@ -87,11 +84,8 @@ fn give_back(at: NonNull<u8>) {
     match place(address) {
         // SAFETY: it is of this heap, and the program no longer uses it.
         Place::Heap(offset) => unsafe { heap::of(offset).free(at.as_ptr(), usable(at), 1) },
-        Place::Local => {
-            let _waiting = signals::quiet();
-            // SAFETY: as above.
-            unsafe { local::HEAP.lock().free(at.as_ptr(), usable(at), 1) }
-        }
+        // SAFETY: as above.
+        Place::Local => unsafe { local::HEAP.lock().free(at.as_ptr(), usable(at), 1) },
         Place::Run => RUNS.lock().release(address),
         Place::Unknown => {}
     }
@@ -104,15 +98,9 @@ fn resize(at: NonNull<u8>, bytes: usize, caller: usize) -> *mut u8 {
         Place::Heap(offset) if bytes < LARGE => unsafe {
             heap::of(offset).realloc(at.as_ptr(), had, 1, bytes)
         },
-        Place::Local => {
-            let _waiting = signals::quiet();
-            // SAFETY: as above.
-            unsafe { local::HEAP.lock().realloc(at.as_ptr(), had, 1, bytes) }
-        }
-        Place::Run if bytes >= LARGE / 2 && RUNS.lock().resize(at.as_ptr() as usize, bytes) => {
-            areas::commit(Range { start: at.as_ptr() as usize, bytes: runs::whole(bytes) });
-            at.as_ptr()
-        }
+        // SAFETY: as above.
+        Place::Local => unsafe { local::HEAP.lock().realloc(at.as_ptr(), had, 1, bytes) },
+        Place::Run if bytes >= LARGE / 2 && RUNS.lock().resize(at.as_ptr() as usize, bytes) => at.as_ptr(),
         _ => ptr::null_mut(),
     };
     if !resized.is_null() {

@@ -129,9 +129,6 @@ impl Pager {
         for due in waiting.all() {
             for page in due.page..=due.page + due.ahead {
                 self.cache.remove(page);
-                if !states::any(self.range(page), THERE) {
-                    self.uses(-1);
-                }
             }
         }
     }
