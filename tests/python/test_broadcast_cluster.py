@@ -147,7 +147,8 @@ def test_a_node_that_is_gone_costs_only_itself(raylets: Any, tmp_path: Path) -> 
     assert code == 6, err
     assert states(said) == {name: "failed" if name == victim else "complete" for name in sent.names}
     why = {each["host"]: each["why"] for each in said["receivers"]}
-    assert why[victim] == "its node is no longer in the cluster"
+    # Ray says so after some seconds, on a busy machine after more than the patience.
+    assert why[victim] == "its node is no longer in the cluster" or "has not answered for 15 s" in why[victim]
     assert not (tmp_path / victim / "file.bin").exists()
 
 

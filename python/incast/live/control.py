@@ -201,7 +201,7 @@ class Door:
                 return
             self._make_room()
             with self._guard:
-                self._strangers[connection] = _origin(self._listener.last_accepted)
+                self._strangers[connection] = _origin(connection)
             threading.Thread(target=self._prove, args=(connection,), daemon=True).start()
 
     def _make_room(self) -> None:
@@ -239,9 +239,16 @@ class Door:
                 self._strangers.pop(connection, None)
 
 
-def _origin(address: Any) -> str:
-    """The network that somebody comes from: of IPv6 addresses one host has many (RFC 4291, 64 bits)."""
-    host = str(address[0]) if isinstance(address, tuple) else ""
+def _origin(connection: Connection) -> str:
+    """The network that somebody comes from: of IPv6 addresses one host has many (RFC 4291, 64 bits).
+
+    Nothing where they have gone already. The listener would know too, but may be closed meanwhile.
+    """
+    try:
+        with _socket(connection) as same:
+            host = str(same.getpeername()[0])
+    except OSError:
+        return ""
     return ":".join(host.split(":")[:4]) if ":" in host and "." not in host else host
 
 
