@@ -83,6 +83,9 @@ class GraphArcError(ValueError):
 class MineTextError(ValueError):
     """A line that is no transaction: its number, message."""
 
+class MineFullError(Exception):
+    """Large itemsets that do not fit: their items, how many did."""
+
 class QuestFieldError(ValueError):
     """A field that can't be: its name, what is allowed."""
 
@@ -128,6 +131,7 @@ class MineProgress:
     def stop(self) -> None: ...
     def kept(self) -> bytes | None: ...
     def of_pass(self) -> tuple[int, int]: ...
+    def outlook(self) -> tuple[int, int, float] | None: ...
     def passes(self) -> list[tuple[int, int | None, int, int]]: ...
 
 class MineItemsets:

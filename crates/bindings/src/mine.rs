@@ -7,7 +7,7 @@ mod node;
 mod parquet;
 
 use ::mine::condense::Kind;
-use ::mine::local::{Begun, Settings, go_on};
+use ::mine::local::{Begun, Settings, Unfinished, go_on};
 use ::mine::progress::Progress;
 use ::mine::quest::{Generator, Quest};
 use ::mine::read::Reader;
@@ -16,17 +16,24 @@ use ::mine::transactions::Transactions;
 use found::{MineItemsets, MineRules};
 use pyo3::buffer::PyBuffer;
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Mutex, PoisonError};
 
 create_exception!(_core, MineTextError, PyValueError, "A line that is no transaction: its number, message.");
+create_exception!(
+    _core,
+    MineFullError,
+    PyException,
+    "Large itemsets that do not fit: their items, how many did."
+);
 create_exception!(_core, QuestFieldError, PyValueError, "A field that can't be: its name, what is allowed.");
 
 /// Adds the classes and functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MineTextError", module.py().get_type::<MineTextError>())?;
+    module.add("MineFullError", module.py().get_type::<MineFullError>())?;
     module.add("QuestFieldError", module.py().get_type::<QuestFieldError>())?;
     module.add_class::<MineTransactions>()?;
     module.add_class::<MineProgress>()?;
@@ -136,7 +143,7 @@ impl MineTransactions {
     }
 
     /// Their large itemsets, behind the passes in `begun`, which a run left that was stopped; nothing when `progress` was
-    /// asked to stop. The transactions are gone afterwards.
+    /// asked to stop. The transactions are gone afterwards. `MineFullError` when large itemsets exceed `memory`.
     #[expect(clippy::too_many_arguments, reason = "they are settings, and two ends of the same thread")]
     fn mine(
         &mut self,
@@ -147,16 +154,16 @@ impl MineTransactions {
         threads: usize,
         progress: &MineProgress,
         begun: &[u8],
-    ) -> Option<MineItemsets> {
+    ) -> PyResult<Option<MineItemsets>> {
         let kept = std::mem::take(&mut self.kept);
         let transactions = kept.len();
         let settings = Settings { minimum, longest, memory, threads };
         let (watched, begun) = (&progress.progress, journal::begun(begun));
         match py.detach(|| go_on(kept, &settings, watched, begun)) {
-            Ok((levels, passes)) => Some(MineItemsets::new(transactions, levels, passes)),
-            Err(finished) => {
-                *progress.finished.lock().unwrap_or_else(PoisonError::into_inner) = finished;
-                None
+            Ok((levels, passes)) => Ok(Some(MineItemsets::new(transactions, levels, passes))),
+            Err(Unfinished { begun, full }) => {
+                *progress.finished.lock().unwrap_or_else(PoisonError::into_inner) = begun;
+                full.map_or(Ok(None), |full| Err(MineFullError::new_err((full.length, full.before))))
             }
         }
     }
@@ -191,6 +198,11 @@ impl MineProgress {
     /// The passes that are finished: number, candidates, large itemsets, scans.
     fn passes(&self) -> Vec<found::PassTuple> {
         self.progress.passes().iter().map(found::pass).collect()
+    }
+
+    /// When more may follow than fits into memory: the last finished pass, its large itemsets, longer ones at most.
+    fn outlook(&self) -> Option<(usize, u64, f64)> {
+        self.progress.outlook().map(|outlook| (outlook.pass, outlook.large, outlook.most))
     }
 
     /// The passes that were finished when it was stopped, if there is something to go on with.

@@ -75,31 +75,17 @@ impl Codes {
         (code != NONE).then_some(code)
     }
 
-    /// A level of codes as one of items.
-    pub fn decode(&self, level: &Level) -> Level {
-        let mut decoded = Level::new(level.length());
-        let mut itemset = Vec::with_capacity(level.length());
-        for (codes, count) in level.iter() {
-            itemset.clear();
-            itemset.extend(codes.iter().map(|code| self.item(*code)));
-            decoded.push(&itemset, count);
-        }
-        decoded
+    /// Makes items of the codes of a level.
+    pub fn decode(&self, level: &mut Level) {
+        level.replace_items(|code| self.item(code));
     }
 
-    /// A level of items as one of codes.
+    /// Makes codes of the items of a level.
     ///
     /// # Panics
     /// When it holds an item that is not large.
-    pub fn encode_level(&self, level: &Level) -> Level {
-        let mut encoded = Level::new(level.length());
-        let mut itemset = Vec::with_capacity(level.length());
-        for (items, count) in level.iter() {
-            itemset.clear();
-            itemset.extend(items.iter().map(|item| self.code(*item).expect("its items are large")));
-            encoded.push(&itemset, count);
-        }
-        encoded
+    pub fn encode_level(&self, level: &mut Level) {
+        level.replace_items(|item| self.code(item).expect("its items are large"));
     }
 
     /// Transactions in codes; those with fewer than two are left out. Memory of the items is given back block by block.

@@ -112,6 +112,28 @@ impl Level {
         &self.counts
     }
 
+    /// Puts others in the place of its items, in the same order.
+    pub(crate) fn replace_items(&mut self, other: impl Fn(Item) -> Item) {
+        self.items.iter_mut().for_each(|item| *item = other(*item));
+        debug_assert!(self.items.chunks_exact(self.length.max(1)).is_sorted_by(|a, b| a < b));
+    }
+
+    /// Leaves the first so many.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.counts.truncate(len);
+        self.items.truncate(len * self.length);
+    }
+
+    /// Bytes of memory that an itemset takes.
+    pub(crate) fn bytes_each(&self) -> usize {
+        self.length * size_of::<Item>() + size_of::<u64>()
+    }
+
+    /// Bytes of memory that its itemsets take.
+    pub fn bytes(&self) -> usize {
+        self.len() * self.bytes_each()
+    }
+
     fn last(&self) -> Option<&[Item]> {
         self.len().checked_sub(1).map(|index| self.itemset(index))
     }

@@ -5,15 +5,18 @@
 //!
 //! R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, figure 1.
 
-use crate::candidate::{Candidates, Slices};
+use crate::candidate::{Candidates, Slices, to_come};
 use crate::codes::{Codes, large};
 use crate::count::vertical::Vertical;
 use crate::count::{ItemCounts, Triangle, tiles};
 use crate::items::Level;
-use crate::progress::Progress;
+use crate::progress::{Outlook, Progress};
 use crate::sparse::{Occurrences, Task};
 use crate::transactions::{Block, Transactions, mix};
 use std::sync::{Mutex, PoisonError};
+
+/// Large itemsets may take so many bytes, however little memory there is for the rest.
+const FOUND_MIN: usize = 64 << 20;
 
 /// What to find and with how much of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +25,8 @@ pub struct Settings {
     pub minimum: u64,
     /// Items of the longest itemset; none: as long as they come.
     pub longest: Option<usize>,
-    /// Bytes of memory for candidates, their counts and bitmaps, about; at least a row of pairs, or a candidate and a word of
-    /// each bitmap, is held.
+    /// Bytes of memory for candidates, their counts, bitmaps and large itemsets, about; at least a row of pairs, or a
+    /// candidate and a word of each bitmap, is held, and 64 MiB of large itemsets.
     pub memory: usize,
     /// Threads that count; the result is the same with any number. Each has counts of its own.
     pub threads: usize,
@@ -58,7 +61,25 @@ pub struct Begun {
     pub rows: Option<u32>,
 }
 
-/// The large itemsets of transactions. Nothing when `progress` was asked to stop.
+/// Why there is no result, and what there is instead.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unfinished {
+    /// What was finished, if anything besides the first pass, which is always done again.
+    pub begun: Option<Begun>,
+    /// Large itemsets did not fit into memory; without it, somebody asked to stop.
+    pub full: Option<Full>,
+}
+
+/// Where large itemsets did not fit into memory any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full {
+    /// Items of the itemset that did not fit.
+    pub length: usize,
+    /// Large itemsets that did.
+    pub before: u64,
+}
+
+/// The large itemsets of transactions. Nothing when `progress` was asked to stop, or they do not fit into memory.
 pub fn mine(transactions: Transactions, settings: &Settings, progress: &Progress) -> Option<Found> {
     go_on(transactions, settings, progress, None).ok()
 }
@@ -66,18 +87,19 @@ pub fn mine(transactions: Transactions, settings: &Settings, progress: &Progress
 /// The same, behind the passes of a run of the same transactions that was stopped.
 ///
 /// # Errors
-/// It was asked to stop: what it had finished by then besides the first pass, which is always done again.
+/// It was asked to stop, or large itemsets do not fit into memory.
 pub fn go_on(
     transactions: Transactions,
     settings: &Settings,
     progress: &Progress,
     begun: Option<Begun>,
-) -> Result<Found, Option<Begun>> {
+) -> Result<Found, Unfinished> {
     let counts = first(&transactions, settings, progress);
     let found = large(&counts, settings.minimum);
+    drop(counts);
     let pass = Pass { number: 1, candidates: None, large: found.len() as u64, scans: 1 };
     if !progress.finish(pass) {
-        return Err(None);
+        return Err(Unfinished::default());
     }
     match found.len() {
         0 => return Ok((Vec::new(), vec![pass])),
@@ -86,48 +108,36 @@ pub fn go_on(
     }
     let codes = Codes::of(&found);
     let coded = codes.encode(transactions);
+    let digest = digest(&coded, &found, settings);
+    let begun = begun.filter(|begun| begun.digest == digest);
     if Occurrences::suits(&coded, codes.len() as u32, settings.memory as u64) {
-        let digest = digest(&coded, &found, settings);
-        let begun = begun.filter(|begun| begun.digest == digest);
         let occurrences = Occurrences::new(coded, codes.len() as u32);
-        return sparse(&occurrences, &codes, (found, pass), settings, progress, begun).map_err(
-            |mut begun| {
-                begun.digest = digest;
-                Some(begun)
-            },
-        );
+        return sparse(&occurrences, &codes, (found, pass), settings, progress, begun)
+            .map_err(|(begun, full)| Unfinished { begun: Some(Begun { digest, ..begun }), full });
     }
     let mut miner = Miner::new(coded, settings, progress);
+    // The first in items, all others in codes until the end.
     let (mut levels, mut passes) = (vec![found], vec![pass]);
-    if let Some(begun) =
-        begun.filter(|begun| begun.rows.is_none() && begun.digest == miner.digest(&levels[0]))
-    {
+    if let Some(begun) = begun.filter(|begun| begun.rows.is_none()) {
         begun.passes.iter().skip(1).for_each(|pass| _ = progress.finish(*pass));
         (levels, passes) = (begun.levels, begun.passes);
+        levels.iter_mut().skip(1).for_each(|level| codes.encode_level(level));
     }
-    let mut last = codes.encode_level(levels.last().expect("pass 1 is over"));
-    for number in levels.len() + 1..=settings.longest.unwrap_or(usize::MAX) {
-        let (pass, found) = if number == 2 {
-            miner.second(codes.len() as u32)
-        } else {
-            let candidates = Slices::new(last, miner.room(number));
-            if candidates.is_empty() {
-                break;
-            }
-            miner.later(&candidates)
-        };
-        if !progress.finish(pass) {
-            let digest = miner.digest(&levels[0]);
-            return Err((levels.len() > 1).then_some(Begun { digest, levels, passes, rows: None }));
+    let ended = miner.passes(codes.len() as u32, &mut levels, &mut passes);
+    levels.iter_mut().skip(1).for_each(|level| codes.decode(level));
+    match ended {
+        Ended::Done => Ok((levels, passes)),
+        Ended::Stopped => Err(Unfinished { begun: kept(digest, levels, passes), full: None }),
+        Ended::Full(length) => {
+            let full = Some(Full { length, before: levels.iter().map(|level| level.len() as u64).sum() });
+            Err(Unfinished { begun: kept(digest, levels, passes), full })
         }
-        passes.push(pass);
-        if found.is_empty() {
-            break;
-        }
-        levels.push(codes.decode(&found));
-        last = found;
     }
-    Ok((levels, passes))
+}
+
+/// What is worth keeping: the first pass is always done again.
+fn kept(digest: u64, levels: Vec<Level>, passes: Vec<Pass>) -> Option<Begun> {
+    (levels.len() > 1).then_some(Begun { digest, levels, passes, rows: None })
 }
 
 /// A number that other transactions or another task don't have. What comes behind pass 1 knows nothing but codes and their
@@ -141,7 +151,7 @@ fn digest(coded: &Transactions, first: &Level, settings: &Settings) -> u64 {
 /// What is behind pass 1 of sparse transactions.
 ///
 /// # Errors
-/// It was asked to stop: what it had found, without the digest.
+/// It was asked to stop, or large itemsets do not fit into memory: what it had found, without the digest.
 fn sparse(
     occurrences: &Occurrences,
     codes: &Codes,
@@ -149,19 +159,26 @@ fn sparse(
     settings: &Settings,
     progress: &Progress,
     begun: Option<Begun>,
-) -> Result<Found, Begun> {
+) -> Result<Found, (Begun, Option<Full>)> {
     let mut found = crate::sparse::Found::default();
-    if let Some((begun, rows)) = begun.and_then(|begun| Some((begun.levels, begun.rows?))) {
-        found.append(begun.iter().skip(1).map(|level| codes.encode_level(level)).collect());
+    if let Some((mut levels, rows)) = begun.and_then(|begun| Some((begun.levels, begun.rows?))) {
+        levels.iter_mut().skip(1).for_each(|level| codes.encode_level(level));
+        found.append(levels.split_off(1));
         found.rows = rows.min(codes.len() as u32);
     }
-    let task = Task { minimum: settings.minimum, longest: settings.longest.unwrap_or(usize::MAX) };
+    let held = occurrences.bytes() + found.levels.iter().map(Level::bytes).sum::<usize>();
+    let room = settings.memory.saturating_sub(held).max(FOUND_MIN);
+    let longest = settings.longest.unwrap_or(usize::MAX);
+    let task = Task { minimum: settings.minimum, longest, room };
     let more = occurrences.search(found.rows, &task, settings.threads, progress);
     found.append(more.levels);
+    found.levels.iter_mut().for_each(|level| codes.decode(level));
     let (mut levels, mut passes) = (vec![first], vec![pass]);
-    levels.extend(found.levels.iter().map(|level| codes.decode(level)));
+    levels.extend(found.levels);
     if more.rows < codes.len() as u32 {
-        return Err(Begun { digest: 0, levels, passes, rows: Some(more.rows) });
+        let before = levels.iter().map(|level| level.len() as u64).sum();
+        let full = more.full.map(|length| Full { length, before });
+        return Err((Begun { digest: 0, levels, passes, rows: Some(more.rows) }, full));
     }
     for level in &levels[1..] {
         let pass = Pass { number: level.length(), candidates: None, large: level.len() as u64, scans: 1 };
@@ -181,6 +198,15 @@ fn first(transactions: &Transactions, settings: &Settings, progress: &Progress) 
     shared(transactions.blocks(), settings.threads, part, |all, more| all.merge(&more))
 }
 
+/// How the passes behind the first ended.
+enum Ended {
+    /// No large itemset is left to be found.
+    Done,
+    Stopped,
+    /// The large itemsets of this pass do not fit into memory.
+    Full(usize),
+}
+
 /// Passes over transactions in codes.
 struct Miner<'a> {
     coded: Transactions,
@@ -198,14 +224,68 @@ impl<'a> Miner<'a> {
         miner
     }
 
-    fn digest(&self, first: &Level) -> u64 {
-        digest(&self.coded, first, self.settings)
+    /// All passes that are left, behind the levels that are there.
+    fn passes(&mut self, codes: u32, levels: &mut Vec<Level>, passes: &mut Vec<Pass>) -> Ended {
+        for number in levels.len() + 1..=self.settings.longest.unwrap_or(usize::MAX) {
+            let held: usize = levels.iter().map(Level::bytes).sum();
+            let room = self.room_found(held);
+            let last = levels.last_mut().expect("pass 1 is over");
+            self.warn(number, held, last);
+            let found = if number == 2 {
+                self.second(codes, room)
+            } else {
+                let most = self.room(number, room);
+                let candidates = Slices::new_while(std::mem::take(last), most, || !self.progress.stopped());
+                let counted = (!candidates.is_empty()).then(|| self.later(&candidates, room));
+                *last = candidates.into_large();
+                match counted {
+                    Some(counted) => counted,
+                    None => return Ended::Done,
+                }
+            };
+            let Some((pass, found)) = found else { return Ended::Full(number) };
+            if !self.progress.finish(pass) {
+                return Ended::Stopped;
+            }
+            passes.push(pass);
+            if found.is_empty() {
+                return Ended::Done;
+            }
+            levels.push(found);
+        }
+        Ended::Done
     }
 
-    /// Candidates of a later pass that are held at once, with counts of each thread: half the memory is for bitmaps.
-    fn room(&self, length: usize) -> u64 {
+    /// Bytes for the large itemsets of the next pass, when those before it take so many: an eighth of the memory is for
+    /// candidates and their counts, whatever was found.
+    fn room_found(&self, held: usize) -> usize {
+        (self.found() - self.found() / 8).saturating_sub(held)
+    }
+
+    /// Bytes for large itemsets, bar what they leave to candidates.
+    fn found(&self) -> usize {
+        self.settings.memory.max(FOUND_MIN)
+    }
+
+    /// Says when large itemsets have become many, and those that follow may be more than fit.
+    fn warn(&self, number: usize, held: usize, last: &Level) {
+        if number < 3 || held < self.found() / 16 {
+            return;
+        }
+        let most = to_come(last);
+        let bytes = (number * size_of::<u32>() + size_of::<u64>()) as f64;
+        if most * bytes > self.room_found(held) as f64 {
+            self.progress.say(Outlook { pass: number - 1, large: last.len() as u64, most });
+        }
+    }
+
+    /// Candidates of a later pass that are held at once, with counts of each thread: half the memory is for bitmaps, and
+    /// what large itemsets take, with room for so many bytes more of them, is not theirs.
+    fn room(&self, length: usize, found: usize) -> u64 {
         let words = length + self.settings.threads.max(1);
-        (self.settings.memory / 2 / (words * size_of::<u32>())) as u64
+        let memory = self.settings.memory;
+        let bytes = (memory / 2).min(found / 4).max(memory / 16);
+        (bytes / (words * size_of::<u32>())) as u64
     }
 
     /// Memory of a thread.
@@ -213,13 +293,14 @@ impl<'a> Miner<'a> {
         self.settings.memory / self.settings.threads.max(1)
     }
 
-    fn second(&mut self, codes: u32) -> (Pass, Level) {
+    /// Nothing when large itemsets take more than `room` bytes.
+    fn second(&mut self, codes: u32, room: usize) -> Option<(Pass, Level)> {
         let mut found = Level::new(2);
         let most = self.memory() / size_of::<u32>();
         let tiles = tiles(codes, 0..codes.saturating_sub(1), most as u64);
         self.progress.begin(self.coded.len() * tiles.len() as u64);
         let mut candidates = 0;
-        for rows in &tiles {
+        for rows in tiles.iter().take_while(|_| !self.progress.stopped()) {
             let part = |_, blocks: &[Block]| {
                 let mut triangle = Triangle::new(codes, rows.clone());
                 let blocks = blocks.iter().take_while(|block| self.progress.next(block.len()));
@@ -227,21 +308,30 @@ impl<'a> Miner<'a> {
                 triangle
             };
             let triangle = self.shared(part, |all, more| add(all.counts_mut(), more.counts()));
+            let more = triangle.large(self.settings.minimum).count();
+            if found.bytes() + more * found.bytes_each() > room {
+                return None;
+            }
             triangle.large(self.settings.minimum).for_each(|(pair, count)| found.push(&pair, count));
             candidates += triangle.counts().len() as u64;
         }
-        (pass(2, candidates, &found, tiles.len()), found)
+        Some((pass(2, candidates, &found, tiles.len()), found))
     }
 
-    fn later(&mut self, candidates: &Slices) -> (Pass, Level) {
+    /// Nothing when large itemsets take more than `room` bytes.
+    fn later(&mut self, candidates: &Slices, room: usize) -> Option<(Pass, Level)> {
         self.progress.begin(self.coded.len() * candidates.count() as u64);
         let mut found = Level::new(candidates.length());
         for slice in (0..candidates.count()).take_while(|_| !self.progress.stopped()) {
             let some = candidates.make(slice);
-            let counts = self.counted(&some).into_iter().map(u64::from);
-            some.large(counts, self.settings.minimum, &mut found);
+            let counts = self.counted(&some);
+            let more = counts.iter().filter(|count| u64::from(**count) >= self.settings.minimum).count();
+            if found.bytes() + more * found.bytes_each() > room {
+                return None;
+            }
+            some.large(counts.into_iter().map(u64::from), self.settings.minimum, &mut found);
         }
-        (pass(candidates.length(), candidates.len(), &found, candidates.count()), found)
+        Some((pass(candidates.length(), candidates.len(), &found, candidates.count()), found))
     }
 
     fn counted(&self, candidates: &Candidates) -> Vec<u32> {

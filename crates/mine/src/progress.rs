@@ -4,6 +4,17 @@ use crate::local::Pass;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+/// What may follow, when that is more than fits into memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlook {
+    /// The last pass that is finished.
+    pub pass: usize,
+    /// The large itemsets that it found.
+    pub large: u64,
+    /// Longer ones that may follow, at most.
+    pub most: f64,
+}
+
 /// Shared by who mines and who looks.
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -11,6 +22,7 @@ pub struct Progress {
     done: AtomicU64,
     total: AtomicU64,
     passes: Mutex<Vec<Pass>>,
+    outlook: Mutex<Option<Outlook>>,
 }
 
 impl Progress {
@@ -32,6 +44,15 @@ impl Progress {
     /// Passes that are finished.
     pub fn passes(&self) -> Vec<Pass> {
         self.passes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What may follow, when that is more than fits into memory; the newest of several.
+    pub fn outlook(&self) -> Option<Outlook> {
+        *self.outlook.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn say(&self, outlook: Outlook) {
+        *self.outlook.lock().unwrap_or_else(PoisonError::into_inner) = Some(outlook);
     }
 
     /// A pass begins, which will look at so many transactions.

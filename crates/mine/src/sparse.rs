@@ -67,6 +67,11 @@ impl Occurrences {
         Self { words, places, starts }
     }
 
+    /// Bytes of memory that they take.
+    pub fn bytes(&self) -> usize {
+        [&self.words, &self.places, &self.starts].map(|words| size_of_val(&words[..])).iter().sum()
+    }
+
     /// How many codes there are.
     fn codes(&self) -> u32 {
         self.starts.len() as u32 - 1
@@ -97,15 +102,9 @@ impl Occurrences {
         progress.begin(self.places.len() as u64);
         let parts = self.parts(from, threads.max(1));
         let search = |rows: Range<u32>| {
-            let mut search = Search::new(self, task);
-            let end = rows.clone().find(|row| {
-                let stop = !progress.next(self.of(*row).len());
-                if !stop {
-                    search.row(*row);
-                }
-                stop
-            });
-            Found { levels: search.levels, rows: end.unwrap_or(rows.end) }
+            let mut search = Search::new(self, task, task.room / threads.max(1));
+            let end = rows.clone().find(|row| !progress.next(self.of(*row).len()) || !search.row(*row));
+            Found { levels: search.levels, rows: end.unwrap_or(rows.end), full: search.full }
         };
         let ends: Vec<u32> = parts.iter().map(|rows| rows.end).collect();
         let found = match <[_; 1]>::try_from(parts) {
@@ -116,10 +115,10 @@ impl Occurrences {
                 begun.into_iter().map(|thread| thread.join().expect("counting doesn't fail")).collect()
             }),
         };
-        let mut all = Found { levels: Vec::new(), rows: from };
+        let mut all = Found { rows: from, ..Found::default() };
         for (part, end) in found.into_iter().zip(ends) {
             all.append(part.levels);
-            all.rows = part.rows;
+            (all.rows, all.full) = (part.rows, part.full);
             if part.rows < end {
                 break;
             }
@@ -135,6 +134,8 @@ pub struct Task {
     pub minimum: u64,
     /// Items of the longest itemset.
     pub longest: usize,
+    /// Bytes for large itemsets, of all threads together.
+    pub room: usize,
 }
 
 /// What a search found.
@@ -142,8 +143,10 @@ pub struct Task {
 pub struct Found {
     /// In codes; of two items, of three, and so on.
     pub levels: Vec<Level>,
-    /// Only itemsets whose first code is smaller have been found: it was asked to stop.
+    /// Only itemsets whose first code is smaller have been found: it was asked to stop, or they do not fit.
     pub rows: u32,
+    /// Items of an itemset that did not fit.
+    pub full: Option<usize>,
 }
 
 impl Found {
@@ -166,24 +169,35 @@ struct Search<'a> {
     /// Of the first item of the itemset, of the first two, and so on.
     followers: Vec<Followers>,
     levels: Vec<Level>,
+    /// Bytes that itemsets may still take.
+    room: usize,
+    /// Items of the itemset that did not fit.
+    full: Option<usize>,
 }
 
 impl<'a> Search<'a> {
-    fn new(occurrences: &'a Occurrences, task: &'a Task) -> Self {
-        Self { occurrences, task, itemset: Vec::new(), followers: Vec::new(), levels: Vec::new() }
+    fn new(occurrences: &'a Occurrences, task: &'a Task, room: usize) -> Self {
+        let (itemset, followers, levels) = (Vec::new(), Vec::new(), Vec::new());
+        Self { occurrences, task, itemset, followers, levels, room, full: None }
     }
 
-    /// Finds the itemsets that begin with a code.
-    fn row(&mut self, code: u32) {
+    /// Finds the itemsets that begin with a code; false when they do not fit: then there are none of them.
+    fn row(&mut self, code: u32) -> bool {
         if self.task.longest < 2 {
-            return;
+            return true;
         }
+        let before: Vec<usize> = self.levels.iter().map(Level::len).collect();
         let places = self.occurrences.of(code);
         self.make(0);
         self.followers[0].follow(&self.occurrences.words, places, self.task.minimum);
         self.itemset.push(code);
         self.grow(0);
         self.itemset.pop();
+        if self.full.is_some() {
+            self.levels.truncate(before.len());
+            self.levels.iter_mut().zip(before).for_each(|(level, before)| level.truncate(before));
+        }
+        self.full.is_none()
     }
 
     /// Finds the itemsets that begin with the itemset, whose followers are at `depth`.
@@ -195,6 +209,13 @@ impl<'a> Search<'a> {
                 self.levels.push(Level::new(depth + 2));
             }
             let count = self.followers[depth].counts[*code as usize];
+            let bytes = size_of_val(&self.itemset[..]) + size_of::<u64>();
+            if self.full.is_some() || bytes > self.room {
+                self.full = self.full.or(Some(self.itemset.len()));
+                self.itemset.pop();
+                break;
+            }
+            self.room -= bytes;
             self.levels[depth].push(&self.itemset, u64::from(count));
             // What follows an itemset follows its beginning too, so nothing large follows the last.
             if at + 1 < large.len() && self.itemset.len() < self.task.longest {
@@ -317,11 +338,23 @@ mod tests {
     fn itemsets_come_level_by_level_in_order_with_any_number_of_threads() {
         for threads in [1, 2, 3, 9] {
             let pairs = [(vec![0, 2], 2), (vec![0, 3], 3), (vec![2, 3], 3)];
-            assert_eq!(found(Task { minimum: 2, longest: 2 }, threads), pairs);
+            assert_eq!(found(Task { minimum: 2, longest: 2, room: 1000 }, threads), pairs);
             let all = [&pairs[..], &[(vec![0, 2, 3], 2)]].concat();
-            assert_eq!(found(Task { minimum: 2, longest: 9 }, threads), all);
-            assert_eq!(found(Task { minimum: 2, longest: 1 }, threads), []);
+            assert_eq!(found(Task { minimum: 2, longest: 9, room: 1000 }, threads), all);
+            assert_eq!(found(Task { minimum: 2, longest: 1, room: 1000 }, threads), []);
         }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_by_rows() {
+        let mut transactions = Transactions::default();
+        transactions.push(&[0, 5]);
+        transactions.push(&[1, 2, 3, 4, 5]);
+        let occurrences = Occurrences::new(transactions, 6);
+        let task = Task { minimum: 1, longest: 9, room: 100 };
+        let found = occurrences.search(0, &task, 1, &Progress::default());
+        assert_eq!((found.rows, found.full), (1, Some(5)));
+        assert_eq!(found.levels.iter().map(Level::len).sum::<usize>(), 1, "that of row 0");
     }
 
     #[test]

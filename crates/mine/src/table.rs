@@ -1,7 +1,7 @@
 //! Large itemsets and rules as text with commas between columns (RFC 4180), for files.
 //!
-//! The items of an itemset have blanks between them; names that hold blanks, commas or quotes make their column quoted,
-//! and blanks in names stay as they are. Not here: other forms, which libraries write.
+//! The items of an itemset have blanks between them. A name that holds a blank or a quote, or nothing, is in quotes, so an
+//! itemset is itself a row of text with blanks between columns. Not here: other forms, which libraries write.
 
 use crate::items::{Item, Level};
 use crate::rules::{Measures, Rule};
@@ -67,16 +67,35 @@ impl Rows<'_> {
                 text.push(b' ');
             }
             match self.names {
-                Some(names) => text.extend_from_slice(names[*item as usize].as_bytes()),
+                Some(names) => name(&names[*item as usize], text),
                 None => write!(text, "{item}").expect("memory takes all"),
             }
         }
-        if text[start..].iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
-            let quoted = String::from_utf8_lossy(&text[start..]).replace('"', "\"\"");
-            text.truncate(start);
-            write!(text, "\"{quoted}\"").expect("memory takes all");
+        if self.names.is_some()
+            && text[start..].iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'))
+        {
+            let itemset = text.split_off(start);
+            quoted(&itemset, text);
         }
     }
+}
+
+/// A name among others with blanks between them.
+fn name(name: &str, text: &mut Vec<u8>) {
+    if name.is_empty() || name.contains(|letter: char| letter.is_whitespace() || letter == '"') {
+        quoted(name.as_bytes(), text);
+    } else {
+        text.extend_from_slice(name.as_bytes());
+    }
+}
+
+/// In quotes, with those that it has doubled (RFC 4180, 2.7).
+fn quoted(bytes: &[u8], text: &mut Vec<u8>) {
+    text.push(b'"');
+    for byte in bytes {
+        text.extend_from_slice(if *byte == b'"' { b"\"\"" } else { std::slice::from_ref(byte) });
+    }
+    text.push(b'"');
 }
 
 /// Measures in the order of [`MEASURES`]; representativity is 1, because no transaction lacks values.
@@ -110,8 +129,12 @@ mod tests {
         let mut text = ITEMSETS.as_bytes().to_vec();
         Rows { transactions: 4, names: Some(&names) }.level(&level, &mut text);
         Rows { transactions: 4, names: None }.level(&level, &mut text);
-        let wanted = "itemset,count,support\n\"beer salt, fine\",3,0.75\n\"salt, fine 6\"\" nails\",1,0.25\n\
-                      0 1,3,0.75\n1 2,1,0.25\n";
+        let wanted = concat!(
+            "itemset,count,support\n",
+            "\"beer \"\"salt, fine\"\"\",3,0.75\n",
+            "\"\"\"salt, fine\"\" \"\"6\"\"\"\" nails\"\"\",1,0.25\n",
+            "0 1,3,0.75\n1 2,1,0.25\n",
+        );
         assert_eq!(String::from_utf8(text).unwrap(), wanted);
     }
 

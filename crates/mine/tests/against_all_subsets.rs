@@ -3,7 +3,7 @@
 use mine::codes::Codes;
 use mine::count::{ItemCounts, Triangle, tiles};
 use mine::items::{Item, Level};
-use mine::local::{Settings, go_on, mine};
+use mine::local::{Settings, Unfinished, go_on, mine};
 use mine::progress::Progress;
 use mine::quest::{Generator, Quest};
 use mine::transactions::Transactions;
@@ -134,7 +134,7 @@ fn a_run_goes_on_behind_passes_of_the_same_transactions_and_task() {
             progress.stop();
             mining.join().unwrap()
         });
-        if let Err(Some(begun)) = found {
+        if let Err(Unfinished { begun: Some(begun), .. }) = found {
             break begun;
         }
     };

@@ -43,15 +43,16 @@ proptest! {
         let first = large(&counts, minimum);
         let codes = Codes::of(&first);
         let occurrences = Occurrences::new(codes.encode(transactions(&database)), codes.len() as u32);
-        let task = Task { minimum, longest };
+        let task = Task { minimum, longest, room: 1 << 20 };
         let found = occurrences.search(0, &task, threads, &Progress::default());
-        let decoded: Vec<Level> = found.levels.iter().map(|level| codes.decode(level)).collect();
+        let mut decoded = found.levels.clone();
+        decoded.iter_mut().for_each(|level| codes.decode(level));
         let settings = Settings { minimum, longest: Some(longest), memory: 1 << 20, threads: 1 };
         let (levels, _) = mine(transactions(&database), &settings, &Progress::default()).unwrap();
         prop_assert_eq!(&decoded[..], levels.get(1..).unwrap_or(&[]));
 
         let row = row.min(codes.len() as u32);
-        let mut again = Found { levels: before(row, &found), rows: row };
+        let mut again = Found { levels: before(row, &found), rows: row, full: None };
         again.append(occurrences.search(row, &task, threads, &Progress::default()).levels);
         prop_assert_eq!(again.levels, found.levels);
     }
@@ -85,7 +86,7 @@ fn a_search_that_was_stopped_goes_on_where_it_was() {
         });
         match result {
             Ok(found) => break found,
-            Err(kept) => begun = kept,
+            Err(unfinished) => begun = unfinished.begun,
         }
         stops += 1;
     };

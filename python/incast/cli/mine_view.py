@@ -51,6 +51,10 @@ class View(Watch):
             name = f"pass {len(passes) + 1}"
             self._show(name, done, total, self._rate(done, "transactions/s"))
 
+    def warn(self, message: str) -> None:
+        """Where errors go too."""
+        print(f"warning: {message}", file=sys.stderr)
+
     def _wanted(self) -> bool:
         return sys.stderr.isatty() and time.monotonic() - self._began > _PATIENCE_S
 

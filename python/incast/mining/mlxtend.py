@@ -44,13 +44,8 @@ def fpgrowth(
 
 
 def _mined(df: Any, plan: Plan, use_colnames: bool) -> Any:
-    from incast.errors import ScenarioError
-
-    try:
-        found: MineResult = run(df, plan)
-    except ScenarioError as error:
-        if not any("no item is in" in problem.message for problem in error.problems):
-            raise
+    found: MineResult = run(df, plan)
+    if not found.core.len():
         import pandas as pd
 
         # mlxtend returns an empty frame where nothing is large.

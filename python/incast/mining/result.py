@@ -145,7 +145,7 @@ class MineResult:
         lengths = np.diff(_numbers(ends, "<u8"), prepend=np.uint64(0))
         flat = pl.Series(name, _numbers(items, "<u4"))
         if named and self.names is not None:
-            flat = pl.Series(name, [str(each) for each in self.names]).gather(flat)
+            flat = pl.Series(name, [str(each) for each in self.names], pl.String).gather(flat)
         row = pl.Series("row", np.repeat(np.arange(len(lengths)), lengths.astype(np.int64)))
         return pl.DataFrame([row, flat]).group_by("row", maintain_order=True).agg(name)[name]
 

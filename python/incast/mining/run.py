@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 from incast import _core
+from incast.errors import RunError
 from incast.mining import output, text
 from incast.mining.problem import Plan, refuse
 from incast.mining.result import MineResult
@@ -45,6 +47,10 @@ class Watch:
     def mining(self, transactions: int, progress: Progress) -> None:
         """So many transactions are mined: called again and again, until all passes are done."""
 
+    def warn(self, message: str) -> None:
+        """Something that one should know while it goes on."""
+        warnings.warn(message, stacklevel=2)
+
 
 def run(source: Any, plan: Plan, watch: Watch | None = None, folder: Path | None = None) -> MineResult:
     """The large itemsets of `source`: a file, a frame, or collections of items.
@@ -67,11 +73,6 @@ def run(source: Any, plan: Plan, watch: Watch | None = None, folder: Path | None
         found = spread.mine()
     else:
         found = _mined(core, minimum, plan, watch, folder)
-    if not found.len():
-        refuse(
-            f"no item is in {minimum:,} or more of {transactions:,} transactions: choose a smaller one",
-            "--support",
-        )
     return MineResult(found, names, plan, minimum, spread)
 
 
@@ -89,12 +90,9 @@ def _read(source: Any, watch: Watch) -> tuple[_core.MineTransactions, list[Any] 
         if set(tables.LONG) <= set(source.columns):
             import polars as pl
 
-            long = (
-                source
-                if isinstance(source, pl.DataFrame)
-                else pl.DataFrame({name: source[name].to_list() for name in tables.LONG})
-            )
-            return tables.long_form(long)
+            if isinstance(source, pl.DataFrame):
+                return tables.long_form(source)
+            return tables.long_frame(source)
         return tables.one_hot(source)
     if isinstance(source, Iterable):
         return tables.collections(source)
@@ -122,20 +120,57 @@ def _mined(
 
     thread = Thread(target=mine, name="mine")
     thread.start()
+    warned = False
     try:
         while thread.is_alive():
             thread.join(_LOOK_S)
             watch.mining(transactions, progress)
+            outlook = progress.outlook()
+            if outlook and not warned:
+                warned = True
+                watch.warn(_many(*outlook))
     except BaseException:
         progress.stop()
         thread.join()
-        kept = progress.kept()
-        if folder is not None and kept is not None:
-            with suppress(OSError):
-                output.keep(kept, folder)
+        _keep(progress, folder)
         raise
+    if failed and isinstance(failed[0], _core.MineFullError):
+        raise RunError(_full(failed[0], plan, progress, _keep(progress, folder)))
     if failed:
         raise failed[0]
     itemsets = found[0]
     assert itemsets is not None, "nobody asked it to stop"
     return itemsets
+
+
+def _keep(progress: _core.MineProgress, folder: Path | None) -> bool:
+    """Keeps the passes that are finished, for a run that goes on from there; whether there are any."""
+    kept = progress.kept()
+    if folder is None or kept is None:
+        return False
+    with suppress(OSError):
+        output.keep(kept, folder)
+        return True
+    return False
+
+
+def _many(number: int, large: int, most: float) -> str:
+    """What is to come after a pass."""
+    longer = f"up to {most:.3g}" if most < 1e30 else "more than 1e30"
+    return (
+        f"pass {number} found {large:,} large itemsets, and {longer} longer ones may follow: "
+        "a higher --support finds fewer, --longest ends sooner"
+    )
+
+
+def _full(full: _core.MineFullError, plan: Plan, progress: _core.MineProgress, kept: bool) -> str:
+    """Why a run ended whose large itemsets do not fit."""
+    length, before = full.args
+    outlook = progress.outlook()
+    most = f" (they and longer ones may be up to {outlook[2]:.3g})" if outlook and outlook[2] < 1e30 else ""
+    kept_ = "; the result's folder keeps what was finished" if kept else ""
+    return (
+        f"large itemsets of {length} items{most} do not fit into --memory "
+        f"({plan.memory / 2**20:.4g} MiB) with the {before:,} that were found before: "
+        f"choose a higher --support, --longest {length - 1}, or more --memory{kept_}"
+    )

@@ -1,8 +1,10 @@
 //! Candidates of a pass: itemsets whose subsets are all large.
 
+mod bound;
 mod generate;
 mod slices;
 
+pub use bound::to_come;
 pub use generate::{Generator, Mark, generate};
 pub use slices::Slices;
 

@@ -20,6 +20,11 @@ pub struct Slices {
 impl Slices {
     /// In slices of at most so many.
     pub fn new(large: Level, most: u64) -> Slices {
+        Slices::new_while(large, most, || true)
+    }
+
+    /// The same, but only some when `go_on` says no: it is asked after each slice.
+    pub fn new_while(large: Level, most: u64, go_on: impl Fn() -> bool) -> Slices {
         let most = most.clamp(1, u64::from(u32::MAX)) as usize;
         let (mut marks, mut len, mut only) = (Vec::new(), 0, None);
         let mut generator = Generator::new(&large, Mark::default());
@@ -32,8 +37,16 @@ impl Slices {
             len += portion.len() as u64;
             marks.push(mark);
             only = (marks.len() == 1).then(|| Arc::new(portion));
+            if !go_on() {
+                break;
+            }
         }
         Slices { large, most, marks, len, only }
+    }
+
+    /// The large itemsets that they were made from.
+    pub fn into_large(self) -> Level {
+        self.large
     }
 
     /// Codes of each candidate.

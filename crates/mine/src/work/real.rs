@@ -144,7 +144,8 @@ impl Real {
         self.ground.space = if length == 2 {
             Space::pairs(codes.len() as u32, self.room().0)
         } else {
-            let large = codes.encode_level(&levels[length - 2]);
+            let mut large = levels[length - 2].clone();
+            codes.encode_level(&mut large);
             let slices = Slices::new(large, self.room_of_lists(length));
             Space::List { slices, held: BTreeMap::new() }
         };
@@ -327,11 +328,13 @@ impl Work for Real {
     }
 
     fn level(&mut self) -> Level {
-        let level = Level::sorted(self.found.length(), &self.items, &self.counts);
-        match &self.ground.coded {
-            Some((codes, _)) if level.length() > 1 => codes.decode(&level),
-            _ => level,
+        let mut level = Level::sorted(self.found.length(), &self.items, &self.counts);
+        if let Some((codes, _)) = &self.ground.coded
+            && level.length() > 1
+        {
+            codes.decode(&mut level);
         }
+        level
     }
 
     fn transactions(&self) -> u64 {
