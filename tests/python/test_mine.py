@@ -470,9 +470,8 @@ def test_a_small_file_waits_for_no_frames(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
-    assert (tmp_path / "results/mine-a/itemsets.csv").read_text() == (
-        "itemset,count,support\n1,2,1\n2,2,1\n1 2,2,1\n"
-    )
+    found = pl.read_parquet(tmp_path / "results/mine-a/itemsets.parquet")
+    assert found.select("itemsets", "count", "support").rows() == [([1], 2, 1), ([2], 2, 1), ([1, 2], 2, 1)]
 
 
 def test_the_quick_way_knows_every_option() -> None:
