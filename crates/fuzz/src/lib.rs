@@ -12,7 +12,6 @@ pub mod mine;
 pub mod mine_node;
 pub mod scenario;
 pub mod shuffle;
-pub mod traffic;
 pub mod units;
 pub mod walk;
 
@@ -20,7 +19,7 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 19] = [
+pub const TARGETS: [(&str, Target); 17] = [
     ("broadcast_messages", broadcast::messages),
     ("farmem_client", farmem::memory_client),
     ("farmem_messages", farmem::messages),
@@ -33,8 +32,6 @@ pub const TARGETS: [(&str, Target); 19] = [
     ("mine_text", mine::text),
     ("scenario", scenario::spec),
     ("shuffle_messages", shuffle::messages),
-    ("traffic_coflows", traffic::coflow_trace),
-    ("traffic_sizes", traffic::size_distribution),
     ("units", units::text),
     ("walk_datagram", walk::datagram),
     ("walk_graph", walk::graph),
