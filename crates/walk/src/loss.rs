@@ -25,6 +25,8 @@ pub struct LossSettings {
     pub direct: bool,
     /// Servers tell others of walkers that they drop. Beyond the document.
     pub remote: bool,
+    /// Attempts at a walk, at most: one that is lost in all of them is given up. Beyond the document.
+    pub attempts: u16,
 }
 
 impl Default for LossSettings {
@@ -37,6 +39,7 @@ impl Default for LossSettings {
             repeated: false,
             direct: true,
             remote: false,
+            attempts: 1000,
         }
     }
 }
@@ -169,7 +172,7 @@ mod tests {
 
     fn setup(repeated: bool) -> (Watch, Ledger) {
         let settings = LossSettings { repeated, ..LossSettings::default() };
-        (Watch::new(settings), Ledger::new(vec![0], 10, true))
+        (Watch::new(settings), Ledger::new(vec![0], 10, u16::MAX))
     }
 
     #[test]
@@ -228,7 +231,7 @@ mod tests {
     fn a_fixed_window_does_not_follow_how_long_walks_take() {
         let window = Some((Time::from_ms(2), Time::from_ms(15)));
         let mut watch = Watch::new(LossSettings { window, repeated: true, ..LossSettings::default() });
-        let mut ledger = Ledger::new(vec![0], 10, true);
+        let mut ledger = Ledger::new(vec![0], 10, u16::MAX);
         let (entry, attempt) = ledger.begin_next().unwrap();
         watch.born(Time::ZERO, entry, 1, attempt);
         watch.confirmed(Time::from_secs(1));
