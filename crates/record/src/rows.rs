@@ -416,9 +416,7 @@ table! {
         additional: U64,
         /// Walks finished, each counted once.
         finished: U64,
-        /// Walks that were lost in all their attempts: they are not finished.
-        given_up: U64,
-        /// Of the finished walks, those that ended by an attempt that had been given up.
+        /// Of these, by an attempt that had been given up.
         late: U64,
         /// Confirmations of walks that had been finished before.
         again: U64,

@@ -178,8 +178,6 @@ pub fn write(
             lost.insert(shown.job);
         }
     }
-    let walks = members.iter().flat_map(|member| &member.walks);
-    lost.extend(walks.filter(|walk| walk.totals.given_up > 0).map(|walk| walk.job as usize));
     for (index, job) in jobs.iter().enumerate() {
         writer.job(index, job, lost.contains(&index))?;
     }

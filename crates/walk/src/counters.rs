@@ -45,9 +45,7 @@ counters! {
     additional,
     /// Walks finished, each counted once.
     finished,
-    /// Walks that were lost in all their attempts.
-    given_up,
-    /// Of the finished walks, those that ended by an attempt that had been given up.
+    /// Of these, by an attempt that had been given up.
     late,
     /// Confirmations of walks that had been finished before.
     again,

@@ -10,9 +10,6 @@
 use crate::partition::members::Members;
 use std::collections::VecDeque;
 
-/// Attempts of a walk that can be told from each other.
-pub const ATTEMPTS_MAX: u16 = u16::MAX - 1;
-
 /// A walk by its place in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry(u64);
@@ -81,13 +78,13 @@ pub struct Ledger {
     under_way: u64,
     finished_count: u64,
     given_up: u64,
-    /// Attempts of a walk, at most.
-    attempts_max: u16,
+    /// A lost walk is generated again.
+    regenerate: bool,
 }
 
 impl Ledger {
-    /// A ledger of `walks` walks from each of `starts`, with so many attempts at each.
-    pub fn new(mut starts: Vec<u32>, walks: u32, attempts_max: u16) -> Ledger {
+    /// A ledger of `walks` walks from each of `starts`. Without `regenerate` every walk has one attempt.
+    pub fn new(mut starts: Vec<u32>, walks: u32, regenerate: bool) -> Ledger {
         starts.sort_unstable();
         starts.dedup();
         let entries = starts.len() * walks as usize;
@@ -105,7 +102,7 @@ impl Ledger {
             under_way: 0,
             finished_count: 0,
             given_up: 0,
-            attempts_max: attempts_max.clamp(1, ATTEMPTS_MAX),
+            regenerate,
         }
     }
 
@@ -113,7 +110,7 @@ impl Ledger {
     pub(crate) fn renewed(&mut self) -> Ledger {
         let unborn = self.unborn.max(self.fresh);
         let starts = std::mem::take(&mut self.starts);
-        Ledger { unborn, additional: self.additional, ..Ledger::new(starts, self.walks, self.attempts_max) }
+        Ledger { unborn, additional: self.additional, ..Ledger::new(starts, self.walks, self.regenerate) }
     }
 
     /// Walks that are to be finished.
@@ -124,11 +121,6 @@ impl Ledger {
     /// Walks that are.
     pub fn finished(&self) -> u64 {
         self.finished_count
-    }
-
-    /// Walks that were lost in all their attempts.
-    pub fn given_up(&self) -> u64 {
-        self.given_up
     }
 
     /// Nothing is left to wait for.
@@ -209,10 +201,11 @@ impl Ledger {
         if !self.is_under_way(entry, attempt) {
             return false;
         }
-        self.attempts[entry.0 as usize] = attempt + 1;
+        // After the last attempt that can be told from others comes the first again.
+        self.attempts[entry.0 as usize] = attempt.checked_add(1).unwrap_or(1);
         self.lost[(entry.0 / 64) as usize] |= 1 << (entry.0 % 64);
         self.under_way -= 1;
-        if attempt < self.attempts_max {
+        if self.regenerate {
             self.again.push_back(entry);
         } else {
             self.given_up += 1;
@@ -247,8 +240,11 @@ impl Ledger {
         self.finished[(entry.0 / 64) as usize] |= 1 << (entry.0 % 64);
         self.finished_count += 1;
         self.under_way -= u64::from(current != 0 && !self.is_lost(entry));
-        self.given_up -= u64::from(current > self.attempts_max);
-        if current == attempt { Worth::Finished } else { Worth::Late }
+        if current == attempt {
+            return Worth::Finished;
+        }
+        self.given_up -= u64::from(!self.regenerate && current > 1);
+        Worth::Late
     }
 
     /// A walk was finished in an earlier life, and nothing has begun in this one; says whether that is news.

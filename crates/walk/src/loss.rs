@@ -25,8 +25,6 @@ pub struct LossSettings {
     pub direct: bool,
     /// Servers tell others of walkers that they drop. Beyond the document.
     pub remote: bool,
-    /// Attempts at a walk, at most: one that is lost in all of them is given up. Beyond the document.
-    pub attempts: u16,
 }
 
 impl Default for LossSettings {
@@ -39,7 +37,6 @@ impl Default for LossSettings {
             repeated: false,
             direct: true,
             remote: false,
-            attempts: 1000,
         }
     }
 }
@@ -172,7 +169,7 @@ mod tests {
 
     fn setup(repeated: bool) -> (Watch, Ledger) {
         let settings = LossSettings { repeated, ..LossSettings::default() };
-        (Watch::new(settings), Ledger::new(vec![0], 10, u16::MAX))
+        (Watch::new(settings), Ledger::new(vec![0], 10, true))
     }
 
     #[test]
@@ -231,7 +228,7 @@ mod tests {
     fn a_fixed_window_does_not_follow_how_long_walks_take() {
         let window = Some((Time::from_ms(2), Time::from_ms(15)));
         let mut watch = Watch::new(LossSettings { window, repeated: true, ..LossSettings::default() });
-        let mut ledger = Ledger::new(vec![0], 10, u16::MAX);
+        let mut ledger = Ledger::new(vec![0], 10, true);
         let (entry, attempt) = ledger.begin_next().unwrap();
         watch.born(Time::ZERO, entry, 1, attempt);
         watch.confirmed(Time::from_secs(1));

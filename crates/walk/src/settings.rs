@@ -2,7 +2,6 @@
 //! that refuse what can't work.
 
 use crate::generator::{GeneratorSettings, Rule, Sleep};
-use crate::ledger::ATTEMPTS_MAX;
 use crate::loss::LossSettings;
 use crate::outbox::DatagramSettings;
 use crate::queue::{Discipline, QueueSettings};
@@ -91,7 +90,7 @@ impl Settings {
         let red = RedSettings { min: 4_000.0, max: 20_000.0, ..RedSettings::default() };
         Settings {
             queue: QueueSettings { discipline: Discipline::Red(red), limit: 20_000 },
-            loss: LossSettings { floor: Time::from_ms(200), attempts: 100, ..plain.loss },
+            loss: LossSettings { floor: Time::from_ms(200), ..plain.loss },
             generator: GeneratorSettings { window: Some(4_096), ..plain.generator },
             burst: 256,
             ..plain
@@ -124,11 +123,6 @@ fn within(field: &'static str, value: u64, least: u64, most: u64) -> Check {
 }
 
 impl Settings {
-    /// Attempts at a walk, at most.
-    pub(crate) fn attempts(&self) -> u16 {
-        if self.regenerate { self.loss.attempts } else { 1 }
-    }
-
     /// Refuses what can't work.
     ///
     /// # Errors
@@ -182,7 +176,6 @@ impl Settings {
         if self.loss.window.is_some_and(|(from, to)| from == Time::ZERO || to <= from) {
             return refuse("loss.window", "0 < least < greatest age");
         }
-        within("loss.attempts", self.loss.attempts.into(), 1, ATTEMPTS_MAX.into())?;
         within("generator.batch", self.generator.batch.into(), 1, 1 << 20)?;
         if let Some(window) = self.generator.window {
             within("generator.window", window, 1, 1 << 40)?;

@@ -12,8 +12,6 @@ from incast.scenario.base import Count, Kind, Model, Probability
 _Nodes = Annotated[int, Field(ge=1, lt=2**31)]
 _Weight = Annotated[float, Field(gt=0, le=1)]
 _Length = Annotated[float, Field(ge=0, le=1e9)]
-ATTEMPTS_MAX = 65_534
-"""Attempts at a walk that a walker's number has room for."""
 
 
 class SbmGraph(Kind):
@@ -106,8 +104,6 @@ class WalkLoss(Model):
     """A drop on the server where the walker was born is known at once."""
     remote: bool = False
     """Servers tell others of their drops; beyond the document."""
-    attempts: Annotated[int, Field(ge=1, le=ATTEMPTS_MAX)] = 1000
-    """Attempts at a walk, at most: one that is lost in all of them is given up, and the job has failed."""
 
     @field_validator("window")
     @classmethod

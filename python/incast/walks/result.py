@@ -37,11 +37,6 @@ class WalkResult:
         return bool(self.summary.get("interrupted"))
 
     @property
-    def given_up(self) -> int:
-        """Walks on servers that were lost in all their attempts: the result holds the others."""
-        return int(self.summary.get("given_up", 0))
-
-    @property
     def tables(self) -> list[str]:
         """The names of its tables."""
         return sorted(part.parent.name for part in self.path.glob("*/part-00000.parquet"))

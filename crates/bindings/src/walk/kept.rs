@@ -6,7 +6,7 @@
 
 use ::walk::app::Tally;
 use ::walk::journal::{Batch, sound};
-use ::walk::ledger::{ATTEMPTS_MAX, Ledger};
+use ::walk::ledger::Ledger;
 use ::walk::sink::{FinishedWalk, Sink};
 use ::walk::store::{Store, decode};
 use std::fs::{self, File, OpenOptions};
@@ -218,7 +218,7 @@ impl Store for Disk {
 pub(super) fn left(place: &Path, starts: Vec<u32>, walks: u32, paths: bool) -> Result<Shared, String> {
     let found = fs::read(place).map_err(|error| error.to_string())?;
     let mut kept = Shared::new(paths);
-    let mut ledger = Ledger::new(starts, walks, ATTEMPTS_MAX);
+    let mut ledger = Ledger::new(starts, walks, true);
     decode(&found, &mut ledger, &mut kept).map_err(|error| error.to_string())?;
     Ok(kept)
 }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use units::Time;
-use walk::ledger::ATTEMPTS_MAX;
 
 /// Random walks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -162,13 +161,6 @@ pub struct WalkLoss {
     pub direct: bool,
     /// Servers tell others of their drops.
     pub remote: bool,
-    /// Attempts at a walk, at most; documents of earlier versions don't say it: they knew no end.
-    #[serde(default = "all_attempts")]
-    pub attempts: u16,
-}
-
-fn all_attempts() -> u16 {
-    ATTEMPTS_MAX
 }
 
 /// How a source generates walkers.
@@ -230,16 +222,4 @@ pub struct WalkCosts {
     pub drop: Time,
     /// A datagram that comes or goes.
     pub datagram: Time,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn losses_of_a_document_of_earlier_versions_know_no_end() {
-        let text = r#"{"initial": 1, "floor": 1, "window": null, "repeated": false, "direct": true, "remote": false}"#;
-        let loss: WalkLoss = serde_json::from_str(text).unwrap();
-        assert_eq!(loss.attempts, ATTEMPTS_MAX);
-    }
 }

@@ -1,6 +1,5 @@
 //! From what walk servers show of themselves to the tables `walks` and `walks_series`.
 
-use super::jobs::Lost;
 use crate::build::walk::Shown;
 use record::{Error, Tables, rows};
 use walk::counters::{Sample, Totals};
@@ -33,23 +32,13 @@ impl WalkTables {
         Ok(())
     }
 
-    /// Writes what the servers have counted in all; returns the jobs of which walks were given up.
-    pub(super) fn totals(
-        &self,
-        tables: &mut Tables,
-        jobs: &[String],
-        hosts: &[String],
-    ) -> Result<Lost, Error> {
-        let mut lost = Lost::new();
+    /// Writes what the servers have counted in all.
+    pub(super) fn totals(&self, tables: &mut Tables, jobs: &[String], hosts: &[String]) -> Result<(), Error> {
         for (shown, _) in &self.servers {
             let server = Server::of(shown, jobs, hosts);
-            let totals = shown.board.counters.totals();
-            server.totals(tables, &totals)?;
-            if totals.given_up > 0 {
-                lost.insert(shown.job);
-            }
+            server.totals(tables, &shown.board.counters.totals())?;
         }
-        Ok(lost)
+        Ok(())
     }
 }
 
@@ -103,7 +92,6 @@ impl<'a> Server<'a> {
             generated: totals.generated,
             additional: totals.additional,
             finished: totals.finished,
-            given_up: totals.given_up,
             late: totals.late,
             again: totals.again,
             lost_timeout: totals.lost_timeout,
