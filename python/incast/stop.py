@@ -44,7 +44,7 @@ class Stop:
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for number in REQUESTS:
-                # Who ignores a request, or handles it in a way of its own, goes on doing so.
+                # A signal that the process ignores or already handles stays as it is.
                 if signal.getsignal(number) is signal.default_int_handler:
                     self._before[number] = signal.signal(number, self._on_signal)
         return self

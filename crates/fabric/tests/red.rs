@@ -76,7 +76,7 @@ fn red_forgets_a_burst_beside_a_fluid() {
 }
 
 proptest! {
-    /// Where the memory is or how classes share the line makes no difference to RED's average, so neither to who is dropped.
+    /// RED's average, and so which packets it drops, does not depend on where the memory is or how classes share the line.
     #[test]
     fn red_is_the_same_on_every_kind_of_port(
         items in proptest::collection::vec((0u64..60_000, 0u32..2, 40u16..3000), 1..300),

@@ -178,7 +178,7 @@ mod tests {
         let (now, one) = (Time::from_us(7), cost.fault(1, 0, PAGE));
         let mut link = Link::default();
         assert_eq!(link.exchange(&cost, now, page, none), one);
-        // Who asks at the same time waits for one page more, not for one latency more.
+        // A second request at the same time waits for one more page, not for another latency.
         for others in 1..4 {
             assert_eq!(link.exchange(&cost, now, page, none).as_ps(), one.as_ps() + others * 819_200);
         }

@@ -150,7 +150,8 @@ impl Pager {
             count.add(1);
             return;
         }
-        // Who waits sees nothing of it before the end of the wait. Other threads would, so where there are any the pages come then.
+        // The faulting thread sees the pages only after its wait. Other threads would see them early, so with several threads the
+        // pages are placed when the wait ends.
         let alone = threads::is_one() && self.waiting.is_empty();
         if !alone {
             self.not_too_many(with, stats);

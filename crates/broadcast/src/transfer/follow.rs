@@ -67,7 +67,7 @@ impl Node {
             self.plan_when_due(cx);
             return;
         }
-        // Who has lost this host has told the others, and they have ended their streams: it may not have heard.
+        // The coordinator that lost this host told the others, and they ended their streams. This host may not have heard of it.
         self.drop_quiet_parents(cx);
         let stream = cx.open(Addr { host, port: self.config.port }, 0);
         self.links.add(stream, Role::Coordinator, host);

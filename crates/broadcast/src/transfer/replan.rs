@@ -178,7 +178,7 @@ impl Planning {
         }
     }
 
-    /// Whether links carry less or more than was planned with: then it is time to plan anew. Of links that are `unknown`,
+    /// Whether links carry less or more than was planned with: then it is time to plan again. Of links that are `unknown`,
     /// what they were taken for was an estimate, and may be too low.
     pub(crate) fn look(&mut self, unknown: bool, now: Time) -> bool {
         if !self.hops.refresh() {

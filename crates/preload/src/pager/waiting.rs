@@ -20,7 +20,7 @@ use sys::userfaultfd::Range;
 /// The part of local memory that may be on its way.
 const PARTS: usize = 4;
 
-/// How often pages have come that somebody may wait for who gives memory back.
+/// Counts arrivals of pages. A thread that gives memory back waits for it to change.
 static COMINGS: AtomicU32 = AtomicU32::new(0);
 /// How many wait for that.
 static GIVERS: AtomicU32 = AtomicU32::new(0);
@@ -163,7 +163,7 @@ impl Pager {
         Some(Until { at, answer })
     }
 
-    /// Waits for who comes next.
+    /// Waits for the fault that is due first.
     fn next(&mut self, with: &Exchange, stats: &Stats) {
         match self.waiting.first() {
             Some(first) if self.waiting.asked.is_empty() => {
