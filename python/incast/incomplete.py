@@ -34,7 +34,7 @@ def find(
 ) -> list[dict[str, str]]:
     """The incomplete jobs of the table `jobs`: name, outcome, and what is missing of their work.
 
-    `tables` are `flows`, `broadcasts` and `programs`; `end` is how the run ended, at `end_ps`.
+    `tables` are `flows`, `broadcasts`, `programs` and `walks`; `end` is how the run ended, at `end_ps`.
     """
     cut = pl.lit(end == "until") & (pl.col("kind") == "load") & (pl.col("outcome") == "unfinished")
     listed = jobs.filter(pl.col("outcome").is_in(["failed", "unfinished"]) & ~cut)
@@ -48,9 +48,10 @@ def find(
             ("programs", "programs", "finished"),
         )
     }
+    parts["walks"] = _given_up(tables["walks"]) if (listed["kind"] == "walk").any() else {}
     found = []
     for job, kind, outcome in listed.select("job", "kind", "outcome").iter_rows():
-        what = {"broadcast": "hosts", "farmem": "programs"}.get(kind, "flows")
+        what = {"broadcast": "hosts", "farmem": "programs", "walk": "walks"}.get(kind, "flows")
         why = parts[what].get(job, "")
         if outcome == "unfinished":
             when = f"the run ended {_ENDS.get(end, end)}, at {text.time(end_ps)}"
@@ -74,6 +75,20 @@ def _parts(table: pl.LazyFrame, what: str, good: str, jobs: Sequence[str]) -> di
         of = f"of {text.plural(int(rows['len'].sum()), what.removesuffix('s'))}"
         bad = rows.filter(pl.col("outcome") != good).select("outcome", "len").iter_rows()
         found[str(job)] = ", ".join(f"{text.count(n)} {of} {_WORDS.get(how, how)}" for how, n in bad)
+    return found
+
+
+def _given_up(walks: pl.LazyFrame) -> dict[str, str]:
+    """Of each job how many walks were given up."""
+    counted = (
+        walks.group_by(pl.col("job").cast(pl.String)).agg(pl.col("given_up", "finished", "required").sum())
+    ).collect()
+    found = {}
+    for job, given_up, finished, required in counted.iter_rows():
+        of = f"of {text.plural(required, 'walk')}"
+        found[job] = f"{text.count(finished)} {of} finished" + (
+            f", {text.count(given_up)} given up: all their attempts timed out" if given_up else ""
+        )
     return found
 
 

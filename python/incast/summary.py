@@ -37,7 +37,7 @@ def figures(folder: Path, end: str, end_ps: int) -> dict[str, Any]:
     jobs = scan(folder, "jobs").with_columns(pl.col("job", "kind", "outcome").cast(pl.String)).collect()
     remote = programs(folder) if (jobs["kind"] == "farmem").any() else {}
     flows = scan(folder, "flows").with_columns(pl.col("job").cast(pl.String), fct=_FCT)
-    shown = {name: scan(folder, name) for name in ("broadcasts", "programs")}
+    shown = {name: scan(folder, name) for name in ("broadcasts", "programs", "walks")}
     missed = incomplete.find(jobs, {"flows": flows, **shown}, end, end_ps)
     failed = [each["job"] for each in missed]
     flows = flows.with_columns(fct=incomplete.completion(failed))

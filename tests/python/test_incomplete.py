@@ -52,6 +52,27 @@ def test_a_job_whose_flows_all_time_out_has_no_duration_and_passes_no_threshold(
     assert page.index("answers failed: 3 of 3 flows timed out") < page.index('class="headline"')
 
 
+def test_walks_that_are_lost_in_all_their_attempts_are_missing_and_counted(tmp_path: Path) -> None:
+    job = {
+        "name": "walks",
+        "kind": "walk",
+        "graph": {"kind": "sbm", "sizes": [20] * 4, "inside": 0.5, "between": 0.05},
+        "loss": {"attempts": 3, "initial": "50ms"},
+    }
+    file = written(tmp_path, scenario(jobs=[job], faults=[DEAD]))
+    code, said = call("run", file, "--out", tmp_path / "out")
+    assert code == 7
+    result = Result.open(tmp_path / "out")
+    assert (result.jobs.item(0, "outcome"), result.jobs.item(0, "end_ps")) == ("failed", None)
+    walks = result.walks.select("finished", "given_up", "required").sum()
+    finished, given_up = walks.item(0, "finished"), walks.item(0, "given_up")
+    assert min(finished, given_up) > 0
+    assert finished + given_up == walks.item(0, "required")
+    assert len(result.incomplete) == 1
+    assert "given up: all their attempts timed out" in result.incomplete[0]
+    assert said.lstrip().startswith("incomplete: walks failed")
+
+
 def test_a_stuck_run_is_an_error(tmp_path: Path) -> None:
     file = written(tmp_path, scenario(faults=[{"at": "100ms", "crash": "host0"}]))
     code, said = call("run", file, "--out", tmp_path / "out")

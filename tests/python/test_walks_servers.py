@@ -41,6 +41,7 @@ def test_settings_are_those_of_a_job() -> None:
         "queue.max": 20_000,
         "limit": 20_000,
         "loss.floor": "200ms",
+        "loss.attempts": 100,
         "generation.under_way": 4096,
     }
     assert set(rules(make(None))) == set(ours) - {"sample"}
@@ -176,8 +177,17 @@ def test_incast_report_draws_servers(tmp_path: Path) -> None:
 def test_the_view_shows_a_bar_a_server_on_a_terminal_only() -> None:
     board = Board([30, 30], room=100)
     sample = dict.fromkeys(SAMPLED, 0) | {"time_ps": 10**11, "queue": 7, "served": 5000}
-    counters = {"finished": 25, "required": 50, "drops_early": 3, "drops_forced": 1200}
-    board.hear(1, {"walks": counters, "cpu_ps": 1, "samples": [[sample[name] for name in SAMPLED]]})
+    counters = {
+        "finished": 25,
+        "required": 50,
+        "drops_early": 3,
+        "drops_forced": 1200,
+        "refused_strangers": 2,
+    }
+    samples = [[sample[name] for name in SAMPLED]]
+    told = {"walks": counters, "counters": {"foreign_datagrams": 5}, "cpu_ps": 1, "samples": samples}
+    board.hear(1, told)
+    assert board.total("refused_strangers") == 7, "those that the driver refused are strangers too"
     for terminal in (True, False):
         console = Console(file=io.StringIO(), force_terminal=terminal, width=100)
         with View(console) as view:

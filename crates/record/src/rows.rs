@@ -416,7 +416,9 @@ table! {
         additional: U64,
         /// Walks finished, each counted once.
         finished: U64,
-        /// Of these, by an attempt that had been given up.
+        /// Walks given up, since as many attempts as are allowed have timed out: they are not finished.
+        given_up: U64,
+        /// Of the finished walks, those that ended by an attempt that had been given up.
         late: U64,
         /// Confirmations of walks that had been finished before.
         again: U64,

@@ -178,6 +178,8 @@ pub fn write(
             lost.insert(shown.job);
         }
     }
+    let walks = members.iter().flat_map(|member| &member.walks);
+    lost.extend(walks.filter(|walk| walk.totals.given_up > 0).map(|walk| walk.job as usize));
     for (index, job) in jobs.iter().enumerate() {
         writer.job(index, job, lost.contains(&index))?;
     }
@@ -262,6 +264,8 @@ impl Writer<'_> {
 
     /// The servers of walks of one host.
     fn walks(&mut self, host: u32, walks: &[WalkReport]) -> Result<(), Error> {
+        let report = self.reports.iter().find(|report| report.host == host);
+        let mut foreign = report.map_or(0, |report| report.counters.foreign_datagrams);
         for walk in walks {
             let job = &self.jobs[walk.job as usize].name;
             let server = Server { job, host: self.hosts[host as usize], nodes: walk.nodes };
@@ -270,7 +274,9 @@ impl Writer<'_> {
                 server.sample(&mut self.tables, sample, &before)?;
                 before = sample.totals;
             }
-            server.totals(&mut self.tables, &walk.totals)?;
+            // Those that the driver let nowhere near a server, by their addresses alone: nobody knows for whom they were.
+            let refused_strangers = walk.totals.refused_strangers + std::mem::take(&mut foreign);
+            server.totals(&mut self.tables, &Totals { refused_strangers, ..walk.totals })?;
         }
         Ok(())
     }

@@ -211,6 +211,7 @@ impl Writer {
     fn totals(&mut self, sim: &mut Sim, now: Time) -> Result<(), Error> {
         let mut lost = self.broadcasts.totals(&mut self.tables, &self.jobs, &self.hosts)?;
         lost.append(&mut self.programs.totals(&mut self.tables, &self.jobs, &self.hosts)?);
+        lost.append(&mut self.walks.totals(&mut self.tables, &self.jobs, &self.hosts)?);
         for (index, job) in sim.job_records().iter().enumerate() {
             let ended = Ended {
                 ended: job.end.is_some(),
@@ -254,7 +255,6 @@ impl Writer {
                 received_bytes: pair.received_bytes,
             })?;
         }
-        self.walks.totals(&mut self.tables, &self.jobs, &self.hosts)?;
         for mine in &self.mines {
             for (host, board) in &mine.nodes {
                 let names = (self.jobs[mine.job].as_str(), self.hosts[host.0 as usize].as_str());

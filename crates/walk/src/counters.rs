@@ -45,7 +45,9 @@ counters! {
     additional,
     /// Walks finished, each counted once.
     finished,
-    /// Of these, by an attempt that had been given up.
+    /// Walks given up, since as many attempts as are allowed have timed out.
+    given_up,
+    /// Of the finished walks, those that ended by an attempt that had been given up.
     late,
     /// Confirmations of walks that had been finished before.
     again,

@@ -2,13 +2,16 @@
 //!
 //! A walk is one of a start node's `walks`, whatever becomes of its walkers: a lost one is generated again under
 //! the next attempt, and whichever attempt ends first ends the walk. So a walk is counted once when its
-//! confirmation is lost, comes twice, or comes after it was given up. Not here: when a walker counts as lost
-//! ([`crate::loss`]), and how fast new ones come ([`crate::generator`]).
+//! confirmation is lost, comes twice, or comes after it was given up. One whose attempts run out is given up for good. Not
+//! here: when a walker counts as lost ([`crate::loss`]), and how fast new ones come ([`crate::generator`]).
+//!
+//! Only attempts that became overdue are counted: nobody knows what has become of them. A queue that drops a walker and
+//! says so loses nothing for good, because it drops less when fewer walkers are left.
 //!
 //! Some two bytes a walk in memory. A snapshot holds what a restarted source needs: the finished walks.
 
 use crate::partition::members::Members;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A walk by its place in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,13 +81,18 @@ pub struct Ledger {
     under_way: u64,
     finished_count: u64,
     given_up: u64,
+    /// Of walks that are not finished: how many attempts became overdue, if any did.
+    overdue: BTreeMap<u64, u16>,
+    /// A walk of which so many did is given up.
+    attempts_max: u16,
     /// A lost walk is generated again.
     regenerate: bool,
 }
 
 impl Ledger {
-    /// A ledger of `walks` walks from each of `starts`. Without `regenerate` every walk has one attempt.
-    pub fn new(mut starts: Vec<u32>, walks: u32, regenerate: bool) -> Ledger {
+    /// A ledger of `walks` walks from each of `starts`. A walk of which `attempts_max` attempts became overdue is given
+    /// up; without `regenerate` every walk has one attempt.
+    pub fn new(mut starts: Vec<u32>, walks: u32, attempts_max: u16, regenerate: bool) -> Ledger {
         starts.sort_unstable();
         starts.dedup();
         let entries = starts.len() * walks as usize;
@@ -102,6 +110,8 @@ impl Ledger {
             under_way: 0,
             finished_count: 0,
             given_up: 0,
+            overdue: BTreeMap::new(),
+            attempts_max,
             regenerate,
         }
     }
@@ -110,7 +120,8 @@ impl Ledger {
     pub(crate) fn renewed(&mut self) -> Ledger {
         let unborn = self.unborn.max(self.fresh);
         let starts = std::mem::take(&mut self.starts);
-        Ledger { unborn, additional: self.additional, ..Ledger::new(starts, self.walks, self.regenerate) }
+        let Ledger { additional, walks, attempts_max, regenerate, .. } = *self;
+        Ledger { unborn, additional, ..Ledger::new(starts, walks, attempts_max, regenerate) }
     }
 
     /// Walks that are to be finished.
@@ -121,6 +132,11 @@ impl Ledger {
     /// Walks that are.
     pub fn finished(&self) -> u64 {
         self.finished_count
+    }
+
+    /// Walks that are not generated again.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.given_up
     }
 
     /// Nothing is left to wait for.
@@ -196,32 +212,47 @@ impl Ledger {
         (number < self.walks).then(|| Entry(u64::from(number) * self.starts.len() as u64 + u64::from(at)))
     }
 
-    /// An attempt is lost. Says whether that is news: it was under way.
+    /// An attempt was dropped. Says whether that is news: it was under way.
     pub(crate) fn lose(&mut self, entry: Entry, attempt: u16) -> bool {
-        if !self.is_under_way(entry, attempt) {
-            return false;
+        let is_news = self.is_under_way(entry, attempt);
+        if is_news {
+            self.lost(entry, attempt, self.regenerate);
         }
+        is_news
+    }
+
+    /// An attempt that was under way became overdue.
+    fn time_out(&mut self, entry: Entry, attempt: u16) {
+        let count = self.overdue.entry(entry.0).or_default();
+        *count += 1;
+        let is_last = *count >= self.attempts_max;
+        self.lost(entry, attempt, self.regenerate && !is_last);
+    }
+
+    fn lost(&mut self, entry: Entry, attempt: u16, again: bool) {
         // After the last attempt that can be told from others comes the first again.
         self.attempts[entry.0 as usize] = attempt.checked_add(1).unwrap_or(1);
         self.lost[(entry.0 / 64) as usize] |= 1 << (entry.0 % 64);
         self.under_way -= 1;
-        if self.regenerate {
+        if again {
             self.again.push_back(entry);
         } else {
             self.given_up += 1;
         }
-        true
     }
 
-    /// The same for an attempt at each of `count` walks from `first` on; returns how many were under way. Nearly all
+    /// An attempt at each of `count` walks from `first` on is overdue; returns how many were under way. Nearly all
     /// are finished, and passed over by the word.
-    pub(crate) fn lose_all(&mut self, first: Entry, count: u32, attempt: u16) -> u64 {
+    pub(crate) fn time_out_all(&mut self, first: Entry, count: u32, attempt: u16) -> u64 {
         let (mut at, end, mut lost) = (first.0, first.0 + u64::from(count), 0);
         while at < end {
             let finished = self.finished[(at / 64) as usize] >> (at % 64);
             at += u64::from(finished.trailing_ones());
             if at < end && !self.is_finished(Entry(at)) {
-                lost += u64::from(self.lose(Entry(at), attempt));
+                if self.is_under_way(Entry(at), attempt) {
+                    self.time_out(Entry(at), attempt);
+                    lost += 1;
+                }
                 at += 1;
             }
         }
@@ -240,11 +271,11 @@ impl Ledger {
         self.finished[(entry.0 / 64) as usize] |= 1 << (entry.0 % 64);
         self.finished_count += 1;
         self.under_way -= u64::from(current != 0 && !self.is_lost(entry));
-        if current == attempt {
-            return Worth::Finished;
-        }
-        self.given_up -= u64::from(!self.regenerate && current > 1);
-        Worth::Late
+        let overdue = self.overdue.remove(&entry.0).unwrap_or_default();
+        // Given up is who is lost, and would not be generated again.
+        let was_given_up = self.is_lost(entry) && (!self.regenerate || overdue >= self.attempts_max);
+        self.given_up -= u64::from(was_given_up);
+        if current == attempt { Worth::Finished } else { Worth::Late }
     }
 
     /// A walk was finished in an earlier life, and nothing has begun in this one; says whether that is news.

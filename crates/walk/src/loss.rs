@@ -25,6 +25,8 @@ pub struct LossSettings {
     pub direct: bool,
     /// Servers tell others of walkers that they drop. Beyond the document.
     pub remote: bool,
+    /// A walk is given up once so many attempts at it became overdue. Beyond the document.
+    pub attempts: u16,
 }
 
 impl Default for LossSettings {
@@ -37,6 +39,7 @@ impl Default for LossSettings {
             repeated: false,
             direct: true,
             remote: false,
+            attempts: 1000,
         }
     }
 }
@@ -128,7 +131,7 @@ impl Watch {
                 break;
             }
             self.under_way.pop_front();
-            let given_up = ledger.lose_all(first, count, attempt);
+            let given_up = ledger.time_out_all(first, count, attempt);
             lost += given_up;
             signal |= given_up > 0 && age <= longest;
         }
@@ -169,7 +172,7 @@ mod tests {
 
     fn setup(repeated: bool) -> (Watch, Ledger) {
         let settings = LossSettings { repeated, ..LossSettings::default() };
-        (Watch::new(settings), Ledger::new(vec![0], 10, true))
+        (Watch::new(settings), Ledger::new(vec![0], 10, u16::MAX, true))
     }
 
     #[test]
@@ -228,7 +231,7 @@ mod tests {
     fn a_fixed_window_does_not_follow_how_long_walks_take() {
         let window = Some((Time::from_ms(2), Time::from_ms(15)));
         let mut watch = Watch::new(LossSettings { window, repeated: true, ..LossSettings::default() });
-        let mut ledger = Ledger::new(vec![0], 10, true);
+        let mut ledger = Ledger::new(vec![0], 10, u16::MAX, true);
         let (entry, attempt) = ledger.begin_next().unwrap();
         watch.born(Time::ZERO, entry, 1, attempt);
         watch.confirmed(Time::from_secs(1));

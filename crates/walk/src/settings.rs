@@ -90,7 +90,7 @@ impl Settings {
         let red = RedSettings { min: 4_000.0, max: 20_000.0, ..RedSettings::default() };
         Settings {
             queue: QueueSettings { discipline: Discipline::Red(red), limit: 20_000 },
-            loss: LossSettings { floor: Time::from_ms(200), ..plain.loss },
+            loss: LossSettings { floor: Time::from_ms(200), attempts: 100, ..plain.loss },
             generator: GeneratorSettings { window: Some(4_096), ..plain.generator },
             burst: 256,
             ..plain
@@ -176,6 +176,7 @@ impl Settings {
         if self.loss.window.is_some_and(|(from, to)| from == Time::ZERO || to <= from) {
             return refuse("loss.window", "0 < least < greatest age");
         }
+        within("loss.attempts", self.loss.attempts.into(), 1, u16::MAX.into())?;
         within("generator.batch", self.generator.batch.into(), 1, 1 << 20)?;
         if let Some(window) = self.generator.window {
             within("generator.window", window, 1, 1 << 40)?;

@@ -31,18 +31,20 @@ pub(crate) struct Source {
     epoch: u16,
     /// A drop has been told of since the last check.
     told: bool,
+    regenerates: bool,
 }
 
 impl Source {
     pub(crate) fn new(settings: &Settings, starts: Vec<u32>, server: u16, sink: Box<dyn Sink>) -> Source {
         Source {
-            ledger: Ledger::new(starts, settings.walks, settings.regenerate),
+            ledger: Ledger::new(starts, settings.walks, settings.loss.attempts, settings.regenerate),
             watch: Watch::new(settings.loss),
             generator: Generator::new(settings.generator),
             sink,
             server,
             epoch: 0,
             told: false,
+            regenerates: settings.regenerate,
         }
     }
 
@@ -50,6 +52,7 @@ impl Source {
     pub(crate) fn check(&mut self, now: Time, counters: &Counters) -> bool {
         let (lost, signal) = self.watch.check(now, &mut self.ledger);
         counters.lost_timeout.add(lost);
+        self.count_given_up(counters);
         signal | std::mem::take(&mut self.told)
     }
 
@@ -106,6 +109,7 @@ impl Source {
             Worth::Finished | Worth::Late => {
                 counters.finished.add(1);
                 counters.late.add(u64::from(worth == Worth::Late));
+                self.count_given_up(counters);
                 let End { end, steps, path, .. } = ended;
                 self.sink.finished(&FinishedWalk { start: id.start, number: id.number, end, steps, path });
             }
@@ -129,6 +133,13 @@ impl Source {
                 Told::Here => counters.lost_direct.add(1),
                 Told::ByAnother => counters.lost_remote.add(1),
             }
+        }
+    }
+
+    /// Where lost walks are not to be generated again, none of them is a failure.
+    fn count_given_up(&self, counters: &Counters) {
+        if self.regenerates {
+            counters.given_up.set(self.ledger.given_up());
         }
     }
 

@@ -19,7 +19,7 @@ from incast.cli.exits import Exit
 from incast.cli.walk_view import View
 from incast.errors import Problem, ScenarioError
 from incast.report import text
-from incast.walks.board import DROPS
+from incast.walks.board import DROPS, LOST
 from incast.walks.plan import APPS
 from incast.walks.result import WalkResult
 from incast.walks.run import run
@@ -58,6 +58,7 @@ SETTINGS = {
     "every_check": "loss.repeated",
     "direct": "loss.direct",
     "remote": "loss.remote",
+    "attempts": "loss.attempts",
     "sleep": "generation.sleep",
     "checks": "generation.checks",
     "sleep_time": "generation.time",
@@ -217,6 +218,9 @@ def walk(
         ),
     ] = None,
     remote: Annotated[bool | None, _of(_RG, "Servers tell each other of their drops.", "--remote")] = None,
+    attempts: Annotated[
+        int | None, _of(_RG, "A walk of which so many attempts timed out is given up; default: 100.")
+    ] = None,
     timeout: Annotated[
         str | None,
         _of(
@@ -280,10 +284,28 @@ def walk(
             force=force,
             watch=view,
         )
+    if result.given_up and not as_json:
+        show.err.print(_lost(result), soft_wrap=True, highlight=False)
     _show(result, as_json)
     if result.interrupted:
         show.err.print("[yellow]Interrupted: the result holds the walks that were finished by then.[/]")
         raise typer.Exit(Exit.INTERRUPTED)
+    if result.given_up:
+        raise typer.Exit(Exit.INCOMPLETE)
+
+
+def _lost(result: WalkResult) -> str:
+    """What is not in a result."""
+    total = result.summary["starts"] * result.summary["walks_per_start"]
+    servers = result.summary["servers"]
+    attempts = servers["settings"]["loss"]["attempts"]
+    lost = sum(servers[name] for name in LOST) / (total + servers["additional"])
+    return (
+        f"[red]Incomplete:[/] {text.count(result.given_up)} of {text.count(total)} walks were given up after "
+        f"{text.count(attempts)} timeouts and are not in the result. They are those that cross servers "
+        f"often: what the result says of long walks is too little. {lost:.0%} of all walkers were lost: a "
+        "network that loses less, fewer servers, or more --attempts help."
+    )
 
 
 def _settings(said: Mapping[str, Any], servers: bool) -> dict[str, Any] | None:
@@ -342,7 +364,7 @@ def _show(result: WalkResult, as_json: bool) -> None:
     if "servers" in result.summary:
         show.out.print(_servers(result))
         show.out.print(_network(result.summary["servers"]), highlight=False)
-    done = f"{text.count(result.summary['finished'])} of " if result.interrupted else ""
+    done = f"{text.count(result.summary['finished'])} of " if result.interrupted or result.given_up else ""
     show.out.print(f"{kind}; {done}{text.count(total)} walks", highlight=False)
     show.place("Result", result.path)
 

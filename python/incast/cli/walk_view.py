@@ -74,6 +74,10 @@ class View(Watch):
         """Where Prometheus finds figures."""
         self._console.print(f"Metrics: {address}", soft_wrap=True, highlight=False)
 
+    def warn(self, message: str) -> None:
+        """Above the bars."""
+        self._console.print(f"[yellow]warning:[/] {message}", soft_wrap=True, highlight=False)
+
     def _start(self) -> None:
         if self._console.is_terminal and not self._live.is_started:
             self._live.start()

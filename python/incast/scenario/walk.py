@@ -12,6 +12,8 @@ from incast.scenario.base import Count, Kind, Model, Probability
 _Nodes = Annotated[int, Field(ge=1, lt=2**31)]
 _Weight = Annotated[float, Field(gt=0, le=1)]
 _Length = Annotated[float, Field(ge=0, le=1e9)]
+ATTEMPTS_MAX = 65_535
+"""Attempts at a walk, at most, that may become overdue."""
 
 
 class SbmGraph(Kind):
@@ -104,6 +106,9 @@ class WalkLoss(Model):
     """A drop on the server where the walker was born is known at once."""
     remote: bool = False
     """Servers tell others of their drops; beyond the document."""
+    attempts: Annotated[int, Field(ge=1, le=ATTEMPTS_MAX)] = 1000
+    """A walk of which so many attempts timed out is given up, and the job has failed. Attempts that are known
+    to be dropped don't count."""
 
     @field_validator("window")
     @classmethod

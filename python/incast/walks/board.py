@@ -17,6 +17,7 @@ from incast.walks.member import SAMPLED
 JOB = "walk"
 """The job's name in tables."""
 DROPS = ("drops_early", "drops_forced", "drops_full", "drops_wait")
+LOST = ("lost_timeout", "lost_direct", "lost_remote")
 _CHUNK = 4096
 _BEHIND = ("job", "host")
 
@@ -34,6 +35,8 @@ class Server:
     """Walkers that waited at the last sample."""
     time_ps: int = 0
     """Of the last sample."""
+    timeout_ps: int = 0
+    """T of its source then."""
     cpu_ps: int = 0
     served_per_s: float = 0.0
     """Walkers that it served a second, lately."""
@@ -62,6 +65,8 @@ class Board:
         server = self.servers[number]
         with self._lock:
             server.totals = dict(told["walks"])
+            # Those that the driver let nowhere near the server, by their addresses alone.
+            server.totals["refused_strangers"] += told["counters"]["foreign_datagrams"]
             server.cpu_ps = told["cpu_ps"]
             for sample in told["samples"]:
                 self._sample(server, sample)
@@ -76,6 +81,7 @@ class Board:
         rate = served * 1e12 / (time_ps - server.time_ps)
         server.served_per_s += (rate - server.served_per_s) * 0.3
         server.queue, server.time_ps = queue, time_ps
+        server.timeout_ps = sample[SAMPLED.index("timeout_ps")]
         self._rows.append((*sample[:1], JOB, server.name, *sample[1:]))
 
     def _pack(self) -> None:

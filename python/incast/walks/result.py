@@ -37,6 +37,11 @@ class WalkResult:
         return bool(self.summary.get("interrupted"))
 
     @property
+    def given_up(self) -> int:
+        """Walks on servers that were given up, all their attempts timed out: the result holds the others."""
+        return int(self.summary.get("given_up", 0))
+
+    @property
     def tables(self) -> list[str]:
         """The names of its tables."""
         return sorted(part.parent.name for part in self.path.glob("*/part-00000.parquet"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -41,6 +42,10 @@ class Watch:
 
     def metrics(self, address: str) -> None:
         """Where Prometheus finds figures."""
+
+    def warn(self, message: str) -> None:
+        """Something that one should know while they go on."""
+        warnings.warn(message, stacklevel=2)
 
 
 def run(
@@ -100,8 +105,10 @@ def _served(walker: Servers, writer: Writer) -> dict[str, Any]:
     if walker.failed and not handed:
         raise walker.failed[0]
     said: dict[str, Any] = {"servers": served.write(walker, writer)}
-    if walker.interrupted:
+    if walker.interrupted or walker.given_up:
         said["finished"] = handed
+    if walker.given_up:
+        said["given_up"] = walker.given_up
     if walker.failed:
         said["error"] = str(walker.failed[0])
     return said
@@ -117,6 +124,9 @@ class _Count:
     def more(self, walks: int) -> None:
         self.walks += walks
         self._watch.more(walks)
+
+    def warn(self, message: str) -> None:
+        self._watch.warn(message)
 
 
 def _numbers(options: Options) -> Numbers:
@@ -167,7 +177,9 @@ def _walker(
     place, servers = place_of(cluster, servers, places)
     owners = read_partition(options.get("partition"), core.nodes(), servers)
     changes = read_changes(options.get("changes"), given, turned)
-    walker = Servers(core, wanted, starts, owners, servers, place, count.more, settings, changes, stop)
+    walker = Servers(
+        core, wanted, starts, owners, servers, place, count.more, count.warn, settings, changes, stop
+    )
     walker.check()
     return walker
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from incast.live.launch import Outcome
-from incast.walks.board import DROPS
+from incast.walks.board import DROPS, LOST
 from incast.walks.output import Writer
 from incast.walks.servers import Servers
 
@@ -40,9 +40,10 @@ def write(walker: Servers, writer: Writer) -> dict[str, Any]:
         "seconds": round(seconds, 6),
         "cpu_seconds": round(cpu_s, 6),
         "finished": finished,
+        "given_up": board.total("given_up"),
         "additional": board.total("additional"),
         "steps": steps,
-        **{name: board.total(name) for name in (*DROPS, "drops_own", "lost_timeout", "lost_direct")},
+        **{name: board.total(name) for name in (*DROPS, "drops_own", *LOST)},
         "restarts": sum(outcome.crashes.values()),
         "walks_per_s": round(finished / seconds, 1) if seconds else 0.0,
         "steps_per_cpu_s": round(steps / cpu_s, 1) if cpu_s else 0.0,

@@ -8,6 +8,7 @@ servers fail for good, the walks that were finished are kept.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +25,7 @@ from incast.quantity import parse_time
 from incast.resolve.walk import rules
 from incast.scenario.walk import WalkRed
 from incast.stop import Stop
-from incast.walks.board import Board
+from incast.walks.board import LOST, Board
 from incast.walks.changes import Changes
 from incast.walks.graph import U32
 from incast.walks.member import JOURNAL, PART, WALKS
@@ -47,6 +48,10 @@ HERE = "127.0.0.1"
 FRAME_BYTES = 1472
 """Of UDP in an Ethernet frame."""
 NEVER_PS = 2**63
+SLOW_S = 5.0
+"""When no walk is finished for so long, something is lost again and again."""
+LOST_MIN = 0.01
+"""Of fewer lost walkers nothing is said."""
 START_S = 0.5
 """Patience for each server: all of them may start on the same core."""
 
@@ -63,6 +68,7 @@ class Servers:
     servers: int
     place: Place
     tell: Tell
+    warn: Callable[[str], None] = lambda _: None
     settings: ServerSettings = field(default_factory=ServerSettings)
     changes: Changes = field(default_factory=Changes)
     stop: Stop = field(default_factory=Stop)
@@ -70,6 +76,8 @@ class Servers:
     """How the run went, once it is over."""
     failed: list[RunError] = field(default_factory=list)
     """Why it failed, if it did."""
+    _rose: list[float] = field(default_factory=lambda: [time.monotonic()])
+    """When a walk was last seen to be finished; empty once somebody was warned."""
     handed: list[int] = field(default_factory=list)
     """Walks that the servers have handed over, once they have."""
 
@@ -85,6 +93,11 @@ class Servers:
     def interrupted(self) -> bool:
         """Walks were stopped before all were finished."""
         return bool(self.ran) and not self.ran[0].finished
+
+    @property
+    def given_up(self) -> int:
+        """Walks that were given up: as many attempts as are allowed have timed out."""
+        return self.board.total("given_up")
 
     def check(self) -> None:
         """Refuses walks whose paths fit no datagram."""
@@ -132,7 +145,7 @@ class Servers:
 
     def _complete(self, walks: int) -> None:
         self.handed.append(walks)
-        wanted = len(self.starts) * self.plan.walks
+        wanted = len(self.starts) * self.plan.walks - self.given_up
         if walks != wanted and not self.interrupted:
             raise RunError(f"the servers handed over {walks} walks of {wanted}")
 
@@ -194,6 +207,27 @@ class Servers:
             self.board.hear(server, told)
         if self.board.finished > before:
             self.tell(self.board.finished - before)
+            self._rose[:] = [time.monotonic()]
+        elif self._rose and time.monotonic() - self._rose[0] > SLOW_S and self._lost >= LOST_MIN:
+            self._rose.clear()
+            self.warn(self._losing())
+
+    @property
+    def _lost(self) -> float:
+        """The share of walkers that were lost."""
+        return self.board.total(*LOST) / max(1, self.board.total("generated"))
+
+    def _losing(self) -> str:
+        """Why it takes so long, and when it ends at the latest."""
+        board, attempts = self.board, self.settings.loss.attempts
+        left = len(self.starts) * self.plan.walks - board.finished - self.given_up
+        # A walker counts as lost when it is older than T, and at most 2 T.
+        seconds = 2 * attempts * max(server.timeout_ps for server in board.servers) / 1e12
+        return (
+            f"{left:,} walks are left, and none was finished within {SLOW_S:g} s: {self._lost:.0%} of all "
+            "walkers were lost. Walks that cross servers often are lost again and again; one that has timed "
+            f"out {attempts:,} times (--attempts) is given up, in some {_about(seconds)} at the latest"
+        )
 
     def _tick(self, tell: Callable[[Frame], None]) -> None:
         """Hands out what has come due: what waits for a time at once, servers know what time it is."""
@@ -231,6 +265,10 @@ class Servers:
             "sample": parse_time(self.settings.sample),
         }
         return Host(server, f"server{server}", [1], {"folder": self.place.folder(server), "spec": spec})
+
+
+def _about(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def _arrays(left: list[Any], kinds: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -12,7 +12,15 @@ from incast.errors import Problem, ScenarioError
 from incast.quantity import PositiveTime, parse_time
 from incast.scenario.base import Count, Model
 from incast.scenario.validate import problems
-from incast.scenario.walk import Generation, WalkCodel, WalkDatagrams, WalkLoss, WalkRed, WalkTailDrop
+from incast.scenario.walk import (
+    ATTEMPTS_MAX,
+    Generation,
+    WalkCodel,
+    WalkDatagrams,
+    WalkLoss,
+    WalkRed,
+    WalkTailDrop,
+)
 
 _SAMPLE_LEAST_PS = 10**9
 
@@ -34,6 +42,9 @@ class SocketLoss(WalkLoss):
 
     floor: PositiveTime = "200ms"
     """Least T: more than a scheduler leaves a process out."""
+    attempts: Annotated[int, Field(ge=1, le=ATTEMPTS_MAX)] = 100
+    """A walk of which so many attempts timed out is given up. Those that are known to be dropped
+    don't count."""
 
 
 class SocketGeneration(Generation):

@@ -218,7 +218,7 @@ impl Store for Disk {
 pub(super) fn left(place: &Path, starts: Vec<u32>, walks: u32, paths: bool) -> Result<Shared, String> {
     let found = fs::read(place).map_err(|error| error.to_string())?;
     let mut kept = Shared::new(paths);
-    let mut ledger = Ledger::new(starts, walks, true);
+    let mut ledger = Ledger::new(starts, walks, u16::MAX, true);
     decode(&found, &mut ledger, &mut kept).map_err(|error| error.to_string())?;
     Ok(kept)
 }

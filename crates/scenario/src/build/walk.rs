@@ -182,8 +182,8 @@ impl From<WalkQueue> for Discipline {
 
 impl From<WalkLoss> for loss::LossSettings {
     fn from(loss: WalkLoss) -> loss::LossSettings {
-        let WalkLoss { initial, floor, window, repeated, direct, remote } = loss;
-        loss::LossSettings { initial, floor, window, repeated, direct, remote }
+        let WalkLoss { initial, floor, window, repeated, direct, remote, attempts } = loss;
+        loss::LossSettings { initial, floor, window, repeated, direct, remote, attempts }
     }
 }
 

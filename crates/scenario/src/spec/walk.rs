@@ -161,6 +161,13 @@ pub struct WalkLoss {
     pub direct: bool,
     /// Servers tell others of their drops.
     pub remote: bool,
+    /// Attempts at a walk that may become overdue; documents of earlier versions don't say it: they knew no end.
+    #[serde(default = "endless")]
+    pub attempts: u16,
+}
+
+fn endless() -> u16 {
+    u16::MAX
 }
 
 /// How a source generates walkers.
@@ -222,4 +229,16 @@ pub struct WalkCosts {
     pub drop: Time,
     /// A datagram that comes or goes.
     pub datagram: Time,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_of_a_document_of_earlier_versions_know_no_end() {
+        let text = r#"{"initial": 1, "floor": 1, "window": null, "repeated": false, "direct": true, "remote": false}"#;
+        let loss: WalkLoss = serde_json::from_str(text).unwrap();
+        assert_eq!(loss.attempts, u16::MAX);
+    }
 }

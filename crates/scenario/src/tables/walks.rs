@@ -1,5 +1,6 @@
 //! From what walk servers show of themselves to the tables `walks` and `walks_series`.
 
+use super::jobs::Lost;
 use crate::build::walk::Shown;
 use record::{Error, Tables, rows};
 use walk::counters::{Sample, Totals};
@@ -32,13 +33,23 @@ impl WalkTables {
         Ok(())
     }
 
-    /// Writes what the servers have counted in all.
-    pub(super) fn totals(&self, tables: &mut Tables, jobs: &[String], hosts: &[String]) -> Result<(), Error> {
+    /// Writes what the servers have counted in all; returns the jobs of which walks were given up.
+    pub(super) fn totals(
+        &self,
+        tables: &mut Tables,
+        jobs: &[String],
+        hosts: &[String],
+    ) -> Result<Lost, Error> {
+        let mut lost = Lost::new();
         for (shown, _) in &self.servers {
             let server = Server::of(shown, jobs, hosts);
-            server.totals(tables, &shown.board.counters.totals())?;
+            let totals = shown.board.counters.totals();
+            server.totals(tables, &totals)?;
+            if totals.given_up > 0 {
+                lost.insert(shown.job);
+            }
         }
-        Ok(())
+        Ok(lost)
     }
 }
 
@@ -92,6 +103,7 @@ impl<'a> Server<'a> {
             generated: totals.generated,
             additional: totals.additional,
             finished: totals.finished,
+            given_up: totals.given_up,
             late: totals.late,
             again: totals.again,
             lost_timeout: totals.lost_timeout,

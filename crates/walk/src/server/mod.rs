@@ -160,6 +160,7 @@ impl Server {
         counters.restored.set(self.source.ledger.finished());
         counters.required.set(self.source.ledger.required());
         counters.finished.set(self.source.ledger.finished());
+        counters.given_up.set(0);
         counters.finished_ps.set(0);
         cx.bind(self.servers[usize::from(self.codec.server)].port);
         for (token, every) in [(SAMPLE, self.settings.sample), (SNAPSHOT, self.settings.snapshot)] {

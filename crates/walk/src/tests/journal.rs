@@ -79,7 +79,7 @@ const STARTS: u32 = 6;
 const WALKS: u32 = 40;
 
 fn ledger() -> Ledger {
-    Ledger::new((0..STARTS).collect(), WALKS, true)
+    Ledger::new((0..STARTS).collect(), WALKS, u16::MAX, true)
 }
 
 /// Different walks, in any order.

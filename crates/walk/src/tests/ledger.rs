@@ -19,7 +19,7 @@ impl Ledger {
 
 #[test]
 fn walks_of_all_start_nodes_take_turns_and_lost_ones_come_first() {
-    let mut ledger = Ledger::new(vec![7, 3], 2, true);
+    let mut ledger = Ledger::new(vec![7, 3], 2, u16::MAX, true);
     let (first, attempt) = ledger.begin_next().unwrap();
     assert_eq!((ledger.walk(first), attempt), ((3, 0), 1));
     assert!(ledger.lose(first, 1));
@@ -35,7 +35,7 @@ fn walks_of_all_start_nodes_take_turns_and_lost_ones_come_first() {
 
 #[test]
 fn a_confirmation_is_worth_what_it_is() {
-    let mut ledger = Ledger::new(vec![0], 2, true);
+    let mut ledger = Ledger::new(vec![0], 2, u16::MAX, true);
     let (entry, _) = ledger.begin_next().unwrap();
     let unborn = ledger.entry(0, 1).unwrap();
     assert_eq!(ledger.end(unborn, 1), Worth::Unknown, "nobody has begun it");
@@ -50,7 +50,7 @@ fn a_confirmation_is_worth_what_it_is() {
 
 #[test]
 fn without_regeneration_a_lost_walk_is_given_up_until_it_ends_late() {
-    let mut ledger = Ledger::new(vec![0], 1, false);
+    let mut ledger = Ledger::new(vec![0], 1, u16::MAX, false);
     let (entry, _) = ledger.begin_next().unwrap();
     ledger.lose(entry, 1);
     assert!(ledger.is_complete() && ledger.begin_next().is_none());
@@ -59,13 +59,39 @@ fn without_regeneration_a_lost_walk_is_given_up_until_it_ends_late() {
 }
 
 #[test]
+fn a_walk_is_given_up_once_so_many_attempts_became_overdue_whatever_was_dropped() {
+    for most in [1, 2, 3, 1000] {
+        let mut ledger = Ledger::new(vec![0], 1, most, true);
+        for overdue in 0..most {
+            for _ in 0..3 {
+                let (entry, attempt) = ledger.begin_next().unwrap();
+                assert!(ledger.lose(entry, attempt), "a queue has dropped it");
+            }
+            let (entry, attempt) = ledger.begin_next().unwrap();
+            assert_eq!((ledger.given_up(), ledger.is_complete()), (0, false), "{overdue} of {most}");
+            assert_eq!(ledger.time_out_all(entry, 1, attempt), 1);
+        }
+        assert_eq!((ledger.begin_next(), ledger.given_up(), ledger.finished()), (None, 1, 0));
+        assert!(ledger.is_complete());
+        // Whatever attempt comes to its end after all, even one that a stranger has made up.
+        let entry = ledger.entry(0, 0).unwrap();
+        let due = ledger.attempts[0];
+        for (attempt, worth) in [(1, Worth::Late), (due, Worth::Finished)] {
+            let mut ledger = ledger.clone();
+            assert_eq!((ledger.end(entry, attempt), ledger.given_up()), (worth, 0));
+            assert!(ledger.is_complete());
+        }
+    }
+}
+
+#[test]
 fn a_snapshot_of_another_job_or_a_damaged_one_is_refused() {
     let mut bytes = Vec::new();
-    Ledger::new(vec![1, 2], 5, true).save(&mut bytes);
-    for other in [Ledger::new(vec![1, 2], 4, true), Ledger::new(vec![1, 3], 5, true)] {
+    Ledger::new(vec![1, 2], 5, u16::MAX, true).save(&mut bytes);
+    for other in [Ledger::new(vec![1, 2], 4, u16::MAX, true), Ledger::new(vec![1, 3], 5, u16::MAX, true)] {
         assert!(matches!(other.clone().restore(&bytes), Err(SnapshotError::Other(_))));
     }
-    let mut same = Ledger::new(vec![1, 2], 5, true);
+    let mut same = Ledger::new(vec![1, 2], 5, u16::MAX, true);
     assert_eq!(same.restore(&bytes[..bytes.len() - 1]), Err(SnapshotError::Damaged));
     *bytes.last_mut().unwrap() = 0x80;
     assert_eq!(same.restore(&bytes), Err(SnapshotError::Damaged));
@@ -77,7 +103,7 @@ proptest! {
         starts in proptest::collection::btree_set(0u32..50, 1..9), walks in 1u32..20,
         moves in proptest::collection::vec((0u8..5, any::<prop::sample::Index>()), 0..400)
     ) {
-        let mut ledger = Ledger::new(starts.into_iter().collect(), walks, true);
+        let mut ledger = Ledger::new(starts.into_iter().collect(), walks, u16::MAX, true);
         let (mut seen, mut finished) = (Vec::new(), BTreeSet::new());
         let mut under_way = BTreeSet::new();
         let (mut generated, mut begun) = (0, BTreeSet::new());

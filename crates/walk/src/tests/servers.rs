@@ -173,6 +173,7 @@ impl Cluster {
 fn quick(walks: u32) -> Settings {
     let mut settings = Settings { walks, steps_max: 500, ..Settings::default() };
     settings.loss.initial = Time::from_ms(10);
+    settings.loss.attempts = u16::MAX;
     settings
 }
 
@@ -291,6 +292,21 @@ fn fresh_attempts_finish_walks_that_the_same_way_could_not() {
     };
     // Forty steps cross servers some thirteen times, and some walks nearly always.
     assert!(run(true).1 > run(false).1);
+}
+
+#[test]
+fn walks_that_are_lost_in_all_attempts_are_given_up_and_the_others_end() {
+    let ground = Ground::new(&[10, 10], 0.23);
+    let nothing_comes = Trouble { loss: 1.0, ..Trouble::default() };
+    let mut settings = quick(20);
+    settings.loss.attempts = 3;
+    let mut cluster = Cluster::new(&settings, &ground, &[], nothing_comes, 1);
+    assert!(cluster.world.run(LONG));
+    let (finished, given_up) = (cluster.sum(|t| t.finished), cluster.sum(|t| t.given_up));
+    assert_eq!(finished + given_up, 400);
+    assert!(finished > 0 && given_up > 0, "{finished}, {given_up}");
+    // A queue may drop walkers that go nowhere, too.
+    assert!(cluster.sum(|t| t.additional) >= 2 * given_up);
 }
 
 #[test]
