@@ -4,6 +4,8 @@
 //! on. [`LiveMember::run_jobs`] is the way for every part that brings processes of its own.
 
 use crate::scenario::{json, refused};
+use bytes::BytesMut;
+use live::seal::{Damaged, HANDSHAKE, Opened, Seal, Secret};
 use live::{Handle, HostAddress, Job, Key, Member, Run, Settings, Table};
 use process::HostId;
 use pyo3::create_exception;
@@ -13,7 +15,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 create_exception!(_core, LiveError, PyException, "A member of a live run that can't run.");
@@ -22,6 +24,7 @@ create_exception!(_core, LiveError, PyException, "A member of a live run that ca
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LiveError", module.py().get_type::<LiveError>())?;
     module.add_class::<LiveMember>()?;
+    module.add_class::<LiveSeal>()?;
     module.add_function(wrap_pyfunction!(live_settings, module)?)?;
     module.add_function(wrap_pyfunction!(live_members, module)?)?;
     module.add_function(wrap_pyfunction!(live_write, module)?)
@@ -33,6 +36,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 pub(crate) struct Begin {
     addresses: Vec<HostAddress>,
     pub(crate) key: [u8; 16],
+    secret: [u8; 32],
     /// Time zero, in nanoseconds since 1970.
     start_ns: u64,
 }
@@ -124,10 +128,11 @@ impl LiveMember {
         jobs: Vec<Job>,
         progress: &Py<PyAny>,
     ) -> PyResult<live::Report> {
-        let Begin { addresses, key, start_ns } = read(begin)?;
+        let Begin { addresses, key, secret, start_ns } = read(begin)?;
         let table = Table::new(addresses).map_err(|error| LiveError::new_err(error.to_string()))?;
         let start = SystemTime::UNIX_EPOCH + Duration::from_nanos(start_ns);
-        let run = Run { table, name, seed, key: Key(key), start, jobs, signals: true };
+        let (key, secret) = (Key(key), Secret(secret));
+        let run = Run { table, name, seed, key, secret, start, jobs, signals: true };
         let member = self.member.lock().unwrap_or_else(PoisonError::into_inner).take();
         let member = member.ok_or_else(|| LiveError::new_err("a member runs once"))?;
         let mut raised = None;
@@ -146,6 +151,63 @@ impl LiveMember {
             (None, Err(error)) => Err(failed(error)),
         }
     }
+}
+
+/// One end of a sealed connection between launcher and member (`live::seal`): texts of any length.
+#[pyclass(frozen)]
+struct LiveSeal(Mutex<Seal>);
+
+#[pymethods]
+impl LiveSeal {
+    /// The end of who speaks first, or the other one.
+    #[new]
+    fn new(secret: [u8; 32], about: &[u8], opener: bool) -> LiveSeal {
+        let new = if opener { Seal::opener } else { Seal::listener };
+        LiveSeal(Mutex::new(new(&Secret(secret), about)))
+    }
+
+    /// This side's part of the handshake.
+    fn say(&self) -> PyResult<[u8; HANDSHAKE]> {
+        self.seal().say().map_err(damaged)
+    }
+
+    /// The other side's part.
+    fn hear(&self, said: &[u8]) -> PyResult<()> {
+        let said = said.try_into().map_err(|_| damaged(Damaged))?;
+        self.seal().hear(said).map_err(damaged)
+    }
+
+    /// A text as it travels: its length and itself, in frames.
+    fn seal_text(&self, text: &[u8]) -> Vec<u8> {
+        let mut out = BytesMut::with_capacity(text.len() + text.len() / 64 + 64);
+        let mut seal = self.seal();
+        seal.seal(&(text.len() as u64).to_le_bytes(), &mut out);
+        seal.seal(text, &mut out);
+        out.to_vec()
+    }
+
+    /// The text that has come, if it is the next one that was sealed, and whole.
+    fn open_text(&self, came: &[u8]) -> PyResult<Vec<u8>> {
+        let (mut came, mut text) = (BytesMut::from(came), Vec::with_capacity(came.len()));
+        let mut seal = self.seal();
+        while let Some(Opened::Content(part)) = seal.open(&mut came).map_err(damaged)? {
+            text.extend_from_slice(&part);
+        }
+        let whole = text
+            .split_first_chunk()
+            .filter(|(length, text)| came.is_empty() && u64::from_le_bytes(**length) == text.len() as u64);
+        whole.map(|(_, text)| text.to_vec()).ok_or_else(|| damaged(Damaged))
+    }
+}
+
+impl LiveSeal {
+    fn seal(&self) -> MutexGuard<'_, Seal> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn damaged(damaged: Damaged) -> PyErr {
+    PyValueError::new_err(damaged.to_string())
 }
 
 fn failed(error: live::Error) -> PyErr {

@@ -19,7 +19,7 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 17] = [
+pub const TARGETS: [(&str, Target); 18] = [
     ("broadcast_messages", broadcast::messages),
     ("farmem_client", farmem::memory_client),
     ("farmem_messages", farmem::messages),
@@ -27,6 +27,7 @@ pub const TARGETS: [(&str, Target); 17] = [
     ("farmem_server", farmem::memory_server),
     ("farmem_trace", farmem::trace),
     ("live_hello", live::hello),
+    ("live_sealed", live::sealed),
     ("live_table", live::table),
     ("mine_messages", mine_node::messages),
     ("mine_text", mine::text),

@@ -6,6 +6,7 @@
 mod common;
 
 use common::{IP, SLICE, bare, median, rate};
+use live::seal::Secret;
 use live::{Datagrams, Job, Key, Member, Run, Settings, Table};
 use process::{Addr, Context, Event, HostId, Payload, Process};
 use std::time::{Duration, SystemTime};
@@ -75,6 +76,7 @@ fn driver(mode: Datagrams, bytes: usize, window: usize) -> f64 {
         name: "host0".into(),
         seed: 1,
         key: Key([0; 16]),
+        secret: Secret([0; 32]),
         start: SystemTime::now(),
         jobs: vec![job],
         signals: false,

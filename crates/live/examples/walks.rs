@@ -10,6 +10,7 @@
 mod common;
 
 use common::{Bare, IP, SLICE, bare, median, rate};
+use live::seal::Secret;
 use live::{Datagrams, Job, Key, Member, Run, Table};
 use process::{Addr, HostId};
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -254,6 +255,7 @@ fn serve(case: &Case, server: u16) {
         name: format!("server{server}"),
         seed: 1,
         key: Key(KEY),
+        secret: Secret([0; 32]),
         start: SystemTime::now(),
         jobs: vec![job],
         signals: false,

@@ -21,6 +21,7 @@ pub mod local;
 mod member;
 mod pace;
 mod report;
+pub mod seal;
 mod settings;
 mod stream;
 mod streams;

@@ -5,6 +5,7 @@
 use crate::hello::Key;
 use crate::member::{Error, Job, Member, Run};
 use crate::report::{End, Report};
+use crate::seal::Secret;
 use crate::settings::Settings;
 use crate::table::{HostAddress, Table};
 use process::{HostId, rng};
@@ -60,8 +61,9 @@ pub fn run(
     let addresses: Vec<HostAddress> = members.iter().map(|(_, member)| member.address().clone()).collect();
     let start = std::time::SystemTime::now() + HEAD_START;
     let handles: Vec<_> = members.iter().map(|(_, member)| member.handle()).collect();
-    let mut key = Key([0; 16]);
+    let (mut key, mut secret) = (Key([0; 16]), Secret([0; 32]));
     rng::stream(seed, "local key").fill_bytes(&mut key.0);
+    rng::stream(seed, "local secret").fill_bytes(&mut secret.0);
     let (sender, finished) = mpsc::channel();
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -71,7 +73,8 @@ pub fn run(
             let body = move || {
                 let told = Told { sender, host: host.host.0 };
                 let table = Table::new(addresses).map_err(|_| Error::Absent(host.host.0))?;
-                let run = Run { table, name: host.name, seed, key, start, jobs: host.jobs, signals: false };
+                let run =
+                    Run { table, name: host.name, seed, key, secret, start, jobs: host.jobs, signals: false };
                 member.run(run, &mut |progress| {
                     if progress.finished {
                         told.tell(true);

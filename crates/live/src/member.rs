@@ -6,6 +6,7 @@ use crate::driver::{Driver, Parts, Slot};
 use crate::handle::Handle;
 use crate::hello::Key;
 use crate::report::{Progress, Report};
+use crate::seal::Secret;
 use crate::settings::Settings;
 use crate::streams::Streams;
 use crate::table::{HostAddress, Table};
@@ -64,6 +65,8 @@ pub struct Run {
     pub seed: u64,
     /// What members show each other.
     pub key: Key,
+    /// Under which streams are sealed, with [`Settings::sealed`].
+    pub secret: Secret,
     /// Time zero, as calendar time: the same for all members.
     pub start: SystemTime,
     /// What it does.
@@ -142,13 +145,14 @@ impl Member {
             rng: rng::stream(run.seed, &format!("job {} on {}", job.name, run.name)),
             finished: None,
         };
+        let secret = self.settings.sealed.then_some(run.secret);
         let parts = Parts {
             host: self.host,
             clock: Clock::starting_at(run.start),
             table: run.table,
             slots: run.jobs.into_iter().map(slot).collect(),
             datagrams: Datagrams::new(self.udp, &self.settings)?,
-            streams: Streams::new(self.tcp, run.key, &self.settings),
+            streams: Streams::new(self.tcp, (run.key, secret), &self.settings),
             settings: self.settings,
             handle: self.handle,
             signals: run.signals.then(Requests::catch).transpose()?,

@@ -40,6 +40,8 @@ pub struct Counters {
     pub send_waits: u64,
     /// Streams that began with something else than a member's greeting, or with nothing in time.
     pub foreign_streams: u64,
+    /// Streams that ended because something on them was changed on the way.
+    pub damaged_streams: u64,
     /// Streams that were one too many, on either side.
     pub refused_streams: u64,
     /// Bytes that processes wrote to streams and the kernel took.

@@ -45,6 +45,8 @@ pub struct Settings {
     /// Computations take as long as their process says: the host is as slow as a modelled one. Otherwise the work itself
     /// takes the time.
     pub paced: bool,
+    /// What streams carry is sealed ([`crate::seal`]): nobody without the run's secret reads or changes it.
+    pub sealed: bool,
     /// Milliseconds between two reports of progress.
     pub progress_ms: u64,
     /// Milliseconds after which a peer that answers nothing is given up (streams).
@@ -65,6 +67,7 @@ impl Default for Settings {
             turn_events: 1024,
             gather_bytes: 0,
             paced: false,
+            sealed: false,
             progress_ms: 200,
             peer_timeout_ms: 30_000,
         }

@@ -2,7 +2,8 @@
 //!
 //! Nothing here knows of processes: `streams.rs` tells them.
 
-use bytes::{Bytes, BytesMut};
+use crate::seal::{CONTENT_MAX, Damaged, HANDSHAKE, Opened, Seal};
+use bytes::{Buf, Bytes, BytesMut};
 use process::{CloseReason, HostId, Payload};
 use socket2::Socket;
 use std::collections::VecDeque;
@@ -19,6 +20,8 @@ const BLOCK_LEAST: usize = 64 << 10;
 /// What came with one call and is at least this long stays in its block; the rest is copied, or a few bytes would hold
 /// a block.
 const STAYS: usize = 16 << 10;
+/// So much is sealed ahead of what the kernel takes.
+const SEALED: usize = 64 << 10;
 /// What is sent for [`Payload::Zeros`].
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
@@ -48,6 +51,43 @@ pub(crate) struct Owner {
     pub opened: Time,
 }
 
+/// What travels sealed.
+#[derive(Debug)]
+pub(crate) struct Sealed {
+    seal: Seal,
+    /// What is to be sent as it is.
+    out: BytesMut,
+    /// What has come and is not opened.
+    came: BytesMut,
+    /// The other side has said that there will be no more, and this one.
+    ended: bool,
+    end_said: bool,
+}
+
+impl Sealed {
+    /// `out` is said first.
+    pub fn new(seal: Seal, out: &[u8]) -> Box<Sealed> {
+        Box::new(Sealed { seal, out: out.into(), came: BytesMut::new(), ended: false, end_said: false })
+    }
+
+    /// Hears the other side's part of the handshake, if it was not heard. Whether it is over.
+    fn greet(&mut self) -> Result<bool, Damaged> {
+        if !self.seal.is_open()
+            && let Some(message) = self.came.first_chunk::<HANDSHAKE>()
+        {
+            self.seal.hear(message)?;
+            self.came.advance(HANDSHAKE);
+        }
+        Ok(self.seal.is_open())
+    }
+}
+
+impl From<Damaged> for io::Error {
+    fn from(damaged: Damaged) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, damaged)
+    }
+}
+
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -56,6 +96,8 @@ pub(crate) struct Stream {
     pub owner: Owner,
     /// The opener's greeting: what has yet to be sent, or what has come of it.
     pub greeting: Vec<u8>,
+    /// Nothing: what is sent can be read on the way.
+    pub sealed: Option<Box<Sealed>>,
     output: VecDeque<Payload>,
     output_bytes: u64,
     /// The last write was cut short: the process waits for room.
@@ -86,6 +128,7 @@ impl Stream {
             stage,
             owner,
             greeting,
+            sealed: None,
             output: VecDeque::new(),
             output_bytes: 0,
             cut: false,
@@ -110,7 +153,7 @@ impl Stream {
             return 0;
         }
         let offered = data.len();
-        let taken = offered.min(room.saturating_sub(self.output_bytes));
+        let taken = offered.min(room.saturating_sub(self.waiting()));
         self.cut |= taken < offered;
         match (self.output.back_mut(), data.split_to(taken)) {
             (_, piece) if piece.is_empty() => {}
@@ -121,15 +164,20 @@ impl Stream {
         taken
     }
 
+    /// Bytes that wait to be sent.
+    fn waiting(&self) -> u64 {
+        self.output_bytes + self.sealed.as_ref().map_or(0, |sealed| sealed.out.len() as u64)
+    }
+
     /// Whether half of `room` bytes is free again.
     pub fn has_room(&self, room: u64) -> bool {
-        self.output_bytes <= room / 2
+        self.waiting() <= room / 2
     }
 
     /// Sends what waits; afterwards, the end if there will be no more. Says how many bytes of content left.
     pub fn flush(&mut self) -> io::Result<u64> {
         let before = self.sent;
-        while self.greeting_left() + self.output.len() > 0 {
+        while self.seal_some() {
             let greeting = self.greeting_left();
             let sent = match self.send_some() {
                 Ok(sent) => sent,
@@ -139,9 +187,12 @@ impl Stream {
             };
             let of_greeting = sent.min(greeting);
             self.greeting.drain(..of_greeting);
-            self.forget((sent - of_greeting) as u64);
+            match &mut self.sealed {
+                Some(sealed) => sealed.out.advance(sent - of_greeting),
+                None => self.forget((sent - of_greeting) as u64),
+            }
         }
-        if self.closing && !self.shut {
+        if self.closing && !self.shut && self.sealed.as_ref().is_none_or(|sealed| sealed.end_said) {
             self.shut = true;
             match self.socket.shutdown(std::net::Shutdown::Write) {
                 Err(error) if error.kind() != io::ErrorKind::NotConnected => return Err(error),
@@ -149,6 +200,31 @@ impl Stream {
             }
         }
         Ok(self.sent - before)
+    }
+
+    /// Seals what waits, if it is to be sealed, as far as there is room for it. Whether there is something to send.
+    fn seal_some(&mut self) -> bool {
+        let Some(mut sealed) = self.sealed.take() else {
+            return self.greeting_left() + self.output.len() > 0;
+        };
+        if sealed.seal.is_open() {
+            while sealed.out.len() < SEALED
+                && let Some(first) = self.output.front()
+            {
+                let content = pieces(first).next().unwrap_or_default();
+                let part = &content[..content.len().min(CONTENT_MAX)];
+                sealed.seal.seal(part, &mut sealed.out);
+                let part = part.len() as u64;
+                self.forget(part);
+            }
+            if self.closing && self.output.is_empty() && !sealed.end_said {
+                sealed.seal.seal_end(&mut sealed.out);
+                sealed.end_said = true;
+            }
+        }
+        let left = self.greeting_left() + sealed.out.len();
+        self.sealed = Some(sealed);
+        left > 0
     }
 
     /// Bytes of the greeting that this side has yet to send.
@@ -159,8 +235,12 @@ impl Stream {
     fn send_some(&self) -> io::Result<usize> {
         let mut slices = [IoSlice::new(&[]); PIECES];
         let greeting = &self.greeting[..self.greeting_left()];
-        let pieces = self.output.iter().flat_map(pieces);
-        let filled = slices.iter_mut().zip(std::iter::once(greeting).chain(pieces));
+        let (sealed, plain) = match &self.sealed {
+            Some(sealed) => (&sealed.out[..], None),
+            None => (&[][..], Some(self.output.iter().flat_map(pieces))),
+        };
+        let pieces = [greeting, sealed].into_iter().chain(plain.into_iter().flatten());
+        let filled = slices.iter_mut().zip(pieces);
         let count = filled.map(|(slice, piece)| *slice = IoSlice::new(piece)).count();
         self.socket.send_vectored_with_flags(&slices[..count], sys::tcp::NO_SIGNAL)
     }
@@ -191,10 +271,14 @@ impl Stream {
             let free = if self.draining { BLOCK as u64 } else { room - self.input_bytes };
             match sys::tcp::receive(&self.socket, block, free as usize) {
                 Ok(0) => {
+                    // Without the other side's word somebody else may have cut it off.
+                    if self.sealed.as_ref().is_some_and(|sealed| !sealed.ended) {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
                     self.end = true;
                     self.more = false;
                 }
-                Ok(_) => self.take(block),
+                Ok(_) => self.take(block)?,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.more = false,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -203,7 +287,14 @@ impl Stream {
         Ok(self.received - before)
     }
 
-    fn take(&mut self, block: &mut BytesMut) {
+    fn take(&mut self, block: &mut BytesMut) -> io::Result<()> {
+        if let Some(mut sealed) = self.sealed.take() {
+            sealed.came.extend_from_slice(block);
+            block.clear();
+            let opened = self.open(&mut sealed);
+            self.sealed = Some(sealed);
+            return opened;
+        }
         let length = block.len();
         self.received += length as u64;
         if !self.draining {
@@ -213,6 +304,34 @@ impl Stream {
             self.input_bytes += length as u64;
         }
         block.clear();
+        Ok(())
+    }
+
+    /// Opens what has come whole.
+    fn open(&mut self, sealed: &mut Sealed) -> io::Result<()> {
+        if !sealed.greet()? {
+            return Ok(());
+        }
+        while let Some(opened) = sealed.seal.open(&mut sealed.came)? {
+            match opened {
+                // Nothing comes after the end.
+                _ if sealed.ended => return Err(Damaged.into()),
+                Opened::End => sealed.ended = true,
+                Opened::Content(content) => {
+                    self.received += content.len() as u64;
+                    if !self.draining {
+                        self.input_bytes += content.len() as u64;
+                        self.input.push_back(content);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it can carry content: both sides have said what has to come first.
+    pub fn is_greeted(&self) -> bool {
+        self.sealed.as_ref().is_none_or(|sealed| sealed.seal.is_open())
     }
 
     /// What comes from now on is dropped, and what waits.

@@ -1,9 +1,9 @@
 """The control channel between a launcher and its members: frames of JSON, bounded in length, over TCP.
 
 Whoever connects proves first that it knows the job's key, and is shown the same: the challenge of
-`multiprocessing.connection`, an HMAC of random bytes. From then on each frame carries an HMAC-SHA256
-(RFC 2104) over its number and content, under keys of the connection's own. So what a stranger sends or
-changes is never interpreted; it is not hidden from who can read the network.
+`multiprocessing.connection`, an HMAC of random bytes. From then on frames are sealed
+(`crates/live/src/seal.rs`: Noise, with keys of the connection's own). So what a stranger sends or changes is
+never interpreted, and who can read the network reads lengths and times only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import hmac
 import json
 import os
 import queue
-import secrets
 import socket
 import struct
 import threading
@@ -23,12 +22,15 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
 from typing import Any
 
+from incast import _core
 from incast.errors import RunError
 
 Frame = dict[str, Any]
 
 FRAME_MAX_BYTES = 256 << 20
 """A longer frame ends the connection."""
+SEALED_MAX_BYTES = FRAME_MAX_BYTES + FRAME_MAX_BYTES // 512
+"""It is sealed in parts."""
 HANDSHAKE_S = 5.0
 """A stranger who has not proved anything by then is dropped, however much it says."""
 CONNECT_S = 10.0
@@ -39,8 +41,7 @@ STRANGERS_MAX = 64
 """Connections that have not proved anything, at most."""
 
 
-NONCE_BYTES = 32
-TAG_BYTES = 16
+HANDSHAKE_BYTES = 48
 
 
 class ChannelClosedError(Exception):
@@ -52,29 +53,32 @@ def stream_key(key: bytes) -> bytes:
     return hmac.digest(key, b"incast streams", "sha256")[:16]
 
 
+def stream_secret(key: bytes) -> bytes:
+    """Under which members seal what they say to each other, where they do."""
+    return hmac.digest(key, b"incast sealed streams", "sha256")
+
+
 class Channel:
     """One end of a connection that has proved itself. Any thread may send, one receives."""
 
     def __init__(self, connection: Connection, key: bytes, opener: bool) -> None:
-        """Agrees on the connection's keys: both sides have to do so."""
+        """Agrees on the connection's keys: both sides have to do so. `ValueError` when they can't."""
         self.connection = connection
         _mind(connection)
         self._sending = threading.Lock()
-        own = secrets.token_bytes(NONCE_BYTES)
-        connection.send_bytes(own)
-        other = connection.recv_bytes(NONCE_BYTES)
-        nonces = own + other if opener else other + own
-        keys = [hmac.digest(key, side + nonces, "sha256") for side in (b"opener", b"listener")]
-        self._own, self._other = keys if opener else reversed(keys)
-        self._sent = self._received = 0
+        self._seal = _core.LiveSeal(hmac.digest(key, b"incast control", "sha256"), b"", opener)
+        if opener:
+            connection.send_bytes(self._seal.say())
+        self._seal.hear(connection.recv_bytes(HANDSHAKE_BYTES))
+        if not opener:
+            connection.send_bytes(self._seal.say())
 
     def send(self, frame: Frame) -> None:
         """Sends a frame; waits while the other end doesn't read."""
         try:
             content = json.dumps(frame, separators=(",", ":")).encode()
             with self._sending:
-                self.connection.send_bytes(_tag(self._own, self._sent, content) + content)
-                self._sent += 1
+                self.connection.send_bytes(self._seal.seal_text(content))
         except OSError as error:
             raise ChannelClosedError(str(error)) from error
 
@@ -82,7 +86,7 @@ class Channel:
         """The next frame. `TimeoutError` when none begins within `timeout_s`."""
         try:
             there = self.connection.poll(timeout_s)
-            frame = json.loads(self._open(self.connection.recv_bytes(FRAME_MAX_BYTES))) if there else None
+            frame = json.loads(self._open(self.connection.recv_bytes(SEALED_MAX_BYTES))) if there else None
         except (EOFError, OSError, ValueError) as error:
             raise ChannelClosedError(str(error) or "the connection was closed") from error
         if not there:
@@ -93,11 +97,10 @@ class Channel:
 
     def _open(self, sealed: bytes) -> bytes:
         """The content of what came, if it is what the other end sent next."""
-        tag, content = sealed[:TAG_BYTES], sealed[TAG_BYTES:]
-        if not hmac.compare_digest(tag, _tag(self._other, self._received, content)):
-            raise ChannelClosedError("what came was changed on the way")
-        self._received += 1
-        return content
+        try:
+            return self._seal.open_text(sealed)
+        except ValueError:
+            raise ChannelClosedError("what came was changed on the way") from None
 
     def local_ip(self) -> str:
         """The address of this machine on the way to the other end."""
@@ -160,10 +163,6 @@ def _no_door(error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return "the port is taken by another program"
     return (error.strerror or str(error)).lower()
-
-
-def _tag(key: bytes, number: int, content: bytes) -> bytes:
-    return hmac.digest(key, struct.pack("!Q", number) + content, "sha256")[:TAG_BYTES]
 
 
 class Door:

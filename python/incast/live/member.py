@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 
 from incast import __version__, _core
 from incast.errors import IncastError, RunError
-from incast.live.control import Channel, ChannelClosedError, Frame, connect, place, stream_key
+from incast.live.control import Channel, ChannelClosedError, Frame, connect, place, stream_key, stream_secret
 
 ALIVE_S = 2.0
 """Between two signs of life while a member prepares its work."""
@@ -149,7 +149,8 @@ def _take_part(channel: Channel, address: tuple[str, int], key: bytes, bounds: B
             return isinstance(work, Outlives)
         return True
 
-    told = {**begin["begin"], "key": list(stream_key(key))}
+    secrets = {"key": list(stream_key(key)), "secret": list(stream_secret(key))}
+    told = {**begin["begin"], **secrets}
     report = work(member, json.dumps(told), progress)
     line[0].send({"type": "report", "report": json.loads(report)})
     return 0

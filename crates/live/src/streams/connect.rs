@@ -3,8 +3,9 @@
 use super::rows::flow_row;
 use super::{Streams, World};
 use crate::hello::{self, Hello};
+use crate::seal::Seal;
 use crate::settings::Settings;
-use crate::stream::{Owner, Stage, Stream, reason};
+use crate::stream::{Owner, Sealed, Stage, Stream, reason};
 use process::{Addr, Event, StreamId};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 use std::io;
@@ -33,7 +34,14 @@ impl Streams {
         match connected {
             Ok(socket) => {
                 let greeting = self.greeting(to, world);
-                self.insert(id, Stream::new(socket, Stage::Connecting, owner, greeting));
+                let sealed = self.secret.map(|secret| {
+                    let mut seal = Seal::opener(&secret, &greeting);
+                    let said = seal.say().expect("the opener speaks first");
+                    Sealed::new(seal, &said)
+                });
+                let mut stream = Stream::new(socket, Stage::Connecting, owner, greeting);
+                stream.sealed = sealed;
+                self.insert(id, stream);
                 let at = world.now.saturating_add(Time::from_ms(self.settings.peer_timeout_ms));
                 self.deadlines.push_back((at, id));
             }

@@ -4,7 +4,8 @@ use super::connect::prepare;
 use super::{Streams, World};
 use crate::hello;
 use crate::report::Outcome;
-use crate::stream::{Owner, Stage, Stream};
+use crate::seal::{Damaged, HANDSHAKE, Seal, Secret};
+use crate::stream::{Owner, Sealed, Stage, Stream};
 use process::{Addr, Event, HostId, StreamId};
 use socket2::Socket;
 use std::collections::BTreeMap;
@@ -75,25 +76,33 @@ impl Streams {
 
     /// Reads what has come of a greeting; when it is whole, the process gets its stream.
     pub(super) fn greeted(&mut self, id: StreamId, world: &mut World<'_>) {
-        let key = self.key;
+        let (key, secret) = (self.key, self.secret);
         let Some(stream) = self.get(id) else { return };
-        let mut bytes = [0; hello::LENGTH];
-        let missing = hello::LENGTH - stream.greeting.len();
+        let mut bytes = [0; hello::LENGTH + HANDSHAKE];
+        let whole = hello::LENGTH + if secret.is_some() { HANDSHAKE } else { 0 };
+        let missing = whole - stream.greeting.len();
         match io::Read::read(&mut (&stream.socket), &mut bytes[..missing]) {
             Ok(n) if n > 0 => stream.greeting.extend_from_slice(&bytes[..n]),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             _ => return self.strange(id, world),
         }
-        let Ok(hello) = stream.greeting[..].try_into() else { return self.touch(id) };
+        if stream.greeting.len() < whole {
+            return self.touch(id);
+        }
+        let (hello, said) = stream.greeting.split_first_chunk().expect("it is whole");
+        let (greeted, said) = (hello.to_vec(), said.to_vec());
         let to = Addr { host: world.host, port: stream.owner.port };
         let member = hello::decode(&key, hello, to).filter(|hello| world.table.host(hello.host).is_some());
-        let Some(hello) = member.filter(|hello| self.seen.is_new(*hello)) else {
-            return self.strange(id, world);
-        };
+        let Some(member) = member else { return self.strange(id, world) };
+        // Under a greeting that was only overheard nothing can be sealed: it does not count as the member's.
+        let sealed = secret.map(|secret| answer(&secret, &greeted, &said)).transpose();
+        let (Ok(sealed), true) = (sealed, self.seen.is_new(member)) else { return self.strange(id, world) };
+        let hello = member;
         let host = hello.host;
         let Some(stream) = self.get(id) else { return };
         stream.owner.peer = host;
         stream.stage = Stage::Open;
+        stream.sealed = sealed;
         stream.greeting.clear();
         let Owner { process, port, .. } = stream.owner;
         let address = stream.socket.peer_addr().ok().and_then(|address| address.as_socket());
@@ -112,4 +121,12 @@ impl Streams {
         }
         self.remove(id, Outcome::Reset, world);
     }
+}
+
+/// The listener's end of a sealed stream, from what its opener has said first.
+fn answer(secret: &Secret, hello: &[u8], said: &[u8]) -> Result<Box<Sealed>, Damaged> {
+    let mut seal = Seal::listener(secret, hello);
+    seal.hear(said.try_into().map_err(|_| Damaged)?)?;
+    let answer = seal.say()?;
+    Ok(Sealed::new(seal, &answer))
 }

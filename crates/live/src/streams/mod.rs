@@ -7,6 +7,7 @@ mod rows;
 use crate::clock;
 use crate::hello::{Key, Seen};
 use crate::report::{Counters, FlowRow, Outcome};
+use crate::seal::Secret;
 use crate::settings::Settings;
 use crate::stream::{Stage, Stream, reason};
 use crate::table::Table;
@@ -58,6 +59,8 @@ pub(crate) struct Streams {
     open: usize,
     pub listeners: Vec<Listener>,
     key: Key,
+    /// Streams are sealed with it.
+    secret: Option<Secret>,
     settings: Settings,
     /// Where the kernel puts what it has.
     block: BytesMut,
@@ -72,7 +75,11 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    pub fn new(sockets: Vec<(u16, Socket)>, key: Key, settings: &Settings) -> Streams {
+    pub fn new(
+        sockets: Vec<(u16, Socket)>,
+        (key, secret): (Key, Option<Secret>),
+        settings: &Settings,
+    ) -> Streams {
         let listener = |(port, socket)| Listener { port, socket, owner: None, ready: false };
         Streams {
             slots: Vec::new(),
@@ -83,6 +90,7 @@ impl Streams {
             open: 0,
             listeners: sockets.into_iter().map(listener).collect(),
             key,
+            secret,
             settings: settings.clone(),
             block: BytesMut::new(),
             touched: Vec::new(),
@@ -196,10 +204,12 @@ impl Streams {
         let room = self.settings.stream_buffer_bytes as u64;
         let mut block = std::mem::take(&mut self.block);
         let stream = self.get(id).expect("the caller has looked");
+        let silent = !stream.is_greeted();
         let moved = stream.flush().and_then(|sent| {
             world.counters.stream_sent_bytes += sent;
             stream.fill(&mut block, room, FILL_BYTES)
         });
+        let heard = silent && stream.is_greeted();
         let process = stream.owner.process;
         match moved {
             Err(error) => self.fail(id, &error, world),
@@ -215,7 +225,7 @@ impl Streams {
                 }
                 if stream.is_done() {
                     self.over(id, CloseReason::Finished, world);
-                } else if stream.more && stream.input_bytes < room {
+                } else if heard || stream.more && stream.input_bytes < room {
                     self.touch(id);
                 }
             }
@@ -224,6 +234,11 @@ impl Streams {
     }
 
     fn fail(&mut self, id: StreamId, error: &io::Error, world: &mut World<'_>) {
+        world.counters.damaged_streams += u64::from(error.kind() == io::ErrorKind::InvalidData);
+        // What the other side has sent was changed, or cut off: it is told at once that nothing of it counts.
+        if let Some(stream) = self.get(id) {
+            stream.reset();
+        }
         self.over(id, reason(error), world);
     }
 

@@ -2,6 +2,7 @@
 
 use crate::support::{LIMIT, PORT, does, hosts, log};
 use live::local::{self, LocalError};
+use live::seal::Secret;
 use live::{End, Job, Key, Member, Run, Settings, Table};
 use process::{Addr, Event, HostId, Payload, Process};
 use std::net::{IpAddr, Ipv4Addr};
@@ -19,6 +20,7 @@ fn plan(table: &Table, process: Box<dyn Process>) -> Run {
         name,
         seed: 1,
         key,
+        secret: Secret([0; 32]),
         start: SystemTime::now(),
         jobs: vec![job],
         signals: false,

@@ -1,7 +1,9 @@
 //! Strangers: whatever they send is counted and dropped.
 
 use crate::support::{LIMIT, PORT, does};
+use bytes::BytesMut;
 use live::hello::{self, Hello};
+use live::seal::{HANDSHAKE, Seal, Secret};
 use live::{Counters, Handle, Job, Key, Member, Run, Settings, Table};
 use process::{Addr, Event, HostId};
 use proptest::prelude::*;
@@ -15,6 +17,7 @@ use std::time::SystemTime;
 use units::Time;
 
 const KEY: Key = Key(*b"the key of a job");
+const SECRET: Secret = Secret(*b"the secret of a job, a long one.");
 
 /// Stops a member when it is dropped: a test that fails must not wait for it for ever.
 struct Stop(Handle);
@@ -70,6 +73,7 @@ fn with_member(
         name: "host0".into(),
         seed: 1,
         key: KEY,
+        secret: SECRET,
         #[expect(clippy::disallowed_methods, reason = "a run begins at a time of the calendar")]
         start: SystemTime::now(),
         jobs: vec![job],
@@ -221,4 +225,63 @@ fn strangers_who_say_nothing_keep_no_member_out() {
     });
     assert!(counters.foreign_streams >= 300 - 256, "{}", counters.foreign_streams);
     assert_eq!(heard.iter().sum::<u64>(), 3 + 5);
+}
+
+/// A member's stream that is sealed with `secret`, after which `say` says what is written; how the answer ended, and what
+/// it held.
+fn sealed(
+    to: SocketAddr,
+    secret: &Secret,
+    number: u64,
+    say: impl FnOnce(&mut Seal, &mut BytesMut),
+) -> (std::io::Result<usize>, BytesMut) {
+    let hello = Hello { host: HostId(1), life: 1, number };
+    let hello = hello::encode(&KEY, hello, Addr { host: HostId(0), port: PORT });
+    let mut seal = Seal::opener(secret, &hello);
+    let mut socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.connect(&to.into()).unwrap();
+    socket.set_read_timeout(Some(LIMIT)).unwrap();
+    socket.write_all(&[&hello[..], &seal.say().unwrap()].concat()).unwrap();
+    let mut answer = [0; HANDSHAKE];
+    if let Err(error) = socket.read_exact(&mut answer) {
+        return (Err(error), BytesMut::new());
+    }
+    seal.hear(&answer).unwrap();
+    let mut out = BytesMut::new();
+    say(&mut seal, &mut out);
+    socket.write_all(&out).unwrap();
+    let _ = socket.shutdown(std::net::Shutdown::Write);
+    let mut rest = Vec::new();
+    (socket.read_to_end(&mut rest), rest[..].into())
+}
+
+#[test]
+fn a_sealed_stream_takes_what_its_opener_has_sent_and_nothing_else() {
+    let settings = Settings { sealed: true, ..Settings::default() };
+    let (counters, heard) = with_member(settings, |_, tcp, _| {
+        let reset = |(answer, _): (std::io::Result<usize>, BytesMut)| {
+            assert_eq!(answer.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+        };
+        reset(sealed(tcp, &Secret([0; 32]), 1, |_, _| panic!("the member has another secret")));
+        reset(sealed(tcp, &SECRET, 2, |seal, out| {
+            seal.seal(b"changed on the way", out);
+            out[5] ^= 1;
+        }));
+        // Cut off: nobody has said that this is all.
+        reset(sealed(tcp, &SECRET, 3, |seal, out| seal.seal(b"abc", out)));
+        reset(sealed(tcp, &SECRET, 4, |seal, out| {
+            seal.seal_end(out);
+            seal.seal(b"more", out);
+        }));
+        reset(sealed(tcp, &SECRET, 5, |_, out| out.extend_from_slice(&[0xff; 100_000])));
+        let (answer, mut rest) = sealed(tcp, &SECRET, 6, |seal, out| {
+            seal.seal(b"abcd", out);
+            seal.seal_end(out);
+        });
+        assert_eq!(answer.unwrap(), 2 + 16, "its end, sealed too");
+        assert!(rest.len() == 18 && rest.split_to(2)[..] == [0, 16]);
+    });
+    assert_eq!((counters.foreign_streams, counters.damaged_streams), (1, 3));
+    // What came before the cut is the opener's, and may have been heard.
+    assert!([4 + 5, 3 + 4 + 5].contains(&heard.iter().sum::<u64>()), "{heard:?}");
 }

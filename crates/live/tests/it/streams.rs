@@ -93,16 +93,17 @@ fn of(host: u32, events: &[(u32, Told)]) -> Vec<Told> {
 
 #[test]
 fn bytes_and_events_are_those_of_the_simulator() {
-    for (bytes, piece) in [(0, 10), (1, 1), (3_000_000, 1000), (8_000_000, u64::MAX)] {
+    let cases = [(0, 10), (1, 1), (3_000_000, 1000), (8_000_000, u64::MAX)];
+    for ((bytes, piece), sealed) in cases.into_iter().flat_map(|case| [(case, false), (case, true)]) {
         let (sender, receiver) = log();
         simulated(transfer(bytes, piece, sender));
         let expected: Vec<_> = receiver.into_iter().collect();
         let (sender, receiver) = log();
-        let settings = Settings { stream_buffer_bytes: 50_000, ..Settings::default() };
+        let settings = Settings { stream_buffer_bytes: 50_000, sealed, ..Settings::default() };
         let reports = live(transfer(bytes, piece, sender), &settings);
         let got: Vec<_> = receiver.into_iter().collect();
         for host in [0, 1] {
-            assert_eq!(of(host, &got), of(host, &expected), "host {host}, {bytes} bytes");
+            assert_eq!(of(host, &got), of(host, &expected), "host {host}, {bytes} bytes, sealed: {sealed}");
         }
         let row = &reports[1].flows[0];
         assert_eq!((row.bytes, row.group, row.outcome), (bytes as u64, 7, Outcome::Finished));
