@@ -60,6 +60,8 @@ search: $(VENV)/installed-for-tests
 	PROPTEST_CASES=2000 cargo test --workspace --locked --quiet
 	$(BIN)/python -m pytest --hypothesis-profile search
 	$(BIN)/python -m pytest tests/python/search_*.py
+	$(BIN)/python -m benches.broadcast.outages --seconds 1,3,30
+	$(BIN)/python -m benches.broadcast.outages --seconds 1 --times 5
 
 lint: $(VENV)/installed-for-tests
 	cargo fmt --all --check

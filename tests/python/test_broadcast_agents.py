@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import socket
 import threading
@@ -17,12 +18,16 @@ from broadcasts import LIMIT_S, content, ended, incast, states
 from incast import _core
 from incast.broadcast import hosts
 from incast.broadcast.agent import WaitingChild, run_key
-from incast.broadcast.send import _equals
+from incast.broadcast.send import equals
 from incast.broadcast.shell import command
 from incast.errors import RunError, ScenarioError
 from incast.live.control import HANDSHAKE_S
 from incast.live.launch import Host, Launch
 from incast.peers import read_key
+
+ETH_P_ALL = 3
+SO_RCVBUFFORCE = 33
+"""Of if_ether.h and socket(7): the module socket has neither."""
 
 
 @pytest.fixture
@@ -53,11 +58,13 @@ def waiting(root: Path, key_file: Path, listen: str) -> Iterator[str]:
     assert child.returncode == 130
 
 
-def to_agent(place: Path, address: str, key_file: Path, *more: str) -> tuple[int, Any, str]:
+def to_agent(
+    place: Path, address: str, key_file: Path, *more: str, file: str = "file.bin"
+) -> tuple[int, Any, str]:
     (place / "hosts.txt").write_text(f"{address}\n")
     words = [
         "broadcast",
-        str(place / "file.bin"),
+        str(place / file),
         "--to",
         str(place / "hosts.txt"),
         "--key-file",
@@ -81,6 +88,40 @@ def test_an_agent_that_waits_takes_files_from_who_has_the_key(
     code, said, err = to_agent(place, address, other, "--force")
     assert code == 4
     assert "its agent has another key" in err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="to hear all that travels needs root")
+def test_who_hears_all_that_travels_reads_nothing_of_it(
+    agent: tuple[str, Path], key_file: Path, place: Path
+) -> None:
+    address, root = agent
+    marker = b"nobody else's business: "
+    (place / "secret-name.txt").write_bytes(marker * 40_000)
+    heard = bytearray()
+    # packet(7): everything on the loopback interface, with the connections of other tests.
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as ear:
+        ear.bind(("lo", 0))
+        ear.settimeout(0.2)
+        ear.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+        over = threading.Event()
+
+        def listen() -> None:
+            while not over.is_set():
+                with contextlib.suppress(TimeoutError):
+                    heard.extend(ear.recv(1 << 17))
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+        code, said, err = to_agent(place, address, key_file, file="secret-name.txt")
+        over.set()
+        listener.join()
+    assert (code, set(states(said).values())) == (0, {"complete"}), err
+    assert (root / "secret-name.txt").read_bytes() == marker * 40_000
+    # It was heard: greetings of streams, and as many bytes as there are in the file.
+    assert b"incast\x02" in heard
+    assert len(heard) > 40_000 * len(marker)
+    for known in (marker, b"secret-name", str(place).encode(), read_key(key_file)):
+        assert known not in heard, known
 
 
 def test_hosts_may_have_ipv6_addresses(place: Path, tmp_path: Path, key_file: Path) -> None:
@@ -162,15 +203,17 @@ def test_who_has_the_key_reads_nothing_outside_of_the_folder(
         "root": "/",
         "name": "secret",
         "dest": None,
-        "layout": json.loads(_core.broadcast_layout(str(secret))),
+        "layout": json.loads(_core.broadcast_layout(str(secret), [], False)),
+        "owner": False,
         "chunk": 65536,
         "config": {
             "source": 0,
-            "topology": _equals(names),
+            "topology": equals(names),
             "unknown": False,
             "places": dict(enumerate(names)),
             "algorithm": "stable",
             "headroom": None,
+            "limit": None,
             "seed": 1,
             "patience_s": 1.0,
         },

@@ -15,7 +15,7 @@ from benches.namespaces import Network, star, unavailable
 
 from broadcasts import INCAST, LIMIT_S, MBPS, content, ended, here, incast, size, states
 from helpers import until
-from incast.broadcast.send import Broadcast, send
+from incast.broadcast.send import Broadcast, look, send
 from incast.live.control import Frame
 from incast.live.launch import Child, start_here
 from incast.live.running import Member, Running
@@ -75,7 +75,7 @@ def test_a_host_whose_connection_to_the_launcher_breaks_is_taken_back_and_goes_o
     links = [{"a": name, "b": "switch", "ab": 10 * MBPS, "ba": 10 * MBPS} for name in names]
     sent = send(
         Broadcast(
-            place / "file.bin", names[1:], Near(), b"k" * 32, "127.0.0.1", "source", {"nodes": nodes, "links": links},
+            look(place / "file.bin"), names[1:], Near(), b"k" * 32, "127.0.0.1", "source", {"nodes": nodes, "links": links},
             dest=str(place / "{host}") + "/",
         )
     )  # fmt: skip

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,94 @@ def test_a_folder_arrives_with_its_form(place: Path) -> None:
         assert (copy / "empty").is_dir()
 
 
+def test_what_patterns_exclude_is_neither_sent_nor_looked_at(place: Path) -> None:
+    tree = place / "tree"
+    for name in ("keep/a.log", "keep/b.txt", "cache/big", "cache/inner/x", "important.log", "deep/cache/y"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_bytes(content(50_000, len(name)))
+    # It could not be sent, and would be refused if anybody looked.
+    os.mkfifo(tree / "cache/pipe")
+    words = ["--exclude", "/cache", "--exclude", "*.log", "--exclude", "!important.log"]
+    code, said, err = ended(here(place, *words, file="tree"))
+    assert (code, set(states(said).values())) == (0, {"complete"}), err
+    for name in ("one", "two", "three"):
+        found = {
+            str(each.relative_to(place / name))
+            for each in (place / name / "tree").rglob("*")
+            if each.is_file()
+        }
+        assert found == {"tree/keep/b.txt", "tree/important.log", "tree/deep/cache/y"}
+    code, said, err = ended(here(place, *words, file="tree"))
+    assert (code, [each["resumed"] for each in said["receivers"]]) == (0, [150_000] * 3), err
+    for words, why in ((["[z-a]"], "[z-a]"), (["# x"], "excludes nothing")):
+        code, _, err = ended(here(place, "--exclude", *words, file="tree"))
+        assert (code, why in err) == (2, True), err
+    code, _, err = ended(here(place, "--exclude", "*.bin"))
+    assert (code, "is no folder" in err) == (2, True), err
+
+
+def star(place: Path, mbps: dict[str, int]) -> list[str]:
+    """Options that say what hosts around a switch can send and receive."""
+    nodes = [{"id": name, "kind": "host"} for name in mbps] + [{"id": "switch", "kind": "switch"}]
+    links = [{"a": name, "b": "switch", "ab": rate * MBPS, "ba": rate * MBPS} for name, rate in mbps.items()]
+    (place / "net.json").write_text(json.dumps({"nodes": nodes, "links": links}))
+    return ["--topology", str(place / "net.json"), "--source", "me"]
+
+
+def test_a_dry_run_says_what_would_happen_and_moves_nothing(place: Path) -> None:
+    words = ["--dry-run", *star(place, {"me": 40, "one": 40, "two": 20, "three": 40})]
+    # Nobody is asked: there is no such shell.
+    code, said, err = ended(here(place, *words, "--rsh", "false"))
+    assert (code, said["bytes"], said["files"], said["dry_run"]) == (0, 3_000_000, 1, True), err
+    found = {each["host"]: (each["path"], each["rate_bps"], each["seconds"]) for each in said["receivers"]}
+    rates = {"one": 40, "two": 20, "three": 40}
+    assert found == {
+        name: (str(place / name / "file.bin"), rate * MBPS, pytest.approx(24 / rate))
+        for name, rate in rates.items()
+    }
+    assert said["trees"]
+    assert all(each["parents"] for each in said["receivers"])
+    # With a limit, what a host sends is the bottleneck, and the plan knows.
+    code, said, err = ended(here(place, *words, "--rate", "10Mbps"))
+    assert (code, {each["rate_bps"] for each in said["receivers"]}) == (0, {10 * MBPS}), err
+    # Of rates that nobody knows nothing is said.
+    code, said, err = ended(here(place, "--dry-run"))
+    assert (code, {each["seconds"] for each in said["receivers"]}, said["algorithm"]) == (0, {None}, None), (
+        err
+    )
+    assert not any(list((place / name).iterdir()) for name in ("one", "two", "three"))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_no_host_sends_more_than_the_rate_that_was_said(place: Path, known: bool) -> None:
+    words = star(place, dict.fromkeys(("me", "one", "two", "three"), 400)) if known else []
+    code, said, err = ended(here(place, "--rate", "10Mbps", *words))
+    assert (code, set(states(said).values())) == (0, {"complete"}), err
+    # 2.4 s from the source alone; three of them would have to share what it may send if nobody passed it on.
+    assert all(2.3 < each["seconds"] < 6 for each in said["receivers"]), said
+    code, _, err = ended(here(place, "--rate", "1"))
+    assert (code, "--rate" in err) == (2, True), err
+
+
+def test_times_arrive_and_owners_where_they_are_asked_for(place: Path) -> None:
+    os.utime(place / "file.bin", ns=(1, 1_234_567_890_123_456_789))
+    root = os.geteuid() == 0
+    if root:
+        os.chown(place / "file.bin", 1234, 2345)
+    code, said, err = ended(here(place, "--owner"))
+    assert (code, states(said)) == (
+        (0, dict.fromkeys(("one", "two", "three"), "complete")) if root else (4, None)
+    ), err
+    if root:
+        for name in ("one", "two", "three"):
+            found = (place / name / "file.bin").stat()
+            assert (found.st_uid, found.st_gid, found.st_mtime_ns) == (1234, 2345, 1_234_567_890_123_456_789)
+    # A file that was only touched is what it was: nothing moves.
+    os.utime(place / "file.bin")
+    code, said, err = ended(here(place, "--owner"))
+    assert (code, [each["resumed"] for each in said["receivers"]]) == (0, [3_000_000] * 3) or not root, err
+
+
 def test_standard_input_arrives_under_the_name_that_is_said(place: Path) -> None:
     child = here(place, "--dest", str(place / "{host}/said"), file="-", stdin=subprocess.PIPE)
     assert child.stdin
@@ -106,11 +195,7 @@ def test_nobody_there_is_an_error_with_all_reasons(place: Path) -> None:
 
 def begin_slowly(place: Path, *more: str, mbps: int = 2) -> subprocess.Popen[str]:
     """Sends in a network in which it takes some seconds; the first receiver has noted some chunks."""
-    names = (socket.gethostname(), "one", "two", "three")
-    nodes = [{"id": name, "kind": "host"} for name in names] + [{"id": "switch", "kind": "switch"}]
-    links = [{"a": name, "b": "switch", "ab": mbps * MBPS, "ba": mbps * MBPS} for name in names]
-    (place / "net.json").write_text(json.dumps({"nodes": nodes, "links": links}))
-    child = here(place, "--topology", str(place / "net.json"), *more)
+    child = here(place, *star(place, dict.fromkeys(("me", "one", "two", "three"), mbps)), *more)
     until(lambda: size(place / "one/.file.bin.incast-journal") > 500, child)
     return child
 
@@ -134,6 +219,16 @@ def test_an_interrupted_broadcast_goes_on_where_it_was(
     assert (place / "one/file.bin").read_bytes() == content(3_000_000)
 
 
+def test_a_launcher_that_stood_still_for_longer_than_its_patience_blames_nobody(place: Path) -> None:
+    child = begin_slowly(place, "--patience", "4", mbps=4)
+    child.send_signal(signal.SIGSTOP)
+    time.sleep(6)
+    child.send_signal(signal.SIGCONT)
+    code, said, err = ended(child)
+    assert (code, states(said)) == (0, dict.fromkeys(("one", "two", "three"), "complete")), err
+    assert [each["restarts"] for each in said["receivers"]] == [0, 0, 0]
+
+
 def test_a_file_that_changes_is_named_and_nothing_gets_its_name(place: Path) -> None:
     child = begin_slowly(place, "--chunk", "32KiB", mbps=4)
     with (place / "file.bin").open("ab") as file:
@@ -141,7 +236,7 @@ def test_a_file_that_changes_is_named_and_nothing_gets_its_name(place: Path) -> 
     code, _, err = ended(child)
     assert code == 4
     # Of which host, by its name.
-    assert f"{socket.gethostname()}: file.bin changed while it was sent: its length" in err
+    assert "me: file.bin changed while it was sent: its length" in err
     assert not (place / "one/file.bin").exists()
 
 
@@ -162,11 +257,8 @@ def test_a_folder_of_many_small_files_arrives(place: Path) -> None:
 
 
 def test_best_possible_rates_are_those_of_hosts_alone(place: Path) -> None:
-    rates = {"me": 40, "one": 40, "two": 20, "three": 40}
-    nodes = [{"id": name, "kind": "host"} for name in rates] + [{"id": "switch", "kind": "switch"}]
-    links = [{"a": name, "b": "switch", "ab": rate * MBPS, "ba": rate * MBPS} for name, rate in rates.items()]
-    (place / "net.json").write_text(json.dumps({"nodes": nodes, "links": links}))
-    code, said, err = ended(here(place, "--topology", str(place / "net.json"), "--source", "me"))
+    words = star(place, {"me": 40, "one": 40, "two": 20, "three": 40})
+    code, said, err = ended(here(place, *words))
     assert code == 0, err
     assert [each["best_bps"] for each in said["receivers"]] == [40 * MBPS, 20 * MBPS, 40 * MBPS]
     for each in said["receivers"]:

@@ -5,7 +5,7 @@ use crate::scenario::json;
 use broadcast::algorithm::Algorithm;
 use broadcast::topology::Topology;
 use broadcast::transfer::{Board, Chunks, Config, Node, Receiver, State, Store};
-use files::{Earlier, Keeping, Layout, Named, Outcome, Part, Place, Source};
+use files::{Choice, Earlier, Keeping, Layout, Named, Outcome, Part, Place, Source};
 use process::HostId;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use units::Time;
+use units::{Rate, Time};
 
 /// The job's port that nodes listen on.
 const PORT: u16 = 1;
@@ -35,6 +35,11 @@ struct Told {
     /// That is below this folder, and nothing else is opened.
     root: Option<PathBuf>,
     layout: Layout,
+    /// What of the folder that is sent is left out.
+    #[serde(default)]
+    exclude: Vec<String>,
+    /// Whether owners are kept.
+    owner: bool,
     chunk: u64,
     #[serde(default)]
     force: bool,
@@ -60,6 +65,8 @@ struct Shared {
     algorithm: Algorithm,
     /// In percent of the plan's rate; nothing: no pace.
     headroom: Option<u32>,
+    /// What a host sends at most, in bit/s.
+    limit: Option<u64>,
     seed: u64,
     /// Seconds after which a host that is silent has failed for good.
     patience_s: f64,
@@ -79,8 +86,8 @@ impl Shared {
         let (headroom, seed, unknown) = (self.headroom, self.seed, self.unknown);
         let patience = Time::from_us((self.patience_s * 1e6) as u64);
         let silence = config.silence.min(patience);
-        let config =
-            Config { algorithm: self.algorithm, headroom, seed, unknown, silence, patience, ..config };
+        let (algorithm, limit) = (self.algorithm, self.limit.map(Rate::from_bps));
+        let config = Config { algorithm, headroom, limit, seed, unknown, silence, patience, ..config };
         config.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(config)
     }
@@ -117,7 +124,8 @@ impl BroadcastMember {
     /// Opens what is sent, or takes the space for the copy and reads what is there of it.
     #[new]
     fn new(py: Python<'_>, told: &str) -> PyResult<BroadcastMember> {
-        let Told { role, host_name: name, path, root, layout, chunk, force, config } = read(told)?;
+        let Told { role, host_name: name, path, root, layout, exclude, owner, chunk, force, config } =
+            read(told)?;
         layout.check().map_err(refused)?;
         let chunks = Chunks::new(layout.bytes(), chunk);
         let chunks = chunks.ok_or_else(|| PyValueError::new_err("chunks of this size are not allowed"))?;
@@ -127,7 +135,11 @@ impl BroadcastMember {
             None => Place::from(&path),
         };
         let (store, outcome): (Box<dyn Store>, _) = match role {
-            Role::Source => (Box::new(py.detach(|| source(&place, &layout, chunk)).map_err(refused)?), None),
+            Role::Source => {
+                let choice = Choice::without(&exclude).map_err(refused)?.owners(owner);
+                let source = py.detach(|| source(&place, &layout, choice, chunk)).map_err(refused)?;
+                (Box::new(source), None)
+            }
             Role::Receiver => {
                 let earlier = py.detach(|| Earlier::find(&place, &layout, chunk, force));
                 if let Some(earlier) = earlier {
@@ -164,8 +176,8 @@ impl BroadcastMember {
 }
 
 /// What is sent, as long as it is what the launcher saw.
-fn source(place: &Place, layout: &Layout, chunk: u64) -> Result<Source, files::Error> {
-    let source = Source::open(place.clone(), chunk)?;
+fn source(place: &Place, layout: &Layout, choice: Choice, chunk: u64) -> Result<Source, files::Error> {
+    let source = Source::open(place.clone(), choice, chunk)?;
     if source.layout() != layout {
         let path = place.to_string();
         return Err(files::Error::Changed { path, what: "what is in it" });
@@ -261,10 +273,12 @@ impl From<Receiver> for ReceiverStatus {
     }
 }
 
-/// The layout of what is at a path, as JSON.
+/// The layout of what is at a path, as JSON, without what patterns exclude, and with owners or without.
 #[pyfunction]
-fn broadcast_layout(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    json(&py.detach(|| files::scan(&path)).map_err(refused)?)
+fn broadcast_layout(py: Python<'_>, path: PathBuf, exclude: Vec<String>, owner: bool) -> PyResult<String> {
+    let choice = Choice::without(&exclude).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let choice = choice.owners(owner);
+    json(&py.detach(|| files::scan(&path, &choice)).map_err(refused)?)
 }
 
 /// A good size of chunks for so many bytes, hops behind one another, and a fastest receiver of so many bit/s; where no

@@ -3,6 +3,7 @@
 //! Nobody knows until its chunks are compared with the source's. If all are the same there is nothing to do. Otherwise it is
 //! left alone, or with `force` a copy is begun beside it that takes over the chunks that are the same.
 
+use crate::choice::Choice;
 use crate::error::Error;
 use crate::keeping::Keeping;
 use crate::layout::{Kind, Layout};
@@ -38,7 +39,8 @@ impl Earlier {
     /// What is at `place`, if it has the same form: files, sizes, permissions, links.
     pub fn find(place: &Place, layout: &Layout, chunk: u64, force: bool) -> Option<Earlier> {
         // What can't be read, or is no file or folder, is in the way of a copy: who begins one says so.
-        let source = Source::at(place.of_target().ok()?, chunk).ok()?;
+        let source =
+            Source::at(place.of_target().ok()?, Choice::default().owners(layout.has_owners()), chunk).ok()?;
         let same = has_form(source.layout(), layout);
         let layout = layout.clone();
         let (place, outcome) = (place.clone(), Outcome::default());
@@ -67,10 +69,10 @@ impl Earlier {
     }
 }
 
-/// Whether two layouts differ in nothing but where files have holes.
+/// Whether two layouts differ in nothing but times, and where files have holes.
 fn has_form(found: &Layout, wanted: &Layout) -> bool {
     let solid = |layout: &Layout| {
-        let mut layout = layout.clone();
+        let mut layout = layout.timeless();
         for entry in &mut layout.entries {
             if let Kind::File { sparse, .. } = &mut entry.kind {
                 *sparse = false;

@@ -1,7 +1,7 @@
-//! The last steps of a copy that is whole: permissions, the disk, its name.
+//! The last steps of a copy that is whole: owners, permissions, times, the disk, its name.
 
 use crate::error::Error;
-use crate::layout::{Kind, Layout};
+use crate::layout::{About, Kind, Layout};
 use crate::places::Places;
 use std::fs::{File, Permissions};
 use std::io;
@@ -16,7 +16,7 @@ pub struct Finish {
 }
 
 impl Finish {
-    /// Gives files their permissions, forces all to the disk, and gives the copy its name.
+    /// Gives files what belongs to them, forces all to the disk, and gives the copy its name.
     ///
     /// # Errors
     /// When the disk fails, or the target has come to be meanwhile; then the copy stays unfinished.
@@ -41,7 +41,7 @@ impl Finish {
     fn dress_file(&self) -> Result<(), Error> {
         let dress = || {
             let file = file::read_at(&self.folder, &self.places.part)?;
-            file.set_permissions(Permissions::from_mode(self.layout.entries[0].mode))?;
+            give(&file, &self.layout.entries[0].about)?;
             file.sync_all()
         };
         dress().map_err(Error::of(self.places.part_shown()))
@@ -50,13 +50,13 @@ impl Finish {
     fn dress_folder(&self) -> Result<(), Error> {
         // What lies in a folder comes before the folder, which may be read-only then.
         for entry in self.layout.entries.iter().rev() {
-            let mode = Permissions::from_mode(entry.mode);
+            let about = &entry.about;
             let dressed = match &entry.kind {
                 Kind::File { .. } => {
-                    file::read_at(&self.folder, &entry.path).and_then(|file| file.set_permissions(mode))
+                    file::read_at(&self.folder, &entry.path).and_then(|file| give(&file, about))
                 }
                 Kind::Folder => {
-                    file::folder_at(&self.folder, &entry.path).and_then(|file| file.set_permissions(mode))
+                    file::folder_at(&self.folder, &entry.path).and_then(|file| give(&file, about))
                 }
                 Kind::Link { to } => match file::link_at(to, &self.folder, &entry.path) {
                     // Made before an interruption.
@@ -67,7 +67,7 @@ impl Finish {
             dressed.map_err(Error::of(&entry.path))?;
         }
         let whole = || {
-            self.folder.set_permissions(Permissions::from_mode(self.layout.folder.unwrap_or(0o700)))?;
+            self.layout.folder.iter().try_for_each(|about| give(&self.folder, about))?;
             file::sync_all_of(&self.folder)
         };
         whole().map_err(Error::of(self.places.part_shown()))
@@ -86,4 +86,14 @@ impl Finish {
             _ => Error::of(target.shown())(error),
         })
     }
+}
+
+/// Gives a file or folder what belongs to it. The owner comes first: a new one takes away permissions, and the time last:
+/// the others could change it.
+fn give(file: &File, about: &About) -> io::Result<()> {
+    if let Some((user, group)) = about.owner {
+        file::set_owner(file, user, group)?;
+    }
+    file.set_permissions(Permissions::from_mode(about.mode))?;
+    file::set_mtime_ns(file, about.mtime_ns)
 }

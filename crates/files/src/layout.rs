@@ -1,7 +1,7 @@
 //! What is sent: one file, or a folder with all that is in it, in a fixed order.
 //!
-//! Files and folders keep their permission bits; owners, times and extended attributes are not kept, and hard links
-//! become files of their own. Symbolic links are kept when they stay within the folder. A layout comes over the network:
+//! Files and folders keep their permission bits and when they last changed, and owners where that is asked for; extended
+//! attributes are not kept, and hard links become files of their own. Symbolic links are kept when they stay within the folder. A layout comes over the network:
 //! [`Layout::check`] refuses names that would lead anywhere else.
 
 use crate::error::Error;
@@ -40,13 +40,40 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+/// What belongs to a path beside its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// Permission bits.
+    pub mode: u32,
+    /// When its content last changed, in nanoseconds since 1970; of a link nothing.
+    #[serde(default)]
+    pub mtime_ns: i64,
+    /// Numbers of user and group, where they are kept; not of a link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<(u32, u32)>,
+}
+
+impl About {
+    fn check(&self) -> Result<(), &'static str> {
+        match self {
+            About { mode, .. } if *mode > MODE => Err("only permission bits are allowed"),
+            // The kernel takes it as none (chown(2)).
+            About { owner: Some((user, group)), .. } if [*user, *group].contains(&u32::MAX) => {
+                Err("nobody has that number")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// One path of a layout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its parts joined by `/`; empty for the one file of a layout that is no folder.
     pub path: String,
-    /// Permission bits.
-    pub mode: u32,
+    /// What belongs to it.
+    pub about: About,
     /// What it is.
     #[serde(flatten)]
     pub kind: Kind,
@@ -56,8 +83,8 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
-    /// Permission bits of the folder that is sent; nothing for a single file.
-    pub folder: Option<u32>,
+    /// Of the folder that is sent; nothing for a single file.
+    pub folder: Option<About>,
     /// A folder comes before what is in it.
     pub entries: Vec<Entry>,
 }
@@ -84,9 +111,25 @@ impl Layout {
         })
     }
 
-    /// A digest of everything in it: a copy goes on where it was only with the same.
+    /// Whether owners are kept.
+    pub(crate) fn has_owners(&self) -> bool {
+        self.folder
+            .iter()
+            .chain(self.entries.iter().map(|entry| &entry.about))
+            .any(|about| about.owner.is_some())
+    }
+
+    /// The same without times: a file that was only touched is what it was.
+    pub(crate) fn timeless(&self) -> Layout {
+        let mut layout = self.clone();
+        let abouts = layout.folder.iter_mut().chain(layout.entries.iter_mut().map(|entry| &mut entry.about));
+        abouts.for_each(|about| about.mtime_ns = 0);
+        layout
+    }
+
+    /// A digest of everything in it but times: a copy goes on where it was only with the same.
     pub(crate) fn digest(&self) -> [u8; 32] {
-        let text = serde_json::to_vec(self).expect("a layout is plain data");
+        let text = serde_json::to_vec(&self.timeless()).expect("a layout is plain data");
         *blake3::hash(&text).as_bytes()
     }
 
@@ -102,28 +145,30 @@ impl Layout {
         if total.is_none_or(|total| total > i64::MAX as u64) {
             return Err(Error::refused("the layout", "longer than a file can be"));
         }
-        if self.folder.is_some_and(|mode| mode > MODE) {
-            return Err(Error::refused("the folder", "only permission bits are allowed"));
+        if let Some(Err(why)) = self.folder.map(|about| about.check()) {
+            return Err(Error::refused("the folder", why));
         }
         if self.folder.is_some() { self.check_folder() } else { self.check_file() }
     }
 
     fn check_file(&self) -> Result<(), Error> {
         match &self.entries[..] {
-            [Entry { path, mode: ..=MODE, kind: Kind::File { .. } }] if path.is_empty() => Ok(()),
+            [Entry { path, about, kind: Kind::File { .. } }] if path.is_empty() && about.check().is_ok() => {
+                Ok(())
+            }
             _ => Err(Error::refused("the layout", "it is neither one file nor a folder")),
         }
     }
 
     fn check_folder(&self) -> Result<(), Error> {
         let mut known: BTreeMap<&str, bool> = BTreeMap::from([("", true)]);
-        for Entry { path, mode, kind } in &self.entries {
+        for Entry { path, about, kind } in &self.entries {
             let refuse = |why: &str| Err(Error::refused(format!("{path:?}"), why));
             if !is_path(path) {
                 return refuse("not a path within the folder");
             }
-            if *mode > MODE {
-                return refuse("only permission bits are allowed");
+            if let Err(why) = about.check() {
+                return refuse(why);
             }
             let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
             if known.get(parent) != Some(&true) {
@@ -165,12 +210,14 @@ mod tests {
     use super::*;
 
     fn entry(path: &str, kind: Kind) -> Entry {
-        Entry { path: path.into(), mode: 0o644, kind }
+        Entry { path: path.into(), about: ABOUT, kind }
     }
 
     fn folder(entries: Vec<Entry>) -> Layout {
-        Layout { folder: Some(0o755), entries }
+        Layout { folder: Some(ABOUT), entries }
     }
+
+    const ABOUT: About = About { mode: 0o644, mtime_ns: 5, owner: None };
 
     const FILE: Kind = Kind::File { bytes: 1, sparse: false };
 
@@ -217,13 +264,25 @@ mod tests {
     fn rights_and_lengths_have_bounds() {
         let mut layout = Layout { folder: None, entries: vec![entry("", FILE)] };
         layout.check().unwrap();
-        layout.entries[0].mode = 0o4755;
+        layout.entries[0].about.mode = 0o4755;
+        assert!(layout.check().is_err());
+        layout.entries[0].about = About { owner: Some((0, u32::MAX)), ..ABOUT };
         assert!(layout.check().is_err());
         layout.entries[0] = entry("x", FILE);
         assert!(layout.check().is_err());
         let long = Kind::File { bytes: u64::MAX, sparse: false };
         assert!(folder(vec![entry("a", long.clone()), entry("b", long)]).check().is_err());
         assert!(serde_json::from_str::<Layout>(r#"{"folder":null,"entries":[],"more":1}"#).is_err());
+    }
+
+    #[test]
+    fn times_make_no_other_copy() {
+        let (one, mut other) = (folder(vec![entry("a", FILE)]), folder(vec![entry("a", FILE)]));
+        other.entries[0].about.mtime_ns = 9;
+        assert_eq!(one.digest(), other.digest());
+        other.entries[0].about.owner = Some((1, 1));
+        assert_ne!(one.digest(), other.digest());
+        assert!(other.has_owners() && !one.has_owners());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! its final name when it is whole. Not here: the network, who sends which chunk, and whether a chunk is what it should
 //! be before it is written.
 
+mod choice;
 mod earlier;
 mod error;
 mod finish;
@@ -20,11 +21,12 @@ mod scan;
 mod source;
 mod store;
 
+pub use choice::Choice;
 pub use earlier::Earlier;
 pub use error::Error;
 pub use finish::Finish;
 pub use keeping::Keeping;
-pub use layout::{Entry, Kind, Layout};
+pub use layout::{About, Entry, Kind, Layout};
 pub use part::Part;
 pub use place::Place;
 pub use scan::scan;

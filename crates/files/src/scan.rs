@@ -1,7 +1,8 @@
 //! Looks at what is to be sent: a layout, and by what each file is known to be the same later.
 
+use crate::choice::Choice;
 use crate::error::Error;
-use crate::layout::{Entry, Kind, Layout, stays};
+use crate::layout::{About, Entry, Kind, Layout, stays};
 use crate::place::{At, Place};
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
@@ -12,6 +13,8 @@ use sys::file;
 
 /// Bytes of a block, as stat(2) counts them.
 const BLOCK: u64 = 512;
+/// Nanoseconds of a second.
+const NS: i64 = 1_000_000_000;
 
 /// By what a file is known to be the same: device, number, length, and when its content and its entry changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +47,24 @@ impl Stamp {
     }
 }
 
-/// The layout of the file or folder at `path`.
+/// The layout of the file or folder at `path`, of which `choice` says what is sent.
 ///
 /// # Errors
 /// When it can't be read, or has what can't be sent: the path, and why.
-pub fn scan(path: impl Into<Place>) -> Result<Layout, Error> {
-    Ok(look(&path.into().of_source()?)?.layout)
+pub fn scan(path: impl Into<Place>, choice: &Choice) -> Result<Layout, Error> {
+    Ok(look(&path.into().of_source()?, choice)?.layout)
+}
+
+impl Choice {
+    /// What belongs to a path and is kept. A link has only what it says.
+    fn about(&self, found: &Metadata) -> About {
+        if found.is_symlink() {
+            return About { mode: 0o777, mtime_ns: 0, owner: None };
+        }
+        let mtime_ns = found.mtime().saturating_mul(NS).saturating_add(found.mtime_nsec());
+        let owner = self.owners.then(|| (found.uid(), found.gid()));
+        About { mode: found.mode() & 0o777, mtime_ns, owner }
+    }
 }
 
 /// What a look has found.
@@ -61,19 +76,19 @@ pub(crate) struct Looked {
 }
 
 /// Everything is found by descriptors: a name that changes meanwhile leads nowhere else.
-pub(crate) fn look(at: &At) -> Result<Looked, Error> {
+pub(crate) fn look(at: &At, choice: &Choice) -> Result<Looked, Error> {
     let found = file::look_at(&*at.folder, &at.name).map_err(Error::of(at.shown()))?;
-    let mode = found.mode() & 0o777;
-    let mut walk = Walk { top: at, entries: Vec::new(), stamps: Vec::new() };
+    let about = choice.about(&found);
+    let mut walk = Walk { top: at, choice, entries: Vec::new(), stamps: Vec::new() };
     let (folder, layout) = if found.is_dir() {
         let folder = file::folder_at(&*at.folder, &at.name).map_err(Error::of(at.shown()))?;
         walk.enter(&folder, "")?;
-        (folder, Layout { folder: Some(mode), entries: walk.entries })
+        (folder, Layout { folder: Some(about), entries: walk.entries })
     } else {
         let kind = walk.kind(&at.folder, &at.name, "", &found)?;
         walk.stamps.push(Stamp::of(&found));
         let folder = at.folder.try_clone().map_err(Error::of(at.shown()))?;
-        (folder, Layout { folder: None, entries: vec![Entry { path: String::new(), mode, kind }] })
+        (folder, Layout { folder: None, entries: vec![Entry { path: String::new(), about, kind }] })
     };
     layout.check()?;
     Ok(Looked { layout, stamps: walk.stamps, folder })
@@ -81,6 +96,7 @@ pub(crate) fn look(at: &At) -> Result<Looked, Error> {
 
 struct Walk<'a> {
     top: &'a At,
+    choice: &'a Choice,
     entries: Vec<Entry>,
     stamps: Vec<Stamp>,
 }
@@ -99,14 +115,16 @@ impl Walk<'_> {
         for name in names {
             let path = if above.is_empty() { name.clone() } else { format!("{above}/{name}") };
             let found = file::look_at(folder, &name).map_err(Error::of(self.shown(&path)))?;
+            if self.choice.excludes(&path, found.is_dir()) {
+                continue;
+            }
             let kind = self.kind(folder, &name, &path, &found)?;
             match kind {
                 Kind::File { .. } => self.stamps.push(Stamp::of(&found)),
                 Kind::Folder | Kind::Link { .. } => {}
             }
             let enters = kind == Kind::Folder;
-            let mode = if found.is_symlink() { 0o777 } else { found.mode() & 0o777 };
-            self.entries.push(Entry { path: path.clone(), mode, kind });
+            self.entries.push(Entry { path: path.clone(), about: self.choice.about(&found), kind });
             if enters {
                 let inner = file::folder_at(folder, &name).map_err(Error::of(self.shown(&path)))?;
                 self.enter(&inner, &path)?;

@@ -2,6 +2,7 @@
 //! what never was.
 
 use crate::Hash;
+use crate::choice::Choice;
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::place::{At, Place};
@@ -13,6 +14,7 @@ use std::os::unix::fs::FileExt;
 /// A file or folder that is sent.
 pub struct Source {
     at: At,
+    choice: Choice,
     layout: Layout,
     run: Run,
     stamps: Vec<Stamp>,
@@ -20,19 +22,19 @@ pub struct Source {
 }
 
 impl Source {
-    /// What is at `path`, cut into chunks of so many bytes.
+    /// What `choice` leaves of what is at `path`, cut into chunks of so many bytes.
     ///
     /// # Errors
     /// As [`crate::scan`].
-    pub fn open(path: impl Into<Place>, chunk: u64) -> Result<Source, Error> {
-        Source::at(path.into().of_source()?, chunk)
+    pub fn open(path: impl Into<Place>, choice: Choice, chunk: u64) -> Result<Source, Error> {
+        Source::at(path.into().of_source()?, choice, chunk)
     }
 
-    pub(crate) fn at(at: At, chunk: u64) -> Result<Source, Error> {
-        let Looked { layout, stamps, folder } = look(&at)?;
+    pub(crate) fn at(at: At, choice: Choice, chunk: u64) -> Result<Source, Error> {
+        let Looked { layout, stamps, folder } = look(&at, &choice)?;
         let run = Run::new(folder, &at.name, &layout, chunk, |folder, path| sys::file::read_at(folder, path));
         let hashes = vec![None; run.chunks() as usize];
-        Ok(Source { at, layout, run, stamps, hashes })
+        Ok(Source { at, choice, layout, run, stamps, hashes })
     }
 
     /// What it is.
@@ -80,7 +82,7 @@ impl Source {
     /// # Errors
     /// The first that is not.
     pub fn check(&self) -> Result<(), Error> {
-        let Looked { layout, stamps, .. } = look(&self.at)?;
+        let Looked { layout, stamps, .. } = look(&self.at, &self.choice)?;
         let files = layout.files().map(|(path, _)| path);
         if layout.entries.len() != self.layout.entries.len()
             || !files.eq(self.layout.files().map(|(path, _)| path))

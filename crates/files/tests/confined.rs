@@ -1,6 +1,6 @@
 //! Below an agent's folder, and nowhere else: whoever has the key names paths, and others may change what lies there.
 
-use files::{Keeping, Layout, Part, Place, Source, scan};
+use files::{Choice, Keeping, Layout, Part, Place, Source, scan};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ impl Machine {
 
     /// Why nothing can be read there.
     fn source(&self, path: impl AsRef<Path>) -> Option<String> {
-        Source::open(self.place(path), CHUNK).err().map(|error| error.to_string())
+        Source::open(self.place(path), Choice::default(), CHUNK).err().map(|error| error.to_string())
     }
 
     /// Why nothing can be written there.
@@ -65,8 +65,10 @@ impl Drop for Ended<'_> {
 }
 
 fn layout() -> Layout {
-    serde_json::from_str(r#"{"folder":null,"entries":[{"path":"","mode":420,"kind":"file","bytes":36}]}"#)
-        .unwrap()
+    serde_json::from_str(
+        r#"{"folder":null,"entries":[{"path":"","about":{"mode":420},"kind":"file","bytes":36}]}"#,
+    )
+    .unwrap()
 }
 
 fn copy(part: &mut Part) {
@@ -104,7 +106,7 @@ fn names_below_it_are_read_and_written() {
     let paths = [PathBuf::from("a"), "inner/../b".into(), "other/c".into(), machine.root().join("inner/d")];
     for path in paths {
         copy(&mut Part::begin(machine.place(&path), layout(), CHUNK, false).unwrap());
-        let mut source = Source::open(machine.place(&path), CHUNK).unwrap();
+        let mut source = Source::open(machine.place(&path), Choice::default(), CHUNK).unwrap();
         assert_eq!(source.read(0).unwrap().0, SECRET, "{}", path.display());
         source.check().unwrap();
     }
@@ -191,7 +193,7 @@ fn names_that_change_meanwhile_lead_nowhere_else() {
         let _ended = Ended(&over);
         let (mut read, mut wrote) = (0, 0);
         for _ in 0..2000 {
-            if let Ok(mut source) = Source::open(machine.place("sent/inner/secret"), CHUNK)
+            if let Ok(mut source) = Source::open(machine.place("sent/inner/secret"), Choice::default(), CHUNK)
                 && let Ok((bytes, _)) = source.read(0)
             {
                 assert_eq!(bytes, b"inside");
@@ -203,7 +205,7 @@ fn names_that_change_meanwhile_lead_nowhere_else() {
             }
             // The folder itself, with all that is in it. Both names may be the inner folder, one after the other, when each
             // is looked at; a link is refused, never followed.
-            if let Ok(layout) = scan(&root.join("sent")) {
+            if let Ok(layout) = scan(&root.join("sent"), &Choice::default()) {
                 let mut secrets = layout.files().filter(|(path, _)| path.ends_with("secret"));
                 assert!(secrets.all(|(_, bytes)| bytes == b"inside".len() as u64));
             }

@@ -1,6 +1,6 @@
 //! Copies from a source to a part: whole, interrupted, on a full or a corrupted disk.
 
-use files::{Error, Hash, Kind, Layout, Part, Source, scan};
+use files::{About, Choice, Error, Hash, Kind, Layout, Part, Source, scan};
 use proptest::prelude::*;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 const CHUNK: u64 = 1000;
+const ABOUT: About = About { mode: 0o755, mtime_ns: 0, owner: None };
 
 fn folder() -> TempDir {
     TempDir::new().unwrap()
@@ -74,7 +75,7 @@ fn holes_stay_holes() {
         return eprintln!("skipped: the file system has no holes");
     }
     const CHUNK: u64 = 64 << 10;
-    let mut source = Source::open(&path, CHUNK).unwrap();
+    let mut source = Source::open(&path, Choice::default(), CHUNK).unwrap();
     assert_eq!(source.layout().entries[0].kind, Kind::File { bytes: 4 << 20, sparse: true });
     let mut part = begin_with(&target, source.layout(), CHUNK);
     // A chunk that came as something else first leaves nothing of it.
@@ -91,7 +92,7 @@ fn zeros_that_a_source_has_on_its_disk_are_on_those_of_copies() {
     let at = folder();
     let (path, target) = (at.path().join("source"), at.path().join("copy"));
     fs::write(&path, vec![0; 1 << 20]).unwrap();
-    let mut source = Source::open(&path, 64 << 10).unwrap();
+    let mut source = Source::open(&path, Choice::default(), 64 << 10).unwrap();
     let mut part = begin_with(&target, source.layout(), 64 << 10);
     copy(&mut source, &mut part, 0..16);
     part.finish().unwrap().run().unwrap();
@@ -111,7 +112,7 @@ fn a_file_arrives_and_leaves_nothing_else() {
     let at = folder();
     let (from, to) = one(&at);
     fs::set_permissions(&from, Permissions::from_mode(0o440)).unwrap();
-    let mut source = Source::open(&from, CHUNK).unwrap();
+    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, [4, 0, 2, 1]);
     assert!(part.finish().err().unwrap().to_string().contains("not whole"));
@@ -134,7 +135,7 @@ fn a_target_that_exists_is_replaced_only_when_asked() {
     let (from, to) = one(&at);
     fs::create_dir(&to).unwrap();
     fs::write(to.join("old"), "old").unwrap();
-    let mut source = Source::open(&from, CHUNK).unwrap();
+    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     let error = Part::begin(&to, source.layout().clone(), CHUNK, false).err().unwrap();
     assert!(matches!(error, Error::Exists { .. }), "{error}");
     let mut part = Part::begin(&to, source.layout().clone(), CHUNK, true).unwrap();
@@ -149,7 +150,7 @@ fn a_target_that_exists_is_replaced_only_when_asked() {
 fn a_target_that_comes_to_be_meanwhile_is_left_alone() {
     let at = folder();
     let (from, to) = one(&at);
-    let mut source = Source::open(&from, CHUNK).unwrap();
+    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, 0..5);
     fs::write(&to, "somebody else's").unwrap();
@@ -161,7 +162,7 @@ fn a_target_that_comes_to_be_meanwhile_is_left_alone() {
 fn an_interrupted_copy_goes_on_with_what_is_right() {
     let at = folder();
     let (from, to) = one(&at);
-    let mut source = Source::open(&from, CHUNK).unwrap();
+    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, [0, 1, 3]);
     part.take_back(1).unwrap();
@@ -189,7 +190,7 @@ fn an_interrupted_copy_goes_on_with_what_is_right() {
 fn an_interrupted_copy_goes_on_with_chunks_of_another_size() {
     let at = folder();
     let (from, to) = one(&at);
-    let mut source = Source::open(&from, CHUNK).unwrap();
+    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, [0, 1, 3, 4]);
     part.take_back(1).unwrap();
@@ -219,12 +220,12 @@ fn an_interrupted_copy_goes_on_with_chunks_of_another_size() {
 fn a_copy_of_something_else_begins_anew() {
     let at = folder();
     let (from, to) = one(&at);
-    let mut source = Source::open(&from, CHUNK).unwrap();
+    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, 0..4);
     drop(part);
     fs::write(&from, bytes(2, 4400)).unwrap();
-    let mut source = Source::open(&from, CHUNK).unwrap();
+    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     assert_eq!(part.there(), 0);
     copy(&mut source, &mut part, 0..5);
@@ -236,7 +237,7 @@ fn a_copy_of_something_else_begins_anew() {
 fn two_broadcasts_do_not_write_one_copy() {
     let at = folder();
     let (from, to) = one(&at);
-    let source = Source::open(&from, CHUNK).unwrap();
+    let source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     let _first = begin(&to, &source);
     let error = Part::begin(&to, source.layout().clone(), CHUNK, false).err().unwrap();
     assert!(error.to_string().contains("another broadcast is writing it"), "{error}");
@@ -250,7 +251,7 @@ fn a_source_that_changes_is_named() {
         [("its length", bytes(1, 4501)), ("its content", bytes(3, 4500)), ("its length", Vec::new())];
     for (what, now) in changed {
         fs::write(&from, bytes(1, 4500)).unwrap();
-        let mut source = Source::open(&from, CHUNK).unwrap();
+        let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
         source.read(0).unwrap();
         // Times of files are no finer than the kernel's tick.
         wait_ms(20);
@@ -265,7 +266,7 @@ fn a_source_that_changes_is_named() {
 fn content_that_changes_with_its_times_set_back_is_noticed() {
     let at = folder();
     let (from, _) = one(&at);
-    let mut source = Source::open(&from, CHUNK).unwrap();
+    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     source.read(1).unwrap();
     let times = fs::metadata(&from).unwrap().modified().unwrap();
     fs::write(&from, bytes(3, 4500)).unwrap();
@@ -277,7 +278,7 @@ fn content_that_changes_with_its_times_set_back_is_noticed() {
 fn a_file_that_is_replaced_by_another_is_noticed() {
     let at = folder();
     let (from, other) = one(&at);
-    let source = Source::open(&from, CHUNK).unwrap();
+    let source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     fs::write(&other, bytes(1, 4500)).unwrap();
     fs::rename(&other, &from).unwrap();
     assert!(source.check().unwrap_err().to_string().contains("another file has its name"));
@@ -300,11 +301,37 @@ fn tree(at: &Path) -> PathBuf {
 }
 
 #[test]
+fn times_arrive_and_owners_where_they_are_asked_for() {
+    let at = folder();
+    let from = tree(at.path());
+    let old = std::time::UNIX_EPOCH - std::time::Duration::from_nanos(1_500_000_001);
+    for path in ["three", "a"] {
+        fs::File::open(from.join(path)).unwrap().set_modified(old).unwrap();
+    }
+    let root = fs::metadata(&from).unwrap().uid() == 0;
+    if root {
+        std::os::unix::fs::chown(from.join("three"), Some(1234), Some(2345)).unwrap();
+    }
+    let who = |path: &Path| fs::metadata(path.join("three")).map(|found| (found.uid(), found.gid())).unwrap();
+    for owners in [false, root] {
+        let to = at.path().join(format!("copy-{owners}"));
+        let mut source = Source::open(&from, Choice::default().owners(owners), CHUNK).unwrap();
+        let mut part = begin(&to, &source);
+        copy(&mut source, &mut part, 0..3);
+        part.finish().unwrap().run().unwrap();
+        for path in ["three", "a"] {
+            assert_eq!(fs::metadata(to.join(path)).unwrap().modified().unwrap(), old, "{path}");
+        }
+        assert_eq!(who(&to) == (1234, 2345), owners);
+    }
+}
+
+#[test]
 fn a_folder_arrives_with_its_form() {
     let at = folder();
     let from = tree(at.path());
     let to = at.path().join("copy");
-    let mut source = Source::open(&from, CHUNK).unwrap();
+    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     assert_eq!((source.chunks(), source.layout().bytes()), (3, 2510));
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, [2, 0]);
@@ -313,7 +340,7 @@ fn a_folder_arrives_with_its_form() {
     assert_eq!(part.there(), 2);
     copy(&mut source, &mut part, [1]);
     part.finish().unwrap().run().unwrap();
-    assert_eq!(scan(&to).unwrap(), scan(&from).unwrap());
+    assert_eq!(scan(&to, &Choice::default()).unwrap(), scan(&from, &Choice::default()).unwrap());
     for file in ["a/deep/one", "a/two", "nothing", "three"] {
         assert_eq!(fs::read(to.join(file)).unwrap(), fs::read(from.join(file)).unwrap(), "{file}");
     }
@@ -331,7 +358,7 @@ fn a_folder_arrives_with_its_form() {
 fn a_folder_that_gains_a_file_is_noticed() {
     let at = folder();
     let from = tree(at.path());
-    let source = Source::open(&from, CHUNK).unwrap();
+    let source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     fs::write(from.join("new"), "").unwrap();
     assert!(source.check().unwrap_err().to_string().contains("what is in it"));
 }
@@ -343,15 +370,17 @@ fn what_cannot_be_sent_is_named() {
     fs::create_dir(&root).unwrap();
     for (name, to) in [("up", "../x"), ("absolute", "/etc/passwd")] {
         symlink(to, root.join(name)).unwrap();
-        let error = scan(&root).unwrap_err().to_string();
+        let error = scan(&root, &Choice::default()).unwrap_err().to_string();
         assert!(error.contains(name) && error.contains("leads out"), "{error}");
         fs::remove_file(root.join(name)).unwrap();
     }
     let socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
-    assert!(scan(&root).unwrap_err().to_string().contains("socket: a socket can't be sent"));
+    assert!(
+        scan(&root, &Choice::default()).unwrap_err().to_string().contains("socket: a socket can't be sent")
+    );
     drop(socket);
-    assert!(scan(Path::new("/dev/null")).unwrap_err().to_string().contains("a device"));
-    assert!(scan(&root.join("missing")).unwrap_err().to_string().contains("missing"));
+    assert!(scan(Path::new("/dev/null"), &Choice::default()).unwrap_err().to_string().contains("a device"));
+    assert!(scan(&root.join("missing"), &Choice::default()).unwrap_err().to_string().contains("missing"));
 }
 
 #[test]
@@ -361,7 +390,7 @@ fn nothing_is_written_through_a_link_in_the_place_of_a_part() {
     let other = at.path().join("other");
     fs::write(&other, "other").unwrap();
     symlink(&other, at.path().join(".copy.bin.incast-part")).unwrap();
-    let mut source = Source::open(&from, CHUNK).unwrap();
+    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     copy(&mut source, &mut part, 0..5);
     part.finish().unwrap().run().unwrap();
@@ -373,7 +402,7 @@ fn nothing_is_written_through_a_link_in_the_place_of_a_part() {
 fn a_folder_that_is_not_there_is_named() {
     let at = folder();
     let (from, _) = one(&at);
-    let layout = scan(&from).unwrap();
+    let layout = scan(&from, &Choice::default()).unwrap();
     let error = Part::begin(&at.path().join("no/such/copy"), layout, CHUNK, false).err().unwrap();
     assert!(error.to_string().contains("no/such"), "{error}");
 }
@@ -383,7 +412,7 @@ fn an_empty_file_is_whole_at_once() {
     let at = folder();
     let (from, to) = one(&at);
     fs::write(&from, "").unwrap();
-    let source = Source::open(&from, CHUNK).unwrap();
+    let source = Source::open(&from, Choice::default(), CHUNK).unwrap();
     let mut part = begin(&to, &source);
     assert_eq!(part.chunks(), 0);
     part.finish().unwrap().run().unwrap();
@@ -420,7 +449,7 @@ fn a_disk_without_enough_space_is_found_before_anything_comes() {
     let at = folder();
     let from = at.path().join("large");
     fs::write(&from, vec![0; 8 << 20]).unwrap();
-    let layout = scan(&from).unwrap();
+    let layout = scan(&from, &Choice::default()).unwrap();
     let error = Part::begin(&disk.0.path().join("large"), layout, CHUNK, false).err().unwrap();
     assert!(matches!(error, Error::Full { needed: 8_388_608, .. }), "{error}");
     assert!(error.to_string().contains("no space: 8388608 bytes are needed"), "{error}");
@@ -433,7 +462,7 @@ fn a_disk_that_fills_up_with_the_journal_is_named_and_what_was_there_stays() {
     let at = folder();
     let from = at.path().join("large");
     fs::write(&from, bytes(1, 1_040_000)).unwrap();
-    let mut source = Source::open(&from, 64).unwrap();
+    let mut source = Source::open(&from, Choice::default(), 64).unwrap();
     let to = disk.0.path().join("large");
     let mut part = Part::begin(&to, source.layout().clone(), 64, false).unwrap();
     let mut error = None;
@@ -473,7 +502,7 @@ proptest! {
             fs::create_dir_all(place.parent().unwrap()).unwrap();
             fs::write(place, bytes(*length as u64, *length)).unwrap();
         }
-        let mut source = Source::open(&from, chunk).unwrap();
+        let mut source = Source::open(&from, Choice::default(), chunk).unwrap();
         let mut order: Vec<u64> = (0..source.chunks()).collect();
         order.sort_by_key(|chunk| *blake3::hash(&[chunk.to_le_bytes(), seed.to_le_bytes()].concat()).as_bytes());
         let (first, second) = order.split_at((cut * order.len() as f64) as usize);
@@ -485,7 +514,7 @@ proptest! {
         prop_assert_eq!(part.there(), first.len() as u64);
         copy(&mut source, &mut part, second.iter().copied());
         part.finish().unwrap().run().unwrap();
-        prop_assert_eq!(scan(&to).unwrap(), layout);
+        prop_assert_eq!(scan(&to, &Choice::default()).unwrap(), layout);
         for (path, _) in &files {
             prop_assert_eq!(fs::read(to.join(path)).unwrap(), fs::read(from.join(path)).unwrap());
         }
@@ -496,14 +525,14 @@ proptest! {
     fn a_hostile_layout_stays_inside(paths in prop::collection::vec("[./ab\0-]{0,6}", 0..6), link in "[./ab]{0,6}") {
         let entry = |(index, path): (usize, &String)| files::Entry {
             path: path.clone(),
-            mode: 0o644,
+            about: About { mode: 0o644, ..ABOUT },
             kind: match index % 3 {
                 0 => Kind::Folder,
                 1 => Kind::File { bytes: 3, sparse: false },
                 _ => Kind::Link { to: link.clone() },
             },
         };
-        let layout = Layout { folder: Some(0o755), entries: paths.iter().enumerate().map(entry).collect() };
+        let layout = Layout { folder: Some(ABOUT), entries: paths.iter().enumerate().map(entry).collect() };
         let at = folder();
         let inner = at.path().join("inner");
         fs::create_dir(&inner).unwrap();
@@ -516,7 +545,7 @@ proptest! {
             }
             part.finish().unwrap().run().unwrap();
             prop_assert_eq!(fs::read_dir(&inner).unwrap().count(), 1);
-            prop_assert!(scan(&target).is_ok());
+            prop_assert!(scan(&target, &Choice::default()).is_ok());
         }
         prop_assert_eq!(fs::read_dir(at.path()).unwrap().count(), 1);
     }

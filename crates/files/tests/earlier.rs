@@ -1,7 +1,7 @@
 //! What was at a copy's place before: recognised chunk by chunk, left alone unless it may be replaced.
 
 use broadcast::transfer::{ChunkSet, Store};
-use files::{Earlier, Layout, Named, Place, Source};
+use files::{Choice, Earlier, Layout, Named, Place, Source};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -21,7 +21,7 @@ fn both(at: &TempDir, changed: &[usize]) -> (Source, PathBuf) {
     let mut other = bytes(10_500);
     changed.iter().for_each(|place| other[*place] ^= 1);
     fs::write(&target, other).unwrap();
-    (Source::open(&file, CHUNK).unwrap(), target)
+    (Source::open(&file, Choice::default(), CHUNK).unwrap(), target)
 }
 
 fn find(target: &Path, layout: &Layout, force: bool) -> Option<Earlier> {

@@ -1,7 +1,7 @@
 //! A copy in the making as a store: what has come can be read at once, and is on the disk in the end.
 
 use broadcast::transfer::{Hash, Store};
-use files::{Error, Keeping, Named, Part, Source};
+use files::{Choice, Error, Keeping, Named, Part, Source};
 use process::Payload;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn bytes(length: usize) -> Vec<u8> {
 fn begin(at: &TempDir) -> (Source, Keeping, PathBuf) {
     let file = at.path().join("source.bin");
     fs::write(&file, bytes(100_500)).unwrap();
-    let source = Source::open(&file, CHUNK).unwrap();
+    let source = Source::open(&file, Choice::default(), CHUNK).unwrap();
     let target = at.path().join("copy.bin");
     let keeping = begin_at(&source, &target);
     (source, keeping, target)
@@ -136,7 +136,7 @@ fn a_disk_that_fills_up_is_said_at_the_latest_when_all_is_there() {
     let at = TempDir::new().unwrap();
     let file = at.path().join("large");
     fs::write(&file, bytes(1_040_000)).unwrap();
-    let mut source = Source::open(&file, 64).unwrap();
+    let mut source = Source::open(&file, Choice::default(), 64).unwrap();
     let target = disk.0.path().join("large");
     // The journal finds no space.
     let mut keeping = Keeping::new(Part::begin(&target, source.layout().clone(), 64, false).unwrap());

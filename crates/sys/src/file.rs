@@ -1,9 +1,12 @@
 //! Files and folders by descriptor: names below an open folder that nothing leads out of, space taken ahead, renames that
 //! replace nothing.
-//! Pages: openat2(2) (`RESOLVE_BENEATH`, `RESOLVE_NO_SYMLINKS`, `RESOLVE_NO_MAGICLINKS`), fallocate(2), lseek(2), rename(2)
+//! Pages: openat2(2) (`RESOLVE_BENEATH`, `RESOLVE_NO_SYMLINKS`, `RESOLVE_NO_MAGICLINKS`), chown(2), fallocate(2), lseek(2), utimensat(2), rename(2)
 //! (`RENAME_NOREPLACE`, `RENAME_EXCHANGE`), statvfs(3).
 
-use rustix::fs::{self, AtFlags, Dir, FallocateFlags, Mode, OFlags, RenameFlags, ResolveFlags, SeekFrom};
+use rustix::fs::{
+    self, AtFlags, Dir, FallocateFlags, Gid, Mode, OFlags, RenameFlags, ResolveFlags, SeekFrom, Timespec,
+    Timestamps, UTIME_OMIT, Uid,
+};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
@@ -223,6 +226,25 @@ pub fn make_hole(file: &File, at: u64, bytes: u64) -> io::Result<bool> {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Gives a file to a user and a group, by their numbers.
+///
+/// # Errors
+/// As fchown(2): above all, only root may.
+pub fn set_owner(file: &File, user: u32, group: u32) -> io::Result<()> {
+    Ok(fs::fchown(file, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)))?)
+}
+
+/// Says when the content of a file last changed, in nanoseconds since 1970.
+///
+/// # Errors
+/// As futimens(3).
+pub fn set_mtime_ns(file: &File, ns: i64) -> io::Result<()> {
+    let second = 1_000_000_000;
+    let changed = Timespec { tv_sec: ns.div_euclid(second), tv_nsec: ns.rem_euclid(second) as _ };
+    let kept = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    Ok(fs::futimens(file, &Timestamps { last_access: kept, last_modification: changed })?)
 }
 
 /// Bytes that are free for this user where `folder` is.

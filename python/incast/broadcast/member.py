@@ -27,6 +27,8 @@ def prepare(init: Frame) -> Work:
     try:
         root = init["root"]
         if told["role"] == "receiver":
+            if told["owner"] and os.geteuid() != 0:
+                raise RunError("owners can't be kept: the agent here is not root")
             told["path"] = _place(told, root)
         # What the launcher says of a root does not count: whoever started this member has said it.
         return _begun({**told, "root": root}, init)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from incast import _core
-from incast.errors import RunError
+from incast.errors import Problem, RunError, ScenarioError
 from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, start_here
 
 SOURCE = 0
@@ -41,10 +41,49 @@ class Way(Protocol):
 
 
 @dataclass(frozen=True)
+class Content:
+    """What is sent, as it was found."""
+
+    path: Path
+    layout: Mapping[str, Any]
+    """Its files and folders (`crates/files/src/layout.rs`)."""
+    exclude: Sequence[str] = ()
+    """What was left out of it."""
+    owner: bool = False
+    """Whether copies have its owners."""
+
+    @property
+    def bytes(self) -> int:
+        """Of all files."""
+        return sum(entry["bytes"] for entry in self.layout["entries"] if entry["kind"] == "file")
+
+
+def look(path: Path, exclude: Sequence[str] = (), owner: bool = False) -> Content:
+    """What is sent of a file or folder.
+
+    Raises `RunError` when it can't be read, `ScenarioError` for a pattern that is none.
+    """
+    try:
+        found = path.resolve(strict=True)
+        if exclude and not found.is_dir():
+            raise ScenarioError(
+                [Problem(f"{path} is no folder, of which something could be left out", "--exclude")]
+            )
+        layout = json.loads(_core.broadcast_layout(str(found), list(exclude), owner))
+    except OSError as error:
+        raise RunError(
+            f"{error.filename}: {(error.strerror or '').lower()}" if error.filename else str(error)
+        ) from None
+    except ValueError as error:
+        raise ScenarioError([Problem(str(error), "--exclude")]) from None
+    return Content(found, layout, exclude, owner)
+
+
+@dataclass(frozen=True)
 class Broadcast:
     """What is sent to whom, and how."""
 
-    path: Path
+    content: Content
     names: Sequence[str]
     """The receivers."""
     way: Way
@@ -58,10 +97,12 @@ class Broadcast:
     measured: bool = False
     dest: str | None = None
     name: str | None = None
-    """The file's name, when it is not that of `path`."""
+    """The file's name, when it is not that of `content`."""
     algorithm: str = "stable"
     chunk: int | None = None
     force: bool = False
+    rate: int | None = None
+    """What a host sends to all others together, in bit/s at most."""
     patience_s: float = PATIENCE_S
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -107,21 +148,16 @@ class Sent:
 
 def send(broadcast: Broadcast, see: See | None = None) -> Sent:
     """Sends a file or folder. Raises `RunError` when nobody can be reached, or the source can't be read."""
-    try:
-        path = broadcast.path.resolve(strict=True)
-        layout = json.loads(_core.broadcast_layout(str(path)))
-    except OSError as error:
-        raise RunError(
-            f"{error.filename}: {(error.strerror or '').lower()}" if error.filename else str(error)
-        ) from None
-    total = sum(entry["bytes"] for entry in layout["entries"] if entry["kind"] == "file")
-    known = broadcast.topology or _equals([broadcast.source, *broadcast.names])
+    content, total = broadcast.content, broadcast.content.bytes
+    broadcast = limited(broadcast)
+    known = broadcast.topology or equals([broadcast.source, *broadcast.names])
     told = {
-        "path": str(path),
-        "name": broadcast.name or path.name,
+        "path": str(content.path),
+        "name": broadcast.name or content.path.name,
         "dest": broadcast.dest,
-        "layout": layout,
-        "chunk": broadcast.chunk or _core.broadcast_chunk(total, len(broadcast.names), _fastest(broadcast)),
+        "layout": content.layout,
+        "owner": content.owner,
+        "chunk": chunk_of(broadcast),
         "force": broadcast.force,
         "config": {
             "source": SOURCE,
@@ -130,6 +166,7 @@ def send(broadcast: Broadcast, see: See | None = None) -> Sent:
             "places": dict(enumerate([broadcast.source, *broadcast.names])),
             "algorithm": broadcast.algorithm,
             "headroom": _headroom(broadcast),
+            "limit": broadcast.rate,
             "seed": 1,
             "patience_s": broadcast.patience_s,
         },
@@ -184,13 +221,13 @@ def _run(broadcast: Broadcast, told: dict[str, Any], watch: Callable[[Any], None
             return start_here(number, address, key)
         return broadcast.way.start(number, address, key)
 
-    work = {**told, "role": "source"}
+    work = {**told, "role": "source", "exclude": list(broadcast.content.exclude)}
     source = Host(SOURCE, broadcast.source, [PORT], work, broadcast.ip, needed=False, returns=True)
     receivers = [
         Host(number, name, [PORT], _receiver(told, name), needed=False, awaited=False, returns=True)
         for number, name in enumerate(broadcast.names, 1)
     ]
-    settings = json.loads(_core.live_settings(json.dumps({"peer_timeout_ms": 10_000})))
+    settings = json.loads(_core.live_settings(json.dumps({"peer_timeout_ms": 10_000, "sealed": True})))
     launch = Launch(
         [source, *receivers],
         "incast.broadcast.member:prepare",
@@ -236,12 +273,39 @@ def _headroom(broadcast: Broadcast) -> int | None:
     return HEADROOM_MEASURED if broadcast.measured else HEADROOM
 
 
+def limited(broadcast: Broadcast) -> Broadcast:
+    """With a rate limit, plans count on no more from a host."""
+    if broadcast.rate is None or broadcast.topology is None:
+        return broadcast
+    topology, rate = broadcast.topology, broadcast.rate
+    hosts = {node["id"] for node in topology["nodes"] if node["kind"] == "host"}
+
+    def limited(link: Mapping[str, Any]) -> dict[str, Any]:
+        ab, ba = (
+            min(link[way], rate) if link[end] in hosts else link[way]
+            for end, way in (("a", "ab"), ("b", "ba"))
+        )
+        return {**link, "ab": ab, "ba": ba}
+
+    return replace(broadcast, topology={**topology, "links": [limited(link) for link in topology["links"]]})
+
+
 def _is_unknown(broadcast: Broadcast) -> bool:
     """Whether rates are found out with the first chunks: for one receiver there is nothing to be planned."""
     return broadcast.topology is None and len(broadcast.names) > 1
 
 
+def chunk_of(broadcast: Broadcast) -> int:
+    """Bytes of a chunk."""
+    fitting: int = _core.broadcast_chunk(
+        broadcast.content.bytes, len(broadcast.names), _fastest(limited(broadcast))
+    )
+    return broadcast.chunk or fitting
+
+
 def _fastest(broadcast: Broadcast) -> int | None:
+    if broadcast.topology is None and broadcast.rate is not None:
+        return broadcast.rate
     if _is_unknown(broadcast):
         return None
     if broadcast.topology is None:
@@ -251,11 +315,11 @@ def _fastest(broadcast: Broadcast) -> int | None:
     return max(rates)
 
 
-def _equals(names: Sequence[str]) -> dict[str, Any]:
+def equals(names: Sequence[str], rate: int = UNKNOWN_RATE) -> dict[str, Any]:
     """All hosts around one switch, with links of the same rate."""
     switch = next(
         name for name in ("switch", *(f"switch{n}" for n in range(len(names)))) if name not in names
     )
     nodes = [{"id": name, "kind": "host"} for name in names] + [{"id": switch, "kind": "switch"}]
-    links = [{"a": name, "b": switch, "ab": UNKNOWN_RATE, "ba": UNKNOWN_RATE} for name in names]
+    links = [{"a": name, "b": switch, "ab": rate, "ba": rate} for name in names]
     return {"nodes": nodes, "links": links}

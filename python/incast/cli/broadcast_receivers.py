@@ -62,6 +62,8 @@ class Receivers:
     way: Way
     ip: str
     """Where they reach this machine."""
+    agents: frozenset[str] = frozenset()
+    """Those at which an agent waits."""
 
 
 def find(asked: Asked, source: str, known: Collection[str] | None, until: ExitStack) -> Receivers:
@@ -76,4 +78,6 @@ def find(asked: Asked, source: str, known: Collection[str] | None, until: ExitSt
     program = PROGRAM if asked.program is None else asked.program
     remote = Remote(targets, secrets.token_bytes(16), rsh, program, key)
     remote.check()
-    return Receivers([target.name for target in targets], remote, asked.address or own_ip(targets, rsh))
+    agents = frozenset(target.name for target in targets if target.agent)
+    names = [target.name for target in targets]
+    return Receivers(names, remote, asked.address or own_ip(targets, rsh), agents)

@@ -6,7 +6,7 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,20 +16,22 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from incast.broadcast.foresee import Foreseen, foresee
 from incast.broadcast.measure import measure, with_missing
 from incast.broadcast.nodes import check_dest
 from incast.broadcast.read import read
-from incast.broadcast.send import PATIENCE_S, Broadcast, Receipt, Sent
+from incast.broadcast.send import PATIENCE_S, Broadcast, Receipt, Sent, look
 from incast.broadcast.send import send as send_now
 from incast.cli import broadcast_options as options
 from incast.cli import broadcast_receivers as receivers
 from incast.cli import show
+from incast.cli.broadcast_dry_run import show_foreseen
 from incast.cli.broadcast_view import View
 from incast.cli.common import Json, told
 from incast.cli.exits import Exit
 from incast.errors import Problem, RunError, ScenarioError
 from incast.hints import unknown
-from incast.quantity import parse_bytes
+from incast.quantity import parse_bytes, parse_rate
 from incast.report import text
 from incast.stop import Stop
 
@@ -37,6 +39,7 @@ ALGORITHMS = ("stable", "fpfr", "dijkstra", "depth-first", "random-pipeline", "f
 STDIN = "-"
 MEASURED_BYTES = 8 << 30
 """Measuring takes ten seconds, and finds groups of hosts. Of less, the first chunks tell rates."""
+RATE_MIN = 1000
 _PLANNING = "Which way data goes"
 _STATES = {"complete": "green", "failed": "red", "unreachable": "red", "interrupted": "yellow"}
 
@@ -59,11 +62,31 @@ def send(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there, where it differs.")] = False,
+    exclude: Annotated[
+        list[str],
+        typer.Option(
+            metavar="PATTERN",
+            help="Leave out what of a folder matches, as a line of .gitignore does; may be repeated.",
+        ),
+    ] = [],  # noqa: B006 - typer's way
+    owner: Annotated[
+        bool, typer.Option("--owner", help="Keep owners and groups, by number: agents have to be root.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would go where, by which plan, and how long it takes.")
+    ] = False,
     rsh: options.Rsh = None,
     program: options.Program = None,
     key_file: options.KeyFile = None,
     address: options.Address = None,
     patience: options.Patience = PATIENCE_S,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="What each host, this one too, sends of the file at most, like 50Mbps; default: all it can.",
+        ),
+    ] = None,
     topology: Annotated[
         Path | None,
         typer.Option(
@@ -94,6 +117,7 @@ def send(
     with told(as_json), ExitStack() as stack:
         if algorithm not in ALGORITHMS:
             raise ScenarioError([Problem(unknown("an algorithm", algorithm, ALGORITHMS), "--algorithm")])
+        limit = None if rate is None else _rate(rate)
         asked = receivers.Asked(to, cluster, rsh, program, key_file, address)
         asked.check()
         if cluster is not None:
@@ -105,13 +129,14 @@ def send(
         name = _own_name(known, source)
         found = receivers.find(asked, name, None if known is None else _hosts_of(known), stack)
         names, way, ip = found.names, found.way, found.ip
-        path = stack.enter_context(_spooled()) if file == STDIN else Path(file)
+        content = look(stack.enter_context(_spooled()) if file == STDIN else Path(file), exclude, owner)
         stop = stack.enter_context(Stop())
-        measured = known is None and len(names) > 1 and _bytes(path) >= MEASURED_BYTES
-        if measured:
+        # Measuring takes all that hosts can send.
+        measured = known is None and limit is None and len(names) > 1 and content.bytes >= MEASURED_BYTES
+        if measured and not dry_run:
             known = _measured([name, *names], found, patience, stop)
         broadcast = Broadcast(
-            path,
+            content,
             names,
             way,
             way.key(),
@@ -123,13 +148,24 @@ def send(
             algorithm=algorithm,
             chunk=None if chunk is None else _size(chunk),
             force=force,
+            rate=limit,
             patience_s=patience,
             stop=stop.event,
         )
+        if dry_run:
+            show_foreseen(_foreseen(broadcast, found.agents), measured, as_json)
+            raise typer.Exit
         with View(show.err, broadcast.names) as view:
             sent = send_now(broadcast, view.see)
         _show(sent, as_json)
     raise typer.Exit(_code(sent))
+
+
+def _foreseen(broadcast: Broadcast, agents: Collection[str]) -> Foreseen:
+    try:
+        return foresee(broadcast, agents)
+    except ValueError as error:
+        raise ScenarioError([Problem(str(error), f"--algorithm {broadcast.algorithm}")]) from None
 
 
 def _measured(names: list[str], found: receivers.Receivers, patience: float, stop: Stop) -> dict[str, Any]:
@@ -157,13 +193,6 @@ def _spooled() -> Iterator[Path]:
         yield path
 
 
-def _bytes(path: Path) -> int:
-    """How much is sent, as far as it can be seen."""
-    if path.is_dir():
-        return sum(each.lstat().st_size for each in path.rglob("*"))
-    return path.stat().st_size if path.exists() else 0
-
-
 def _topology(path: Path | None) -> dict[str, Any] | None:
     return None if path is None else read(path).json()
 
@@ -189,6 +218,16 @@ def _size(said: str) -> int:
         return int(parse_bytes(said))
     except ValueError as error:
         raise ScenarioError([Problem(str(error), "--chunk")]) from None
+
+
+def _rate(said: str) -> int:
+    try:
+        rate = int(parse_rate(said))
+    except ValueError as error:
+        raise ScenarioError([Problem(str(error), "--rate")]) from None
+    if rate < RATE_MIN:
+        raise ScenarioError([Problem(f"{said}: at least 1kbps is allowed", "--rate")])
+    return rate
 
 
 def _code(sent: Sent) -> Exit:

@@ -5,7 +5,7 @@ use crate::algorithm::Algorithm;
 use crate::plan::Plan;
 use crate::topology::{NodeId, Topology};
 use process::HostId;
-use units::Time;
+use units::{Rate, Time};
 
 /// A broadcast.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Config {
     pub seed: u64,
     /// A parent's pace as a percentage of the plan's rate; nothing: no pace ([`super::pace`] says why 110).
     pub headroom: Option<u32>,
+    /// What a host sends of the file to all of its children together; nothing: no bound.
+    pub limit: Option<Rate>,
     /// Plan anew when links turn out slower or faster than planned.
     pub replan: bool,
     /// A chunk that came takes its time on the host's disk before it is there.
@@ -54,6 +56,9 @@ pub const PATIENCE: Time = Time::from_secs(90);
 pub const HEADROOM: u32 = 110;
 /// The default of [`Config::headroom`] on a topology that was measured, in percent.
 pub const HEADROOM_MEASURED: u32 = 125;
+
+/// The least of [`Config::limit`], in bit/s.
+const LIMIT_MIN: u64 = 1000;
 
 impl Config {
     /// A broadcast with the usual settings.
@@ -78,6 +83,7 @@ impl Config {
             plan: None,
             seed: 0,
             headroom: Some(HEADROOM),
+            limit: None,
             replan: true,
             disk: false,
             report: Time::from_ms(250),
@@ -119,6 +125,9 @@ impl Config {
         }
         if self.headroom.is_some_and(|percent| !(50..=1000).contains(&percent)) {
             return refuse("headroom", "0.5 to 10 are allowed");
+        }
+        if self.limit.is_some_and(|rate| rate.as_bps() < LIMIT_MIN) {
+            return refuse("limit", "at least 1000 bit/s");
         }
         if self.report == Time::ZERO || self.silence < self.report.saturating_mul(3) {
             return refuse("silence", "at least three times that between two reports, which is above 0");

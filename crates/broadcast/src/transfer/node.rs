@@ -80,7 +80,7 @@ impl Node {
             board: Board::default(),
             me: config.source,
             links: Links::default(),
-            serve: Serve::default(),
+            serve: Serve::new(config.limit),
             fetch: Fetch::new(chunks, ChunkSet::default()),
             follow: Follow::default(),
             coordinator: None,

@@ -52,6 +52,28 @@ impl Pace {
     }
 }
 
+/// What a host may send to all of its children together. A child that is kept from sending by it has its turn booked, or
+/// the first one would always be the first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    rate: Rate,
+    /// All that is booked has left then.
+    next: Time,
+}
+
+impl Limit {
+    pub(crate) fn new(rate: Rate) -> Limit {
+        Limit { rate, next: Time::ZERO }
+    }
+
+    /// Books a chunk: when it may go.
+    pub(crate) fn book(&mut self, bytes: u64, now: Time) -> Time {
+        let at = self.next.max(now.saturating_sub(LEAST_BURST));
+        self.next = at.saturating_add(self.rate.time_for(Bytes::new(bytes)));
+        at
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +108,15 @@ mod tests {
         assert_eq!(pace.wait(now), Time::from_secs(140));
         pace.set(1_000_000, Some(100), now);
         assert_eq!(pace.wait(now), Time::from_ms(140));
+    }
+
+    #[test]
+    fn a_limit_is_shared_in_turns() {
+        let mut limit = Limit::new(Rate::from_bps(8_000_000));
+        let now = Time::from_secs(1);
+        let booked: Vec<Time> = (0..4).map(|_| limit.book(10_000, now)).collect();
+        // Whoever comes late by less than a timer may makes up for it.
+        assert_eq!(booked, [995, 1005, 1015, 1025].map(Time::from_ms));
     }
 
     #[test]

@@ -7,14 +7,14 @@
 use super::flight::Flight;
 use super::links::Links;
 use super::message::{Edge, Message};
-use super::pace::Pace;
+use super::pace::{Limit, Pace};
 use super::probing::Probing;
 use super::ranked::{AWAITED, OWN, Ranked};
 use super::set::ChunkSet;
 use super::store::{Store, StoreError};
 use process::{Context, HostId, StreamId};
 use std::collections::BTreeMap;
-use units::Time;
+use units::{Rate, Time};
 
 /// What keeps a parent from sending to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub(crate) struct Child {
     ready: Ranked,
     flight: Flight,
     pace: Pace,
+    /// When the host's limit lets its next chunk go.
+    turn: Option<Time>,
     held: Held,
     since: Time,
     /// Chunks that it has confirmed.
@@ -53,6 +55,7 @@ impl Child {
             ready: Ranked::default(),
             flight: Flight::new(chunk),
             pace: Pace::default(),
+            turn: None,
             held: Held::Starved,
             since: now,
             got: 0,
@@ -86,11 +89,17 @@ pub(crate) struct Shelf<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Serve {
     children: BTreeMap<HostId, Child>,
+    limit: Option<Limit>,
     /// Bytes sent.
     pub sent: u64,
 }
 
 impl Serve {
+    /// Nobody is served; all together will be at this rate at most.
+    pub(crate) fn new(limit: Option<Rate>) -> Serve {
+        Serve { limit: limit.map(Limit::new), ..Serve::default() }
+    }
+
     /// A child has opened a stream; the one it had before, if any.
     pub(crate) fn add(&mut self, host: HostId, stream: StreamId, chunk: u64, now: Time) -> Option<StreamId> {
         self.children.insert(host, Child::new(host, stream, chunk, now)).map(|child| child.stream)
@@ -215,6 +224,13 @@ impl Serve {
             match child.pace.wait(now) {
                 Time::ZERO => {}
                 wait => break Held::Paced(wait),
+            }
+            if let Some(limit) = &mut self.limit {
+                let turn = *child.turn.get_or_insert_with(|| limit.book(bytes_of(chunk), now));
+                if turn > now {
+                    break Held::Paced(turn.saturating_sub(now));
+                }
+                child.turn = None;
             }
             child.ready.remove(chunk);
             let (content, hash) = shelf.store.read(chunk)?;

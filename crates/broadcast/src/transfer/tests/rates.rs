@@ -1,9 +1,10 @@
 //! The plan's rates come out, and a slow host costs the others nothing.
 
-use super::support::{MIB, config, run, star};
+use super::support::{MIB, config, run, run_unknown, star};
 use crate::algorithm::Algorithm;
-use crate::transfer::State;
+use crate::transfer::{Config, State};
 use sim::Pause;
+use units::Rate;
 
 /// The document's example: S = 100, A = 100, B = 40, C = 10 (slides 22 and 23).
 fn example() -> crate::topology::Topology {
@@ -32,9 +33,36 @@ fn the_example_completes_as_its_stages_say() {
 }
 
 #[test]
+fn a_limit_counts_for_every_host_that_sends() {
+    let bytes = 4 * MIB;
+    for unknown in [false, true] {
+        let limit = Some(Rate::from_bps(20_000_000));
+        let network = star(&[(20, 100), (20, 100), (20, 40), (10, 10)]);
+        let topology = if unknown { star(&[(20, 20); 4]) } else { network };
+        let config = Config { limit, unknown, ..config(topology, bytes, 32 << 10) };
+        let run = run_unknown(&example(), &config, Vec::new());
+        assert_eq!(run.pause, Pause::Finished, "unknown: {unknown}");
+        let last = (1..4).map(|host| run.completed(host)).fold(0.0, f64::max);
+        for (host, progress) in run.progress.iter().enumerate() {
+            let rate = progress.sent as f64 * 8.0 / last;
+            assert!(rate < 20.2e6, "unknown: {unknown}, host {host}: {rate} bit/s");
+        }
+        // All that the plan knows of is used: the source alone could feed the two at 10 Mb/s each.
+        for host in 1..3 {
+            let least = bytes as f64 * 8.0 / 20e6;
+            assert!(
+                (0.99..1.3).contains(&(run.completed(host) / least)),
+                "unknown: {unknown}, host {host}: {}",
+                run.completed(host)
+            );
+        }
+    }
+}
+
+#[test]
 fn every_algorithm_brings_every_byte_once() {
     for algorithm in Algorithm::ALL {
-        let config = crate::transfer::Config { algorithm, ..config(example(), MIB, 16 << 10) };
+        let config = Config { algorithm, ..config(example(), MIB, 16 << 10) };
         let run = run(&config, &[], Vec::new());
         assert_eq!(run.pause, Pause::Finished, "{algorithm}");
         run.assert_whole(1..4);
