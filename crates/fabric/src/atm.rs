@@ -126,6 +126,17 @@ impl<B: Copy + Default> Fabric<B> {
         Some(totals)
     }
 
+    /// Packets and IP bytes whose last cell waits at `id`, a port of a switch of cells: it has not begun to leave.
+    pub(crate) fn late_cells(&self, now: Time, id: PortId) -> (u64, u64) {
+        let port = &self.ports[id.index()];
+        let Some(cells) = &port.cold.cells else { return (0, 0) };
+        let begun_by = now + cells.cell_time() + port.delay;
+        let late = self.wires.chain(port.first).filter(|&slot| self.wires[slot].arrive > begun_by);
+        late.fold((0, 0), |(packets, bytes), slot| {
+            (packets + 1, bytes + u64::from(self.wires[slot].packet.bytes))
+        })
+    }
+
     /// The link of `id` goes down: cells on it, and those that wait for it, are lost.
     pub(crate) fn take_cells_down(&mut self, now: Time, id: PortId) {
         let port = &mut self.ports[id.index()];

@@ -261,38 +261,51 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Totals since the start.
     pub fn counters(&mut self, now: Time, id: PortId) -> Counters {
-        let cells = self.cell_totals(now, id);
+        let (cells, late) = (self.cell_totals(now, id), self.late_cells(now, id));
         let port = &mut self.ports[id.index()];
         if !port.is(flag::SCHEDULED) {
             port.start_beside_fluid(&self.wires.slots, now);
         }
         let mut counters = port.counters();
         counters.cells = cells;
+        counters.sent_packets -= late.0;
+        counters.sent_bytes -= late.1;
         if !port.is(flag::FLUID) {
             // What is still to be sent of the packet in hand, and of those that wait where departures are certain.
             counters.busy = counters.busy.saturating_sub(port.free_at.saturating_sub(now));
         }
         if port.is(flag::FLUID) {
-            counters.fluid = port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).0;
-            counters.busy += port.fluid_busy();
+            let fluid = port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools);
+            counters.fluid = fluid.totals;
+            counters.busy += fluid.busy;
         }
         counters
     }
 
     /// The state at `now`.
     pub fn sample(&mut self, now: Time, id: PortId) -> Sample {
+        let late = self.late_cells(now, id);
         let port = &mut self.ports[id.index()];
         if !port.is(flag::SCHEDULED) {
             port.start_beside_fluid(&self.wires.slots, now);
         }
         let mut sample = port.sample(now);
+        sample.sent_bytes -= late.1;
         if port.is(flag::FLUID) {
-            sample.queue_bytes += port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).1;
+            sample.queue_bytes += port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).bytes;
         }
         if let Some(cells) = &mut port.cold.cells {
             sample.queue_bytes = cells.waiting(now) * u64::from(CELL);
         }
         sample
+    }
+
+    /// When the sending of each packet begins that waits in the first-in first-out queue of `id`.
+    pub fn starts(&self, id: PortId) -> Vec<Time> {
+        let port = &self.ports[id.index()];
+        let mut start = port.due;
+        let waiting = self.wires.chain(port.waiting);
+        waiting.map(|slot| std::mem::replace(&mut start, self.wires[slot].next_start)).collect()
     }
 
     /// How long packets have waited in the queue of `id`; those that are still to wait count too.

@@ -40,16 +40,12 @@ impl<B: Copy + Default> Fabric<B> {
         if !port.is(flag::SCHEDULED) {
             port.start_beside_fluid(&self.wires.slots, now);
         }
-        let port = &self.ports[id.index()];
-        let sent = |slot: u32| self.wires[slot].arrive - port.delay;
-        if let Some(cells) = &port.cold.cells {
-            // The last cell of these has not begun.
-            let cell = cells.cell_time();
-            let late = self.wires.chain(port.first).filter(|&slot| sent(slot) > now + cell);
-            let bytes: Vec<u64> = late.map(|slot| u64::from(self.wires[slot].packet.bytes)).collect();
-            let abandoned = (bytes.len() as u64, bytes.iter().sum());
+        if self.ports[id.index()].cold.cells.is_some() {
+            let abandoned = self.late_cells(now, id);
             return self.ports[id.index()].abandon(abandoned, 0, Time::ZERO);
         }
+        let port = &self.ports[id.index()];
+        let sent = |slot: u32| self.wires[slot].arrive - port.delay;
         let begun = self.wires.chain(port.first).take_while(|&slot| slot != port.waiting).last();
         let left = begun.map_or(Time::ZERO, |slot| sent(slot).saturating_sub(now));
         let waiting = self.waiting_on_wire(id);

@@ -48,8 +48,17 @@ pub struct FluidTotals {
     pub lost_bytes: u64,
 }
 
+/// The fluid at a port as somebody sees it who looks.
+pub(crate) struct FluidLook {
+    pub totals: FluidTotals,
+    /// IP bytes that wait.
+    pub bytes: u64,
+    /// Time that it has kept the transmitter busy.
+    pub busy: Time,
+}
+
 /// The fluid at a port. Backlogs are kept as the time that they take at line rate.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fluid {
     /// Bits a second on the wire, and of IP.
     wire: u64,
@@ -270,25 +279,42 @@ impl<B: Copy + Default> Port<B> {
         self.cold.fluid.as_deref().map_or(0, waiting)
     }
 
-    /// The fluid's totals and its queue length, brought up to `now`.
+    /// Brings the fluid up to `now`; the IP bytes of it that wait.
+    fn bring_up(&mut self, now: Time, framing: Framing, wires: &[Wire<B>], pools: &mut [Pool]) -> u64 {
+        if self.is(flag::SCHEDULED) {
+            self.accrue_fluid(now, pools);
+            return self.fluid_waiting();
+        }
+        self.settle_fluid(wires, now, framing).0
+    }
+
+    /// The fluid at `now`. Times are rounded whenever it is brought up to date, so that a look does so to a copy: a run
+    /// that is looked at is the run that nobody looks at.
     pub(crate) fn fluid_at(
         &mut self,
         now: Time,
         framing: Framing,
         wires: &[Wire<B>],
         pools: &mut [Pool],
-    ) -> (FluidTotals, u64) {
-        let bytes = if self.is(flag::SCHEDULED) {
-            self.accrue_fluid(now, pools);
-            self.fluid_waiting()
-        } else {
-            self.settle_fluid(wires, now, framing).0
-        };
-        (self.cold.fluid.as_ref().map_or_else(FluidTotals::default, |fluid| fluid.totals()), bytes)
+    ) -> FluidLook {
+        if !self.is(flag::SCHEDULED) {
+            self.start_beside_fluid(wires, now);
+        }
+        let (before, free_at) = (self.cold.fluid.clone(), self.free_at);
+        let bytes = self.bring_up(now, framing, wires, pools);
+        let totals = self.cold.fluid.as_ref().map_or_else(FluidTotals::default, |fluid| fluid.totals());
+        let look = FluidLook { totals, bytes, busy: self.fluid_busy() };
+        if let (Some(fluid), Some(classes), Some(before)) =
+            (&mut self.cold.fluid, &mut self.cold.classes, &before)
+        {
+            classes.hold_fluid(&mut fluid.held, before.held, pools);
+        }
+        (self.cold.fluid, self.free_at) = (before, free_at);
+        look
     }
 
     /// Time that the fluid has kept the transmitter busy, what waits included.
-    pub(crate) fn fluid_busy(&self) -> Time {
+    fn fluid_busy(&self) -> Time {
         let Some(fluid) = &self.cold.fluid else { return Time::ZERO };
         Time::from_ps((fluid.offered_wire / u128::from(self.cold.rate.as_bps())) as u64)
     }
@@ -329,7 +355,7 @@ impl<B: Copy + Default> Fabric<B> {
         let each = flow.rate.as_bps() as f64 / 8.0 / f64::from(flow.packet_bytes.max(1));
         for id in path {
             let port = &mut self.ports[id.index()];
-            port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools);
+            port.bring_up(now, self.framing, &self.wires.slots, &mut self.pools);
             port.flags |= flag::FLUID;
             let begun = self.wires.chain(port.first).take_while(|&slot| slot != port.waiting).last();
             let in_hand = begun.map_or(Time::ZERO, |slot| self.wires[slot].arrive - port.delay);
@@ -342,7 +368,7 @@ impl<B: Copy + Default> Fabric<B> {
 
     /// Fluid at `id`: its totals.
     pub fn fluid(&mut self, now: Time, id: PortId) -> FluidTotals {
-        self.ports[id.index()].fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).0
+        self.ports[id.index()].fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).totals
     }
 
     /// A packet is about to enter the queue of scheduled port `id`: the fluid before it in bytes and packets.

@@ -139,12 +139,18 @@ impl Sim {
         let seed = rng::split(self.seed, "link faults");
         for port in ports {
             match change {
-                LinkChange::Down => self.net.fabric.take_down(self.net.now, port, &mut self.net.outside),
+                LinkChange::Down => {
+                    let now = self.net.now;
+                    self.net.fabric.take_down(now, port, &mut self.net.outside);
+                    // These were captured when they entered their queue, and are lost there.
+                    self.records.packets.retain(|packet| packet.port != port || packet.time <= now);
+                }
                 LinkChange::Up => self.net.fabric.bring_up(self.net.now, port),
                 LinkChange::Loss(p) => self.net.fabric.set_loss(port, p, seed),
                 LinkChange::Corrupt(p) => self.net.fabric.set_corrupt(port, p, seed),
                 LinkChange::Rate(rate) => {
-                    self.net.fabric.set_rate(self.net.now, port, rate, &mut self.net.outside)
+                    self.net.fabric.set_rate(self.net.now, port, rate, &mut self.net.outside);
+                    self.show_later(port);
                 }
             }
         }
@@ -153,6 +159,16 @@ impl Sim {
             for slot in slots {
                 self.find_ways(slot);
             }
+        }
+    }
+
+    /// Packets that wait at a captured port leave at other times than it seemed when they were captured.
+    fn show_later(&mut self, port: PortId) {
+        let now = self.net.now;
+        let waiting =
+            self.records.packets.iter_mut().filter(|packet| packet.port == port && packet.time > now);
+        for (packet, start) in waiting.zip(self.net.fabric.starts(port)) {
+            packet.time = start;
         }
     }
 }

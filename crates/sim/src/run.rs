@@ -207,11 +207,7 @@ impl Sim {
 
     fn on_control(&mut self, index: u32) {
         match self.controls[index as usize] {
-            Control::Start(job) => {
-                for process in self.jobs[job as usize].processes.clone() {
-                    self.tell(process, Event::Start);
-                }
-            }
+            Control::Start(job) => self.start_job(job),
             Control::Change(change) => self.apply(change),
             Control::Fluid(index, begins) => self.on_fluid(index, begins),
             Control::Sample => {
@@ -222,6 +218,17 @@ impl Sim {
                 }
             }
             Control::Deadlocks => self.look_for_deadlock(),
+        }
+    }
+
+    fn start_job(&mut self, job: u32) {
+        for process in self.jobs[job as usize].processes.clone() {
+            self.tell(process, Event::Start);
+        }
+        if self.jobs[job as usize].unfinished == 0 {
+            // Nobody takes part: chance has drawn no flow.
+            self.finish_job(job);
+            self.net.outside.news = true;
         }
     }
 
@@ -278,21 +285,31 @@ impl Sim {
         if std::mem::replace(&mut slot.finished, true) {
             return;
         }
-        let job = &mut self.jobs[slot.job as usize];
-        job.unfinished -= 1;
-        if job.unfinished == 0 {
-            job.end = (!job.background).then_some(self.net.now);
-            self.jobs_left -= usize::from(!job.background);
+        let job = slot.job;
+        self.jobs[job as usize].unfinished -= 1;
+        if self.jobs[job as usize].unfinished == 0 {
+            self.finish_job(job);
         }
+    }
+
+    /// Nothing is left of a job to wait for.
+    fn finish_job(&mut self, job: u32) {
+        let job = &mut self.jobs[job as usize];
+        job.end = (!job.background).then_some(self.net.now);
+        self.jobs_left -= usize::from(!job.background);
     }
 
     pub(crate) fn name(&self, node: NodeId) -> String {
         self.graph.name(node).to_owned()
     }
 
-    /// Hands out what was measured since the last call.
+    /// Hands out what was measured since the last call. Captured packets that have yet to leave their queue are kept
+    /// until they have.
     pub fn take_records(&mut self) -> Records {
-        std::mem::take(&mut self.records)
+        let mut records = std::mem::take(&mut self.records);
+        let now = self.net.now;
+        self.records.packets.extend(records.packets.extract_if(.., |packet| packet.time > now));
+        records
     }
 
     /// Closes the books of flows and tasks that are still open. To be called once, at the end.
