@@ -9,6 +9,8 @@ use units::Time;
 pub struct Counters {
     /// Packets that entered the queue and were or will be sent: without those that a link that went down found there.
     pub enqueued_packets: u64,
+    /// Packets that were let into the queue and lost there when the link went down; [`Discard::Down`] counts them too.
+    pub abandoned_packets: u64,
     /// Packets whose sending has begun.
     pub sent_packets: u64,
     /// Their IP bytes.

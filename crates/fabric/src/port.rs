@@ -400,6 +400,7 @@ impl<B: Copy + Default> Port<B> {
         let enqueued_packets = self.enqueued_packets - self.cold.abandoned.0;
         Counters {
             enqueued_packets,
+            abandoned_packets: self.cold.abandoned.0,
             sent_packets: enqueued_packets - u64::from(self.waiting_packets),
             sent_bytes: self.sent_bytes(),
             wire_bytes: self.wire_bytes,

@@ -17,7 +17,7 @@ pub use build::build;
 pub use problem::Problem;
 pub use run::{End, Error, Outcome, Progress, diverge, measure, run};
 pub use spec::Scenario;
-pub use topology::{GraphView, expand};
+pub use topology::{GraphView, LinkView, NodeView, expand};
 
 /// Reads a scenario from JSON.
 ///
