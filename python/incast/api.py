@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, TypeVar, Unpack
 
 from incast.mining.problem import make as make_plan
@@ -15,6 +13,7 @@ from incast.mining.run import run as run_mining
 from incast.result import Result
 from incast.runs import failure, run_all
 from incast.scenario.model import Scenario
+from incast.scratch import Scratch
 from incast.source import Source
 from incast.walks.options import Options
 from incast.walks.result import WalkResult
@@ -112,18 +111,14 @@ def _into(out: str | Path | None, make: Callable[[Path], _R]) -> _R:
     """What `make` leaves in the folder `out`; without one, in one that goes with the returned object."""
     if out is not None:
         return make(Path(out))
-    place = Path(mkdtemp(prefix="incast-"))
+    scratch = Scratch()
     try:
-        result = make(place)
+        result = make(scratch.path)
     except BaseException:
-        _remove(place)
+        scratch.close()
         raise
-    weakref.finalize(result, _remove, place)
+    weakref.finalize(result, scratch.close)
     return result
-
-
-def _remove(place: Path) -> None:
-    shutil.rmtree(place, ignore_errors=True)
 
 
 def seed_list(source: Source, seeds: int | None) -> list[int]:

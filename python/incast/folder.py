@@ -7,10 +7,15 @@ has each run in a sub-folder, and the same marker, so that it is recognised.
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from incast.errors import OutputError, OutputExistsError, ResultError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MARKER = "incast-run.json"
 WALKS_MARKER = "incast-walk.json"
@@ -113,6 +118,20 @@ def check_format(place: Path) -> None:
 def write_json(file: Path, content: Any) -> None:
     """Writes the file whole or not at all."""
     write_text(file, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_table(file: Path, frame: pl.DataFrame) -> None:
+    """Writes a table as Parquet; raises `OSError` with the file where that can't be written."""
+    from polars.exceptions import ComputeError  # Polars takes a while.
+
+    try:
+        frame.write_parquet(file)
+    except ComputeError as error:
+        # Of a full disk it says neither the file nor, but in its text, the number.
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(file)) from None
 
 
 def write_text(file: Path, text: str) -> None:

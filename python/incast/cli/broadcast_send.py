@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import socket
 import sys
-import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -33,6 +32,7 @@ from incast.errors import Problem, RunError, ScenarioError
 from incast.hints import unknown
 from incast.quantity import parse_bytes, parse_rate
 from incast.report import text
+from incast.scratch import Scratch
 from incast.stop import Stop
 
 ALGORITHMS = ("stable", "fpfr", "dijkstra", "depth-first", "random-pipeline", "flat", "near")
@@ -185,9 +185,9 @@ def _measured(names: list[str], found: receivers.Receivers, patience: float, sto
 @contextmanager
 def _spooled() -> Iterator[Path]:
     """Standard input in a file: receivers ask for chunks in any order, and again."""
-    with tempfile.TemporaryDirectory(prefix="incast-") as folder:
+    with Scratch() as scratch:
         # Copies have its permissions, as files that the user makes have; others can't look into the folder.
-        path = Path(folder) / "input"
+        path = scratch.path / "input"
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
         yield path

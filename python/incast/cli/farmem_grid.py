@@ -21,7 +21,7 @@ from incast.farmem.program import find
 from incast.farmem.run import LEAST_PAGES, Memory, check
 from incast.farmem.session import TRACE, Plan, Session
 from incast.farmem.traced import Traced
-from incast.folder import write_text
+from incast.folder import write_table, write_text
 from incast.report import text
 
 _MANY = 10.0
@@ -123,7 +123,7 @@ def _write(session: Session, clock: Clock) -> Measured | None:
     if not session.done(TRACE):
         return None
     found = cells(session.plan, session.rows, Traced.read(session.trace), clock)
-    found.cells.write_parquet(session.out / "cells.parquet")
+    write_table(session.out / "cells.parquet", found.cells)
     write_text(session.out / "cells.csv", found.cells.write_csv())
     write_text(session.out / chart.FILE, chart.heat(found.cells, Path(session.plan.command[0]).name))
     return found

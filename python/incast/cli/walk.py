@@ -287,11 +287,15 @@ def walk(
     if result.given_up and not as_json:
         show.err.print(_lost(result), soft_wrap=True, highlight=False)
     _show(result, as_json)
+    for each in [] if as_json else result.unwritten:
+        show.err.print(f"[red]{escape(each)}[/]: the walks went on", soft_wrap=True, highlight=False)
     if result.interrupted:
         show.err.print("[yellow]Interrupted: the result holds the walks that were finished by then.[/]")
         raise typer.Exit(Exit.INTERRUPTED)
     if result.given_up:
         raise typer.Exit(Exit.INCOMPLETE)
+    if result.unwritten:
+        raise typer.Exit(Exit.FAILED)
 
 
 def _lost(result: WalkResult) -> str:

@@ -12,7 +12,6 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from incast.errors import RunError
 from incast.farmem import hugepages
 from incast.farmem import program as programs
 from incast.farmem.server import Server, derive
+from incast.scratch import Scratch
 
 __all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Compression", "Memory", "Outcome", "passed_on", "run"]
 
@@ -226,17 +226,18 @@ def run(
     `RunError` where this machine can't.
     """
     path = programs.find(command[0])
-    with tempfile.TemporaryDirectory(prefix="incast-farmem-") as folder:
+    with Scratch() as scratch:
+        folder = scratch.path
         if memory.server:
             # Only this user may enter the folder.
-            (Path(folder) / _KEY).write_bytes(derive(memory.server.key))
-            check(memory.variable(Path(folder)))
+            (folder / _KEY).write_bytes(derive(memory.server.key))
+            check(memory.variable(folder))
         else:
             check()
         variables = dict(os.environ if environment is None else environment)
         before = variables.get("LD_PRELOAD")
         variables["LD_PRELOAD"] = f"{LIBRARY}:{before}" if before else str(LIBRARY)
-        variables[_VARIABLE] = memory.variable(Path(folder))
+        variables[_VARIABLE] = memory.variable(folder)
         began = time.monotonic()
         with (
             hugepages.none(),
@@ -247,12 +248,14 @@ def run(
                 stdin=subprocess.DEVNULL if log else None,
                 stdout=log,
                 stderr=log,
+                # It may outlive this process, and writes into the folder.
+                pass_fds=[scratch.lock],
             ) as process,
             passed_on(process) as interrupted,
         ):
             code = process.wait()
         wall = time.monotonic() - began
-        files = [file for file in Path(folder).iterdir() if not file.suffix]
+        files = [file for file in folder.iterdir() if not file.suffix]
         if memory.trace:
             _keep_trace(files, memory.trace)
         outcome = _outcome(list(command), memory, code, wall, [_numbers(file) for file in files])

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import IO, Protocol, Self
 
+from incast.errors import RunError, why
 from incast.live.launch import Child, Start, start_here
+from incast.scratch import Scratch
 
 Write = Callable[[IO[bytes]], None]
 """Writes a file's content."""
@@ -64,22 +65,26 @@ class Here:
         self.start = start
 
     def __enter__(self) -> Self:
-        self._root = TemporaryDirectory(prefix="incast-")
+        self._root = Scratch()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._root.cleanup()
+        self._root.close()
 
     def folder(self, host: int) -> str:
         """A member's folder."""
-        folder = Path(self._root.name) / str(host)
+        folder = self._root.path / str(host)
         folder.mkdir(exist_ok=True)
         return str(folder)
 
     def give(self, host: int, name: str, write: Write) -> None:
         """Puts a file into a member's folder."""
-        with (Path(self.folder(host)) / name).open("wb") as file:
-            write(file)
+        file = Path(self.folder(host)) / name
+        try:
+            with file.open("wb") as opened:
+                write(opened)
+        except OSError as error:
+            raise RunError(f"{file} can't be written: {why(error)}") from error
 
     def take(self, host: int, name: str) -> IO[bytes]:
         """A file that a member has left."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import polars as pl
 
 from incast._version import __version__
 from incast.errors import OutputExistsError
-from incast.folder import FORMAT, REPORT, SUMMARY, write_json
+from incast.folder import FORMAT, REPORT, SUMMARY, write_json, write_table
 from incast.folder import WALKS_MARKER as MARKER
+from incast.scratch import Scratch
 
 TABLES = (
     "scores", "top", "visits", "nodes", "communities", "members", "walks", "walks_series", "hosts",
@@ -35,7 +34,7 @@ class Writer:
         self._parts[name] = part + 1
         place = self.folder / name
         place.mkdir(exist_ok=True)
-        frame.write_parquet(place / f"part-{part:05}.parquet")
+        write_table(place / f"part-{part:05}.parquet", frame)
 
     def summary(self, content: dict[str, Any]) -> None:
         """The summary, last."""
@@ -57,8 +56,8 @@ def written(folder: Path, force: bool) -> Iterator[Writer]:
     """A writer whose result is at `folder` in the end, or, when something goes wrong, not at all."""
     check_free(folder, force)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    with Scratch(folder.parent, f".{folder.name}.incast-") as scratch:
+        beside = scratch.path
         yield Writer(beside)
         check_free(folder, force)
         _clear(folder)
@@ -66,8 +65,6 @@ def written(folder: Path, force: bool) -> Iterator[Writer]:
         # The marker goes first: what follows is ours whatever happens.
         for each in sorted(beside.iterdir(), key=lambda path: path.name != MARKER):
             each.rename(folder / each.name)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _clear(folder: Path) -> None:

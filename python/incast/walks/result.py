@@ -42,6 +42,11 @@ class WalkResult:
         return int(self.summary.get("given_up", 0))
 
     @property
+    def unwritten(self) -> list[str]:
+        """What servers could not write on their disks, with the path; the walks went on without."""
+        return list(self.summary.get("unwritten", []))
+
+    @property
     def tables(self) -> list[str]:
         """The names of its tables."""
         return sorted(part.parent.name for part in self.path.glob("*/part-00000.parquet"))

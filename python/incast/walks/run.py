@@ -111,6 +111,8 @@ def _served(walker: Servers, writer: Writer) -> dict[str, Any]:
         said["given_up"] = walker.given_up
     if walker.failed:
         said["error"] = str(walker.failed[0])
+    if walker.unwritten:
+        said["unwritten"] = walker.unwritten
     return said
 
 

@@ -7,11 +7,13 @@ servers fail for good, the walks that were finished are kept.
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from incast.stop import Stop
 from incast.walks.board import LOST, Board
 from incast.walks.changes import Changes
 from incast.walks.graph import U32
-from incast.walks.member import JOURNAL, PART, WALKS
+from incast.walks.member import JOURNAL, LEFT, PART, WALKS
 from incast.walks.memory import Ends, Paths, Tell
 from incast.walks.partition import U16
 from incast.walks.plan import Plan
@@ -98,6 +100,16 @@ class Servers:
     def given_up(self) -> int:
         """Walks that were given up: as many attempts as are allowed have timed out."""
         return self.board.total("given_up")
+
+    @property
+    def unwritten(self) -> list[str]:
+        """Files that could not be written; the walks went on without."""
+        said = [report["unwritten"] for report in self.ran[0].reports if "unwritten" in report]
+        for number, server in enumerate(self.board.servers):
+            if server.totals.get("refused_snapshots"):
+                journal = Path(self.place.folder(number)) / JOURNAL
+                said.append(f"{journal}, the journal of {server.name}, could not be kept")
+        return said
 
     def check(self) -> None:
         """Refuses walks whose paths fit no datagram."""
@@ -176,14 +188,16 @@ class Servers:
         if len(outcome.reports) < self.servers and not self.failed:
             # Stopped before all of them had begun.
             raise KeyboardInterrupt
-        reported = {report["host"] for report in outcome.reports}
+        reports = {report["host"]: report for report in outcome.reports}
         return [
-            self._handed(server) if server in reported else self._rescued(server)
+            self._handed(server, reports[server]) if server in reports else self._rescued(server)
             for server in range(self.servers)
         ]
 
-    def _handed(self, server: int) -> list[Any]:
+    def _handed(self, server: int, report: Mapping[str, Any]) -> list[Any]:
         """What a server has left in good order."""
+        if LEFT in report:
+            return [np.frombuffer(base64.b64decode(each), np.uint8) for each in report[LEFT]]
         with self.place.take(server, WALKS) as file, np.load(file) as left:
             return [left[key] for key in left]
 

@@ -1,0 +1,87 @@
+"""A disk without room: walks go on, the result and the exit code say what is missing, and its path."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import incast
+from helpers import SMALL, written
+from incast.cli.app import app
+from incast.scratch import PREFIX
+from walk_servers import SBM, told
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs root")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk with room for some parts of a graph and short journals."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(place)], check=True)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_walks_go_on_without_journals_and_files_and_say_so(
+    disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = incast.walk(SBM, walks=2000)
+    monkeypatch.setenv("TMPDIR", str(disk))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    out = tmp_path / "out"
+    code, said = told(["--walks", "2000", "--servers", "2", "--out", str(out)])
+    assert code == 4, said
+    result = incast.WalkResult.open(out)
+    order = ["start", "node"]
+    assert result.table("scores").sort(order).equals(memory.table("scores").sort(order))
+    assert not result.interrupted
+    assert result.unwritten == result.summary["unwritten"]
+    for server in (0, 1):
+        journal = next(each for each in result.unwritten if f"/{server}/.journal" in each)
+        assert journal.startswith(f"{disk}/{PREFIX}")
+        assert "could not be kept" in journal
+    assert any("/walks.npz can't be written: no space left on device" in each for each in result.unwritten)
+    for each in result.unwritten:
+        assert f"{each}: the walks went on" in said
+    assert not list(disk.iterdir())
+
+
+def test_a_part_of_the_graph_that_finds_no_room_is_named(
+    disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(disk))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (disk / "other").write_bytes(bytes(126_000))
+    code, said = told(["--servers", "2", "--out", str(tmp_path / "out")])
+    assert code == 4
+    assert f"error: {disk}/{PREFIX}" in said
+    assert "/part.npz can't be written: no space left on device" in said
+
+
+def test_tables_of_walks_that_find_no_room_are_named(disk: Path) -> None:
+    (disk / "other").write_bytes(bytes(100_000))
+    code, said = told(["--servers", "2", "--walks", "2000", "--out", str(disk / "out")])
+    assert code == 4
+    assert f"error: {disk}/" in said
+    assert "no space left on device" in said
+    assert [each.name for each in disk.iterdir()] == ["other"]
+
+
+@pytest.mark.parametrize("size", [20_000, 100_000])
+def test_captures_and_tables_that_find_no_room_are_named(disk: Path, tmp_path: Path, size: int) -> None:
+    (disk / "other").write_bytes(bytes(128 * 1024 - size))
+    file = written(tmp_path, {**SMALL, "measure": {"capture": ["switch0:host0"]}})
+    done = CliRunner().invoke(app, ["run", str(file), "--out", str(disk / "out"), "--json"])
+    assert done.exit_code == 4, done.output
+    (said,) = json.loads(done.stdout)["problems"]
+    assert str(disk / "out") in said["message"]
