@@ -4,7 +4,8 @@
 //! what the child sends to others wait too. So a parent has little more than a bandwidth-delay product on the way, from its
 //! estimates of both, as BBR does (Cardwell et al. 2016): the highest rate at which chunks were confirmed lately, times the
 //! shortest time from a chunk to its confirmation. While the rate grows it is two of them, so that the bound doubles each
-//! round trip.
+//! round trip, and on a long path four at first: chunks are confirmed whole, so what is known is a round trip older than what TCP's slow
+//! start knows, which would be kept from growing.
 
 use std::collections::VecDeque;
 use units::Time;
@@ -15,6 +16,8 @@ const LEAST_CHUNKS: u64 = 2;
 /// [`LEAST_EPOCH`].
 const EPOCH_TRIPS: u64 = 16;
 const LEAST_EPOCH: Time = Time::from_ms(100);
+/// A path is long when a chunk takes at least this long, and at least twice the time to the next one: so the link is not slow.
+const LONG: Time = Time::from_ms(100);
 
 /// A chunk on its way.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +39,7 @@ pub(crate) struct Flight {
     delivered: u64,
     delivered_at: Time,
     trip: Option<Time>,
+    is_long: bool,
     /// Highest rates in bytes a second: of the present epoch and of the one before.
     rates: [u64; 2],
     epoch: Time,
@@ -53,6 +57,7 @@ impl Flight {
             delivered: 0,
             delivered_at: Time::ZERO,
             trip: None,
+            is_long: false,
             rates: [0; 2],
             epoch: Time::ZERO,
             grows: true,
@@ -68,8 +73,11 @@ impl Flight {
         let rate = u128::from(self.rates[0].max(self.rates[1]));
         let trip = u128::from(self.trip.unwrap_or(Time::ZERO).as_ps());
         let product = rate * trip / 1_000_000_000_000;
-        let bound =
-            if self.grows { 2 * product } else { product + (product / 4).max(u128::from(self.chunk)) };
+        let bound = match () {
+            () if self.is_long && self.rates[1] == 0 => 4 * product,
+            () if self.grows => 2 * product,
+            () => product + (product / 4).max(u128::from(self.chunk)),
+        };
         u64::try_from(bound).unwrap_or(u64::MAX).max(LEAST_CHUNKS * self.chunk)
     }
 
@@ -89,7 +97,13 @@ impl Flight {
         self.bytes -= sent.bytes;
         self.delivered += sent.bytes;
         let trip = now.saturating_sub(sent.at);
-        self.trip = Some(self.trip.map_or(trip, |least| least.min(trip)));
+        let least = self.trip.map_or(trip, |least| least.min(trip));
+        // The first comes after nothing, and those that come together say nothing.
+        let apart = now.saturating_sub(self.delivered_at);
+        if self.trip.is_some() && apart > Time::ZERO {
+            self.is_long = least >= LONG && apart.saturating_mul(2) <= least;
+        }
+        self.trip = Some(least);
         let (bytes, time) = (self.delivered - sent.delivered, now.saturating_sub(sent.delivered_at).as_ps());
         let rate = u128::from(bytes) * 1_000_000_000_000 / u128::from(time.max(1));
         self.remember(u64::try_from(rate).unwrap_or(u64::MAX), now);

@@ -54,7 +54,7 @@ impl Process for Client {
 
 #[test]
 fn a_long_path_costs_little_more_than_one_connection() {
-    for (mbps, mib, least) in [(10, 8, 0.95), (30, 24, 0.95), (100, 64, 0.9)] {
+    for (mbps, mib, least) in [(10, 8, 0.95), (30, 24, 0.95), (100, 64, 0.95)] {
         let topology = star(&[(mbps, mbps), (mbps, mbps)]);
         // 100 ms there and back.
         let delay = Time::from_ms(25);
