@@ -83,6 +83,7 @@ bench: $(VENV)/installed-for-tests
 	$(BIN)/python -m benches.run --name latest
 	$(BIN)/python -m benches.walk
 	$(BIN)/python -m benches.broadcast
+	$(BIN)/python -m benches.broadcast.far
 	$(BIN)/python -m benches.mine
 	$(BIN)/python -m benches.farmem
 	$(BIN)/python -m benches.report latest

@@ -12,6 +12,7 @@ import shutil
 import statistics
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,15 +22,15 @@ from benches.namespaces import SWITCH, Network, star
 SOURCE = "h0"
 STARTED_BYTES = 20_000
 LOOK_S = 0.002
-#: To bring all processes up, before the first byte.
-PATIENCE_S = 60
+#: To bring all processes up, before the first byte: on a busy machine nine of Python take minutes.
+PATIENCE_S = 240
 BITS = 8
 MEGA = 1e6
 
 
 @dataclass(frozen=True)
 class Case:
-    """A source and receivers around a switch; one receiver has a tenth of the others' rate."""
+    """A source and receivers around a switch; one has a tenth of the others' rate, `others` their own."""
 
     rate: int
     size: int
@@ -38,18 +39,28 @@ class Case:
     receivers: int = 8
     slow: str = "h4"
     victim: str = "h6"
+    others: tuple[tuple[str, int], ...] = ()
+    #: Ours is not told what the links carry.
+    typed: bool = False
 
     @property
     def name(self) -> str:
         """For the table."""
         mebibytes = self.size // 2**20
-        rates = f"7 × {self.rate // 10**6} + 1 × {self.rate // 10**7} Mb/s, {mebibytes} MiB"
-        return rates + (f", {self.victim} killed" if self.killed_at else "")
+        counts = Counter(self.rates()[host] // 10**6 for host in self.hosts()[1:])
+        rates = " + ".join(f"{count} × {rate}" for rate, count in sorted(counts.items(), reverse=True))
+        more = (", as typed" if self.typed else "") + (f", {self.victim} killed" if self.killed_at else "")
+        return f"{rates} Mb/s, {mebibytes} MiB{more}"
+
+    def hosts(self) -> list[str]:
+        """The source, then the receivers."""
+        return [SOURCE, *(f"h{index + 1}" for index in range(self.receivers))]
 
     def rates(self) -> dict[str, int]:
         """Of each host's link, both ways."""
-        hosts = [SOURCE, *(f"h{index + 1}" for index in range(self.receivers))]
-        return {host: self.rate // 10 if host == self.slow else self.rate for host in hosts}
+        return {host: self.rate // 10 if host == self.slow else self.rate for host in self.hosts()} | dict(
+            self.others
+        )
 
     @property
     def ideal_s(self) -> float:
@@ -132,7 +143,7 @@ class Outcome:
 
     def fast(self, case: Case) -> list[float | None]:
         """Of receivers with the full rate that nobody killed."""
-        out = {case.slow} | ({case.victim} if case.killed_at else set())
+        out = {case.slow, *dict(case.others)} | ({case.victim} if case.killed_at else set())
         return [value for host, value in self.times.items() if host not in out]
 
     def aggregate_bps(self, case: Case) -> float:

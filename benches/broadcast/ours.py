@@ -24,20 +24,21 @@ def topology(folder: Path, rates: dict[str, int], centre: str | None) -> Path:
     return file
 
 
-def command(folder: Path, receivers: list[str], shell: str, address: str, network: Path) -> list[str]:
+def command(folder: Path, receivers: list[str], shell: str, address: str, network: Path | None) -> list[str]:
     """The whole command, to be run on the source."""
     hosts = folder / "hosts.txt"
     hosts.write_text("".join(f"{host}\n" for host in receivers))
     send = [*PROGRAM.split(), "broadcast", str(folder / "file"), "--to", str(hosts), "--source", SOURCE]
     send += ["--dest", f"{folder}/{{host}}/file", "--rsh", shell, "--incast", PROGRAM, "--address", address]
-    return [*send, "--topology", str(network), "--json"]
+    return [*send, *(["--topology", str(network)] if network else []), "--json"]
 
 
 def broadcast() -> Program:
-    """The topology is given."""
+    """The topology is given, or rates have to be found out."""
 
     def start(course: Course) -> None:
-        network = topology(course.folder, course.case.rates(), SWITCH)
+        known = not course.case.typed
+        network = topology(course.folder, course.case.rates(), SWITCH) if known else None
         shell = " ".join(course.network.enter("{host}"))
         address = course.network.address(SOURCE)
         course.spawn(SOURCE, command(course.folder, course.receivers, shell, address, network))

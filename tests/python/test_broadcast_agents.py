@@ -91,8 +91,9 @@ def test_an_agent_that_waits_takes_files_from_who_has_the_key(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="to hear all that travels needs root")
+@pytest.mark.parametrize("plain", [False, True])
 def test_who_hears_all_that_travels_reads_nothing_of_it(
-    agent: tuple[str, Path], key_file: Path, place: Path
+    agent: tuple[str, Path], key_file: Path, place: Path, plain: bool
 ) -> None:
     address, root = agent
     marker = b"nobody else's business: "
@@ -112,7 +113,9 @@ def test_who_hears_all_that_travels_reads_nothing_of_it(
 
         listener = threading.Thread(target=listen)
         listener.start()
-        code, said, err = to_agent(place, address, key_file, file="secret-name.txt")
+        code, said, err = to_agent(
+            place, address, key_file, *(["--plain"] if plain else []), file="secret-name.txt"
+        )
         over.set()
         listener.join()
     assert (code, set(states(said).values())) == (0, {"complete"}), err
@@ -120,7 +123,8 @@ def test_who_hears_all_that_travels_reads_nothing_of_it(
     # It was heard: greetings of streams, and as many bytes as there are in the file.
     assert b"incast\x02" in heard
     assert len(heard) > 40_000 * len(marker)
-    for known in (marker, b"secret-name", str(place).encode(), read_key(key_file)):
+    assert (marker in heard) is plain
+    for known in (b"secret-name", str(place).encode(), read_key(key_file)):
         assert known not in heard, known
 
 

@@ -103,6 +103,8 @@ class Broadcast:
     force: bool = False
     rate: int | None = None
     """What a host sends to all others together, in bit/s at most."""
+    sealed: bool = True
+    """The content is encrypted on its way; what is said about it always is."""
     patience_s: float = PATIENCE_S
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -227,7 +229,9 @@ def _run(broadcast: Broadcast, told: dict[str, Any], watch: Callable[[Any], None
         Host(number, name, [PORT], _receiver(told, name), needed=False, awaited=False, returns=True)
         for number, name in enumerate(broadcast.names, 1)
     ]
-    settings = json.loads(_core.live_settings(json.dumps({"peer_timeout_ms": 10_000, "sealed": True})))
+    settings = json.loads(
+        _core.live_settings(json.dumps({"peer_timeout_ms": 10_000, "sealed": broadcast.sealed}))
+    )
     launch = Launch(
         [source, *receivers],
         "incast.broadcast.member:prepare",

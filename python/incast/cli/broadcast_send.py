@@ -87,6 +87,12 @@ def send(
             help="What each host, this one too, sends of the file at most, like 50Mbps; default: all it can.",
         ),
     ] = None,
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain", help="Don't encrypt what is in the files: for networks that you trust, above 2 Gbps."
+        ),
+    ] = False,
     topology: Annotated[
         Path | None,
         typer.Option(
@@ -149,6 +155,7 @@ def send(
             chunk=None if chunk is None else _size(chunk),
             force=force,
             rate=limit,
+            sealed=not plain,
             patience_s=patience,
             stop=stop.event,
         )
