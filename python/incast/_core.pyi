@@ -90,6 +90,9 @@ class GraphArcError(ValueError):
 class MineTextError(ValueError):
     """A line that is no transaction: its number, message."""
 
+class MineOverflowError(Exception):
+    """Transactions that exceed the memory have no place."""
+
 class MineFullError(Exception):
     """Large itemsets that do not fit: their items, how many did."""
 
@@ -99,9 +102,9 @@ class QuestFieldError(ValueError):
 def mine_minimum(share: float, transactions: int) -> int: ...
 
 class MineTransactions:
-    """Transactions in memory."""
+    """Transactions in memory; what half of `memory` does not hold is in a temporary file in `folder`."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, memory: int, folder: str | None) -> None: ...
     def feed(self, text: bytes) -> None: ...
     def finish(self) -> None: ...
     def rows(self, ends: Array, items: Array) -> None: ...

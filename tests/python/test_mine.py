@@ -27,7 +27,7 @@ import incast
 from incast.cli.mine import mine
 from incast.cli.mine_work import OPTIONS, Asked, quick
 from incast.mining import mlxtend as ours
-from incast.mining import output
+from incast.mining import output, tables
 from incast.mining.problem import share
 from incast.mining.quest import generate, like
 from incast.mining.result import METRICS
@@ -236,6 +236,81 @@ def test_itemsets_that_explode_end_within_the_memory_and_say_so_before(tmp_path:
     again = incast_command("mine", "a.dat", "--support", "100%", "--longest", 3, cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert "36,050 itemsets" in again.stdout
+
+
+def test_a_file_larger_than_memory_takes_no_more_than_it_may(tmp_path: Path) -> None:
+    generate(like("t10i4d100k", transactions=1_000_000), tmp_path / "a.dat")
+    assert (tmp_path / "a.dat").stat().st_size > 35 << 20
+    for memory, place in (("8MiB", "little"), ("1GiB", "much")):
+        command = ["mine", "a.dat", "--support", "0.1%", "--memory", memory, "--out", place]
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURED, *command],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        if place == "little":
+            # The rest is Python.
+            assert int(done.stdout.splitlines()[-1]) < (8 + 32) << 10
+    little, much = (pl.read_parquet(tmp_path / place / "itemsets.parquet") for place in ("little", "much"))
+    assert len(much) > 1000
+    assert little.equals(much)
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("name", ["{}", "item {}"])
+def test_a_table_larger_than_memory_comes_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, name: str
+) -> None:
+    random = np.random.default_rng(1)
+    items = (random.pareto(1, 20_000) * 3).astype(int) % 50
+    table = pl.DataFrame(
+        {
+            "transaction": random.integers(0, 3000, len(items)),
+            "item": items if name == "{}" else [name.format(item) for item in items],
+        }
+    )
+    file = tmp_path / f"a.{form}"
+    table.write_parquet(file) if form == "parquet" else table.write_csv(file)
+    whole = incast.mine(file, 0.01, 0.5)
+    parts: list[int] = []
+
+    def in_parts(table: pl.LazyFrame, count: int, *rest: Any) -> Any:
+        parts.append(count)
+        return one_by_one(table, count, *rest)
+
+    one_by_one = tables._in_parts
+    monkeypatch.setattr(tables, "_LEAST", 1)
+    monkeypatch.setattr(tables, "_in_parts", in_parts)
+    found = incast.mine(file, 0.01, 0.5, memory=200_000)
+    assert parts == [11]
+    assert found.itemsets.equals(whole.itemsets)
+    assert found.rules.equals(whole.rules)
+
+    missing = table.with_row_index().with_columns(
+        transaction=pl.when(pl.col("index") != 9).then("transaction")
+    )
+    missing.write_parquet(file) if form == "parquet" else missing.write_csv(file)
+    with pytest.raises(incast.ScenarioError, match="row 10, column transaction: there is no value"):
+        incast.mine(file, 0.01, memory=200_000)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+def test_a_disk_that_is_full_is_named(tmp_path: Path) -> None:
+    generate(like("t10i4d100k", transactions=300_000), tmp_path / "a.dat")
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1M", "tmpfs", str(small)], check=True)
+    try:
+        command = ["mine", "a.dat", "--support", "1%", "--memory", "1MiB"]
+        done = incast_command(*command, "--out", small / "out", cwd=tmp_path)
+        assert done.returncode == 4
+        assert f"{small}: transactions that exceed the memory" in done.stderr
+        assert "No space left on device" in done.stderr
+        assert not list(small.iterdir())
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
 
 
 BASKETS = [["beer", "chips"], ["beer", "chips", "salsa"], ["milk"], ["beer", "milk"]]

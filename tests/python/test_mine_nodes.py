@@ -76,7 +76,8 @@ def test_nodes_find_what_one_finds_in_the_same_bytes(
 
 
 def test_transactions_without_items_count() -> None:
-    core, _ = collections([["a", "b"], [], ["b"], []])
+    core = _core.MineTransactions(1 << 20, None)
+    collections([["a", "b"], [], ["b"], []], core)
     assert core.transactions() == 4
     spread = incast.mine([["a", "b"], [], ["b"], []], 0.5, nodes=3)
     assert spread.itemsets.to_dicts() == incast.mine([["a", "b"], [], ["b"], []], 0.5).itemsets.to_dicts()

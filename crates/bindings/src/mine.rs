@@ -1,6 +1,7 @@
 //! Mining on one node: transactions from text or arrays, large itemsets, rules; Quest's transactions. Arrays come as buffers
 //! and go as bytes.
 
+mod file;
 mod found;
 mod journal;
 mod node;
@@ -11,15 +12,18 @@ use ::mine::local::{Begun, Settings, Unfinished, go_on};
 use ::mine::progress::Progress;
 use ::mine::quest::{Generator, Quest};
 use ::mine::read::Reader;
+use ::mine::shelf::Room;
 use ::mine::support::Support;
 use ::mine::transactions::Transactions;
+use file::Overflow;
 use found::{MineItemsets, MineRules};
 use pyo3::buffer::PyBuffer;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 create_exception!(_core, MineTextError, PyValueError, "A line that is no transaction: its number, message.");
 create_exception!(
@@ -28,12 +32,19 @@ create_exception!(
     PyException,
     "Large itemsets that do not fit: their items, how many did."
 );
+create_exception!(
+    _core,
+    MineOverflowError,
+    PyException,
+    "Transactions that exceed the memory have no place."
+);
 create_exception!(_core, QuestFieldError, PyValueError, "A field that can't be: its name, what is allowed.");
 
 /// Adds the classes and functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MineTextError", module.py().get_type::<MineTextError>())?;
     module.add("MineFullError", module.py().get_type::<MineFullError>())?;
+    module.add("MineOverflowError", module.py().get_type::<MineOverflowError>())?;
     module.add("QuestFieldError", module.py().get_type::<QuestFieldError>())?;
     module.add_class::<MineTransactions>()?;
     module.add_class::<MineProgress>()?;
@@ -51,12 +62,12 @@ fn mine_minimum(share: f64, transactions: u64) -> PyResult<u64> {
     Support::Share(share).minimum(transactions).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// Transactions in memory, as they come.
+/// Transactions as they come: in memory, and in a temporary file what half of `memory` does not hold.
 #[pyclass]
-#[derive(Default)]
 struct MineTransactions {
     kept: Transactions,
     reader: Reader,
+    overflow: Arc<Overflow>,
 }
 
 fn text_error(error: ::mine::read::ReadError) -> PyErr {
@@ -65,20 +76,24 @@ fn text_error(error: ::mine::read::ReadError) -> PyErr {
 
 #[pymethods]
 impl MineTransactions {
-    /// None yet.
+    /// None yet; the file is in `folder`, or where the system has such files.
     #[new]
-    fn new() -> Self {
-        Self::default()
+    fn new(memory: usize, folder: Option<PathBuf>) -> PyResult<Self> {
+        let overflow = Arc::new(Overflow::new(&folder.unwrap_or_else(std::env::temp_dir))?);
+        let room = Room { bytes: memory / 2, shelf: overflow.clone() };
+        Ok(Self { kept: Transactions::within(Some(room)), reader: Reader::default(), overflow })
     }
 
     /// The next piece of a text.
     fn feed(&mut self, py: Python<'_>, text: &[u8]) -> PyResult<()> {
-        py.detach(|| self.reader.feed(text, &mut self.kept)).map_err(text_error)
+        py.detach(|| self.reader.feed(text, &mut self.kept)).map_err(text_error)?;
+        self.overflow.check()
     }
 
     /// The text has ended.
     fn finish(&mut self) -> PyResult<()> {
-        std::mem::take(&mut self.reader).finish(&mut self.kept).map_err(text_error)
+        std::mem::take(&mut self.reader).finish(&mut self.kept).map_err(text_error)?;
+        self.overflow.check()
     }
 
     /// Rows of items, in any order: row i has the items from `ends[i − 1]` to `ends[i]`.
@@ -100,7 +115,7 @@ impl MineTransactions {
                 self.kept.push(&scratch);
             }
         });
-        Ok(())
+        self.overflow.check()
     }
 
     /// How many.
@@ -134,12 +149,15 @@ impl MineTransactions {
             }
             at = end;
         }
+        self.overflow.check()?;
         Ok(to - from)
     }
 
     /// A number that other transactions don't have.
-    fn digest(&self) -> u64 {
-        self.kept.digest()
+    fn digest(&self) -> PyResult<u64> {
+        let digest = self.kept.digest();
+        self.overflow.check()?;
+        Ok(digest)
     }
 
     /// Their large itemsets, behind the passes in `begun`, which a run left that was stopped; nothing when `progress` was
@@ -159,7 +177,9 @@ impl MineTransactions {
         let transactions = kept.len();
         let settings = Settings { minimum, longest, memory, threads };
         let (watched, begun) = (&progress.progress, journal::begun(begun));
-        match py.detach(|| go_on(kept, &settings, watched, begun)) {
+        let found = py.detach(|| go_on(kept, &settings, watched, begun));
+        self.overflow.check()?;
+        match found {
             Ok((levels, passes)) => Ok(Some(MineItemsets::new(transactions, levels, passes))),
             Err(Unfinished { begun, full }) => {
                 *progress.finished.lock().unwrap_or_else(PoisonError::into_inner) = begun;

@@ -88,9 +88,10 @@ impl Codes {
         level.replace_items(|item| self.code(item).expect("its items are large"));
     }
 
-    /// Transactions in codes; those with fewer than two are left out. Memory of the items is given back block by block.
+    /// Transactions in codes, in the same room; those with fewer than two are left out. Memory of the items is given back block
+    /// by block.
     pub fn encode(&self, transactions: Transactions) -> Transactions {
-        let mut coded = Transactions::default();
+        let mut coded = Transactions::within(transactions.room().cloned());
         let mut scratch = Vec::new();
         for block in transactions.into_blocks() {
             self.encode_block(&block, &mut scratch, &mut coded);
@@ -158,8 +159,9 @@ mod tests {
             transactions.push(items);
         }
         let coded = codes.encode(transactions);
-        assert_eq!(coded.blocks()[0].words(), &Words::Narrow(vec![0, 1, 0, 2, 3]));
-        assert_eq!(coded.blocks()[0].ends(), [2, 5]);
+        let block = coded.blocks().next().expect("one");
+        assert_eq!(block.words(), &Words::Narrow(vec![0, 1, 0, 2, 3]));
+        assert_eq!(block.ends(), [2, 5]);
         assert_eq!(codes.code(4_000_000_001), None);
         assert_eq!((codes.item(3), codes.code(4_000_000_000)), (4_000_000_000, Some(3)));
     }

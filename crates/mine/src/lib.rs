@@ -1,7 +1,7 @@
 //! Association rules from transactions: Apriori in memory and, by a hash of candidates, over a cluster (document 001).
 //!
-//! [`items`] are what transactions hold and itemsets consist of; [`transactions`] keeps them in memory, [`mod@read`] takes
-//! them from text and [`quest`] makes them up. A pass makes [`candidate`]s and [`count`]s them; [`local`] puts the passes
+//! [`items`] are what transactions hold and itemsets consist of; [`transactions`] keeps them in memory, or on a [`shelf`]
+//! where there is no room; [`mod@read`] takes them from text and [`quest`] makes them up. A pass makes [`candidate`]s and [`count`]s them; [`local`] puts the passes
 //! together on one node, where [`sparse`] searches sparse transactions depth-first. [`rules`] and [`condense`] are what is made
 //! of large itemsets. Nothing here reads a file, a clock or a socket.
 
@@ -16,6 +16,7 @@ pub mod progress;
 pub mod quest;
 pub mod read;
 pub mod rules;
+pub mod shelf;
 pub mod sparse;
 pub mod support;
 pub mod table;

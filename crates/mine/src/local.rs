@@ -12,7 +12,8 @@ use crate::count::{ItemCounts, Triangle, tiles};
 use crate::items::Level;
 use crate::progress::{Outlook, Progress};
 use crate::sparse::{Occurrences, Task};
-use crate::transactions::{Block, Transactions, mix};
+use crate::transactions::{Transactions, mix};
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Large itemsets may take so many bytes, however little memory there is for the rest.
@@ -25,8 +26,9 @@ pub struct Settings {
     pub minimum: u64,
     /// Items of the longest itemset; none: as long as they come.
     pub longest: Option<usize>,
-    /// Bytes of memory for candidates, their counts, bitmaps and large itemsets, about; at least a row of pairs, or a
-    /// candidate and a word of each bitmap, is held, and 64 MiB of large itemsets.
+    /// Bytes of memory for candidates, their counts, bitmaps and large itemsets, about, and for half of it the transactions:
+    /// more of these are on a shelf, if they have one. At least a row of pairs, or a candidate and a word of each bitmap, is
+    /// held, and 64 MiB of large itemsets.
     pub memory: usize,
     /// Threads that count; the result is the same with any number. Each has counts of its own.
     pub threads: usize,
@@ -190,12 +192,13 @@ fn sparse(
 
 fn first(transactions: &Transactions, settings: &Settings, progress: &Progress) -> ItemCounts {
     progress.begin(transactions.len());
-    let part = |_, blocks: &[Block]| {
+    let part = |_, blocks: Range<usize>| {
         let mut counts = ItemCounts::default();
-        blocks.iter().take_while(|block| progress.next(block.len())).for_each(|block| counts.add(block));
+        let blocks = transactions.part(blocks).take_while(|block| progress.next(block.len()));
+        blocks.for_each(|block| counts.add(&block));
         counts
     };
-    shared(transactions.blocks(), settings.threads, part, |all, more| all.merge(&more))
+    shared(transactions.count(), settings.threads, part, |all, more| all.merge(&more))
 }
 
 /// How the passes behind the first ended.
@@ -212,15 +215,18 @@ struct Miner<'a> {
     coded: Transactions,
     settings: &'a Settings,
     progress: &'a Progress,
+    /// Bytes, bar what the transactions take: half of what there is at least.
+    memory: usize,
     /// A thread's.
     vertical: Vec<Mutex<Vertical>>,
 }
 
 impl<'a> Miner<'a> {
     fn new(coded: Transactions, settings: &'a Settings, progress: &'a Progress) -> Self {
-        let mut miner = Self { coded, settings, progress, vertical: Vec::new() };
-        let memory = miner.memory() / 2;
-        miner.vertical.resize_with(settings.threads.max(1), || Mutex::new(Vertical::new(memory)));
+        let memory = settings.memory.saturating_sub(coded.bytes()).max(settings.memory / 2);
+        let mut miner = Self { coded, settings, progress, memory, vertical: Vec::new() };
+        let bitmaps = miner.of_thread() / 2;
+        miner.vertical.resize_with(settings.threads.max(1), || Mutex::new(Vertical::new(bitmaps)));
         miner
     }
 
@@ -264,7 +270,7 @@ impl<'a> Miner<'a> {
 
     /// Bytes for large itemsets, bar what they leave to candidates.
     fn found(&self) -> usize {
-        self.settings.memory.max(FOUND_MIN)
+        self.memory.max(FOUND_MIN)
     }
 
     /// Says when large itemsets have become many, and those that follow may be more than fit.
@@ -283,28 +289,27 @@ impl<'a> Miner<'a> {
     /// what large itemsets take, with room for so many bytes more of them, is not theirs.
     fn room(&self, length: usize, found: usize) -> u64 {
         let words = length + self.settings.threads.max(1);
-        let memory = self.settings.memory;
-        let bytes = (memory / 2).min(found / 4).max(memory / 16);
+        let bytes = (self.memory / 2).min(found / 4).max(self.memory / 16);
         (bytes / (words * size_of::<u32>())) as u64
     }
 
     /// Memory of a thread.
-    fn memory(&self) -> usize {
-        self.settings.memory / self.settings.threads.max(1)
+    fn of_thread(&self) -> usize {
+        self.memory / self.settings.threads.max(1)
     }
 
     /// Nothing when large itemsets take more than `room` bytes.
     fn second(&mut self, codes: u32, room: usize) -> Option<(Pass, Level)> {
         let mut found = Level::new(2);
-        let most = self.memory() / size_of::<u32>();
+        let most = self.of_thread() / size_of::<u32>();
         let tiles = tiles(codes, 0..codes.saturating_sub(1), most as u64);
         self.progress.begin(self.coded.len() * tiles.len() as u64);
         let mut candidates = 0;
         for rows in tiles.iter().take_while(|_| !self.progress.stopped()) {
-            let part = |_, blocks: &[Block]| {
+            let part = |_, blocks: Range<usize>| {
                 let mut triangle = Triangle::new(codes, rows.clone());
-                let blocks = blocks.iter().take_while(|block| self.progress.next(block.len()));
-                blocks.for_each(|block| triangle.add(block));
+                let blocks = self.coded.part(blocks).take_while(|block| self.progress.next(block.len()));
+                blocks.for_each(|block| triangle.add(&block));
                 triangle
             };
             let triangle = self.shared(part, |all, more| add(all.counts_mut(), more.counts()));
@@ -335,19 +340,27 @@ impl<'a> Miner<'a> {
     }
 
     fn counted(&self, candidates: &Candidates) -> Vec<u32> {
-        let part = |thread: usize, blocks: &[Block]| {
+        let part = |thread: usize, blocks: Range<usize>| {
             let mut counts = vec![0; candidates.len()];
-            let total = blocks.iter().map(Block::len).sum();
-            let blocks = blocks.iter().take_while(|block| self.progress.next(block.len()));
+            let total = self.coded.len_of(blocks.clone());
             let mut vertical = self.vertical[thread].lock().unwrap_or_else(PoisonError::into_inner);
-            vertical.add(blocks, total, candidates, &mut counts);
+            if vertical.again(candidates, &mut counts) {
+                self.progress.next(total);
+            } else {
+                let blocks = self.coded.part(blocks).take_while(|block| self.progress.next(block.len()));
+                vertical.add(blocks, total, candidates, &mut counts);
+            }
             counts
         };
         self.shared(part, |all, more| add(all, &more))
     }
 
-    fn shared<T: Send>(&self, part: impl Fn(usize, &[Block]) -> T + Sync, merge: impl FnMut(&mut T, T)) -> T {
-        shared(self.coded.blocks(), self.settings.threads, part, merge)
+    fn shared<T: Send>(
+        &self,
+        part: impl Fn(usize, Range<usize>) -> T + Sync,
+        merge: impl FnMut(&mut T, T),
+    ) -> T {
+        shared(self.coded.count(), self.settings.threads, part, merge)
     }
 }
 
@@ -361,18 +374,18 @@ fn add(counts: &mut [u32], more: &[u32]) {
 
 /// Shares blocks out to threads, the same ones each time, and puts together what they give.
 fn shared<T: Send>(
-    blocks: &[Block],
+    blocks: usize,
     threads: usize,
-    part: impl Fn(usize, &[Block]) -> T + Sync,
+    part: impl Fn(usize, Range<usize>) -> T + Sync,
     mut merge: impl FnMut(&mut T, T),
 ) -> T {
-    let size = blocks.len().div_ceil(threads.max(1)).max(1);
-    if size >= blocks.len() {
-        return part(0, blocks);
+    let size = blocks.div_ceil(threads.max(1)).max(1);
+    if size >= blocks {
+        return part(0, 0..blocks);
     }
     std::thread::scope(|scope| {
         let part = &part;
-        let parts = blocks.chunks(size).enumerate();
+        let parts = (0..blocks).step_by(size).map(|start| start..blocks.min(start + size)).enumerate();
         let begun: Vec<_> = parts.map(|(at, blocks)| scope.spawn(move || part(at, blocks))).collect();
         let mut done = begun.into_iter().map(|thread| thread.join().expect("counting doesn't fail"));
         let mut all = done.next().expect("there are blocks");

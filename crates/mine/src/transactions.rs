@@ -1,10 +1,14 @@
 //! Transactions in memory: items one after the other, in blocks that are as narrow as their items allow.
 //!
 //! A block of items below 65,536 takes two bytes for each, so that a share of transactions is smaller than the text that
-//! it was read from. A transaction is never split over blocks. Blocks are also what a pass works on at a time. Not
-//! here: reading them (`read`), counting what they hold (`count`).
+//! it was read from. A transaction is never split over blocks. Blocks are also what a pass works on at a time. Where room is
+//! limited, blocks that exceed it are on a [shelf](crate::shelf) and come back one by one. Not here: reading them (`read`),
+//! counting what they hold (`count`).
 
 use crate::items::Item;
+use crate::shelf::{Room, Shelved};
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// A block is closed when it holds so many items: both halves of it fit a second-level cache.
 pub const BLOCK_ITEMS: usize = 1 << 16;
@@ -56,6 +60,10 @@ impl Default for Block {
 }
 
 impl Block {
+    pub(crate) fn new(words: Words, ends: Vec<u32>) -> Block {
+        Block { words, ends }
+    }
+
     /// The words of all its transactions, one transaction after the other.
     pub fn words(&self) -> &Words {
         &self.words
@@ -145,9 +153,14 @@ pub fn each<W>(words: &[W], ends: &[u32], mut visit: impl FnMut(&[W])) {
 }
 
 /// A node's transactions.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Transactions {
-    blocks: Vec<Block>,
+    held: Vec<Block>,
+    /// Before the last of `held`, behind the others.
+    shelved: Vec<Shelved>,
+    room: Option<Room>,
+    /// Bytes of the blocks of `held` that are closed.
+    closed_bytes: usize,
     len: u64,
     items: u64,
 }
@@ -158,28 +171,94 @@ pub(crate) fn mix(hash: u64, number: u64) -> u64 {
 }
 
 impl Transactions {
+    /// None yet, with so much room for them; without it all are held.
+    #[must_use]
+    pub fn within(room: Option<Room>) -> Transactions {
+        Transactions { room, ..Transactions::default() }
+    }
+
+    /// The room that they have.
+    pub fn room(&self) -> Option<&Room> {
+        self.room.as_ref()
+    }
+
     /// Appends a transaction whose items ascend.
     pub fn push(&mut self, transaction: &[Item]) {
-        if self.blocks.last().is_none_or(|last| last.items() >= BLOCK_ITEMS) {
-            self.blocks.push(Block::default());
+        if self.held.last().is_none_or(|last| last.items() >= BLOCK_ITEMS) {
+            self.shelve();
+            self.held.push(Block::default());
         }
-        let block = self.blocks.last_mut().expect("one is open");
+        let block = self.held.last_mut().expect("one is open");
         block.push(transaction);
         if block.items() >= BLOCK_ITEMS {
             block.shrink();
+            self.closed_bytes += block.bytes();
         }
         self.len += 1;
         self.items += transaction.len() as u64;
     }
 
+    /// The last block, which is closed, goes to the shelf when there is no room for it.
+    fn shelve(&mut self) {
+        let Some(room) = self.room.as_ref().filter(|room| self.closed_bytes > room.bytes) else { return };
+        if let Some(block) = self.held.pop() {
+            self.closed_bytes -= block.bytes();
+            self.shelved.push(Shelved::put(&block, &*room.shelf));
+        }
+    }
+
+    /// All of them, if there was room for them: in blocks, in the order in which they came.
+    pub fn held(&self) -> Option<&[Block]> {
+        self.shelved.is_empty().then_some(&self.held)
+    }
+
+    /// Number of blocks.
+    pub fn count(&self) -> usize {
+        self.held.len() + self.shelved.len()
+    }
+
     /// In blocks, in the order in which they came.
-    pub fn blocks(&self) -> &[Block] {
-        &self.blocks
+    pub fn blocks(&self) -> impl Iterator<Item = Cow<'_, Block>> {
+        self.part(0..self.count())
+    }
+
+    /// Some of the blocks.
+    pub fn part(&self, range: Range<usize>) -> impl Iterator<Item = Cow<'_, Block>> {
+        range.map_while(|at| match self.find(at) {
+            Ok(held) => Some(Cow::Borrowed(&self.held[held])),
+            Err(shelved) => self.fetch(shelved).map(Cow::Owned),
+        })
+    }
+
+    /// Transactions of some of the blocks.
+    pub fn len_of(&self, range: Range<usize>) -> usize {
+        let len = |at| match self.find(at) {
+            Ok(held) => self.held[held].len(),
+            Err(shelved) => self.shelved[shelved].len as usize,
+        };
+        range.map(len).sum()
+    }
+
+    /// Where a block is among those that are held, or those that are not.
+    fn find(&self, at: usize) -> Result<usize, usize> {
+        let before = if self.shelved.is_empty() { self.held.len() } else { self.held.len() - 1 };
+        match at.checked_sub(before) {
+            None => Ok(at),
+            Some(behind) if behind < self.shelved.len() => Err(behind),
+            Some(_) => Ok(at - self.shelved.len()),
+        }
+    }
+
+    fn fetch(&self, shelved: usize) -> Option<Block> {
+        self.shelved[shelved].get(&*self.room.as_ref()?.shelf)
     }
 
     /// The blocks themselves, so that memory can be given back one by one.
-    pub fn into_blocks(self) -> Vec<Block> {
-        self.blocks
+    pub fn into_blocks(mut self) -> impl Iterator<Item = Block> {
+        (0..self.count()).map_while(move |at| match self.find(at) {
+            Ok(held) => Some(std::mem::take(&mut self.held[held])),
+            Err(shelved) => self.fetch(shelved),
+        })
     }
 
     /// Number of transactions.
@@ -197,20 +276,21 @@ impl Transactions {
         self.items
     }
 
-    /// A number that other transactions don't have.
+    /// A number that other transactions don't have, in whatever order they come.
     pub fn digest(&self) -> u64 {
-        let (mut scratch, mut hash) = (Vec::new(), self.len);
-        for block in &self.blocks {
+        let (mut scratch, mut sum) = (Vec::new(), self.len);
+        for block in self.blocks() {
             block.each(&mut scratch, |items| {
-                hash = items.iter().chain([&u32::MAX]).fold(hash, |hash, item| mix(hash, u64::from(*item)));
+                let hash = items.iter().fold(items.len() as u64, |hash, item| mix(hash, u64::from(*item)));
+                sum = sum.wrapping_add(mix(hash, hash >> 32));
             });
         }
-        hash
+        sum
     }
 
     /// Bytes of memory that they take.
     pub fn bytes(&self) -> usize {
-        self.blocks.iter().map(Block::bytes).sum()
+        self.held.iter().map(Block::bytes).sum()
     }
 }
 
@@ -238,7 +318,7 @@ mod tests {
         given.iter().for_each(|items| transactions.push(items));
         assert_eq!(all(&transactions), given);
         assert_eq!((transactions.len(), transactions.items()), (4, 5));
-        assert!(matches!(transactions.blocks()[0].words(), Words::Wide(_)));
+        assert!(matches!(transactions.blocks().next().expect("one").words(), Words::Wide(_)));
     }
 
     #[test]
@@ -246,7 +326,8 @@ mod tests {
         let mut transactions = Transactions::default();
         let items: Vec<Item> = (0..1000).collect();
         (0..100).for_each(|_| transactions.push(&items));
-        assert_eq!(transactions.blocks().iter().map(Block::len).collect::<Vec<_>>(), [66, 34]);
-        assert_eq!(transactions.blocks()[0].bytes(), 66_000 * 2 + 66 * 4);
+        let blocks = transactions.held().expect("there is room");
+        assert_eq!(blocks.iter().map(Block::len).collect::<Vec<_>>(), [66, 34]);
+        assert_eq!(blocks[0].bytes(), 66_000 * 2 + 66 * 4);
     }
 }

@@ -77,7 +77,7 @@ proptest! {
     fn tiles_share_the_pairs_out(database in database(), most in 0u64..50) {
         let transactions = transactions(&database);
         let mut counts = ItemCounts::default();
-        transactions.blocks().iter().for_each(|block| counts.add(block));
+        transactions.blocks().for_each(|block| counts.add(&block));
         let codes = Codes::new(&counts.iter().map(|(item, _)| item).collect::<Vec<_>>());
         let coded = codes.encode(transactions);
         let several = codes.len() as u32;
@@ -87,7 +87,7 @@ proptest! {
             let one = rows.len() == 1;
             let mut triangle = Triangle::new(several, rows);
             prop_assert!(one || triangle.counts().len() as u64 <= most);
-            coded.blocks().iter().for_each(|block| triangle.add(block));
+            coded.blocks().for_each(|block| triangle.add(&block));
             prop_assert_eq!(triangle.pairs().count(), triangle.counts().len());
             for pair in triangle.pairs() {
                 prop_assert!(pairs.insert(pair), "no other tile has it");

@@ -39,7 +39,7 @@ proptest! {
         row in 0u32..14,
     ) {
         let mut counts = ItemCounts::default();
-        transactions(&database).blocks().iter().for_each(|block| counts.add(block));
+        transactions(&database).blocks().for_each(|block| counts.add(&block));
         let first = large(&counts, minimum);
         let codes = Codes::of(&first);
         let occurrences = Occurrences::new(codes.encode(transactions(&database)), codes.len() as u32);

@@ -46,8 +46,8 @@ def mine(
         str | None,
         _of(
             _MACHINE,
-            "For candidates, their counts and bitmaps; when they need more, transactions are scanned several "
-            "times. Default: 256MiB.",
+            "For transactions, candidates, their counts and bitmaps; when they need more, transactions are "
+            "scanned several times, from a temporary file if need be. Default: 256MiB.",
             metavar="SIZE",
         ),
     ] = None,

@@ -58,8 +58,15 @@ def run(source: Any, plan: Plan, watch: Watch | None = None, folder: Path | None
     Passes that are finished are kept in `folder` when it does not come to its end, until the result has been
     written there.
     """
-    watch = watch or Watch()
-    core, names = _read(source, watch)
+    try:
+        return _run(source, plan, watch or Watch(), folder)
+    except _core.MineOverflowError as error:
+        raise RunError(str(error)) from None
+
+
+def _run(source: Any, plan: Plan, watch: Watch, folder: Path | None) -> MineResult:
+    core = _core.MineTransactions(plan.memory, None if folder is None else str(folder))
+    names = _read(source, core, plan, watch)
     transactions = core.transactions()
     if not transactions:
         refuse("there is no transaction in it", file=source if isinstance(source, str | Path) else "")
@@ -76,14 +83,16 @@ def run(source: Any, plan: Plan, watch: Watch | None = None, folder: Path | None
     return MineResult(found, names, plan, minimum, spread)
 
 
-def _read(source: Any, watch: Watch) -> tuple[_core.MineTransactions, list[Any] | None]:
+def _read(source: Any, core: _core.MineTransactions, plan: Plan, watch: Watch) -> list[Any] | None:
+    """Takes the transactions to `core`; the names of their items, where they are no numbers."""
     if isinstance(source, str | Path):
         file = Path(source)
         if file.name.endswith(TABLES):
             from incast.mining import tables
 
-            return tables.read(file)
-        return text.read(file, watch.reading, watch.read), None
+            return tables.read(file, core, plan.memory)
+        text.read(file, core, watch.reading, watch.read)
+        return None
     from incast.mining import tables
 
     if hasattr(source, "columns"):
@@ -91,11 +100,11 @@ def _read(source: Any, watch: Watch) -> tuple[_core.MineTransactions, list[Any] 
             import polars as pl
 
             if isinstance(source, pl.DataFrame):
-                return tables.long_form(source)
-            return tables.long_frame(source)
-        return tables.one_hot(source)
+                return tables.long_form(source, core)
+            return tables.long_frame(source, core)
+        return tables.one_hot(source, core)
     if isinstance(source, Iterable):
-        return tables.collections(source)
+        return tables.collections(source, core)
     return refuse(f"{type(source).__name__}: a file, a frame or collections of items are allowed")
 
 

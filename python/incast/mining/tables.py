@@ -14,8 +14,8 @@ from incast import _core
 from incast.errors import why
 from incast.mining.problem import ITEM_MAX, refuse
 
-Given = tuple[_core.MineTransactions, list[str] | None]
-"""Transactions, and the names of their items where they are no numbers."""
+Names = list[str] | None
+"""Of items, where they are no numbers."""
 
 TRANSACTION, ITEM = LONG = ("transaction", "item")
 
@@ -23,40 +23,77 @@ TRANSACTION, ITEM = LONG = ("transaction", "item")
 _TEXT_OR_NUMBERS = "whole numbers, or names, are allowed"
 
 
-def read(file: Path) -> Given:
-    """A table in long form."""
+_PART_BYTES = 100
+"""Memory that a row takes while its part of the table is sorted: measured with numbers, and with names."""
+_LEAST = 64 << 20
+"""Bytes that a part may take, however little memory there is for the rest."""
+
+
+def read(file: Path, core: _core.MineTransactions, memory: int) -> Names:
+    """A table in long form; one that exceeds the memory comes in parts, each of whole transactions."""
     try:
-        parquet = file.suffix == ".parquet"
-        table = (
-            pl.read_parquet(file, columns=list(LONG))
-            if parquet
-            else pl.read_csv(file, columns=list(LONG), infer_schema_length=None)
-        )
+        table = pl.scan_parquet(file).select(LONG) if file.suffix == ".parquet" else _csv(file)
+        parts = 1 + table.select(pl.len()).collect().item() * _PART_BYTES // max(memory, _LEAST)
+        if parts == 1:
+            return long_form(table.collect(), core, str(file))
+        return _in_parts(table, parts, core, str(file))
     except (pl.exceptions.PolarsError, OSError) as error:
         refuse(f"{why(error)}: a table with the columns transaction and item is allowed", file=file)
-    return long_form(table, str(file))
 
 
-def long_form(table: pl.DataFrame, name: str = "") -> Given:
+def _csv(file: Path) -> pl.LazyFrame:
+    """Columns of whole numbers as such, others as text."""
+    text = pl.scan_csv(file, infer_schema=False).select(LONG)
+    number = {column: pl.col(column).cast(pl.Int64, strict=False) for column in LONG}
+    other = [(pl.col(column).is_not_null() & number[column].is_null()).any() for column in LONG]
+    has_other = text.select(other).collect(engine="streaming")
+    return text.with_columns(number[column] for column in LONG if not has_other[column].item())
+
+
+def long_form(table: pl.DataFrame, core: _core.MineTransactions, name: str = "") -> Names:
     """A row for each item of each transaction, in any order."""
-    for column in LONG:
-        values = table[column]
-        if values.dtype.is_nested() or values.dtype == pl.Object:
-            what = str(values.dtype).lower()
-            refuse(f"it holds values of the type {what}: {_TEXT_OR_NUMBERS}", f"column {column}", name)
-        missing = values.is_null()
-        if values.dtype.is_float():
-            missing |= values.is_nan()
-        if missing.any():
-            row = int(missing.arg_max() or 0) + 1
-            refuse("there is no value", f"row {row}, column {column}", name)
+    _check(table.lazy(), name)
     items, names = _numbers(table[ITEM], name)
-    table = pl.DataFrame({TRANSACTION: table[TRANSACTION], ITEM: items}).sort(TRANSACTION)
+    _sorted(table[TRANSACTION], items, core)
+    return names
+
+
+def _in_parts(table: pl.LazyFrame, parts: int, core: _core.MineTransactions, name: str) -> Names:
+    """Goes through a table once for each part of its transactions, and once for the names of items."""
+    _check(table, name)
+    names: Names = None
+    if not table.collect_schema()[ITEM].is_integer():
+        text = table.select(pl.col(ITEM).cast(pl.String).unique())
+        names = text.collect(engine="streaming")[ITEM].sort().to_list()
+    for part in range(parts):
+        some = table.filter(pl.col(TRANSACTION).hash() % parts == part).collect(engine="streaming")
+        if names is None:
+            items, _ = _numbers(some[ITEM], name)
+        else:
+            items = some[ITEM].cast(pl.String).cast(pl.Enum(names)).to_physical().cast(pl.UInt32)
+        _sorted(some[TRANSACTION], items, core)
+    return names
+
+
+def _check(table: pl.LazyFrame, name: str) -> None:
+    for column, kind in table.collect_schema().items():
+        if kind.is_nested() or kind == pl.Object:
+            what = str(kind).lower()
+            refuse(f"it holds values of the type {what}: {_TEXT_OR_NUMBERS}", f"column {column}", name)
+        values = pl.col(column)
+        missing = values.is_null() | values.is_nan() if kind.is_float() else values.is_null()
+        first = table.select(pl.when(missing.any()).then(missing.arg_max())).collect().item()
+        if first is not None:
+            refuse("there is no value", f"row {first + 1}, column {column}", name)
+
+
+def _sorted(transactions: pl.Series, items: pl.Series, core: _core.MineTransactions) -> None:
+    table = pl.DataFrame({TRANSACTION: transactions, ITEM: items}).sort(TRANSACTION)
     ends = table.group_by(TRANSACTION, maintain_order=True).len()["len"].cum_sum()
-    return _rows(ends.to_numpy(), table[ITEM].to_numpy()), names
+    _rows(ends.to_numpy(), table[ITEM].to_numpy(), core)
 
 
-def _numbers(items: pl.Series, name: str) -> tuple[pl.Series, list[str] | None]:
+def _numbers(items: pl.Series, name: str) -> tuple[pl.Series, Names]:
     """Items as numbers; anything but whole numbers is a name, and names are numbered in their order."""
     if items.dtype.is_integer():
         wrong = items.filter((items < 0) | (items > ITEM_MAX))
@@ -68,7 +105,7 @@ def _numbers(items: pl.Series, name: str) -> tuple[pl.Series, list[str] | None]:
     return (text.rank("dense") - 1).cast(pl.UInt32), names.to_list()
 
 
-def one_hot(frame: Any) -> tuple[_core.MineTransactions, list[Any]]:
+def one_hot(frame: Any, core: _core.MineTransactions) -> list[Any]:
     """A row for each transaction, a column for each item: true or 1 where it has it; the columns' names."""
     columns = list(frame.columns)
     _only_different(columns)
@@ -77,12 +114,14 @@ def one_hot(frame: Any) -> tuple[_core.MineTransactions, list[Any]]:
         matrix.eliminate_zeros()
         matrix.sort_indices()
         _only_ones(matrix.data)
-        return _rows(matrix.indptr[1:], matrix.indices), columns
+        _rows(matrix.indptr[1:], matrix.indices, core)
+        return columns
     matrix = np.asarray(frame.to_numpy())
     _only_ones(matrix)
     rows, items = np.nonzero(matrix)
     ends = np.bincount(rows, minlength=len(matrix)).cumsum()
-    return _rows(ends, items), columns
+    _rows(ends, items, core)
+    return columns
 
 
 def _only_ones(values: np.ndarray[Any, Any]) -> None:
@@ -93,19 +132,19 @@ def _only_ones(values: np.ndarray[Any, Any]) -> None:
         refuse(f"{wrong[0]!r} in a one-hot frame: true and false, or 1 and 0, are allowed")
 
 
-def long_frame(frame: Any) -> Given:
+def long_frame(frame: Any, core: _core.MineTransactions) -> Names:
     """The same from a frame of pandas, or any other that has columns."""
     columns = {name: frame[name].to_list() for name in LONG}
     for name, values in columns.items():
         _of_one_type(values, partial(_place, name))
-    return long_form(pl.DataFrame(columns))
+    return long_form(pl.DataFrame(columns), core)
 
 
 def _place(column: str, row: int) -> str:
     return f"row {row + 1}, column {column}"
 
 
-def collections(transactions: Iterable[Iterable[Any]]) -> Given:
+def collections(transactions: Iterable[Iterable[Any]], core: _core.MineTransactions) -> Names:
     """Transactions as lists, sets or tuples of items: numbers, or anything else by its text."""
     lists = [_items(items, at) for at, items in enumerate(transactions)]
     ends = np.cumsum([len(items) for items in lists], dtype=np.uint64)
@@ -120,7 +159,8 @@ def collections(transactions: Iterable[Iterable[Any]]) -> Given:
     else:
         series = pl.Series([str(item) for item in flat], dtype=pl.String)
     numbers, names = _numbers(series, "")
-    return _rows(ends, numbers.to_numpy()), names
+    _rows(ends, numbers.to_numpy(), core)
+    return names
 
 
 def _items(items: Any, at: int) -> list[Any]:
@@ -171,7 +211,5 @@ def _only_different(columns: list[Any]) -> None:
         known[str(column)] = column
 
 
-def _rows(ends: np.ndarray[Any, Any], items: np.ndarray[Any, Any]) -> _core.MineTransactions:
-    core = _core.MineTransactions()
+def _rows(ends: np.ndarray[Any, Any], items: np.ndarray[Any, Any], core: _core.MineTransactions) -> None:
     core.rows(np.ascontiguousarray(ends, dtype=np.uint64), np.ascontiguousarray(items, dtype=np.uint32))
-    return core

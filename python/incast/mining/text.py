@@ -35,9 +35,10 @@ def _zstd() -> Any:
     return zstd
 
 
-def read(file: Path, begin: Callable[[int], None], more: Callable[[int], None]) -> _core.MineTransactions:
-    """All transactions; `begin` is told the size of the file, `more` how many bytes of it were read."""
-    core = _core.MineTransactions()
+def read(
+    file: Path, core: _core.MineTransactions, begin: Callable[[int], None], more: Callable[[int], None]
+) -> None:
+    """All transactions to `core`; `begin` hears how large the file is, `more` how many bytes were read."""
     try:
         with file.open("rb", buffering=0 if file.suffix not in (GZIP, ZSTD) else PIECE) as raw:
             begin(file.stat().st_size)
@@ -59,4 +60,3 @@ def read(file: Path, begin: Callable[[int], None], more: Callable[[int], None]) 
         if type(error).__name__ != "ZstdError":
             raise
         refuse(str(error), file=file)
-    return core

@@ -72,7 +72,7 @@ mod tests {
             transactions.push(items);
         }
         let mut counts = ItemCounts::default();
-        transactions.blocks().iter().for_each(|block| counts.add(block));
+        transactions.blocks().for_each(|block| counts.add(&block));
         let found: Vec<_> = counts.iter().collect();
         assert_eq!(found, [(7, 2), (8, 1), (5_000_000, 1), (4_000_000_000, 2)]);
     }

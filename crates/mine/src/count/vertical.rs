@@ -7,6 +7,7 @@
 
 use crate::candidate::Candidates;
 use crate::transactions::{Block, Word, Words, each};
+use std::borrow::Borrow;
 use sys::count_both;
 
 /// Transactions of a window are a multiple of this: the bits of a word.
@@ -22,8 +23,8 @@ const NONE: u32 = u32::MAX;
 ///
 /// # Panics
 /// When there is not a count for each candidate.
-pub fn add<'a>(
-    blocks: impl Iterator<Item = &'a Block>,
+pub fn add(
+    blocks: impl Iterator<Item = impl Borrow<Block>>,
     total: usize,
     candidates: &Candidates,
     bytes: usize,
@@ -45,10 +46,16 @@ impl Vertical {
         Self { bytes, kept: None }
     }
 
+    /// As [`Self::add`], without the transactions; false when they are needed.
+    pub fn again(&mut self, candidates: &Candidates, counts: &mut [u32]) -> bool {
+        let window = self.kept.as_mut().filter(|window| window.serves(candidates));
+        window.map(|window| window.count(candidates, counts)).is_some()
+    }
+
     /// As [`add`]; the blocks are the same in each call.
-    pub fn add<'a>(
+    pub fn add(
         &mut self,
-        blocks: impl Iterator<Item = &'a Block>,
+        blocks: impl Iterator<Item = impl Borrow<Block>>,
         total: usize,
         candidates: &Candidates,
         counts: &mut [u32],
@@ -57,14 +64,10 @@ impl Vertical {
         if candidates.is_empty() {
             return;
         }
-        if let Some(window) = self.kept.as_mut().filter(|window| window.serves(candidates)) {
-            blocks.for_each(drop);
-            window.count(candidates, counts);
-            return;
-        }
         let mut window = Window::new(candidates, self.bytes, total);
         let mut windows = 0;
         for block in blocks {
+            let block = block.borrow();
             windows += match block.words() {
                 Words::Narrow(words) => window.add(words, block.ends(), candidates, counts),
                 Words::Wide(words) => window.add(words, block.ends(), candidates, counts),

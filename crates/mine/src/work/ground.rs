@@ -22,7 +22,7 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) fn raw(&self) -> &[Block] {
-        self.raw.as_ref().map_or(&[], |raw| raw.blocks())
+        self.raw.as_ref().map_or(&[], |raw| raw.held().expect("a node holds its transactions"))
     }
 
     pub(crate) fn coded(&self) -> &[Block] {
@@ -52,7 +52,7 @@ impl Ground {
 pub(super) fn chopped(transactions: &Transactions, most: u64) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut scratch = Vec::new();
-    transactions.blocks().iter().for_each(|block| {
+    transactions.blocks().for_each(|block| {
         block.each(&mut scratch, |transaction| {
             if blocks.last().is_none_or(|last| last.len() as u64 >= most) {
                 blocks.push(Block::default());

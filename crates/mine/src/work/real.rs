@@ -133,7 +133,7 @@ impl Real {
         }
         let blocks = match self.giving() {
             Giving::Counts(Some(most)) => chopped(&coded, most),
-            _ => coded.into_blocks(),
+            _ => coded.into_blocks().collect(),
         };
         self.ground.coded = Some((codes, blocks));
     }
