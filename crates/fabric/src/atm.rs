@@ -72,7 +72,7 @@ impl<B: Copy + Default> Fabric<B> {
         let port = &mut self.ports[id.index()];
         if waits {
             port.join_queue(slot, start, bytes);
-            port.note_wait(start - now);
+            port.note_wait_until(now, start);
         } else if port.waiting != NONE {
             port.clear_queue();
         }
@@ -107,7 +107,7 @@ impl<B: Copy + Default> Fabric<B> {
         // Of the last cell.
         let start = departs - cell;
         if start >= now + cell {
-            port.note_wait(start - now);
+            port.note_wait_until(now, start);
         }
         if let Some(arrive) = port.append(wires, start, departs + port.delay, slot) {
             driver.schedule(arrive, PortEvent::Arrive(id));

@@ -10,6 +10,12 @@ use rand_pcg::Pcg32;
 use units::{Rate, Time};
 
 impl<B: Copy + Default> Fabric<B> {
+    /// Prepares one direction of a link for going down or changing its rate: the waits of packets that never leave, or
+    /// leave at another time than it seems when they come, are right then.
+    pub fn expect_changes(&mut self, id: PortId) {
+        self.ports[id.index()].flags |= flag::CHANGES;
+    }
+
     /// Takes one direction of a link down: what is queued or on the wire is lost, routes avoid it.
     pub fn take_down<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
         if self.ports[id.index()].is(flag::DOWN) {
@@ -37,6 +43,9 @@ impl<B: Copy + Default> Fabric<B> {
     /// Takes back the counts of what has not begun to leave `id`, whose link goes down.
     fn abandon(&mut self, now: Time, id: PortId) {
         let port = &mut self.ports[id.index()];
+        // A packet that never leaves has no wait.
+        port.note_waits_over(now);
+        port.cold.to_wait.clear();
         if !port.is(flag::SCHEDULED) {
             port.start_beside_fluid(&self.wires.slots, now);
         }
@@ -135,6 +144,12 @@ impl<B: Copy + Default> Fabric<B> {
             wire.next_start = if slot == NONE { Time::MAX } else { start };
         }
         port.free_at = start;
+        port.note_waits_over(now);
+        let starts = self.starts(id);
+        let port = &mut self.ports[id.index()];
+        for (waiting, start) in port.cold.to_wait.iter_mut().zip(starts) {
+            *waiting = (start, (waiting.1 + start) - waiting.0);
+        }
         driver.schedule(self.wires[port.first].arrive, PortEvent::Arrive(id));
     }
 

@@ -68,7 +68,7 @@ impl<B: Copy + Default> Port<B> {
         self.count_entry(bytes);
         // A busy transmitter has its packet on the wire, so an arrival is mostly scheduled.
         let arrive = self.launch(wires, start, wire_bytes, slot);
-        self.note_wait(start - now);
+        self.note_wait_until(now, start);
         if let Some(arrive) = arrive {
             driver.schedule(arrive, PortEvent::Arrive(id));
         }

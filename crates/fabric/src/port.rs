@@ -15,6 +15,7 @@ use crate::topology::{LinkProps, NodeId};
 use crate::waits::{Untold, WaitTimes, Waits};
 use crate::wires::{NONE, Wire};
 use rand_pcg::Pcg32;
+use std::collections::VecDeque;
 use units::{Rate, Serializer, Time};
 
 /// A port, by index. Ports of a node are neighbours.
@@ -60,6 +61,8 @@ pub(crate) mod flag {
     pub const OPEN: u32 = 1 << 9;
     /// The link carries cells.
     pub const CELLS: u32 = 1 << 12;
+    /// The link will go down or change its rate: a wait is known when it is over, not when it begins.
+    pub const CHANGES: u32 = 1 << 13;
     /// Any of these: the long way into the queue.
     pub const ENTRY: u32 = SCHEDULED | RED | DOWN | NARROW | CAPTURE | FLUID | CELLS;
     /// Any of these: more to look at than the queues of a scheduled port.
@@ -120,6 +123,8 @@ pub(crate) struct Cold<B> {
     pub busy_before: (Time, u64),
     /// Packets and bytes that were let into the queue, and lost there when the link went down.
     pub abandoned: (u64, u64),
+    /// Ports with [`flag::CHANGES`]: when the sending of each packet begins that waits, and how long it waits by then.
+    pub to_wait: VecDeque<(Time, Time)>,
     /// RED of a first-in first-out port.
     pub discipline: Discipline,
     /// Of ports with [`flag::SCHEDULED`].
@@ -180,6 +185,7 @@ impl<B: Copy + Default> Port<B> {
                 discards: None,
                 busy_before: (Time::ZERO, 0),
                 abandoned: (0, 0),
+                to_wait: VecDeque::new(),
                 discipline: Discipline::Tail,
                 classes: None,
                 pausing: None,
@@ -319,6 +325,29 @@ impl<B: Copy + Default> Port<B> {
         }
     }
 
+    /// Notes that a packet which has come at `now` is to wait until `start` (first-in first-out ports).
+    #[inline(always)]
+    pub(crate) fn note_wait_until(&mut self, now: Time, start: Time) {
+        if self.is(flag::CHANGES) {
+            return self.keep_wait(now, start);
+        }
+        self.note_wait(start - now);
+    }
+
+    #[cold]
+    fn keep_wait(&mut self, now: Time, start: Time) {
+        self.note_length();
+        self.note_waits_over(now);
+        self.cold.to_wait.push_back((start, start - now));
+    }
+
+    /// Notes the waits that are over by `now`.
+    pub(crate) fn note_waits_over(&mut self, now: Time) {
+        while let Some((_, wait)) = self.cold.to_wait.pop_front_if(|(start, _)| *start <= now) {
+            self.note_wait(wait);
+        }
+    }
+
     #[inline(always)]
     fn is_longest(&self) -> bool {
         self.waiting_packets > self.max_packets || self.waiting_bytes > u64::from(self.max_bytes)
@@ -353,12 +382,13 @@ impl<B: Copy + Default> Port<B> {
         }
     }
 
-    /// Waits of the port's packets, most of which may not have waited.
+    /// Waits of the port's packets, most of which may not have waited; those that are still to wait count too.
     pub(crate) fn waits(&mut self) -> WaitTimes<'_> {
+        self.note_waits_over(Time::MAX);
         let cold = &mut *self.cold;
         cold.waits.take(&mut self.untold);
         let longest = exact(self.longest_wait, cold.longest_wait.as_ps());
-        cold.waits.among(self.enqueued_packets, Time::from_ps(longest))
+        cold.waits.among(self.enqueued_packets - cold.abandoned.0, Time::from_ps(longest))
     }
 
     pub(crate) fn discard(&mut self, reason: Discard) {

@@ -154,3 +154,41 @@ fn who_looks_at_fluid_does_not_change_it() {
         assert_eq!(fingerprint(true), fingerprint(false));
     }
 }
+
+/// The longest wait at the port to host4, the packets of which waits are known, and those that were sent.
+fn waits(scenario: &Value) -> (Time, u64, u64) {
+    let mut sim = scenario::build(&scenario::parse(&scenario.to_string()).unwrap()).unwrap();
+    finish(&mut sim);
+    let (now, graph) = (sim.progress().now, sim.graph().clone());
+    let network = sim.network();
+    let port = network.ports().find(|port| graph.name(network.ends(*port).1) == "host4").unwrap();
+    let sent = network.counters(now, port).sent_packets;
+    let waits = network.waits(port);
+    (waits.longest(), waits.buckets().map(|(.., packets)| packets).sum(), sent)
+}
+
+#[test]
+fn a_packet_that_never_left_has_no_wait() {
+    let mut scenario = crowd();
+    let shared = json!({"kind": "shared", "size": 3_000_000, "alpha": 8.0, "reserve": 0, "cell": 256});
+    for buffer in [scenario["switches"][0]["config"]["buffer"].clone(), shared] {
+        scenario["switches"][0]["config"]["buffer"] = buffer;
+        scenario["faults"] =
+            json!([{"at": us(1000), "change": {"kind": "link-down", "a": "switch0", "b": "host4"}}]);
+        scenario["until"] = json!(us(1500));
+        let (longest, known, sent) = waits(&scenario);
+        assert!(Time::ZERO < longest && longest < Time::from_us(1000), "{longest}");
+        assert_eq!(known, sent);
+    }
+}
+
+#[test]
+fn packets_wait_as_long_as_the_link_takes_then() {
+    let mut scenario = crowd();
+    scenario["faults"] = json!([{"at": us(1000), "change":
+        {"kind": "rate", "a": "switch0", "b": "host4", "rate": 10_000_000}}]);
+    scenario["until"] = json!(us(1100));
+    // So many packets of 1538 bytes wait that they take more than 40 ms at 10 Mb/s, and less than 4 ms at 1 Gb/s.
+    let (longest, ..) = waits(&scenario);
+    assert!(longest > Time::from_ms(40), "{longest}");
+}

@@ -132,10 +132,24 @@ impl Sim {
         }
     }
 
-    fn change_link(&mut self, a: NodeId, b: NodeId, change: LinkChange) {
+    /// Ports of all links between two nodes.
+    fn ports_between(&self, a: NodeId, b: NodeId) -> Vec<PortId> {
         let ends =
             |id: &PortId| matches!(self.net.fabric.ends(*id), (x, y) if (x, y) == (a, b) || (x, y) == (b, a));
-        let ports: Vec<PortId> = self.net.fabric.ports().filter(ends).collect();
+        self.net.fabric.ports().filter(ends).collect()
+    }
+
+    /// A change is to come.
+    pub(crate) fn expect(&mut self, change: Change) {
+        if let Change::Link(a, b, LinkChange::Down | LinkChange::Rate(_)) = change {
+            for port in self.ports_between(a, b) {
+                self.net.fabric.expect_changes(port);
+            }
+        }
+    }
+
+    fn change_link(&mut self, a: NodeId, b: NodeId, change: LinkChange) {
+        let ports = self.ports_between(a, b);
         let seed = rng::split(self.seed, "link faults");
         for port in ports {
             match change {

@@ -109,6 +109,7 @@ impl Sim {
         }
         for (time, change) in faults {
             sim.stall.last_change = sim.stall.last_change.max(time);
+            sim.expect(change);
             sim.schedule_control(time, Control::Change(change));
         }
         sim

@@ -32,7 +32,7 @@ use tally::Tally;
 use units::Time;
 
 /// Cases of the ordinary tests.
-const FEW: u64 = 15;
+const FEW: u64 = 10;
 
 #[test]
 fn packets_are_conserved_and_flows_end_whatever_fails() {
@@ -219,6 +219,8 @@ fn conserved(run: &mut Run, packets: &[PacketSeen]) {
         let room = Time::from_ps(counters.enqueued_packets + counters.abandoned_packets + 1);
         assert!(counters.busy <= now + room, "{counters:?} by {now}");
         assert!(counters.sent_packets <= counters.enqueued_packets);
+        let waits = sim.network().waits(port).buckets().map(|(.., packets)| packets).sum::<u64>();
+        assert_eq!(waits, counters.enqueued_packets, "each packet waited once");
         assert!(counters.abandoned_packets <= counters.discards.of(Discard::Down));
         assert_eq!(
             left.get(&port).copied().unwrap_or(0),
