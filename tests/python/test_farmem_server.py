@@ -60,11 +60,11 @@ def plain() -> bytes:
     [
         (1500, 4096, {}),
         (1500, 4096, {"prefetch": 7}),
-        (100, 65536, {}),
+        (160, 65536, {}),
         (16, 2 << 20, {"prefetch": 1}),
         (1500, 4096, {"policy": "clock"}),
         (1500, 4096, {"policy": "lru", "prefetch": 3}),
-        (100, 65536, {"policy": "lru"}),
+        (160, 65536, {"policy": "lru"}),
     ],
 )
 def test_what_a_program_sees_is_what_it_wrote(
@@ -105,7 +105,7 @@ def test_pythons_own_tests_pass(server: Serving, module: str, capfd: pytest.Capt
         [sys.executable, "-c", f"import test.{module}"], capture_output=True, check=False
     ).returncode:
         pytest.skip("this Python comes without its tests")
-    outcome = run([sys.executable, "-m", "test", "-q", module], server.memory(1000))
+    outcome = run([sys.executable, "-m", "test", "-q", module], server.memory(3000))
     assert outcome.exit_code == 0, capfd.readouterr().out
 
 
@@ -134,7 +134,7 @@ def test_memory_is_free_when_its_program_ended(key_file: Path) -> None:
 
 
 def test_a_server_that_is_full_says_so(key_file: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with serving(key_file, "--memory", "1MiB") as server:
+    with serving(key_file, "--memory", "4MiB") as server:
         assert python("b = bytearray(b'1' * 8_000_000)", server.memory(250)).exit_code == 125
         assert "larger --memory" in capfd.readouterr().err
         assert server.said("refused: the memory server is full")

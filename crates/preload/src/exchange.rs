@@ -3,8 +3,8 @@
 //!
 //! How a page moves whatever the kernel says is [`sys::userfaultfd::carry`]'s. Zeros come only where the mirror has nothing.
 
+use crate::areas;
 use crate::layout::{self, BASE};
-use crate::mappings::runs_code;
 use crate::raw;
 use crate::states::{self, HERE, HIDDEN, NEW, THERE};
 use crate::store::{Found, Store};
@@ -56,6 +56,8 @@ pub(crate) struct Answer {
 pub(crate) struct Exchange {
     pub(crate) uffd: Userfaultfd,
     pagemap: File,
+    /// The process's memory, whatever its protection.
+    memory: Option<File>,
     /// Whether faults are looked for without waiting.
     looks: Cell<bool>,
 }
@@ -68,10 +70,12 @@ impl Exchange {
         let pagemap = File::open("/proc/self/pagemap").map_err(Refused::Failed)?;
         let start = layout::start();
         let program = Range { start, bytes: layout::BYTES };
-        let mirror = Range { start: layout::mirror(start), bytes: layout::BYTES + 2 * BASE };
-        uffd.register(program, Mode::MISSING_AND_PROTECTED).map_err(Refused::Failed)?;
+        let mirror = Range { start: layout::mirror(start), bytes: layout::BYTES + 3 * BASE };
+        for ours in areas::ours(program) {
+            uffd.register(ours, Mode::MISSING_AND_PROTECTED).map_err(Refused::Failed)?;
+        }
         uffd.register(mirror, Mode::MISSING).map_err(Refused::Failed)?;
-        Ok(Exchange { uffd, pagemap, looks: Cell::new(false) })
+        Ok(Exchange { uffd, pagemap, memory: File::open("/proc/self/mem").ok(), looks: Cell::new(false) })
     }
 
     /// The range, which is a page, is there, and who waits for it goes on.
@@ -100,6 +104,11 @@ impl Exchange {
     /// Who waits for a page goes on.
     pub(crate) fn wake(&self, range: Range) {
         let _ = self.uffd.wake(range);
+    }
+
+    /// What of the range, which stays local, is missing is zero.
+    pub(crate) fn place_zeros(&self, range: Range) {
+        self.fill(range, None, false);
     }
 
     fn zero(&self, range: Range, protect: bool) {
@@ -330,9 +339,16 @@ impl Kernel for Outwards<'_> {
     }
 
     /// Of a page that the program may not write to: nobody changes it meanwhile, because who changes protection takes the pager's
-    /// lock. One that it may not read either stays.
+    /// lock. One that it may not read either is read behind its protection.
     fn copy(&mut self, to: Range, from: usize) -> io::Result<()> {
-        if runs_code() { Err(io::ErrorKind::Unsupported.into()) } else { self.0.copy(to, from) }
+        match (self.0.copy(to, from), &self.0.memory) {
+            (Err(error), Some(memory)) if error.raw_os_error() == Some(libc::EFAULT) => {
+                let mut content = [0u8; BASE];
+                memory.read_exact_at(&mut content, from as u64)?;
+                self.0.copy(to, content.as_ptr() as usize)
+            }
+            (done, _) => done,
+        }
     }
 
     fn has(&mut self, address: usize) -> io::Result<bool> {

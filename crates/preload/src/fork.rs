@@ -10,7 +10,7 @@ use crate::pager::PAGER;
 use crate::runs::RUNS;
 use crate::signals::Waiting;
 use crate::start::config;
-use crate::{affinity, handler, heap, local, lock, mappings, signals, stats, threads};
+use crate::{affinity, areas, handler, heap, local, lock, signals, stacks, stats, threads};
 
 /// The signals of who forks.
 static SIGNALS: Lock<Option<Waiting>> = Lock::new(None);
@@ -22,11 +22,13 @@ pub(crate) fn prepare_for() {
 }
 
 extern "C" fn prepare() {
+    stacks::stay();
     let waiting = signals::wait();
     heap::ALL.iter().for_each(|heap| heap.hold());
-    mappings::CODE.hold();
     affinity::KEPT.hold();
     RUNS.hold();
+    areas::UNUSED.hold();
+    areas::KERNEL.hold();
     // Behind the locks that a thread may hold while it waits for a page.
     handler::fork();
     PAGER.hold();
@@ -45,9 +47,10 @@ fn release() {
     lock::forking(false);
     local::HEAP.release();
     PAGER.release();
+    areas::KERNEL.release();
+    areas::UNUSED.release();
     RUNS.release();
     affinity::KEPT.release();
-    mappings::CODE.release();
     heap::ALL.iter().for_each(|heap| heap.release());
     drop(signals);
 }
@@ -62,15 +65,16 @@ extern "C" fn child() {
         pager.forked();
     }
     lock::forking(false);
-    // The thread that is started here allocates.
+    // The thread that is started here allocates, and asks what is the kernel's.
     local::HEAP.release();
+    areas::KERNEL.release();
+    areas::UNUSED.release();
     if handler::is_remote() {
         handler::begin_again();
         stats::stats().remote.set(1);
     }
     PAGER.release();
     RUNS.release();
-    mappings::CODE.release();
     heap::ALL.iter().for_each(|heap| heap.release());
     drop(signals);
 }

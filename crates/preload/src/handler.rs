@@ -1,13 +1,14 @@
 //! The thread that handles page faults, and when it begins: once the program has asked for more than local memory has.
 
+use crate::areas;
 use crate::exchange::Exchange;
 use crate::layout::{self, BASE};
-use crate::pager::{PAGER, Pager, waiting};
+use crate::pager::{self, PAGER, Pager, waiting};
 use crate::raw;
 use crate::runs;
 use crate::start::config;
 use crate::stats::stats;
-use crate::{affinity, heap, signals, threads, trip};
+use crate::{affinity, heap, signals, stacks, threads, touched, trip};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Event, Range};
@@ -39,11 +40,8 @@ pub(crate) fn give(bytes: usize) {
         trip::measure();
     }
     // Behind what was touched before.
-    if config().trace
-        && is_remote()
-        && let Some(pager) = PAGER.lock().as_mut()
-    {
-        pager.asked(given);
+    if config().trace && is_remote() {
+        pager::quietly(|pager| pager.map(|pager| pager.asked(given)));
     }
 }
 
@@ -72,7 +70,7 @@ fn begin(run: extern "C-unwind" fn(*mut libc::c_void) -> *mut libc::c_void, fork
 extern "C-unwind" fn first(_: *mut libc::c_void) -> *mut libc::c_void {
     let exchange = open();
     if let Some(pager) = PAGER.lock().as_mut() {
-        let ranges = heap::ranges().chain([runs::range()]);
+        let ranges = heap::ranges().chain(areas::used(runs::range()));
         ranges.for_each(|range| exchange.present(range, |address| pager.adopt(address)));
     }
     serve(&exchange)
@@ -111,6 +109,12 @@ fn serve(exchange: &Exchange) -> ! {
             share(exchange);
             continue;
         }
+        if let Some(Event::Fault(fault)) = &event
+            && fault.address == layout::keeper()
+        {
+            keep(exchange);
+            continue;
+        }
         if event.is_none() && until.is_none() {
             continue;
         }
@@ -128,6 +132,16 @@ fn serve(exchange: &Exchange) -> ! {
             until = pager.arrive(exchange, stats);
         }
     }
+}
+
+/// What a thread asks for stays local ([`stacks`]).
+fn keep(exchange: &Exchange) {
+    if let Some(pager) = PAGER.lock().as_mut() {
+        pager.finish(exchange, stats());
+        pager.keep(exchange, stacks::asked());
+    }
+    exchange.zero_page(layout::keeper());
+    exchange.wake_page(layout::keeper());
 }
 
 /// What has left is a child's too, and nothing leaves or comes until the fork is over.
@@ -164,18 +178,22 @@ pub(crate) fn forked() {
 /// The range is zero, and the program's no longer or anew: nothing of it is kept, here or there.
 pub(crate) fn forget(range: Range) {
     if !is_remote() {
+        touched::before(range.bytes);
         let _ = raw::advise(range.start, range.bytes, libc::MADV_DONTNEED);
         return;
     }
-    let mut pager = PAGER.lock();
-    while pager.as_ref().is_some_and(|pager| pager.expects(range)) {
-        let seen = waiting::comings();
-        drop(pager);
-        waiting::until_some_come(seen);
-        pager = PAGER.lock();
+    for range in areas::used(range) {
+        while let Some(seen) = pager::quietly(|pager| {
+            if let Some(pager) = pager {
+                if pager.expects(range) {
+                    return Some(waiting::comings());
+                }
+                pager.forget(range);
+            }
+            let _ = raw::advise(range.start, range.bytes, libc::MADV_DONTNEED);
+            None
+        }) {
+            waiting::until_some_come(seen);
+        }
     }
-    if let Some(pager) = pager.as_mut() {
-        pager.forget(range);
-    }
-    let _ = raw::advise(range.start, range.bytes, libc::MADV_DONTNEED);
 }

@@ -21,6 +21,8 @@ pub(crate) const ALL_HEAPS: usize = HEAPS * HEAP_BYTES;
 pub(crate) const BYTES: usize = 4 << 40;
 /// Of this library's own heap.
 pub(crate) const LOCAL_BYTES: usize = 256 << 30;
+/// Behind the program's memory: its mirror, what is missing for whoever calls the handler of faults, and the page states.
+pub(crate) const BESIDE_BYTES: usize = BYTES + LARGEST_PAGE + (BYTES >> BASE_BITS);
 /// Largest page that remote memory is asked for.
 const LARGEST_PAGE: usize = 2 << 20;
 
@@ -29,10 +31,10 @@ static STATES: AtomicUsize = AtomicUsize::new(0);
 
 /// Reserves the addresses.
 pub(crate) fn reserve() -> io::Result<()> {
-    let at = raw::reserve(2 * BYTES + 2 * BASE + LARGEST_PAGE)?.next_multiple_of(LARGEST_PAGE);
+    let at = raw::reserve(BYTES + BESIDE_BYTES + LARGEST_PAGE)?.next_multiple_of(LARGEST_PAGE);
     // A core dump would be of what happens to be local; and nobody wants 8 TiB of it.
     raw::advise(at, 2 * BYTES, libc::MADV_DONTDUMP)?;
-    STATES.store(raw::reserve(BYTES >> BASE_BITS)?, Relaxed);
+    STATES.store(at + 2 * BYTES + LARGEST_PAGE, Relaxed);
     START.store(at, Relaxed);
     Ok(())
 }
@@ -73,6 +75,12 @@ pub(crate) fn mirror(address: usize) -> usize {
 #[inline]
 pub(crate) fn bell() -> usize {
     start() + 2 * BYTES
+}
+
+/// One that is touched by who wants memory to stay local ([`crate::stacks`]).
+#[inline]
+pub(crate) fn keeper() -> usize {
+    bell() + 2 * BASE
 }
 
 /// One that is touched to see how long that takes ([`crate::trip`]).

@@ -11,11 +11,15 @@
 //!
 //! As long as all that the program asked for fits into local memory, nothing is registered and no thread exists: the program
 //! runs as it would without this library. What the C library and the loader allocate for themselves (open files, thread-local storage),
-//! thread stacks, the program's own data segment and what is mapped from files stay local.
+//! thread stacks, the program's own data segment, memory that code runs from and what is mapped from files stay local. So does what the program gets by
+//! instructions of its own that enter the kernel: the launcher says how much of its memory all that is.
 #![allow(unsafe_code, reason = "it implements C interfaces on raw memory; each block says why it is sound")]
 
 mod affinity;
+mod areas;
+mod brk;
 mod callers;
+mod calls;
 mod config;
 mod exchange;
 mod fork;
@@ -31,10 +35,12 @@ mod pager;
 mod raw;
 mod runs;
 mod signals;
+mod stacks;
 mod start;
 mod states;
 mod stats;
 mod store;
 mod threads;
+mod touched;
 mod tracing;
 mod trip;

@@ -6,7 +6,7 @@
 use crate::growing::{Addresses, Growing};
 use crate::layout::{BASE, LOCAL_BYTES};
 use crate::lock::Lock;
-use crate::raw;
+use crate::{raw, signals, stats};
 use dlmalloc::Dlmalloc;
 use std::alloc::{GlobalAlloc, Layout};
 use std::io;
@@ -21,6 +21,19 @@ pub(crate) fn reserve() -> io::Result<usize> {
         START.store(raw::reserve(LOCAL_BYTES)?, Relaxed);
     }
     Ok(START.load(Relaxed))
+}
+
+/// First address, or 0 where there is none yet.
+pub(crate) fn start() -> usize {
+    START.load(Relaxed)
+}
+
+/// Bytes that this library has allocated.
+static OWN_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Writes down how many that are.
+pub(crate) fn tell() {
+    stats::stats().own_bytes.set(OWN_BYTES.load(Relaxed) as u64);
 }
 
 /// Memory of a range, from one end to the other.
@@ -51,11 +64,16 @@ struct Own;
 // SAFETY: dlmalloc keeps to what is asked of an allocator, under its lock.
 unsafe impl GlobalAlloc for Own {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        OWN_BYTES.fetch_add(layout.size(), Relaxed);
+        tell();
+        let _waiting = signals::quiet();
         // SAFETY: as the caller promises.
         unsafe { HEAP.lock().malloc(layout.size(), layout.align()) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        OWN_BYTES.fetch_sub(layout.size(), Relaxed);
+        let _waiting = signals::quiet();
         // SAFETY: as the caller promises.
         unsafe { HEAP.lock().free(at, layout.size(), layout.align()) }
     }

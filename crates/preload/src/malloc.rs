@@ -2,13 +2,15 @@
 //!
 //! Each exported function hands over the address that it returns to: what the C library and the loader allocate stays local.
 
+use crate::areas;
 use crate::handler::forget;
 use crate::layout::{self, ALL_HEAPS, BASE};
-use crate::runs::{RUNS, Run};
+use crate::runs::{self, RUNS, Run};
 use crate::start::is_on;
-use crate::{callers, heap, local, raw};
+use crate::{callers, heap, local, raw, signals, stacks};
 use libc::{c_int, c_void};
 use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering::Relaxed;
 use sys::userfaultfd::Range;
 
 /// From so many bytes on, an allocation is a run of pages.
@@ -23,6 +25,7 @@ fn is_remote_to_be(caller: usize) -> bool {
 /// Memory, or null with errno.
 fn allocate(bytes: usize, align: usize, zero: bool, caller: usize) -> *mut u8 {
     let at = if !is_remote_to_be(caller) {
+        let _waiting = signals::quiet();
         let mut heap = local::HEAP.lock();
         // SAFETY: any size and a power of two.
         unsafe { if zero { heap.calloc(bytes, align) } else { heap.malloc(bytes, align) } }
@@ -40,8 +43,9 @@ fn allocate(bytes: usize, align: usize, zero: bool, caller: usize) -> *mut u8 {
 }
 
 fn large(bytes: usize, align: usize, zero: bool) -> *mut u8 {
-    let run = RUNS.lock().allocate(bytes, align.max(BASE));
+    let run = RUNS.quietly().allocate(bytes, align.max(BASE));
     let Some(Run { start, used }) = run else { return ptr::null_mut() };
+    areas::commit(Range { start, bytes: runs::whole(bytes) });
     if zero && used {
         forget(Range { start, bytes: bytes.next_multiple_of(BASE) });
     }
@@ -74,7 +78,7 @@ fn usable(at: NonNull<u8>) -> usize {
             let head = unsafe { at.cast::<usize>().sub(1).read() };
             (head & !7) - size_of::<usize>()
         }
-        Place::Run => RUNS.lock().size(at.as_ptr() as usize),
+        Place::Run => RUNS.quietly().size(at.as_ptr() as usize),
         Place::Unknown => 0,
     }
 }
@@ -84,9 +88,19 @@ fn give_back(at: NonNull<u8>) {
     match place(address) {
         // SAFETY: it is of this heap, and the program no longer uses it.
         Place::Heap(offset) => unsafe { heap::of(offset).free(at.as_ptr(), usable(at), 1) },
-        // SAFETY: as above.
-        Place::Local => unsafe { local::HEAP.lock().free(at.as_ptr(), usable(at), 1) },
-        Place::Run => RUNS.lock().release(address),
+        Place::Local => {
+            let _waiting = signals::quiet();
+            // SAFETY: as above.
+            unsafe { local::HEAP.lock().free(at.as_ptr(), usable(at), 1) }
+        }
+        Place::Run => {
+            if stacks::KEPT.load(Relaxed) {
+                let run = Range { start: address, bytes: RUNS.quietly().size(address) };
+                forget(run);
+                areas::unpin(run);
+            }
+            RUNS.quietly().release(address);
+        }
         Place::Unknown => {}
     }
 }
@@ -98,9 +112,15 @@ fn resize(at: NonNull<u8>, bytes: usize, caller: usize) -> *mut u8 {
         Place::Heap(offset) if bytes < LARGE => unsafe {
             heap::of(offset).realloc(at.as_ptr(), had, 1, bytes)
         },
-        // SAFETY: as above.
-        Place::Local => unsafe { local::HEAP.lock().realloc(at.as_ptr(), had, 1, bytes) },
-        Place::Run if bytes >= LARGE / 2 && RUNS.lock().resize(at.as_ptr() as usize, bytes) => at.as_ptr(),
+        Place::Local => {
+            let _waiting = signals::quiet();
+            // SAFETY: as above.
+            unsafe { local::HEAP.lock().realloc(at.as_ptr(), had, 1, bytes) }
+        }
+        Place::Run if bytes >= LARGE / 2 && RUNS.quietly().resize(at.as_ptr() as usize, bytes) => {
+            areas::commit(Range { start: at.as_ptr() as usize, bytes: runs::whole(bytes) });
+            at.as_ptr()
+        }
         _ => ptr::null_mut(),
     };
     if !resized.is_null() {

@@ -1,12 +1,13 @@
-//! mmap(2), munmap(2), mremap(2), mprotect(2), madvise(2) and mlock(2), as programs call them.
+//! mmap(2), munmap(2), mremap(2), mprotect(2), madvise(2) and mlock(2), as programs call them: by name, by their names with 64, by number.
 //!
-//! Anonymous private mappings are runs of the program's memory ([`crate::runs`]); all others are the kernel's. Those that ask for a fixed
-//! place, huge pages, a stack or locked memory are, too.
+//! Anonymous private mappings are runs of the program's memory ([`crate::runs`]); all others are the kernel's, and so are those that ask for
+//! huge pages, a stack, locked memory, memory to run code from, or a fixed place elsewhere. A program may put one of these
+//! into what it has ([`crate::areas`]).
 
+use crate::areas;
 use crate::handler::{forget, is_remote};
 use crate::layout::{self, ALL_HEAPS, BASE};
-use crate::lock::Lock;
-use crate::pager::PAGER;
+use crate::pager;
 use crate::raw;
 use crate::runs::{self, RUNS};
 use crate::start::is_on;
@@ -15,17 +16,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use sys::userfaultfd::Range;
 
 const BOTH: c_int = libc::PROT_READ | libc::PROT_WRITE;
+const ANONYMOUS: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
 /// What a mapping may ask for that is ours.
-const PLAIN: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE;
+const PLAIN: c_int = ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE | libc::MAP_NONBLOCK;
+/// Largest reservation that is ours: others would leave no addresses.
+const RESERVED_MAX: usize = 1 << 40;
 
 /// Whether protection of any page was ever changed.
-pub(crate) static CODE: Lock<bool> = Lock::new(false);
-static RUNS_CODE: AtomicBool = AtomicBool::new(false);
-
-/// Whether the program may have memory that it writes to and runs.
-pub(crate) fn runs_code() -> bool {
-    RUNS_CODE.load(Relaxed)
-}
+static CHANGED: AtomicBool = AtomicBool::new(false);
 
 fn told(result: std::io::Result<usize>) -> *mut c_void {
     match result {
@@ -42,15 +40,22 @@ fn failed(error: c_int) -> *mut c_void {
 fn done(result: std::io::Result<usize>) -> c_int {
     match result {
         Ok(_) => 0,
-        Err(error) => {
-            raw::fail(error.raw_os_error().unwrap_or(libc::EINVAL));
-            -1
-        }
+        Err(error) => refused(error.raw_os_error().unwrap_or(libc::EINVAL)),
     }
 }
 
+fn refused(error: c_int) -> c_int {
+    raw::fail(error);
+    -1
+}
+
+/// Whether a mapping may be ours.
+fn is_plain(protection: c_int, flags: c_int) -> bool {
+    flags & !PLAIN == 0 && flags & ANONYMOUS == ANONYMOUS && protection & libc::PROT_EXEC == 0
+}
+
 #[unsafe(no_mangle)]
-extern "C" fn mmap(
+pub(crate) extern "C" fn mmap(
     at: *mut c_void,
     bytes: usize,
     protection: c_int,
@@ -58,76 +63,130 @@ extern "C" fn mmap(
     fd: c_int,
     offset: off_t,
 ) -> *mut c_void {
-    let plain = flags & !PLAIN == 0 && flags & libc::MAP_ANONYMOUS != 0 && protection & libc::PROT_EXEC == 0;
-    if !is_on() || !plain || bytes == 0 {
-        if flags & libc::MAP_FIXED != 0 && layout::touches(at as usize, bytes) {
-            return fixed(at as usize, bytes, protection, flags);
+    let kernels = || told(raw::map(at as usize, bytes, protection, flags, fd, offset));
+    if flags & libc::MAP_FIXED != 0 && bytes > 0 && layout::touches(at as usize, bytes) {
+        if !(at as usize).is_multiple_of(BASE) {
+            return failed(libc::EINVAL);
         }
-        return told(raw::map(at as usize, bytes, protection, flags, fd, offset));
+        let range = areas::clipped(at as usize, bytes);
+        if range.start == at as usize && is_plain(protection, flags & !libc::MAP_FIXED) {
+            return fixed(range, protection, flags);
+        }
+        areas::hand_over(range);
+        return kernels();
     }
-    let run = RUNS.lock().map(bytes);
-    let Some(run) = run else { return failed(libc::ENOMEM) };
+    let ours = is_on() && bytes > 0 && bytes <= RESERVED_MAX && is_plain(protection, flags);
+    let Some(run) = ours.then(|| RUNS.quietly().map(bytes)).flatten() else { return kernels() };
     let range = Range { start: run.start, bytes: runs::whole(bytes) };
     if run.used {
         forget(range);
     }
-    if protection != BOTH {
-        change(range, protection);
-    }
+    protect_new(range, protection, run.used);
     run.start as *mut c_void
 }
 
-/// A mapping in place of the program's memory: it is the same memory, and zero.
-fn fixed(start: usize, bytes: usize, protection: c_int, flags: c_int) -> *mut c_void {
-    if flags & libc::MAP_ANONYMOUS == 0 || flags & libc::MAP_PRIVATE == 0 || !start.is_multiple_of(BASE) {
-        return failed(libc::EINVAL);
+#[unsafe(no_mangle)]
+extern "C" fn mmap64(
+    at: *mut c_void,
+    bytes: usize,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: off_t,
+) -> *mut c_void {
+    mmap(at, bytes, protection, flags, fd, offset)
+}
+
+/// A mapping in place of the program's memory: it is the same memory, and zero. What is the kernel's remains so.
+fn fixed(range: Range, protection: c_int, flags: c_int) -> *mut c_void {
+    for part in areas::kernels(range) {
+        if let Err(error) = raw::map(part.start, part.bytes, protection, flags, -1, 0) {
+            return failed(error.raw_os_error().unwrap_or(libc::EINVAL));
+        }
     }
-    let range = Range { start, bytes: bytes.next_multiple_of(BASE) };
-    forget(range);
-    change(range, protection);
-    start as *mut c_void
+    for part in areas::ours(range) {
+        forget(part);
+        areas::unpin(part);
+        protect_new(part, protection, true);
+    }
+    range.start as *mut c_void
+}
+
+/// Pages hold nothing yet.
+fn protect_new(range: Range, protection: c_int, had_other: bool) {
+    if protection != libc::PROT_NONE {
+        areas::commit(range);
+    }
+    if protection != BOTH || had_other && CHANGED.load(Relaxed) {
+        change(range, protection);
+    }
 }
 
 /// Pages that are changed can't be on their way: who copies one that may not be written to relies on that.
 fn change(range: Range, protection: c_int) -> c_int {
-    if protection & libc::PROT_WRITE != 0 && protection & libc::PROT_EXEC != 0 {
-        RUNS_CODE.store(true, Relaxed);
-    }
-    *CODE.lock() = true;
-    let _held = PAGER.lock();
-    done(raw::protect(range.start, range.bytes, protection))
+    CHANGED.store(true, Relaxed);
+    pager::quietly(|_| done(raw::protect(range.start, range.bytes, protection)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mprotect(at: *mut c_void, bytes: usize, protection: c_int) -> c_int {
+pub(crate) extern "C" fn mprotect(at: *mut c_void, bytes: usize, protection: c_int) -> c_int {
+    let start = at as usize;
+    if !layout::touches(start, bytes) || !start.is_multiple_of(BASE) {
+        return done(raw::protect(start, bytes, protection));
+    }
+    let range = areas::clipped(start, bytes);
+    if protection & libc::PROT_EXEC != 0 {
+        // Who writes to code and runs it can't be kept from writing while a page leaves.
+        areas::pin(range);
+    }
+    if protection != libc::PROT_NONE {
+        areas::commit(range);
+    }
+    change(Range { start, bytes }, protection)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn pkey_mprotect(at: *mut c_void, bytes: usize, protection: c_int, key: c_int) -> c_int {
+    if key == -1 {
+        return mprotect(at, bytes, protection);
+    }
     if layout::touches(at as usize, bytes) {
-        return change(Range { start: at as usize, bytes }, protection);
+        // A key is a thread's: the one that moves pages has none.
+        let range = areas::clipped(at as usize, bytes);
+        areas::pin(range);
+        areas::commit(range);
     }
-    done(raw::protect(at as usize, bytes, protection))
+    // SAFETY: the kernel checks the addresses.
+    unsafe { libc::syscall(libc::SYS_pkey_mprotect, at, bytes, protection, key) as c_int }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn munmap(at: *mut c_void, bytes: usize) -> c_int {
-    let Some(offset) = layout::offset(at as usize) else { return done(raw::unmap(at as usize, bytes)) };
+pub(crate) extern "C" fn munmap(at: *mut c_void, bytes: usize) -> c_int {
+    let start = at as usize;
+    let Some(offset) = layout::offset(start) else { return done(raw::unmap(start, bytes)) };
     if !offset.is_multiple_of(BASE) || bytes == 0 || offset < ALL_HEAPS {
-        raw::fail(libc::EINVAL);
-        return -1;
+        return refused(libc::EINVAL);
     }
-    give_back(Range { start: at as usize, bytes: bytes.next_multiple_of(BASE) });
+    let range = areas::clipped(start, bytes);
+    for part in areas::kernels(range) {
+        let _ = raw::unmap(part.start, part.bytes);
+    }
+    areas::ours(range).into_iter().for_each(give_back);
     0
 }
 
 /// Pages are the program's no longer.
 fn give_back(range: Range) {
     forget(range);
-    if *CODE.lock() {
+    areas::used(range).into_iter().for_each(areas::unpin);
+    if CHANGED.load(Relaxed) {
         change(range, BOTH);
     }
-    RUNS.lock().unmap(range);
+    RUNS.quietly().unmap(range);
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn mremap(
+pub(crate) unsafe extern "C" fn mremap(
     at: *mut c_void,
     bytes: usize,
     new_bytes: usize,
@@ -135,77 +194,122 @@ unsafe extern "C" fn mremap(
     to: *mut c_void,
 ) -> *mut c_void {
     let start = at as usize;
-    if layout::offset(start).is_none() {
-        let fixed = flags & libc::MREMAP_FIXED != 0;
+    let fixed = flags & libc::MREMAP_FIXED != 0;
+    let range = areas::clipped(start, bytes);
+    if layout::offset(start).is_none() || !areas::kernels(range).is_empty() {
         if fixed && layout::touches(to as usize, new_bytes) {
-            return failed(libc::EINVAL);
+            areas::hand_over(areas::clipped(to as usize, new_bytes));
         }
         return told(raw::remap(start, bytes, new_bytes, flags, to as usize));
     }
-    if !start.is_multiple_of(BASE) || new_bytes == 0 || bytes == 0 || flags & !libc::MREMAP_MAYMOVE != 0 {
+    let known = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP;
+    let may_move = flags & libc::MREMAP_MAYMOVE != 0;
+    let keeps = flags & libc::MREMAP_DONTUNMAP != 0;
+    if !start.is_multiple_of(BASE) || new_bytes == 0 || bytes == 0 || flags & !known != 0 {
         return failed(libc::EINVAL);
     }
     let (old, new) = (bytes.next_multiple_of(BASE), new_bytes.next_multiple_of(BASE));
-    if new <= old {
-        if new < old {
-            give_back(Range { start: start + new, bytes: old - new });
-        }
+    if (fixed || keeps) && (!may_move || keeps && old != new) {
+        return failed(libc::EINVAL);
+    }
+    if !fixed && !keeps && stretch(start, old, new) {
         return at;
     }
-    let more = Range { start: start + old, bytes: new - old };
-    let behind = Range { start: start + runs::whole(old), bytes: runs::whole(new) - runs::whole(old) };
-    if behind.bytes == 0 || RUNS.lock().extend(behind.start, behind.bytes) {
-        forget(more);
-        return at;
-    }
-    if flags & libc::MREMAP_MAYMOVE == 0 {
+    if !may_move {
         return failed(libc::ENOMEM);
     }
-    let moved = mmap(std::ptr::null_mut(), new, BOTH, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+    let place = if fixed { (to, ANONYMOUS | libc::MAP_FIXED) } else { (std::ptr::null_mut(), ANONYMOUS) };
+    let moved = mmap(place.0, new, BOTH, place.1, -1, 0);
     if moved != libc::MAP_FAILED {
         // SAFETY: both are mapped, as long, and apart; the program may not use the old one any more.
-        unsafe { std::ptr::copy_nonoverlapping(at.cast::<u8>(), moved.cast(), bytes) };
-        give_back(Range { start, bytes: old });
+        unsafe { std::ptr::copy_nonoverlapping(at.cast::<u8>(), moved.cast(), bytes.min(new_bytes)) };
+        let left = Range { start, bytes: old };
+        if keeps { forget(left) } else { give_back(left) }
     }
     moved
 }
 
+/// Makes a mapping shorter, or longer where what follows is free.
+fn stretch(start: usize, old: usize, new: usize) -> bool {
+    if new <= old {
+        if new < old {
+            give_back(Range { start: start + new, bytes: old - new });
+        }
+        return true;
+    }
+    let behind = Range { start: start + runs::whole(old), bytes: runs::whole(new) - runs::whole(old) };
+    if behind.bytes > 0 && !RUNS.quietly().extend(behind.start, behind.bytes) {
+        return false;
+    }
+    areas::commit(behind);
+    forget(Range { start: start + old, bytes: new - old });
+    true
+}
+
 #[unsafe(no_mangle)]
-extern "C" fn madvise(at: *mut c_void, bytes: usize, advice: c_int) -> c_int {
+pub(crate) extern "C" fn madvise(at: *mut c_void, bytes: usize, advice: c_int) -> c_int {
     let start = at as usize;
     if !layout::touches(start, bytes) {
         return done(raw::advise(start, bytes, advice));
     }
     if !start.is_multiple_of(BASE) {
-        raw::fail(libc::EINVAL);
-        return -1;
+        return refused(libc::EINVAL);
     }
+    let range = areas::clipped(start, bytes);
+    let kernels = areas::kernels(range);
+    let told = kernels.iter().map(|part| done(raw::advise(part.start, part.bytes, advice)));
+    let told = told.fold(0, c_int::min);
+    let ours = areas::ours(range).into_iter().map(|part| advise(part, advice));
+    ours.fold(told, c_int::min)
+}
+
+/// On memory of the program's.
+fn advise(range: Range, advice: c_int) -> c_int {
     match advice {
-        libc::MADV_DONTNEED | libc::MADV_FREE => forget(Range { start, bytes: bytes.next_multiple_of(BASE) }),
+        libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_DONTNEED_LOCKED => forget(range),
         // Advice on how the kernel should keep pages: once they are remote, that is not its business.
-        libc::MADV_HUGEPAGE | libc::MADV_COLD | libc::MADV_PAGEOUT if is_remote() => {}
-        _ => return done(raw::advise(start, bytes, advice)),
+        libc::MADV_HUGEPAGE
+        | libc::MADV_COLD
+        | libc::MADV_PAGEOUT
+        | libc::MADV_MERGEABLE
+        | libc::MADV_COLLAPSE
+            if is_remote() => {}
+        // A child that has a copy of it too does no harm; one without it would find addresses that it believes it has.
+        libc::MADV_DONTFORK | libc::MADV_DOFORK => {}
+        // The kernel can't wipe what it does not see.
+        libc::MADV_WIPEONFORK => {
+            areas::pin(range);
+            return done(raw::advise(range.start, range.bytes, advice));
+        }
+        _ => return done(raw::advise(range.start, range.bytes, advice)),
     }
     0
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mlock(at: *const c_void, bytes: usize) -> c_int {
+    lock(libc::SYS_mlock, at, bytes, 0)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlock2(at: *const c_void, bytes: usize, flags: libc::c_uint) -> c_int {
+    lock(libc::SYS_mlock2, at, bytes, flags)
+}
+
+fn lock(call: libc::c_long, at: *const c_void, bytes: usize, flags: libc::c_uint) -> c_int {
     if is_remote() && layout::touches(at as usize, bytes) {
         // Remote memory can't be kept local.
-        raw::fail(libc::ENOMEM);
-        return -1;
+        return refused(libc::ENOMEM);
     }
     // SAFETY: the kernel checks the addresses.
-    unsafe { libc::syscall(libc::SYS_mlock, at, bytes) as c_int }
+    unsafe { libc::syscall(call, at, bytes, flags) as c_int }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mlockall(flags: c_int) -> c_int {
     if is_on() {
         // It would ask for all addresses that are reserved.
-        raw::fail(libc::ENOMEM);
-        return -1;
+        return refused(libc::ENOMEM);
     }
     // SAFETY: a number.
     unsafe { libc::syscall(libc::SYS_mlockall, flags) as c_int }

@@ -14,8 +14,9 @@ use crate::config::Config;
 use crate::exchange::Exchange;
 use crate::layout::BASE;
 use crate::lock::Lock;
+use crate::signals;
 use crate::start::config;
-use crate::states::{self, HERE, HIDDEN, NEW, THERE};
+use crate::states::{self, HERE, HIDDEN, NEW, PINNED, THERE};
 use crate::stats::{self, Stats};
 use crate::store::{self, Store};
 use crate::threads;
@@ -47,6 +48,8 @@ pub(crate) struct Pager {
     began: u64,
     link: Link,
     waiting: Waiting,
+    /// Pages that the program has touched and not given back.
+    in_use: u64,
     tracing: Option<Tracing>,
     pace: Option<Pace>,
     /// When the pace was looked at last, and what the program had computed.
@@ -57,6 +60,14 @@ pub(crate) struct Pager {
 
 /// The pager, once memory is remote.
 pub(crate) static PAGER: Lock<Option<Pager>> = Lock::new(None);
+
+/// The pager, for a thread of the program.
+pub(crate) fn quietly<T>(act: impl FnOnce(Option<&mut Pager>) -> T) -> T {
+    let waiting = signals::quiet();
+    let done = act(PAGER.lock().as_mut());
+    drop(waiting);
+    done
+}
 
 /// What a fault exchanges.
 #[derive(Clone, Copy, Default)]
@@ -81,6 +92,7 @@ impl Pager {
             began: monotonic_ns(),
             link: Link::default(),
             waiting: Waiting::default(),
+            in_use: 0,
             tracing: path.and_then(|path| Tracing::begin(config, &path, monotonic_ns())),
             pace,
             looked: (monotonic_ns(), pacing::computed_ns()),
@@ -94,6 +106,9 @@ impl Pager {
 
     /// What was touched before memory became remote is local.
     pub(crate) fn adopt(&mut self, address: usize) {
+        if states::at(address) == PINNED {
+            return;
+        }
         states::set(Range { start: address, bytes: BASE }, HERE);
         let page = (address >> self.bits) as u64;
         if !self.cache.contains(page) {
@@ -101,11 +116,20 @@ impl Pager {
             if let Some(pace) = &mut self.pace {
                 pace.fault(page, &mut self.gone);
             }
+            self.uses(1);
             stats::stats().adopted.add(1);
             if let Some(tracing) = &mut self.tracing {
                 tracing.access(page, true, 0, 0);
             }
         }
+    }
+
+    /// The program has so many pages more in use.
+    fn uses(&mut self, more: i64) {
+        self.in_use = self.in_use.saturating_add_signed(more);
+        let (stats, bytes) = (stats::stats(), self.in_use << self.bits);
+        stats.in_use_bytes.set(bytes);
+        stats.touched_bytes.raise_to(bytes);
     }
 
     /// The program has asked for so many bytes by now.
@@ -135,6 +159,11 @@ impl Pager {
             return;
         }
         let range = self.range(page);
+        if states::at(fault.address) == PINNED {
+            with.place_zeros(range);
+            with.wake(range);
+            return;
+        }
         if states::at(fault.address) != HERE && self.cache.access(page, fault.write) {
             self.hide(with);
             with.place(range, fault.write, &mut *self.store);
@@ -233,7 +262,11 @@ impl Pager {
                 }
             });
         }
+        let fetched = pages.fetched.pages;
         self.cross(page, &mut pages.fetched);
+        if pages.fetched.pages == fetched {
+            self.uses(1);
+        }
         while self.cache.is_full() {
             match self.make_room(with) {
                 Evicted { page, dirty: true } => self.cross(page, &mut pages.sent),
@@ -273,6 +306,57 @@ impl Pager {
         most
     }
 
+    /// The range, whole pages, comes and stays local; nothing of it is on its way.
+    pub(crate) fn keep(&mut self, with: &Exchange, range: Range) {
+        for start in (range.start..range.start + range.bytes).step_by(1 << self.bits) {
+            let page = (start >> self.bits) as u64;
+            let range = self.range(page);
+            let counts = self.cache.contains(page) || states::any(range, THERE);
+            if [NEW, THERE, HIDDEN].iter().any(|state| states::any(range, *state)) {
+                with.bring(range, true, &mut *self.store);
+            }
+            if counts {
+                self.governs_no_longer(page);
+            }
+            states::set(range, PINNED);
+        }
+    }
+
+    /// The page is local, and remains so.
+    fn governs_no_longer(&mut self, page: u64) {
+        let range = self.range(page);
+        self.cache.remove(page);
+        self.uses(-1);
+        if let Some(pace) = &mut self.pace {
+            pace.free(page);
+        }
+        if let Some(tracing) = &mut self.tracing {
+            tracing.free(range.start, range.bytes, monotonic_ns());
+        }
+    }
+
+    /// The range, whole pages, is to stay local; the address of a page that has to be fetched first, if there is one.
+    pub(crate) fn pin(&mut self, range: Range) -> Option<usize> {
+        let pages = (range.start >> self.bits) as u64..((range.start + range.bytes) >> self.bits) as u64;
+        for page in pages {
+            let range = self.range(page);
+            let mut away = self.expects(range).then_some(range.start);
+            states::runs(range, |state, run| {
+                if state == THERE || state == HIDDEN {
+                    away = Some(run.start);
+                }
+            });
+            if away.is_some() {
+                return away;
+            }
+            if self.cache.contains(page) {
+                self.governs_no_longer(page);
+            }
+            states::set(range, PINNED);
+        }
+        None
+    }
+
     /// The program gives a range back: what it held is forgotten.
     pub(crate) fn forget(&mut self, range: Range) {
         if let Some(tracing) = &mut self.tracing {
@@ -300,6 +384,9 @@ impl Pager {
             }
             if !states::any(self.range(page), HERE) && !states::any(self.range(page), HIDDEN) {
                 self.cache.remove(page);
+                if !states::any(self.range(page), THERE) {
+                    self.uses(-1);
+                }
             }
             first = next;
         }

@@ -2,7 +2,7 @@
 //!
 //! What malloc gets back is kept with its pages, like what heaps keep. What munmap(2) gets back is gone, and zero when it comes again.
 
-use crate::handler;
+use crate::areas;
 use crate::layout::{self, ALL_HEAPS, BASE, BYTES};
 use crate::lock::Lock;
 use crate::start::config;
@@ -78,7 +78,7 @@ impl Runs {
         if at + bytes > BYTES {
             return None;
         }
-        handler::give(bytes);
+        areas::reserve(Range { start: layout::start() + at, bytes });
         self.end += bytes;
         END.store(self.end, std::sync::atomic::Ordering::Relaxed);
         Some(Run { start: layout::start() + at, used: false })

@@ -8,6 +8,15 @@ pub(crate) struct Waiting {
     before: libc::sigset_t,
 }
 
+/// Nothing where no memory is remote: what a signal's handler touches is there then.
+///
+/// Who holds a lock that the handler of page faults needs gets no signal: the signal's handler could touch what is away, and nobody would
+/// bring it.
+pub(crate) fn quiet() -> Option<Waiting> {
+    crate::stacks::stay();
+    crate::handler::is_remote().then(wait)
+}
+
 /// No signal comes from now on; those of the C library itself do.
 pub(crate) fn wait() -> Waiting {
     let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());

@@ -13,6 +13,9 @@ pub(crate) const THERE: u8 = 2;
 /// In local memory, but out of the program's reach, to see whether it is used: its content is in the mirror.
 pub(crate) const HIDDEN: u8 = 3;
 
+/// In local memory, and there it stays: memory that code runs from, and what is next to it. The kernel's mappings are marked so too.
+pub(crate) const PINNED: u8 = 4;
+
 fn all() -> &'static [AtomicU8] {
     // SAFETY: that many bytes were reserved for nothing else, and stay.
     unsafe { std::slice::from_raw_parts(layout::states() as *const AtomicU8, BYTES >> BASE_BITS) }

@@ -1,8 +1,8 @@
 //! What is counted, in a file that outlives the program however it ends: names in the first page, numbers behind it.
 
-use crate::layout::BASE;
+use crate::layout::{self, BASE};
 use crate::lock::Lock;
-use crate::raw;
+use crate::{local, raw};
 use farmem::cost::Crossing;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -21,6 +21,10 @@ impl Count {
 
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Relaxed)
+    }
+
+    pub(crate) fn raise_to(&self, value: u64) {
+        self.0.fetch_max(value, Relaxed);
     }
 
     pub(crate) fn set(&self, value: u64) {
@@ -90,6 +94,17 @@ stats! {
     traced_bytes,
     /// Most bytes that the program had.
     asked_bytes,
+    /// Most bytes in use at a time: pages that were touched and not given back; and those of now, once memory is remote.
+    touched_bytes,
+    in_use_bytes,
+    /// First address of the program's memory, and bytes from there to the mirror; and behind that, of all else that is not the program's.
+    memory_at,
+    memory_bytes,
+    beside_bytes,
+    /// The heap that is never remote: its first address, its addresses, and the bytes in it that this library has allocated.
+    local_at,
+    local_bytes,
+    own_bytes,
 }
 
 impl Stats {
@@ -157,6 +172,13 @@ pub(crate) fn begin(folder: &str) {
         && let Ok(at) = map(folder)
     {
         WHERE.store(at as *mut Stats, Relaxed);
+        let stats = stats();
+        stats.memory_at.set(layout::start() as u64);
+        stats.memory_bytes.set(layout::BYTES as u64);
+        stats.beside_bytes.set(layout::BESIDE_BYTES as u64);
+        stats.local_at.set(local::start() as u64);
+        stats.local_bytes.set(layout::LOCAL_BYTES as u64);
+        local::tell();
     }
 }
 

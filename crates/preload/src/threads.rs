@@ -3,7 +3,8 @@
 //! The C library ends a process when its last thread returns (pthread_exit(3)), and counts ours too. So threads are counted here:
 //! one that ends, however it does, gives up a value of its own (pthread_key_create(3)), and the last one ends the process.
 
-use crate::{affinity, handler, trip};
+use crate::layout::{self, BASE};
+use crate::{affinity, areas, handler, stacks, trip};
 use libc::{c_int, c_void, pthread_attr_t, pthread_key_t, pthread_t};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
@@ -95,6 +96,18 @@ extern "C-unwind" fn run(start: *mut c_void) -> *mut c_void {
     body(argument)
 }
 
+/// A stack that the program brings along has what the C library knows of the thread, too; and a thread that ends while that is away would leave its
+/// end untold: the kernel brings nothing for it any more.
+fn keep_stack(attributes: *const pthread_attr_t) {
+    let (mut at, mut bytes) = (std::ptr::null_mut(), 0);
+    // SAFETY: the attributes that pthread_create(3) was given; both are written before they are read.
+    let known =
+        !attributes.is_null() && unsafe { libc::pthread_attr_getstack(attributes, &mut at, &mut bytes) } == 0;
+    if known && layout::offset(at as usize).is_some() {
+        stacks::keep(areas::clipped(at as usize / BASE * BASE, bytes + at as usize % BASE));
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_create(
     thread: *mut pthread_t,
@@ -103,6 +116,7 @@ unsafe extern "C" fn pthread_create(
     argument: *mut c_void,
 ) -> c_int {
     affinity::release();
+    keep_stack(attributes);
     let start = Box::into_raw(Box::new(Start { body, argument }));
     ALIVE.fetch_add(1, Relaxed);
     // SAFETY: as the caller promises; `run` takes over what it gets.

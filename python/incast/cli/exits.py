@@ -17,6 +17,7 @@ class Exit(IntEnum):
     DEADLOCK = 5
     PARTIAL = 6
     INCOMPLETE = 7
+    UNCOVERED = 8
     INTERRUPTED = 130
 
 
@@ -25,5 +26,7 @@ TEXT = (
     "3 a threshold of the scenario did not hold, or two runs that diverge compares differ; "
     "4 a run failed, or was stuck: jobs had not ended, and nothing was left to happen; "
     "5 a run ended in a deadlock of PFC; 6 some hosts of a broadcast did not get it; "
-    "7 a job of a run failed or did not end; 130 interrupted (what was measured is kept)."
+    "7 a job of a run failed or did not end; "
+    "8 more than a tenth of a program's memory could not be remote (farmem grid); "
+    "130 interrupted (what was measured is kept)."
 )

@@ -16,6 +16,7 @@ from incast.cli import farmem_options as shared
 from incast.cli.common import Json, told
 from incast.cli.farmem_progress import GridBar
 from incast.farmem import chart, options
+from incast.farmem.coverage import SHARE_MAX
 from incast.farmem.measured import CLOCKS, Clock, Measured, cells
 from incast.farmem.program import find
 from incast.farmem.run import LEAST_PAGES, Memory, check
@@ -66,7 +67,8 @@ def grid(
 
     Runs it once traced, and then in rounds: four times to learn what faults cost here, and in each cell, each
     time after a run with all memory local. What has ended is kept: after Ctrl-C, the same command goes on,
-    and a larger -n or more cells add to what is there.
+    and a larger -n or more cells add to what is there. Ends with exit code 8 where more than a tenth of the
+    program's memory could not be remote: what is slower is then not all that distance would cost.
     """
     with told(as_json):
         there = shared.server_at(server, key_file, timeout)
@@ -87,10 +89,21 @@ def grid(
         assert found
     if as_json:
         show.print_json(_plain(plan, found, place))
-        return
-    _show(session, found, by)
-    show.place("Result", place)
-    show.place("Picture", place / chart.FILE)
+    else:
+        if not found.covers:
+            show.err.print(_uncovered(found), style="bold red", soft_wrap=True)
+        _show(session, found, by)
+        show.place("Result", place)
+        show.place("Picture", place / chart.FILE)
+    if not found.covers:
+        raise typer.Exit(exits.Exit.UNCOVERED)
+
+
+def _uncovered(found: Measured) -> str:
+    return (
+        f"This does not cover the program: {text.percent(found.not_governed)} of its resident memory could "
+        f"not be remote, more than {SHARE_MAX:.0%} (incast farmem run says what that is)."
+    )
 
 
 def _plan(program: list[str], local: str, latency: str, bandwidth: str, memory: Memory, runs: int) -> Plan:
@@ -199,6 +212,8 @@ def _plain(plan: Plan, found: Measured, place: Path) -> dict[str, Any]:
         "command": list(plan.command),
         "result": str(place),
         "all_local_s": found.all_local_s,
+        "covers": found.covers,
+        "not_governed": found.not_governed,
         "own": asdict(found.own),
         "cells": found.cells.to_dicts(),
         "errors": {

@@ -14,11 +14,13 @@ import typer
 from rich import box
 from rich.table import Table
 
+from incast.cli import farmem_coverage as covered
 from incast.cli import farmem_options as shared
 from incast.cli.common import Json, told
 from incast.cli.terminal import SafeConsole
 from incast.errors import RunError
 from incast.farmem import options
+from incast.farmem.coverage import Coverage
 from incast.farmem.predict import Size
 from incast.farmem.run import ALL, LEAST_PAGES, Memory, Outcome
 from incast.farmem.run import run as run_preloaded
@@ -42,7 +44,7 @@ _RUN = {Backend.PRELOAD: run_preloaded, Backend.SWAP: run_swapped}
 def run(
     program: shared.Program,
     local: Annotated[
-        str, shared.of("Local memory of each process: 200MB, or 50% of what it asks for.", "SIZE")
+        str, shared.of("Local memory of each process: 200MB, or 50% of what it has in use at most.", "SIZE")
     ],
     latency: Annotated[
         str | None,
@@ -76,8 +78,9 @@ def run(
 ) -> None:
     """Run a program whose anonymous memory is remote, behind local memory of this size.
 
-    The output is the program's, and so is the exit code; what was measured goes to the error output. Local
-    memory as a share takes a run more, before, with all memory local; its output is not shown.
+    The output is the program's, and so is the exit code; what was measured goes to the error output, and so
+    does a warning where more than a tenth of the program's memory could not be remote (covers: false in
+    JSON). Local memory as a share takes a run more, before, with all memory local; its output is not shown.
     """
     with told(as_json):
         there = shared.server_at(server, key_file, timeout)
@@ -90,7 +93,7 @@ def run(
             _check_swapped(memory, trace)
         size = _size(local)
         all_local = None if size.share is None else _all_local(program, memory, backend)
-        memory = replace(memory, local=size.of(all_local.asked_bytes if all_local else 0), trace=trace)
+        memory = replace(memory, local=size.of(all_local.touched_bytes if all_local else 0), trace=trace)
         least = SWAP_LEAST_PAGES if backend is Backend.SWAP else LEAST_PAGES
         if memory.local // memory.page < least:
             bytes_ = format_bytes(least * memory.page)
@@ -108,7 +111,7 @@ def _size(local: str) -> Size:
 
 
 def _all_local(program: list[str], memory: Memory, backend: Backend) -> Outcome:
-    """The program's own time, and what it asks for."""
+    """The program's own time, and what it has in use."""
     with Path(os.devnull).open("wb") as nowhere:
         outcome = _RUN[backend](program, replace(memory, local=ALL), log=nowhere)
     if outcome.exit_code:
@@ -156,6 +159,8 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
             **asdict(outcome),
             "local_bytes": local,
             "all_local_s": all_local.wall_s if all_local else None,
+            "covers": outcome.coverage.covers if outcome.coverage else None,
+            "not_governed": outcome.coverage and outcome.coverage.worst_share,
             "fetches_a_page": outcome.fetches_a_page,
             "injected_over_nominal": outcome.injected_over_nominal,
             "own_us_a_fault": outcome.own_us_a_fault,
@@ -187,6 +192,8 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
         *([("waits for the server", f"{outcome.server_s:,.3f} s")] if outcome.server_s else []),
         _lost(outcome),
         *_compression(outcome),
+        *_coverage(outcome.coverage),
+        ("memory in use at most", format_bytes(outcome.touched_bytes)),
         ("memory asked for", format_bytes(outcome.asked_bytes)),
         ("processes on remote memory", _count(outcome.processes)),
     ]
@@ -195,19 +202,41 @@ def _show(outcome: Outcome, local: int, all_local: Outcome | None, as_json: bool
         rows[2:2] = [
             (
                 "all memory local, before",
-                f"{all_local.wall_s:,.3f} s, {format_bytes(all_local.asked_bytes)} asked for",
+                f"{all_local.wall_s:,.3f} s, {format_bytes(all_local.touched_bytes)} in use",
             )
         ]
         rows[4:4] = [("slower by", f"{slower:.1%}")]
     if outcome.local_max_bytes is not None:
         rows.append(("local memory in use", f"at most {format_bytes(outcome.local_max_bytes)}"))
     if not outcome.pages_out:
-        rows.append(("", "all of it fitted into local memory"))
+        rows.append(("", _fitted(outcome.coverage)))
     rows += [("" if index else "to be known", note) for index, note in enumerate(outcome.notes)]
     for name, value in rows:
         if value is not None:
             table.add_row(name, value)
-    SafeConsole(stderr=True, highlight=False).print(table)
+    shown = SafeConsole(stderr=True, highlight=False)
+    wrong = outcome.coverage and covered.warning(outcome.coverage)
+    if wrong:
+        shown.print(wrong, style="bold red", soft_wrap=True)
+    shown.print(table)
+
+
+def _coverage(coverage: Coverage | None) -> list[tuple[str, str | None]]:
+    if coverage is None:
+        return []
+    return [
+        ("memory that could be remote", covered.governed(coverage)),
+        ("the rest is", covered.kinds(coverage) or None),
+    ]
+
+
+def _fitted(coverage: Coverage | None) -> str:
+    """What is to be said where nothing left local memory."""
+    if coverage is None or coverage.covers:
+        return "all of it fitted into local memory"
+    if coverage.share is None:
+        return "nothing left local memory"
+    return "what could be remote fitted into local memory"
 
 
 def _lost(outcome: Outcome) -> tuple[str, str]:

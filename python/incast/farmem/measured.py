@@ -16,6 +16,7 @@ from typing import Literal
 
 import polars as pl
 
+from incast.farmem.coverage import SHARE_MAX
 from incast.farmem.own import Beyond, Own, Ran, calibrate
 from incast.farmem.predict import Errors, Grid, Packing, Size, error_share, errors, predict
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, Plan, Row, Sized
@@ -36,6 +37,13 @@ class Measured:
     errors: Errors
     own: Own
     all_local_s: float
+    not_governed: float
+    """The share of the program's memory that could not be remote: median over runs."""
+
+    @property
+    def covers(self) -> bool:
+        """Whether that is small."""
+        return self.not_governed <= SHARE_MAX
 
     @property
     def spread(self) -> float:
@@ -71,7 +79,7 @@ def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Meas
     )
     apart = (pl.col("degradation") - pl.col("measured")) * 100
     both = both.with_columns(error_share(), apart.alias("error_points"))
-    return Measured(both, found, own, base)
+    return Measured(both, found, own, base, median(row.not_governed for row in rows))
 
 
 _SCHEMA = {

@@ -24,6 +24,7 @@ from typing import IO
 from incast.errors import RunError
 from incast.farmem import hugepages
 from incast.farmem import program as programs
+from incast.farmem.coverage import Coverage, Watch
 from incast.farmem.server import Server, derive
 from incast.scratch import Scratch
 
@@ -149,6 +150,8 @@ class Outcome:
     bytes_out: int
     asked_bytes: int
     """Most bytes that a process asked for; by swap, that all of them had in use."""
+    touched_bytes: int
+    """Most bytes that a process had in use at a time: what it asked for, and touched."""
     nominal_s: float
     """Waits by latency + size / bandwidth, of all threads."""
     injected_s: float
@@ -171,6 +174,8 @@ class Outcome:
     """None without `compress`."""
     local_max_bytes: int | None = None
     """Most bytes that were local, seen from time to time; None where it can't be more than asked for."""
+    coverage: Coverage | None = None
+    """How much of the program's memory could be remote; None by swap, where all of it can."""
     notes: list[str] = field(default_factory=list)
     """What is to be known of these numbers."""
     interrupted: bool = False
@@ -252,6 +257,7 @@ def run(
                 pass_fds=[scratch.lock],
             ) as process,
             passed_on(process) as interrupted,
+            Watch(process.pid, lambda pid: _latest(Path(folder), pid)) as watch,
         ):
             code = process.wait()
         wall = time.monotonic() - began
@@ -259,7 +265,13 @@ def run(
         if memory.trace:
             _keep_trace(files, memory.trace)
         outcome = _outcome(list(command), memory, code, wall, [_numbers(file) for file in files])
-        return replace(outcome, interrupted=interrupted.is_set())
+        return replace(
+            outcome,
+            interrupted=interrupted.is_set(),
+            coverage=watch.coverage,
+            # A process that was killed has not said how much it touched.
+            touched_bytes=max(outcome.touched_bytes, watch.governed_most),
+        )
 
 
 def check(wanted: str = "") -> None:
@@ -322,6 +334,15 @@ def _keep_trace(files: list[Path], to: Path) -> None:
     shutil.move(trace, to)
 
 
+def _latest(folder: Path, pid: int) -> dict[str, int]:
+    """Of the program that a process is by now; nothing where the library is not in it."""
+    programs = sum(1 for _ in folder.glob(f"{pid}-*[0-9]"))
+    try:
+        return _numbers(folder / f"{pid}-{programs - 1}") if programs else {}
+    except OSError:
+        return {}
+
+
 def _numbers(file: Path) -> dict[str, int]:
     """Of one process; nothing of one that ended before it had any."""
     data = file.read_bytes()
@@ -361,6 +382,7 @@ def _outcome(
         bytes_in=total("bytes_in"),
         bytes_out=total("bytes_out"),
         asked_bytes=max((numbers.get("asked_bytes", 0) for numbers in processes), default=0),
+        touched_bytes=max((numbers.get("touched_bytes", 0) for numbers in processes), default=0),
         nominal_s=total("nominal_ps") / 1e12,
         injected_s=total("injected_ps") / 1e12,
         trips_s=total("trips_ns") / 1e9,

@@ -116,6 +116,9 @@ class Row:
     """As they travelled; compressed, that is less than the pages have."""
     bytes_out: int
     asked_bytes: int
+    touched_bytes: int
+    not_governed: float
+    """The share of the program's memory that could not be remote; 1 where nobody saw it in time."""
     nominal_s: float
     injected_s: float
     own_s: float
@@ -190,7 +193,7 @@ class Session:
         Raises `KeyboardInterrupt` after Ctrl-C, and `RunError` when the program fails.
         """
         if not self.done(TRACE):
-            self._trace(self._run(LOCAL, self.plan.near).asked_bytes)
+            self._trace(self._run(LOCAL, self.plan.near).touched_bytes)
         what = self.a_round()
         for number in range(max(1, self.plan.runs)):
             for kind, at in (each for each in what if len(self.done(*each)) <= number):
@@ -247,21 +250,21 @@ class Session:
         """Runs of this kind that have ended, of all calls."""
         return [row for row in self.rows if row.kind == kind and cell in (None, row.cell)]
 
-    def _trace(self, asked: int) -> None:
+    def _trace(self, touched: int) -> None:
         # What is fetched ahead would not be seen.
-        local = self._part(asked, _TRACED)
-        sizes = tuple(sorted({self._whole(size.of(asked), least=1) for size in self.plan.local}))
+        local = self._part(touched, _TRACED)
+        sizes = tuple(sorted({self._whole(size.of(touched), least=1) for size in self.plan.local}))
         memory = replace(self.plan.near, local=local, prefetch=0, trace=self.trace, asked=sizes)
         self._run(TRACE, memory)
 
-    def _part(self, asked: int, part: int) -> int:
-        """Bytes, in whole pages, of a part of the least local memory of a program that asks for so much."""
-        return self._whole(min(asked, *(size.of(asked) for size in self.plan.local)) // part)
+    def _part(self, touched: int, part: int) -> int:
+        """Bytes, in whole pages, of a part of the least local memory of a program with so much in use."""
+        return self._whole(min(touched, *(size.of(touched) for size in self.plan.local)) // part)
 
     def _little(self, traced: Traced) -> int:
         """Bytes of a quarter of the least local memory, or of more where there would be many more faults."""
-        asked = self.done(TRACE)[0].asked_bytes
-        *less, least = (self._part(asked, part) for part in (_LITTLE, _LITTLE // 2, 1))
+        touched = self.done(TRACE)[0].touched_bytes
+        *less, least = (self._part(touched, part) for part in (_LITTLE, _LITTLE // 2, 1))
         memory = self.plan.memory
 
         def faults(size: int) -> int:
@@ -305,9 +308,15 @@ def _row(kind: str, session: int, memory: Memory, outcome: Outcome, processor_s:
         latency_ps=memory.latency_ps,
         bandwidth_bps=memory.rate_bps,
         processor_s=round(processor_s, 6),
+        not_governed=round(_not_governed(outcome), 4),
         load=round(os.getloadavg()[0], 2),
         **same,
     )
+
+
+def _not_governed(outcome: Outcome) -> float:
+    share = outcome.coverage.worst_share if outcome.coverage else 0.0
+    return 1.0 if share is None else share
 
 
 def _processor_s() -> float:

@@ -129,6 +129,9 @@ impl Pager {
         for due in waiting.all() {
             for page in due.page..=due.page + due.ahead {
                 self.cache.remove(page);
+                if !states::any(self.range(page), THERE) {
+                    self.uses(-1);
+                }
             }
         }
     }

@@ -133,6 +133,7 @@ def _outcome(
         bytes_in=pages_in * PAGE,
         bytes_out=pages_out * PAGE,
         asked_bytes=keeper.used,
+        touched_bytes=keeper.used,
         nominal_s=sum(way[2] for way in counters) / 1e12,
         injected_s=sum(way[3] for way in counters) / 1e9,
         # Of a few the end isn't seen, where two threads' came together.

@@ -1,0 +1,80 @@
+//! brk(2) and sbrk(2): a heap of the program's own that grows and shrinks at one end. Its addresses are a run ([`crate::runs`]).
+//!
+//! The C library's malloc has one too and does not ask here; but ours takes its place.
+
+use crate::areas;
+use crate::handler::forget;
+use crate::layout::BASE;
+use crate::lock::Lock;
+use crate::raw;
+use crate::runs::RUNS;
+use crate::start::is_on;
+use libc::{c_int, c_void, intptr_t};
+use std::ffi::CStr;
+use sys::userfaultfd::Range;
+
+/// Addresses for it.
+const MOST: usize = 64 << 30;
+
+/// Its first address and the one behind its last.
+static HEAP: Lock<Option<(usize, usize)>> = Lock::new(None);
+
+/// The C library's own function, for programs whose memory is not ours.
+///
+/// # Safety
+/// Its form is `F`, a pointer to a function.
+unsafe fn theirs<F: Copy>(name: &CStr) -> Option<F> {
+    // SAFETY: a C string; and as the caller promises, a pointer to a function that may be null.
+    unsafe { std::mem::transmute_copy(&libc::dlsym(libc::RTLD_NEXT, name.as_ptr())) }
+}
+
+fn failed() -> *mut c_void {
+    raw::fail(libc::ENOMEM);
+    libc::MAP_FAILED
+}
+
+/// Moves the end; the end before.
+fn moved(to: impl FnOnce(usize) -> Option<usize>) -> Option<usize> {
+    let mut heap = HEAP.quietly();
+    let (start, end) = match *heap {
+        Some(heap) => heap,
+        None => {
+            let run = RUNS.quietly().map(MOST)?;
+            (run.start, run.start)
+        }
+    };
+    let next = to(end).filter(|next| (start..=start + MOST).contains(next))?;
+    let (had, has) = (end.next_multiple_of(BASE), next.next_multiple_of(BASE));
+    *heap = Some((start, next));
+    drop(heap);
+    if has > had {
+        areas::commit(Range { start: had, bytes: has - had });
+    } else if has < had {
+        forget(Range { start: has, bytes: had - has });
+    }
+    Some(end)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sbrk(more: intptr_t) -> *mut c_void {
+    if !is_on() {
+        // SAFETY: the C library's function of this name has this form.
+        let next = unsafe { theirs::<extern "C" fn(intptr_t) -> *mut c_void>(c"sbrk") };
+        return next.map_or_else(failed, |next| next(more));
+    }
+    moved(|end| end.checked_add_signed(more)).map_or_else(failed, |end| end as *mut c_void)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn brk(to: *mut c_void) -> c_int {
+    if !is_on() {
+        // SAFETY: as above.
+        let next = unsafe { theirs::<extern "C" fn(*mut c_void) -> c_int>(c"brk") };
+        return next.map_or(-1, |next| next(to));
+    }
+    if moved(|_| Some(to as usize)).is_some() {
+        return 0;
+    }
+    raw::fail(libc::ENOMEM);
+    -1
+}

@@ -1,0 +1,104 @@
+//! syscall(2): programs that ask the kernel for memory by number get it where they would by name.
+//!
+//! Instructions of the program's own that enter the kernel can't be seen here: what they get stays local, and the launcher counts it.
+
+use crate::mappings::{madvise, mmap, mprotect, mremap, munmap};
+use crate::raw;
+
+/// Calls of memory come here with their number last; all others go to the kernel at once, and this stack is not used for them: a process
+/// that shares it may return first (vfork(2)).
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall() {
+    std::arch::naked_asm!(
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov r10, r8",
+        "mov r8, r9",
+        "mov r9, [rsp + 8]",
+        "cmp rax, 28",
+        "ja 2f",
+        "mov ecx, {memory}",
+        "bt ecx, eax",
+        "jc 3f",
+        "2:",
+        "syscall",
+        "cmp rax, -4095",
+        "jae 4f",
+        "ret",
+        "3:",
+        "mov rcx, r10",
+        "push rax",
+        "call {ours}",
+        "add rsp, 8",
+        "ret",
+        "4:",
+        "neg eax",
+        "mov edi, eax",
+        "jmp {failed}",
+        memory = const 1 << libc::SYS_mmap | 1 << libc::SYS_mprotect | 1 << libc::SYS_munmap
+            | 1 << libc::SYS_mremap | 1 << libc::SYS_madvise,
+        ours = sym memory,
+        failed = sym failed,
+    );
+}
+
+/// As above; here no such number is below 214 (`brk`) or above 233 (`madvise`).
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall() {
+    std::arch::naked_asm!(
+        "mov x8, x0",
+        "mov x0, x1",
+        "mov x1, x2",
+        "mov x2, x3",
+        "mov x3, x4",
+        "mov x4, x5",
+        "mov x5, x6",
+        "cmp x8, {munmap}",
+        "b.eq 3f",
+        "cmp x8, {mremap}",
+        "b.eq 3f",
+        "cmp x8, {mmap}",
+        "b.eq 3f",
+        "cmp x8, {mprotect}",
+        "b.eq 3f",
+        "cmp x8, {madvise}",
+        "b.eq 3f",
+        "svc 0",
+        "cmn x0, 4095",
+        "b.cs 4f",
+        "ret",
+        "3:",
+        "mov x6, x8",
+        "b {ours}",
+        "4:",
+        "neg x0, x0",
+        "b {failed}",
+        munmap = const libc::SYS_munmap, mremap = const libc::SYS_mremap, mmap = const libc::SYS_mmap,
+        mprotect = const libc::SYS_mprotect, madvise = const libc::SYS_madvise,
+        ours = sym memory,
+        failed = sym failed,
+    );
+}
+
+extern "C" fn failed(error: i32) -> i64 {
+    raw::fail(error);
+    -1
+}
+
+extern "C" fn memory(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, number: i64) -> i64 {
+    let at = a as *mut libc::c_void;
+    match number {
+        libc::SYS_mmap => mmap(at, b, c as i32, d as i32, e as i32, f as i64) as i64,
+        libc::SYS_munmap => munmap(at, b).into(),
+        libc::SYS_mprotect => mprotect(at, b, c as i32).into(),
+        libc::SYS_madvise => madvise(at, b, c as i32).into(),
+        // SAFETY: as the caller promises.
+        _ => unsafe { mremap(at, b, c, d as i32, e as *mut libc::c_void) as i64 },
+    }
+}
