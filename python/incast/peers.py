@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from incast.bounded import read_bytes
 from incast.errors import Problem, ScenarioError
 
 __all__ = ["KEY_BYTES_MIN", "parse_address", "read_key"]
 
 KEY_BYTES_MIN = 16
+_KEY_BYTES_MAX = 1 << 16
 _PORT_MAX = 65535
 
 
 def read_key(path: Path) -> bytes:
     """A key from a file that nobody else can read."""
     try:
-        key, mode = path.read_bytes().strip(), path.stat().st_mode
+        key, mode = read_bytes(path, _KEY_BYTES_MAX).strip(), path.stat().st_mode
     except OSError as error:
         raise ScenarioError(
             [Problem((error.strerror or str(error)).lower(), "--key-file", str(path))]

@@ -8,21 +8,30 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+import incast
 from helpers import SMALL, only, refused, written
+from incast import peers
+from incast.broadcast import hosts
 from incast.cli import main
 from incast.cli.plain import plain
+from incast.cli.progress import Bars
 from incast.errors import Problem, ResultError, ScenarioError
+from incast.resolve import graphread
 from incast.result import Result
 from incast.source import Source
 from incast.stop import REQUESTS
-from incast.study import published
+from incast.study import claims, published
+from incast.walks import partition
+from incast.walks import read as walks_read
 from studies import NO_TESTS, study
 from studies import SMALL as STUDY
 from studies import written as write_study
@@ -277,3 +286,44 @@ def test_messages_name_fields_and_nothing_of_the_machinery(tmp_path: Path) -> No
         assert found.returncode in (2, 4)
         assert "Errno" not in found.stderr
         assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda file: graphread.read(file.with_suffix(".json")),
+        lambda file: graphread.read(file.with_suffix(".csv")),
+        lambda file: graphread.read(file.with_suffix(".graphml")),
+        lambda file: claims.read(file),
+        lambda file: hosts.read(file),
+        lambda file: peers.read_key(file),
+        lambda file: partition.read(file, 10, 2),
+    ],
+)
+def test_every_reader_of_short_files_ends(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    for suffix in ("", ".json", ".csv", ".graphml"):
+        (tmp_path / f"zeros{suffix}").symlink_to("/dev/zero")
+    with pytest.raises((ScenarioError, graphread.UnreadableError), match="the file is too large: at most"):
+        read(tmp_path / "zeros")
+
+
+def test_a_column_twice_is_refused_in_every_table(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("transaction,item,item\n1,2,3\n")
+    with pytest.raises(ScenarioError, match=r"a\.csv:1: the column 'item' is there more than once"):
+        incast.mine(file, 0.5)
+    file.write_text("source,target,target\n1,2,3\n")
+    with pytest.raises(ScenarioError, match=r"a\.csv:1: the column 'target' is there more than once"):
+        walks_read.read(file, weighted=False, directed=None, seed=1)
+    file.write_text("a,b,b\ns0,s1,s2\n")
+    with pytest.raises(graphread.UnreadableError, match="the column 'b' is there 2 times"):
+        graphread.read(file)
+
+
+def test_names_in_bars_are_neither_markup_nor_commands() -> None:
+    console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system="standard")
+    with Bars(["[red]a[/red]", "b\x1b[2J"], console):
+        pass
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "[red]a[/red]" in text
+    assert "b\\x1b[2J" in text

@@ -19,10 +19,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from incast.bounded import read_bytes
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
 
 PORT_MAX = 65535
+_FILE_BYTES_MAX = 8_000_000
 NAME_MAX = 255
 _TARGET = re.compile(r"[A-Za-z0-9_.@-]+")
 _AGENT = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(\d+)")
@@ -79,7 +81,7 @@ def read(path: Path, known: Collection[str] | None = None, source: str | None = 
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        return read_bytes(path, _FILE_BYTES_MAX).decode("utf-8").splitlines()
     except OSError as error:
         why = (error.strerror or str(error)).lower()
     except UnicodeDecodeError:

@@ -6,9 +6,10 @@ import time
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.text import Text
 
+from incast.cli.words import Words
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Session
 from incast.report import text
 
@@ -35,9 +36,9 @@ class GridBar:
 
     def __init__(self, console: Console) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            Words("{task.description}"),
             BarColumn(bar_width=None),
-            TextColumn("{task.fields[note]}"),
+            Words("{task.fields[note]}"),
             _Left(),
             console=console,
             transient=True,

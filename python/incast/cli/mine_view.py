@@ -64,14 +64,15 @@ class View(Watch):
 
     def _show(self, name: str, done: int, total: int, note: str) -> None:
         if self._bar is None:
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, Progress, TimeRemainingColumn
 
             from incast.cli.terminal import SafeConsole
+            from incast.cli.words import Words
 
             columns = (
-                TextColumn("{task.description}"),
+                Words("{task.description}"),
                 BarColumn(),
-                TextColumn("{task.fields[note]}"),
+                Words("{task.fields[note]}"),
                 TimeRemainingColumn(),
             )
             self._bar = Progress(*columns, console=SafeConsole(stderr=True), transient=True)

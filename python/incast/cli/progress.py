@@ -8,8 +8,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TimeRemainingColumn
 
+from incast.cli.words import Words
 from incast.report import text
 from incast.study.cells import CellRun
 from incast.study.run import Watcher
@@ -20,9 +21,9 @@ class Bars:
 
     def __init__(self, names: Sequence[str], console: Console) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            Words("{task.description}"),
             BarColumn(bar_width=None),
-            TextColumn("{task.fields[note]}"),
+            Words("{task.fields[note]}"),
             TimeRemainingColumn(),
             console=console,
             transient=True,
@@ -58,9 +59,9 @@ class StudyBars(Watcher):
     def __init__(self, name: str, console: Console) -> None:
         self._name = name
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            Words("{task.description}"),
             BarColumn(bar_width=None),
-            TextColumn("{task.fields[note]}"),
+            Words("{task.fields[note]}"),
             TimeRemainingColumn(elapsed_when_finished=True),
             console=console,
             transient=True,

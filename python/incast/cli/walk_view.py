@@ -20,6 +20,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from incast.cli.words import Words
 from incast.report import text
 from incast.walks.board import Board
 from incast.walks.run import Watch
@@ -43,7 +44,7 @@ class View(Watch):
             TextColumn("walks"),
             BarColumn(bar_width=None),
             TaskProgressColumn(),
-            TextColumn("{task.fields[note]}"),
+            Words("{task.fields[note]}"),
             TimeRemainingColumn(),
             console=console,
         )

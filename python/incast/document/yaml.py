@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from incast.bounded import read_bytes
 from incast.document.node import Mark, Node, Scalar, Value
 from incast.errors import Problem, ScenarioError
 
@@ -77,13 +78,9 @@ def read_file(path: Path) -> Node:
 
 
 def text_of(path: Path) -> str:
-    """The text of the file, which has to be short: devices have no size, and no end."""
+    """The text of the file, which has to be short."""
     try:
-        with path.open("rb") as file:
-            data = file.read(FILE_BYTES_MAX + 1)
-        if len(data) > FILE_BYTES_MAX:
-            message = f"the file is too large: at most {FILE_BYTES_MAX} bytes are allowed"
-            raise ScenarioError([Problem(message, file=str(path))])
+        data = read_bytes(path, FILE_BYTES_MAX)
         return data.decode("utf-8")
     except OSError as error:
         raise ScenarioError([Problem(f"can't read it: {error.strerror}", file=str(path))]) from None

@@ -13,6 +13,7 @@ import polars as pl
 from incast import _core
 from incast.errors import why
 from incast.mining.problem import ITEM_MAX, refuse
+from incast.walks.problem import refuse_twice
 
 Names = list[str] | None
 """Of items, where they are no numbers."""
@@ -43,7 +44,9 @@ def read(file: Path, core: _core.MineTransactions, memory: int) -> Names:
 
 def _csv(file: Path) -> pl.LazyFrame:
     """Columns of whole numbers as such, others as text."""
-    text = pl.scan_csv(file, infer_schema=False).select(LONG)
+    text = pl.scan_csv(file, infer_schema=False)
+    refuse_twice(text.collect_schema().names(), file)
+    text = text.select(LONG)
     number = {column: pl.col(column).cast(pl.Int64, strict=False) for column in LONG}
     other = [(pl.col(column).is_not_null() & number[column].is_null()).any() for column in LONG]
     has_other = text.select(other).collect(engine="streaming")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from incast.bounded import read_bytes
 from incast.document import Loc
 from incast.hints import unknown
 from incast.quantity import format_bytes, parse_bytes, parse_time
@@ -80,10 +81,7 @@ class BroadcastResolver:
     def _plan(self) -> Any:
         path = self.folder / str(self.job.plan)
         try:
-            if path.stat().st_size > _PLAN_BYTES_MAX:
-                self._refuse("plan", f"{self.job.plan} is larger than {_PLAN_BYTES_MAX} bytes")
-                return None
-            return json.loads(path.read_text("utf-8"))
+            return json.loads(read_bytes(path, _PLAN_BYTES_MAX).decode("utf-8"))
         except OSError as error:
             self._refuse("plan", f"{self.job.plan}: {(error.strerror or str(error)).lower()}")
         except (UnicodeDecodeError, RecursionError):

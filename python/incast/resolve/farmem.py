@@ -7,6 +7,7 @@ from array import array
 from pathlib import Path
 from typing import Any
 
+from incast.bounded import read_bytes
 from incast.document import Loc
 from incast.quantity import parse_bytes, parse_share, parse_time
 from incast.resolve.findings import Findings
@@ -75,10 +76,7 @@ class FarmemResolver:
         place = (*self.loc, "pattern", "file")
         words = array("Q")
         try:
-            if path.stat().st_size > _TRACE_BYTES_MAX:
-                self.findings.add(place, f"{name} is larger than {_TRACE_BYTES_MAX} bytes: trace less of it")
-                return []
-            content = path.read_bytes()
+            content = read_bytes(path, _TRACE_BYTES_MAX)
         except OSError as error:
             self.findings.add(place, f"{name}: {(error.strerror or str(error)).lower()}")
             return []

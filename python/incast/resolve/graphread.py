@@ -13,12 +13,14 @@ import csv
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import networkx as nx
 
+from incast.bounded import read_bytes
 from incast.document import Node, read_file
 from incast.hints import allowed, unknown
 
@@ -88,19 +90,18 @@ def read(path: Path) -> RawGraph:
 
 
 def _read(path: Path) -> RawGraph:
-    if path.stat().st_size > _FILE_BYTES_MAX:
-        raise UnreadableError(f"the file is larger than {_FILE_BYTES_MAX} bytes")
     name = path.name.lower()
     if name.endswith((".clab.yml", ".clab.yaml")):
         return _containerlab(read_file(path))
+    content = read_bytes(path, _FILE_BYTES_MAX)
     if name.endswith(".json"):
-        return _node_link(json.loads(path.read_text("utf-8-sig")))
+        return _node_link(json.loads(content.decode("utf-8-sig")))
     if name.endswith(".graphml"):
-        return _graphml(path)
+        return _graphml(content)
     if name.endswith(".csv"):
-        return _table(path)
+        return _table(content.decode("utf-8-sig"))
     if name.endswith(".edgelist"):
-        return _edge_list(path.read_text("utf-8"))
+        return _edge_list(content.decode("utf-8"))
     raise UnreadableError("unknown kind of file. Allowed: *.json, *.graphml, *.csv, *.edgelist, *.clab.yml")
 
 
@@ -124,9 +125,9 @@ def _node_link(data: Any) -> RawGraph:
     return raw
 
 
-def _graphml(path: Path) -> RawGraph:
-    nodes = ElementTree.parse(path).iterfind(".//{*}node")
-    graph: nx.Graph[str] = nx.read_graphml(path)
+def _graphml(content: bytes) -> RawGraph:
+    nodes = ElementTree.fromstring(content).iterfind(".//{*}node")
+    graph: nx.Graph[str] = nx.read_graphml(BytesIO(content))
     raw = RawGraph(directed=graph.is_directed())
     for node in nodes:
         name = str(node.get("id"))
@@ -136,24 +137,25 @@ def _graphml(path: Path) -> RawGraph:
     return raw
 
 
-def _table(path: Path) -> RawGraph:
+def _table(text: str) -> RawGraph:
     raw = RawGraph()
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        columns = reader.fieldnames or []
-        if "a" not in columns or "b" not in columns:
-            found = allowed(columns) or "none"
-            raise UnreadableError(f"expected the columns a, b and perhaps rate, delay, mtu; found {found}", 1)
-        for column in columns:
-            if column not in _COLUMNS:
-                raise UnreadableError(unknown("a column", column, _COLUMNS), 1)
-        for row in reader:
-            a, b = row.pop("a"), row.pop("b")
-            if not a or not b or None in row:
-                raise UnreadableError(f"expected {len(columns)} columns", reader.line_num)
-            raw.kinds |= {a: None, b: None}
-            data = {key: value for key, value in row.items() if value}
-            raw.links.append(RawLink(a, b, data, f"link {a} – {b}", reader.line_num))
+    reader = csv.DictReader(StringIO(text, newline=""))
+    columns = reader.fieldnames or []
+    if "a" not in columns or "b" not in columns:
+        found = allowed(columns) or "none"
+        raise UnreadableError(f"expected the columns a, b and perhaps rate, delay, mtu; found {found}", 1)
+    for column in columns:
+        if column not in _COLUMNS:
+            raise UnreadableError(unknown("a column", column, _COLUMNS), 1)
+        if columns.count(column) > 1:
+            raise UnreadableError(f"the column {column!r} is there {columns.count(column)} times", 1)
+    for row in reader:
+        a, b = row.pop("a"), row.pop("b")
+        if not a or not b or None in row:
+            raise UnreadableError(f"expected {len(columns)} columns", reader.line_num)
+        raw.kinds |= {a: None, b: None}
+        data = {key: value for key, value in row.items() if value}
+        raw.links.append(RawLink(a, b, data, f"link {a} – {b}", reader.line_num))
     return raw
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from incast.bounded import read_bytes
 from incast.document import Loc
 from incast.quantity import parse_bytes, parse_time
 from incast.resolve.findings import Findings
@@ -83,15 +84,12 @@ class MineResolver:
         items: list[int] = []
         ends: list[int] = []
         try:
-            if path.stat().st_size > _FILE_BYTES_MAX:
-                self._refuse("transactions.file", f"{name} is larger than {_FILE_BYTES_MAX} bytes")
-            else:
-                for number, line in enumerate(path.read_bytes().splitlines(), 1):
-                    found = self._line(name, number, line)
-                    if found is None:
-                        break
-                    items += found
-                    ends.append(len(items))
+            for number, line in enumerate(read_bytes(path, _FILE_BYTES_MAX).splitlines(), 1):
+                found = self._line(name, number, line)
+                if found is None:
+                    break
+                items += found
+                ends.append(len(items))
         except OSError as error:
             self._refuse("transactions.file", f"{name}: {(error.strerror or str(error)).lower()}")
         return {"kind": "list", "items": items, "ends": ends}

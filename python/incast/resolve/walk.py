@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
+from incast.bounded import read_bytes
 from incast.document import Loc
 from incast.quantity import parse_time
 from incast.resolve.findings import Findings
@@ -164,10 +165,7 @@ class WalkResolver:
         """The lines that say something, with their numbers."""
         path = self.folder / file
         try:
-            if path.stat().st_size > _FILE_BYTES_MAX:
-                self._problem(field, file, f"too large: at most {_FILE_BYTES_MAX} bytes", None)
-                return []
-            text = path.read_text("utf-8", "replace")
+            text = read_bytes(path, _FILE_BYTES_MAX).decode("utf-8", "replace")
         except OSError as error:
             self._problem(field, file, f"can't read it: {(error.strerror or '').lower()}", None)
             return []

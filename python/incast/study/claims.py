@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from incast.bounded import read_bytes
 from incast.document import Mark, Node
 from incast.errors import Problem, ScenarioError
 from incast.scenario.base import Model, Name
@@ -19,6 +20,7 @@ from incast.scenario.validate import problems
 
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 Part = Annotated[float, Field(ge=0, le=1)]
+_FILE_BYTES_MAX = 8_000_000
 RELATIONS = ("less", "within", "ratio", "above", "below")
 
 
@@ -124,7 +126,7 @@ class ClaimsFile(Model):
 def read(file: Path) -> tuple[ClaimsFile, Node]:
     """The claims, and where each was written; all problems together otherwise."""
     try:
-        text = file.read_text("utf-8")
+        text = read_bytes(file, _FILE_BYTES_MAX).decode("utf-8")
         data = tomllib.loads(text)
     except FileNotFoundError:
         raise ScenarioError([Problem("there is no such file", file=str(file))]) from None

@@ -14,7 +14,7 @@ import polars as pl
 
 from incast.errors import why
 from incast.walks.graph import WEIGHT, Graph, from_numbers, from_text, possible
-from incast.walks.problem import refuse
+from incast.walks.problem import refuse, refuse_twice
 
 _SHOWN = 60
 """Characters of a bad line that are shown."""
@@ -107,6 +107,7 @@ def read_csv(file: Path, weighted: bool, directed: bool) -> Graph:
     except (pl.exceptions.PolarsError, OSError) as error:
         _ragged(file)
         refuse(why(error), file=file)
+    refuse_twice(table.columns, file)
     return _of_table(file, table, weighted, directed, first_line=2)
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from incast.bounded import read_bytes
 from incast.walks.problem import refuse
 
 U16 = npt.NDArray[np.uint16]
 
 SERVERS_MAX = 256
+_LINE_BYTES, _HEAD_BYTES = 16, 1 << 12
+"""Most that a line of a node, and lines too many, may take."""
 _SIZES = re.compile(r"[0-9]+(,[0-9]+)+")
 
 
@@ -38,7 +41,7 @@ def _ranges(sizes: list[int], nodes: int, servers: int) -> U16:
 
 def _file(file: Path, nodes: int, servers: int) -> U16:
     try:
-        lines = file.read_text("utf-8", errors="replace").splitlines()
+        lines = read_bytes(file, _HEAD_BYTES + _LINE_BYTES * nodes).decode("utf-8", "replace").splitlines()
     except OSError as error:
         refuse(error.strerror or str(error), file=file)
     for number, line in enumerate(lines, 1):
