@@ -58,6 +58,18 @@ def _attach(child: subprocess.Popen[bytes], share: float) -> None:
         time.sleep(0.002)
 
 
+def ports(pid: int) -> list[int]:
+    """The ports of a process's UDP sockets."""
+    own = set()
+    try:
+        for number in _sockets(pid):
+            own.add(str(Path(f"/proc/{pid}/fd/{number}").readlink())[len("socket:[") : -1])
+        lines = Path(f"/proc/{pid}/net/udp").read_text().splitlines()[1:]
+    except OSError:
+        return []
+    return [int(line.split()[1].partition(":")[2], 16) for line in lines if line.split()[9] in own]
+
+
 def _sockets(pid: int) -> set[str]:
     found = set()
     try:

@@ -6,6 +6,10 @@ Every run ends and says what it lost; the walks that ended are where the same wa
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ import incast
 import lossy
 from helpers import written
 from incast.cli.app import app
+from incast.live.launch import Child, start_here
 from incast.live.place import Here
 from incast.result import Result
 from walk_servers import SBM
@@ -135,3 +140,25 @@ def test_drops_of_a_full_queue_use_up_no_attempts(tmp_path: Path) -> None:
     assert int(walks["given_up"].sum()) <= int(walks["lost_timeout"].sum())
     said = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert said["servers"]["lost_direct"] + said["servers"]["lost_remote"] > 0
+
+
+def test_datagrams_of_strangers_are_counted_where_one_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(host: int, address: tuple[str, int], key: bytes) -> Child:
+        child = start_here(host, address, key)
+        assert isinstance(child, subprocess.Popen)
+        threading.Thread(target=pester, args=(child,), daemon=True).start()
+        return child
+
+    def pester(child: subprocess.Popen[bytes]) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            while child.poll() is None:
+                for port in lossy.ports(child.pid):
+                    stranger.sendto(b"from nobody", ("127.0.0.1", port))
+                time.sleep(0.01)
+
+    monkeypatch.setattr("incast.walks.where.Here", lambda: Here(start))
+    result = incast.walk(SBM, walks=3000, servers=2, out=tmp_path / "out")
+    assert (result.table("walks")["refused_strangers"] > 0).all()
+    assert result.table("scores")["walks"].sum() == 60 * 3000
