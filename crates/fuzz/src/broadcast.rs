@@ -1,6 +1,10 @@
 //! A broadcast's messages: what the source, a receiver and its coordinator make of anything that comes on their streams.
+//! Topologies and plans as JSON.
 
 use crate::alone::Alone;
+use ::broadcast::bound;
+use ::broadcast::plan::Plan;
+use ::broadcast::plan_data::PlanData;
 use ::broadcast::topology::{Kind, LinkData, NodeData, NodeId, Topology, TopologyData};
 use ::broadcast::transfer::{Chunks, Config, Lengths, Node};
 use process::{Addr, Event, HostId, Process, StreamId};
@@ -12,15 +16,20 @@ const PORT: u16 = 5000;
 const CHUNKS: u64 = 100;
 const CHUNK: u64 = 16;
 
-/// The node of host 0, which is the source or a receiver: the context is that host's.
-fn node(is_source: bool, has_all: bool) -> Node {
+/// Four hosts on a switch.
+fn star() -> Topology {
     let name = |host: u32| format!("h{host}");
     let host = |host: u32| NodeData { id: name(host), kind: Kind::Host, cap: None };
     let link = |host: u32| LinkData { a: name(host), b: "switch".into(), ab: 100_000_000, ba: 100_000_000 };
     let switch = NodeData { id: "switch".into(), kind: Kind::Switch, cap: None };
     let data =
         TopologyData { nodes: (0..4).map(host).chain([switch]).collect(), links: (0..4).map(link).collect() };
-    let topology = Topology::try_from(data).expect("a good topology");
+    Topology::try_from(data).expect("a good topology")
+}
+
+/// The node of host 0, which is the source or a receiver: the context is that host's.
+fn node(is_source: bool, has_all: bool) -> Node {
+    let topology = star();
     let (source, others) = if is_source { (0, [1, 2, 3]) } else { (1, [0, 2, 3]) };
     let places = (0..4).map(|host| (HostId(host), NodeId(host))).collect();
     let chunks = Chunks::new(CHUNKS * CHUNK, CHUNK).expect("a good size");
@@ -67,4 +76,34 @@ pub fn messages(bytes: &[u8]) {
         rest = after;
     }
     cx.run(&mut process, 100);
+}
+
+/// A topology is refused in words, or is what it says; whoever can be reached has a bound.
+pub fn topology(bytes: &[u8]) {
+    let topology: Topology = match serde_json::from_slice(bytes) {
+        Ok(topology) => topology,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let text = serde_json::to_string(&topology).expect("plain data");
+    let again: Topology = serde_json::from_str(&text).expect("what was written can be read");
+    assert_eq!(serde_json::to_string(&again).expect("plain data"), text);
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    if let [source, others @ ..] = &hosts[..]
+        && let Ok(rates) = bound::alone(&topology, *source, others)
+    {
+        assert_eq!(rates.len(), others.len());
+    }
+}
+
+/// A plan for four hosts on a switch is refused in words, or is what it says and gives no host more than its link.
+pub fn plan(bytes: &[u8]) {
+    let Ok(data) = serde_json::from_slice::<PlanData>(bytes) else { return };
+    let topology = star();
+    match Plan::from_data(&data, &topology) {
+        Ok(plan) => {
+            assert_eq!(plan.to_data(&topology), data);
+            assert!(plan.rates().iter().all(|rate| rate.as_bps() <= 100_000_000), "{data:?}");
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
 }

@@ -7,11 +7,13 @@
 mod alone;
 pub mod broadcast;
 pub mod farmem;
+pub mod files;
 pub mod live;
 pub mod mine;
 pub mod mine_node;
 pub mod scenario;
 pub mod shuffle;
+pub mod traffic;
 pub mod units;
 pub mod walk;
 
@@ -19,13 +21,17 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 18] = [
+pub const TARGETS: [(&str, Target); 25] = [
     ("broadcast_messages", broadcast::messages),
+    ("broadcast_plan", broadcast::plan),
+    ("broadcast_topology", broadcast::topology),
     ("farmem_client", farmem::memory_client),
     ("farmem_messages", farmem::messages),
     ("farmem_page", farmem::packed_page),
     ("farmem_server", farmem::memory_server),
     ("farmem_trace", farmem::trace),
+    ("files_journal", files::journal),
+    ("files_layout", files::layout),
     ("live_hello", live::hello),
     ("live_sealed", live::sealed),
     ("live_table", live::table),
@@ -33,9 +39,12 @@ pub const TARGETS: [(&str, Target); 18] = [
     ("mine_text", mine::text),
     ("scenario", scenario::spec),
     ("shuffle_messages", shuffle::messages),
+    ("traffic_coflows", traffic::coflow_trace),
+    ("traffic_sizes", traffic::size_distribution),
     ("units", units::text),
     ("walk_datagram", walk::datagram),
     ("walk_graph", walk::graph),
     ("walk_journal", walk::journal),
+    ("walk_owners", walk::owners),
     ("walk_server", walk::server),
 ];

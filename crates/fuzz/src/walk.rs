@@ -200,3 +200,20 @@ fn used<E: std::fmt::Debug>(graph: Result<Graph, E>) {
         assert_eq!(part.own().count(), partition.sizes()[usize::from(server)] as usize);
     }
 }
+
+/// A partition as METIS writes it, for as many nodes as the first byte says: refused in words, or each node's owner is on
+/// its line.
+pub fn owners(bytes: &[u8]) {
+    let Some((&nodes, rest)) = bytes.split_first() else { return };
+    let Ok(text) = str::from_utf8(rest) else { return };
+    match Partition::metis(text, u32::from(nodes)) {
+        Ok(partition) => {
+            let lines: Vec<Option<u16>> = text.lines().map(|line| line.trim().parse().ok()).collect();
+            let owners: Vec<Option<u16>> = (0..partition.nodes()).map(|node| partition.owner(node)).collect();
+            assert_eq!(owners, lines);
+            assert_eq!(partition.sizes().iter().sum::<u32>(), u32::from(nodes));
+            assert!(owners.iter().flatten().all(|owner| *owner < partition.servers()));
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}

@@ -249,6 +249,99 @@ proptest! {
     }
 
     #[test]
+    fn distributions_of_sizes(
+        points in proptest::collection::vec((0u64..5000, 0u32..110), 0..12), tail in "[0-9a-z .,#%\n-]{0,12}"
+    ) {
+        let lines: Vec<String> = points.iter().map(|(size, percent)| format!("{size} {percent}\n")).collect();
+        fuzz::traffic::size_distribution(format!("{}{tail}", lines.concat()).as_bytes());
+        let mut points = points;
+        points.sort_unstable();
+        let parts = points.len().max(1) as f64;
+        let line = |(n, (size, _)): (usize, &(u64, u32))| format!("{size} {}\n", (n + 1) as f64 / parts);
+        let sorted: Vec<String> = points.iter().enumerate().map(line).collect();
+        fuzz::traffic::size_distribution(sorted.concat().as_bytes());
+    }
+
+    #[test]
+    fn traces_of_coflows(
+        coflows in proptest::collection::vec((0u32..9, 0u32..3, 0u32..3, "[0-9:. ]{0,20}"), 0..5), racks in 0u32..5
+    ) {
+        let line = |(at, mappers, reducers, rest): &(u32, u32, u32, String)| {
+            let mappers: String = (0..*mappers).map(|rack| format!(" {rack}")).collect();
+            let reducers: String = (0..*reducers).map(|rack| format!(" {rack}:{at}.5")).collect();
+            format!("1 {at} {} {mappers} {} {reducers}{rest}\n", mappers.len() / 2, reducers.len() / 6)
+        };
+        let lines: Vec<String> = coflows.iter().map(line).collect();
+        fuzz::traffic::coflow_trace(format!("{racks} {}\n{}", coflows.len(), lines.concat()).as_bytes());
+    }
+
+    #[test]
+    fn partitions_of_nodes(owners in proptest::collection::vec(0u32..70_000, 0..9), end in "[0-9 \t\r\nx-]{0,3}") {
+        let lines: Vec<String> = owners.iter().map(|owner| format!("{owner}\n")).collect();
+        let text = format!("{}{end}", lines.concat());
+        fuzz::walk::owners(&[&[owners.len() as u8], text.as_bytes()].concat());
+    }
+
+    #[test]
+    fn layouts_of_folders(
+        entries in proptest::collection::vec(("[ab./]{0,5}", 0u32..0o1100, 0u8..3, any::<u64>(), "[ab./]{0,4}"), 0..4),
+        folder in proptest::option::of(0u32..0o1100)
+    ) {
+        let entry = |(path, mode, kind, bytes, to): &(String, u32, u8, u64, String)| match kind {
+            0 => format!(r#"{{"path":"{path}","about":{{"mode":{mode}}},"kind":"file","bytes":{bytes}}}"#),
+            1 => format!(r#"{{"path":"{path}","about":{{"mode":{mode}}},"kind":"folder"}}"#),
+            _ => format!(r#"{{"path":"{path}","about":{{"mode":{mode}}},"kind":"link","to":"{to}"}}"#),
+        };
+        let entries: Vec<String> = entries.iter().map(entry).collect();
+        let folder = folder.map_or("null".to_owned(), |mode| format!(r#"{{"mode":{mode}}}"#));
+        fuzz::files::layout(format!(r#"{{"folder":{folder},"entries":[{}]}}"#, entries.join(",")).as_bytes());
+    }
+
+    #[test]
+    fn journals_of_an_unfinished_copy(
+        size in prop_oneof![Just(16u64), 0u64..100, any::<u64>()],
+        records in proptest::collection::vec((0u8..7, any::<bool>()), 0..8), tail in 0usize..33
+    ) {
+        let record = |(chunk, right): (u8, bool)| [vec![chunk], vec![u8::from(!right); 32]].concat();
+        let records: Vec<u8> = records.into_iter().flat_map(record).chain(vec![0; tail]).collect();
+        fuzz::files::journal(&records);
+        fuzz::files::journal(&[&size.to_le_bytes(), &records[..]].concat());
+    }
+
+    #[test]
+    fn plans_for_four_hosts(
+        rates in proptest::collection::vec(0u64..120_000_000, 0..3),
+        hops in proptest::collection::vec((0u8..5, 0u8..5, any::<bool>()), 0..5)
+    ) {
+        let hop = |(from, to, by): &(u8, u8, bool)| {
+            format!(r#"["h{from}",{}"h{to}"]"#, if *by { r#""switch","# } else { "" })
+        };
+        let hops: Vec<String> = hops.iter().map(hop).collect();
+        let tree = |rate: &u64| format!(r#"{{"rate":{rate},"hops":[{}]}}"#, hops.join(","));
+        let trees: Vec<String> = rates.iter().map(tree).collect();
+        let plan = format!(
+            r#"{{"algorithm":"a","source":"h0","destinations":["h1","h2"],"trees":[{}]}}"#, trees.join(",")
+        );
+        fuzz::broadcast::plan(plan.as_bytes());
+    }
+
+    #[test]
+    fn topologies_of_hosts_and_switches(
+        nodes in proptest::collection::vec((0u8..5, any::<bool>(), proptest::option::of(any::<u64>())), 0..5),
+        links in proptest::collection::vec((0u8..5, 0u8..5, any::<u64>(), 0u64..3), 0..6)
+    ) {
+        let node = |(name, is_host, cap): &(u8, bool, Option<u64>)| {
+            let cap = cap.map_or("null".to_owned(), |cap| cap.to_string());
+            format!(r#"{{"id":"n{name}","kind":"{}","cap":{cap}}}"#, if *is_host { "host" } else { "switch" })
+        };
+        let link = |(a, b, ab, ba): &(u8, u8, u64, u64)| format!(r#"{{"a":"n{a}","b":"n{b}","ab":{ab},"ba":{ba}}}"#);
+        let nodes: Vec<String> = nodes.iter().map(node).collect();
+        let links: Vec<String> = links.iter().map(link).collect();
+        let text = format!(r#"{{"nodes":[{}],"links":[{}]}}"#, nodes.join(","), links.join(","));
+        fuzz::broadcast::topology(text.as_bytes());
+    }
+
+    #[test]
     fn quantities(text in "[0-9._e+-]{0,12} ?[kMGTmunp]?(i?[bB]|bit/s|s|min|h|ps)?") {
         fuzz::units::text(text.as_bytes());
     }
