@@ -46,6 +46,13 @@ def server(key_file: Path) -> Iterator[Serving]:
         assert found.process.wait(LIMIT_S) == 130
 
 
+@pytest.mark.parametrize("request_", [signal.SIGHUP, signal.SIGTERM])
+def test_a_server_whose_terminal_is_closed_ends(key_file: Path, request_: signal.Signals) -> None:
+    with serving(key_file, "--memory", "1MiB") as found:
+        found.process.send_signal(request_)
+        assert found.process.wait(LIMIT_S) == 130
+
+
 def python(code: str, memory: Memory) -> Outcome:
     return run([sys.executable, "-c", code], memory)
 

@@ -7,6 +7,8 @@ import json
 import os
 import signal
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +17,7 @@ import polars as pl
 import pytest
 
 import incast
-from helpers import spec
+from helpers import spec, until
 from incast import __version__, _core, report
 from incast.errors import RunError, ScenarioError
 from incast.live import run_jobs
@@ -400,3 +402,17 @@ def test_a_file_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "rows.dat").write_text("1 2\n3 x\n")
     with pytest.raises(ScenarioError, match="line 2"):
         simulated(tmp_path, transactions={"kind": "file", "file": "rows.dat"})
+
+
+@pytest.mark.parametrize("request_", [signal.SIGHUP, signal.SIGTERM])
+def test_a_terminal_that_is_closed_is_as_ctrl_c(tmp_path: Path, request_: signal.Signals) -> None:
+    (tmp_path / "rows.dat").write_text((" ".join(map(str, range(14))) + "\n") * 100_000)
+    command = [sys.executable, "-m", "incast", "mine", "rows.dat", "--support", "1%", "--out", "out"]
+    process = subprocess.Popen([*command, "--memory", "256B"], cwd=tmp_path)
+    ticks = os.sysconf("SC_CLK_TCK")
+    stat = Path(f"/proc/{process.pid}/stat")
+    # It takes thousands of scans; the first two passes take no second of its time.
+    until(lambda: int(stat.read_text().rpartition(")")[2].split()[11]) > 2 * ticks)
+    process.send_signal(request_)
+    assert process.wait(60) == 130
+    assert (tmp_path / "out" / output.KEPT_PASSES).exists()
