@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 from incast import _core
@@ -116,6 +116,8 @@ def _mined(
     progress = _core.MineProgress()
     found: list[_core.MineItemsets | None] = []
     failed: list[BaseException] = []
+    # A thread that Ctrl-C finds in `join` is taken to be over before it is.
+    over = Event()
     begun = b""
     if folder is not None:
         with suppress(OSError):
@@ -126,13 +128,15 @@ def _mined(
             found.append(core.mine(minimum, plan.longest, plan.memory, plan.threads, progress, begun))
         except BaseException as error:  # It is raised again where somebody can handle it.
             failed.append(error)
+        finally:
+            over.set()
 
     thread = Thread(target=mine, name="mine")
     thread.start()
     warned = False
     try:
-        while thread.is_alive():
-            thread.join(_LOOK_S)
+        while not over.is_set():
+            over.wait(_LOOK_S)
             watch.mining(transactions, progress)
             outlook = progress.outlook()
             if outlook and not warned:
@@ -140,7 +144,7 @@ def _mined(
                 watch.warn(_many(*outlook))
     except BaseException:
         progress.stop()
-        thread.join()
+        over.wait()
         _keep(progress, folder)
         raise
     if failed and isinstance(failed[0], _core.MineFullError):
