@@ -87,6 +87,48 @@ def call(*arguments: object) -> Said:
             "switch.queue.min",
             "above the buffer",
         ),
+        ({"switch": {"buffer": {"kind": "static", "limit": "500B"}}}, "switch.buffer", "does not fit"),
+        (
+            {
+                "switch": {
+                    "buffer": {"kind": "static", "limit": "100 packets"},
+                    "queue": {"kind": "step", "threshold": "2MB"},
+                }
+            },
+            "switch.queue.threshold",
+            "above the buffer",
+        ),
+        (
+            {
+                "switch": {
+                    "buffer": {"kind": "static", "limit": "30kB"},
+                    "queue": {"kind": "step", "threshold": "3000 packets"},
+                }
+            },
+            "switch.queue.threshold",
+            "above the buffer",
+        ),
+        (
+            {
+                "switch": {
+                    "buffer": {"kind": "shared", "size": "1MB", "alpha": 0.1},
+                    "queue": {"kind": "step", "threshold": "200kB"},
+                }
+            },
+            "switch.queue.threshold",
+            "above the buffer",
+        ),
+        (
+            {
+                "switch": {
+                    "buffer": {"kind": "shared", "size": "10MB"},
+                    "scheduler": {"kind": "ets"},
+                    "pfc": {"headroom": "100kB", "xoff": {"kind": "static", "limit": "9.9MB"}},
+                }
+            },
+            "switch.pfc.xoff.limit",
+            "no pause would come in time",
+        ),
         (
             {
                 "topology": {"kind": "single-switch", "hosts": 4, "host_link": {"rate": "1Mbps"}},

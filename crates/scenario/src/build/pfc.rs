@@ -64,6 +64,11 @@ pub(super) fn pfc(
         );
         return Err(problem(".headroom", message));
     }
+    let rest = size.get() - headroom.get();
+    if matches!(config.xoff, Xoff::Static(limit) if limit.get() > rest) {
+        let message = format!("above the {} that headroom leaves: no pause would come in time", Bytes::new(rest));
+        return Err(problem(".xoff.limit", message));
+    }
     Ok(config)
 }
 

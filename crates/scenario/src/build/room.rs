@@ -5,23 +5,35 @@ use crate::problem::Problem;
 use crate::spec::{Depth, Queue, Switch};
 use fabric::Buffer;
 
-/// Refuses a shared memory that no packet fits into, and thresholds that no queue can reach.
-pub(super) fn check(config: &Switch, buffer: &Buffer, links: &[Way], path: &str) -> Result<(), Problem> {
+/// Refuses memory that no packet fits into, and thresholds that no queue can reach. Hosts send packets of up to `sent`
+/// bytes, the smallest of them.
+pub(super) fn check(
+    config: &Switch,
+    buffer: &Buffer,
+    links: &[Way],
+    sent: u64,
+    path: &str,
+) -> Result<(), Problem> {
     let Some(most) = Most::of(buffer) else { return Ok(()) };
-    if let Most::Shared(bytes) = most {
-        // What comes in by the smallest MTU may come in by any.
-        let packet = links.iter().map(|(into, _)| u64::from(into.mtu)).min().unwrap_or_default();
-        if bytes < packet {
-            let message = format!("{bytes} B: a packet of {packet} B, the MTU of its links, does not fit");
-            return Err(Problem::new(format!("{path}.buffer"), message));
-        }
+    let mtus = links.iter().map(|(into, _)| u64::from(into.mtu));
+    // What comes in by the smallest MTU may come in by any.
+    let (packet, largest) = (mtus.clone().min().unwrap_or_default(), mtus.max().unwrap_or_default());
+    let (bytes, packet, which) = match most {
+        Most::Shared(bytes) => (bytes, packet, "the MTU of its links"),
+        Most::Bytes(bytes) if bytes > 0 => (bytes, packet.min(sent), "the MTU of hosts"),
+        // A port without memory is one where nobody waits.
+        Most::Bytes(_) | Most::Packets(_) => (packet, packet, ""),
+    };
+    if bytes < packet {
+        let message = format!("{bytes} B: a packet of {packet} B, {which}, does not fit");
+        return Err(Problem::new(format!("{path}.buffer"), message));
     }
-    threshold(&config.queue, most, &format!("{path}.queue"))?;
-    config
-        .class_queues
-        .iter()
-        .enumerate()
-        .try_for_each(|(index, (_, queue))| threshold(queue, most, &format!("{path}.class_queues[{index}]")))
+    // A lossless class may hold more than its share of the memory.
+    let share = if config.pfc.is_some() { most } else { most.of_one_queue(buffer, largest) };
+    threshold(&config.queue, share, largest, &format!("{path}.queue"))?;
+    config.class_queues.iter().enumerate().try_for_each(|(index, (_, queue))| {
+        threshold(queue, share, largest, &format!("{path}.class_queues[{index}]"))
+    })
 }
 
 /// The most that a queue can hold.
@@ -46,23 +58,44 @@ impl Most {
             Buffer::Cells(_) => None,
         }
     }
+
+    /// What dynamic thresholds leave one queue when all others are empty, and a packet more: it is let in where there is
+    /// room for a part of it.
+    fn of_one_queue(self, buffer: &Buffer, packet: u64) -> Most {
+        let (Buffer::Shared { size, alpha, reserve, .. } | Buffer::Voq { size, alpha, reserve, .. }) = buffer
+        else {
+            return self;
+        };
+        let dynamic = (alpha / (1.0 + alpha) * size.get() as f64) as u64;
+        match self {
+            Most::Shared(bytes) => Most::Shared(bytes.min(reserve.get() + dynamic + packet)),
+            other => other,
+        }
+    }
 }
 
-/// A threshold that lies above the memory is never reached. Bytes are not compared with packets.
-fn threshold(queue: &Queue, most: Most, path: &str) -> Result<(), Problem> {
+/// IPv4 and UDP headers: no packet has fewer bytes.
+const PACKET_LEAST: u64 = 28;
+
+/// A threshold that lies above the memory is never reached, however large or small packets are, up to `largest` bytes.
+fn threshold(queue: &Queue, most: Most, largest: u64, path: &str) -> Result<(), Problem> {
     let (field, depth) = match queue {
         Queue::Step { threshold } => ("threshold", threshold),
         Queue::Red { min, .. } => ("min", min),
         Queue::TailDrop {} | Queue::Codel { .. } => return Ok(()),
     };
-    let (asked, room, unit) = match (depth, most) {
-        (Depth::Bytes(asked), Most::Bytes(room) | Most::Shared(room)) => (*asked, room, "B"),
-        (Depth::Packets(asked), Most::Packets(room)) => (*asked, room, "packets"),
-        _ => return Ok(()),
+    let (asked, room, unit) = match (*depth, most) {
+        (Depth::Bytes(asked), Most::Bytes(room) | Most::Shared(room)) => (asked, room, "B"),
+        (Depth::Bytes(asked), Most::Packets(packets)) => (asked, packets.saturating_mul(largest), "B"),
+        (Depth::Packets(asked), Most::Packets(room)) => (asked, room, "packets"),
+        (Depth::Packets(asked), Most::Bytes(room) | Most::Shared(room)) => {
+            (asked, room / PACKET_LEAST, "packets")
+        }
     };
     if asked <= room {
         return Ok(());
     }
-    let message = format!("{asked} {unit}: above the buffer of {room} {unit}, so that no queue reaches it");
+    let message =
+        format!("{asked} {unit}: above the buffer, of which a queue holds at most {room} {unit}: none reaches it");
     Err(Problem::new(format!("{path}.{field}"), message))
 }

@@ -20,11 +20,12 @@ pub(super) fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<SwitchConfig
         links[link.a.0 as usize].push((link.ba, link.ab));
         links[link.b.0 as usize].push((link.ab, link.ba));
     }
+    let sent = scenario.hosts.iter().map(|rule| rule.config.mtu.get()).min().unwrap_or_default();
     let mut configs = Vec::with_capacity(graph.nodes() - graph.hosts());
     for (node, name) in graph.names().enumerate().skip(graph.hosts()) {
         let index = last_match(scenario.switches.iter().map(|rule| &rule.pattern), name, "switches")?;
         let path = format!("switches[{index}].config");
-        let config = switch(&scenario.switches[index].config, &links[node], framing, &path)?;
+        let config = switch(&scenario.switches[index].config, &links[node], (framing, sent), &path)?;
         if let Buffer::Cells(_) = config.buffer {
             cells::check(&config, graph, NodeId(node as u32), &links[node], &path)?;
         }
@@ -36,7 +37,7 @@ pub(super) fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<SwitchConfig
 fn switch(
     config: &spec::Switch,
     links: &[Way],
-    framing: Framing,
+    (framing, sent): (Framing, u64),
     path: &str,
 ) -> Result<SwitchConfig, Problem> {
     let mut queues = [queue(&config.queue, &format!("{path}.queue"))?; 8];
@@ -51,7 +52,7 @@ fn switch(
         return Err(Problem::new(format!("{path}.class_queues"), message));
     }
     let buffer = buffer(&config.buffer, links.len() as u64, classes, &format!("{path}.buffer"))?;
-    room::check(config, &buffer, links, path)?;
+    room::check(config, &buffer, links, sent, path)?;
     let with_pfc = |found| pfc(found, &buffer, &scheduler, links, framing, &format!("{path}.pfc"));
     let pfc = config.pfc.as_ref().map(with_pfc).transpose()?;
     Ok(SwitchConfig { buffer, queues, scheduler, pfc })
