@@ -53,8 +53,10 @@ test-rust: export PROPTEST_RNG_SEED ?= 1
 test-rust: $(BIN)/python
 	cargo test --workspace --locked --quiet
 
+# Most tests wait for others most of the time, so two files go side by side.
 test-python: $(VENV)/installed-for-tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not alone" --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest -m alone
 
 search: $(VENV)/installed-for-tests
 	PROPTEST_CASES=2000 cargo test --workspace --locked --quiet

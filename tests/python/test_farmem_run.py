@@ -29,6 +29,8 @@ from incast.farmem.predict import Grid, Size, predict
 from incast.farmem.run import LIBRARY, Memory, Outcome, run
 from incast.farmem.traced import Cache, Traced
 
+pytestmark = pytest.mark.alone
+
 STRESS = Path(__file__).parent / "farmem_stress.py"
 INCAST = [sys.executable, "-m", "incast", "farmem", "run"]
 FAR = ["--latency", "1us", "--bandwidth", "100Gbps"]

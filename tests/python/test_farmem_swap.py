@@ -26,6 +26,8 @@ from incast.farmem.swap.group import Group, Use, own
 from incast.farmem.swap.local import ROOM, Keeper
 from incast.farmem.swap.run import check, run
 
+pytestmark = pytest.mark.alone
+
 STRESS = Path(__file__).parent / "farmem_stress.py"
 SOURCE = Path(__file__).parent / "farmem_static.c"
 FAR = ["--latency", "1us", "--bandwidth", "100Gbps"]

@@ -18,6 +18,8 @@ from incast.farmem.run import Memory, Outcome, run
 from incast.farmem.server import Server
 from memory_servers import KEY, Serving, serving, written_key
 
+pytestmark = pytest.mark.alone
+
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
