@@ -66,7 +66,8 @@ pub(super) fn pfc(
     }
     let rest = size.get() - headroom.get();
     if matches!(config.xoff, Xoff::Static(limit) if limit.get() > rest) {
-        let message = format!("above the {} that headroom leaves: no pause would come in time", Bytes::new(rest));
+        let message =
+            format!("above the {} that headroom leaves: no pause would come in time", Bytes::new(rest));
         return Err(problem(".xoff.limit", message));
     }
     Ok(config)

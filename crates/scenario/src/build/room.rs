@@ -95,7 +95,8 @@ fn threshold(queue: &Queue, most: Most, largest: u64, path: &str) -> Result<(), 
     if asked <= room {
         return Ok(());
     }
-    let message =
-        format!("{asked} {unit}: above the buffer, of which a queue holds at most {room} {unit}: none reaches it");
+    let message = format!(
+        "{asked} {unit}: above the buffer, of which a queue holds at most {room} {unit}: none reaches it"
+    );
     Err(Problem::new(format!("{path}.{field}"), message))
 }
