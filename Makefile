@@ -55,7 +55,7 @@ test-rust: $(BIN)/python
 
 # Most tests wait for others most of the time, so two files go side by side.
 test-python: $(VENV)/installed-for-tests
-	$(BIN)/python -m pytest -m "not alone" --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not alone" --numprocesses 2 --dist loadfile --no-loadscope-reorder
 	$(BIN)/python -m pytest -m alone
 
 search: $(VENV)/installed-for-tests
