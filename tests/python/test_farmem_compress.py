@@ -21,8 +21,6 @@ from incast.cli.app import app
 from incast.farmem.run import Memory, Outcome, run
 from incast.farmem.server import Server
 
-pytestmark = pytest.mark.alone
-
 STRESS = Path(__file__).parent / "farmem_stress.py"
 KEY = "0123456789abcdef0123456789abcdef"
 CODECS = ("lz4", "zstd")

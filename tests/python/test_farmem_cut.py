@@ -18,7 +18,7 @@ from helpers import until
 from memory_servers import INCAST, LIMIT_S, Serving, serving, written_key
 
 REASON = unavailable()
-pytestmark = [pytest.mark.alone, pytest.mark.skipif(REASON is not None, reason=str(REASON))]
+pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 PROGRAM, SERVER = "program", "server"
 PORT = 7177

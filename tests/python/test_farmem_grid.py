@@ -34,8 +34,6 @@ from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Plan, Session
 from incast.farmem.traced import Counts, Handled, Traced
 from memory_servers import serving, written_key
 
-pytestmark = pytest.mark.alone
-
 US = 1_000_000
 PLAN = Plan(
     ("program",),

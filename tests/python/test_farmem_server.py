@@ -23,8 +23,6 @@ from incast.errors import RunError
 from incast.farmem.run import Memory, Outcome, run
 from memory_servers import LIMIT_S, Serving, serving, written_key
 
-pytestmark = pytest.mark.alone
-
 STRESS = Path(__file__).parent / "farmem_stress.py"
 HOLD = "import time; data = bytearray(b'7' * 4_000_000); print('ready', flush=True); "
 """More than local memory has; then what a test does."""

@@ -13,8 +13,6 @@ import pytest
 from farmem_programs import compiled, remote_memory_or_skip
 from incast.farmem.run import Memory, Outcome, run
 
-pytestmark = pytest.mark.alone
-
 WAYS = Path(__file__).parent / "farmem_ways.c"
 STACKS = Path(__file__).parent / "farmem_stacks.c"
 FAR = ["--latency", "1us", "--bandwidth", "100Gbps"]
