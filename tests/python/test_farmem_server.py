@@ -68,7 +68,7 @@ def plain() -> bytes:
         (1500, 4096, {}),
         (1500, 4096, {"prefetch": 7}),
         (160, 65536, {}),
-        (16, 2 << 20, {"prefetch": 1}),
+        (24, 2 << 20, {"prefetch": 1}),
         (1500, 4096, {"policy": "clock"}),
         (1500, 4096, {"policy": "lru", "prefetch": 3}),
         (160, 65536, {"policy": "lru"}),
