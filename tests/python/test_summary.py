@@ -98,6 +98,7 @@ def folder(tmp_path: Path) -> Path:
     write(tmp_path, "jobs", jobs)
     write(tmp_path, "broadcasts", [{"job": "none", "outcome": "complete"}])
     write(tmp_path, "programs", [{"job": "none", "outcome": "finished"}])
+    write(tmp_path, "walks", [{"job": "none"}])
     write(tmp_path, "flows", flows)
     write(tmp_path, "ports", ports)
     return tmp_path
