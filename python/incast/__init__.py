@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from incast._version import __version__
     from incast.api import mine, run, walk
     from incast.comparison import compare
+    from incast.lab.scenario import Scenario
     from incast.mining.result import MineResult
     from incast.result import Result
-    from incast.scenario.model import Scenario
     from incast.walks.result import WalkResult
 
 __all__ = [
@@ -50,7 +50,7 @@ __all__ = [
 _PLACES = {
     "MineResult": "incast.mining.result",
     "Result": "incast.result",
-    "Scenario": "incast.scenario.model",
+    "Scenario": "incast.lab.scenario",
     "WalkResult": "incast.walks.result",
     "__version__": "incast._version",
     "compare": "incast.comparison",

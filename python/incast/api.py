@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
+from incast.lab.scenario import Scenario
 from incast.mining.problem import make as make_plan
 from incast.mining.result import MineResult
 from incast.mining.run import run as run_mining
 from incast.result import Result
 from incast.runs import failure, run_all
-from incast.scenario.model import Scenario
 from incast.scratch import Scratch
 from incast.source import Source
 from incast.walks.options import Options

@@ -1,6 +1,6 @@
 """Quantities as people write them: text with a unit, checked by the `units` crate through the core.
 
-A model keeps the text, so that a scenario reads back as it was written; `incast.resolve` turns it into
+A model keeps the text, so that a scenario reads back as it was written; `incast.lab` turns it into
 integers in base units. A bare number is refused: nobody can see whether 25 is bits, bytes or gigabits.
 """
 

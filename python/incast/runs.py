@@ -21,9 +21,9 @@ from polars.exceptions import PolarsError
 from incast import _core, folder
 from incast._version import __version__
 from incast.errors import ResultError, RunError, ScenarioError, why
+from incast.lab.findings import Findings
+from incast.lab.resolve import written
 from incast.progress import Share
-from incast.resolve import written
-from incast.resolve.findings import Findings
 from incast.source import Plan, Source
 from incast.stop import Stop
 from incast.summary import figures

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from incast.document import Loc
-from incast.scenario.model import Scenario
+from incast.lab.scenario import Scenario
 
 Schema: TypeAlias = "dict[str, Any]"
 

@@ -13,9 +13,9 @@ from typing import Any
 from incast.document import Mark, Node, assign, dump, lay_over, read_text, text_of
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
-from incast.resolve import Resolved, resolve
-from incast.scenario.model import Scenario
-from incast.scenario.validate import validate
+from incast.lab.resolve import Resolved, resolve
+from incast.lab.scenario import Scenario
+from incast.lab.validate import validate
 
 
 @dataclass(frozen=True)

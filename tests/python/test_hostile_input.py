@@ -25,7 +25,7 @@ from incast.cli import main
 from incast.cli.plain import plain
 from incast.cli.progress import Bars
 from incast.errors import Problem, ResultError, ScenarioError
-from incast.resolve import graphread
+from incast.lab import graphread
 from incast.result import Result
 from incast.source import Source
 from incast.stop import REQUESTS

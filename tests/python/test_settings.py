@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import SMALL, plans, spec, written
-from incast.resolve.select import SelectError, matches, select
-from incast.scenario.model import Scenario
+from incast.lab.scenario import Scenario
+from incast.lab.select import SelectError, matches, select
 from incast.source import Source
 
 HOSTS = {f"host{n}": None for n in range(12)}

@@ -15,8 +15,8 @@ import incast
 from incast.cli.app import app
 from incast.cli.walk import SETTINGS
 from incast.cli.walk_view import View
+from incast.kinds.traffic import Walk
 from incast.resolve.walk import rules
-from incast.scenario.jobs import Walk
 from incast.walks.board import Board
 from incast.walks.member import SAMPLED
 from incast.walks.run import Watch, run

@@ -21,9 +21,9 @@ from incast.broadcast.topology import Link, Node, Topology
 from incast.document import Node as Written
 from incast.errors import ScenarioError
 from incast.hints import unknown
+from incast.lab.base import Count, Model, Name
+from incast.lab.validate import problems
 from incast.quantity import Rate, parse_rate
-from incast.scenario.base import Count, Model, Name
-from incast.scenario.validate import problems
 
 FORMAT = 1
 """Grows when the same request gives other figures."""

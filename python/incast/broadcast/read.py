@@ -11,7 +11,7 @@ links:
 ```
 
 The same as JSON, where whole numbers are bit/s as in the core's; and what scenarios read: node-link JSON,
-GraphML, CSV, edge lists, containerlab (`incast.resolve.graphread`).
+GraphML, CSV, edge lists, containerlab (`incast.lab.graphread`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from incast.document import Node as Written
 from incast.document import read_file
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
+from incast.lab.base import Model, Name, check_name
+from incast.lab.findings import Findings
+from incast.lab.graphread import PROPERTIES, RawGraph, RawLink, UnreadableError
+from incast.lab.graphread import read as read_graph
+from incast.lab.validate import problems
 from incast.quantity import Rate, parse_rate
-from incast.resolve.findings import Findings
-from incast.resolve.graphread import PROPERTIES, RawGraph, RawLink, UnreadableError
-from incast.resolve.graphread import read as read_graph
-from incast.scenario.base import Model, Name, check_name
-from incast.scenario.validate import problems
 
 _RATES = ("rate", "ab", "ba", "cap")
 

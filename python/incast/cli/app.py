@@ -22,11 +22,11 @@ from incast.comparison import by_choice, ways
 from incast.comparison import compare as compare_results
 from incast.folder import TRACE
 from incast.incomplete import STUCK
+from incast.lab.resolve import resolve
+from incast.lab.validate import validate as validate_model
 from incast.report import text
-from incast.resolve import resolve
 from incast.result import Result
 from incast.runs import failure, run_all
-from incast.scenario.validate import validate as validate_model
 from incast.source import Source, describe
 
 app = typer.Typer(

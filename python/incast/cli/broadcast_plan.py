@@ -18,8 +18,8 @@ from incast.cli.common import Json, told
 from incast.errors import Problem, ScenarioError
 from incast.folder import write_json, write_text
 from incast.hints import unknown
+from incast.lab.select import SelectError, select
 from incast.report import text
-from incast.resolve.select import SelectError, select
 
 _ALL = "all"
 

@@ -30,10 +30,10 @@ from incast.farmem.distance import Length, latency, parse_length
 from incast.farmem.instance import Instance, Place, Task
 from incast.farmem.traced import Cache, Counts, Traced
 from incast.hints import unknown
+from incast.lab.base import Model, Name
+from incast.lab.findings import Findings
+from incast.lab.validate import problems
 from incast.quantity import PositiveSize, PositiveTime, Rate, Time, parse_bytes, parse_rate, parse_time
-from incast.resolve.findings import Findings
-from incast.scenario.base import Model, Name
-from incast.scenario.validate import problems
 
 __all__ = ["Problem", "read"]
 

@@ -9,10 +9,10 @@ from typing import Any
 from incast.bounded import read_bytes
 from incast.document import Loc
 from incast.hints import unknown
+from incast.kinds.traffic import Broadcast
+from incast.lab.cluster import Cluster
+from incast.lab.findings import Findings
 from incast.quantity import format_bytes, parse_bytes, parse_time
-from incast.resolve.cluster import Cluster
-from incast.resolve.findings import Findings
-from incast.scenario.jobs import Broadcast
 
 _CHUNK_MAX = 4 << 20
 _CHUNKS_MAX = 1 << 20

@@ -9,10 +9,10 @@ from typing import Any
 
 from incast.bounded import read_bytes
 from incast.document import Loc
+from incast.kinds.farmem import Convolution, FarmemCosts, FileTrace, ZipfAccesses
+from incast.kinds.traffic import Farmem
+from incast.lab.findings import Findings
 from incast.quantity import parse_bytes, parse_share, parse_time
-from incast.resolve.findings import Findings
-from incast.scenario.farmem import Convolution, FarmemCosts, FileTrace, ZipfAccesses
-from incast.scenario.jobs import Farmem
 
 _TRACE_BYTES_MAX = 16_000_000
 _WORD = 8

@@ -6,10 +6,10 @@ from typing import Any
 
 from incast.document import Loc
 from incast.hints import unknown
+from incast.lab.cluster import Cluster
+from incast.lab.faults import Fault
+from incast.lab.findings import Findings
 from incast.quantity import TIME_MAX, format_time, parse_rate, parse_time
-from incast.resolve.cluster import Cluster
-from incast.resolve.findings import Findings
-from incast.scenario.faults import Fault
 
 
 def fault_specs(fault: Fault, loc: Loc, cluster: Cluster, findings: Findings) -> list[dict[str, Any]]:

@@ -9,25 +9,8 @@ from typing import Any
 from incast import _core
 from incast.document import Loc
 from incast.hints import unknown
-from incast.quantity import (
-    SIZE_MAX,
-    TIME_MAX,
-    format_bytes,
-    format_time,
-    parse_bytes,
-    parse_rate,
-    parse_time,
-)
-from incast.resolve.broadcast import BroadcastResolver
-from incast.resolve.cluster import Cluster
-from incast.resolve.farmem import FarmemResolver
-from incast.resolve.findings import Findings
-from incast.resolve.mine import MineResolver
-from incast.resolve.select import SelectError, select
-from incast.resolve.shuffle import ShuffleResolver
-from incast.resolve.traces import Flow, TraceFile
-from incast.resolve.walk import WalkResolver
-from incast.scenario.jobs import (
+from incast.kinds.traces import Flow, TraceFile
+from incast.kinds.traffic import (
     AllToAll,
     Background,
     Broadcast,
@@ -43,6 +26,23 @@ from incast.scenario.jobs import (
     Shuffle,
     Walk,
 )
+from incast.lab.cluster import Cluster
+from incast.lab.findings import Findings
+from incast.lab.select import SelectError, select
+from incast.quantity import (
+    SIZE_MAX,
+    TIME_MAX,
+    format_bytes,
+    format_time,
+    parse_bytes,
+    parse_rate,
+    parse_time,
+)
+from incast.resolve.broadcast import BroadcastResolver
+from incast.resolve.farmem import FarmemResolver
+from incast.resolve.mine import MineResolver
+from incast.resolve.shuffle import ShuffleResolver
+from incast.resolve.walk import WalkResolver
 
 
 class JobResolver:

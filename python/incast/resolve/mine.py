@@ -8,10 +8,10 @@ from typing import Any
 
 from incast.bounded import read_bytes
 from incast.document import Loc
+from incast.kinds.mine import FileTransactions, MineCosts, ProfileTransactions, QuestTransactions
+from incast.kinds.traffic import Mine
+from incast.lab.findings import Findings
 from incast.quantity import parse_bytes, parse_time
-from incast.resolve.findings import Findings
-from incast.scenario.jobs import Mine
-from incast.scenario.mine import FileTransactions, MineCosts, ProfileTransactions, QuestTransactions
 
 _FILE_BYTES_MAX = 256_000_000
 _ITEM_BYTES = 4

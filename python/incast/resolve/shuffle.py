@@ -7,10 +7,10 @@ from typing import Any
 
 from incast.document import Loc
 from incast.hints import unknown
+from incast.kinds.traffic import Shuffle, ShuffleCosts
+from incast.lab.cluster import Cluster
+from incast.lab.findings import Findings
 from incast.quantity import parse_bytes, parse_rate, parse_time
-from incast.resolve.cluster import Cluster
-from incast.resolve.findings import Findings
-from incast.scenario.jobs import Shuffle, ShuffleCosts
 
 _PARALLEL_COPIES = {"mapreduce": 5, "tez": 20}
 _SLOW_START = {"mapreduce": 0.05, "tez": 0.25}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from incast.quantity import parse_bytes, parse_rate, parse_time
-from incast.resolve.findings import Findings
-from incast.resolve.graphfile import read_graph
-from incast.scenario.topology import (
+from incast.lab.findings import Findings
+from incast.lab.graphfile import read_graph
+from incast.lab.topology import (
     Dumbbell,
     FatTree,
     FileTopology,
@@ -19,6 +18,7 @@ from incast.scenario.topology import (
     SingleSwitch,
     Topology,
 )
+from incast.quantity import parse_bytes, parse_rate, parse_time
 
 
 def topology_spec(topology: Topology, folder: Path, findings: Findings) -> dict[str, Any]:

@@ -8,11 +8,8 @@ from typing import Any, Protocol
 
 from incast.bounded import read_bytes
 from incast.document import Loc
-from incast.quantity import parse_time
-from incast.resolve.findings import Findings
-from incast.scenario.base import Model
-from incast.scenario.jobs import Walk
-from incast.scenario.walk import (
+from incast.kinds.traffic import Walk
+from incast.kinds.walk import (
     EdgesGraph,
     Generation,
     SbmGraph,
@@ -24,6 +21,9 @@ from incast.scenario.walk import (
     WalkRed,
     WalkTailDrop,
 )
+from incast.lab.base import Model
+from incast.lab.findings import Findings
+from incast.quantity import parse_time
 
 _STOP = 0.15
 """Of personalised PageRank."""

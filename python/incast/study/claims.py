@@ -15,8 +15,8 @@ from pydantic import Field, ValidationError, model_validator
 from incast.bounded import read_bytes
 from incast.document import Mark, Node
 from incast.errors import Problem, ScenarioError
-from incast.scenario.base import Model, Name
-from incast.scenario.validate import problems
+from incast.lab.base import Model, Name
+from incast.lab.validate import problems
 
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 Part = Annotated[float, Field(ge=0, le=1)]

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 from incast.hints import unknown
-from incast.resolve.findings import Findings
+from incast.lab.findings import Findings
 from incast.study.axes import Cell, select
 from incast.study.model import Bars, Picture, StudyFile, axes_of
 

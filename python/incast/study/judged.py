@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from incast.errors import Problem, RunError, ScenarioError
-from incast.scenario.base import Model
+from incast.lab.base import Model
 from incast.study import claims
 from incast.study.load import CLAIMS
 from incast.study.verdict import Finding, Verdict

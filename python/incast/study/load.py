@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from incast.document import Loc, Node, read_file
 from incast.errors import Problem, ScenarioError
 from incast.hints import allowed, unknown
-from incast.resolve.findings import Findings
-from incast.scenario.validate import problems
+from incast.lab.findings import Findings
+from incast.lab.validate import problems
 from incast.study import claims, drawings, figures, parameters, published
 from incast.study.axes import Axes, Cell, Selection, ambiguous, expand, select
 from incast.study.claims import Claim

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from incast.folder import TABLES
 from incast.hints import unknown
-from incast.scenario.base import Model, Name, Selector
+from incast.lab.base import Model, Name, Selector
 from incast.study.axes import Axes
 
 Fields = dict[str, Any]

@@ -20,12 +20,12 @@ import numpy as np
 
 from incast import _core
 from incast.errors import RunError
+from incast.kinds.walk import WalkRed
 from incast.live.control import Frame
 from incast.live.launch import FailedRunError, Host, Launch, Outcome
 from incast.live.place import Place
 from incast.quantity import parse_time
 from incast.resolve.walk import rules
-from incast.scenario.walk import WalkRed
 from incast.stop import Stop
 from incast.walks.board import LOST, Board
 from incast.walks.changes import Changes

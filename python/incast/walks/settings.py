@@ -9,10 +9,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from incast.document import Node
 from incast.errors import Problem, ScenarioError
-from incast.quantity import PositiveTime, parse_time
-from incast.scenario.base import Count, Model
-from incast.scenario.validate import problems
-from incast.scenario.walk import (
+from incast.kinds.walk import (
     ATTEMPTS_MAX,
     Generation,
     WalkCodel,
@@ -21,6 +18,9 @@ from incast.scenario.walk import (
     WalkRed,
     WalkTailDrop,
 )
+from incast.lab.base import Count, Model
+from incast.lab.validate import problems
+from incast.quantity import PositiveTime, parse_time
 
 _SAMPLE_LEAST_PS = 10**9
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from incast.lab.base import Count, Kind, Model, Probability
 from incast.quantity import PositiveTime, Time, parse_time
-from incast.scenario.base import Count, Kind, Model, Probability
 
 _Nodes = Annotated[int, Field(ge=1, lt=2**31)]
 _Weight = Annotated[float, Field(gt=0, le=1)]

@@ -7,11 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field, PlainValidator, ValidationInfo, WithJsonSchema, field_validator
 
 from incast.hints import unknown
-from incast.quantity import PositiveSize, PositiveTime, Rate, Size, Time, parse_bytes
-from incast.scenario.base import Count, Kind, Model, Name, Pairs, Selector, TrafficClass
-from incast.scenario.farmem import FarmemCosts, FarmemPattern, LocalSize
-from incast.scenario.mine import MineCosts, MineTransactions
-from incast.scenario.walk import (
+from incast.kinds.farmem import FarmemCosts, FarmemPattern, LocalSize
+from incast.kinds.mine import MineCosts, MineTransactions
+from incast.kinds.walk import (
     EdgesGraph,
     Generation,
     SbmGraph,
@@ -23,6 +21,8 @@ from incast.scenario.walk import (
     WalkRed,
     WalkTailDrop,
 )
+from incast.lab.base import Count, Kind, Model, Name, Pairs, Selector, TrafficClass
+from incast.quantity import PositiveSize, PositiveTime, Rate, Size, Time, parse_bytes
 
 SIZE_DISTRIBUTIONS = ("web-search", "data-mining")
 

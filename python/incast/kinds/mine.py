@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from incast.lab.base import Kind, Model, Probability
 from incast.quantity import PositiveSize, Time
-from incast.scenario.base import Kind, Model, Probability
 
 _Mean = Annotated[float, Field(ge=1, le=1000)]
 _Pool = Annotated[int, Field(ge=1, le=10_000_000)]

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from incast.lab.base import Model, TrafficClass, default_kind
 from incast.quantity import PositiveSize, PositiveTime, Size, parse_bytes, parse_time
-from incast.scenario.base import Model, TrafficClass, default_kind
 
 
 class StaticXoff(Model):

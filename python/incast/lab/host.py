@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema, field_validator
 
+from incast.lab.base import Model, Override, mtu_from
 from incast.quantity import (
     PositiveSize,
     PositiveTime,
@@ -19,7 +20,6 @@ from incast.quantity import (
     parse_span,
     parse_time,
 )
-from incast.scenario.base import Model, Override, mtu_from
 
 
 def _duplicates(value: object) -> int | str:

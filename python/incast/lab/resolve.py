@@ -13,16 +13,16 @@ from typing import Any
 from incast import _core
 from incast.document import Loc, Node
 from incast.hints import allowed
+from incast.kinds.traffic import Background
+from incast.lab.cluster import Cluster, check, expand, too_large
+from incast.lab.findings import Findings
+from incast.lab.overrides import host_spec, rules, switch_spec
+from incast.lab.scenario import Scenario
+from incast.lab.select import matches, select
 from incast.quantity import format_bytes, parse_bytes, parse_time
-from incast.resolve.cluster import Cluster, check, expand, too_large
 from incast.resolve.faults import fault_specs
-from incast.resolve.findings import Findings
 from incast.resolve.jobs import JobResolver
-from incast.resolve.select import matches, select
-from incast.resolve.settings import host_spec, rules, switch_spec
 from incast.resolve.topology import framing_spec, topology_spec
-from incast.scenario.jobs import Background
-from incast.scenario.model import Scenario
 from incast.thresholds import Threshold, parse_threshold
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from incast.lab.base import Count, Ends, Model, Probability, TrafficClass
 from incast.quantity import PositiveTime, Rate, Time
-from incast.scenario.base import Count, Ends, Model, Probability, TrafficClass
 
 
 class Slow(Model):

@@ -3,7 +3,7 @@
 Node-link JSON, GraphML and edge lists as networkx writes them, edge lists as CSV, containerlab's YAML
 (https://containerlab.dev/manual/topo-def-file). networkx itself adds nodes that only a link names, and leaves
 out lines that it can't read; here both are refused.
-Not here: what a link's properties mean (`incast.resolve.graphfile`).
+Not here: what a link's properties mean (`incast.lab.graphfile`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 import networkx as nx
 
 from incast import _core
-from incast.resolve.findings import Findings
+from incast.lab.findings import Findings
 
 _NODES_MAX = 200_000
 _LINKS_MAX = 1_000_000

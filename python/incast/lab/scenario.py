@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import AfterValidator, Field, PrivateAttr, field_validator
 
 from incast.folder import FILES, MARKER
+from incast.kinds.traffic import Job
+from incast.lab.base import Model, Name
+from incast.lab.faults import Fault
+from incast.lab.host import Host, HostOverride
+from incast.lab.switch import Switch, SwitchOverride
+from incast.lab.topology import Framing, Topology
 from incast.quantity import PositiveTime
-from incast.scenario.base import Model, Name
-from incast.scenario.faults import Fault
-from incast.scenario.host import Host, HostOverride
-from incast.scenario.jobs import Job
-from incast.scenario.switch import Switch, SwitchOverride
-from incast.scenario.topology import Framing, Topology
 
 if TYPE_CHECKING:
     from incast.source import Source

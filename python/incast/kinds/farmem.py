@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
+from incast.lab.base import Kind, Model, Probability
 from incast.quantity import PositiveSize, Time, parse_bytes, parse_share
-from incast.scenario.base import Kind, Model, Probability
 
 _Accesses = Annotated[int, Field(ge=1, le=1_000_000_000)]
 

@@ -1,6 +1,6 @@
 """The scenario as people write it: pydantic models, one module a subject."""
 
-from incast.scenario.farmem import (
+from incast.kinds.farmem import (
     Convolution,
     FarmemCosts,
     FileTrace,
@@ -8,9 +8,14 @@ from incast.scenario.farmem import (
     SequentialAccesses,
     ZipfAccesses,
 )
-from incast.scenario.faults import Fault, Flap, LinkProbability, LinkRate, PauseStorm, Slow
-from incast.scenario.host import Host, HostOverride, Tcp
-from incast.scenario.jobs import (
+from incast.kinds.mine import (
+    FileTransactions,
+    MineCosts,
+    MinePass,
+    ProfileTransactions,
+    QuestTransactions,
+)
+from incast.kinds.traffic import (
     AllToAll,
     Background,
     Broadcast,
@@ -27,16 +32,23 @@ from incast.scenario.jobs import (
     ShuffleCosts,
     Walk,
 )
-from incast.scenario.mine import (
-    FileTransactions,
-    MineCosts,
-    MinePass,
-    ProfileTransactions,
-    QuestTransactions,
+from incast.kinds.walk import (
+    EdgesGraph,
+    Generation,
+    SbmGraph,
+    WalkChange,
+    WalkCodel,
+    WalkCosts,
+    WalkDatagrams,
+    WalkLoss,
+    WalkRed,
+    WalkTailDrop,
 )
-from incast.scenario.model import Measure, Scenario
-from incast.scenario.pfc import DynamicXoff, Pfc, StaticXoff, Watchdog
-from incast.scenario.switch import (
+from incast.lab.faults import Fault, Flap, LinkProbability, LinkRate, PauseStorm, Slow
+from incast.lab.host import Host, HostOverride, Tcp
+from incast.lab.pfc import DynamicXoff, Pfc, StaticXoff, Watchdog
+from incast.lab.scenario import Measure, Scenario
+from incast.lab.switch import (
     Codel,
     Ets,
     Fifo,
@@ -49,7 +61,7 @@ from incast.scenario.switch import (
     TailDrop,
     VoqBuffer,
 )
-from incast.scenario.topology import (
+from incast.lab.topology import (
     Back,
     Dumbbell,
     FasterLink,
@@ -61,18 +73,6 @@ from incast.scenario.topology import (
     LeafSpine,
     Link,
     SingleSwitch,
-)
-from incast.scenario.walk import (
-    EdgesGraph,
-    Generation,
-    SbmGraph,
-    WalkChange,
-    WalkCodel,
-    WalkCosts,
-    WalkDatagrams,
-    WalkLoss,
-    WalkRed,
-    WalkTailDrop,
 )
 
 __all__ = [

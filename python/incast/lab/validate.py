@@ -1,6 +1,6 @@
 """From a document to a scenario: the models' checks, and their findings in people's words.
 
-What needs the cluster or other files (a host that doesn't exist, a trace) is checked by `incast.resolve`.
+What needs the cluster or other files (a host that doesn't exist, a trace) is checked by `incast.lab.resolve`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pydantic_core import ErrorDetails
 from incast.document import Loc, Node, dotted
 from incast.errors import Problem, ScenarioError
 from incast.hints import allowed, shortened, unknown
+from incast.lab.scenario import Scenario
 from incast.report.text import plural
-from incast.scenario.model import Scenario
 from incast.schema import follow
 
 _TYPES = {

@@ -4,7 +4,7 @@ A link has `rate` (or `bandwidth`, `capacity`), `delay` (or `latency`) and `mtu`
 node is a `host` or a `switch` by its `kind`; without one, the nodes that the scenario names are hosts, or
 else those with a single link. In containerlab's file a node of kind `linux` is a host unless its label
 `incast` says `switch`; a link's properties are its `vars` or `labels`. How files are read:
-`incast.resolve.graphread`.
+`incast.lab.graphread`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from incast.errors import ScenarioError
+from incast.lab.base import check_name
+from incast.lab.findings import Findings
+from incast.lab.graphread import PROPERTIES, RawGraph, RawLink, UnreadableError, read
+from incast.lab.select import SelectError, select
+from incast.lab.topology import FileTopology
 from incast.quantity import parse_bytes, parse_rate, parse_time
-from incast.resolve.findings import Findings
-from incast.resolve.graphread import PROPERTIES, RawGraph, RawLink, UnreadableError, read
-from incast.resolve.select import SelectError, select
-from incast.scenario.base import check_name
-from incast.scenario.topology import FileTopology
 
 _AT = ("topology", "file")
 _PARSE = {"rate": parse_rate, "delay": parse_time, "mtu": parse_bytes}

@@ -18,8 +18,8 @@ import polars as pl
 from incast import _core
 from incast.document import Loc
 from incast.hints import allowed
+from incast.lab.findings import Findings
 from incast.quantity import parse_bytes, parse_time
-from incast.resolve.findings import Findings
 
 FILE_BYTES_MAX = 256_000_000
 _ROWS_MAX = 10_000_000

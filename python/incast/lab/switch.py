@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
+from incast.lab.base import ClassKey, Model, Override, TrafficClass, default_kind
+from incast.lab.pfc import Pfc
 from incast.quantity import (
     Depth,
     PositiveSize,
@@ -16,8 +18,6 @@ from incast.quantity import (
     parse_depth,
     parse_time,
 )
-from incast.scenario.base import ClassKey, Model, Override, TrafficClass, default_kind
-from incast.scenario.pfc import Pfc
 
 
 class StaticBuffer(Model):

@@ -14,13 +14,12 @@ from pydantic import ValidationError
 
 from incast.document import Node, merge
 from incast.errors import ScenarioError
-from incast.quantity import parse_bytes, parse_depth, parse_rate, parse_span, parse_time
-from incast.resolve.findings import Findings
-from incast.resolve.select import SelectError, select
-from incast.scenario.base import Model, Override
-from incast.scenario.host import Host, Tcp
-from incast.scenario.pfc import Pfc, StaticXoff, Watchdog, Xoff
-from incast.scenario.switch import (
+from incast.lab.base import Model, Override
+from incast.lab.findings import Findings
+from incast.lab.host import Host, Tcp
+from incast.lab.pfc import Pfc, StaticXoff, Watchdog, Xoff
+from incast.lab.select import SelectError, select
+from incast.lab.switch import (
     Buffer,
     CellsBuffer,
     Codel,
@@ -34,7 +33,8 @@ from incast.scenario.switch import (
     Switch,
     VoqBuffer,
 )
-from incast.scenario.validate import problems
+from incast.lab.validate import problems
+from incast.quantity import parse_bytes, parse_depth, parse_rate, parse_span, parse_time
 
 _M = TypeVar("_M", bound=Model)
 
