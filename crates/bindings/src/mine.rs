@@ -176,7 +176,7 @@ impl MineTransactions {
         let kept = std::mem::take(&mut self.kept);
         let transactions = kept.len();
         let settings = Settings { minimum, longest, memory, threads };
-        let (watched, begun) = (&progress.progress, journal::begun(begun));
+        let (watched, begun) = (&progress.progress, ::mine::journal::begun(begun));
         let found = py.detach(|| go_on(kept, &settings, watched, begun));
         self.overflow.check()?;
         match found {
@@ -228,7 +228,7 @@ impl MineProgress {
     /// The passes that were finished when it was stopped, if there is something to go on with.
     fn kept<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-        finished.as_ref().map(|begun| PyBytes::new(py, &journal::kept(begun)))
+        finished.as_ref().map(|begun| PyBytes::new(py, &::mine::journal::kept(begun)))
     }
 }
 

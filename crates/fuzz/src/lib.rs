@@ -21,7 +21,7 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 25] = [
+pub const TARGETS: [(&str, Target); 26] = [
     ("broadcast_messages", broadcast::messages),
     ("broadcast_plan", broadcast::plan),
     ("broadcast_topology", broadcast::topology),
@@ -35,6 +35,7 @@ pub const TARGETS: [(&str, Target); 25] = [
     ("live_hello", live::hello),
     ("live_sealed", live::sealed),
     ("live_table", live::table),
+    ("mine_journal", mine::journal),
     ("mine_messages", mine_node::messages),
     ("mine_text", mine::text),
     ("scenario", scenario::spec),

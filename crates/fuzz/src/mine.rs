@@ -1,6 +1,8 @@
-//! Transactions from text: they are what the lines say, in whatever pieces they come, or a line is refused.
+//! Transactions from text: they are what the lines say, in whatever pieces they come, or a line is refused. And journals
+//! of finished passes: what is read from one is written as the same bytes.
 
 use mine::items::Item;
+use mine::journal;
 use mine::read::{ReadError, Reader};
 use mine::transactions::{Transactions, Words, each};
 use std::collections::BTreeSet;
@@ -55,4 +57,23 @@ fn line(line: &[u8]) -> Option<Vec<Item>> {
     };
     let items: BTreeSet<Item> = words.map(number).collect::<Option<_>>()?;
     (!items.is_empty()).then(|| items.into_iter().collect())
+}
+
+/// A journal as it is, and with a checksum that is right behind its first record.
+pub fn journal(bytes: &[u8]) {
+    journal_as_it_is(bytes);
+    let sum = journal::checksum(bytes).to_le_bytes();
+    journal_as_it_is(&[bytes, &sum].concat());
+    let alone = br#"{"alone":1,"passes":[[1,null,2,1]],"rows":1}"#;
+    let begun = [&alone[..], b"\n", bytes, &sum].concat();
+    if let Some(begun) = journal::begun(&begun) {
+        assert_eq!(journal::begun(&journal::kept(&begun)), Some(begun), "what is kept is read back");
+    }
+    _ = journal::begun(bytes);
+}
+
+fn journal_as_it_is(bytes: &[u8]) {
+    let (levels, sound) = journal::levels(bytes);
+    let again: Vec<u8> = levels.iter().flat_map(journal::record).collect();
+    assert_eq!(again, bytes[..sound], "records are as they were");
 }

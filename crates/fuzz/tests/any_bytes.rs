@@ -249,6 +249,17 @@ proptest! {
     }
 
     #[test]
+    fn journals_of_mining(length in 0u64..3, items in proptest::collection::vec(0u32..9, 0..12), tail in proptest::collection::vec(any::<u8>(), 0..40)) {
+        let count = items.len() as u64 / length.max(1);
+        let mut record: Vec<u8> = [length, count].iter().flat_map(|word| word.to_le_bytes()).collect();
+        items.iter().take((count * length) as usize).for_each(|item| record.extend(item.to_le_bytes()));
+        (0..count).for_each(|n| record.extend((n + 1).to_le_bytes()));
+        fuzz::mine::journal(&record);
+        let sum = mine::journal::checksum(&record).to_le_bytes();
+        fuzz::mine::journal(&[&record, &sum[..], &tail].concat());
+    }
+
+    #[test]
     fn distributions_of_sizes(
         points in proptest::collection::vec((0u64..5000, 0u32..110), 0..12), tail in "[0-9a-z .,#%\n-]{0,12}"
     ) {

@@ -134,7 +134,7 @@ impl Level {
         self.len() * self.bytes_each()
     }
 
-    fn last(&self) -> Option<&[Item]> {
+    pub(crate) fn last(&self) -> Option<&[Item]> {
         self.len().checked_sub(1).map(|index| self.itemset(index))
     }
 }

@@ -3,13 +3,14 @@
 //! [`items`] are what transactions hold and itemsets consist of; [`transactions`] keeps them in memory, or on a [`shelf`]
 //! where there is no room; [`mod@read`] takes them from text and [`quest`] makes them up. A pass makes [`candidate`]s and [`count`]s them; [`local`] puts the passes
 //! together on one node, where [`sparse`] searches sparse transactions depth-first. [`rules`] and [`condense`] are what is made
-//! of large itemsets. Nothing here reads a file, a clock or a socket.
+//! of large itemsets; a [`journal`] has finished passes as bytes. Nothing here reads a file, a clock or a socket.
 
 pub mod candidate;
 pub mod codes;
 pub mod condense;
 pub mod count;
 pub mod items;
+pub mod journal;
 pub mod local;
 pub mod node;
 pub mod progress;

@@ -1,16 +1,16 @@
-//! Finished passes as bytes: the journal of a node, and what a run on one node leaves when it is stopped.
+//! The journal of a node as a file.
 
-use super::found::{MineItemsets, PassTuple, pass};
+use super::found::{MineItemsets, PassTuple};
 use ::mine::items::Level;
-use ::mine::local::{Begun, Pass};
+use ::mine::journal::{levels, record};
+use ::mine::local::Pass;
 use ::mine::node::Journal;
 use pyo3::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Levels in a file, one behind the other: lengths, items, counts, and a checksum against what is torn.
+/// Levels in a file, one behind the other.
 pub(super) struct OnDisk {
     place: PathBuf,
 }
@@ -45,53 +45,6 @@ fn append(place: &Path, level: &Level) -> io::Result<()> {
     file.write_all(&record(level))
 }
 
-fn record(level: &Level) -> Vec<u8> {
-    let mut record = Vec::new();
-    record.extend((level.length() as u64).to_le_bytes());
-    record.extend((level.len() as u64).to_le_bytes());
-    level.items().iter().for_each(|item| record.extend(item.to_le_bytes()));
-    level.counts().iter().for_each(|count| record.extend(count.to_le_bytes()));
-    record.extend(sum(&record).to_le_bytes());
-    record
-}
-
-/// Against damage, not against people: FNV-1a.
-fn sum(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
-}
-
-/// The levels of a journal, and how many bytes of it are sound.
-fn levels(bytes: &[u8]) -> (Vec<Level>, usize) {
-    let (mut found, mut rest) = (Vec::new(), bytes);
-    while let Some((level, behind)) = level(rest, found.len() + 1) {
-        found.push(level);
-        rest = behind;
-    }
-    (found, bytes.len() - rest.len())
-}
-
-fn level(bytes: &[u8], pass: usize) -> Option<(Level, &[u8])> {
-    let word = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?) as usize);
-    let (length, count) = (word(0)?, word(8)?);
-    if length != pass {
-        return None;
-    }
-    let items = count.checked_mul(length)?.checked_mul(4)?;
-    let end = count.checked_mul(8)?.checked_add(items)?.checked_add(16)?;
-    let (record, rest) = bytes.split_at_checked(end)?;
-    let (checksum, rest) = rest.split_first_chunk::<8>()?;
-    if u64::from_le_bytes(*checksum) != sum(record) {
-        return None;
-    }
-    let (items, counts) = record[16..].split_at(items);
-    let items: Vec<u32> = items.as_chunks::<4>().0.iter().map(|item| u32::from_le_bytes(*item)).collect();
-    let counts = counts.as_chunks::<8>().0.iter().map(|count| u64::from_le_bytes(*count));
-    let mut level = Level::new(length);
-    items.chunks_exact(length).zip(counts).for_each(|(itemset, count)| level.push(itemset, count));
-    Some((level, rest))
-}
-
 /// What a journal has of so many transactions, with what passes did (number, candidates, large itemsets, scans), and of how
 /// many passes.
 #[pyfunction]
@@ -108,40 +61,4 @@ pub(super) fn mine_journal(
 
 fn pass_of((number, candidates, large, scans): PassTuple) -> Pass {
     Pass { number, candidates, large, scans }
-}
-
-/// What stands before the journal of a run on one node.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Head {
-    alone: u64,
-    passes: Vec<PassTuple>,
-    rows: Option<u32>,
-}
-
-/// What a run on one node had finished, as bytes.
-pub(super) fn kept(begun: &Begun) -> Vec<u8> {
-    let head =
-        Head { alone: begun.digest, passes: begun.passes.iter().map(pass).collect(), rows: begun.rows };
-    let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
-    bytes.push(b'\n');
-    begun.levels.iter().for_each(|level| bytes.extend(record(level)));
-    bytes
-}
-
-/// The same from bytes; nothing from others.
-pub(super) fn begun(bytes: &[u8]) -> Option<Begun> {
-    let end = bytes.iter().position(|byte| *byte == b'\n')?;
-    let head: Head = serde_json::from_slice(&bytes[..end]).ok()?;
-    let (levels, _) = levels(&bytes[end + 1..]);
-    let whole = match head.rows {
-        None => levels.len() == head.passes.len() && levels.len() > 1,
-        Some(_) => head.passes.len() == 1 && !levels.is_empty(),
-    };
-    whole.then(|| Begun {
-        digest: head.alone,
-        levels,
-        passes: head.passes.into_iter().map(pass_of).collect(),
-        rows: head.rows,
-    })
 }
