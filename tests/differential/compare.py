@@ -1,4 +1,4 @@
-"""Prints ours beside ns-3's recorded figures, as the table of docs/validation/ns3.md.
+"""Prints our figures next to the recorded ones of ns-3, as the table of docs/validation/ns3.md.
 
 python tests/differential/compare.py [SETTING …]
 """
