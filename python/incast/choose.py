@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from incast.comparison import Way, mean, samples
+from incast.kinds import judged, traits
 from incast.metrics import DEGRADATION, DONE, FLOWS, Metric
 from incast.result import Result
 
 _UNFINISHED: Way = ("flows", "unfinished")
-_CLOSED = frozenset(("bulk", "incast", "permutation", "all-to-all", "shuffle", "walk"))
-_GROUPED = frozenset(("coflows", "broadcast"))
 
 
 def deciding(choices: Mapping[str, Sequence[Result]]) -> tuple[Way, Metric]:
@@ -28,11 +27,12 @@ def deciding(choices: Mapping[str, Sequence[Result]]) -> tuple[Way, Metric]:
         for name, job in run.summary.get("jobs", {}).items()
     }
     kinds = set(jobs.values())
+    slowed = [name for name, kind in jobs.items() if traits(kind).judged == "degradation"]
     flows = {metric.key: metric for metric in FLOWS}
     wanted: list[tuple[Way, Metric]] = [
-        *((("jobs", name, DEGRADATION.key), DEGRADATION) for name, kind in jobs.items() if kind == "farmem"),
-        *([((DONE.key,), DONE)] if kinds & _CLOSED else []),
-        *([(("flows", "group_mean_ps"), flows["group_mean_ps"])] if kinds & _GROUPED else []),
+        *((("jobs", name, DEGRADATION.key), DEGRADATION) for name in slowed),
+        *([((DONE.key,), DONE)] if judged("duration", kinds) else []),
+        *([(("flows", "group_mean_ps"), flows["group_mean_ps"])] if judged("groups", kinds) else []),
         (("flows", "p99_ps"), flows["p99_ps"]),
     ]
     for way, metric in wanted:

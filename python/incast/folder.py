@@ -115,6 +115,16 @@ def check_format(place: Path) -> None:
             )
 
 
+def scan(folder: Path, table: str) -> pl.LazyFrame:
+    """The table of a run folder."""
+    import polars as pl  # It takes a while.
+
+    parts = sorted((folder / table).glob("*.parquet"))
+    if not parts:
+        raise ResultError(f"{folder} has no table {table!r}")
+    return pl.scan_parquet(parts)
+
+
 def write_json(file: Path, content: Any) -> None:
     """Writes the file whole or not at all."""
     write_text(file, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

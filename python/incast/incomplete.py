@@ -9,10 +9,13 @@ percentiles that they fall into are missing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from incast.folder import scan
+from incast.kinds import KINDS
 from incast.report import text
 
 __all__ = ["STUCK", "completion", "find", "lines"]
@@ -29,30 +32,23 @@ _ENDS = {
 _WORDS = {"timed-out": "timed out", "gone": "gone", "unfinished": "not done"}
 
 
-def find(
-    jobs: pl.DataFrame, tables: Mapping[str, pl.LazyFrame], end: str, end_ps: int
-) -> list[dict[str, str]]:
+def find(jobs: pl.DataFrame, folder: Path, end: str, end_ps: int) -> list[dict[str, str]]:
     """The incomplete jobs of the table `jobs`: name, outcome, and what is missing of their work.
 
-    `tables` are `flows`, `broadcasts`, `programs` and `walks`; `end` is how the run ended, at `end_ps`.
+    `folder` is the run's, which ended at `end_ps`; `end` is how.
     """
-    cut = pl.lit(end == "until") & (pl.col("kind") == "load") & (pl.col("outcome") == "unfinished")
-    listed = jobs.filter(pl.col("outcome").is_in(["failed", "unfinished"]) & ~cut)
-    if not listed.height:
-        return []
-    parts = {
-        what: _parts(tables[table], what, good, listed["job"].to_list())
-        for table, what, good in (
-            ("flows", "flows", "finished"),
-            ("broadcasts", "hosts", "complete"),
-            ("programs", "programs", "finished"),
-        )
-    }
-    parts["walks"] = _given_up(tables["walks"]) if (listed["kind"] == "walk").any() else {}
+    listed = [
+        (job, kind, outcome)
+        for job, kind, outcome in jobs.select("job", "kind", "outcome").iter_rows()
+        if outcome == "failed"
+        or (outcome == "unfinished" and not (end == "until" and KINDS[kind].traits.cut))
+    ]
+    missing: dict[str, str] = {}
+    for each in {kind for _, kind, _ in listed}:
+        missing |= KINDS[each].missing(folder, [job for job, kind, _ in listed if kind == each])
     found = []
-    for job, kind, outcome in listed.select("job", "kind", "outcome").iter_rows():
-        what = {"broadcast": "hosts", "farmem": "programs", "walk": "walks"}.get(kind, "flows")
-        why = parts[what].get(job, "")
+    for job, _, outcome in listed:
+        why = missing.get(job, "")
         if outcome == "unfinished":
             when = f"the run ended {_ENDS.get(end, end)}, at {text.time(end_ps)}"
             why = f"{when}: {why}" if why else when
@@ -60,10 +56,11 @@ def find(
     return found
 
 
-def _parts(table: pl.LazyFrame, what: str, good: str, jobs: Sequence[str]) -> dict[str, str]:
-    """Of each job how many rows of the table did not end well, by how they ended."""
+def by_outcome(folder: Path, table: str, what: str, good: str, jobs: Sequence[str]) -> dict[str, str]:
+    """Of each job how many rows of the table did not end well, by how they ended; `what` is a row."""
     counted = (
-        table.select(pl.col("job", "outcome").cast(pl.String))
+        scan(folder, table)
+        .select(pl.col("job", "outcome").cast(pl.String))
         .filter(pl.col("job").is_in(jobs))
         .group_by("job", "outcome")
         .len()
@@ -72,23 +69,9 @@ def _parts(table: pl.LazyFrame, what: str, good: str, jobs: Sequence[str]) -> di
     )
     found = {}
     for (job,), rows in counted.group_by("job", maintain_order=True):
-        of = f"of {text.plural(int(rows['len'].sum()), what.removesuffix('s'))}"
+        of = f"of {text.plural(int(rows['len'].sum()), what)}"
         bad = rows.filter(pl.col("outcome") != good).select("outcome", "len").iter_rows()
         found[str(job)] = ", ".join(f"{text.count(n)} {of} {_WORDS.get(how, how)}" for how, n in bad)
-    return found
-
-
-def _given_up(walks: pl.LazyFrame) -> dict[str, str]:
-    """Of each job how many walks were given up."""
-    counted = (
-        walks.group_by(pl.col("job").cast(pl.String)).agg(pl.col("given_up", "finished", "required").sum())
-    ).collect()
-    found = {}
-    for job, given_up, finished, required in counted.iter_rows():
-        of = f"of {text.plural(required, 'walk')}"
-        found[job] = f"{text.count(finished)} {of} finished" + (
-            f", {text.count(given_up)} given up: all their attempts timed out" if given_up else ""
-        )
     return found
 
 

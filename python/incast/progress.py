@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from incast.kinds import KINDS
+
 
 class Share:
     """The part of a run that is done."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
-        works = [(job, job["work"]) for job in spec["jobs"]]
-        self._bytes = sum(_bytes(work) for _, work in works)
-        self._arrivals_end_ps = max(
-            (job["start"] + work["duration"] for job, work in works if work["kind"] == "load"), default=0
-        )
+        works = [(job["start"], KINDS[job["work"]["kind"]], job["work"]) for job in spec["jobs"]]
+        self._bytes = sum(kind.carries(work) for _, kind, work in works)
+        arriving = ((start, kind.arrives(work)) for start, kind, work in works)
+        self._arrivals_end_ps = max((start + lasting for start, lasting in arriving if lasting), default=0)
 
     def of(self, progress: Mapping[str, Any]) -> float | None:
         """From 0 to 1; nothing where nobody knows."""
@@ -30,24 +31,3 @@ class Share:
         if progress["fraction"] is not None:
             parts.append(progress["fraction"])
         return min(1.0, max(parts)) if parts else None
-
-
-def _bytes(work: Mapping[str, Any]) -> int:
-    """Bytes that a job is sure to carry."""
-    match work["kind"]:
-        case "bulk":
-            return len(work["pairs"]) * int(work["bytes"])
-        case "incast":
-            return len(work["senders"]) * int(work["rounds"]) * int(work["bytes"])
-        case "permutation":
-            return len(work["hosts"]) * int(work["bytes"])
-        case "all-to-all":
-            return len(work["hosts"]) * (len(work["hosts"]) - 1) * int(work["bytes"])
-        case "replay":
-            return sum(each["bytes"] for each in work["flows"])
-        case "coflows":
-            return sum(size for each in work["coflows"] for _, size in each["reducers"])
-        case "broadcast":
-            return len(work["destinations"]) * int(work["bytes"])
-        case _:
-            return 0

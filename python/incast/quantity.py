@@ -1,13 +1,15 @@
 """Quantities as people write them: text with a unit, checked by the `units` crate through the core.
 
 A model keeps the text, so that a scenario reads back as it was written; `incast.lab` turns it into
-integers in base units. A bare number is refused: nobody can see whether 25 is bits, bytes or gigabits.
+integers in base units, by the parser that each type carries. A bare number is refused: nobody can see whether
+25 is bits, bytes or gigabits.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import PlainValidator, WithJsonSchema
@@ -23,13 +25,21 @@ from incast._core import (
 
 __all__ = [
     "SIZE_MAX", "TIME_MAX",
-    "Depth", "PositiveSize", "PositiveTime", "Rate", "RtoMax", "Size", "Span", "Time",
+    "Depth", "InBase", "PositiveSize", "PositiveTime", "Rate", "RtoMax", "Size", "Span", "Time",
     "above_min", "format_bytes", "format_rate", "format_time",
     "parse_bytes", "parse_depth", "parse_rate", "parse_share", "parse_span", "parse_time",
 ]  # fmt: skip
 
 TIME_MAX = SIZE_MAX = 2**64 - 1
 """The longest time in picoseconds, the largest size in bytes."""
+
+
+@dataclass(frozen=True)
+class InBase:
+    """Part of a field's type: what turns its value into what the core reads."""
+
+    parse: Callable[[Any], Any]
+
 
 _TIME_UNITS = "ps|ns|us|[\u00b5\u03bc]s|ms|s|min|h"
 _RATE_UNITS = "bps|[kKMGT]bps|b/s|[kMG]b/s|Bps|[kMG]Bps|B/s|[kMG]B/s"
@@ -80,15 +90,34 @@ def _schema(units: str, what: str, *examples: str) -> WithJsonSchema:
 
 
 Rate = Annotated[
-    str, PlainValidator(_checked(parse_rate, 1000)), _schema(_RATE_UNITS, "A data rate", "25Gbps", "500MB/s")
+    str,
+    PlainValidator(_checked(parse_rate, 1000)),
+    _schema(_RATE_UNITS, "A data rate", "25Gbps", "500MB/s"),
+    InBase(parse_rate),
 ]
-Time = Annotated[str, PlainValidator(_checked(parse_time, 0)), _schema(_TIME_UNITS, "A time", "10us", "0s")]
+Time = Annotated[
+    str,
+    PlainValidator(_checked(parse_time, 0)),
+    _schema(_TIME_UNITS, "A time", "10us", "0s"),
+    InBase(parse_time),
+]
 PositiveTime = Annotated[
-    str, PlainValidator(_checked(parse_time, 1)), _schema(_TIME_UNITS, "A time above zero", "100us")
+    str,
+    PlainValidator(_checked(parse_time, 1)),
+    _schema(_TIME_UNITS, "A time above zero", "100us"),
+    InBase(parse_time),
 ]
-Size = Annotated[str, PlainValidator(_checked(parse_bytes, 0)), _schema(_SIZE_UNITS, "A size", "32MB", "0B")]
+Size = Annotated[
+    str,
+    PlainValidator(_checked(parse_bytes, 0)),
+    _schema(_SIZE_UNITS, "A size", "32MB", "0B"),
+    InBase(parse_bytes),
+]
 PositiveSize = Annotated[
-    str, PlainValidator(_checked(parse_bytes, 1)), _schema(_SIZE_UNITS, "A size above zero", "32MB", "64KiB")
+    str,
+    PlainValidator(_checked(parse_bytes, 1)),
+    _schema(_SIZE_UNITS, "A size above zero", "32MB", "64KiB"),
+    InBase(parse_bytes),
 ]
 
 
@@ -123,6 +152,7 @@ Depth = Annotated[
     str,
     PlainValidator(_depth),
     _schema(f"{_SIZE_UNITS}|packets?", "A queue length in bytes or packets", "200kB", "65 packets"),
+    InBase(parse_depth),
 ]
 
 
@@ -178,6 +208,7 @@ Span = Annotated[
             "anyOf": [_TIME_JSON, {"type": "array", "items": _TIME_JSON, "minItems": 2, "maxItems": 2}],
         }
     ),
+    InBase(parse_span),
 ]
 RtoMax = Annotated[
     str | list[str],
@@ -195,4 +226,5 @@ RtoMax = Annotated[
             ],
         }
     ),
+    InBase(parse_span),
 ]

@@ -13,8 +13,16 @@ import polars as pl
 
 from incast import folder, incomplete
 from incast.errors import ResultError, why
+from incast.folder import scan
 from incast.hints import unknown
-from incast.summary import scan
+
+
+class _Table(cached_property[pl.DataFrame]):
+    """A table of a result, read when it is first asked for."""
+
+    def __init__(self, about: str) -> None:
+        super().__init__(lambda result: result.scan(str(self.attrname)).collect())
+        self.__doc__ = about
 
 
 class Result:
@@ -83,100 +91,25 @@ class Result:
         ]
         return pl.concat(frames, how="vertical_relaxed")
 
-    @cached_property
-    def jobs(self) -> pl.DataFrame:
-        """One row a job."""
-        return self.scan("jobs").collect()
-
-    @cached_property
-    def tasks(self) -> pl.DataFrame:
-        """One row a task on a job's timeline."""
-        return self.scan("tasks").collect()
-
-    @cached_property
-    def flows(self) -> pl.DataFrame:
-        """One row a flow."""
-        return self.scan("flows").collect()
-
-    @cached_property
-    def datagrams(self) -> pl.DataFrame:
-        """One row a job and pair of hosts that exchanged datagrams."""
-        return self.scan("datagrams").collect()
-
-    @cached_property
-    def ports(self) -> pl.DataFrame:
-        """One row a port."""
-        return self.scan("ports").collect()
-
-    @cached_property
-    def waits(self) -> pl.DataFrame:
-        """Histograms of the time that packets waited at each port."""
-        return self.scan("waits").collect()
-
-    @cached_property
-    def pauses(self) -> pl.DataFrame:
-        """One row a port and lossless class with PFC."""
-        return self.scan("pauses").collect()
-
-    @cached_property
-    def walks(self) -> pl.DataFrame:
-        """One row a server of random walks."""
-        return self.scan("walks").collect()
-
-    @cached_property
-    def broadcasts(self) -> pl.DataFrame:
-        """One row a host of a broadcast: how it fared, and why it did not get everything."""
-        return self.scan("broadcasts").collect()
-
-    @cached_property
-    def passes(self) -> pl.DataFrame:
-        """One row a node and pass of mining."""
-        return self.scan("passes").collect()
-
-    @cached_property
-    def programs(self) -> pl.DataFrame:
-        """One row a program on remote memory."""
-        return self.scan("programs").collect()
-
-    @cached_property
-    def faults(self) -> pl.DataFrame:
-        """One row a page fault that exchanged pages with remote memory."""
-        return self.scan("faults").collect()
-
-    @cached_property
-    def broadcasts_series(self) -> pl.DataFrame:
-        """Hosts of broadcasts over time."""
-        return self.scan("broadcasts_series").collect()
-
-    @cached_property
-    def walks_series(self) -> pl.DataFrame:
-        """Servers of random walks over time."""
-        return self.scan("walks_series").collect()
-
-    @cached_property
-    def hosts(self) -> pl.DataFrame:
-        """One row a host."""
-        return self.scan("hosts").collect()
-
-    @cached_property
-    def ports_series(self) -> pl.DataFrame:
-        """Ports over time."""
-        return self.scan("ports_series").collect()
-
-    @cached_property
-    def flows_series(self) -> pl.DataFrame:
-        """Flows over time."""
-        return self.scan("flows_series").collect()
-
-    @cached_property
-    def hosts_series(self) -> pl.DataFrame:
-        """Hosts over time."""
-        return self.scan("hosts_series").collect()
-
-    @cached_property
-    def events(self) -> pl.DataFrame:
-        """Faults that were applied."""
-        return self.scan("events").collect()
+    jobs = _Table("One row per job.")
+    tasks = _Table("One row per task on a job's timeline.")
+    flows = _Table("One row per flow.")
+    datagrams = _Table("One row per job and pair of hosts that exchanged datagrams.")
+    ports = _Table("One row per port.")
+    waits = _Table("Histograms of the time that packets waited at each port.")
+    pauses = _Table("One row per port and lossless class with PFC.")
+    walks = _Table("One row per server of random walks.")
+    broadcasts = _Table("One row per host of a broadcast: how it fared, and why it did not get everything.")
+    passes = _Table("One row per node and pass of mining.")
+    programs = _Table("One row per program on remote memory.")
+    faults = _Table("One row per page fault that exchanged pages with remote memory.")
+    broadcasts_series = _Table("Hosts of broadcasts over time.")
+    walks_series = _Table("Servers of random walks over time.")
+    hosts = _Table("One row per host.")
+    ports_series = _Table("Ports over time.")
+    flows_series = _Table("Flows over time.")
+    hosts_series = _Table("Hosts over time.")
+    events = _Table("Faults that were applied.")
 
     def __repr__(self) -> str:
         return f"Result({str(self.path)!r})"

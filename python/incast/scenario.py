@@ -1,7 +1,9 @@
 """The scenario as people write it: pydantic models, one module a subject."""
 
+from incast.kinds.broadcast import Broadcast
 from incast.kinds.farmem import (
     Convolution,
+    Farmem,
     FarmemCosts,
     FileTrace,
     RandomAccesses,
@@ -10,32 +12,19 @@ from incast.kinds.farmem import (
 )
 from incast.kinds.mine import (
     FileTransactions,
+    Mine,
     MineCosts,
     MinePass,
     ProfileTransactions,
     QuestTransactions,
 )
-from incast.kinds.traffic import (
-    AllToAll,
-    Background,
-    Broadcast,
-    Bulk,
-    Coflows,
-    Farmem,
-    Incast,
-    Load,
-    Mine,
-    Permutation,
-    Replay,
-    ReplayFlow,
-    Shuffle,
-    ShuffleCosts,
-    Walk,
-)
-from incast.kinds.walk import (
-    EdgesGraph,
+from incast.kinds.replay import Coflows, Replay, ReplayFlow
+from incast.kinds.shuffle import Shuffle, ShuffleCosts
+from incast.kinds.traffic import AllToAll, Background, Bulk, Incast, Load, Permutation
+from incast.kinds.walk import Walk
+from incast.kinds.walk.graph import EdgesGraph, SbmGraph
+from incast.kinds.walk.settings import (
     Generation,
-    SbmGraph,
     WalkChange,
     WalkCodel,
     WalkCosts,
@@ -46,8 +35,9 @@ from incast.kinds.walk import (
 )
 from incast.lab.faults import Fault, Flap, LinkProbability, LinkRate, PauseStorm, Slow
 from incast.lab.host import Host, HostOverride, Tcp
+from incast.lab.measure import Measure
 from incast.lab.pfc import DynamicXoff, Pfc, StaticXoff, Watchdog
-from incast.lab.scenario import Measure, Scenario
+from incast.lab.scenario import Scenario
 from incast.lab.switch import (
     Codel,
     Ets,

@@ -6,55 +6,44 @@ Times are picoseconds, sizes bytes, rates bits a second, as in the tables.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from incast import incomplete
-from incast.errors import ResultError
+from incast.folder import scan
+from incast.kinds import KINDS, traits
 
 UNFINISHED_LISTED = 20
 """So many unfinished tasks are in the summary."""
 
-_GROUPED = ("coflows", "incast", "broadcast")
-_STREAMING = ("farmem",)
-"""Jobs whose streams last as long as they do: how long one takes says nothing."""
 _FINISHED = (pl.col("outcome") == "finished") & pl.col("end_ps").is_not_null()
 _FCT = pl.when(_FINISHED).then(pl.col("end_ps") - pl.col("start_ps"))
-
-
-def scan(folder: Path, table: str) -> pl.LazyFrame:
-    """The table of a run folder."""
-    parts = sorted((folder / table).glob("*.parquet"))
-    if not parts:
-        raise ResultError(f"{folder} has no table {table!r}")
-    return pl.scan_parquet(parts)
 
 
 def figures(folder: Path, end: str, end_ps: int) -> dict[str, Any]:
     """All figures of the run in `folder`, which ended at `end_ps`; `end` says how, like `finished`."""
     jobs = scan(folder, "jobs").with_columns(pl.col("job", "kind", "outcome").cast(pl.String)).collect()
-    remote = programs(folder) if (jobs["kind"] == "farmem").any() else {}
+    kinds = dict(jobs.select("job", "kind").iter_rows())
+    own = {name: found for kind in set(kinds.values()) for name, found in KINDS[kind].figures(folder).items()}
     flows = scan(folder, "flows").with_columns(pl.col("job").cast(pl.String), fct=_FCT)
-    shown = {name: scan(folder, name) for name in ("broadcasts", "programs", "walks")}
-    missed = incomplete.find(jobs, {"flows": flows, **shown}, end, end_ps)
+    missed = incomplete.find(jobs, folder, end, end_ps)
     failed = [each["job"] for each in missed]
     flows = flows.with_columns(fct=incomplete.completion(failed))
-    by_job = {row.pop("job"): row for row in _rows(flows.group_by("job").agg(*_FLOW_FIGURES))}
-    # Streams between hosts and the source of a broadcast carry no chunks and belong to no receiver.
-    broadcasts = jobs.filter(pl.col("kind") == "broadcast")["job"].to_list()
-    of_groups = flows.filter(~pl.col("job").is_in(broadcasts) | (pl.col("group") != 0))
-    groups = _groups(of_groups, jobs.filter(pl.col("kind").is_in(_GROUPED))["job"].to_list(), failed)
+    by_job = {row.pop("job"): row for row in rows(flows.group_by("job").agg(*_FLOW_FIGURES))}
+    first_groups = {name: traits(kind).first_group for name, kind in kinds.items() if traits(kind).group}
+    groups = _groups(flows, first_groups, failed)
     datagrams = scan(folder, "datagrams").with_columns(pl.col("job").cast(pl.String))
     arrived = {
         row["job"]: row["received_bytes"]
-        for row in _rows(datagrams.group_by("job").agg(pl.col("received_bytes").sum()))
+        for row in rows(datagrams.group_by("job").agg(pl.col("received_bytes").sum()))
     }
-    by_group = {row.pop("job"): row for row in _rows(groups.group_by("job").agg(*_GROUP_FIGURES))}
-    asked = jobs.filter(pl.col("kind") != "background")
+    by_group = {row.pop("job"): row for row in rows(groups.group_by("job").agg(*_GROUP_FIGURES))}
+    asked = jobs.filter(pl.col("job").is_in([name for name, kind in kinds.items() if traits(kind).awaited]))
     asked = asked if asked.height else jobs
-    timed = asked.filter(~pl.col("kind").is_in(_STREAMING))["job"].to_list()
+    timed = [name for name in asked["job"] if traits(kinds[name]).flows != "lasting"]
     return {
         **({"incomplete": missed} if missed else {}),
         "done_ps": None if asked["end_ps"].has_nulls() else asked["end_ps"].max(),
@@ -66,7 +55,7 @@ def figures(folder: Path, end: str, end_ps: int) -> dict[str, Any]:
                     by_group.get(name, {}),
                     end_ps,
                 ),
-                **remote.get(name, {}),
+                **own.get(name, {}),
             }
             for job in jobs.iter_rows(named=True)
         },
@@ -98,21 +87,23 @@ def _unfinished(folder: Path) -> dict[str, Any]:
         .join(flows, on=["job", "task"], how="left", maintain_order="left")
         .drop("task")
     )
-    return {"unfinished_tasks": {"count": count, "first": _rows(listed)}}
+    return {"unfinished_tasks": {"count": count, "first": rows(listed)}}
 
 
-def _rows(frame: pl.LazyFrame) -> list[dict[str, Any]]:
+def rows(frame: pl.LazyFrame) -> list[dict[str, Any]]:
+    """Its rows, by the columns' names."""
     return frame.collect().rows(named=True)
 
 
-def _quantile(column: str, part: float) -> pl.Expr:
+def quantile(column: str, part: float) -> pl.Expr:
+    """What `part` of the column does not exceed, between rows by a straight line."""
     return pl.col(column).quantile(part, "linear")
 
 
 _FLOW_FIGURES = (
     pl.col("fct").mean().alias("mean"),
-    _quantile("fct", 0.5).alias("p50"),
-    _quantile("fct", 0.99).alias("p99"),
+    quantile("fct", 0.5).alias("p50"),
+    quantile("fct", 0.99).alias("p99"),
     pl.col("fct").max().alias("max"),
     (~_FINISHED).sum().alias("unfinished"),
     pl.len().alias("count"),
@@ -123,32 +114,35 @@ _FLOW_FIGURES = (
 
 _GROUP_FIGURES = (
     pl.col("span").mean().alias("group_mean_ps"),
-    _quantile("span", 0.99).alias("group_p99_ps"),
+    quantile("span", 0.99).alias("group_p99_ps"),
 )
 
 
-def _groups(flows: pl.LazyFrame, jobs: list[str], failed: list[str]) -> pl.LazyFrame:
+def _groups(flows: pl.LazyFrame, first: Mapping[str, int], failed: list[str]) -> pl.LazyFrame:
     """How long the groups of these jobs took (a coflow, a round, a receiver), if all their flows finished.
 
-    Of jobs that `failed`, the others count as endless.
+    A job's groups begin with its `first`. Of jobs that `failed`, the others count as endless.
     """
+    least = pl.col("job").replace_strict(
+        list(first), list(first.values()), default=None, return_dtype=pl.UInt64
+    )
     span = (pl.col("end_ps").max() - pl.col("start_ps").min()).cast(pl.Float64)
-    groups = flows.filter(pl.col("job").is_in(jobs)).group_by("job", "group")
+    groups = flows.filter(pl.col("group").fill_null(0) >= least).group_by("job", "group")
     known = groups.agg(span=pl.when(_FINISHED.all()).then(span))
     endless = pl.when(pl.col("job").is_in(failed)).then(float("inf"))
     return known.with_columns(pl.col("span").fill_null(endless)).drop_nulls("span")
 
 
 def _job(job: dict[str, Any], flows: dict[str, Any], groups: dict[str, Any], end_ps: int) -> dict[str, Any]:
-    # Background traffic is not what the run waits for: it lasts as long as the run.
-    end = None if job["kind"] == "background" else job["end_ps"]
+    # What the run does not wait for lasts as long as the run.
+    end = job["end_ps"] if traits(job["kind"]).awaited else None
     lasted = (end if end is not None else end_ps) - job["start_ps"]
     return {
         "kind": job["kind"],
         "duration_ps": None if end is None else end - job["start_ps"],
-        "group_mean_ps": _whole(groups.get("group_mean_ps")),
-        "group_p99_ps": _whole(groups.get("group_p99_ps")),
-        **_completion({} if job["kind"] in _STREAMING else flows),
+        "group_mean_ps": whole(groups.get("group_mean_ps")),
+        "group_p99_ps": whole(groups.get("group_p99_ps")),
+        **_completion({} if traits(job["kind"]).flows == "lasting" else flows),
         "goodput_bps": job["bytes"] * 8 * 10**12 // lasted if lasted > 0 else None,
         "bytes": job["bytes"],
         "flows": job["flows"],
@@ -159,60 +153,14 @@ def _job(job: dict[str, Any], flows: dict[str, Any], groups: dict[str, Any], end
 
 
 def _completion(flows: dict[str, Any]) -> dict[str, Any]:
-    return {f"fct_{key}_ps": _whole(flows.get(key)) for key in ("mean", "p50", "p99", "max")}
-
-
-def programs(folder: Path) -> dict[str, dict[str, Any]]:
-    """Figures of each job's programs on remote memory.
-
-    No degradation where a program was not done, or computes nothing.
-    """
-    took = pl.col("end_ps") - pl.col("start_ps")
-    slower = (took.cast(pl.Float64) / pl.col("all_local_ps") - 1) * 100
-    exchanged = (pl.col("fetched", "written_back") * pl.col("page_bytes")).sum().name.suffix("_bytes")
-    of_programs = (
-        scan(folder, "programs")
-        .group_by(pl.col("job").cast(pl.String))
-        .agg(
-            pl.when((pl.col("outcome") == "finished").all() & (pl.col("all_local_ps") > 0).all())
-            .then(slower.mean())
-            .alias("degradation_percent"),
-            (pl.col("outcome") == "lost").sum().alias("lost"),
-            pl.col("stall_ps").mean(),
-            pl.col("faults").sum(),
-            (pl.col("hits").sum() / pl.col("accesses").sum()).fill_nan(None).alias("hit_ratio"),
-            exchanged,
-        )
-    )
-    waited = (
-        scan(folder, "faults")
-        .filter(pl.col("fetched") > 0)
-        .group_by(pl.col("job").cast(pl.String))
-        .agg(
-            pl.col("latency_ps").mean().alias("mean"),
-            *(_quantile("latency_ps", part).alias(name) for name, part in _FAULT_PARTS.items()),
-        )
-    )
-    latencies = {row.pop("job"): row for row in _rows(waited)}
-    nothing = dict.fromkeys(("mean", *_FAULT_PARTS))
-    return {
-        (name := row.pop("job")): {
-            **row,
-            "stall_ps": _whole(row["stall_ps"]),
-            **{f"fault_latency_{key}_ps": _whole(ps) for key, ps in latencies.get(name, nothing).items()},
-        }
-        for row in _rows(of_programs.sort("job"))
-    }
-
-
-_FAULT_PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
+    return {f"fct_{key}_ps": whole(flows.get(key)) for key in ("mean", "p50", "p99", "max")}
 
 
 def _all_flows(flows: pl.LazyFrame, groups: pl.LazyFrame) -> dict[str, Any]:
     row = flows.select(*_FLOW_FIGURES).collect().row(0, named=True)
-    times = {f"{key}_ps": _whole(row.pop(key)) for key in ("mean", "p50", "p99", "max")}
+    times = {f"{key}_ps": whole(row.pop(key)) for key in ("mean", "p50", "p99", "max")}
     group_mean = groups.select(pl.col("span").mean()).collect().item()
-    return {"group_mean_ps": _whole(group_mean), **times, **row}
+    return {"group_mean_ps": whole(group_mean), **times, **row}
 
 
 def _ports(folder: Path) -> dict[str, Any]:
@@ -229,11 +177,11 @@ def _ports(folder: Path) -> dict[str, Any]:
         "lost": int(ports["lost"].sum()) + int(ports["corrupted"].sum()),
         "queue_max_bytes": int(longest["queue_max_bytes"].sum()),
         "queue_max_port": longest["port"].cast(pl.String).item() if longest.height else None,
-        "wait_p99_ps": _whole(switches["wait_p99_ps"].max()),
+        "wait_p99_ps": whole(switches["wait_p99_ps"].max()),
         "utilisation_max": switches["utilisation"].max(),
     }
 
 
-def _whole(value: Any) -> int | None:
-    """Nothing where flows count that never finished."""
+def whole(value: Any) -> int | None:
+    """The nearest whole number; nothing where flows count that never finished."""
     return None if value is None or not math.isfinite(value) else round(value)

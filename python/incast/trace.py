@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 
 from incast.errors import ResultError, why
+from incast.kinds import traits
 from incast.lanes import lanes
 from incast.report.text import natural_key
 from incast.result import Result
@@ -217,8 +218,9 @@ class _Trace:
 
 def _of_jobs(run: Result) -> pl.DataFrame:
     """The flows of all jobs but background traffic."""
-    noise = run.jobs.filter(pl.col("kind").cast(pl.String) == "background")["job"].cast(pl.String)
-    return run.flows.filter(~pl.col("job").cast(pl.String).is_in(noise.implode()))
+    kinds = run.jobs.select(pl.col("job", "kind").cast(pl.String)).iter_rows()
+    noise = [job for job, kind in kinds if not traits(kind).awaited]
+    return run.flows.filter(~pl.col("job").cast(pl.String).is_in(noise))
 
 
 def _words(table: pl.DataFrame) -> pl.DataFrame:

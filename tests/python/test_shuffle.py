@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import incast
 from helpers import plans, written
 from incast.cli.app import app
-from incast.kinds.traffic import ShuffleCosts
+from incast.kinds.shuffle import ShuffleCosts
 
 SORT: dict[str, Any] = {
     "name": "sort",

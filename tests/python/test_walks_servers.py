@@ -15,8 +15,7 @@ import incast
 from incast.cli.app import app
 from incast.cli.walk import SETTINGS
 from incast.cli.walk_view import View
-from incast.kinds.traffic import Walk
-from incast.resolve.walk import rules
+from incast.kinds.walk import Walk
 from incast.walks.board import Board
 from incast.walks.member import SAMPLED
 from incast.walks.run import Watch, run
@@ -44,7 +43,7 @@ def test_settings_are_those_of_a_job() -> None:
         "loss.attempts": 100,
         "generation.under_way": 4096,
     }
-    assert set(rules(make(None))) == set(ours) - {"sample"}
+    assert set(make(None).base_units()) == set(ours)
 
 
 def test_every_setting_has_an_option() -> None:

@@ -19,6 +19,7 @@ from incast.comparison import Difference, Samples, Way, change, interval, lookup
 from incast.errors import IncastError, ScenarioError
 from incast.incomplete import STUCK
 from incast.incomplete import lines as incomplete_lines
+from incast.kinds import traits
 from incast.metrics import JOB, PORTS, Metric
 from incast.report import text
 from incast.result import Result
@@ -92,7 +93,7 @@ def jobs(run: Result) -> Table:
     table = _table("Jobs", "")
     for name in found:
         table.add_column(escape(name), justify="right", overflow="fold")
-    asked = [name for name, job in found.items() if job["kind"] != "background"]
+    asked = [name for name, job in found.items() if traits(job["kind"]).awaited]
     for metric in JOB:
         figures = [job.get(metric.key) for job in found.values()]
         if _is_job_row(metric, asked, [run]) and any(figure is not None for figure in figures):
@@ -198,7 +199,7 @@ def _rows(runs: Mapping[str, Sequence[Result]]) -> list[tuple[str, Way, Metric]]
     way, metric = deciding(runs)
     summaries = [run.summary for each in runs.values() for run in each]
     kinds = {job: found["kind"] for summary in summaries for job, found in summary.get("jobs", {}).items()}
-    asked = [job for job, kind in kinds.items() if kind != "background"]
+    asked = [job for job, kind in kinds.items() if traits(kind).awaited]
     rows = [(_label(way, metric), way, metric)]
     every = [run for each in runs.values() for run in each]
     for job in asked:

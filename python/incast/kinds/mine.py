@@ -1,13 +1,26 @@
-"""Mining: transactions, real or known by their amounts, and what work on them costs."""
+"""Mining of association rules: transactions, real or known by their amounts, and what work on them costs."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from incast.lab.base import Kind, Model, Probability
-from incast.quantity import PositiveSize, Time
+from incast.kinds.job import Job, Site, Traits
+from incast.lab.base import InCore, Kind, Model, Probability, Selector
+from incast.quantity import InBase, PositiveSize, Time
+
+if TYPE_CHECKING:
+    from incast.report.load import Run
+    from incast.report.tables import Table
+
+_FILE_BYTES_MAX = 256_000_000
+_ITEM_BYTES = 4
+_COUNT_BYTES = 8
+"""An item and its count."""
+_ITEM = re.compile(rb"[0-9]{1,10}")
+_ITEM_MAX = 2**32 - 1
 
 _Mean = Annotated[float, Field(ge=1, le=1000)]
 _Pool = Annotated[int, Field(ge=1, le=10_000_000)]
@@ -55,10 +68,16 @@ class MinePass(Model):
     """Candidates found in transactions, each as often as it is; in pass 1, items."""
     entries: _Many | None = None
     """Things sent to the owners of candidates; without a value as many as were found."""
-    entry_size: Annotated[int, Field(ge=1, le=64)] | None = None
+    entry_size: Annotated[Annotated[int, Field(ge=1, le=64)] | None, InCore("entry_bytes")] = None
     """Bytes of such a thing; without a value four for each item, in pass 1 eight."""
     scans: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Times that the transactions are gone over."""
+
+    def numbered(self, number: int) -> dict[str, Any]:
+        """What the core reads of the pass of this number."""
+        size = _COUNT_BYTES if number == 1 else number * _ITEM_BYTES
+        said = {"entries": self.found if self.entries is None else self.entries}
+        return {**self.base_units(), **said, "entry_bytes": self.entry_size or size}
 
 
 class ProfileTransactions(Kind):
@@ -71,6 +90,11 @@ class ProfileTransactions(Kind):
     """Items of all of them."""
     passes: Annotated[list[MinePass], Field(min_length=1, max_length=1000)]
     """From pass 1 on."""
+
+    def base_units(self) -> dict[str, Any]:
+        """What the core reads: what was not said of a pass follows from its number."""
+        passes = [each.numbered(number) for number, each in enumerate(self.passes, 1)]
+        return {**super().base_units(), "passes": passes}
 
 
 class MineCosts(Model):
@@ -88,10 +112,95 @@ class MineCosts(Model):
     """Transactions come from the host's disk, in each scan anew."""
     io: PositiveSize = "64KiB"
     """So much is read at a time, and worked on."""
-    variation: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    variation: Annotated[
+        float, Field(ge=0, lt=1), InCore("variation_ppm"), InBase(lambda part: round(part * 1_000_000))
+    ] = 0.0
     """A node's times differ from these by up to this part, drawn for each pass."""
 
 
 MineTransactions = Annotated[
     QuestTransactions | FileTransactions | ProfileTransactions, Field(discriminator="kind")
 ]
+
+
+class Mine(Job):
+    """Association rules from transactions spread over nodes: Apriori, pass after pass (document 001)."""
+
+    traits = Traits(judged="duration")
+
+    kind: Literal["mine"] = "mine"
+    nodes: Selector = "*"
+    """The hosts that mine, in order."""
+    transactions: MineTransactions
+    """The transactions, spread evenly over the nodes; or what is known of them."""
+    support: Annotated[float, Field(gt=0, le=1)]
+    """Share of the transactions that hold a large itemset, at least."""
+    longest: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """Items of the longest itemset; without a value, as long as they come."""
+    algorithm: Literal["npa", "hpa", "hpa-eld"] = "hpa"
+    """All candidates at each node, spread by a hash, or spread but for those of the most frequent items."""
+    exchange: Literal["plain", "combined", "frequent"] = "plain"
+    """Owners of candidates are sent each one found, counts, or counts of what is frequent at the node."""
+    combine: Annotated[int, Field(ge=1, lt=2**32)] | None = None
+    """With `combined`: counts over so many transactions; without a value, over all of a node's."""
+    memory: PositiveSize = "64MiB"
+    """Memory of a node for candidates, their counts and bitmaps; what does not fit takes more scans."""
+    duplicated: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    """With `hpa-eld`: candidates of so many of the most frequent items are counted everywhere."""
+    block: PositiveSize = "8KiB"
+    """Size of a message, 256B to 1MiB."""
+    padded: bool = False
+    """Messages of large itemsets are filled up to a block."""
+    order: Literal["same", "rotated"] = "same"
+    """A node sends to the others from the first to the last, or from the next one on."""
+    costs: MineCosts = MineCosts()
+    """How long things take on a node."""
+
+    def work(self, site: Site) -> dict[str, Any]:
+        """What the core reads."""
+        if self.combine is not None and self.exchange != "combined":
+            site.refuse("combine", f"exchange is {self.exchange}: only combined counts are over transactions")
+        if self.duplicated and self.algorithm != "hpa-eld":
+            site.refuse("duplicated", f"algorithm is {self.algorithm}: only hpa-eld duplicates candidates")
+        combined = {"combined": {"transactions": self.combine}}
+        said = self.settings("combine")
+        if isinstance(self.transactions, FileTransactions):
+            said["transactions"] = _listed(self.transactions.file, site)
+        return {
+            **said,
+            "nodes": site.hosts(self.nodes, "nodes"),
+            "support": {"share": self.support},
+            "exchange": combined if self.exchange == "combined" else self.exchange,
+        }
+
+    @classmethod
+    def tables(cls, run: Run) -> list[Table]:
+        """What each pass found and took."""
+        from incast.report.mining import passes
+
+        return passes(run)
+
+
+def _listed(name: str, site: Site) -> dict[str, Any]:
+    """The transactions of a file."""
+    items: list[int] = []
+    ends: list[int] = []
+    data = site.read(name, "transactions.file", _FILE_BYTES_MAX) or b""
+    for number, line in enumerate(data.splitlines(), 1):
+        try:
+            items += _line(line)
+        except ValueError as error:
+            site.refuse("transactions.file", f"{name}, line {number}: {error}")
+            break
+        ends.append(len(items))
+    return {"kind": "list", "items": items, "ends": ends}
+
+
+def _line(line: bytes) -> list[int]:
+    """The items of a transaction, each once."""
+    words = line.split()
+    for word in words:
+        if not _ITEM.fullmatch(word) or int(word) > _ITEM_MAX:
+            said = word[:20].decode("utf-8", "replace")
+            raise ValueError(f"{said!r} is no item: 0 to {_ITEM_MAX} are")
+    return sorted({int(word) for word in words})

@@ -1,9 +1,17 @@
-"""What all models of a scenario share: strict, immutable, no unknown fields, docstrings as descriptions."""
+"""What all models of a scenario share: strict, immutable, no unknown fields, docstrings as descriptions.
+
+A model turns itself into what the core reads (`base_units`): each field by its type, which carries a parser
+(`incast.quantity`). A model whose form for the core differs otherwise says only how.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -16,7 +24,7 @@ from pydantic import (
 )
 
 from incast.hints import shortened, unknown
-from incast.quantity import parse_bytes
+from incast.quantity import InBase, parse_bytes
 
 
 class Model(BaseModel):
@@ -32,6 +40,56 @@ class Model(BaseModel):
         validate_by_alias=True,
         use_attribute_docstrings=True,
     )
+
+    def base_units(self) -> dict[str, Any]:
+        """What the core reads: each field in base units, under the core's name."""
+        return {key: convert(getattr(self, name)) for name, key, convert in _fields(type(self))}
+
+
+@dataclass(frozen=True)
+class InCore:
+    """Part of a field's type: what the core calls the field."""
+
+    name: str
+
+
+_Convert: TypeAlias = "Callable[[Any], Any]"
+
+
+@cache
+def _fields(of: type[Model]) -> list[tuple[str, str, _Convert]]:
+    """Each field of a model: its name, what the core calls it, and what turns its value into base units."""
+    found = []
+    for name, field in of.model_fields.items():
+        called = next((note.name for note in field.metadata if isinstance(note, InCore)), name)
+        found.append((name, called, _conversion(field.rebuild_annotation(), f"{of.__name__}.{name}")))
+    return found
+
+
+def _conversion(hint: Any, where: str) -> _Convert:
+    """What turns a value of this type into base units."""
+    for note in getattr(hint, "__metadata__", ()):
+        if isinstance(note, InBase):
+            return note.parse
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _conversion(parts[0], where)
+    if origin is list and (each := _conversion(parts[0], where)) is not _plain:
+        return lambda values: [each(value) for value in values]
+    if origin in (Union, UnionType):
+        found = [_conversion(part, where) for part in parts if part is not NoneType]
+        if len(found) == 1:
+            return lambda value: None if value is None else found[0](value)
+        if any(convert is not _plain for convert in found):
+            raise TypeError(f"{where}: its type takes quantities in several forms, so it needs an InBase")
+    return _plain
+
+
+def _plain(value: Any) -> Any:
+    """Parts that are models in base units; a value without a unit as it is."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.base_units() if isinstance(value, Model) else value
 
 
 def _require_kind(schema: dict[str, Any]) -> None:

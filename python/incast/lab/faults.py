@@ -1,13 +1,19 @@
-"""What goes wrong, and comes right again."""
+"""What goes wrong, and comes right again; for the core, `for` and `flap` become changes of their own."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
 
+from incast.document import Loc
+from incast.hints import unknown
 from incast.lab.base import Count, Ends, Model, Probability, TrafficClass
-from incast.quantity import PositiveTime, Rate, Time
+from incast.lab.findings import Findings
+from incast.quantity import TIME_MAX, PositiveTime, Rate, Time, format_time, parse_rate, parse_time
+
+if TYPE_CHECKING:
+    from incast.lab.cluster import Cluster
 
 
 class Slow(Model):
@@ -115,3 +121,101 @@ class Fault(Model):
     def change(self) -> str:
         """The name of what goes wrong."""
         return next(change for change in CHANGES if getattr(self, change) is not None)
+
+
+def fault_specs(fault: Fault, loc: Loc, cluster: Cluster, findings: Findings) -> list[dict[str, Any]]:
+    """The changes that a fault consists of, by time."""
+    before = len(findings.problems)
+    _check(fault, loc, cluster, findings)
+    if len(findings.problems) > before:
+        return []
+    changes = _changes(fault, loc, cluster, findings)
+    if changes and changes[-1]["at"] > TIME_MAX:
+        findings.add(
+            (*loc, fault.change if fault.flap else "for"),
+            f"ends after {format_time(TIME_MAX)}, the longest time",
+        )
+        return []
+    return changes
+
+
+def _changes(fault: Fault, loc: Loc, cluster: Cluster, findings: Findings) -> list[dict[str, Any]]:
+    at = parse_time(fault.at)
+    if fault.flap:
+        link = _ends(fault.flap.link)
+        down, up = parse_time(fault.flap.down), parse_time(fault.flap.up)
+        starts = [at + number * (down + up) for number in range(fault.flap.times)]
+        return [
+            {"at": time, "change": {"kind": kind, **link}}
+            for start in starts
+            for time, kind in ((start, "link-down"), (start + down, "link-up"))
+        ]
+    there, back = _change(fault, loc, cluster, findings)
+    changes = [{"at": at, "change": there}]
+    if fault.for_ and back:
+        changes.append({"at": at + parse_time(fault.for_), "change": back})
+    return changes
+
+
+def _change(
+    fault: Fault, loc: Loc, cluster: Cluster, findings: Findings
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The change, and the one that undoes it."""
+    if fault.crash:
+        return {"kind": "crash", "host": fault.crash}, {"kind": "restart", "host": fault.crash}
+    if fault.restart:
+        return {"kind": "restart", "host": fault.restart}, None
+    if fault.slow:
+        slow = {"kind": "slow", "host": fault.slow.host}
+        return {**slow, "speed": float(fault.slow.speed)}, {**slow, "speed": 1.0}
+    if fault.link_down:
+        link = _ends(fault.link_down)
+        return {"kind": "link-down", **link}, {"kind": "link-up", **link}
+    if fault.pause_storm:
+        storm = {"host": fault.pause_storm.host, "class": fault.pause_storm.class_}
+        return {"kind": "pause-storm", **storm}, {"kind": "pause-storm-end", **storm}
+    if fault.link_up:
+        return {"kind": "link-up", **_ends(fault.link_up)}, None
+    if chance := fault.loss or fault.corrupt:
+        link = {"kind": "loss" if fault.loss else "corrupt", **_ends(chance.link)}
+        return {**link, "probability": float(chance.probability)}, {**link, "probability": 0.0}
+    assert fault.rate
+    link = {"kind": "rate", **_ends(fault.rate.link)}
+    rates = {
+        way["rate"] for each in cluster.pairs[frozenset(fault.rate.link)] for way in (each["ab"], each["ba"])
+    }
+    if fault.for_ and len(rates) > 1:
+        findings.add(
+            (*loc, "for"), "the link's rates differ by direction: give the rate back by a fault of its own"
+        )
+    return {**link, "rate": parse_rate(fault.rate.rate)}, {**link, "rate": min(rates)}
+
+
+def _check(fault: Fault, loc: Loc, cluster: Cluster, findings: Findings) -> None:
+    part = fault.slow or fault.pause_storm
+    host = fault.crash or fault.restart or (part and part.host)
+    if host and host not in cluster.hosts:
+        place = (fault.change, "host") if part else (fault.change,)
+        findings.add((*loc, *place), unknown("a host", host, cluster.hosts))
+    direct = fault.link_down or fault.link_up
+    inner = fault.loss or fault.corrupt or fault.rate or fault.flap
+    ends = direct or (inner and inner.link)
+    if not ends:
+        return
+    place = (fault.change,) if direct else (fault.change, "link")
+    a, b = ends
+    for end in ends:
+        if end not in cluster.nodes:
+            findings.add((*loc, *place), unknown("a node", end, cluster.nodes))
+            return
+    if frozenset(ends) not in cluster.pairs:
+        peers = [other for pair in cluster.pairs if a in pair for other in pair if other != a]
+        findings.add(
+            (*loc, *place),
+            f"there is no link between {a} and {b}. {unknown(f'a neighbour of {a}', b, peers)}",
+        )
+
+
+def _ends(link: list[str]) -> dict[str, str]:
+    a, b = link
+    return {"a": a, "b": b}

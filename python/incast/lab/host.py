@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema, field_validator
 
 from incast.lab.base import Model, Override, mtu_from
 from incast.quantity import (
+    InBase,
     PositiveSize,
     PositiveTime,
     Rate,
@@ -37,6 +38,7 @@ Duplicates = Annotated[
             "anyOf": [{"type": "integer", "minimum": 1, "maximum": 1000}, {"enum": ["off"]}],
         }
     ),
+    InBase(lambda duplicates: None if duplicates == "off" else duplicates),
 ]
 
 
@@ -87,6 +89,13 @@ class Tcp(Model):
     """DCTCP's estimation gain g as a shift: 4 is 1/16."""
     htcp_rtt_scaling: bool = True
     """H-TCP's increase is scaled by the round-trip time over 100 ms, between a tenth and twice."""
+
+    def base_units(self) -> dict[str, Any]:
+        """What the core reads: what follows from other settings is said."""
+        rack = self.sack if self.rack is None else self.rack
+        probe = rack if self.tail_loss_probe is None else self.tail_loss_probe
+        ecn = self.ecn if self.ecn != "auto" else "on" if self.congestion == "dctcp" else "passive"
+        return {**super().base_units(), "ecn": ecn, "rack": rack, "tail_loss_probe": probe}
 
     @field_validator("ecn")
     @classmethod

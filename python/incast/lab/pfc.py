@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -67,6 +67,10 @@ class Pfc(Model):
     """Length of a pause, in quanta of 512 bit times of the link; renewed while it is needed."""
     watchdog: Watchdog | None = None
     """Finds storms of PAUSE frames and acts."""
+
+    def base_units(self) -> dict[str, Any]:
+        """What the core reads: classes in order."""
+        return {**super().base_units(), "classes": sorted(self.classes)}
 
     @field_validator("classes")
     @classmethod

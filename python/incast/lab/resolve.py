@@ -12,17 +12,15 @@ from typing import Any
 
 from incast import _core
 from incast.document import Loc, Node
-from incast.hints import allowed
-from incast.kinds.traffic import Background
+from incast.kinds.job import Site
 from incast.lab.cluster import Cluster, check, expand, too_large
+from incast.lab.faults import fault_specs
 from incast.lab.findings import Findings
-from incast.lab.overrides import host_spec, rules, switch_spec
+from incast.lab.overrides import rules
 from incast.lab.scenario import Scenario
-from incast.lab.select import matches, select
+from incast.lab.select import select
+from incast.lab.topology import topology_spec
 from incast.quantity import format_bytes, parse_bytes, parse_time
-from incast.resolve.faults import fault_specs
-from incast.resolve.jobs import JobResolver
-from incast.resolve.topology import framing_spec, topology_spec
 from incast.thresholds import Threshold, parse_threshold
 
 
@@ -43,25 +41,26 @@ def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
     findings = Findings(document)
     thresholds = _thresholds(scenario, findings)
     topology, cluster = _topology(scenario, folder, findings)
-    jobs = JobResolver(cluster, scenario.seed, folder, findings)
     spec = {
         "name": scenario.name,
         "seed": scenario.seed,
         "topology": topology,
-        "framing": framing_spec(scenario.framing),
-        "switches": rules(
-            scenario.switch, "switch", scenario.switch_overrides, cluster.switches, switch_spec, findings
-        ),
-        "hosts": rules(scenario.host, "host", scenario.host_overrides, cluster.hosts, host_spec, findings),
-        "jobs": [jobs.spec(job, ("jobs", index)) for index, job in enumerate(scenario.jobs)],
+        "framing": scenario.framing.base_units(),
+        "switches": rules(scenario.switch, "switch", scenario.switch_overrides, cluster.switches, findings),
+        "hosts": rules(scenario.host, "host", scenario.host_overrides, cluster.hosts, findings),
+        "jobs": [
+            job.spec(Site(cluster, scenario.seed, folder, findings, ("jobs", index)))
+            for index, job in enumerate(scenario.jobs)
+        ],
         "faults": [
             change
             for index, fault in enumerate(scenario.faults)
             for change in fault_specs(fault, ("faults", index), cluster, findings)
         ],
-        "measure": _measure(scenario, cluster, findings),
+        "measure": scenario.measure.base_units(),
         "until": parse_time(scenario.until) if scenario.until else None,
     }
+    scenario.measure.check(cluster, findings)
     _check_end(scenario, findings)
     _check_mtu(scenario, spec, cluster, findings)
     findings.stop_if_any()
@@ -98,25 +97,9 @@ def _thresholds(scenario: Scenario, findings: Findings) -> tuple[Threshold, ...]
     return tuple(found)
 
 
-def _measure(scenario: Scenario, cluster: Cluster, findings: Findings) -> dict[str, Any]:
-    measure = scenario.measure
-    for field in ("ports", "capture"):
-        patterns: list[str] = getattr(measure, field)
-        for index, pattern in enumerate(patterns):
-            if pattern != "*" and not any(matches(pattern, port) for port in cluster.ports):
-                message = f"{pattern!r} matches no port (node:peer). There are: {allowed(cluster.ports)}"
-                findings.add(("measure", field, index), message)
-    return {
-        "interval": parse_time(measure.interval) if measure.interval else None,
-        "ports": measure.ports,
-        "flows": measure.flows,
-        "capture": measure.capture,
-    }
-
-
 def _check_end(scenario: Scenario, findings: Findings) -> None:
     if scenario.until is None:
-        if all(isinstance(job, Background) for job in scenario.jobs):
+        if not any(job.traits.awaited for job in scenario.jobs):
             findings.add(("until",), "is required: no run waits for background jobs, and there are no others")
         return
     for index, job in enumerate(scenario.jobs):

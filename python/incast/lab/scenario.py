@@ -8,30 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import AfterValidator, Field, PrivateAttr, field_validator
 
 from incast.folder import FILES, MARKER
-from incast.kinds.traffic import Job
+from incast.kinds import AnyJob
 from incast.lab.base import Model, Name
 from incast.lab.faults import Fault
 from incast.lab.host import Host, HostOverride
+from incast.lab.measure import Measure
 from incast.lab.switch import Switch, SwitchOverride
 from incast.lab.topology import Framing, Topology
 from incast.quantity import PositiveTime
 
 if TYPE_CHECKING:
     from incast.source import Source
-
-
-class Measure(Model):
-    """What is recorded beyond the totals."""
-
-    interval: PositiveTime | None = None
-    """Time between samples of the series, like 100us; without a value, no series."""
-    ports: list[str] = ["*"]
-    """Ports in the series, `node:peer` (`#2` for a second parallel link), `*` for any text. Hosts at
-    their ends are in the series of hosts."""
-    flows: bool = False
-    """Whether every flow's window and round-trip time are in the series too."""
-    capture: list[str] = []
-    """Ports whose packets are captured as pcapng."""
 
 
 def _no_file(name: str) -> str:
@@ -63,7 +50,7 @@ class Scenario(Model):
     """Settings of hosts."""
     host_overrides: list[HostOverride] = []
     """What is different on some hosts; later entries are laid over earlier ones."""
-    jobs: Annotated[list[Job], Field(min_length=1)]
+    jobs: Annotated[list[AnyJob], Field(min_length=1)]
     """What the cluster does."""
     faults: list[Fault] = []
     """What goes wrong, in any order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
@@ -108,6 +108,11 @@ class CellsBuffer(Model):
     reassembly_timeout: Time = "3s"
     """A receiver adds what comes next to a packet whose last cell was lost, unless that is so long ago."""
 
+    def base_units(self) -> dict[str, Any]:
+        """What the core reads: the threshold is said."""
+        threshold = self.limit * 4 // 5 if self.threshold is None else self.threshold
+        return {**super().base_units(), "threshold": threshold}
+
     @field_validator("threshold")
     @classmethod
     def _for_early(cls, threshold: int | None, info: ValidationInfo) -> int | None:
@@ -208,6 +213,12 @@ class Ets(Model):
     weights: dict[ClassKey, Annotated[int, Field(ge=1, le=10_000)]] = {}
     """Shares of the other classes; 1 where nothing is said."""
 
+    def base_units(self) -> dict[str, Any]:
+        """What the core reads: each class is either strict or has a weight."""
+        rest = [number for number in range(8) if number not in self.strict]
+        weights = [[number, self.weights.get(number, 1)] for number in rest]
+        return {"kind": self.kind, "strict": sorted(self.strict), "weights": weights}
+
     @field_validator("strict")
     @classmethod
     def _once(cls, strict: list[int]) -> list[int]:
@@ -241,6 +252,11 @@ class Switch(Model):
     """Queues of single classes (0–7) where they differ from `queue`; needs the scheduler `ets`."""
     pfc: Pfc | None = None
     """Priority-based flow control; needs a shared buffer and the scheduler `ets`."""
+
+    def base_units(self) -> dict[str, Any]:
+        """What the core reads: queues of single classes as a list."""
+        queues = [[number, queue.base_units()] for number, queue in sorted(self.class_queues.items())]
+        return {**super().base_units(), "class_queues": queues}
 
     @field_validator("queue", "scheduler")
     @classmethod

@@ -1,12 +1,15 @@
 """The figures by which runs are compared, computed from the tables. No words, no drawing."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 
 import polars as pl
 
 from incast.incomplete import completion
+from incast.kinds import KINDS, judged, traits
+from incast.kinds.job import Traits
 from incast.report.graph import hosts
 from incast.report.load import Run
 
@@ -21,12 +24,6 @@ DROPS = {
     "drops_cell": "a full queue of cells (ATM)",
     "drops_merged": "a packet before it without its last cell (AAL5)",
 }
-
-# Job kinds whose work is all there at the start, so that the time to the end says something.
-_CLOSED = {"bulk", "incast", "permutation", "all-to-all", "shuffle", "walk"}
-# Jobs whose streams last as long as they do: the time that one takes says nothing.
-_STREAMING = {"farmem"}
-_GROUPS = {"coflows": "coflow", "broadcast": "receiver", "incast": "round"}
 
 
 @dataclass(frozen=True)
@@ -85,18 +82,20 @@ def figures(runs: tuple[Run, ...]) -> Figures:
         len(runs),
         timed_flows(runs[0]).height,
         kinds,
-        _GROUPS.get(_grouped(kinds), ""),
+        traits(_grouped(kinds)).group,
         any(run.incomplete for run in runs),
     )
 
 
 def _kinds(run: Run) -> frozenset[str]:
+    """The kinds of the jobs that the run is about."""
     return frozenset(foreground(run)["kind"].drop_nulls().to_list())
 
 
 def _grouped(kinds: frozenset[str]) -> str:
-    """The kind of jobs whose groups of flows count."""
-    return next((kind for kind in _GROUPS if kind in kinds), "")
+    """The kind of jobs whose groups of flows count: one that is judged by them before others."""
+    grouped = [kind for kind in KINDS if kind in kinds and traits(kind).group]
+    return min(grouped, key=lambda kind: traits(kind).judged != "groups", default="")
 
 
 def _figures(run: Run) -> dict[str, float | None]:
@@ -110,10 +109,8 @@ def _figures(run: Run) -> dict[str, float | None]:
     ports = run.table("ports")
     kind = _grouped(_kinds(run))
     grouped = jobs.filter(pl.col("kind") == kind)["job"]
-    of_groups = flows.filter(pl.col("job").is_in(grouped.implode()))
-    if kind == "broadcast":
-        # The others are streams to the source, which carry no chunks.
-        of_groups = of_groups.filter(pl.col("group") != 0)
+    counted = pl.col("group").fill_null(0) >= traits(kind).first_group
+    of_groups = flows.filter(pl.col("job").is_in(grouped.implode()) & counted)
     return {
         "degradation": _degradation(run.table("programs")),
         "fault_p99": _quantile(run.table("faults").filter(pl.col("fetched") > 0)["latency_ps"], 0.99),
@@ -162,9 +159,8 @@ def measures(runs: list[Figures]) -> list[Measure]:
 def deciding(runs: list[Figures]) -> str:
     """The measure that decides: the jobs' time, unless arrivals over time or other traffic determine it."""
     kinds = frozenset[str]().union(*(f.kinds for f in runs))
-    wanted = {"degradation": {"farmem"}, "done": _CLOSED, "group": {"coflows", "broadcast"}}
-    for key, of in wanted.items():
-        if kinds & of and any(f.values[key] is not None for f in runs):
+    for key, by in (("degradation", "degradation"), ("done", "duration"), ("group", "groups")):
+        if judged(by, kinds) and any(f.values[key] is not None for f in runs):
             return key
     has_flows = any(f.values["fct_p99"] is not None for f in runs)
     return "fct_p99" if has_flows else "done"
@@ -173,7 +169,7 @@ def deciding(runs: list[Figures]) -> str:
 def foreground(run: Run) -> pl.DataFrame:
     """The jobs that the run is about: all but background traffic, unless there is nothing else."""
     jobs = run.table("jobs")
-    asked = jobs.filter(pl.col("kind").ne_missing("background"))
+    asked = jobs.filter(_of(jobs, lambda each: each.awaited))
     return asked if asked.height else jobs
 
 
@@ -191,8 +187,14 @@ def foreground_flows(run: Run) -> pl.DataFrame:
 
 def timed_flows(run: Run) -> pl.DataFrame:
     """Those of these flows whose time says something."""
-    jobs = run.table("jobs").filter(pl.col("kind").is_in(_STREAMING))["job"]
-    return foreground_flows(run).filter(~pl.col("job").is_in(jobs.implode()))
+    jobs = run.table("jobs")
+    lasting = jobs.filter(_of(jobs, lambda each: each.flows == "lasting"))["job"]
+    return foreground_flows(run).filter(~pl.col("job").is_in(lasting.implode()))
+
+
+def _of(jobs: pl.DataFrame, has: Callable[[Traits], bool]) -> pl.Series:
+    """Which jobs are of kinds that have something."""
+    return pl.Series([has(traits(kind)) for kind in jobs["kind"]], dtype=pl.Boolean)
 
 
 def completed() -> pl.Expr:

@@ -1,23 +1,13 @@
 """The report of a run: what is on the page, in which order."""
 
-from incast.report import (
-    congestion,
-    copying,
-    facts,
-    html,
-    mining,
-    netload,
-    paging,
-    sections,
-    series,
-    tables,
-    timeline,
-    walking,
-)
+from typing import Any
+
+from incast.kinds import KINDS, traits
+from incast.report import congestion, facts, html, netload, sections, series, tables, timeline
 from incast.report.answer import answer, ranked
 from incast.report.load import Report, Run
 from incast.report.measures import Figures, figures, measures
-from incast.report.sections import DRAWN_MAX, Drawn
+from incast.report.sections import DRAWN_MAX, Drawn, Section
 from incast.report.tables import Table
 
 _DETAILED_MAX = 20  # choices whose tables are shown; the table of choices has all
@@ -46,13 +36,11 @@ def render(report: Report) -> str:
         "picks": [d for d in by_rank if any(d.color in net.loads for net in nets)],
         "steps": netload.STEPS,
         "on_sockets": all(run.summary.get("live") for run in runs),
-        "has_flows": any(f.kinds - {"walk", "farmem"} for f in computed),
+        "has_flows": any(traits(kind).flows == "timed" for f in computed for kind in f.kinds),
         "timelines": [book.add(f) for f in timeline.timelines(drawn)],
         "queues": [book.add(f) for f in sections.queues(drawn)],
         "congestion": [book.add(f) for f in congestion.congestion(drawn)],
-        "copying": [book.add(f) for f in copying.copying(drawn)],
-        "walking": [book.add(f) for f in walking.walking(drawn)],
-        "paging": [book.add(f) for f in paging.paging(drawn)],
+        "own": _own(drawn, book),
         "completions": [book.add(f) for f in sections.completions(drawn)],
         "waits": [book.add(f) for f in sections.waits(drawn)],
         "series": [book.add(f) for f in (*series.flows(drawn), *series.hosts(drawn))],
@@ -64,17 +52,22 @@ def render(report: Report) -> str:
     return html.page("page.html.j2", context, {"nets": loads, "charts": book.charts})
 
 
+def _own(drawn: list[Drawn], book: html.Book) -> list[tuple[Section, list[Any]]]:
+    """The kinds' own sections, as far as there is something to draw."""
+    found = (kind.section(drawn) for kind in KINDS.values())
+    return [(each, [book.add(f) for f in each.figures]) for each in found if each and each.figures]
+
+
 def _absent(runs: tuple[Run, ...], computed: list[Figures]) -> set[str]:
     """Tables that are left out where they are empty: most runs have none, or these can't."""
-    of_walks = all(each.kinds == {"walk"} for each in computed)
+    flowless = all(each.kinds and all(traits(k).flows == "none" for k in each.kinds) for each in computed)
     on_sockets = all(run.summary.get("live") for run in runs)
     ports = {"Hottest ports"} if on_sockets else set()
     return {
         "Datagrams",
         "Pauses",
-        "Programs on remote memory",
         *ports,
-        *({"Slowest flows"} if of_walks else ()),
+        *({"Slowest flows"} if flowless else ()),
     }
 
 
@@ -91,10 +84,7 @@ def _details(run: Run) -> list[Table]:
         congestion.pauses(run),
         tables.slowest_flows(run),
         tables.jobs(run),
-        *walking.servers(run),
-        *copying.receivers(run),
-        *mining.passes(run),
-        paging.programs(run),
+        *(table for kind in KINDS.values() for table in kind.tables(run)),
         tables.datagrams(run),
         tables.events(run),
     ]

@@ -44,8 +44,8 @@ def _latest(frame: pl.DataFrame, column: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def programs(run: Run) -> Table:
-    """A row a program, those that were lost and the slowest first."""
+def programs(run: Run) -> list[Table]:
+    """A row a program, those that were lost and the slowest first; no table without programs."""
     took = (pl.col("end_ps") - pl.col("start_ps")).cast(pl.Float64)
     slower = took / pl.when(pl.col("all_local_ps") > 0).then("all_local_ps") - 1
     rows = run.table("programs").with_columns(slower=slower, took=took)
@@ -66,7 +66,8 @@ def programs(run: Run) -> Table:
         "local": lambda row: text.percent(_part(row["local_pages"], row["pages"])),
     }
     left = frozenset({"job", "memory at", "fared"})
-    return listed("Programs on remote memory", rows, columns, "row", left, shown=_ROWS_MAX)
+    found = listed("Programs on remote memory", rows, columns, "row", left, shown=_ROWS_MAX)
+    return [found] if found.rows else []
 
 
 def _part(some: int | None, whole: int | None) -> float | None:

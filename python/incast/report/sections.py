@@ -58,6 +58,17 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Section:
+    """A part of the page that a kind of job has for itself."""
+
+    id: str
+    title: str
+    figures: list[Figure]
+    folded: bool = False
+    """Only the first figure is open."""
+
+
+@dataclass(frozen=True)
 class _Curve:
     name: str
     color: int

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from incast.kinds import traits
 from incast.report import text
 from incast.report.answer import best, difference, ranked, value
 from incast.report.load import Run
@@ -203,7 +204,7 @@ def _ends(row: Row) -> str:
 def _until_the_end(run: Run, row: Row) -> int | None:
     """How long background traffic lasted: nothing waits for it, so it has no end of its own."""
     end = run.summary.get("sim_time_ps")
-    if row["kind"] != "background" or end is None:
+    if traits(row["kind"]).awaited or end is None:
         return None
     return int(end) - (row["start_ps"] or 0)
 

@@ -12,11 +12,11 @@ import polars as pl
 from incast import metrics
 from incast.comparison import Way, lookup
 from incast.errors import ResultError
+from incast.folder import scan
 from incast.hints import unknown
 from incast.metrics import Metric
 from incast.result import Result
 from incast.study.model import TableFigure
-from incast.summary import scan
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,10 @@ import numpy as np
 
 from incast import _core
 from incast.errors import RunError
-from incast.kinds.walk import WalkRed
+from incast.kinds.walk.settings import WalkRed
 from incast.live.control import Frame
 from incast.live.launch import FailedRunError, Host, Launch, Outcome
 from incast.live.place import Place
-from incast.quantity import parse_time
-from incast.resolve.walk import rules
 from incast.stop import Stop
 from incast.walks.board import LOST, Board
 from incast.walks.changes import Changes
@@ -273,10 +271,9 @@ class Servers:
             "bias": plan.bias,
             "seed": plan.seed,
             "paths": plan.takes == "paths",
-            **rules(self.settings),
+            **self.settings.base_units(),
             # Within a machine no datagram is cut.
             "shared_bytes": DATAGRAM_MAX_BYTES if self.place.ip == HERE else FRAME_BYTES,
-            "sample": parse_time(self.settings.sample),
         }
         return Host(server, f"server{server}", [1], {"folder": self.place.folder(server), "spec": spec})
 

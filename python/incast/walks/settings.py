@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from incast.document import Node
 from incast.errors import Problem, ScenarioError
-from incast.kinds.walk import (
+from incast.kinds.walk.settings import (
     ATTEMPTS_MAX,
     Generation,
     WalkCodel,

@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from incast.errors import ResultError
+from incast.folder import scan
 from incast.report import charts, points, text
 from incast.report.charts import Chart
 from incast.report.sections import Figure
@@ -24,7 +25,6 @@ from incast.study.outcome import Outcome
 from incast.study.page import walkers
 from incast.study.page.drawing import Drawing, command, short
 from incast.study.run import Done
-from incast.summary import scan
 
 _BUCKETS = 300  # a chart has at most so many points a curve
 _LONGEST = 2  # the axis ends so many times after the shortest run's end

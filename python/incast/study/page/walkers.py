@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
+from incast.folder import scan
 from incast.report.sections import Key
 from incast.study.figures import matches
-from incast.summary import scan
 
 QUEUE = ("queue of walkers", "walkers")
 """What lengths are, and their unit."""

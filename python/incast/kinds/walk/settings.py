@@ -1,45 +1,18 @@
-"""Random walks: the graph, and how walkers wait, are generated and travel."""
+"""How walkers of random walks wait, are generated and travel, and what that costs."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from incast.lab.base import Count, Kind, Model, Probability
+from incast.lab.base import Count, Model, Probability
 from incast.quantity import PositiveTime, Time, parse_time
 
-_Nodes = Annotated[int, Field(ge=1, lt=2**31)]
 _Weight = Annotated[float, Field(gt=0, le=1)]
 _Length = Annotated[float, Field(ge=0, le=1e9)]
 ATTEMPTS_MAX = 65_535
 """Attempts at a walk, at most, that may become overdue."""
-
-
-class SbmGraph(Kind):
-    """A stochastic block model, drawn from the seed: one block a server unless `partition` says otherwise."""
-
-    kind: Literal["sbm"] = "sbm"
-    sizes: Annotated[list[_Nodes], Field(min_length=1)]
-    """Nodes of each block."""
-    inside: Probability | None = None
-    """Probability of an edge between two nodes of a block."""
-    between: Probability | None = None
-    """Probability of an edge between nodes of different blocks."""
-    probabilities: list[list[Probability]] | None = None
-    """Instead of `inside` and `between`: a probability for each pair of blocks, as a symmetric matrix."""
-
-
-class EdgesGraph(Kind):
-    """A graph from a file: an edge a line, two node numbers and perhaps a weight; `#` begins a comment."""
-
-    kind: Literal["edges"] = "edges"
-    file: str
-    """The file."""
-    directed: bool = False
-    """Edges go one way only."""
-    owners: str | None = None
-    """A METIS partition file: the number of a server for each node; without a value, `partition` counts."""
 
 
 class WalkTailDrop(Model):
@@ -134,6 +107,10 @@ class Generation(Model):
     under_way: Count | None = None
     """Most walkers of a source that are under way: it stops before others are lost. By default any number."""
 
+    def base_units(self) -> dict[str, Any]:
+        """What the core reads: a number of walkers under way only where there is one."""
+        return {name: value for name, value in super().base_units().items() if value is not None}
+
     @field_validator("max")
     @classmethod
     def _at_least_a_sleep(cls, longest: str, info: ValidationInfo) -> str:
@@ -182,3 +159,8 @@ class WalkChange(Model):
     """Edges that are there from then on: [from, to], or [from, to, weight] where edges have weights."""
     remove: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = []
     """Edges that are not there from then on: [from, to]."""
+
+    def base_units(self) -> dict[str, Any]:
+        """What the core reads: numbers of nodes, and a weight that may be missing."""
+        there = [[int(edge[0]), int(edge[1]), edge[2] if len(edge) == 3 else None] for edge in self.add]
+        return {"at": parse_time(self.at), "set": there, "remove": self.remove}

@@ -1,0 +1,190 @@
+"""Traffic that was recorded: a list of flows, or of coflows, written down or in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from incast.hints import unknown
+from incast.kinds.job import Job, Site, Traits
+from incast.lab.base import Count, Model, Selector
+from incast.quantity import (
+    SIZE_MAX,
+    TIME_MAX,
+    PositiveSize,
+    Time,
+    format_bytes,
+    format_time,
+    parse_bytes,
+    parse_time,
+)
+
+if TYPE_CHECKING:
+    from incast.kinds.traces import Flow, TraceFile
+
+
+class ReplayFlow(Model):
+    """A flow to replay."""
+
+    at: Time = "0s"
+    """When it begins, since the job's start."""
+    from_: str = Field(alias="from")
+    """Sender."""
+    to: str
+    """Receiver."""
+    size: PositiveSize
+    """Size."""
+    group: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """Ties flows together."""
+
+
+_Scale = Annotated[float, Field(gt=0, le=1e9)]
+
+
+class _Trace(Job):
+    """A list of what begins when, scaled and placed on hosts."""
+
+    scale: _Scale = 1.0
+    """Sizes are multiplied by it."""
+    time_scale: _Scale = 1.0
+    """Times are multiplied by it: 0.1 replays ten times as fast."""
+    first: Count | None = None
+    """Only so many entries of the trace."""
+    place: Selector = "*"
+    """The hosts that the trace's numbers stand for, in order; more numbers than hosts wrap around."""
+
+    def _check_scales(self, site: Site, entries: list[dict[str, Any]], sizes: list[int]) -> None:
+        last = parse_time(self.start) + max((entry["at"] for entry in entries), default=0)
+        if last > TIME_MAX:
+            field = "start" if self.time_scale == 1 else "time_scale"
+            site.refuse(field, f"an entry begins after {format_time(TIME_MAX)}, the longest time")
+        if max(sizes, default=0) > SIZE_MAX:
+            most = format_bytes(SIZE_MAX)
+            site.refuse("scale", f"with {self.scale:g} a size is above {most}, the largest")
+
+
+class Replay(_Trace):
+    """A list of flows."""
+
+    traits = Traits(judged="flows")
+
+    kind: Literal["replay"] = "replay"
+    flows: list[ReplayFlow] = []
+    """The flows, written here."""
+    trace: str | None = None
+    """The flows in a file: CSV or Parquet with the columns at, from, to, size and perhaps group."""
+
+    def work(self, site: Site) -> dict[str, Any]:
+        """What the core reads."""
+        return {"kind": self.kind, "flows": self._replayed(site)}
+
+    def _replayed(self, site: Site) -> list[dict[str, Any]]:
+        if (self.trace is None) == (not self.flows):
+            site.refuse((), "either flows or trace is required, with at least one flow")
+            return []
+        place = site.hosts(self.place, "place")
+        found: list[dict[str, Any]] = [
+            {
+                "at": _scaled(flow.at, self.time_scale, 0),
+                "from": _placed(flow.source, place),
+                "to": _placed(flow.sink, place),
+                "bytes": _scaled(flow.size, self.scale, 1),
+                "group": flow.group,
+            }
+            for flow in (self._listed(site) if self.trace is None else self._read(self.trace, site))
+        ]
+        self._check_scales(site, found, [flow["bytes"] for flow in found])
+        return sorted(found, key=lambda flow: flow["at"])
+
+    def _listed(self, site: Site) -> list[Flow]:
+        from incast.kinds.traces import Flow
+
+        flows = [
+            Flow(parse_time(f.at), f.from_, f.to, parse_bytes(f.size), f.group, 0)
+            for f in self.flows[: self.first]
+        ]
+        for index, flow in enumerate(flows):
+            for field, end in (("from", flow.source), ("to", flow.sink)):
+                if not end.isdecimal():
+                    site.check_host(end, "flows", index, field)
+            if flow.source == flow.sink:
+                site.refuse(("flows", index), f"{flow.source} sends to itself: two hosts are needed")
+        return flows
+
+    def _read(self, file: str, site: Site) -> list[Flow]:
+        trace = _trace(file, site)
+        flows = trace.flows()[: self.first]
+        hosts = site.cluster.hosts
+        wrong = {
+            end: flow.line
+            for flow in reversed(flows)
+            for end in (flow.source, flow.sink)
+            if not (end.isdecimal() or end in hosts)
+        }
+        for end, line in sorted(wrong.items(), key=lambda item: item[1])[:5]:
+            trace.problem(unknown("a host", end, hosts), line)
+        alone = [flow for flow in flows if flow.source == flow.sink]
+        for flow in alone[:5]:
+            trace.problem(f"{flow.source} sends to itself: two hosts are needed", flow.line)
+        return flows
+
+    @classmethod
+    def carries(cls, work: Mapping[str, Any]) -> int:
+        """All flows."""
+        return sum(each["bytes"] for each in work["flows"])
+
+
+class Coflows(_Trace):
+    """Coflows: every mapper sends each reducer its part at the same time."""
+
+    traits = Traits(judged="groups", group="coflow")
+
+    kind: Literal["coflows"] = "coflows"
+    trace: str
+    """A file in the format of the public FB2010 coflow trace."""
+
+    def work(self, site: Site) -> dict[str, Any]:
+        """What the core reads."""
+        return {"kind": self.kind, "coflows": self._replayed(site)}
+
+    def _replayed(self, site: Site) -> list[dict[str, Any]]:
+        place = site.hosts(self.place, "place")
+        trace = _trace(self.trace, site)
+        coflows = trace.coflows()[: self.first]
+        if not place:
+            return []
+        found: list[dict[str, Any]] = [
+            {
+                "id": coflow.id,
+                "at": _scaled(coflow.at, self.time_scale, 0),
+                "mappers": [place[rack % len(place)] for rack in coflow.mappers],
+                "reducers": [
+                    [place[rack % len(place)], _scaled(size, self.scale, 1)] for rack, size in coflow.reducers
+                ],
+            }
+            for coflow in coflows
+        ]
+        self._check_scales(site, found, [size for each in found for _, size in each["reducers"]])
+        return sorted(found, key=lambda coflow: coflow["at"])
+
+    @classmethod
+    def carries(cls, work: Mapping[str, Any]) -> int:
+        """All coflows."""
+        return sum(size for each in work["coflows"] for _, size in each["reducers"])
+
+
+def _trace(file: str, site: Site) -> TraceFile:
+    from incast.kinds.traces import TraceFile  # Few scenarios need its libraries.
+
+    return TraceFile(site.folder / file, (*site.loc, "trace"), site.findings)
+
+
+def _placed(end: str, place: list[str]) -> str:
+    """The host that a number stands for, or the name itself."""
+    return place[int(end) % len(place)] if end.isdecimal() and place else end
+
+
+def _scaled(value: int, scale: float, least: int) -> int:
+    return value if scale == 1 else max(least, round(value * scale))

@@ -1,1 +1,0 @@
-"""From a scenario as people write it to the form that the core reads."""

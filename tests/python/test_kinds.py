@@ -1,0 +1,162 @@
+"""Kinds of jobs: each says how it is judged, in one place that all others ask; base units come from types."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from incast import kinds
+from incast.choose import deciding
+from incast.kinds import KINDS
+from incast.kinds.job import Job, Site, Traits
+from incast.lab.base import InCore, Model
+from incast.lab.scenario import Scenario
+from incast.quantity import Depth, InBase, PositiveTime, Rate, Size, Span, Time
+from incast.report import measures
+from incast.result import Result
+
+DECIDES = {
+    "bulk": "done",
+    "incast": "done",
+    "permutation": "done",
+    "all-to-all": "done",
+    "load": "fct_p99",
+    "replay": "fct_p99",
+    "coflows": "group",
+    "background": "fct_p99",
+    "shuffle": "done",
+    "walk": "done",
+    "broadcast": "group",
+    "mine": "done",
+    "farmem": "degradation",
+}
+WAYS = {
+    "done": ("done_ps",),
+    "fct_p99": ("flows", "p99_ps"),
+    "group": ("flows", "group_mean_ps"),
+    "degradation": ("jobs", "a", "degradation_percent"),
+}
+
+
+@pytest.mark.parametrize(("kind", "figure"), DECIDES.items())
+def test_each_kind_is_judged_by_one_figure_everywhere(tmp_path: Path, kind: str, figure: str) -> None:
+    """Those whose work is all there at the start by their end, mining too."""
+    job = {"kind": kind, "duration_ps": 5, "degradation_percent": 1.0}
+    flows = {"p99_ps": 4, "group_mean_ps": 3}
+    summary = {"seed": 1, "done_ps": 5, "jobs": {"a": job}, "flows": flows}
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    assert deciding({"": [Result.open(tmp_path)]})[0] == WAYS[figure]
+    samples = {key: {1: 5.0} for key in WAYS}
+    of_report = measures.Figures("a", samples, 1, 1, frozenset({kind}), "", incomplete=False)
+    assert measures.deciding([of_report]) == figure
+
+
+def test_every_kind_is_listed_and_judged() -> None:
+    for module in pkgutil.walk_packages(kinds.__path__, "incast.kinds."):
+        import_module(module.name)
+    # Other tests here write kinds that are none.
+    assert not [each for each in kinds.unlisted() if each.__module__.startswith("incast.")]
+    assert set(KINDS) == set(DECIDES)
+
+
+def test_a_kind_that_does_not_say_how_it_is_judged_is_none() -> None:
+    with pytest.raises(TypeError, match="Rpc is a kind of job: it needs `traits` and `work`"):
+
+        class Rpc(Job):
+            kind: Literal["rpc"] = "rpc"
+
+            def work(self, site: Site) -> dict[str, Any]:
+                return {"at": site.folder, **self.settings()}
+
+
+def test_a_kind_without_work_is_none() -> None:
+    with pytest.raises(TypeError, match="Rpc is a kind of job: it needs `traits` and `work`"):
+
+        class Rpc(Job):
+            traits = Traits(judged="flows")
+
+            kind: Literal["rpc"] = "rpc"
+
+
+def test_the_package_does_not_import_with_a_kind_that_is_not_listed() -> None:
+    code = """
+import importlib
+from incast import kinds
+from incast.kinds.job import Job, Traits
+class Rpc(Job):
+    traits = Traits(judged="flows")
+    kind: str = "rpc"
+    def work(self, site):
+        return {}
+importlib.reload(kinds)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "kinds of jobs that incast.kinds doesn't list: Rpc" in done.stderr
+
+
+Bytes = Annotated[Size, InCore("bytes")]
+
+
+class Part(Model):
+    after: Time = "2us"
+
+
+class Whole(Model):
+    rate: Rate = "1Mbps"
+    size: Bytes = "1kB"
+    depth: Depth = "3 packets"
+    span: Span = ["1ns", "2ns"]
+    never: PositiveTime | None = None
+    ages: list[PositiveTime] = ["1ns", "3ns"]
+    part: Part = Part()
+    parts: list[Part] = [Part(after="1ns")]
+    share: float = 0.5
+
+
+def test_base_units_come_from_types() -> None:
+    assert Whole().base_units() == {
+        "rate": 1_000_000,
+        "bytes": 1_000,
+        "depth": {"packets": 3},
+        "span": {"uniform": [1_000, 2_000]},
+        "never": None,
+        "ages": [1_000, 3_000],
+        "part": {"after": 2_000_000},
+        "parts": [{"after": 1_000}],
+        "share": 0.5,
+    }
+
+
+def test_a_quantity_in_two_forms_has_to_say_how_it_is_read() -> None:
+    class Either(Model):
+        what: Time | Depth = "1us"
+
+    with pytest.raises(TypeError, match=r"Either\.what: its type takes quantities in several forms"):
+        Either().base_units()
+
+
+def test_no_model_of_a_scenario_hands_text_with_a_unit_to_the_core() -> None:
+    """Every model's fields are understood, and what has a parser is no text afterwards."""
+    found = [kind for kind in _below(Model) if kind.__module__.startswith(("incast.kinds", "incast.lab"))]
+    assert Scenario in found
+    for model in found:
+        needed = {name for name, field in model.model_fields.items() if field.is_required()}
+        if needed - {"kind", "name"}:
+            continue
+        said = model.model_validate(dict.fromkeys(needed, "x")).base_units()
+        for name, field in model.model_fields.items():
+            if any(isinstance(note, InBase) for note in field.metadata):
+                called = next((note.name for note in field.metadata if isinstance(note, InCore)), name)
+                assert not isinstance(said[called], str), (model, name)
+
+
+def _below(model: type[Model]) -> list[type[Model]]:
+    return [each for kind in model.__subclasses__() for each in (kind, *_below(kind))]
