@@ -239,13 +239,13 @@ def against_ns3(programs: Programs, bench: Bench) -> Iterator[Row]:
         slope = instructions_a_hop(programs.our_command, bench.make, bench.counted)
         peer_slope = instructions_a_hop(programs.ns3_command, bench.make, bench.peer_counted)
         target = Target(INSTRUCTIONS_A_HOP, met=slope <= INSTRUCTIONS_A_HOP)
-        yield row("instructions a packet-hop", "1", slope, peer_slope, target)
+        yield row("instructions per packet-hop", "1", slope, peer_slope, target)
         if bench.rounds:
             slope = instructions_a_hop(programs.our_command, bench.rounds, (1, 2))
             target = Target(INSTRUCTIONS_A_HOP, met=slope <= INSTRUCTIONS_A_HOP)
-            yield row("instructions a packet-hop, one more round", "1", slope, None, target)
+            yield row("instructions per packet-hop, one more round", "1", slope, None, target)
     events = mine.output["events"] / mine.output["packet_hops"]
-    yield row("events a packet-hop", "1", events, peer.output["events"] / peer.output["packet_hops"])
+    yield row("events per packet-hop", "1", events, peer.output["events"] / peer.output["packet_hops"])
     memory = megabytes(mine.rss_kib)
     peer_memory = megabytes(peer.rss_kib) if bench.size == bench.peer_size else None
     target = Target(bench.htsim_mb, met=memory <= bench.htsim_mb)
@@ -259,10 +259,10 @@ def scaling(programs: Programs) -> Iterator[Row]:
         name = f"permutation, fat tree of {tree.hosts} hosts"
         small, large = (timed(programs.our_command(tree.make(size))) for size in tree.timed)
         hops = large.output["packet_hops"] - small.output["packet_hops"]
-        costs = {"CPU time a packet-hop": ((large.cpu_s - small.cpu_s) / hops * 1e9, "ns")}
+        costs = {"CPU time per packet-hop": ((large.cpu_s - small.cpu_s) / hops * 1e9, "ns")}
         if measure.have_callgrind():
             slope = instructions_a_hop(programs.our_command, tree.make, tree.counted)
-            costs["instructions a packet-hop"] = (slope, "1")
+            costs["instructions per packet-hop"] = (slope, "1")
         for metric, (value, unit) in costs.items():
             first = base.setdefault(metric, value)
             target = Target(SCALING, met=value <= SCALING * first)

@@ -12,51 +12,53 @@ NEVER = "never"
 
 HEAD = """## Broadcasts
 
-One file from a source to eight receivers around a switch, each on a link with a rate both ways; one
-receiver has a tenth of the others' rate. Hosts are network namespaces, links veth pairs of 1500 bytes
-with a token bucket at each end (bursts of 3 ms, a queue of 50 ms, at least 64 kB, drops at its tail;
-`benches/namespaces.py`). Files lie in memory. TCP is CUBIC. `python -m benches.broadcast` runs it, as
-root; peers are wheels and unpacked Debian packages (`benches/broadcast/install.py`), driven as
+One file goes from a source to eight receivers around a switch, each on a link with the same rate in both
+directions; one receiver has a tenth of the others' rate. Hosts are network namespaces. Links are veth pairs
+of 1500 bytes with a token bucket at each end (bursts of 3 ms, a queue of 50 ms, at least 64 kB, tail drop;
+`benches/namespaces.py`). Files are in memory. TCP is CUBIC. `python -m benches.broadcast` runs it, as root.
+Peers are wheels and unpacked Debian packages (`benches/broadcast/install.py`), driven as
 `benches/broadcast/peers.py` says.
 
-- **Seconds** count from the moment when the source has put 20 kB onto its link (for MPI: when all ranks
-  have met) until the file is at a receiver under its final name; every byte is compared afterwards.
-  Starting programs does not count, for nobody.
-- **Share** (ours is to be 0.95 or more) is the time of one TCP transfer that is alone in the same
-  network over the time of the last fast receiver. So 1 is what a receiver gets when nobody else wants
-  the file.
-- **Aggregate** is the sum of the receivers' rates, file over seconds.
-- **Sent** is what went over the source's link, in files, with headers as far as the kernel counts them.
-- Where a receiver is killed, its processes get SIGKILL when the file would be at 40 % at best; its own
-  row is left out. *Never* is after 15 times (otherwise 25 times) the best time of a fast receiver, or
-  when the program gives up.
-- **What the peers are.** `TCP to all at once` is a sendfile loop a receiver, `one after the other` the
-  same in turn, `TCP chain` passes each 64 kB on when it has come (the slow receiver is the fourth).
-  udpcast and uftp let the switch copy packets, which needs a network with multicast and, between
-  subnets, routers that take part. **`uftp -R` sends at a rate that a person has set for this very link,
-  without congestion control: beside anybody else's traffic it takes what it was told to take.** It
-  stands here for what the switch could do at best. libtorrent has no tracker to wait for and knows all
-  peers at once. Open MPI chooses its own tree.
-- **Limits.** One run each (16 MiB at 200 Mb/s: the median of three), all programs in one go. While the
-  links of 20 Mb/s were measured the machine was idle but for one process at idle priority; later other
-  programs ran at low priority now and then. Two cores carry nine hosts: at 200 Mb/s programs wait for the
-  processor as well as for links, and who copies and hashes more waits longer. Bridges have no delay.
+- **Seconds** count from the moment when the source has put 20 kB onto its link (for MPI: when all ranks have
+  met) until the file is at a receiver under its final name; every byte is compared afterwards. Starting the
+  programs is not counted for any of them.
+- **Share** (our target is 0.95 or more) is the time of a single TCP transfer alone in the same network,
+  divided by the time of the last fast receiver. So 1 is what a receiver gets when no other receiver wants the
+  file.
+- **Aggregate** is the sum of the receivers' rates, file size over seconds.
+- **Sent** is the traffic over the source's link, in multiples of the file, with headers as far as the kernel
+  counts them.
+- If a receiver is killed, its processes get SIGKILL when the file would be at 40 % at best; its own row is
+  left out. *Never* means after 15 times (otherwise 25 times) the best time of a fast receiver, or when the
+  program gives up.
+- **Peers.** `TCP to all at once` is one sendfile loop per receiver, and `one after the other` the same in
+  sequence. `TCP chain` forwards each 64 kB as soon as it arrives (the slow receiver is the fourth). udpcast
+  and uftp let the switch copy packets, which needs a network with multicast and, between subnets, routers
+  that take part. **`uftp -R` sends at a rate configured for this very link, without congestion control: next
+  to other traffic it takes that rate regardless.** It shows what the switch could do at best. libtorrent has
+  no tracker to wait for and knows all peers at once. Open MPI chooses its own tree.
+- **Limits.** There is one run each (16 MiB at 200 Mb/s: the median of three), with all programs in one
+  session. During the measurements of 20 Mb/s links the machine was idle except for one process at idle
+  priority; later other programs sometimes ran at low priority. Two cores carry nine hosts: at 200 Mb/s
+  programs wait for the processor as well as for links, and programs that copy and hash more wait longer.
+  Bridges have no delay.
 
 """
 
 LOOPBACK = """
-The loopback interface without a limit, to one receiver: the file is in the page cache, the receiver of a
-bare sendfile loop writes it into memory or throws it away. Ours reads and hashes it at the source, checks
-the hash of each chunk and writes it in a thread of its own. Medians of five runs in turn. For a gigabyte
-ours takes 1.7 s of processor time and the bare loop 0.9 s; hashing at both ends is 0.5 s of it. So the ratio
-is one of how much of two processors is free: 0.5 to 0.9 were measured on a machine with other work.
+The next table is the loopback interface without a limit, to one receiver. The file is in the page cache, and
+the receiver of a bare sendfile loop writes it into memory or discards it. Ours reads and hashes it at the
+source, checks the hash of each chunk and writes it in a separate thread. Figures are medians of five
+alternating runs. For a gigabyte ours takes 1.7 s of processor time and the bare loop 0.9 s; hashing at both
+ends is 0.5 s of it. So the ratio depends on how much of two processors is free: 0.5 to 0.9 were measured on a
+machine with other work.
 
 """
 
 PLANNING = """
-How long a plan takes, in processor seconds of one thread, with everybody as a destination. Topologies are
-those of `crates/broadcast/tests/support`: clusters of 40 hosts, random trees, random graphs with three links
-a host; rates from 100 to 1000 Mb/s, or 100 and 1000 mixed.
+The next table has the time to compute a plan, in processor seconds of one thread, with every host as a
+destination. Topologies are those of `crates/broadcast/tests/support`: clusters of 40 hosts, random trees,
+random graphs with three links per host; rates from 100 to 1000 Mb/s, or 100 and 1000 mixed.
 
 """
 

@@ -9,23 +9,23 @@ from benches.run import number
 
 NODES = """### On several nodes
 
-`incast mine --nodes` on one machine of two cores, beside `incast mine` on one node with the same memory for
-candidates: the figures say what nodes cost and save, not how much faster a cluster would be. Processor time
-is that of all processes together; each starts a Python of its own, .1 s. The result is that of one node byte
-for byte, or there is no row. Wall times are of a busy machine.
+The table compares `incast mine --nodes` on one machine of two cores with `incast mine` on one node with the
+same memory for candidates. The figures show what nodes cost and save, not how much faster a cluster would be.
+Processor time is that of all processes together; each starts its own Python, .1 s. The result is that of one
+node byte for byte, or there is no row. Wall times are from a busy machine.
 
 *Sent in pass 2* is what all nodes send together, over TCP, with the headers of messages. In plain exchange,
-the document's, each node sends an owner every candidate that it finds in a transaction. Combined exchange
-sends a count for each candidate of a node's part: the larger the part, the more it saves. Frequent exchange
-sends counts only of candidates that are frequent in the part, and owners ask for what they lack: it is exact
-too. The target is a tenth of the plain exchange's bytes; *times fewer* is that factor.
+as in Oguchi et al., each node sends an owner every candidate that it finds in a transaction. Combined
+exchange sends a count for each candidate of a node's part: the larger the part, the more it saves. Frequent
+exchange sends counts only of candidates that are frequent in the part, and owners ask for what they lack: it
+is exact too. The target is a tenth of the plain exchange's bytes; *times fewer* is that factor.
 
-The last case is what hash partitioning is for: 228 million candidates need 913 MB of counters, and a node
-has 128 MiB. With plain exchange an owner keeps the counters of its own candidates only, so eight nodes need
-one scan where one needs seven; the price is bytes, and more processor time than one node takes to go over
-transactions in memory seven times. With frequent exchange, the default, a node counts all candidates over
-its own part before it sends a few, so more nodes save hardly any scans. Where candidates exceed the memory,
-a scan is dear and the network fast, `--exchange plain` is the better choice.
+The last case shows the purpose of hash partitioning: 228 million candidates need 913 MB of counters, and a
+node has 128 MiB. With plain exchange an owner keeps the counters of its own candidates only, so eight nodes
+need one scan where one node needs seven. The price is bytes, and more processor time than seven scans in
+memory take on one node. With frequent exchange, the default, a node counts all candidates over its own part
+before it sends a few, so more nodes save hardly any scans. If candidates exceed the memory, scans are slow
+and the network is fast, `--exchange plain` is the better choice.
 
 """
 
