@@ -78,7 +78,7 @@ impl Label for TaskOutcome {
     }
 }
 
-/// Whose port it is.
+/// The kind of node that owns the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortKind {
     /// A host's network interface.
@@ -134,7 +134,7 @@ table! {
     "jobs": Job, Jobs {
         /// Its name.
         job: Text,
-        /// What it does, as the scenario says it (`incast`, `coflows`…).
+        /// What it does, as the scenario names it (`incast`, `coflows`…).
         kind: Text,
         /// When it began.
         start_ps: U64,
@@ -152,7 +152,7 @@ table! {
 table! {
     /// A task on a job's timeline, as the job reports it. Tasks may overlap and lie within one another.
     "tasks": Task, Tasks {
-        /// Its number in the run, from 1; the `group` of the flows that it opened or had opened.
+        /// Its number in the run, from 1; the `group` of the flows that it opened, itself or by another task.
         task: U64,
         /// The job.
         job: Text,
@@ -164,9 +164,9 @@ table! {
         number: U64,
         /// When it began.
         start_ps: U64,
-        /// When it ended, or its host crashed; missing when the run found it under way.
+        /// When it ended, or its host crashed; missing if it was in progress at the end of the run.
         end_ps: Nullable<U64>,
-        /// Bytes that it dealt with.
+        /// Bytes that it processed.
         bytes: U64,
         /// How it ended.
         outcome: Labels<TaskOutcome>,
@@ -188,13 +188,14 @@ table! {
         to: Text,
         /// 802.1p class.
         class: U8,
-        /// Bytes of data delivered, both ways.
+        /// Bytes of data delivered, in both directions.
         bytes: U64,
         /// When it was opened.
         start_ps: U64,
         /// When the receiver read the last byte; missing when it never did.
         end_ps: Nullable<U64>,
-        /// Packets with data sent, retransmissions included; neither acknowledgements nor SYN and FIN alone. On sockets, as the opening host's kernel counts those that it sent and those that came.
+        /// Packets with data sent, retransmissions included; neither acknowledgements nor SYN and FIN alone.
+        /// On sockets, sent and received packets as the opening host's kernel counts them.
         sent_packets: U64,
         /// Bytes of these packets with their IP and TCP headers; on sockets without.
         sent_bytes: U64,
@@ -202,7 +203,7 @@ table! {
         retransmits: U64,
         /// Retransmission timeouts.
         timeouts: U64,
-        /// Times that fast recovery was entered.
+        /// Entries into fast recovery.
         fast_recoveries: U64,
         /// Tail loss probes sent.
         tail_loss_probes: U64,
@@ -214,8 +215,8 @@ table! {
         srtt_ps: Nullable<U64>,
         /// How it ended.
         outcome: Labels<Outcome>,
-        /// The ports that its data crossed, one after the other with a space between; after a link has failed,
-        /// those of its last way. Missing where there was none, or none that is known.
+        /// The ports that its data crossed, in order, separated by spaces; after a link has failed, those of
+        /// its last path. Missing if there was no path, or none is known.
         path: Nullable<Text>,
         /// The same for its acknowledgements.
         path_back: Nullable<Text>,
@@ -251,7 +252,7 @@ table! {
         node: Text,
         /// The node at the other end.
         peer: Text,
-        /// Whose port it is.
+        /// The kind of node that owns the port.
         kind: Labels<PortKind>,
         /// Rate at the end of the run.
         rate_bps: U64,
@@ -263,30 +264,30 @@ table! {
         wire_bytes: U64,
         /// Time during which a packet was being sent.
         busy_ps: U64,
-        /// `busy_ps` by the length of the run, 0 to 1.
+        /// `busy_ps` divided by the length of the run, 0 to 1.
         utilisation: F64,
-        /// Packets that were let into the queue.
+        /// Packets accepted into the queue.
         enqueued_packets: U64,
         /// Packets that arrived from the peer and were discarded before a queue: no route, bad checksum, `drops_pool`,
         /// `drops_headroom`.
         in_discards: U64,
-        /// Packets discarded on the way out: all other `drops_`.
+        /// Packets discarded at egress: all other `drops_`.
         out_discards: U64,
         /// No room in the port's or the queue's share.
         drops_tail: U64,
         /// RED, CoDel or step marking of packets that are not ECN-capable, and RED above its thresholds.
         drops_early: U64,
-        /// No room in the shared pool for a packet that came in here.
+        /// No room in the shared pool for a packet that arrived here.
         drops_pool: U64,
         /// Larger than the link's MTU.
         drops_mtu: U64,
         /// The link was down.
         drops_down: U64,
-        /// Lossless packets that came in here after XOFF and found the PFC headroom full.
+        /// Lossless packets that arrived here after XOFF and found the PFC headroom full.
         drops_headroom: U64,
         /// Discarded by the PFC watchdog.
         drops_watchdog: U64,
-        /// A cell of the packet found the queue full, or its rest was then not let in (ATM).
+        /// A cell of the packet found the queue full, or the rest was then rejected (ATM).
         drops_cell: U64,
         /// Added by the receiver to the cells of a packet that had lost its last cell (AAL5).
         drops_merged: U64,
@@ -306,15 +307,15 @@ table! {
         queue_max_bytes: U64,
         /// Longest queue in packets; 0 where cells wait.
         queue_max_packets: U64,
-        /// Longest that a single virtual output queue was, in IP bytes; missing without them.
+        /// Longest single virtual output queue, in IP bytes; missing without them.
         voq_max_bytes: Nullable<U64>,
-        /// Cells that came in to leave by it (ATM); missing at other ports.
+        /// Cells that arrived for this port (ATM); missing at other ports.
         cells: Nullable<U64>,
-        /// Of these, not let into the queue.
+        /// Of these, rejected by the queue.
         cells_dropped: Nullable<U64>,
-        /// Most cells that waited.
+        /// Most cells that waited at a time.
         queue_max_cells: Nullable<U64>,
-        /// IP bytes of fluid (background with `model: fluid`) that it took.
+        /// IP bytes of fluid (background with `model: fluid`) that it accepted.
         fluid_bytes: U64,
         /// IP bytes of fluid that found no room.
         fluid_lost_bytes: U64,
@@ -346,7 +347,7 @@ table! {
         xon_received: U64,
         /// Time during which the peer had paused the class.
         paused_ps: U64,
-        /// Most memory held by packets that came in by the port (switches).
+        /// Most memory held by packets that arrived at the port (switches).
         held_max_bytes: U64,
         /// Most headroom that they took.
         headroom_max_bytes: U64,
@@ -366,11 +367,11 @@ table! {
         port: Text,
         /// 802.1p class.
         class: U8,
-        /// The bucket begins here.
+        /// Lower bound of the bucket, inclusive.
         from_ps: U64,
-        /// The bucket ends before this.
+        /// Upper bound of the bucket, exclusive.
         to_ps: U64,
-        /// Packets that waited so long.
+        /// Packets whose wait is in the bucket.
         packets: U64,
     }
 }
@@ -390,17 +391,17 @@ table! {
         retransmitted_bytes: U64,
         /// Retransmission timeouts.
         timeouts: U64,
-        /// Time that its cores computed, all cores together.
+        /// Computing time, summed over its cores.
         core_busy_ps: U64,
-        /// Time that its disk worked.
+        /// Time during which its disk was busy.
         disk_busy_ps: U64,
-        /// Times that it crashed.
+        /// Its crashes.
         crashes: U64,
     }
 }
 
 table! {
-    /// Random walks at a server. Walkers that are dropped are counted where that happens, losses at their source.
+    /// Random walks at a server. Drops are counted where they happen, losses at their source.
     "walks": WalkServer, Walks {
         /// The job.
         job: Text,
@@ -408,25 +409,25 @@ table! {
         host: Text,
         /// Nodes that it owns.
         nodes: U64,
-        /// Walks that are to be finished.
+        /// Walks to be finished.
         required: U64,
         /// Walkers generated, lost ones again included.
         generated: U64,
-        /// Of these, those of walks that had been begun before: the document's additional runs.
+        /// Of these, walkers of walks that had been begun before: the additional runs of Takizawa's paper.
         additional: U64,
         /// Walks finished, each counted once.
         finished: U64,
-        /// Walks given up, since as many attempts as are allowed have timed out: they are not finished.
+        /// Walks given up because all allowed attempts timed out: they are not finished.
         given_up: U64,
-        /// Of the finished walks, those that ended by an attempt that had been given up.
+        /// Of the finished walks, those that an attempt finished after it had been given up.
         late: U64,
-        /// Confirmations of walks that had been finished before.
+        /// Confirmations of walks that were already finished.
         again: U64,
         /// Walkers given up by timeout.
         lost_timeout: U64,
         /// Walkers given up because this server, where they were born, dropped them.
         lost_direct: U64,
-        /// Walkers given up because another server said that it had dropped them.
+        /// Walkers given up because another server reported their drop.
         lost_remote: U64,
         /// Checks before generation that found a loss.
         loss_checks: U64,
@@ -438,7 +439,7 @@ table! {
         served: U64,
         /// Steps walked here.
         steps: U64,
-        /// Walkers dropped by RED's chance.
+        /// Walkers dropped at random by RED.
         drops_early: U64,
         /// Walkers dropped at RED's upper threshold.
         drops_forced: U64,
@@ -454,19 +455,19 @@ table! {
         sent_bytes: U64,
         /// Datagrams received and understood.
         received_datagrams: U64,
-        /// Datagrams refused: none of random walks, another version, another job, malformed.
+        /// Datagrams refused: not of random walks, of another version or job, or malformed.
         refused_datagrams: U64,
-        /// Datagrams refused: without the job's tag, or from an address that is no member's.
+        /// Datagrams refused: without the job's tag, or not from a member's address.
         refused_strangers: U64,
-        /// Records refused: of nodes or walks that are not this server's.
+        /// Records refused: for nodes or walks of other servers.
         refused_records: U64,
         /// Batches of changes of the graph that could not be applied.
         refused_changes: U64,
-        /// Finished walks that could not be kept, or not be read back after a crash: they were walked again.
+        /// Finished walks that could not be kept, or not be read back after a crash: they were repeated.
         refused_snapshots: U64,
         /// Starts after a crash.
         restarts: U64,
-        /// Of the finished walks, those of before the last crash, which were kept.
+        /// Of the finished walks, those kept from before the last crash.
         restored: U64,
         /// When its last walk was finished; missing while unfinished.
         finished_ps: Nullable<U64>,
@@ -474,7 +475,7 @@ table! {
 }
 
 table! {
-    /// A sample of a server of random walks; what is counted is counted since the sample before.
+    /// A sample of a server of random walks; counters count since the previous sample.
     "walks_series": WalkSample, WalksSeries {
         /// When.
         time_ps: U64,
@@ -484,9 +485,9 @@ table! {
         host: Text,
         /// Walkers that wait now.
         queue: U64,
-        /// Most that waited since the sample before.
+        /// Most that waited since the previous sample.
         queue_max: U64,
-        /// Walkers that are older than this count as lost now.
+        /// Age from which walkers count as lost now.
         timeout_ps: U64,
         /// Walkers generated, lost ones again included.
         generated: U64,
@@ -498,7 +499,7 @@ table! {
         arrived: U64,
         /// Walkers served.
         served: U64,
-        /// Walkers dropped by RED's chance.
+        /// Walkers dropped at random by RED.
         drops_early: U64,
         /// Walkers dropped at RED's upper threshold.
         drops_forced: U64,
@@ -548,7 +549,7 @@ table! {
         job: Text,
         /// The host.
         host: Text,
-        /// How it fared: `complete`, `failed`, `gone` (its coordinator had given it up), `unfinished`.
+        /// How it ended: `complete`, `failed`, `gone` (its coordinator had given it up), `unfinished`.
         outcome: Labels<CopyOutcome>,
         /// Why it failed; missing otherwise.
         reason: Nullable<Text>,
@@ -558,13 +559,13 @@ table! {
         bytes: U64,
         /// Bytes that it had when it was last started.
         resumed_bytes: U64,
-        /// Bytes that came in chunks, damaged ones included.
+        /// Bytes received in chunks, damaged ones included.
         received_bytes: U64,
         /// Bytes of chunks sent to others.
         sent_bytes: U64,
-        /// Chunks whose content did not have their hash.
+        /// Chunks whose content did not match their hash.
         damaged: U64,
-        /// Plans that it was told of.
+        /// Plans that it received.
         plans: U64,
     }
 }
@@ -580,17 +581,17 @@ table! {
         host: Text,
         /// Bytes of the file that it has now, in whole chunks.
         bytes: U64,
-        /// Bytes that came in chunks since the sample before.
+        /// Bytes received in chunks since the previous sample.
         received_bytes: U64,
-        /// Bytes of chunks sent to others since the sample before.
+        /// Bytes of chunks sent to others since the previous sample.
         sent_bytes: U64,
-        /// At which rate the plan lets it receive.
+        /// Rate at which the plan lets it receive.
         planned_bps: U64,
     }
 }
 
 table! {
-    /// A pass of mining at a node. After a crash, what the node did since it came back.
+    /// A pass of mining at a node. After a crash, only what the node did since its restart.
     "passes": MinePass, MinePasses {
         /// The job.
         job: Text,
@@ -598,17 +599,17 @@ table! {
         host: Text,
         /// Its number: the length of its itemsets.
         pass: U64,
-        /// Candidates of all nodes together; missing in pass 1, which counts what comes.
+        /// Candidates of all nodes together; missing in pass 1, which has none.
         candidates: Nullable<U64>,
         /// Large itemsets that it found.
         large: U64,
-        /// Times that the node goes over its transactions.
+        /// Scans of the node's transactions.
         scans: U64,
         /// Bytes that the node sent to others.
         sent_bytes: U64,
         /// Bytes that it received.
         received_bytes: U64,
-        /// Candidates, counts or itemsets in what it sent to the owners of candidates.
+        /// Candidates, counts or itemsets sent to the owners of candidates.
         sent_entries: U64,
         /// When it began.
         begin_ps: U64,
@@ -639,7 +640,7 @@ impl Label for ProgramOutcome {
 }
 
 table! {
-    /// A program on remote memory. After a crash of its host, what it did since it came back.
+    /// A program on remote memory. After a crash of its host, only what it did since its restart.
     "programs": RemoteProgram, RemotePrograms {
         /// The job.
         job: Text,
@@ -647,15 +648,15 @@ table! {
         host: Text,
         /// Its memory node.
         memory: Text,
-        /// How it fared: `finished`, `lost` (its memory node was gone), `unfinished`.
+        /// How it ended: `finished`, `lost` (its memory node was gone), `unfinished`.
         outcome: Labels<ProgramOutcome>,
         /// Size of a page.
         page_bytes: U64,
-        /// Pages that it has in use at most.
+        /// Most pages in use at a time.
         pages: U64,
         /// Pages that fit into its local memory.
         local_pages: U64,
-        /// What it takes with all memory local.
+        /// Its run time with all memory local.
         all_local_ps: U64,
         /// When it was connected to its memory node and began; missing before that.
         start_ps: Nullable<U64>,
@@ -667,19 +668,19 @@ table! {
         accesses: U64,
         /// Of these, to pages that were local.
         hits: U64,
-        /// Of these, to pages that nothing was written to before: nothing is fetched.
+        /// Of these, to pages that were never written before: nothing is fetched.
         cold: U64,
         /// Of these, to pages that are fetched.
         faults: U64,
         /// Pages fetched, with those read ahead.
         fetched: U64,
-        /// Requests that they came with.
+        /// Requests that fetched them.
         requests: U64,
         /// Pages written back.
         written_back: U64,
-        /// Requests that they went with.
+        /// Requests that carried them.
         sends: U64,
-        /// Bytes that came from the memory node: pages as they travel, and messages.
+        /// Bytes received from the memory node: pages as they travel, and messages.
         received_bytes: U64,
         /// Bytes sent to it.
         sent_bytes: U64,
@@ -701,15 +702,16 @@ table! {
         page: U64,
         /// How long the program waited.
         latency_ps: U64,
-        /// Pages fetched, with those read ahead; 0 where a page's first access waited for one that left.
+        /// Pages fetched, with those read ahead; 0 if a page's first access only waited for another page to
+        /// leave.
         fetched: U64,
-        /// Pages that left for them and were written back.
+        /// Pages evicted for them and written back.
         written_back: U64,
     }
 }
 
 table! {
-    /// A sample of a port; what is counted is counted since the sample before.
+    /// A sample of a port; counters count since the previous sample.
     "ports_series": PortSample, PortsSeries {
         /// When.
         time_ps: U64,
@@ -725,9 +727,9 @@ table! {
         sent_bytes: U64,
         /// Packets discarded.
         drops: U64,
-        /// Of these, on the way in.
+        /// Of these, at ingress.
         in_discards: U64,
-        /// Of these, on the way out.
+        /// Of these, at egress.
         out_discards: U64,
         /// Packets marked.
         marks: U64,
@@ -759,7 +761,7 @@ table! {
 }
 
 table! {
-    /// A sample of a host; what is counted is counted since the sample before.
+    /// A sample of a host; counters count since the previous sample.
     "hosts_series": HostSample, HostsSeries {
         /// When.
         time_ps: U64,
@@ -769,20 +771,20 @@ table! {
         sent_bytes: U64,
         /// IP bytes that arrived.
         received_bytes: U64,
-        /// Time that its cores computed, all cores together.
+        /// Computing time, summed over its cores.
         core_busy_ps: U64,
-        /// Time that its disk worked.
+        /// Time during which its disk was busy.
         disk_busy_ps: U64,
     }
 }
 
 table! {
-    /// Something that happened to the cluster: a fault that was applied, a storm or deadlock of PFC that was found. Drops of
-    /// packets are counted, not told.
+    /// An event in the cluster: a fault that was applied, or a PFC storm or deadlock that was found. Drops of
+    /// packets are counted, not listed.
     "events": Event, Events {
         /// When.
         time_ps: U64,
-        /// What, as the scenario says it (`link-down`).
+        /// What happened, in the scenario's words (`link-down`).
         what: Text,
         /// Host, or link as `a:b`.
         where_: Text,
