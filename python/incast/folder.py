@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast.errors import OutputError, OutputExistsError, ResultError
+from incast.errors import OutputError, OutputExistsError, ResultError, why
 
 if TYPE_CHECKING:
     import polars as pl
@@ -142,6 +144,17 @@ def write_table(file: Path, frame: pl.DataFrame) -> None:
         if number is None:
             raise
         raise OSError(int(number[1]), os.strerror(int(number[1])), str(file)) from None
+
+
+@contextmanager
+def readable(place: Path) -> Iterator[None]:
+    """Names the table, or the file, that is damaged; raises `ResultError`."""
+    from polars.exceptions import PolarsError  # Polars takes a while.
+
+    try:
+        yield
+    except (PolarsError, ValueError) as error:
+        raise ResultError(f"{place} is damaged: {why(error)}") from None
 
 
 def write_text(file: Path, text: str) -> None:

@@ -21,8 +21,13 @@ class _Table(cached_property[pl.DataFrame]):
     """A table of a result, read when it is first asked for."""
 
     def __init__(self, about: str) -> None:
-        super().__init__(lambda result: result.scan(str(self.attrname)).collect())
+        super().__init__(self._read)
         self.__doc__ = about
+
+    def _read(self, result: Result) -> pl.DataFrame:
+        name = str(self.attrname)
+        with folder.readable(result.path / name):
+            return result.scan(name).collect()
 
 
 class Result:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from incast.errors import ResultError
-from incast.folder import SUMMARY, WALKS_MARKER
+from incast.folder import SUMMARY, WALKS_MARKER, readable
 from incast.hints import unknown
 
 
@@ -23,7 +23,8 @@ class WalkResult:
         if not (path / WALKS_MARKER).is_file():
             raise ResultError(f"{path} is not a result of incast walk")
         self.path = path
-        self.summary: Mapping[str, Any] = json.loads((path / SUMMARY).read_text("utf-8"))
+        with readable(path / SUMMARY):
+            self.summary: Mapping[str, Any] = json.loads((path / SUMMARY).read_text("utf-8"))
         """What was walked, and the top of the result."""
 
     @staticmethod
@@ -55,7 +56,8 @@ class WalkResult:
         """A table."""
         if name not in self.tables:
             raise ResultError(unknown("a table of this result", name, self.tables))
-        return pl.read_parquet(self.path / name / "part-*.parquet")
+        with readable(self.path / name):
+            return pl.read_parquet(self.path / name / "part-*.parquet")
 
     @cached_property
     def top(self) -> pl.DataFrame:
