@@ -46,7 +46,7 @@ class Test(Model):
     value: str | float | None = None
     """For `above` and `below`: the limit, with the figure's unit."""
     over: str = ""
-    """Only where this selection holds too."""
+    """Only in cells that also match this selection."""
     against: str | None = None
     """Each figure is first divided by that of the same cell with these values."""
     metric: str | None = None
@@ -87,15 +87,15 @@ class Claim(Model):
     kind: Literal["definition", "finding", "expectation", "question"]
     """What sort of claim it is."""
     place: str
-    """Where the document says it."""
+    """Its place in the document."""
     text: str
-    """What it says, in our words."""
+    """The claim in our words."""
     figure: str = ""
-    """The figures that it gives, where the published table does not hold them."""
+    """The figures that it gives, if the published table does not have them."""
     tests: list[Test] = []
-    """How it is tested; all have to hold."""
+    """How it is tested; all tests must hold."""
     reason: str = ""
-    """Why it is not tested, or why it does not come out."""
+    """Why it is not tested, or why it does not hold."""
     checked_by: list[str] = []
     """Files of the repository whose tests check it, or whose code implements it."""
 

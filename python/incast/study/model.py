@@ -27,11 +27,11 @@ class Value(Model):
     """One value of an axis: what is different in the cells that have it."""
 
     about: str = ""
-    """What it stands for."""
+    """What it represents."""
     set: Fields = {}
-    """Fields laid over the base; a key may be a dotted path, as in `choices`."""
+    """Fields that override the base; a key may be a dotted path, as in `choices`."""
     published: dict[str, str | int | float] = {}
-    """Columns of the published table and what they hold in this value's rows."""
+    """Columns of the published table, and their content in this value's rows."""
 
 
 class TableFigure(Model):
@@ -42,13 +42,13 @@ class TableFigure(Model):
     column: str
     """Its column, like `out_discards`."""
     where: dict[str, Selector] = {}
-    """Only rows whose text columns hold one of these: a name, a pattern with `*`, or a list of them."""
+    """Only rows whose text columns match one of these: a name, a pattern with `*`, or a list of them."""
     of: Literal["sum", "max", "min", "mean", "count"] = "sum"
     """How rows become one number; `count` counts the rows in which the column is not zero."""
     per: str = ""
     """A column of the same rows: the figure is divided by its sum, and is a plain number."""
     since: str = ""
-    """A column of the same rows: its least value is taken off the figure, as a beginning off an end."""
+    """A column of the same rows: its minimum is subtracted from the figure, as a start from an end."""
 
     @field_validator("table")
     @classmethod
@@ -62,15 +62,15 @@ class Published(Model):
     """What was published: a table with a row a cell."""
 
     file: str = "published.csv"
-    """CSV with a header, beside study.yaml; lines that begin with # are notes."""
+    """CSV with a header, next to study.yaml; lines that begin with # are comments."""
     column: str
     """The column that holds the figure."""
     unit: str = ""
     """The figure's unit, like s; empty for a plain number."""
     metric: str
-    """Our figure that answers to it, one of `metrics`."""
+    """Our corresponding figure, one of `metrics`."""
     source: str = ""
-    """Where it is from."""
+    """Its source."""
 
 
 class Parameter(Model):
@@ -79,7 +79,7 @@ class Parameter(Model):
     field: str
     """The field's dotted path."""
     start: str | int | float
-    """Where the search begins; also used while nothing is calibrated."""
+    """Start of the search; also used before calibration."""
     low: str | int | float
     """Lowest value allowed."""
     high: str | int | float
@@ -87,7 +87,7 @@ class Parameter(Model):
     cells: str = ""
     """The cells in which the field is set; without a value, all."""
     about: str = ""
-    """What it stands for."""
+    """What it represents."""
 
 
 class Calibration(Model):
@@ -100,9 +100,9 @@ class Calibration(Model):
     seeds: SeedCount = 1
     """Seeds of each cell in each evaluation."""
     evaluations: Annotated[int, Field(ge=1, le=10_000)] = 60
-    """At most so many sets of values are tried."""
+    """Maximum number of sets of values that are tried."""
     file: str = "calibrated.yaml"
-    """Where the values found are kept, beside study.yaml."""
+    """File for the values found, next to study.yaml."""
 
 
 class Bars(Model):
@@ -111,17 +111,17 @@ class Bars(Model):
     id: Name
     """Unique among bars and pictures; the name of the chart's file."""
     place: str
-    """Where the document has it."""
+    """Its place in the document."""
     text: str = ""
-    """What it asks, its title."""
+    """Its question, used as the title."""
     cells: Annotated[list[str], Field(min_length=1)]
-    """Selections of the cells that have bars; one without a published figure has ours only."""
+    """Selections of the cells that have bars; a cell without a published figure has only ours."""
     metric: Name | None = None
-    """The figure, one of `metrics`; without a value, what the published figures are."""
+    """The figure, one of `metrics`; without a value, that of the published figures."""
     panels: list[Name] = []
-    """Axes: each combination of their values has a panel of its own."""
+    """Axes: each combination of their values has its own panel."""
     claims: list[str] = []
-    """Ids of the claims that it is evidence for: they stand beside it with their verdicts."""
+    """Ids of the claims that it supports: they are shown next to it with their verdicts."""
 
 
 class Picture(Model):
@@ -130,19 +130,19 @@ class Picture(Model):
     id: Name
     """Unique among bars and pictures; the name of the picture's file."""
     place: str
-    """Where the document has it."""
+    """Its place in the document."""
     text: str = ""
-    """What it asks, its title."""
+    """Its question, used as the title."""
     cells: Annotated[list[str], Field(min_length=1)]
     """Selections of the cells that are compared: at most six."""
     ports: Names | None = None
-    """Ports that are taken together, as in `measure.ports`, which has to sample them."""
+    """Ports that are drawn together, as in `measure.ports`, which must sample them."""
     servers: Names | None = None
     """Instead of ports: hosts that serve random walks."""
     show: Annotated[list[Show], Field(min_length=1)]
     """What is drawn, in this order."""
     claims: list[str] = []
-    """Ids of the claims that it is evidence for: they stand beside it with their verdicts."""
+    """Ids of the claims that it supports: they are shown next to it with their verdicts."""
 
     @property
     def of(self) -> list[str]:
@@ -166,15 +166,15 @@ class Image(Model):
     """A picture that no cell leaves: an SVG file of the study, shown as it is."""
 
     file: Annotated[str, Field(pattern=r"^[\w.-]+\.svg$")]
-    """The file, beside study.yaml."""
+    """The file, next to study.yaml."""
     place: str
-    """Where the document has what it shows."""
+    """The place in the document of what it shows."""
     text: str = ""
     """What it shows, its title."""
     note: str = ""
     """How to read it."""
     command: str = ""
-    """What draws it anew."""
+    """The command that draws it again."""
 
 
 class StudyFile(Model):
@@ -183,12 +183,12 @@ class StudyFile(Model):
     name: Name
     """Shown in results; the default name of the result folder."""
     description: str = ""
-    """What it is about."""
+    """What the study is about."""
     base: str | Fields
-    """The scenario that axes change: a file beside study.yaml, or its fields. With the field `plan` it is a
-    broadcast that is planned, not simulated."""
+    """The scenario that axes change: a file next to study.yaml, or its fields. With the field `plan` it is
+    a broadcast that is planned, not simulated."""
     axes: Annotated[dict[Name, dict[Name, Value]], Field(min_length=1)]
-    """What varies: axis → value → what is different. A value's name is there once in the whole study."""
+    """What varies: axis → value → what is different. Names of values are unique in the study."""
     cells: list[str] = []
     """Selections of the combinations that are part of the study; without a value, all of them."""
     seeds: SeedCount = 10
@@ -200,11 +200,11 @@ class StudyFile(Model):
     calibration: Calibration | None = None
     """What is fitted to published figures."""
     bars: list[Bars] = []
-    """Charts of the page that set published figures beside ours."""
+    """Charts of the page with published figures next to ours."""
     pictures: list[Picture] = []
     """Pictures of the page: ports or walk servers over time."""
     images: list[Image] = []
-    """Pictures of the page that are files of the study."""
+    """Pictures of the page from files of the study."""
 
 
 def axes_of(model: StudyFile) -> Axes:
