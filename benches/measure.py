@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: Seconds between two looks at a program's memory.
+#: Seconds between two samples of a program's memory.
 LOOK = 0.002
 #: The same where its children are looked for, which takes longer.
 LOOK_BELOW = 0.02

@@ -104,7 +104,7 @@ BENCHES = (
 
 @dataclass(frozen=True)
 class Tree:
-    """A fat tree, and the sizes of a flow between which the cost of a hop is taken."""
+    """A fat tree, and the two flow sizes from whose difference the cost per hop is computed."""
 
     k: int
     timed: tuple[int, int]
@@ -253,7 +253,7 @@ def against_ns3(programs: Programs, bench: Bench) -> Iterator[Row]:
 
 
 def scaling(programs: Programs) -> Iterator[Row]:
-    """Cost a packet-hop of a permutation over larger and larger fat trees; ours alone."""
+    """Cost per packet-hop of a permutation over larger and larger fat trees; ours alone."""
     base: dict[str, float] = {}
     for tree in FAT_TREES:
         name = f"permutation, fat tree of {tree.hosts} hosts"

@@ -1,1 +1,1 @@
-"""One file to many hosts over links with limited rates: incast broadcast beside other programs."""
+"""One file to many hosts over links with limited rates: incast broadcast compared with other programs."""

@@ -69,7 +69,7 @@ def content(folder: Path, size: int) -> Path:
 
 
 def bound(case: Case, folder: Path) -> Bound:
-    """Plain TCP from the source to one receiver, nobody else being there."""
+    """Plain TCP from the source to one receiver, with no other receivers."""
     alone = Case(case.rate, case.size)
     file = content(folder, case.size)
     program = peers.plain("flat", "alone")
@@ -83,7 +83,7 @@ def bound(case: Case, folder: Path) -> Bound:
 
 
 def median(outcomes: list[Outcome], case: Case) -> Outcome:
-    """Of the fast receivers' mean times; who leaves somebody out is last."""
+    """The median run by the fast receivers' mean times; runs that leave a receiver out come last."""
     return sorted(outcomes, key=lambda outcome: mean(outcome.fast(case)) or float("inf"))[len(outcomes) // 2]
 
 
@@ -204,7 +204,7 @@ def keep(rows: Iterable[Row]) -> None:
 
 def main() -> None:
     """Measures, prints and keeps."""
-    parser = argparse.ArgumentParser(description="Broadcasts beside other programs.")
+    parser = argparse.ArgumentParser(description="Broadcasts compared with other programs.")
     parser.add_argument("--cases", default="", help="only cases whose name holds this text")
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="which")
     options = parser.parse_args()

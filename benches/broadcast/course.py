@@ -1,4 +1,4 @@
-"""One run: a program moves a file from one host to the others, and the bench sees when who has it.
+"""One run: a program moves a file from one host to the others, and the bench records when each host has it.
 
 The clock begins when the source has put 20 kB onto its link, so neither starting processes nor finding each
 other counts, unless the program itself writes down when it began. A receiver has the file when it is there
@@ -69,7 +69,7 @@ class Case:
 
     @property
     def limit_s(self) -> float:
-        """Who has not got the file by then is said not to get it."""
+        """A host without the file by then counts as never getting it."""
         return 10 * self.ideal_s * (1.5 if self.killed_at else 2.5) + 10
 
 
@@ -109,7 +109,7 @@ class Course:
             )
 
     def said(self) -> str:
-        """The last line of each log, for somebody who wonders."""
+        """The last line of each log, for debugging."""
         logs = sorted(self.folder.glob("*.log"))
         last = {log.stem: log.read_text(errors="replace").strip().splitlines()[-1:] for log in logs}
         return "; ".join(f"{host}: {line[0][:100]}" for host, line in last.items() if line)
@@ -142,7 +142,7 @@ class Outcome:
     said: str
 
     def fast(self, case: Case) -> list[float | None]:
-        """Of receivers with the full rate that nobody killed."""
+        """Of receivers with the full rate that were not killed."""
         out = {case.slow, *dict(case.others)} | ({case.victim} if case.killed_at else set())
         return [value for host, value in self.times.items() if host not in out]
 
@@ -196,7 +196,7 @@ def once(program: Program, case: Case, content: Path, folder: Path, alone: str |
 
 
 def watch(program: Program, course: Course, meter: Meter) -> Outcome:
-    """Starts it and looks until all have the file or nobody will."""
+    """Starts it and polls until all hosts have the file or no further host will get it."""
     launched = time.monotonic()
     program.start(course)
     idle = meter.read()[SOURCE][0]
@@ -241,6 +241,6 @@ def begun(program: Program, course: Course, sending: float | None) -> float | No
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """None if somebody is missing."""
+    """None if a receiver is missing."""
     known = list(values)
     return statistics.mean(value for value in known if value) if all(known) and known else None

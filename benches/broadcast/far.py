@@ -1,4 +1,4 @@
-"""A long path: incast broadcast beside curl, one receiver, a round trip of 100 ms.
+"""A long path: incast broadcast compared with curl, one receiver, a round trip of 100 ms.
 
 Kernels without netem(8) can't delay packets, so a program does: two namespaces have a TUN device each
 (Documentation/networking/tuntap.rst), and what enters one leaves the other after the delay, no faster than

@@ -1,4 +1,4 @@
-"""One receiver on the loopback interface, nothing limited: rates beside a bare sendfile loop.
+"""One receiver on the loopback interface, nothing limited: rates compared with a bare sendfile loop.
 
 The source gives the kernel the file with sendfile(2); the receiver reads into one megabyte and writes a file,
 or throws all away. Files lie in memory, so no disk is measured. Ours counts by its own clock, from its start

@@ -13,7 +13,7 @@ PROGRAM = f"{sys.executable} -m incast"
 
 
 def topology(folder: Path, rates: dict[str, int], centre: str | None) -> Path:
-    """The network as `--topology` reads it: hosts around a switch, or beside one another."""
+    """The network as `--topology` reads it: hosts around a switch, or directly connected."""
     nodes = [{"id": host, "kind": "host"} for host in rates]
     if centre:
         nodes.append({"id": centre, "kind": "switch"})

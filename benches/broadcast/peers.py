@@ -1,4 +1,4 @@
-"""The programs beside ours, each driven as its documentation says.
+"""The programs compared with ours, each driven as its documentation says.
 
 Rates are given to none of them but `uftp -R`. All TCP is CUBIC.
 """

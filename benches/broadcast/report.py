@@ -81,7 +81,7 @@ def section(rows: Iterable[dict[str, Any]]) -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """A line a program."""
+    """One line per program."""
     head = ["program", "fast receivers, s", "share", "slow one, s", "aggregate, Mb/s", "sent"]
     lines = [f"| {' | '.join(head)} |", "|---|--:|--:|--:|--:|--:|"]
     programs: dict[str, dict[str, float | None]] = {}

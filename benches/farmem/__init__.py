@@ -1,1 +1,1 @@
-"""What remote memory costs beside the wait for it."""
+"""The cost of remote memory beyond the wait for it."""

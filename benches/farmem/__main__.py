@@ -1,4 +1,4 @@
-"""What a fault of `incast farmem run` costs beside the wait that it injects: `python -m benches.farmem`.
+"""The cost of a fault of `incast farmem run` beyond the wait that it injects: `python -m benches.farmem`.
 
 `fault_cost` (crates/sys/examples) reads and writes a page after the other, or one here and one there, and has
 a clock of its own.
@@ -33,12 +33,12 @@ COMMAND = "python -m benches.farmem"
 PAGES, LOCAL_PAGES, SWEEPS = 600, 200, 60
 ROUNDS = 7
 PAIRS = 7
-"""Runs a round of the program with all memory local, each beside one without the library."""
+"""Runs per round of the program with all memory local, each compared with a run without the library."""
 DELAYS_US = (0, 1, 10, 20)
-"""A fault that fetches a page and sends one waits so long in all."""
+"""Total wait of a fault that fetches a page and sends one."""
 SCATTERED_US = (0, 10)
 SCATTERED = 101
-"""How many pages a step is that goes here and there; no divisor of `PAGES`."""
+"""Step in pages of the scattered accesses; no divisor of `PAGES`."""
 NO_LIMIT_BPS = 10**15
 MOST_OF_FLOOR, MOST_SLOWER, MOST_OFF = 1.25, 1.02, 0.02
 FLOOR = "bare userfaultfd"
@@ -115,7 +115,7 @@ def _floor(program: Path) -> float:
 
 
 def _touch(program: Path, delay_us: int, step: int = 1) -> tuple[float, float]:
-    """What a page takes, and which part of it was asked for, in µs; each fetches one and sends one."""
+    """Time per page and the requested part of it, in µs; each fault fetches a page and sends one."""
     memory = Memory(LOCAL_PAGES * 4096, delay_us * 500_000, NO_LIMIT_BPS)
     with tempfile.TemporaryFile() as said:
         outcome = run([str(program), "touch", str(PAGES), str(SWEEPS), str(step)], memory, log=said)
@@ -124,7 +124,7 @@ def _touch(program: Path, delay_us: int, step: int = 1) -> tuple[float, float]:
 
 
 def _tenth(said: bytes) -> float:
-    """Of nanoseconds a page, a line each."""
+    """The tenth percentile of the lines, each nanoseconds per page, in µs."""
     return statistics.quantiles([int(line) / 1000 for line in said.split()], n=10)[0]
 
 

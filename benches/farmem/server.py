@@ -1,4 +1,4 @@
-"""A fault whose page is in a memory server, beside a bare ping over the same link.
+"""A fault whose page is in a memory server, compared with a bare ping over the same link.
 
 Two network namespaces are joined by a link. *Ping* (crates/sys/examples) sends as many bytes as a request for
 a page has, and gets as many as its answer; nothing else. Once its two ends sleep until something comes, once

@@ -1,1 +1,1 @@
-"""Mining on one node: processor time, wall time and peak memory, beside programs that do the same."""
+"""Mining on one node: processor time, wall time and peak memory, compared with other programs."""

@@ -34,7 +34,7 @@ PYFIM = ("pyfim eclat", "pyfim apriori", "pyfim fpgrowth")
 
 @dataclass(frozen=True)
 class Case:
-    """Transactions, a minimum support, and who mines them too."""
+    """Transactions, a minimum support, and the peers that mine them too."""
 
     name: str
     data: Quest | Attributes | Retail
@@ -108,7 +108,7 @@ def measured(command: list[str], repetitions: int = 1, *, below: bool = False) -
 
 
 def rows(case: Case, folder: Path) -> Iterator[Row]:
-    """Ours beside each peer's."""
+    """Our figures compared with each peer's."""
     file = folder / "transactions.dat"
     if isinstance(case.data, Quest):
         generate(case.data, file, force=True)

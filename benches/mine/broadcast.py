@@ -1,6 +1,6 @@
 """All nodes' large itemsets to all: as `incast mine` sends them, or by broadcasts that hosts relay.
 
-Simulated; prints a line a network and size. `python -m benches.mine.broadcast`. Not here: live runs.
+Simulated; prints one line per network and size. `python -m benches.mine.broadcast`. Not here: live runs.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ and the network is fast, `--exchange plain` is the better choice.
 
 
 def section(rows: list[dict[str, Any]]) -> str:
-    """A row a run; nothing where nothing was measured."""
+    """One row per run; empty if nothing was measured."""
     cases: dict[str, dict[str, dict[str, Any]]] = {}
     for row in rows:
         if row["bench"] == BENCH:

@@ -7,7 +7,7 @@
     flow START BYTES NODE NODE …     the nodes of its path, both hosts included
     back NODE NODE …                 those of the last flow's acknowledgements, where it is not the same path
 
-The settings are those of the scenario. Three of ns-3's own stand beside them: `recovery` (rfc6675 is
+The settings are those of the scenario. Three of ns-3's own are added: `recovery` (rfc6675 is
 ns-3's TcpClassicRecovery, prr its TcpPrrRecovery), `clock`, the granularity that RFC 6298 calls G, and
 `congestion` with `-rfc` behind the name, where the driver puts right what ns-3's reduction of the window
 does otherwise than the RFC, or `-rfc-pipe`, for the pipe and the marks of segments too (see there).

@@ -1,1 +1,1 @@
-"""Random walks in memory: steps a second of processor time, beside libraries that do the same."""
+"""Random walks in memory: steps per second of processor time, compared with other libraries."""

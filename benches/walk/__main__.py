@@ -1,4 +1,4 @@
-"""Random walks in memory beside PecanPy and igraph, and over sockets beside the bare system calls.
+"""Random walks in memory compared with PecanPy and igraph, and over sockets with the bare system calls.
 
 `python -m benches.walk [sbm] [rmat] [sockets]`: each row is a line of bench/results.jsonl. Targets are those
 of the issue that asked for walks, for one thread of a machine that has nothing else to do. The peers always
@@ -23,7 +23,7 @@ PEERS = ROOT / "bench" / "peers"
 COMMAND = "python -m benches.walk"
 UNIT = "M steps/CPU s"
 
-#: Million steps a second; bytes an arc, of which less is better.
+#: Million steps per second; bytes per arc, of which less is better.
 TARGETS = {
     ("sbm", "uniform"): 200.0,
     ("sbm", "restart"): 150.0,

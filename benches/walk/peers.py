@@ -1,6 +1,6 @@
 """The peers' side, run by an interpreter that has them: `python peers.py GRAPH`, a file of `steps export`.
 
-Prints a line of JSON a measurement: case, peer, million steps a second of processor time. One thread.
+Prints one line of JSON per measurement: case, peer, million steps per second of processor time. One thread.
 Loading, compiling and giving names to nodes are not counted, to the peers' advantage; paths are what both
 return.
 """
@@ -35,7 +35,7 @@ def load(file: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rate(walks: Walks, starts: np.ndarray) -> float:
-    """Million steps a second of processor time, over as many walks as the budget allows."""
+    """Million steps per second of processor time, over as many walks as the budget allows."""
     walks(starts[:1])
     some = 64
     while True:

@@ -1,7 +1,7 @@
-"""Walks over sockets beside the bare system calls: rows for `python -m benches.walk sockets`.
+"""Walks over sockets compared with the bare system calls: rows for `python -m benches.walk sockets`.
 
 Three servers on the loopback interface, a process each; the processor time of all of them counts. After each
-run the same program sends as many bytes a datagram to itself with nothing but the system calls, and then
+run the same program sends as many bytes per datagram to itself with nothing but the system calls, and then
 three processes send them to each other. What the columns mean stands in crates/live/examples/walks.rs.
 """
 
@@ -25,7 +25,7 @@ CASES = {
 }
 #: Where each datagram is one for the kernel: the bare calls are the limit.
 WITHOUT_GSO = ("mmsg", "mmsg one-cpu", "syscall")
-#: Of the issue that asked for walks; with 64 walkers a datagram there are to be more walks than with one.
+#: Of the issue that asked for walks; 64 walkers per datagram must give more walks than one.
 TARGETS = {
     ("gso", "walks"): 4.0,
     ("gso", "steps"): 27.0,

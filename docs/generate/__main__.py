@@ -1,9 +1,9 @@
-"""Writes the generated parts of the manual anew, or says which are out of date.
+"""Rewrites the generated parts of the manual, or lists those that are out of date.
 
     python docs/generate            writes
     python docs/generate --check    writes nothing; exit code 1 when a page is out of date
 
-A page is written by hand, but for what stands between `<!-- generated: WHAT ARGUMENT -->` and
+A page is written by hand, except for the text between `<!-- generated: WHAT ARGUMENT -->` and
 `<!-- end -->`: that comes from the code.
 """
 

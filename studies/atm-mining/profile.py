@@ -1,4 +1,4 @@
-"""Writes profile.json: passes of the real miner on data that are near those of the document.
+"""Writes profile.json: passes of the real miner on data close to those of the paper.
 
     incast generate quest hpa.txt --like hpa-table2
     python studies/atm-mining/profile.py hpa.txt 10 > studies/atm-mining/profile.json

@@ -1,4 +1,4 @@
-"""The study's pictures: matrices by latency, networks by layers and size, predictions beside cells."""
+"""The study's pictures: matrices by latency, networks by layers and size, predictions compared with cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST = 0.1
 
 
 def draw(grid: pl.DataFrame, cells: pl.DataFrame) -> None:
-    """Writes all of them beside this file."""
+    """Writes all of them next to this file."""
     for name, chart in (
         ("matrix", _matrix(grid)),
         ("networks", _networks(grid)),

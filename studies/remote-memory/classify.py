@@ -1,4 +1,4 @@
-"""Classifies images by one of the document's seven models, by TensorFlow or by LiteRT.
+"""Classifies images by one of the seven models of Ikoma's slides, with TensorFlow or LiteRT.
 
     python studies/remote-memory/classify.py MODEL LIBRARY [--images N] [--models FOLDER]
     python studies/remote-memory/classify.py prepare [--models FOLDER]

@@ -52,7 +52,7 @@ ALGORITHMS = {"shifted": shifted, "rows": rows, "scipy": scipy}
 
 
 def main() -> None:
-    """Convolves a matrix that every run makes anew, in place, so that nothing else takes memory."""
+    """Convolves a matrix that every run creates, in place, so that nothing else takes memory."""
     parser = argparse.ArgumentParser(description="A 3×3 convolution of a matrix of float64.")
     parser.add_argument("algorithm", choices=ALGORITHMS)
     parser.add_argument("size", type=int)

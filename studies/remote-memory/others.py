@@ -230,7 +230,7 @@ def main() -> None:
 
 
 def measured(name: str, program: Program, inputs: Path, out: Path, runs: int) -> pl.DataFrame:
-    """A row a cell: what was predicted, measured, and the error as a share of the run that was measured."""
+    """One row per cell: the prediction, the measurement, and the error as a share of the measured run."""
     inputs.mkdir(parents=True, exist_ok=True)
     grid = [sys.executable, "-m", "incast", "farmem", "grid", "--clock", "processor", "--out", str(out)]
     done = subprocess.run([*grid, *_CELLS, "-n", str(runs), "--", *program.prepare(inputs)], check=False)
@@ -252,7 +252,7 @@ def measured(name: str, program: Program, inputs: Path, out: Path, runs: int) ->
 
 
 def say(cells: pl.DataFrame) -> None:
-    """A line a program, and over all of them with an interval."""
+    """One line per program, and one over all of them with an interval."""
     for (name,), group in cells.group_by("program", maintain_order=True):
         errors = group["error"].to_numpy()
         print(

@@ -1,4 +1,4 @@
-"""The study's programs: how each is called, and what the document would tell it by."""
+"""The study's programs: how each is called, and the figures by which the slides would rank it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the document's findings come out, from the grid: each a verdict and the figures behind it.
+"""Whether the slides' findings hold, from the grid: a verdict for each, and the figures behind it.
 
 Run as a script, it prints them of the grid that is kept (`ours.csv`), for `incast reproduce`.
 """

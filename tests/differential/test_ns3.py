@@ -1,4 +1,4 @@
-"""Ours against ns-3: flow completion times, goodput, drops and marks.
+"""Our results compared with ns-3: flow completion times, goodput, drops and marks.
 
 reference.json holds ns-3's figures, with its version and the command that made them, so the comparison
 runs where ns-3 is not installed. Where it is (`pip install ns3==3.44.post0` and a C++ compiler), a few

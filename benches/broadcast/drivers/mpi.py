@@ -15,7 +15,7 @@ PIECE = 64 * 1024 * 1024
 
 
 def main() -> None:
-    """One rank a host."""
+    """One rank per host."""
     folder = Path(sys.argv[1])
     world = MPI.COMM_WORLD
     size = world.bcast((folder / "file").stat().st_size if world.rank == 0 else None, 0)

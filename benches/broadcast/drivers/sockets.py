@@ -1,4 +1,4 @@
-"""Plain TCP: `sockets.py flat|turns|source|sink|relay|hole …`, of which nobody knows more than a tutorial.
+"""Plain TCP: `sockets.py flat|turns|source|sink|relay|hole …`, as in a tutorial.
 
     flat FILE ADDRESS…    the source sends to all at once, a thread each (sendfile)
     turns FILE ADDRESS…   the source sends to one after the other
@@ -59,7 +59,7 @@ def flat(file: Path, addresses: list[str]) -> None:
 
 
 def turns(file: Path, addresses: list[str]) -> None:
-    """All connections are open before the first byte; who has gone is left out."""
+    """All connections are open before the first byte; lost receivers are left out."""
     for stream in [connect(each) for each in addresses]:
         with contextlib.suppress(OSError):
             send(file, stream)

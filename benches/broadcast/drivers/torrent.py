@@ -40,7 +40,7 @@ def description(file: Path, torrent: Path) -> lt.torrent_info:
 
 
 def main() -> None:
-    """Until killed: who has the file serves it on."""
+    """Until killed: a host that has the file serves it to others."""
     role, file, torrent, own, *others = sys.argv[1:]
     info = description(Path(file), Path(torrent))
     if role == "make":

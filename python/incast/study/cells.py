@@ -1,4 +1,4 @@
-"""From a cell to the runs that it means.
+"""From a cell to its runs.
 
 The base, then the cell's values in the order of the axes, then what was calibrated, then the seed. All cells
 are checked before any runs. What a run does, simulate or plan, is in `incast.study.work`.
@@ -73,7 +73,7 @@ def plan(study: Study, cells: Sequence[Cell], seeds: Sequence[int]) -> list[Cell
 
 
 def _files(study: Study) -> Path:
-    """Where the files are that the base names: beside it."""
+    """The folder of the files that the base names: the base's own."""
     base = study.model.base
     return (study.folder / base).parent if isinstance(base, str) else study.folder
 

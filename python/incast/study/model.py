@@ -59,7 +59,7 @@ class TableFigure(Model):
 
 
 class Published(Model):
-    """What was published: a table with a row a cell."""
+    """The published table, with one row per cell."""
 
     file: str = "published.csv"
     """CSV with a header, next to study.yaml; lines that begin with # are comments."""
@@ -106,7 +106,7 @@ class Calibration(Model):
 
 
 class Bars(Model):
-    """A chart of bars: what was published beside ours."""
+    """A chart of bars: published figures next to ours."""
 
     id: Name
     """Unique among bars and pictures; the name of the chart's file."""

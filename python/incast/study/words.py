@@ -38,7 +38,7 @@ def reason(finding: Finding) -> str:
 
 
 def published(study: Study | None, finding: Finding) -> str:
-    """What the document gives, at most three comparisons of it."""
+    """The document's figures, at most three comparisons of them."""
     return finding.claim.figure or _figures(study, finding, "published")
 
 

@@ -1,4 +1,4 @@
-"""The page of a study: one HTML file with figures beside the published ones, pictures, claims and costs."""
+"""The page of a study: one HTML file with figures next to the published ones, pictures, claims and costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published figures beside ours as grouped bars with error bars: a panel for each of some axes' values."""
+"""Published figures next to ours as grouped bars with error bars: one panel per value of some axes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _sides(known: Mapping[str, float]) -> Mapping[str, int]:
 
 
 def _labels(asked: Bars, study: Study, cells: Sequence[Cell]) -> dict[Cell, str]:
-    """What sets a cell apart within its panel, a line an axis."""
+    """What distinguishes a cell within its panel, one line per axis."""
     kept = [
         number
         for number, axis in enumerate(study.axes)

@@ -48,7 +48,7 @@ class _Samples:
     cell: Cell
     seed: int
     samples: pl.DataFrame
-    """(`time_ps`, `part`, counters, lengths) of what the picture is of; `part` is a port or a server."""
+    """(`time_ps`, `part`, counters, lengths) of the picture's subject; `part` is a port or a server."""
 
     @property
     def end(self) -> int:
@@ -191,7 +191,7 @@ def _of(
 def _counts(
     shown: _Counts, sampled: Sequence[_Samples], names: Sequence[str], end: int
 ) -> list[tuple[str, Chart]]:
-    """A panel a cell: what was counted in all, a second; nothing where all is zero."""
+    """One panel per cell: the total count per second; nothing if all is zero."""
     columns = list(shown.columns)
     rates = [
         points.rates(
@@ -215,7 +215,7 @@ def _counts(
 def _lengths(
     shown: _Lengths, sampled: Sequence[_Samples], names: Sequence[str], end: int
 ) -> list[tuple[str, Chart]]:
-    """A panel a cell: the longest, and the band; nothing where all is zero."""
+    """One panel per cell: the maximum and the band; nothing if all is zero."""
     found = [_spread(each.samples, shown, end) for each in sampled]
     top = _top(found, "y")
     return [

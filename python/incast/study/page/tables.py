@@ -1,4 +1,4 @@
-"""The page's tables: ours beside the published figures, all figures, what each row took."""
+"""The page's tables: our figures next to the published ones, all figures, and the cost of each row."""
 
 from __future__ import annotations
 
