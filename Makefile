@@ -6,6 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
+# The exact versions of whatever pip installs, for building too (newer pips ask a variable of its own for that).
+export PIP_CONSTRAINT ?= $(abspath constraints.txt)
+export PIP_BUILD_CONSTRAINT ?= $(PIP_CONSTRAINT)
+
 # The report's tests open it in Chromium: the system's, or one that playwright downloads.
 CHROMIUM := command -v chromium || command -v chromium-browser || command -v google-chrome || \
 	$(BIN)/playwright install --only-shell chromium
@@ -15,7 +19,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 CORE := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help demo test test-rust test-python search lint format bench studies docs clean
+.PHONY: help demo test test-rust test-python search lint format bench studies docs lock clean
 
 help:
 	@echo "make demo    set everything up and run the main job: Hadoop over deep and shallow switches"
@@ -26,6 +30,7 @@ help:
 	@echo "make bench   run the benchmarks, side by side with ns-3, libraries for walks, programs that broadcast, miners"
 	@echo "make studies run what is missing of all studies, and print every claim: takes days"
 	@echo "make docs    write the generated parts of the manual anew"
+	@echo "make lock    write the newest versions of all libraries into constraints.txt"
 	@echo "make clean   remove what was built"
 
 $(BIN)/python:
@@ -34,11 +39,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # The package, its core built in release; Python files are used where they are.
-$(VENV)/installed: $(BIN)/python pyproject.toml $(CORE)
-	$(PIP) install -e .
+$(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt $(CORE)
+	$(PIP) install -e '.[report]'
 	@touch $@
 
-$(VENV)/installed-for-tests: $(BIN)/python pyproject.toml $(CORE)
+$(VENV)/installed-for-tests: $(BIN)/python pyproject.toml constraints.txt $(CORE)
 	$(PIP) install -e '.[test]'
 	@{ $(CHROMIUM); } >/dev/null 2>&1 || echo "No Chromium, and none could be downloaded: the report's browser tests will be skipped"
 	@touch $(VENV)/installed $@
@@ -78,7 +83,7 @@ format: $(VENV)/installed-for-tests
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-studies: $(VENV)/installed
+studies: $(VENV)/installed-for-tests
 	$(BIN)/incast reproduce --run
 
 bench: $(VENV)/installed-for-tests
@@ -93,5 +98,15 @@ bench: $(VENV)/installed-for-tests
 docs: $(VENV)/installed-for-tests
 	$(BIN)/python docs/generate
 
+TOOLS := target/tools/bin
+
+$(TOOLS)/python: constraints.txt
+	$(PYTHON) -m venv target/tools
+	@touch $@
+
+lock: $(TOOLS)/python
+	$(TOOLS)/python packaging/lock.py > target/constraints.txt
+	mv target/constraints.txt constraints.txt
+
 clean:
-	rm -rf target $(VENV) results python/incast/*.so
+	rm -rf target dist $(VENV) results python/incast/*.so python/incast/farmem/*.so

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
+import typer
 from page import code, rows
 from typer.models import ArgumentInfo, OptionInfo
 
@@ -16,16 +17,17 @@ from incast.cli import exits
 from incast.cli.app import app
 
 
-def commands() -> dict[str, Callable[..., Any]]:
+def commands(group: typer.Typer = app, prefix: str = "") -> dict[str, Callable[..., Any]]:
     """Every command's function, by name; `study-run` is `incast study run`."""
-    groups = [("", app)] + [(f"{each.name}-", each.typer_instance) for each in app.registered_groups]
-    found = (
-        (prefix, each.name, each.callback)
-        for prefix, group in groups
-        if group
-        for each in group.registered_commands
-    )
-    return {prefix + (name or call.__name__): call for prefix, name, call in found if call}
+    found: dict[str, Callable[..., Any]] = {}
+    for each in group.registered_commands:
+        real = each.callback().registered_commands[0] if each.callback else each
+        if real.callback:
+            found[f"{prefix}{each.name}"] = real.callback
+    for inner in group.registered_groups:
+        if inner.typer_instance:
+            found |= commands(inner.typer_instance, f"{prefix}{inner.name}-")
+    return found
 
 
 def command(name: str) -> str:

@@ -14,7 +14,7 @@ from incast.mining.run import run as run_mining
 from incast.result import Result
 from incast.runs import failure, run_all
 from incast.scratch import Scratch
-from incast.source import Source
+from incast.source import Source, seed_list
 from incast.walks.options import Options
 from incast.walks.result import WalkResult
 from incast.walks.run import run as run_walks
@@ -119,13 +119,3 @@ def _into(out: str | Path | None, make: Callable[[Path], _R]) -> _R:
         raise
     weakref.finalize(result, scratch.close)
     return result
-
-
-def seed_list(source: Source, seeds: int | None) -> list[int]:
-    """So many seeds from the scenario's own on; none where nobody asked for several."""
-    if seeds is None:
-        return []
-    if seeds < 1:
-        raise ValueError(f"seeds: {seeds} is not allowed: at least 1")
-    first = source.scenario().seed
-    return list(range(first, first + seeds))

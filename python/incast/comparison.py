@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from incast.errors import ResultError
 from incast.metrics import DONE, SECTIONS, Metric
 from incast.result import Result
+from incast.student import quantile
 
 Way: TypeAlias = "tuple[str, ...]"
 Samples: TypeAlias = "dict[int, float]"
@@ -105,7 +106,7 @@ def half_interval(values: Samples) -> float | None:
     """Half the interval of the mean; nothing with fewer than two runs."""
     if len(values) < 2:
         return None
-    return _quantile(len(values) - 1) * math.sqrt(variance(values.values()) / len(values))
+    return quantile(len(values) - 1) * math.sqrt(variance(values.values()) / len(values))
 
 
 def change(a: float | None, b: float | None) -> float | None:
@@ -148,12 +149,5 @@ def interval(a: Samples, b: Samples) -> tuple[float, float] | None:
         return middle, middle
     # Of parts of the whole, so that squares of tiny variances don't become 0.
     freedom = 1 / sum((part / error) ** 2 / (size - 1) for part, size in parts)
-    half = _quantile(freedom) * math.sqrt(error)
+    half = quantile(freedom) * math.sqrt(error)
     return middle - half, middle + half
-
-
-def _quantile(freedom: float) -> float:
-    """Student's t below which 97.5 % lie."""
-    from scipy.special import stdtrit  # takes a while to load, and most commands need no interval
-
-    return float(stdtrit(freedom, 0.975))

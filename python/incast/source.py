@@ -163,3 +163,13 @@ def describe(plans: Sequence[Plan]) -> dict[str, Any]:
         "faults": len(plans[0].scenario.faults),
         "choices": [plan.choice for plan in plans if plan.choice],
     }
+
+
+def seed_list(source: Source, seeds: int | None) -> list[int]:
+    """So many seeds from the scenario's own on; none where nobody asked for several."""
+    if seeds is None:
+        return []
+    if seeds < 1:
+        raise ValueError(f"seeds: {seeds} is not allowed: at least 1")
+    first = source.scenario().seed
+    return list(range(first, first + seeds))

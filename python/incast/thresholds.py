@@ -10,7 +10,6 @@ from typing import Any
 
 from incast import metrics
 from incast.hints import unknown
-from incast.incomplete import lines
 from incast.metrics import DEGRADATION, Metric
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -55,6 +54,8 @@ class Threshold:
         timed = self.way[0] == "jobs" and self.metric.unit in ("_ps", "_bps")
         if value is not None and not (own and timed):
             return ""
+        from incast.incomplete import lines  # Before a run nobody needs frames.
+
         return "; ".join(lines({"incomplete": own})) or "it was not measured"
 
 

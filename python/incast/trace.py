@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from incast.errors import ResultError, why
+from incast.extras import extra
 from incast.kinds import traits
 from incast.lanes import lanes
 from incast.report.text import natural_key
@@ -41,10 +42,13 @@ def write(run: Result, target: Path) -> Path:
     """Writes the trace of one run to `target`; raises `ResultError` where `run` holds several."""
     if run.runs != [run]:
         raise ResultError(f"{run.path} holds {len(run.runs)} runs: name one, like {run.runs[0].path}")
+    with extra("trace"):  # Here, because it takes long to load.
+        from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
+        from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
     part = target.with_name(f".{target.name}.tmp")
     try:
         with part.open("wb") as file:
-            _Trace(file).run(run)
+            _Trace(StreamingTraceProtoBuilder(file), proto).run(run)
         part.replace(target)
     except OSError as error:
         part.unlink(missing_ok=True)
@@ -55,12 +59,8 @@ def write(run: Result, target: Path) -> Path:
 class _Trace:
     """Numbers tracks and writes packets as they come."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        # Here, because it takes long to load.
-        from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
-        from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
-
-        self._builder = StreamingTraceProtoBuilder(file)
+    def __init__(self, builder: Any, proto: Any) -> None:
+        self._builder = builder
         self._event = proto.TrackEvent
         self._units = {
             "bytes": proto.CounterDescriptor.UNIT_SIZE_BYTES,

@@ -144,7 +144,7 @@ def test_a_bad_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         incast.walk(SBM, walks=1, cluster="http://x")
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(ScenarioError, match=r"^--cluster: Ray is not installed: pip install 'incast\[ray\]'"):
+    with pytest.raises(ScenarioError, match=r"^--cluster: ray is not installed: pip install 'incast\[ray\]'"):
         incast.walk(SBM, walks=1, cluster="auto")
 
 

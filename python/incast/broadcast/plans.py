@@ -15,6 +15,7 @@ from typing import Any
 from incast import _core
 from incast.broadcast.topology import Topology
 from incast.errors import Problem, ScenarioError
+from incast.extras import extra
 from incast.hints import unknown
 
 CORE: dict[str, str] = {
@@ -150,7 +151,8 @@ class Request:
         return found
 
     def _program(self, algorithm: str) -> Plan:
-        from incast.broadcast.lp import optimum
+        with extra("plan"):
+            from incast.broadcast.lp import optimum
 
         if len(self.destinations) > optimum.DESTINATIONS_MAX:
             said = f"{len(self.destinations)} destinations: it takes at most {optimum.DESTINATIONS_MAX}"

@@ -18,12 +18,6 @@ def main() -> None:
         from incast.broadcast.agent import join
 
         sys.exit(join())
-    if sys.argv[1:3] == ["broadcast", "agent"]:
-        from incast.cli.broadcast_agent import alone
-
-        return alone()
-    if sys.argv[1:2] == ["mine"] and _mined(sys.argv[2:]):
-        return None
     try:
         # Loading takes its time: somebody may end it by then.
         from incast.cli.app import app
@@ -54,28 +48,3 @@ def _answer(app: Callable[..., Any]) -> int:
     except BrokenPipeError:
         return Exit.FAILED  # Who read the output has seen enough.
     return code if isinstance(code, int) else Exit.OK
-
-
-def _mined(arguments: list[str]) -> bool:
-    """Mines, where the arguments are plain: most files take less time than the command line to load."""
-    from incast.cli.mine_work import quick, work
-    from incast.errors import IncastError
-
-    asked = quick(arguments)
-    if asked is None:
-        return False
-    try:
-        work(asked)
-    except KeyboardInterrupt:
-        sys.exit(Exit.INTERRUPTED)
-    except (IncastError, OSError):
-        import typer
-
-        from incast.cli.common import told
-
-        try:
-            with told(asked.as_json):
-                raise
-        except typer.Exit as ended:
-            sys.exit(ended.exit_code)
-    return True

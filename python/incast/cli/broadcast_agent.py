@@ -5,7 +5,6 @@ It waits for weeks on hosts that have better uses for their memory, so it loads 
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -60,10 +59,3 @@ def agent(
             )
         except KeyboardInterrupt:
             raise typer.Exit(Exit.INTERRUPTED) from None
-
-
-def alone() -> None:
-    """The command by itself, without the others, most of which load what reports are made of."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(agent)
-    app(sys.argv[3:], prog_name="incast broadcast agent")

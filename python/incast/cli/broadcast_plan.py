@@ -16,6 +16,7 @@ from incast.broadcast.topology import Topology
 from incast.cli import show
 from incast.cli.common import Json, told
 from incast.errors import Problem, ScenarioError
+from incast.extras import extra
 from incast.folder import write_json, write_text
 from incast.hints import unknown
 from incast.lab.select import SelectError, select
@@ -57,7 +58,8 @@ def plan(
         if out:
             write_json(out, plans[0].data)
         if picture:
-            from incast.broadcast.picture import draw
+            with extra("report"):
+                from incast.broadcast.picture import draw
 
             write_text(picture, draw(request.topology, plans[0], page=picture.suffix == ".html"))
     if as_json:

@@ -15,6 +15,7 @@ from incast.cli import exits, show
 from incast.cli import farmem_options as shared
 from incast.cli.common import Json, told
 from incast.cli.farmem_progress import GridBar
+from incast.extras import need
 from incast.farmem import chart, options
 from incast.farmem.coverage import SHARE_MAX
 from incast.farmem.measured import CLOCKS, Clock, Measured, cells
@@ -71,6 +72,7 @@ def grid(
     program's memory could not be remote: what is slower is then not all that distance would cost.
     """
     with told(as_json):
+        need("farmem", "altair", "vl_convert", "scipy.optimize")
         there = shared.server_at(server, key_file, timeout)
         memory = shared.memory(page, prefetch, pages_a_request, policy, compress, there)
         plan = _plan(program, local, latency, bandwidth, memory, runs)

@@ -14,7 +14,6 @@ from incast.farmem.server import Server, resolve
 from incast.peers import parse_address, read_key
 
 __all__ = [
-    "CONTEXT",
     "Compress",
     "KeyFile",
     "Page",
@@ -25,9 +24,6 @@ __all__ = [
     "ServerAt",
     "Timeout",
 ]
-
-CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
-"""What follows the program's name is the program's."""
 
 
 class Codec(StrEnum):

@@ -1,4 +1,4 @@
-"""`incast generate`: data to try things on."""
+"""`incast generate quest`: transactions to try mining on."""
 
 from __future__ import annotations
 
@@ -7,23 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from incast.cli import exits, show
+from incast.cli import show
 from incast.cli.common import told
 from incast.mining.quest import LIKE, generate, like
-
-generate_app = typer.Typer(help="Generate data to try things on.", no_args_is_help=True)
 
 
 def _of(help_: str, metavar: str | None = None) -> Any:
     return typer.Option(help=f"{help_}; default: as --like says.", metavar=metavar)
 
 
-@generate_app.callback()
-def _main() -> None:
-    pass
-
-
-@generate_app.command(epilog=exits.TEXT)
 def quest(
     file: Annotated[
         Path,

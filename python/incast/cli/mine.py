@@ -1,17 +1,30 @@
-"""`incast mine` as the command line shows it; what it does is in `mine_work`."""
+"""`incast mine`: large itemsets and rules in transactions.
+
+Most small files are mined in less time than libraries for frames and
+for tables take to load: neither is needed here.
+"""
 
 from __future__ import annotations
 
+import heapq
+import json
+from array import array
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from incast.cli.common import Json, told
-from incast.cli.mine_work import Asked, work
+from incast.cli.mine_view import View
+from incast.cli.plain import plain
+from incast.mining import output
 from incast.mining.output import FORMATS
-from incast.mining.problem import KINDS
+from incast.mining.problem import KINDS, make, refuse
+from incast.mining.result import METRICS, MineResult
+from incast.mining.run import run
 
+_TOP = 10
+_SHOWN = ("support", "confidence", "lift")
 _FIND, _MACHINE, _NODES, _RESULT = "What to find", "Machine", "Nodes", "Result"
 
 
@@ -89,22 +102,85 @@ def mine(
 ) -> None:
     """Find large itemsets and association rules in transactions, by Apriori."""
     with told(as_json):
-        work(
-            Asked(
-                transactions,
-                support,
-                confidence=confidence,
-                longest=longest,
-                only=only,
-                memory=memory,
-                threads=threads,
-                nodes=nodes,
-                cluster=cluster,
-                algorithm=algorithm,
-                exchange=exchange,
-                out=out,
-                form=form,
-                force=force,
-                as_json=as_json,
-            )
+        plan = make(
+            support,
+            confidence,
+            longest=longest,
+            kind=only,
+            memory=memory,
+            threads=threads,
+            nodes=nodes,
+            cluster=cluster,
+            algorithm=algorithm,
+            exchange=exchange,
         )
+        if form not in output.FORMATS:
+            refuse(f"{form!r}: {', '.join(output.FORMATS)} are allowed", "--format")
+        place = out or Path("results") / f"mine-{transactions.name.partition('.')[0]}"
+        output.check_free(place, force)
+        with View() as view:
+            result = run(transactions, plan, view, place)
+        summary = output.write(result, place, form)
+        if as_json:
+            print(json.dumps({"folder": str(place), **summary}, indent=2))
+            return
+        _show(result, summary)
+        print(f"Result: {place}")
+
+
+def _show(result: MineResult, summary: dict[str, Any]) -> None:
+    head = ["pass", "candidates", "large", "scans"]
+    rows = [[_count(each[key]) for key in head] for each in result.passes]
+    if result.spread is not None:
+        from incast.report import text
+
+        head += ["sent", "time"]
+        for row, each in zip(rows, result.passes, strict=True):
+            row += [text.size(each["sent_bytes"]), text.time(each["seconds"] * 1e12)]
+    _table(head, rows)
+    if result.found_rules is not None and result.found_rules.len():
+        print(f"\nRules with the highest lift, of {_count(summary['rules'])}:")
+        _table(["", "support", "confidence", "lift"], _best(result), left=1)
+    kind = "" if result.plan.kind == "all" else f"{result.plan.kind} "
+    least = f"in {result.minimum:,} or more of {result.transactions:,} transactions"
+    print(f"\n{summary['itemsets']:,} {kind}itemsets are {least}")
+
+
+def _best(result: MineResult) -> list[list[str]]:
+    rules = result.found_rules
+    assert rules is not None
+    measures = {
+        name: array("d", each) for name, each in zip(METRICS, rules.measures(), strict=True) if name in _SHOWN
+    }
+    sides = [(array("Q", ends), array("I", items)) for ends, items in map(rules.itemsets, (True, False))]
+    best = heapq.nsmallest(_TOP, range(rules.len()), key=lambda rule: (-measures["lift"][rule], rule))
+
+    def side(which: int, rule: int) -> str:
+        ends, items = sides[which]
+        chosen = items[ends[rule - 1] if rule else 0 : ends[rule]]
+        return " ".join(str(item if result.names is None else result.names[item]) for item in chosen)
+
+    return [
+        [
+            f"{side(0, rule)} → {side(1, rule)}",
+            f"{measures['support'][rule]:.2%}",
+            f"{measures['confidence'][rule]:.0%}",
+            f"{measures['lift'][rule]:.3g}",
+        ]
+        for rule in best
+    ]
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+def _table(head: list[str], rows: list[list[str]], left: int = 0) -> None:
+    """Plain text: what draws better tables takes longer to load than most files to mine."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    for row in [head, *rows]:
+        cells = [
+            cell.ljust(width) if at < left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print(plain("  ".join(cells).rstrip()))

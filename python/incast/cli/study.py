@@ -12,7 +12,8 @@ import typer
 
 from incast.cli import exits, show, show_study
 from incast.cli.common import Json, told
-from incast.cli.progress import StudyBars
+from incast.cli.study_progress import StudyBars
+from incast.extras import need
 from incast.folder import write_text
 from incast.report import text
 from incast.study import calibrate as calibration
@@ -22,10 +23,6 @@ from incast.study.cells import plan
 from incast.study.load import FILE, Study
 from incast.study.outcome import Outcome, collect, write
 from incast.study.run import Watcher, claim, run_study, seeds_of
-
-study_app = typer.Typer(
-    help="Studies: a scenario over all its axes, beside what was published.", no_args_is_help=True
-)
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder, like studies/NAME.")]
 Cells = Annotated[
@@ -43,7 +40,6 @@ Studies = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the studies
 Results = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the results of studies are.")]
 
 
-@study_app.command("run", epilog=exits.TEXT)
 def run(
     study: StudyFolder,
     cells: Cells = [],  # noqa: B006 - typer's way
@@ -61,6 +57,7 @@ def run(
     What was run before and would be the same is not run again: after Ctrl-C, the same command goes on.
     """
     with told(as_json):
+        need("study", "altair", "jinja2")
         found = load(study)
         chosen = found.select(cells, "--cells")
         place = out or Path("results") / found.name
@@ -111,7 +108,6 @@ def _run(
     return outcome
 
 
-@study_app.command("report", epilog=exits.TEXT)
 def report(
     study: StudyFolder,
     results: Annotated[
@@ -158,7 +154,6 @@ def report(
         show.place("Runs", runs)
 
 
-@study_app.command("check", epilog=exits.TEXT)
 def check(study: StudyFolder, as_json: Json = False) -> None:
     """Check a study, its cells, published figures and claims, without running it."""
     with told(as_json):
@@ -189,6 +184,7 @@ def check(study: StudyFolder, as_json: Json = False) -> None:
 def calibrate(study: StudyFolder, jobs: Jobs = None, out: Out = None, as_json: Json = False) -> None:
     """Fit a study's parameters to its calibration cells, and freeze them in its folder."""
     with told(as_json):
+        need("study", "scipy.optimize")
         found = load(study)
         place = out or Path("results") / found.name
         best = calibration.calibrate(found, place, jobs or os.cpu_count() or 1, _watch_trials)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from incast.errors import Problem, ScenarioError
+from incast.extras import extra
 from incast.farmem.instance import Instance
-from incast.farmem.milp import solve
 
 __all__ = ["Allocation", "allocate", "greedy"]
 
@@ -51,6 +51,8 @@ def allocate(instance: Instance, seconds: float = 20) -> list[Allocation]:
     start = next(
         ([j for j in each.places if j is not None] for each in (first, plain) if each.total is not None), None
     )
+    with extra("farmem"):
+        from incast.farmem.milp import solve
     solved = solve(instance, seconds, start)
     if not solved.possible:
         raise ScenarioError([Problem(_too_little(instance), "programs")])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
-import vl_convert
 
+from incast.extras import extra
 from incast.report import text
 
 __all__ = ["FILE", "heat"]
@@ -19,6 +18,9 @@ _WIDTH, _HEIGHT = 92, 56
 
 def heat(cells: pl.DataFrame, name: str) -> str:
     """The picture as SVG; `cells` as `incast.farmem.measured` has them."""
+    with extra("farmem"):
+        import altair as alt
+        import vl_convert
     rows = [_row(cell) for cell in cells.to_dicts()]
     latencies, rates, sizes = (
         list(dict.fromkeys(str(row[key]) for row in rows)) for key in ("latency", "rate", "local")

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.optimize import nnls
 
+from incast.extras import extra
 from incast.farmem.traced import Handled
 
 __all__ = ["Beyond", "Near", "Own", "Ran", "calibrate"]
@@ -138,6 +138,8 @@ def calibrate(near: Sequence[Beyond], far: Sequence[Beyond]) -> Own:
     rows = [[often / each.beyond_s for often in each.ran.kinds] for each in told]
     one = sum(map(sum, rows)) / len(rows) * _ALIKE
     alike = [[one, -one, 0], [0, one, -one], [one, 0, -one]]
+    with extra("farmem"):
+        from scipy.optimize import nnls
     found, _ = nnls(np.array([*rows, *alike], float), np.array([1.0] * len(rows) + [0.0] * len(alike)))
     fault, touch, leave = (round(float(each) * 1e12) for each in found)
     own = Own(fault, touch, leave)

@@ -12,13 +12,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from incast import _core
 from incast.document import Loc
 from incast.hints import allowed
 from incast.lab.findings import Findings
+
+if TYPE_CHECKING:
+    import polars as pl
 from incast.quantity import parse_bytes, parse_time
 
 FILE_BYTES_MAX = 256_000_000
@@ -80,6 +82,8 @@ class TraceFile:
         """The flows of a list, in the file's order."""
         if self._size() is None:
             return []
+        import polars as pl  # Most scenarios have no table, and can do without the time that it takes.
+
         try:
             return self._read(self._table())
         except (pl.exceptions.PolarsError, OSError, ValueError) as error:
@@ -120,6 +124,8 @@ class TraceFile:
         return None if self._size() is None else self.path.read_bytes()
 
     def _table(self) -> pl.DataFrame:
+        import polars as pl
+
         if self.path.suffix.lower() == ".parquet":
             return pl.read_parquet(self.path)
         if self.path.suffix.lower() == ".csv":
@@ -168,7 +174,7 @@ class TraceFile:
         groups = [0] * table.height
         if "group" in table.columns:
             groups = self._column(table["group"], "", _group, wrong)
-        ends = [table[name].cast(pl.String).fill_null("").to_list() for name in ("from", "to")]
+        ends = [[text or "" for text in _texts(table[name])] for name in ("from", "to")]
         self._report(wrong)
         rows = zip(times, *ends, sizes, groups, strict=True)
         return [
@@ -210,6 +216,8 @@ class TraceFile:
 def _texts(column: pl.Series) -> list[str | None]:
     if column.dtype.is_float():
         return [None if value is None else f"{value:.12f}" for value in column]
+    import polars as pl
+
     texts: list[str | None] = column.cast(pl.String).to_list()
     return texts
 

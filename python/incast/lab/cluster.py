@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-
-import networkx as nx
 
 from incast import _core
 from incast.lab.findings import Findings
@@ -98,19 +97,25 @@ def check(cluster: Cluster, findings: Findings) -> None:
     if not cluster.hosts:
         findings.add(("topology",), "there is no host: at least one is needed")
         return
-    graph: nx.Graph[str] = nx.Graph((link["a"], link["b"]) for link in cluster.links)
-    graph.add_nodes_from(cluster.nodes)
+    near = defaultdict[str, set[str]](set)
     for link in cluster.links:
+        near[link["a"]].add(link["b"])
+        near[link["b"]].add(link["a"])
         if link["a"] == link["b"]:
             findings.add(("topology",), f"the link from {link['a']} to itself is not allowed")
     # Hosts don't forward: a host reaches what its neighbours reach.
-    switches = graph.subgraph(cluster.switches)
-    island = {name: number for number, part in enumerate(nx.connected_components(switches)) for name in part}
+    island: dict[str, str] = {}
+    for root in cluster.switches:
+        found = [root]
+        while found:
+            if (name := found.pop()) not in island:
+                island[name] = root
+                found += near[name] & cluster.switches.keys()
     first, *others = cluster.hosts
-    reached = {island[peer] for peer in graph[first] if peer in island}
+    reached = {island[peer] for peer in near[first] if peer in island}
     for host in others:
-        near = {island[peer] for peer in graph[host] if peer in island}
-        if not reached & near and host not in graph[first]:
+        beside = {island[peer] for peer in near[host] if peer in island}
+        if not reached & beside and host not in near[first]:
             findings.add(
                 ("topology",), f"{host} is unreachable: no route from {first} to it through switches"
             )

@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import networkx as nx
-
 from incast.bounded import read_bytes
 from incast.document import Node, read_file
 from incast.hints import allowed, unknown
@@ -85,7 +83,7 @@ def read(path: Path) -> RawGraph:
         raise UnreadableError(f"not JSON: {error.msg.lower()}", error.lineno) from None
     except ElementTree.ParseError as error:
         raise UnreadableError(f"not XML: {error}", error.position[0]) from None
-    except (ValueError, KeyError, TypeError, AttributeError, nx.NetworkXException) as error:  # of networkx
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # of networkx
         raise UnreadableError((str(error) or type(error).__name__).splitlines()[0]) from None
 
 
@@ -126,8 +124,13 @@ def _node_link(data: Any) -> RawGraph:
 
 
 def _graphml(content: bytes) -> RawGraph:
+    import networkx as nx  # Only this form of graph needs it.
+
     nodes = ElementTree.fromstring(content).iterfind(".//{*}node")
-    graph: nx.Graph[str] = nx.read_graphml(BytesIO(content))
+    try:
+        graph: nx.Graph[str] = nx.read_graphml(BytesIO(content))
+    except nx.NetworkXException as error:
+        raise ValueError(str(error) or type(error).__name__) from None
     raw = RawGraph(directed=graph.is_directed())
     for node in nodes:
         name = str(node.get("id"))

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import IO, Any, Self
 
 from incast.errors import Problem, RunError, ScenarioError
+from incast.extras import MissingLibraryError, extra
 from incast.live.actor import ActorChild, Begun, Member
 from incast.live.launch import Child
 from incast.live.place import Write
@@ -29,10 +30,6 @@ HEAD = "node:__internal_head__"
 LOOPBACK = "127."
 ID_SHOWN = 8
 _ADDRESS = re.compile(r"auto|local|ray://[^\s/:]+:[0-9]{1,5}")
-
-
-class NoRayError(ImportError):
-    """The extra `ray` is not installed."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ def at(address: str) -> Cluster:
         raise ScenarioError([Problem(message, "--cluster")])
     try:
         return Cluster(address)
-    except NoRayError as error:
+    except MissingLibraryError as error:
         raise ScenarioError([Problem(str(error), "--cluster")]) from None
 
 
@@ -74,11 +71,8 @@ class Cluster:
         # It would print what happens to actors, among the results of commands.
         os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        # So that who doesn't ask for a cluster needs no Ray.
-        try:
+        with extra("ray"):
             import ray
-        except ImportError as error:
-            raise NoRayError("Ray is not installed: pip install 'incast[ray]'") from error
         self.address = address
         self._ray = ray
         self._files: dict[int, dict[str, Any]] = {}

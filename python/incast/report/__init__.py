@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from incast.extras import extra
 from incast.folder import REPORT, WALKS_MARKER, write_text
 
 __all__ = ["write"]
@@ -10,12 +11,15 @@ __all__ = ["write"]
 def write(run_folder: Path) -> Path:
     """Writes `report.html` into the folder of a run, of choices, or of walks, and returns its path.
 
-    The same tables give the same bytes. Raises `incast.ResultError` where there is no run.
+    The same tables give the same bytes. Raises `incast.ResultError` where there is no run,
+    `incast.extras.MissingLibraryError` without what draws.
     """
-    # Here, because these load what draws, and the package is imported by every command.
-    from incast.report import load, page, walk_page
-
     target = run_folder / REPORT
     walked = (run_folder / WALKS_MARKER).is_file()
-    write_text(target, walk_page.render(run_folder) if walked else page.render(load.load(run_folder)))
+    # Here, because these load what draws, and the package is imported by every command.
+    with extra("report"):
+        from incast.report import load, page, walk_page
+
+        rendered = walk_page.render(run_folder) if walked else page.render(load.load(run_folder))
+    write_text(target, rendered)
     return target

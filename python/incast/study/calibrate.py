@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from incast.comparison import mean
 from incast.errors import Problem, RunError, ScenarioError
+from incast.extras import extra
 from incast.study import parameters, tables
 from incast.study.load import FILE, Study
 from incast.study.parameters import Fitted
@@ -94,7 +95,8 @@ def _best(tried: dict[Values, Trial]) -> Trial:
 
 def search(fitted: Sequence[Fitted], evaluate: Evaluate) -> None:
     """Tries values until they get no better, or enough were tried."""
-    from scipy.optimize import least_squares
+    with extra("study"):
+        from scipy.optimize import least_squares
 
     start = [_to_unit(each, each.start) for each in fitted]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from incast.extras import extra
 from incast.walks.board import DROPS, Board
 from incast.walks.problem import refuse
 
@@ -101,7 +102,8 @@ class Exporter:
     def __enter__(self) -> Self:
         if self._place is None or self._board is None:
             return self
-        from prometheus_client import CollectorRegistry, start_http_server
+        with extra("metrics"):
+            from prometheus_client import CollectorRegistry, start_http_server
 
         host, port = split(self._place)
         registry = CollectorRegistry()

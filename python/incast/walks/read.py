@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 import polars as pl
 
 from incast import _core
 from incast.errors import why
+from incast.extras import extra
 from incast.walks import edges
 from incast.walks.graph import WEIGHT, Graph, build, possible
 from incast.walks.problem import refuse
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 FORMS = (
     "an edge list (.txt, .txt.gz), a table (.csv, .csv.gz, .parquet), compressed rows (.npz), "
@@ -24,8 +27,11 @@ FORMS = (
 
 def read(source: Any, *, weighted: bool, directed: bool | None, seed: int) -> Graph:
     """The graph that a path, the text `sbm:…` or a networkx object stands for."""
-    if isinstance(source, nx.Graph):
-        return _networkx(source, weighted, source.is_directed() if directed is None else directed)
+    if not isinstance(source, str | Path):
+        import networkx as nx  # Only who brings such a graph needs it.
+
+        if isinstance(source, nx.Graph):
+            return _networkx(source, weighted, source.is_directed() if directed is None else directed)
     if str(source).startswith("sbm:"):
         return _blocks(str(source), weighted, bool(directed), seed)
     file = Path(source)
@@ -64,7 +70,8 @@ def _blocks(text: str, weighted: bool, directed: bool, seed: int) -> Graph:
 
 def _rows(file: Path, weighted: bool, directed: bool) -> Graph:
     """A matrix as scipy saves it (`scipy.sparse.save_npz`)."""
-    from scipy import sparse  # takes a while to load
+    with extra("matrix"):
+        from scipy import sparse  # takes a while to load
 
     try:
         with file.open("rb") as stream:  # numpy leaves open what it can't read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from incast.extras import extra
 from incast.folder import REPORT, write_text
 from incast.study.outcome import Outcome
 
@@ -13,17 +14,20 @@ __all__ = ["write", "write_svg"]
 def write(outcome: Outcome, out: Path) -> Path:
     """Writes `report.html` into the study's result folder and returns its path."""
     # Here, because this loads what draws, and the package is imported by every command.
-    from incast.study.page.render import render
+    with extra("study"):
+        from incast.study.page.render import render
 
+        rendered = render(outcome, out)
     target = out / REPORT
-    write_text(target, render(outcome, out))
+    write_text(target, rendered)
     return target
 
 
 def write_svg(outcome: Outcome, out: Path, folder: Path) -> list[Path]:
     """Writes each chart of bars and each picture that can be drawn as `<id>.svg` into the folder."""
-    from incast.study.page.render import drawings
-    from incast.study.page.svg import svg
+    with extra("study"):
+        from incast.study.page.render import drawings
+        from incast.study.page.svg import svg
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []

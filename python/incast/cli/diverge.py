@@ -1,0 +1,54 @@
+"""`incast diverge`: the first event in which two scenarios differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from incast import _core
+from incast.cli import show
+from incast.cli.common import Json, ScenarioFile, told
+from incast.cli.exits import Exit
+from incast.lab.resolve import resolve
+from incast.lab.validate import validate
+from incast.source import Source
+
+
+def diverge(
+    scenario: ScenarioFile,
+    other: Annotated[
+        Path | None, typer.Argument(metavar="[OTHER]", help="Another scenario; default: the same again.")
+    ] = None,
+    changes: Annotated[
+        list[str],
+        typer.Option("--set", metavar="PATH=VALUE", help="Change a field of the other; may be repeated."),
+    ] = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Run two scenarios event by event and name the first event that differs; code 3 when one does."""
+    with told(as_json):
+        left, right = (
+            _single(Source.from_file(path, said))
+            for path, said in ((scenario, []), (other or scenario, changes))
+        )
+        found = _core.diverge(json.dumps(left), json.dumps(right), lambda _: True)
+    if as_json:
+        after, first, second = found or (None, None, None)
+        show.print_json({"equal": found is None, "after": after, "first": first, "second": second})
+    elif found is None:
+        show.out.print("All events are equal.")
+    else:
+        after, first, second = found
+        lines = f"After {after} equal events:\n  {first}\n  {second}"
+        show.out.print(lines, soft_wrap=True, highlight=False, markup=False)
+    if found:
+        raise typer.Exit(Exit.DIFFERENT)
+
+
+def _single(source: Source) -> dict[str, Any]:
+    """The scenario without its choices."""
+    document = source.variant("")
+    return resolve(validate(document), document, source.folder).spec

@@ -1,0 +1,65 @@
+"""`incast report`, `trace` and `compare`: what was measured, once more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incast import report, trace
+from incast.cli import show, show_run
+from incast.cli.common import Json, told
+from incast.comparison import compare as compare_results
+from incast.comparison import ways
+from incast.folder import TRACE
+from incast.result import Result
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A result folder.")]
+
+
+def write_report(
+    run: RunFolder,
+    as_json: Json = False,
+) -> None:
+    """Write report.html of a result anew."""
+    with told(as_json):
+        result = Result.open(run)
+        written = report.write(result.path)
+    show.written("report", written, as_json)
+
+
+def write_trace(
+    run: RunFolder,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="The trace; default: trace.pftrace in the result."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a run as a Perfetto trace: tasks, flows and queues on one time axis, for ui.perfetto.dev."""
+    with told(as_json):
+        result = Result.open(run)
+        written = trace.write(result, out or result.path / TRACE)
+    show.written("trace", written, as_json)
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A result folder, or a choice's.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
+    as_json: Json = False,
+) -> None:
+    """Show what differs between two results; with several seeds, with intervals of 95 %."""
+    with told(as_json):
+        left, right = Result.open(a), Result.open(b)
+        found = compare_results(left, right)
+    if as_json:
+        missing = {"a": left.incomplete, "b": right.incomplete}
+        listed = [each.json() for each in found]
+        show.print_json({"a": str(a), "b": str(b), "incomplete": missing, "differences": listed})
+        return
+    for result in (left, right):
+        show_run.incomplete(result.runs, str(result.path))
+    known = {".".join(way): metric for way, metric in ways(run.summary for run in (*left.runs, *right.runs))}
+    names = (a.name, b.name) if a.name != b.name else (str(a), str(b))
+    show.out.print(show_run.differences(found, known, names))

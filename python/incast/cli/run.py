@@ -1,0 +1,117 @@
+"""`incast run`: a scenario, simulated or on sockets, and what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from incast import report
+from incast.cli import show, show_run
+from incast.cli.common import Changes, Json, ScenarioFile, told
+from incast.cli.exits import Exit
+from incast.cli.progress import Bars
+from incast.comparison import by_choice
+from incast.extras import MissingLibraryError
+from incast.incomplete import STUCK
+from incast.result import Result
+from incast.runs import failure, run_all
+from incast.source import Source, seed_list
+
+
+def run(
+    scenario: ScenarioFile,
+    changes: Changes = [],  # noqa: B006 - typer's way
+    out: Annotated[Path | None, typer.Option(help="Result folder; default: results/<name>.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a result.")] = False,
+    seed: Annotated[int | None, typer.Option(min=0, help="Another seed than the scenario's.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=2, max=10_000, help="Run so many seeds, for intervals.")
+    ] = None,
+    choice: Annotated[list[str], typer.Option(help="Run only this choice; may be repeated.")] = [],  # noqa: B006
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Run its jobs on sockets of this machine, a process a host.")
+    ] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Simulate a scenario, or run it live: all its choices side by side."""
+    with told(as_json):
+        source = Source.from_file(scenario, [*changes, *([f"seed={seed}"] if seed is not None else [])])
+        plans = source.plans(choice, seed_list(source, seeds))
+        place = out or Path("results") / plans[0].scenario.name
+        names = [
+            f"{plan.choice or plan.scenario.name}{f' seed {plan.scenario.seed}' if seeds else ''}"
+            for plan in plans
+        ]
+        with Bars(names, show.err) as bars:
+            done = run_all(source, plans, place, force=force, jobs=jobs, watch=bars.watch, live=live)
+        failed = failure(done)
+        written = None
+        if not no_report and not failed:
+            written = _report(place)
+        result = None if failed else Result.open(place)
+        if result:
+            _show_result(result, written, as_json)
+        if failed:
+            raise failed
+        assert result
+        if result.interrupted:
+            show.err.print("[yellow]Interrupted: the result holds what was measured until then.[/]")
+            raise typer.Exit(Exit.INTERRUPTED)
+        if code := _code(result):
+            raise typer.Exit(code)
+
+
+def _report(place: Path) -> Path | None:
+    """Writes the report. Without what draws it the result is good all the same: it can be written later."""
+    try:
+        return report.write(place)
+    except MissingLibraryError as error:
+        show.err.print(
+            f"No report: {escape(str(error))}, then incast report {escape(str(place))}", soft_wrap=True
+        )
+        return None
+
+
+def _code(result: Result) -> Exit:
+    """How the runs ended, the worst first."""
+    ends = {run.summary.get("end") for run in result.runs}
+    if STUCK in ends:
+        return Exit.FAILED
+    if "deadlock" in ends:
+        return Exit.DEADLOCK
+    if result.incomplete:
+        return Exit.INCOMPLETE
+    return Exit.OK if result.passed else Exit.THRESHOLD
+
+
+def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
+    if as_json:
+        content = {
+            "incomplete": result.incomplete,
+            "folder": str(result.path),
+            "report": str(written) if written else None,
+            "runs": [{"folder": str(run.path), **run.summary} for run in result.runs],
+        }
+        show.print_json(content)
+        return
+    show_run.incomplete(result.runs)
+    choices = by_choice(result)
+    if len(result.runs) > 1:
+        show.out.print(show_run.choices(choices))
+    else:
+        show.out.print(show_run.jobs(result))
+        show.out.print(show_run.network(result), highlight=False)
+    show_run.deadlocks(result.runs)
+    show_run.unfinished(result.runs)
+    show_run.thresholds(result.runs)
+    show_run.fingerprint(result)
+    show.place("Result", result.path)
+    if written:
+        show.place("Report", written)

@@ -1,0 +1,40 @@
+"""`incast validate`, `schema` and `example`: a scenario before anything runs."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import typer
+
+from incast import schema
+from incast.cli import show
+from incast.cli.common import Changes, Json, ScenarioFile, told
+from incast.report import text
+from incast.source import Source, describe
+
+
+def validate(
+    scenario: ScenarioFile,
+    changes: Changes = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Check a scenario, all its choices and the files that it names, without running it."""
+    with told(as_json):
+        found = describe(Source.from_file(scenario, changes).plans())
+    if as_json:
+        show.print_json({"ok": True, **found})
+        return
+    nouns = {"host": "hosts", "switch": "switches", "link": "links", "job": "jobs", "fault": "faults"}
+    counted = [text.plural(found[many], one, many) for one, many in nouns.items()]
+    names = f"; choices: {', '.join(found['choices'])}" if found["choices"] else ""
+    show.out.print(f"{scenario} is fine: {', '.join(counted)}{names}", soft_wrap=True, highlight=False)
+
+
+def print_schema() -> None:
+    """Print the JSON Schema of a scenario, by which editors complete and check it."""
+    show.print_json(schema.published())
+
+
+def example() -> None:
+    """Print a small scenario to start from."""
+    typer.echo(files("incast").joinpath("starter.yaml").read_text("utf-8"), nl=False)
