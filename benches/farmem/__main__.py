@@ -33,7 +33,7 @@ COMMAND = "python -m benches.farmem"
 PAGES, LOCAL_PAGES, SWEEPS = 600, 200, 60
 ROUNDS = 7
 PAIRS = 7
-"""Runs per round of the program with all memory local, each compared with a run without the library."""
+"""Pairs of runs with all memory local: one with the library, one without."""
 DELAYS_US = (0, 1, 10, 20)
 """Total wait of a fault that fetches a page and sends one."""
 SCATTERED_US = (0, 10)
