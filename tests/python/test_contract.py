@@ -1,4 +1,4 @@
-"""Python's resolved form against crates/scenario/src/spec, every field and variant of it."""
+"""Python's resolved form against the settings that the core reads, every field and variant of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ import pytest
 from farmem_traces import scans, write
 from helpers import plans
 
-SPEC = Path(__file__).parents[2] / "crates" / "scenario" / "src" / "spec"
+CRATES = Path(__file__).parents[2] / "crates"
+# Where the settings of scenarios are declared.
+DECLARED = ("scenario/src/spec/*.rs", "scenario/src/kinds/*.rs", "shuffle/src/job.rs")
+READ = re.compile(
+    r"#\[derive\([^]]*\bDeserialize\b[^]]*\]\n#\[serde\(([^\n]*)\)\]\npub (struct|enum) \w+[^\n]* \{(.*?)\n\}",
+    re.DOTALL,
+)
 
 WIDE = """\
 name: wide
@@ -183,14 +189,23 @@ def words(value: object) -> Iterator[str]:
         yield value
 
 
+def declared() -> tuple[set[str], set[str]]:
+    """Fields and variants of all that a scenario is read as, by their names in JSON."""
+    fields: set[str] = set()
+    variants: set[str] = set()
+    for file in (file for pattern in DECLARED for file in CRATES.glob(pattern)):
+        source = re.sub(r"//.*", "", file.read_text("utf-8"))
+        for form, kind, body in READ.findall(source):
+            fields |= set(re.findall(r"^\s+(?:pub )?([a-z]\w*): ", body, re.MULTILINE))
+            names = re.findall(r"^    ([A-Z]\w+)", body, re.MULTILINE) if kind == "enum" else []
+            dash = "" if "lowercase" in form else "-"
+            variants |= {re.sub(r"(?<!^)([A-Z])", rf"{dash}\1", name).lower() for name in names}
+    return fields, variants
+
+
 def test_every_field_and_variant_is_used(tmp_path: Path) -> None:
-    files = "\n".join(file.read_text("utf-8") for file in sorted(SPEC.glob("*.rs")))
-    source = re.sub(r"//.*", "", files)
-    fields = set(re.findall(r"^\s+(?:pub )?([a-z_]+): [A-Z(]", source, re.MULTILINE))
-    enums = re.findall(r"pub enum \w+ \{(.*?)\n\}", source, re.DOTALL)
-    variants = {name for body in enums for name in re.findall(r"^    ([A-Z]\w+)", body, re.MULTILINE)}
-    kebab = {re.sub(r"(?<!^)([A-Z])", r"-\1", name).lower() for name in variants}
-    assert len(fields) > 60
-    assert len(kebab) > 35
+    fields, variants = declared()
+    assert len(fields) > 200
+    assert len(variants) > 70
     seen = {word for name in SCENARIOS for word in words(resolved(tmp_path, name))}
-    assert (fields | kebab) - seen == set()
+    assert (fields | variants) - seen == set()

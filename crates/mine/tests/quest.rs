@@ -158,7 +158,7 @@ fn a_block_depends_on_its_number_and_the_seed_only() {
 
 #[test]
 fn what_cannot_be_is_refused_and_extremes_end() {
-    let refused = |quest| Generator::new(quest, 1).unwrap_err().field;
+    let refused = |quest| Generator::new(quest, 1).unwrap_err().path;
     assert_eq!(refused(Quest { transactions: 0, ..PLAIN }), "transactions");
     assert_eq!(refused(Quest { length: 0.5, ..PLAIN }), "length");
     assert_eq!(refused(Quest { pattern: f64::NAN, ..PLAIN }), "pattern");

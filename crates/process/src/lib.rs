@@ -10,6 +10,7 @@
 
 mod context;
 mod event;
+mod hosts;
 mod payload;
 pub mod rng;
 mod train;
@@ -17,6 +18,7 @@ pub mod wire;
 
 pub use context::{Context, Read};
 pub use event::{Addr, CloseReason, Event, HostId, StreamId, TaskId};
+pub use hosts::Hosts;
 pub use payload::Payload;
 pub use train::Train;
 

@@ -1,35 +1,19 @@
 //! From a scenario to a simulation.
 
+use crate::kinds::{AllShown, Cast, Place};
 use crate::names::{self, Names, matches};
-use crate::problem::Problem;
-use crate::spec::{self, Scenario};
+use crate::spec::{Job, Scenario};
 use crate::topology;
 use fabric::{Fabric, Framing, Graph, NodeId};
 use sim::{HostConfig, JobSetup, Setup, Sim, rng};
-use units::Time;
+use units::{Problem, Time};
 
-pub(crate) mod broadcast;
 mod cells;
-pub(crate) mod farmem;
 mod faults;
-mod fluids;
 mod hosts;
-mod jobs;
-pub(crate) mod mine;
 mod pfc;
 mod room;
-mod shuffle;
 mod switches;
-pub(crate) mod walk;
-
-/// What walk servers, hosts of broadcasts, nodes of mining and programs on remote memory show of themselves.
-#[derive(Default)]
-pub(crate) struct Shown {
-    pub walks: Vec<walk::Shown>,
-    pub broadcasts: Vec<broadcast::Shown>,
-    pub mines: Vec<mine::Shown>,
-    pub farmems: Vec<farmem::Shown>,
-}
 
 /// No run gets further than 106 days: half of what a time can hold, so that no sum of two times wraps.
 const LAST: Time = Time::from_ps(1 << 63);
@@ -43,12 +27,12 @@ pub fn build(scenario: &Scenario) -> Result<Sim, Problem> {
 }
 
 /// The same, with what its processes show of themselves.
-pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Shown), Problem> {
+pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Problem> {
     let graph = topology::graph(&scenario.topology)?;
     let names = Names::new(&graph);
     let hosts = hosts::all(scenario, &graph)?;
     let until = end(scenario)?;
-    let only_background = scenario.jobs.iter().all(|job| matches!(job.work, spec::Work::Background { .. }));
+    let only_background = scenario.jobs.iter().all(|job| job.work.kind().is_background());
     if scenario.jobs.is_empty() {
         return Err(Problem::new("jobs", "there is no job: at least one is needed"));
     }
@@ -58,8 +42,10 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Shown), Problem> 
             "is required: no run waits for background jobs, and there are no others",
         ));
     }
-    let (jobs, shown) = jobs(scenario, &graph, &names, &hosts)?;
-    let configs = hosts.clone();
+    let places = places(scenario, &graph, &names, &hosts)?;
+    let fluid = |(job, place): (&Job, &Place<'_>)| job.work.kind().fluids(place);
+    let fluids: Vec<_> = scenario.jobs.iter().zip(&places).map(fluid).collect();
+    let (jobs, shown) = jobs(scenario, &graph, places)?;
     let faults = faults::all(scenario, &names)?;
     let switches = switches::all(scenario, &graph)?;
     cells::check_use(scenario, &graph, &names, &switches)?;
@@ -71,10 +57,17 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Shown), Problem> 
         jobs,
         faults,
         until,
-        graph: graph.clone(),
+        graph,
     };
     let mut sim = Sim::new(setup);
-    fluids::add(scenario, &names, &configs, &mut sim)?;
+    for (index, fluids) in fluids.into_iter().enumerate() {
+        let path = format!("jobs[{index}].work");
+        for (number, fluid) in fluids.map_err(|error| error.within(&path))?.iter().enumerate() {
+            sim.add_fluid(fluid).map_err(|error| {
+                Problem::new(format!("{path}.pairs[{number}]"), format!("as a fluid: {error}"))
+            })?;
+        }
+    }
     measure(scenario, &mut sim)?;
     Ok((sim, shown))
 }
@@ -83,10 +76,10 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, Shown), Problem> 
 ///
 /// # Errors
 /// The first thing that is wrong with them.
-pub(crate) fn cast(scenario: &Scenario) -> Result<(Graph, Vec<JobSetup>, Shown), Problem> {
+pub(crate) fn cast(scenario: &Scenario) -> Result<(Graph, Vec<JobSetup>, AllShown), Problem> {
     let graph = topology::graph(&scenario.topology)?;
-    let hosts = hosts::all(scenario, &graph)?;
-    let (jobs, shown) = jobs(scenario, &graph, &Names::new(&graph), &hosts)?;
+    let (hosts, names) = (hosts::all(scenario, &graph)?, Names::new(&graph));
+    let (jobs, shown) = jobs(scenario, &graph, places(scenario, &graph, &names, &hosts)?)?;
     Ok((graph, jobs, shown))
 }
 
@@ -130,78 +123,58 @@ fn last_match<'a>(
         .ok_or_else(|| Problem::new(path, format!("no rule matches {name}: begin with a rule for \"*\"")))
 }
 
+/// The place of each job.
+fn places<'a>(
+    scenario: &'a Scenario,
+    graph: &'a Graph,
+    names: &'a Names<'a>,
+    hosts: &'a [HostConfig],
+) -> Result<Vec<Place<'a>>, Problem> {
+    let place = |(index, (job, port)): (usize, (&'a Job, u16))| Place {
+        index,
+        name: &job.name,
+        port,
+        start: job.start,
+        seed: scenario.seed,
+        draws: rng::stream(scenario.seed, &format!("plan of job {}", job.name)),
+        sample: scenario.measure.interval,
+        graph,
+        names,
+        hosts,
+    };
+    Ok(scenario.jobs.iter().zip(ports(scenario)?).enumerate().map(place).collect())
+}
+
 fn jobs(
     scenario: &Scenario,
     graph: &Graph,
-    names: &Names<'_>,
-    hosts: &[HostConfig],
-) -> Result<(Vec<JobSetup>, Shown), Problem> {
-    let infos = jobs::host_infos(graph, hosts);
-    let mut setups: Vec<JobSetup> = Vec::with_capacity(scenario.jobs.len());
-    let mut shown = Shown::default();
-    let ports = ports(scenario)?;
-    for (index, job) in scenario.jobs.iter().enumerate() {
-        let path = format!("jobs[{index}]");
+    places: Vec<Place<'_>>,
+) -> Result<(Vec<JobSetup>, AllShown), Problem> {
+    let mut setups: Vec<JobSetup> = Vec::with_capacity(places.len());
+    let mut all = Vec::with_capacity(places.len());
+    for (job, mut place) in scenario.jobs.iter().zip(places) {
+        let path = format!("jobs[{}]", place.index);
         if setups.iter().any(|other| other.name == job.name) {
             return Err(Problem::new(format!("{path}.name"), format!("{:?} is used twice", job.name)));
         }
         if job.class > 7 {
             return Err(Problem::new(format!("{path}.class"), format!("{}: 0 to 7 are allowed", job.class)));
         }
-        let mut draws = rng::stream(scenario.seed, &format!("plan of job {}", job.name));
-        let port = ports[index];
-        let processes = match &job.work {
-            spec::Work::Shuffle(job) => {
-                shuffle::processes(job, names, graph.hosts(), &mut draws, port, &path)?
-            }
-            spec::Work::Broadcast(work) => {
-                let (seed, sample) = (scenario.seed, scenario.measure.interval);
-                let place = broadcast::Place { index, port, seed, sample };
-                let (processes, boards) = broadcast::processes(work, graph, names, &place, &path)?;
-                shown.broadcasts.push(boards);
-                processes
-            }
-            spec::Work::Mine(work) => {
-                let work_path = format!("{path}.work");
-                let look = jobs::Look { names, path: &work_path };
-                let (processes, boards) = mine::processes(work, &look, (index, port), scenario.seed)?;
-                shown.mines.push(boards);
-                processes
-            }
-            spec::Work::Farmem(work) => {
-                let work_path = format!("{path}.work");
-                let look = jobs::Look { names, path: &work_path };
-                let (processes, boards) =
-                    farmem::processes(work, &look, (index, port), (scenario.seed, &job.name))?;
-                shown.farmems.push(boards);
-                processes
-            }
-            spec::Work::Walk(walk) => {
-                let work_path = format!("{path}.work");
-                let look = jobs::Look { names, path: &work_path };
-                let (start, sample) = (job.start, scenario.measure.interval);
-                let (processes, boards) = walk::processes(
-                    walk,
-                    &look,
-                    &walk::Place { index, port, start, hosts, sample },
-                    &mut draws,
-                )?;
-                shown.walks.extend(boards);
-                processes
-            }
-            work => jobs::processes(work, names, &infos, &mut draws, port, &path)?,
-        };
+        let kind = job.work.kind();
+        let cast = kind.cast(&mut place);
+        let Cast { processes, shown } = cast.map_err(|error| error.within(&format!("{path}.work")))?;
+        all.push(shown);
         setups.push(JobSetup {
             name: job.name.clone(),
-            kind: jobs::kind(&job.work).into(),
+            kind: kind.name().into(),
             start: job.start,
             class: job.class,
-            background: matches!(job.work, spec::Work::Background { .. }),
-            processes: if fluids::is_fluid(job) { Vec::new() } else { processes },
+            background: kind.is_background(),
+            processes,
         });
     }
     reachable(graph, &setups)?;
-    Ok((setups, shown))
+    Ok((setups, all))
 }
 
 /// Refuses a job with two hosts that no way joins.

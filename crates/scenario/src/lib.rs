@@ -5,19 +5,19 @@
 //! JSON. Whatever is wrong with it is a [`Problem`] that names the field.
 
 mod build;
+pub mod kinds;
 pub mod live;
 mod names;
-mod problem;
 mod run;
 pub mod spec;
 mod tables;
 mod topology;
 
 pub use build::build;
-pub use problem::Problem;
 pub use run::{End, Error, Outcome, Progress, diverge, measure, run};
 pub use spec::Scenario;
 pub use topology::{GraphView, LinkView, NodeView, expand};
+pub use units::Problem;
 
 /// Reads a scenario from JSON.
 ///

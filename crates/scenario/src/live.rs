@@ -3,24 +3,17 @@
 //! The network is the real one: topology, switches and the transports' settings have no effect here.
 
 use crate::build;
-use crate::problem::Problem;
-use crate::spec::Scenario;
-use crate::tables::broadcasts::{self, Fared};
-use crate::tables::jobs::{self, Ended, Lost};
-use crate::tables::passes;
-use crate::tables::walks::Server;
-use ::mine::node::PassReport;
+use crate::kinds::{AllShown, Ended, Out};
+use crate::spec::{Job, Scenario};
 use live::{FlowRow, Report};
 use process::HostId;
 use record::rows::{self, JobOutcome, Outcome, TaskOutcome};
 use record::{Error, RunFolder, Tables};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use walk::counters::{Sample, Totals};
-
-/// A host of a broadcast noted how far it was.
-type CopySample = broadcast::transfer::Sample;
+use units::Problem;
 
 /// A host that takes part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -41,10 +34,8 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
     if !scenario.faults.is_empty() {
         return Err(Problem::new("faults", "a live run has none: only the simulator breaks hosts and links"));
     }
-    let remote = |job: &crate::spec::Job| matches!(job.work, crate::spec::Work::Farmem(_));
-    if let Some(index) = scenario.jobs.iter().position(remote) {
-        let message = "farmem is a model of programs: `incast farmem run` runs a real one";
-        return Err(Problem::new(format!("jobs[{index}].kind"), message));
+    for (index, job) in scenario.jobs.iter().enumerate() {
+        job.work.kind().check_live().map_err(|problem| problem.within(&format!("jobs[{index}]")))?;
     }
     let (graph, jobs, _) = build::cast(scenario)?;
     let own = build::ports(scenario)?;
@@ -69,44 +60,14 @@ pub struct MemberReport {
     /// How it ran.
     #[serde(flatten)]
     pub report: Report,
-    /// Its servers of walks.
+    /// What its processes showed, with the index of their job.
     #[serde(default)]
-    pub walks: Vec<WalkReport>,
-    /// Its part in broadcasts.
-    #[serde(default)]
-    pub broadcasts: Vec<BroadcastReport>,
-    /// Its nodes of mining.
-    #[serde(default)]
-    pub mines: Vec<MineReport>,
+    pub shown: Vec<(u32, Value)>,
 }
 
-/// How a server of walks did.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct WalkReport {
-    job: u32,
-    nodes: u32,
-    samples: Vec<Sample>,
-    totals: Totals,
-}
-
-/// How a host of a broadcast did.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct BroadcastReport {
-    job: u32,
-    samples: Vec<CopySample>,
-    fared: Fared,
-}
-
-/// How a node of mining did.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct MineReport {
-    job: u32,
-    passes: Vec<PassReport>,
-}
-
-/// What shows how a host's servers of walks do, its parts in broadcasts and its nodes of mining.
+/// What shows how the processes of a host do.
 pub struct Boards {
-    shown: build::Shown,
+    shown: AllShown,
     host: HostId,
 }
 
@@ -114,28 +75,8 @@ impl Boards {
     /// What they have shown by now, with how the host ran.
     #[must_use]
     pub fn report(&self, report: Report) -> MemberReport {
-        let server = |shown: &build::walk::Shown| WalkReport {
-            job: shown.job as u32,
-            nodes: shown.nodes,
-            samples: shown.board.take_samples(),
-            totals: shown.board.counters.totals(),
-        };
-        let copy = |shown: &build::broadcast::Shown| {
-            let (_, board) = shown.nodes.iter().find(|(host, _)| *host == self.host)?;
-            let (samples, fared) = (board.take_samples(), Fared::from(board.progress()));
-            Some(BroadcastReport { job: shown.job as u32, samples, fared })
-        };
-        let node = |shown: &build::mine::Shown| {
-            let (_, board) = shown.nodes.iter().find(|(host, _)| *host == self.host)?;
-            Some(MineReport { job: shown.job as u32, passes: board.progress().passes })
-        };
-        let servers = self.shown.walks.iter().filter(|shown| shown.host == self.host);
-        MemberReport {
-            report,
-            walks: servers.map(server).collect(),
-            broadcasts: self.shown.broadcasts.iter().filter_map(copy).collect(),
-            mines: self.shown.mines.iter().filter_map(node).collect(),
-        }
+        let all = (0..).zip(&self.shown).map(|(job, shown)| (job, shown.report(self.host)));
+        MemberReport { report, shown: all.filter(|(_, shown)| !shown.is_null()).collect() }
     }
 }
 
@@ -170,39 +111,40 @@ pub fn write(
     let reports: Vec<Report> = members.iter().map(|each| each.report.clone()).collect();
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
-    let hosts = graph.names().take(graph.hosts()).collect();
-    let mut writer = Writer { tables: folder.tables(), hosts, jobs: &scenario.jobs, reports: &reports };
-    let mut lost = Lost::new();
-    for shown in &shown.broadcasts {
-        if !writer.broadcast(shown, members)? {
-            lost.insert(shown.job);
-        }
+    let hosts: Vec<String> = graph.names().take(graph.hosts()).map(str::to_owned).collect();
+    let mut tables = folder.tables();
+    let strangers = |report: &Report| (HostId(report.host), report.counters.foreign_datagrams);
+    let mut strangers: BTreeMap<HostId, u64> = reports.iter().map(strangers).collect();
+    let mut whole = Vec::with_capacity(shown.len());
+    for ((index, shown), job) in (0u32..).zip(&shown).zip(&scenario.jobs) {
+        let of = |member: &MemberReport| {
+            let own = member.shown.iter().find(|(job, _)| *job == index);
+            own.map(|(_, shown)| (HostId(member.report.host), shown.clone()))
+        };
+        let own: Vec<(HostId, Value)> = members.iter().filter_map(of).collect();
+        let mut out = Out { tables: &mut tables, job: &job.name, hosts: &hosts, strangers: &mut strangers };
+        whole.push(shown.reported(&own, &mut out)?);
     }
-    let walks = members.iter().flat_map(|member| &member.walks);
-    lost.extend(walks.filter(|walk| walk.totals.given_up > 0).map(|walk| walk.job as usize));
-    for (index, job) in jobs.iter().enumerate() {
-        writer.job(index, job, lost.contains(&index))?;
+    let mut writer = Writer { tables, hosts: &hosts, jobs: &scenario.jobs, reports: &reports };
+    for ((index, job), whole) in jobs.iter().enumerate().zip(whole) {
+        writer.job(index, job, whole)?;
     }
     writer.flows()?;
     for report in &reports {
         writer.report(report, crashes.get(&report.host).copied().unwrap_or_default())?;
-    }
-    for member in members {
-        writer.walks(member.report.host, &member.walks)?;
-        writer.passes(member.report.host, &member.mines)?;
     }
     Ok(writer.tables.finish()?)
 }
 
 struct Writer<'a> {
     tables: Tables,
-    hosts: Vec<&'a str>,
-    jobs: &'a [crate::spec::Job],
+    hosts: &'a [String],
+    jobs: &'a [Job],
     reports: &'a [Report],
 }
 
 impl Writer<'_> {
-    fn job(&mut self, index: usize, job: &sim::JobSetup, lost: bool) -> Result<(), Error> {
+    fn job(&mut self, index: usize, job: &sim::JobSetup, whole: bool) -> Result<(), Error> {
         let is_own = |row: u32| row as usize == index;
         let parts: Vec<_> =
             self.reports.iter().flat_map(|report| &report.jobs).filter(|row| is_own(row.job)).collect();
@@ -212,13 +154,9 @@ impl Writer<'_> {
         let end = ends.filter(|_| all).and_then(|ends| ends.into_iter().max());
         let flows = || self.reports.iter().flat_map(|r| &r.flows).filter(|flow| is_own(flow.job));
         let is_broken = |outcome| !matches!(outcome, live::Outcome::Finished | live::Outcome::Unfinished);
-        let ended = Ended {
-            ended: end.is_some(),
-            background: job.background,
-            broken: flows().any(|flow| is_broken(flow.outcome)),
-            lost,
-        };
-        let outcome = jobs::outcome(&job.kind, &ended);
+        let broken = flows().any(|flow| is_broken(flow.outcome));
+        let ended = Ended { ended: end.is_some(), broken, whole };
+        let outcome = ended.outcome(self.jobs[index].work.kind());
         self.tables.jobs.push(rows::Job {
             job: &job.name,
             kind: &job.kind,
@@ -238,8 +176,8 @@ impl Writer<'_> {
                 flow: number,
                 job: &self.jobs[flow.job as usize].name,
                 group: flow.group,
-                from: self.hosts[flow.from as usize],
-                to: self.hosts[flow.to as usize],
+                from: &self.hosts[flow.from as usize],
+                to: &self.hosts[flow.to as usize],
                 class: self.jobs[flow.job as usize].class,
                 bytes: flow.bytes,
                 start_ps: flow.start_ps,
@@ -262,60 +200,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The servers of walks of one host.
-    fn walks(&mut self, host: u32, walks: &[WalkReport]) -> Result<(), Error> {
-        let report = self.reports.iter().find(|report| report.host == host);
-        let mut foreign = report.map_or(0, |report| report.counters.foreign_datagrams);
-        for walk in walks {
-            let job = &self.jobs[walk.job as usize].name;
-            let server = Server { job, host: self.hosts[host as usize], nodes: walk.nodes };
-            let mut before = Totals::default();
-            for sample in &walk.samples {
-                server.sample(&mut self.tables, sample, &before)?;
-                before = sample.totals;
-            }
-            // Those that the driver let nowhere near a server, by their addresses alone: nobody knows for whom they were.
-            let refused_strangers = walk.totals.refused_strangers + std::mem::take(&mut foreign);
-            server.totals(&mut self.tables, &Totals { refused_strangers, ..walk.totals })?;
-        }
-        Ok(())
-    }
-
-    /// The hosts of one broadcast.
-    fn broadcast(
-        &mut self,
-        shown: &build::broadcast::Shown,
-        members: &[MemberReport],
-    ) -> Result<bool, Error> {
-        let job = &self.jobs[shown.job].name;
-        let name = |host: HostId| self.hosts[host.0 as usize];
-        let mut all: Vec<(HostId, &Fared)> = Vec::new();
-        for (host, _) in &shown.nodes {
-            let own = members.iter().filter(|member| member.report.host == host.0);
-            let parts = own.flat_map(|member| &member.broadcasts);
-            for part in parts.filter(|part| part.job as usize == shown.job) {
-                let mut before = CopySample::default();
-                for now in &part.samples {
-                    broadcasts::sample(&mut self.tables, (job, name(*host)), now, &before)?;
-                    before = *now;
-                }
-                all.push((*host, &part.fared));
-            }
-        }
-        broadcasts::totals(&mut self.tables, (job, shown.source), &all, name)
-    }
-
-    /// The nodes of mining of one host.
-    fn passes(&mut self, host: u32, mines: &[MineReport]) -> Result<(), Error> {
-        mines.iter().try_for_each(|mine| {
-            let names = (self.jobs[mine.job as usize].name.as_str(), self.hosts[host as usize]);
-            passes::write(&mut self.tables, names, &mine.passes)
-        })
-    }
-
     /// Tasks, datagrams and totals of one host. Who sent counts what left, who received what came.
     fn report(&mut self, report: &Report, crashes: u64) -> Result<(), Error> {
-        let host = self.hosts[report.host as usize];
+        let host = &self.hosts[report.host as usize];
         for task in &report.tasks {
             let outcome = if task.end_ps.is_some() { TaskOutcome::Finished } else { TaskOutcome::Unfinished };
             self.tables.tasks.push(rows::Task {
@@ -337,7 +224,7 @@ impl Writer<'_> {
             self.tables.datagrams.push(rows::Datagrams {
                 job: &self.jobs[row.job as usize].name,
                 from: host,
-                to: self.hosts[row.peer as usize],
+                to: &self.hosts[row.peer as usize],
                 sent_packets: row.sent_packets,
                 sent_bytes: row.sent_bytes,
                 received_packets: came.map_or(0, |came| came.received_packets),

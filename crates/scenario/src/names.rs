@@ -1,10 +1,10 @@
 //! Names of a topology: looked up, and matched by patterns.
 
-use crate::problem::Problem;
 use fabric::{Fabric, Graph, NodeId, PortId};
-use process::HostId;
+use process::{HostId, Hosts};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use units::Problem;
 
 /// Names of nodes, for many look-ups.
 pub(crate) struct Names<'a> {
@@ -18,18 +18,13 @@ impl<'a> Names<'a> {
         Names { graph, nodes }
     }
 
-    pub(crate) fn node(&self, name: &str, path: impl Fn() -> String) -> Result<NodeId, Problem> {
-        self.nodes.get(name).copied().ok_or_else(|| {
-            Problem::new(path(), format!("no host or switch is called {name:?}: there are {}", self.some()))
-        })
+    pub(crate) fn node(&self, name: &str, path: &str) -> Result<NodeId, Problem> {
+        self.find_node(name).map_err(|message| Problem::new(path, message))
     }
 
-    pub(crate) fn host(&self, name: &str, path: impl Fn() -> String) -> Result<HostId, Problem> {
-        let node = self.node(name, &path)?;
-        if self.graph.is_host(node) {
-            return Ok(HostId(node.0));
-        }
-        Err(Problem::new(path(), format!("{name:?} is a switch: a host is needed")))
+    fn find_node(&self, name: &str) -> Result<NodeId, String> {
+        let node = self.nodes.get(name).copied();
+        node.ok_or_else(|| format!("no host or switch is called {name:?}: there are {}", self.some()))
     }
 
     pub(crate) fn linked(&self, a: NodeId, b: NodeId) -> bool {
@@ -43,6 +38,16 @@ impl<'a> Names<'a> {
             [first, .., last] if names.len() > 4 => format!("{} nodes, {first} … {last}", names.len()),
             all => all.join(", "),
         }
+    }
+}
+
+impl Hosts for Names<'_> {
+    fn find(&self, name: &str) -> Result<HostId, String> {
+        let node = self.find_node(name)?;
+        if !self.graph.is_host(node) {
+            return Err(format!("{name:?} is a switch: a host is needed"));
+        }
+        Ok(HostId(node.0))
     }
 }
 

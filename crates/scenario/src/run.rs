@@ -2,7 +2,6 @@
 
 use crate::build::{build, build_shown};
 use crate::names;
-use crate::problem::Problem;
 use crate::spec::Scenario;
 use crate::tables::Writer;
 use fabric::{PortId, QueueId};
@@ -11,7 +10,7 @@ use serde::Serialize;
 use sim::{Divergence, Pause, Sim};
 use std::collections::BTreeMap;
 use std::path::Path;
-use units::Time;
+use units::{Problem, Time};
 
 /// Events between two looks at the outside world.
 const SLICE: u64 = 1 << 16;
@@ -121,7 +120,7 @@ pub fn run(
     let (mut sim, shown) = build_shown(scenario)?;
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
-    let mut writer = Writer::new(&mut sim, &folder, shown)?;
+    let mut writer = Writer::new(&mut sim, &folder, &scenario.jobs, shown)?;
     let total = sim.progress().jobs_left;
     let mut failed = None;
     let end = drive(&mut sim, scenario.until, total, progress, |sim| {

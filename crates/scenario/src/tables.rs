@@ -1,7 +1,8 @@
 //! From what the simulator measured to the tables and captures of a run folder.
 
-use crate::build::Shown;
+use crate::kinds::{AllShown, Ended, Out, Shown};
 use crate::names;
+use crate::spec::Job;
 use fabric::{Discard, Fabric, NodeId, PauseCounters, PortId, Route};
 use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
 use record::rows::{self, JobOutcome, PortKind};
@@ -11,35 +12,27 @@ use std::collections::BTreeMap;
 use transport::tcp::{Flags, Notes};
 use units::Time;
 
-pub(crate) mod broadcasts;
-pub(crate) mod jobs;
-pub(crate) mod passes;
-mod programs;
-pub(crate) mod walks;
-
-use broadcasts::BroadcastTables;
-use jobs::Ended;
-use programs::ProgramTables;
-use walks::WalkTables;
-
 /// The tables of a run that is under way.
-pub(crate) struct Writer {
+pub(crate) struct Writer<'a> {
     tables: Tables,
     /// By the port that was named.
     captures: BTreeMap<PortId, Capture>,
     /// The port of the other direction, for each of them.
     reverse: BTreeMap<PortId, PortId>,
     hosts: Vec<String>,
-    jobs: Vec<String>,
+    jobs: &'a [Job],
     ports: BTreeMap<PortId, String>,
-    walks: WalkTables,
-    broadcasts: BroadcastTables,
-    mines: Vec<crate::build::mine::Shown>,
-    programs: ProgramTables,
+    /// Of each job.
+    shown: AllShown,
 }
 
-impl Writer {
-    pub(crate) fn new(sim: &mut Sim, folder: &RunFolder, shown: Shown) -> Result<Writer, Error> {
+impl<'a> Writer<'a> {
+    pub(crate) fn new(
+        sim: &mut Sim,
+        folder: &RunFolder,
+        jobs: &'a [Job],
+        shown: AllShown,
+    ) -> Result<Writer<'a>, Error> {
         let graph = sim.graph().clone();
         let ports: BTreeMap<PortId, String> = names::ports(&graph, sim.network()).into_iter().collect();
         let (mut captures, mut reverse) = (BTreeMap::new(), BTreeMap::new());
@@ -52,12 +45,9 @@ impl Writer {
             captures,
             reverse,
             hosts: graph.names().take(graph.hosts()).map(str::to_owned).collect(),
-            jobs: sim.job_records().into_iter().map(|job| job.name).collect(),
+            jobs,
             ports,
-            walks: WalkTables::new(shown.walks),
-            broadcasts: BroadcastTables::new(shown.broadcasts),
-            mines: shown.mines,
-            programs: ProgramTables(shown.farmems),
+            shown,
         })
     }
 
@@ -114,17 +104,27 @@ impl Writer {
         for (time, what, place) in &records.events {
             self.tables.events.push(rows::Event { time_ps: time.as_ps(), what, where_: place })?;
         }
-        self.walks.samples(&mut self.tables, &self.jobs, &self.hosts)?;
-        self.broadcasts.samples(&mut self.tables, &self.jobs, &self.hosts)?;
-        self.programs.faults(&mut self.tables, &self.jobs, &self.hosts)?;
+        self.shown(|shown, out| shown.samples(out))?;
         self.packets(now, &records.packets)
+    }
+
+    /// What all jobs have shown, written by `write`.
+    fn shown<T>(
+        &mut self,
+        mut write: impl FnMut(&mut dyn Shown, &mut Out<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let Writer { tables, hosts, jobs, shown, .. } = self;
+        let each = |(shown, job): (&mut Box<dyn Shown>, &Job)| {
+            write(&mut **shown, &mut Out { tables, job: &job.name, hosts, strangers: &mut BTreeMap::new() })
+        };
+        shown.iter_mut().zip(*jobs).map(each).collect()
     }
 
     fn flow<B: Copy + Default>(&mut self, network: &Fabric<B>, flow: &FlowRecord) -> Result<(), Error> {
         let [path, path_back] = flow.ways.map(|way| self.path(network, way?));
         self.tables.flows.push(rows::Flow {
             flow: u64::from(flow.flow),
-            job: &self.jobs[flow.job as usize],
+            job: &self.jobs[flow.job as usize].name,
             group: flow.group,
             from: &self.hosts[flow.from.host.0 as usize],
             to: &self.hosts[flow.to.host.0 as usize],
@@ -163,7 +163,7 @@ impl Writer {
     fn task(&mut self, task: &TaskRecord) -> Result<(), Error> {
         self.tables.tasks.push(rows::Task {
             task: task.task,
-            job: &self.jobs[task.job as usize],
+            job: &self.jobs[task.job as usize].name,
             host: &self.hosts[task.host as usize],
             kind: task.kind,
             number: task.number,
@@ -209,17 +209,10 @@ impl Writer {
     }
 
     fn totals(&mut self, sim: &mut Sim, now: Time) -> Result<(), Error> {
-        let mut lost = self.broadcasts.totals(&mut self.tables, &self.jobs, &self.hosts)?;
-        lost.append(&mut self.programs.totals(&mut self.tables, &self.jobs, &self.hosts)?);
-        lost.append(&mut self.walks.totals(&mut self.tables, &self.jobs, &self.hosts)?);
-        for (index, job) in sim.job_records().iter().enumerate() {
-            let ended = Ended {
-                ended: job.end.is_some(),
-                background: job.background,
-                broken: job.flows_broken > 0,
-                lost: lost.contains(&index),
-            };
-            let outcome = jobs::outcome(&job.kind, &ended);
+        let whole = self.shown(|shown, out| shown.totals(out))?;
+        for ((job, spec), whole) in sim.job_records().iter().zip(self.jobs).zip(whole) {
+            let ended = Ended { ended: job.end.is_some(), broken: job.flows_broken > 0, whole };
+            let outcome = ended.outcome(spec.work.kind());
             self.tables.jobs.push(rows::Job {
                 job: &job.name,
                 kind: &job.kind,
@@ -246,7 +239,7 @@ impl Writer {
         }
         for pair in sim.datagram_records() {
             self.tables.datagrams.push(rows::Datagrams {
-                job: &self.jobs[pair.job as usize],
+                job: &self.jobs[pair.job as usize].name,
                 from: &self.hosts[pair.from as usize],
                 to: &self.hosts[pair.to as usize],
                 sent_packets: pair.sent_packets,
@@ -254,12 +247,6 @@ impl Writer {
                 received_packets: pair.received_packets,
                 received_bytes: pair.received_bytes,
             })?;
-        }
-        for mine in &self.mines {
-            for (host, board) in &mine.nodes {
-                let names = (self.jobs[mine.job].as_str(), self.hosts[host.0 as usize].as_str());
-                passes::write(&mut self.tables, names, &board.progress().passes)?;
-            }
         }
         self.ports(sim, now)
     }

@@ -1,13 +1,12 @@
 //! Topologies of a scenario as graphs.
 
 use crate::names;
-use crate::problem::Problem;
 use crate::spec::{LinkSpec, NodeKind, Topology};
 use fabric::topology::{self, TopologyError};
 use fabric::{Graph, Link, LinkProps, NodeId};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use units::Bytes;
+use units::{Bytes, Problem};
 
 /// A topology with every node and link, for showing.
 #[derive(Clone, Debug, Serialize)]

@@ -3,6 +3,7 @@
 //! `UPDATE_GOLDEN=1 cargo test -p incast-scenario --test golden` writes them anew.
 
 use fabric::{Discard, PortId};
+use scenario::kinds::*;
 use scenario::spec::*;
 use sim::{FlowRecord, Pause};
 use std::fmt::Write;

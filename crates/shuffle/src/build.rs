@@ -1,7 +1,7 @@
 //! From a job to its processes.
 
 use crate::data_node::DataNode;
-use crate::job::{Job, JobError};
+use crate::job::Job;
 use crate::master::Master;
 use crate::node_manager::NodeManager;
 use crate::plan::Plan;
@@ -9,6 +9,7 @@ use process::{HostId, Process};
 use rand::Rng;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use units::Problem;
 
 /// One process a host, in order of hosts.
 pub type Processes = Vec<(HostId, Box<dyn Process>)>;
@@ -18,7 +19,7 @@ pub type Processes = Vec<(HostId, Box<dyn Process>)>;
 ///
 /// # Errors
 /// When the job can't run.
-pub fn build(job: Job, hosts: usize, rng: &mut dyn Rng, port: u16) -> Result<Processes, JobError> {
+pub fn build(job: Job, hosts: usize, rng: &mut dyn Rng, port: u16) -> Result<Processes, Problem> {
     job.check(hosts)?;
     let plan = Arc::new(Plan::new(job, port, rng));
     let mut processes: BTreeMap<HostId, Box<dyn Process>> = BTreeMap::new();

@@ -1,8 +1,9 @@
 //! A TeraSort job as data, and the checks that refuse one that can't run.
 
-use process::HostId;
+use process::{HostId, Hosts};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use units::{Rate, Time};
+use units::{Problem, Rate, Time};
 
 /// Maps and reduces of a job may be at most so many: a fetch for each pair of them is planned.
 const PAIRS_MAX: u64 = 50_000_000;
@@ -10,7 +11,8 @@ const PAIRS_MAX: u64 = 50_000_000;
 const RPCS_MAX: u32 = 10_000;
 
 /// What runs the job's tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Framework {
     /// A container a task, started anew.
     MapReduce,
@@ -18,9 +20,10 @@ pub enum Framework {
     Tez,
 }
 
-/// A TeraSort.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Job {
+/// A TeraSort: as it is read, with hosts by their names (`String`), and as it is run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job<H = HostId> {
     /// What runs it.
     pub framework: Framework,
     /// Input in bytes; so much is shuffled and written too.
@@ -28,13 +31,13 @@ pub struct Job {
     /// HDFS block in bytes: a map reads one.
     pub block: u64,
     /// Where the application master and the metadata are.
-    pub master: HostId,
+    pub master: H,
     /// Where containers run.
-    pub compute: Vec<HostId>,
+    pub compute: Vec<H>,
     /// Where blocks are.
-    pub data: Vec<HostId>,
+    pub data: Vec<H>,
     /// Where containers' logs go.
-    pub log_nodes: Vec<HostId>,
+    pub log_nodes: Vec<H>,
     /// Containers that a compute node runs at a time.
     pub slots: u32,
     /// Reduce tasks.
@@ -63,7 +66,8 @@ pub struct Job {
 }
 
 /// How long things take on a host. Rates are those of one core; disks have the host's rate.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Costs {
     /// Reading records and the map function.
     pub map_rate: Rate,
@@ -115,18 +119,38 @@ pub struct Costs {
     pub node_expiry: Time,
 }
 
-/// Why a job is refused.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{message}")]
-pub struct JobError {
-    /// The field, as in [`Job`] (`costs.map_rate`).
-    pub field: &'static str,
-    /// What is wrong, and what is allowed.
-    pub message: String,
+fn refuse<T>(field: &str, message: impl Into<String>) -> Result<T, Problem> {
+    Err(Problem::new(field, message.into()))
 }
 
-fn refuse<T>(field: &'static str, message: impl Into<String>) -> Result<T, JobError> {
-    Err(JobError { field, message: message.into() })
+impl Job<String> {
+    /// The job on the hosts that it names.
+    ///
+    /// # Errors
+    /// The first name that no host has.
+    pub fn place(&self, hosts: &dyn Hosts) -> Result<Job, Problem> {
+        Ok(Job {
+            master: hosts.one(&self.master, "master")?,
+            compute: hosts.all(&self.compute, "compute")?,
+            data: hosts.all(&self.data, "data")?,
+            log_nodes: hosts.all(&self.log_nodes, "log_nodes")?,
+            framework: self.framework,
+            bytes: self.bytes,
+            block: self.block,
+            slots: self.slots,
+            reduces: self.reduces,
+            input_replication: self.input_replication,
+            output_replication: self.output_replication,
+            log_bytes: self.log_bytes,
+            parallel_copies: self.parallel_copies,
+            slow_start: self.slow_start,
+            io_sort: self.io_sort,
+            reduce_memory: self.reduce_memory,
+            shuffle_buffer: self.shuffle_buffer,
+            merge_at: self.merge_at,
+            costs: self.costs.clone(),
+        })
+    }
 }
 
 impl Job {
@@ -139,7 +163,7 @@ impl Job {
     ///
     /// # Errors
     /// The first field that is wrong.
-    pub fn check(&self, hosts: usize) -> Result<(), JobError> {
+    pub fn check(&self, hosts: usize) -> Result<(), Problem> {
         self.check_roles(hosts)?;
         self.check_sizes()?;
         self.check_replication("input_replication", self.input_replication)?;
@@ -148,7 +172,7 @@ impl Job {
         self.costs.check()
     }
 
-    fn check_roles(&self, hosts: usize) -> Result<(), JobError> {
+    fn check_roles(&self, hosts: usize) -> Result<(), Problem> {
         let mut roles: BTreeMap<HostId, &'static str> = BTreeMap::from([(self.master, "the master")]);
         let lists = [("compute", "a compute node", &self.compute), ("data", "a data node", &self.data)];
         for (field, role, members) in lists {
@@ -182,7 +206,7 @@ impl Job {
         }
     }
 
-    fn check_sizes(&self) -> Result<(), JobError> {
+    fn check_sizes(&self) -> Result<(), Problem> {
         let numbers = [
             ("bytes", self.bytes),
             ("block", self.block),
@@ -207,7 +231,7 @@ impl Job {
         Ok(())
     }
 
-    fn check_replication(&self, field: &'static str, copies: u32) -> Result<(), JobError> {
+    fn check_replication(&self, field: &'static str, copies: u32) -> Result<(), Problem> {
         let nodes = self.data.len();
         if (1..=nodes.min(crate::wire::LIST_MAX)).contains(&(copies as usize)) {
             return Ok(());
@@ -215,7 +239,7 @@ impl Job {
         refuse(field, format!("{copies}: 1 to {nodes} are allowed, as there are {nodes} data nodes"))
     }
 
-    fn check_parts(&self) -> Result<(), JobError> {
+    fn check_parts(&self) -> Result<(), Problem> {
         let (from, to) = self.slow_start;
         if !((0.0..=1.0).contains(&from) && (from..=1.0).contains(&to)) {
             return refuse("slow_start", format!("{from} to {to}: 0 to 1, the first not above the second"));
@@ -230,7 +254,7 @@ impl Job {
 }
 
 impl Costs {
-    fn check(&self) -> Result<(), JobError> {
+    fn check(&self) -> Result<(), Problem> {
         let rates = [
             ("costs.map_rate", self.map_rate),
             ("costs.sort_rate", self.sort_rate),

@@ -1,6 +1,6 @@
 //! Hadoop's TeraSort on MapReduce and on Tez, as Processes free of I/O.
 //!
-//! A [`Job`] is data with hosts already resolved; [`build`] checks it, places the input's blocks, and returns
+//! A [`Job`] is data, read from JSON with hosts by name; placed on hosts, [`build`] checks it, places the input's blocks, and returns
 //! one [`process::Process`] a host: the application master, a NodeManager a compute node, a DataNode a data
 //! node. Bulk data are bytes without content; control travels as small messages over streams, so congestion
 //! delays it. What takes time on a host comes from a cost model ([`Costs`]).
@@ -36,4 +36,4 @@ mod work;
 mod tests;
 
 pub use build::{Processes, build};
-pub use job::{Costs, Framework, Job, JobError};
+pub use job::{Costs, Framework, Job};

@@ -5,10 +5,12 @@
 
 mod bytes;
 pub mod parse;
+mod problem;
 mod rate;
 mod time;
 
 pub use bytes::Bytes;
 pub use parse::ParseError;
+pub use problem::Problem;
 pub use rate::{Rate, Serializer};
 pub use time::Time;

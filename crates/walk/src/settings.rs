@@ -8,7 +8,7 @@ use crate::queue::{Discipline, QueueSettings};
 use crate::red::RedSettings;
 use crate::seal::TAG;
 use crate::wire::{DATAGRAM_MAX, HEADER, WALKER};
-use units::Time;
+use units::{Problem, Time};
 
 /// Steps that a walk may have at most.
 pub const STEPS_MAX: u32 = 1 << 24;
@@ -98,23 +98,13 @@ impl Settings {
     }
 }
 
-/// Why settings are refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {message}")]
-pub struct SettingsError {
-    /// The field, as in [`Settings`] (`queue.red.max_p`).
-    pub field: &'static str,
-    /// What is wrong, and what is allowed.
-    pub message: String,
+type Check = Result<(), Problem>;
+
+fn refuse(field: &str, message: impl Into<String>) -> Check {
+    Err(Problem::new(field, message.into()))
 }
 
-type Check = Result<(), SettingsError>;
-
-fn refuse(field: &'static str, message: impl Into<String>) -> Check {
-    Err(SettingsError { field, message: message.into() })
-}
-
-fn within(field: &'static str, value: u64, least: u64, most: u64) -> Check {
+fn within(field: &str, value: u64, least: u64, most: u64) -> Check {
     if (least..=most).contains(&value) {
         Ok(())
     } else {
@@ -127,7 +117,7 @@ impl Settings {
     ///
     /// # Errors
     /// The first field that is wrong.
-    pub fn check(&self) -> Result<(), SettingsError> {
+    pub fn check(&self) -> Result<(), Problem> {
         within("walks", self.walks.into(), 1, WALKS_MAX.into())?;
         within("steps_max", self.steps_max.into(), 1, STEPS_MAX.into())?;
         within("workers", self.workers.into(), 1, 1024)?;
@@ -223,22 +213,22 @@ impl Settings {
 mod tests {
     use super::*;
 
-    fn field(change: impl FnOnce(&mut Settings)) -> Option<&'static str> {
+    fn field(change: impl FnOnce(&mut Settings)) -> Option<String> {
         let mut settings = Settings::default();
         change(&mut settings);
-        settings.check().err().map(|error| error.field)
+        settings.check().err().map(|error| error.path)
     }
 
     #[test]
     fn what_cannot_work_is_refused_by_its_field() {
         assert_eq!(field(|_| ()), None);
-        assert_eq!(field(|s| s.walks = 0), Some("walks"));
-        assert_eq!(field(|s| s.queue.limit = 0), Some("queue.limit"));
+        assert_eq!(field(|s| s.walks = 0).as_deref(), Some("walks"));
+        assert_eq!(field(|s| s.queue.limit = 0).as_deref(), Some("queue.limit"));
         let red = RedSettings { max_p: 1.5, ..RedSettings::default() };
-        assert_eq!(field(|s| s.queue.discipline = Discipline::Red(red)), Some("queue.red.max_p"));
-        assert_eq!(field(|s| s.generator.time = Time::ZERO), Some("generator.sleep"));
-        assert_eq!(field(|s| s.datagrams.bytes = 60), Some("datagrams.bytes"));
-        assert_eq!(field(|s| s.paths = true), Some("steps_max"));
+        assert_eq!(field(|s| s.queue.discipline = Discipline::Red(red)).as_deref(), Some("queue.red.max_p"));
+        assert_eq!(field(|s| s.generator.time = Time::ZERO).as_deref(), Some("generator.sleep"));
+        assert_eq!(field(|s| s.datagrams.bytes = 60).as_deref(), Some("datagrams.bytes"));
+        assert_eq!(field(|s| s.paths = true).as_deref(), Some("steps_max"));
         assert_eq!(field(|s| (s.paths, s.steps_max) = (true, 80)), None);
     }
 }

@@ -81,8 +81,8 @@ def generate(
     try:
         core = _core.QuestGenerator(**given)
     except _core.QuestFieldError as error:
-        name, allowed = error.args
-        refuse(f"{given[name]:g}: {allowed} is allowed", f"--{name}")
+        name, wrong = error.args
+        refuse(f"{given[name]:g}: {wrong}", f"--{name}")
     except OverflowError as error:
         refuse(f"{error}: a smaller number is allowed")
     if not file.parent.is_dir():

@@ -257,7 +257,7 @@ impl QuestGenerator {
         let quest =
             Quest { transactions, length, pattern, patterns, items, correlation, confidence, deviation };
         let made = py.detach(|| Generator::new(quest, seed));
-        made.map(Self).map_err(|error| QuestFieldError::new_err((error.field, error.allowed)))
+        made.map(Self).map_err(|error| QuestFieldError::new_err((error.path, error.message)))
     }
 
     /// Blocks of transactions, each of which may be made by itself.

@@ -6,7 +6,7 @@ mod apps;
 mod kept;
 mod server;
 
-use ::scenario::spec::WalkChanges;
+use ::scenario::kinds::WalkChanges;
 use ::walk::app::Tally;
 use ::walk::app::recommend::same_side;
 use ::walk::graph::{Graph, GraphError, Sbm, Shape};

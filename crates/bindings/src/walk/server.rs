@@ -4,7 +4,7 @@
 use super::bytes;
 use super::kept::{Disk, Shared, left};
 use crate::live::{Begin, LiveMember, read};
-use ::scenario::spec::{Generation, WalkChanges, WalkDatagrams, WalkLoss, WalkQueue};
+use ::scenario::kinds::{Generation, WalkChanges, WalkDatagrams, WalkLoss, WalkQueue};
 use ::walk::counters::{Board, Sample, Totals};
 use ::walk::graph::Shape;
 use ::walk::mailbox::Mailbox;

@@ -5,7 +5,7 @@ use crate::algorithm::Algorithm;
 use crate::plan::Plan;
 use crate::topology::{NodeId, Topology};
 use process::HostId;
-use units::{Rate, Time};
+use units::{Problem, Rate, Time};
 
 /// A broadcast.
 #[derive(Clone, Debug)]
@@ -97,8 +97,8 @@ impl Config {
     ///
     /// # Errors
     /// The first field that can't be as it is.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        let refuse = |field, message: &str| Err(ConfigError { field, message: message.to_owned() });
+    pub fn check(&self) -> Result<(), Problem> {
+        let refuse = |field: &str, message: &str| Err(Problem::new(field, message));
         let mut hosts: Vec<HostId> = self.destinations.clone();
         hosts.sort_unstable();
         if hosts.is_empty() {
@@ -143,14 +143,4 @@ impl Config {
     pub fn place(&self, host: HostId) -> Option<NodeId> {
         self.places.iter().find(|(of, _)| *of == host).map(|(_, node)| *node)
     }
-}
-
-/// A field that can't be as it is.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {message}")]
-pub struct ConfigError {
-    /// Which.
-    pub field: &'static str,
-    /// What is wrong, and what is allowed.
-    pub message: String,
 }

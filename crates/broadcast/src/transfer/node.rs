@@ -6,7 +6,7 @@
 
 use super::chunks::Chunks;
 use super::compare::Compared;
-use super::config::{Config, ConfigError};
+use super::config::Config;
 use super::coordinator::Coordinator;
 use super::fetch::Fetch;
 use super::follow::Follow;
@@ -20,7 +20,7 @@ use super::writing::Writing;
 use process::{Context, Event, HostId, Process, StreamId, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use units::Time;
+use units::{Problem, Time};
 
 /// What timers are for; a host's pace has its number added.
 pub(super) const TICK: u64 = 0;
@@ -72,7 +72,7 @@ impl Node {
     ///
     /// # Errors
     /// The first field of `config` that can't be as it is.
-    pub fn new(config: Arc<Config>, store: Box<dyn Store>) -> Result<Node, ConfigError> {
+    pub fn new(config: Arc<Config>, store: Box<dyn Store>) -> Result<Node, Problem> {
         config.check()?;
         let chunks = config.chunks;
         Ok(Node {

@@ -19,5 +19,5 @@ mod tests;
 pub use board::{Board, Fault, Outcome, Totals};
 pub use memory::Memory;
 pub use program::Program;
-pub use settings::{Costs, Schedule, Settings, WriteBack, Wrong};
+pub use settings::{Costs, Schedule, Settings, WriteBack};
 pub use source::{Pattern, Recorded, Shape, Source};

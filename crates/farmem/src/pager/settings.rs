@@ -1,7 +1,7 @@
 //! How pages travel: what a program and its memory node agree on.
 
 use crate::local::Setting;
-use units::{Bytes, Time};
+use units::{Bytes, Problem, Time};
 
 /// When a fault sends back the pages that leave for the one it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,15 +61,6 @@ pub struct Settings {
     pub costs: Costs,
 }
 
-/// A setting that can't be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    /// Which one.
-    pub field: &'static str,
-    /// What is wrong, and what is allowed.
-    pub message: String,
-}
-
 /// Most pages of a request.
 pub(super) const REQUEST_MAX: u32 = 512;
 
@@ -78,10 +69,10 @@ impl Settings {
     ///
     /// # Errors
     /// The first that is wrong.
-    pub fn check(&self) -> Result<(), Wrong> {
-        let within = |field, value: u64, least: u64, most: u64| {
+    pub fn check(&self) -> Result<(), Problem> {
+        let within = |field: &str, value: u64, least: u64, most: u64| {
             let message = || format!("{value}: {least} to {most} is allowed");
-            if (least..=most).contains(&value) { Ok(()) } else { Err(Wrong { field, message: message() }) }
+            if (least..=most).contains(&value) { Ok(()) } else { Err(Problem::new(field, message())) }
         };
         let Setting { capacity, read_ahead, pages_a_request, .. } = self.local;
         within("local", capacity.into(), 1, (1 << 31) - 1)?;

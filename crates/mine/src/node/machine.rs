@@ -12,7 +12,7 @@ use super::journal::Journal;
 use super::link::{Body, Link};
 use super::peer::Peer;
 use super::sending::Run;
-use super::settings::{Settings, SettingsError};
+use super::settings::Settings;
 use super::stage::{Stage, Stages};
 use super::wire::{Message, Part};
 use crate::items::Level;
@@ -20,7 +20,7 @@ use crate::work::{Modelled, Real, Work};
 use process::{Addr, Context, Event, HostId, Process, StreamId, TaskId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use units::Time;
+use units::{Problem, Time};
 
 /// Timers and computations: generation, counting of what came, the wait for others; dialling, by peer.
 pub(super) const STEP: u64 = 0;
@@ -94,7 +94,7 @@ impl Node {
     ///
     /// # Errors
     /// The first setting that can't be as it is.
-    pub fn real(setup: NodeSetup, work: Real) -> Result<Node, SettingsError> {
+    pub fn real(setup: NodeSetup, work: Real) -> Result<Node, Problem> {
         Node::new(setup, Box::new(work))
     }
 
@@ -102,16 +102,16 @@ impl Node {
     ///
     /// # Errors
     /// The first setting that can't be as it is.
-    pub fn modelled(setup: NodeSetup, work: Modelled) -> Result<Node, SettingsError> {
+    pub fn modelled(setup: NodeSetup, work: Modelled) -> Result<Node, Problem> {
         Node::new(setup, Box::new(work))
     }
 
-    fn new(setup: NodeSetup, work: Box<dyn Work>) -> Result<Node, SettingsError> {
+    fn new(setup: NodeSetup, work: Box<dyn Work>) -> Result<Node, Problem> {
         let NodeSetup { settings, costs, nodes, me, journal, board } = setup;
         settings.check()?;
         if nodes.len() != settings.nodes() || me >= nodes.len() {
             let message = format!("{} addresses for {} nodes", nodes.len(), settings.nodes());
-            return Err(SettingsError { field: "nodes", message });
+            return Err(Problem::new("nodes", message));
         }
         Ok(Node {
             numbers: nodes.iter().enumerate().map(|(number, addr)| (addr.host, number)).collect(),

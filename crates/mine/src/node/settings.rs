@@ -5,7 +5,7 @@
 //! mining association rules" (FDM), PDIS 1996.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
+use units::Problem;
 
 /// How candidates are shared out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,16 +76,6 @@ pub struct Settings {
     pub order: Order,
 }
 
-/// A setting that can't be as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{field}: {message}")]
-pub struct SettingsError {
-    /// Which.
-    pub field: &'static str,
-    /// What is wrong, and what is allowed.
-    pub message: String,
-}
-
 /// Nodes are at most so many.
 pub const NODES_MAX: usize = 4096;
 /// Bytes of a message, at least and at most.
@@ -116,8 +106,8 @@ impl Settings {
     ///
     /// # Errors
     /// The first field that can't be as it is.
-    pub fn check(&self) -> Result<(), SettingsError> {
-        let refuse = |field, message: String| Err(SettingsError { field, message });
+    pub fn check(&self) -> Result<(), Problem> {
+        let refuse = |field: &str, message: String| Err(Problem::new(field, message));
         let nodes = self.transactions.len();
         if !(1..=NODES_MAX).contains(&nodes) {
             return refuse("nodes", format!("{nodes}: 1 to {NODES_MAX} are allowed"));
@@ -189,7 +179,7 @@ mod tests {
             (Settings { exchange: Exchange::Combined { transactions: Some(0) }, ..good.clone() }, "exchange"),
         ];
         for (settings, field) in refused {
-            assert_eq!(settings.check().unwrap_err().field, field);
+            assert_eq!(settings.check().unwrap_err().path, field);
         }
     }
 

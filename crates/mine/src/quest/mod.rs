@@ -14,7 +14,7 @@ use basket::Basket;
 use patterns::Pool;
 use process::rng::stream;
 use rand_distr::{Distribution, Poisson};
-use thiserror::Error;
+use units::Problem;
 
 /// Transactions of a block, except for the last.
 pub const BLOCK: u64 = 8192;
@@ -41,18 +41,8 @@ pub struct Quest {
     pub deviation: f64,
 }
 
-/// What is wrong with a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{field}: {allowed} is allowed")]
-pub struct QuestError {
-    /// The field's name.
-    pub field: &'static str,
-    /// What it may be.
-    pub allowed: &'static str,
-}
-
 impl Quest {
-    fn check(&self) -> Result<(), QuestError> {
+    fn check(&self) -> Result<(), Problem> {
         let unit = 0.0..=1.0;
         let mean = 1.0..=1000.0;
         let checks = [
@@ -66,7 +56,7 @@ impl Quest {
             ("deviation", unit.contains(&self.deviation), "0 to 1"),
         ];
         match checks.into_iter().find(|(_, good, _)| !good) {
-            Some((field, _, allowed)) => Err(QuestError { field, allowed }),
+            Some((field, _, allowed)) => Err(Problem::new(field, format_args!("{allowed} is allowed"))),
             None => Ok(()),
         }
     }
@@ -87,8 +77,8 @@ impl Generator {
     /// Draws the patterns.
     ///
     /// # Errors
-    /// [`QuestError`] when a field is out of its range.
-    pub fn new(quest: Quest, seed: u64) -> Result<Self, QuestError> {
+    /// When a field is out of its range.
+    pub fn new(quest: Quest, seed: u64) -> Result<Self, Problem> {
         quest.check()?;
         let pool = Pool::draw(&quest, &mut stream(seed, "quest patterns"));
         Ok(Self { quest, seed, pool, length: above_one(quest.length) })

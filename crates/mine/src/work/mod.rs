@@ -16,7 +16,7 @@ mod real;
 mod receive;
 mod space;
 
-pub use modelled::{Modelled, PassModel, Profile, ProfileError};
+pub use modelled::{Modelled, PassModel, Profile};
 pub use real::Real;
 
 pub(crate) use entries::itemsets;

@@ -16,7 +16,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use thiserror::Error;
+use units::Problem;
 
 /// What a pass is, over all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,16 +46,6 @@ pub struct Profile {
     pub passes: Vec<PassModel>,
 }
 
-/// A profile that can't be.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{field}: {message}")]
-pub struct ProfileError {
-    /// Where.
-    pub field: String,
-    /// What is wrong, and what is allowed.
-    pub message: String,
-}
-
 /// Large itemsets of a modelled pass, at most: their items are made up below and above it.
 const LARGE_MAX: u64 = 1 << 20;
 /// Passes, at most.
@@ -66,8 +56,8 @@ impl Profile {
     ///
     /// # Errors
     /// The first field that can't be as it is.
-    pub fn check(&self) -> Result<(), ProfileError> {
-        let refuse = |field: String, message: &str| Err(ProfileError { field, message: message.to_owned() });
+    pub fn check(&self) -> Result<(), Problem> {
+        let refuse = |field: String, message: &str| Err(Problem::new(field, message));
         if self.passes.is_empty() || self.passes.len() > PASSES_MAX {
             return refuse("passes".into(), "1 to 1000 are allowed");
         }

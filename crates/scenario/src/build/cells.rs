@@ -2,9 +2,9 @@
 
 use super::pfc::Way;
 use crate::names::Names;
-use crate::problem::Problem;
 use crate::spec::{self, Change, Scenario};
 use fabric::{Buffer, CellDiscard, CellsConfig, Graph, NodeId, Queue, Scheduler, SwitchConfig};
+use units::Problem;
 
 /// Cells that a port may hold at most: 3.5 GB.
 const LIMIT_MAX: u32 = 1 << 26;
@@ -93,12 +93,12 @@ pub(super) fn check_use(
     }
     for (index, fault) in scenario.faults.iter().enumerate() {
         let Change::Rate { a, b, .. } = &fault.change else { continue };
-        let path = || format!("faults[{index}].change");
+        let path = &format!("faults[{index}].change");
         if is_cells(names.node(a, path)?) || is_cells(names.node(b, path)?) {
-            return Err(Problem::new(path(), "links of cells keep their rate"));
+            return Err(Problem::new(path, "links of cells keep their rate"));
         }
     }
-    match scenario.jobs.iter().position(super::fluids::is_fluid) {
+    match scenario.jobs.iter().position(|job| job.work.kind().is_fluid()) {
         Some(index) => {
             let message = "fluid is not possible with a switch of cells, which needs packets";
             Err(Problem::new(format!("jobs[{index}].work.model"), message))

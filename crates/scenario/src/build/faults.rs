@@ -1,10 +1,10 @@
 //! From what goes wrong, by name, to the simulator's changes.
 
 use crate::names::Names;
-use crate::problem::Problem;
 use crate::spec::{self, Scenario};
+use process::Hosts;
 use sim::{Change, LinkChange};
-use units::Time;
+use units::{Problem, Time};
 
 /// The faults, in the scenario's order.
 ///
@@ -20,9 +20,9 @@ pub fn all(scenario: &Scenario, names: &Names<'_>) -> Result<Vec<(Time, Change)>
 }
 
 fn change(change: &spec::Change, names: &Names<'_>, path: &str) -> Result<Change, Problem> {
-    let host = |name: &String| Ok::<_, Problem>(names.host(name, || format!("{path}.host"))?.0);
+    let host = |name: &String| Ok::<_, Problem>(names.one(name, &format!("{path}.host"))?.0);
     let link = |a: &String, b: &String, change| {
-        let end = |name: &String| names.node(name, || path.to_owned());
+        let end = |name: &String| names.node(name, path);
         let (a_node, b_node) = (end(a)?, end(b)?);
         if !names.linked(a_node, b_node) {
             return Err(Problem::new(path, format!("no link joins {a:?} and {b:?}")));

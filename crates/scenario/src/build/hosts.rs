@@ -1,13 +1,12 @@
 //! From the settings of hosts to the simulator's: NIC, cores, disk and TCP.
 
 use super::last_match;
-use crate::problem::Problem;
 use crate::spec::{self, Scenario};
 use fabric::Graph;
 use rand::RngExt;
 use sim::{HostConfig, rng};
 use transport::tcp;
-use units::Time;
+use units::{Problem, Time};
 
 /// Cores of a host at most.
 const CORES_MAX: u32 = 4096;

@@ -1,12 +1,11 @@
 //! Priority-based flow control of a switch: from plain data, and what can't be.
 
-use crate::problem::Problem;
 use crate::spec;
 use fabric::{
     Buffer, Framing, LinkProps, PfcConfig, Scheduler, WatchdogAction, WatchdogConfig, Xoff, headroom_needed,
     pause_time,
 };
-use units::{Bytes, Rate};
+use units::{Bytes, Problem, Rate};
 
 /// A link of the switch: towards it, and from it.
 pub(super) type Way = (LinkProps, LinkProps);

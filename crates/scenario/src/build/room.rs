@@ -1,9 +1,9 @@
 //! Whether a switch's memory has room for what its settings speak of: a packet, a marking threshold.
 
 use super::pfc::Way;
-use crate::problem::Problem;
 use crate::spec::{Depth, Queue, Switch};
 use fabric::Buffer;
+use units::Problem;
 
 /// Refuses memory that no packet fits into, and thresholds that no queue can reach. Hosts send packets of up to `sent`
 /// bytes, the smallest of them.

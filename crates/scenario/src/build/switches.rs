@@ -4,10 +4,9 @@ use super::cells;
 use super::last_match;
 use super::pfc::{Way, pfc};
 use super::room;
-use crate::problem::Problem;
 use crate::spec::{self, Scenario};
 use fabric::{Buffer, CodelConfig, Depth, Framing, Graph, NodeId, Queue, RedConfig, Scheduler, SwitchConfig};
-use units::{Bytes, Time};
+use units::{Bytes, Problem, Time};
 
 /// Bytes of a cell of a switch's memory at most.
 const CELL_MAX: u64 = 1 << 20;

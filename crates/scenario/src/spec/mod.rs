@@ -3,39 +3,23 @@
 //! Times are picoseconds, sizes bytes, rates bits per second. Names of hosts and switches are the
 //! topology's. Unknown fields are refused here too, so the two sides can't drift apart unseen.
 
-mod broadcast;
-mod farmem;
 mod fault;
 mod host;
 mod job;
 mod measure;
-mod mine;
 mod pfc;
-mod shuffle;
 mod switch;
 mod topology;
-mod walk;
 
-pub use broadcast::Broadcast;
-pub use farmem::{
-    Farmem, FarmemCosts, FarmemLocal, FarmemOrder, FarmemPattern, FarmemPolicy, FarmemSchedule,
-    FarmemWriteBack,
-};
 pub use fault::{Change, Fault};
 pub use host::{Congestion, Ecn, Host, HostRule, Span, Tcp};
-pub use job::{Carrier, CoflowSpec, FlowSpec, Job, Model, Order, Work};
+pub use job::Job;
 pub use measure::Measure;
-pub use mine::{Mine, MineCosts, MineSupport, MineTransactions};
 pub use pfc::{Pfc, Watchdog, WatchdogAction, Xoff};
 use serde::{Deserialize, Serialize};
-pub use shuffle::{Framework, Shuffle, ShuffleCosts};
 pub use switch::{Buffer, CellDiscard, Depth, Queue, Scheduler, Switch, SwitchRule};
 pub use topology::{Framing, GraphLink, LinkSpec, NodeKind, NodeSpec, Topology};
 use units::Time;
-pub use walk::{
-    Generation, Partition, Retry, Sleep, Walk, WalkChanges, WalkCosts, WalkDatagrams, WalkGraph, WalkLoss,
-    WalkQueue, WalkSteps,
-};
 
 /// One run: a cluster, what it is asked to do, what goes wrong, what is measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -5,12 +5,12 @@ use crate::{Framework, Job};
 use process::HostId;
 use units::{Rate, Time};
 
-fn refused(change: impl FnOnce(&mut Job)) -> (&'static str, String) {
+fn refused(change: impl FnOnce(&mut Job)) -> (String, String) {
     let mut job = job(Framework::Tez, 2, 3, 1 << 20);
     assert_eq!(job.check(6), Ok(()));
     change(&mut job);
     let error = job.check(6).expect_err("it can't run");
-    (error.field, error.message)
+    (error.path, error.message)
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn each_with_its_field_and_what_is_allowed() {
 #[test]
 fn a_host_has_one_role() {
     let (field, message) = refused(|job| job.data[0] = HostId(1));
-    assert_eq!((field, message.contains("host number 1")), ("data", true));
+    assert_eq!((field.as_str(), message.contains("host number 1")), ("data", true));
     assert_eq!(refused(|job| job.master = HostId(0)).0, "compute");
     assert_eq!(refused(|job| job.log_nodes = vec![HostId(0)]).0, "log_nodes");
     assert_eq!(refused(|job| job.compute.push(HostId(0))).0, "compute");

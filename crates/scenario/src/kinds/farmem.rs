@@ -1,0 +1,424 @@
+//! Programs whose memory lies at memory nodes: those of [`farmem::pager`], and the tables `programs` and `faults`.
+
+use super::{Cast, Kind, Out, Place, Processes, Shown};
+use farmem::cache::Policy;
+use farmem::local::Setting;
+use farmem::pager::{
+    Board, Costs, Fault, Memory, Outcome, Pattern, Program, Recorded, Schedule, Settings, Shape, Source,
+    WriteBack,
+};
+use farmem::trace::Trace;
+use process::{Addr, HostId, Hosts, rng};
+use record::Error;
+use record::rows::{self, ProgramOutcome};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use units::{Bytes, Problem, Time};
+
+/// Programs on remote memory.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Farmem {
+    /// Where programs run, one each.
+    pub programs: Vec<String>,
+    /// The memory nodes: programs take them in turn.
+    pub memory: Vec<String>,
+    /// What each program does to its memory.
+    pub pattern: FarmemPattern,
+    /// Local memory of each.
+    pub local: FarmemLocal,
+    /// Size of a page: a power of two.
+    pub page: Bytes,
+    /// Which page leaves.
+    pub policy: FarmemPolicy,
+    /// Pages fetched with the one needed.
+    pub read_ahead: u32,
+    /// How many pages share a request.
+    pub pages_a_request: u32,
+    /// When pages are sent back.
+    pub write_back: FarmemWriteBack,
+    /// With `after`: pages on their way back at most.
+    pub write_buffer: u32,
+    /// Which transfer goes first.
+    pub schedule: FarmemSchedule,
+    /// A page travels as its size divided by this, at least 1.
+    pub compression: f64,
+    /// How long things take.
+    pub costs: FarmemCosts,
+}
+
+/// What a program does to its memory.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum FarmemPattern {
+    /// What a traced program did.
+    Trace {
+        /// The trace, in little-endian words.
+        words: Vec<u64>,
+    },
+    /// Accesses that are made up.
+    Accesses {
+        /// Which page comes next.
+        order: FarmemOrder,
+        /// Memory that they go to.
+        size: Bytes,
+        /// How many.
+        accesses: u64,
+        /// Part of them that writes.
+        writes: f64,
+        /// Computed before each.
+        compute: Time,
+    },
+    /// A square matrix of float64 is convolved into another.
+    Convolution {
+        /// Its rows and columns.
+        matrix: u32,
+        /// Those of the kernel: odd.
+        kernel: u32,
+        /// How often.
+        times: u64,
+        /// Before each access to a row's part of a page.
+        compute: Time,
+    },
+}
+
+/// Which page comes next.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FarmemOrder {
+    /// One after the other, again and again.
+    Sequential,
+    /// Any.
+    Random,
+    /// Some much more often than others: the page of rank k with a weight of k^-skew.
+    Zipf(f64),
+}
+
+/// Size of local memory.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FarmemLocal {
+    /// As much.
+    Bytes(Bytes),
+    /// Part of the most that the program has in use.
+    Share(f64),
+}
+
+/// Which page leaves.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FarmemPolicy {
+    /// The one that came first.
+    Fifo,
+    /// The same, with a second chance.
+    Clock,
+    /// The one not used for the longest time.
+    Lru,
+}
+
+/// When pages are sent back.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FarmemWriteBack {
+    /// Before the fault fetches.
+    Before,
+    /// Behind its request, and nobody waits.
+    After,
+}
+
+/// Which transfer goes first.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FarmemSchedule {
+    /// Each in its turn.
+    Fifo,
+    /// Fetches.
+    ReadsFirst,
+    /// Fetches, the smallest first.
+    ShortestFirst,
+}
+
+/// How long things take on one core.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FarmemCosts {
+    /// A fault is handled.
+    pub handler: Time,
+    /// A page is compressed.
+    pub compress: Time,
+    /// A page is decompressed.
+    pub decompress: Time,
+    /// The memory node reads or writes a page.
+    pub serve: Time,
+}
+
+/// Most pages that a pattern goes to, its matrices' together: a program takes some 40 bytes for each.
+const PAGES_MAX: u64 = 1 << 22;
+const ACCESSES_MAX: u64 = 1_000_000_000;
+const TIMES_MAX: u64 = 1_000_000;
+
+impl Kind for Farmem {
+    fn name(&self) -> &'static str {
+        "farmem"
+    }
+
+    fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem> {
+        let Place { port, seed, name, .. } = *place;
+        let programs = place.names.all(&self.programs, "programs")?;
+        let memory = place.names.all(&self.memory, "memory")?;
+        check_hosts(&programs, &memory)?;
+        let pattern = pattern(self)?;
+        let footprint = pattern.footprint();
+        let settings = Arc::new(settings(self, footprint)?);
+        settings.check()?;
+        let mut processes: Processes = Vec::with_capacity(programs.len() + memory.len());
+        for host in &memory {
+            let node = Memory::new(port, settings.schedule, settings.costs.serve);
+            processes.push((*host, Box::new(node)));
+        }
+        let mut shown = Vec::with_capacity(programs.len());
+        for (number, host) in programs.into_iter().enumerate() {
+            let (at, board) = (memory[number % memory.len()], Board::default());
+            let source = match &pattern {
+                Accesses::Recorded(recorded) => Source::recorded(Arc::clone(recorded)),
+                Accesses::Made(pattern) => {
+                    Source::made(*pattern, rng::stream(seed, &format!("accesses of {name} {number}")))
+                }
+            };
+            shown.push(Shows {
+                host,
+                memory: at,
+                pages: footprint,
+                local_pages: u64::from(settings.local.capacity),
+                page: self.page,
+                all_local: source.all_local(),
+                board: board.clone(),
+            });
+            let memory = Addr { host: at, port };
+            let program = Program::new(number as u64, Arc::clone(&settings), source, memory, board);
+            processes.push((host, Box::new(program)));
+        }
+        Ok(Cast { processes, shown: Box::new(shown) })
+    }
+
+    fn check_live(&self) -> Result<(), Problem> {
+        Err(Problem::new("kind", "farmem is a model of programs: `incast farmem run` runs a real one"))
+    }
+}
+
+fn wrong<T>(field: &str, message: impl Into<String>) -> Result<T, Problem> {
+    Err(Problem::new(field, message.into()))
+}
+
+fn check_hosts(programs: &[HostId], memory: &[HostId]) -> Result<(), Problem> {
+    for (field, hosts) in [("programs", programs), ("memory", memory)] {
+        if hosts.is_empty() {
+            return wrong(field, "no host: at least one is needed");
+        }
+        let mut sorted = hosts.to_vec();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return wrong(field, format!("host number {} stands there twice", pair[0].0));
+        }
+    }
+    match memory.iter().find(|host| programs.contains(host)) {
+        Some(host) => wrong("memory", format!("host number {} runs a program: its memory is local", host.0)),
+        None => Ok(()),
+    }
+}
+
+/// What programs do, ready to be gone through.
+enum Accesses {
+    Recorded(Arc<Recorded>),
+    Made(Pattern),
+}
+
+impl Accesses {
+    /// Pages in use at most.
+    fn footprint(&self) -> u64 {
+        match self {
+            Accesses::Recorded(recorded) => recorded.steps.footprint.into(),
+            Accesses::Made(pattern) => pattern.pages.into(),
+        }
+    }
+}
+
+fn settings(spec: &Farmem, footprint: u64) -> Result<Settings, Problem> {
+    let page = spec.page.get();
+    let pages = match spec.local {
+        FarmemLocal::Bytes(bytes) => bytes.get() / page,
+        FarmemLocal::Share(share) => (footprint as f64 * share) as u64,
+    };
+    if pages == 0 || pages >= 1 << 31 {
+        let of = format!("{pages} pages of {page} bytes");
+        return wrong("local", format!("{of}: at least one and fewer than 2^31 are allowed"));
+    }
+    if !(1.0..=1000.0).contains(&spec.compression) {
+        return wrong("compression", format!("{}: 1 to 1000 is allowed", spec.compression));
+    }
+    Ok(Settings {
+        local: Setting {
+            policy: match spec.policy {
+                FarmemPolicy::Fifo => Policy::Fifo,
+                FarmemPolicy::Clock => Policy::Clock,
+                FarmemPolicy::Lru => Policy::Lru,
+            },
+            read_ahead: spec.read_ahead,
+            pages_a_request: spec.pages_a_request,
+            ..Setting::new(pages as u32, Policy::Fifo)
+        },
+        page: Bytes::new((page as f64 / spec.compression).ceil() as u64),
+        write_back: match spec.write_back {
+            FarmemWriteBack::Before => WriteBack::Before,
+            FarmemWriteBack::After => WriteBack::After { most: spec.write_buffer },
+        },
+        schedule: match spec.schedule {
+            FarmemSchedule::Fifo => Schedule::Fifo,
+            FarmemSchedule::ReadsFirst => Schedule::ReadsFirst,
+            FarmemSchedule::ShortestFirst => Schedule::ShortestFirst,
+        },
+        costs: Costs {
+            handler: spec.costs.handler,
+            compress: spec.costs.compress,
+            decompress: spec.costs.decompress,
+            serve: spec.costs.serve,
+        },
+    })
+}
+
+fn pattern(spec: &Farmem) -> Result<Accesses, Problem> {
+    let page = spec.page.get();
+    if !page.is_power_of_two() || !(4096..=2 << 20).contains(&page) {
+        return wrong("page", format!("{} is not allowed: a power of two from 4 KiB to 2 MiB is", spec.page));
+    }
+    match &spec.pattern {
+        FarmemPattern::Trace { words } => recorded(words, page),
+        FarmemPattern::Accesses { order, size, accesses, writes, compute } => {
+            let shape = match *order {
+                FarmemOrder::Sequential => Shape::Sequential,
+                FarmemOrder::Random => Shape::Random,
+                FarmemOrder::Zipf(skew) if (0.01..=10.0).contains(&skew) => Shape::Zipf { skew },
+                FarmemOrder::Zipf(skew) => {
+                    return wrong("pattern.skew", format!("{skew}: 0.01 to 10 is allowed"));
+                }
+            };
+            let pages = size.get().div_ceil(page);
+            if !(1..=PAGES_MAX).contains(&pages) {
+                return wrong("pattern.size", format!("{pages} pages: 1 to {PAGES_MAX} are allowed"));
+            }
+            if !(1..=ACCESSES_MAX).contains(accesses) {
+                return wrong("pattern.accesses", format!("{accesses}: 1 to {ACCESSES_MAX} are allowed"));
+            }
+            if !(0.0..=1.0).contains(writes) {
+                return wrong("pattern.writes", format!("{writes}: 0 to 1 is allowed"));
+            }
+            let (pages, times) = (pages as u32, *accesses);
+            Ok(Accesses::Made(Pattern { shape, pages, times, writes: *writes, compute: *compute }))
+        }
+        FarmemPattern::Convolution { matrix, kernel, times, compute } => {
+            let row = 8 * u64::from(*matrix);
+            if kernel % 2 == 0 || kernel > matrix {
+                return wrong("pattern.kernel", format!("{kernel}: an odd number up to {matrix} is allowed"));
+            }
+            if !(1..=TIMES_MAX).contains(times) {
+                return wrong("pattern.times", format!("{times}: 1 to {TIMES_MAX} are allowed"));
+            }
+            if row.saturating_mul(u64::from(*matrix)).div_ceil(page) > PAGES_MAX / 2 {
+                return wrong("pattern.matrix", format!("{matrix}: more than {PAGES_MAX} pages"));
+            }
+            let pattern = Pattern::convolution(*matrix, row, *kernel, page, *times, *compute);
+            if pattern.accesses() > ACCESSES_MAX {
+                return wrong("pattern.times", format!("{times}: more than {ACCESSES_MAX} accesses"));
+            }
+            Ok(Accesses::Made(pattern))
+        }
+    }
+}
+
+fn recorded(words: &[u64], page: u64) -> Result<Accesses, Problem> {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let trace = Trace::read(&bytes).map_err(|error| Problem::new("pattern.file", error))?;
+    let (bits, traced) = (page.trailing_zeros() as u8, trace.header.page_bits);
+    let Some(recorded) = Recorded::new(&trace, bits) else {
+        let message =
+            format!("{page} bytes: the trace has pages of {} bytes, and more is allowed", 1u64 << traced);
+        return wrong("page", message);
+    };
+    if recorded.steps.footprint == 0 {
+        return wrong("pattern.file", "nothing is accessed in it");
+    }
+    Ok(Accesses::Recorded(Arc::new(recorded)))
+}
+
+/// What a program shows of itself.
+struct Shows {
+    host: HostId,
+    memory: HostId,
+    /// Pages that it has in use at most, and those that fit into local memory.
+    pages: u64,
+    local_pages: u64,
+    page: Bytes,
+    /// What it takes with all memory local.
+    all_local: Time,
+    board: Board,
+}
+
+impl Shown for Vec<Shows> {
+    /// Writes the faults.
+    fn samples(&mut self, out: &mut Out<'_>) -> Result<(), Error> {
+        for program in self.iter() {
+            for fault in program.board.take_faults() {
+                let Fault { start, end, page, fetched, written_back } = fault;
+                out.tables.faults.push(rows::PageFault {
+                    start_ps: start.as_ps(),
+                    job: out.job,
+                    host: out.host(program.host),
+                    page,
+                    latency_ps: end.saturating_sub(start).as_ps(),
+                    fetched: fetched.into(),
+                    written_back: written_back.into(),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what each program came to; all is done when no program's memory was lost.
+    fn totals(&mut self, out: &mut Out<'_>) -> Result<bool, Error> {
+        let mut whole = true;
+        for program in self.iter() {
+            let totals = program.board.totals();
+            let counts = &totals.counts;
+            whole &= totals.outcome != Outcome::Lost;
+            out.tables.programs.push(rows::RemoteProgram {
+                job: out.job,
+                host: out.host(program.host),
+                memory: out.host(program.memory),
+                outcome: match totals.outcome {
+                    Outcome::Finished => ProgramOutcome::Finished,
+                    Outcome::Lost => ProgramOutcome::Lost,
+                    Outcome::Unfinished => ProgramOutcome::Unfinished,
+                },
+                page_bytes: program.page.get(),
+                pages: program.pages,
+                local_pages: program.local_pages,
+                all_local_ps: program.all_local.as_ps(),
+                start_ps: totals.begin.map(Time::as_ps),
+                end_ps: totals.end.map(Time::as_ps),
+                stall_ps: totals.stall.as_ps(),
+                accesses: counts.accesses(),
+                hits: counts.hits,
+                cold: counts.cold,
+                faults: counts.faults,
+                fetched: counts.fetched,
+                requests: counts.requests,
+                written_back: counts.written_back,
+                sends: counts.sends,
+                received_bytes: totals.received_bytes,
+                sent_bytes: totals.sent_bytes,
+                restarts: totals.restarts,
+            })?;
+        }
+        Ok(whole)
+    }
+}

@@ -1,0 +1,354 @@
+//! Association rules from transactions that are spread over nodes: the nodes of [`mine`], with real transactions or
+//! with those of a profile, and the table `passes`.
+
+use super::{Cast, Kind, Out, Place, Processes, Shown, read};
+use ::mine::node::{
+    Algorithm, Board, Costs, Exchange, InMemory, Node, NodeSetup, Order, PassReport, Settings,
+};
+use ::mine::quest::{Generator, Quest};
+use ::mine::support::Support;
+use ::mine::transactions::Transactions;
+use ::mine::work::{Modelled, PassModel, Profile, Real};
+use process::{Addr, HostId, Hosts, Process};
+use record::Error;
+use record::rows::MinePass;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use units::{Bytes, Problem, Time};
+
+/// Mining.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mine {
+    /// The nodes, in order.
+    pub nodes: Vec<String>,
+    /// The transactions, or what is known of them.
+    pub transactions: MineTransactions,
+    /// From when on an itemset is large.
+    pub support: MineSupport,
+    /// Items of the longest itemset; without a value, as long as they come.
+    pub longest: Option<u32>,
+    /// How candidates are shared out.
+    pub algorithm: Algorithm,
+    /// What nodes send the owners of candidates.
+    pub exchange: Exchange,
+    /// A node's memory for counts.
+    pub memory: Bytes,
+    /// Of how many of the most frequent items HPA-ELD's candidates are counted everywhere.
+    pub duplicated: u32,
+    /// Size of a message.
+    pub block: Bytes,
+    /// Messages of large itemsets are filled up to a block.
+    pub padded: bool,
+    /// In which order a node sends to the others what all of them get.
+    pub order: Order,
+    /// How long things take.
+    pub costs: MineCosts,
+}
+
+/// Transactions.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum MineTransactions {
+    /// Made up from the seed, as Quest does.
+    Quest {
+        /// |D|: transactions.
+        count: u64,
+        /// |T|: mean items of a transaction.
+        length: f64,
+        /// |I|: mean items of a pattern.
+        pattern: f64,
+        /// |L|: patterns.
+        patterns: u32,
+        /// N: items.
+        items: u32,
+        /// Mean share of a pattern's items that are the previous one's.
+        correlation: f64,
+        /// Mean of patterns' probability to lose no more items.
+        confidence: f64,
+        /// Its standard deviation.
+        deviation: f64,
+    },
+    /// These; items of each ascend.
+    List {
+        /// Items of all, one transaction after the other.
+        items: Vec<u32>,
+        /// Where each ends.
+        ends: Vec<u32>,
+    },
+    /// None: only amounts are known.
+    Profile {
+        /// Transactions.
+        count: u64,
+        /// Items of all of them.
+        items: u64,
+        /// The passes.
+        passes: Vec<PassModel>,
+    },
+}
+
+/// Minimum support.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MineSupport {
+    /// Part of the transactions.
+    Share(f64),
+    /// Transactions.
+    Count(u64),
+}
+
+/// How long things take on one core.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MineCosts {
+    /// A transaction is read.
+    pub transaction: Time,
+    /// An item of it is looked at.
+    pub item: Time,
+    /// A candidate is found in a transaction.
+    pub generate: Time,
+    /// A candidate that came is looked up and counted.
+    pub probe: Time,
+    /// Transactions come from the host's disk.
+    pub disk: bool,
+    /// So much at a time.
+    pub io: Bytes,
+    /// A node's times differ by up to this part in a pass, in millionths.
+    pub variation_ppm: u32,
+}
+
+/// Transactions in memory, at most: more are modelled with a profile.
+const TRANSACTIONS_MAX: u64 = 20_000_000;
+
+/// What nodes work on.
+enum Source {
+    Real(Vec<Arc<Transactions>>),
+    Modelled(Arc<Profile>, u64),
+}
+
+impl Kind for Mine {
+    fn name(&self) -> &'static str {
+        "mine"
+    }
+
+    fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem> {
+        let Place { index, port, seed, .. } = *place;
+        let hosts = place.names.all(&self.nodes, "nodes")?;
+        let mut sorted = hosts.clone();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Problem::new(
+                "nodes",
+                format!("host number {} stands there twice: one node a host", pair[0].0),
+            ));
+        }
+        if hosts.is_empty() {
+            return Err(Problem::new("nodes", "no host: at least one is needed"));
+        }
+        let source = source(self, hosts.len(), seed).map_err(|error| error.within("transactions"))?;
+        let settings = settings(self, index, &source, hosts.len())
+            .map_err(|message| Problem::new("support", message))?;
+        settings.check()?;
+        let settings = Arc::new(settings);
+        let costs = costs(self)?;
+        let nodes: Vec<Addr> = hosts.iter().map(|host| Addr { host: *host, port }).collect();
+        let boards: Vec<(HostId, Board)> = hosts.iter().map(|host| (*host, Board::default())).collect();
+        let node = |(me, (host, board)): (usize, &(HostId, Board))| {
+            let setup = NodeSetup {
+                settings: Arc::clone(&settings),
+                costs,
+                nodes: nodes.clone(),
+                me,
+                journal: Box::new(InMemory::default()),
+                board: board.clone(),
+            };
+            let node = match &source {
+                Source::Real(shares) => {
+                    Node::real(setup, Real::new(Arc::clone(&settings), me, Arc::clone(&shares[me]), true))
+                }
+                Source::Modelled(profile, _) => {
+                    let io = self.costs.io.get();
+                    let work = Modelled::new(Arc::clone(&settings), Arc::clone(profile), me, seed, io);
+                    Node::modelled(setup, work)
+                }
+            };
+            Ok((*host, Box::new(node?) as Box<dyn Process>))
+        };
+        let processes: Result<Processes, Problem> = boards.iter().enumerate().map(node).collect();
+        Ok(Cast { processes: processes?, shown: Box::new(Boards(boards)) })
+    }
+}
+
+fn settings(spec: &Mine, index: usize, source: &Source, nodes: usize) -> Result<Settings, String> {
+    let transactions: Vec<u64> = match source {
+        Source::Real(shares) => shares.iter().map(|share| share.len()).collect(),
+        Source::Modelled(_, count) => {
+            (0..nodes as u64).map(|node| part(*count, node + 1, nodes) - part(*count, node, nodes)).collect()
+        }
+    };
+    let support = match spec.support {
+        MineSupport::Share(share) => Support::Share(share),
+        MineSupport::Count(count) => Support::Count(count),
+    };
+    let minimum = support.minimum(transactions.iter().sum()).map_err(|error| error.to_string())?;
+    Ok(Settings {
+        job: index as u64,
+        algorithm: spec.algorithm,
+        exchange: spec.exchange,
+        longest: spec.longest.map(|longest| longest as usize),
+        memory: spec.memory.get(),
+        duplicated: spec.duplicated,
+        block: usize::try_from(spec.block.get()).unwrap_or(usize::MAX),
+        padded: spec.padded,
+        order: spec.order,
+        ..Settings::new(minimum, transactions)
+    })
+}
+
+/// How many of `count` belong to the nodes before `node`.
+fn part(count: u64, node: u64, nodes: usize) -> u64 {
+    (u128::from(count) * u128::from(node) / nodes as u128) as u64
+}
+
+fn costs(spec: &Mine) -> Result<Costs, Problem> {
+    let costs = &spec.costs;
+    if costs.variation_ppm >= 1_000_000 {
+        return Err(Problem::new("costs.variation", "0 to 1, 1 excluded"));
+    }
+    if costs.io.get() == 0 {
+        return Err(Problem::new("costs.io", "0 B: at least 1 B is read at a time"));
+    }
+    Ok(Costs {
+        transaction: costs.transaction,
+        item: costs.item,
+        generate: costs.generate,
+        probe: costs.probe,
+        disk: costs.disk,
+        variation_ppm: costs.variation_ppm,
+    })
+}
+
+fn source(spec: &Mine, nodes: usize, seed: u64) -> Result<Source, Problem> {
+    let wrong = |field: &str, message: String| Err(Problem::new(field, message));
+    match &spec.transactions {
+        MineTransactions::Quest {
+            count,
+            length,
+            pattern,
+            patterns,
+            items,
+            correlation,
+            confidence,
+            deviation,
+        } => {
+            if *count > TRANSACTIONS_MAX {
+                return wrong("count", format!("{count}: at most {TRANSACTIONS_MAX}; more with a profile"));
+            }
+            let quest = Quest {
+                transactions: *count,
+                length: *length,
+                pattern: *pattern,
+                patterns: *patterns,
+                items: *items,
+                correlation: *correlation,
+                confidence: *confidence,
+                deviation: *deviation,
+            };
+            let generator = Generator::new(quest, seed).map_err(|error| match error.path.as_str() {
+                "transactions" => Problem { path: "count".into(), ..error },
+                _ => error,
+            })?;
+            let mut shares = Shares::new(*count, nodes);
+            (0..generator.blocks()).for_each(|block| generator.block(block, |items| shares.push(items)));
+            Ok(shares.done())
+        }
+        MineTransactions::List { items, ends } => {
+            let mut shares = Shares::new(ends.len() as u64, nodes);
+            let mut start = 0;
+            for end in ends {
+                let transaction = items.get(start..*end as usize);
+                match transaction.filter(|transaction| transaction.is_sorted_by(|a, b| a < b)) {
+                    Some(transaction) => shares.push(transaction),
+                    None => return wrong("items", "items of a transaction ascend".into()),
+                }
+                start = *end as usize;
+            }
+            Ok(shares.done())
+        }
+        MineTransactions::Profile { count, items, passes } => {
+            let profile = Profile { items: *items, passes: passes.clone() };
+            profile.check()?;
+            Ok(Source::Modelled(Arc::new(profile), *count))
+        }
+    }
+}
+
+/// Transactions on their way to the nodes: each has as many as the others, in the order in which they come.
+struct Shares {
+    shares: Vec<Transactions>,
+    count: u64,
+    at: u64,
+    node: usize,
+}
+
+impl Shares {
+    fn new(count: u64, nodes: usize) -> Shares {
+        Shares { shares: vec![Transactions::default(); nodes], count, at: 0, node: 0 }
+    }
+
+    fn push(&mut self, transaction: &[u32]) {
+        while self.at >= part(self.count, self.node as u64 + 1, self.shares.len()) {
+            self.node += 1;
+        }
+        self.shares[self.node].push(transaction);
+        self.at += 1;
+    }
+
+    fn done(self) -> Source {
+        Source::Real(self.shares.into_iter().map(Arc::new).collect())
+    }
+}
+
+/// What the nodes of a job show of themselves.
+struct Boards(Vec<(HostId, Board)>);
+
+impl Shown for Boards {
+    fn totals(&mut self, out: &mut Out<'_>) -> Result<bool, Error> {
+        self.0.iter().try_for_each(|(host, board)| passes(out, *host, &board.progress().passes))?;
+        Ok(true)
+    }
+
+    fn report(&self, host: HostId) -> Value {
+        let own = self.0.iter().find(|(at, _)| *at == host);
+        own.map_or(Value::Null, |(_, board)| json!(board.progress().passes))
+    }
+
+    fn reported(&self, reports: &[(HostId, Value)], out: &mut Out<'_>) -> Result<bool, crate::Error> {
+        for (host, report) in reports {
+            passes(out, *host, &read::<Vec<PassReport>>(report)?)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Writes the passes of a node: of one that was begun again, the last time.
+fn passes(out: &mut Out<'_>, host: HostId, passes: &[PassReport]) -> Result<(), Error> {
+    let last: BTreeMap<u32, &PassReport> = passes.iter().map(|pass| (pass.pass, pass)).collect();
+    last.into_values().try_for_each(|pass| {
+        out.tables.passes.push(MinePass {
+            job: out.job,
+            host: out.host(host),
+            pass: pass.pass.into(),
+            candidates: pass.candidates,
+            large: pass.large,
+            scans: pass.scans,
+            sent_bytes: pass.sent_bytes,
+            received_bytes: pass.received_bytes,
+            sent_entries: pass.sent_entries,
+            begin_ps: pass.begin.as_ps(),
+            end_ps: (pass.end > Time::ZERO).then(|| pass.end.as_ps()),
+        })
+    })
+}

@@ -1,0 +1,16 @@
+//! TeraSort on Hadoop: the jobs of [`shuffle`]. Its tasks are in the table that every driver writes.
+
+use super::{Cast, Kind, Place};
+use shuffle::Job;
+use units::Problem;
+
+impl Kind for Job<String> {
+    fn name(&self) -> &'static str {
+        "shuffle"
+    }
+
+    fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem> {
+        let job = self.place(place.names)?;
+        Ok(Cast::silent(shuffle::build(job, place.graph.hosts(), &mut place.draws, place.port)?))
+    }
+}

@@ -1,0 +1,642 @@
+//! Random walks on a graph that is spread over servers: the servers of [`walk`], and the tables `walks` and
+//! `walks_series`.
+
+use super::{Cast, Kind, Out, Place, Processes, Shown, read};
+use process::{Addr, HostId, Hosts};
+use rand::RngExt;
+use record::{Error, rows};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use transport::UDP_HEADERS;
+use units::{Problem, Time};
+use walk::counters::{Board, Sample, Totals};
+use walk::generator::{self, GeneratorSettings, Rule};
+use walk::graph::{Blocks, Change, Graph, Shape};
+use walk::partition::{self, ServerPart};
+use walk::queue::{Discipline, QueueSettings};
+use walk::seal::Key;
+use walk::server::{Server, ServerSetup};
+use walk::settings::{Costs, Settings};
+use walk::territory::{Territory, TimedChanges};
+use walk::{codel, loss, outbox, red, sink, step, store, wire};
+
+/// Random walks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Walk {
+    /// Hosts, one server each; the order counts.
+    pub servers: Vec<String>,
+    /// The graph.
+    pub graph: WalkGraph,
+    /// Who owns which node.
+    pub partition: Partition,
+    /// Arcs that come and go while walks run, by time.
+    pub changes: Vec<WalkChanges>,
+    /// Finished walks that each node is to have.
+    pub walks: u32,
+    /// How long walks are.
+    pub steps: WalkSteps,
+    /// The probability that a step leads back to the start.
+    pub restart: f64,
+    /// node2vec's p and q.
+    pub node2vec: Option<(f64, f64)>,
+    /// A walk ends after so many steps, whatever its rule says.
+    pub steps_max: u32,
+    /// A lost walk is generated again.
+    pub regenerate: bool,
+    /// Where it goes then.
+    pub retry: Retry,
+    /// RQ: how walkers wait.
+    pub queue: WalkQueue,
+    /// Most walkers that wait at a server.
+    pub limit: u64,
+    /// RG: how losses are found.
+    pub loss: WalkLoss,
+    /// RG: how walkers are generated.
+    pub generation: Generation,
+    /// How walkers share datagrams.
+    pub datagrams: WalkDatagrams,
+    /// Datagrams carry a tag that only members can make.
+    pub authenticate: bool,
+    /// Walkers that a server serves side by side.
+    pub workers: u32,
+    /// How long things take: one for all servers, or one for each.
+    pub costs: Vec<WalkCosts>,
+    /// Time between snapshots of a source; without it, one at its end.
+    pub snapshot: Option<Time>,
+}
+
+/// A graph.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum WalkGraph {
+    /// A stochastic block model, drawn from the seed.
+    Blocks {
+        /// Nodes of each block.
+        sizes: Vec<u32>,
+        /// The probability of an edge between block a and block b ≥ a, at `[a][b - a]`.
+        probabilities: Vec<Vec<f64>>,
+    },
+    /// Its arcs.
+    Arcs {
+        /// Nodes are numbered below it.
+        nodes: u32,
+        /// Whether an arc goes one way only.
+        directed: bool,
+        /// (from, to).
+        arcs: Vec<(u32, u32)>,
+        /// One weight an arc; without them all are alike.
+        weights: Option<Vec<f32>>,
+    },
+}
+
+/// Who owns which node.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Partition {
+    /// The first so many nodes belong to the first server, and so on.
+    Ranges(Vec<u32>),
+    /// The server of each node, from 0.
+    Owners(Vec<u16>),
+}
+
+/// Arcs that come and go at a time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WalkChanges {
+    /// When, since the job's start.
+    pub at: Time,
+    /// Arcs that are there from then on; one with a weight has three parts.
+    pub set: Vec<(u32, u32, Option<f32>)>,
+    /// Arcs that are not there from then on.
+    pub remove: Vec<(u32, u32)>,
+}
+
+/// How long walks are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WalkSteps {
+    /// So many steps.
+    Fixed(u32),
+    /// Stops with this probability before each step.
+    Stop(f64),
+}
+
+/// Where a lost walk goes when it is generated again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Retry {
+    /// The same way.
+    Same,
+    /// It draws anew.
+    Fresh,
+}
+
+/// Which walkers are dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum WalkQueue {
+    /// Who finds the queue full.
+    TailDrop {},
+    /// Random early detection on entering.
+    Red {
+        /// Walkers below which none is dropped.
+        min: f64,
+        /// Walkers from which all are dropped; with `gentle`, from twice as many.
+        max: f64,
+        /// Probability reached at `max`.
+        max_p: f64,
+        /// Weight of a new length in the average; 1 is the length at the moment.
+        weight: f64,
+        /// Drops are spaced by a count.
+        count: bool,
+        /// Rise from `max_p` to 1 between `max` and twice `max`.
+        gentle: bool,
+    },
+    /// Controlled delay on leaving.
+    Codel {
+        /// A standing wait up to this is accepted.
+        target: Time,
+        /// Waits above the target for so long are a standing queue.
+        interval: Time,
+    },
+}
+
+/// How a source finds losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WalkLoss {
+    /// The timeout before the first walk has been confirmed.
+    pub initial: Time,
+    /// Least timeout.
+    pub floor: Time,
+    /// Instead of a timeout that follows how long walks take: the window's least and greatest age.
+    pub window: Option<(Time, Time)>,
+    /// A walker in the window counts at every check until its end is confirmed, and is given up after the window.
+    pub repeated: bool,
+    /// A drop on the server where the walker was born is known at once.
+    pub direct: bool,
+    /// Servers tell others of their drops.
+    pub remote: bool,
+    /// Attempts at a walk that may become overdue; documents of earlier versions don't say it: they knew no end.
+    #[serde(default = "endless")]
+    pub attempts: u16,
+}
+
+fn endless() -> u16 {
+    u16::MAX
+}
+
+/// How a source generates walkers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Generation {
+    /// When it sleeps.
+    pub sleep: Sleep,
+    /// Checks without a loss after which it sleeps no more.
+    pub checks: u32,
+    /// Length of a sleep, or of its step.
+    pub time: Time,
+    /// Longest sleep, where it varies.
+    pub max: Time,
+    /// Walkers between two checks.
+    pub batch: u32,
+    /// Most walkers of a source that are under way; nothing: any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_way: Option<u64>,
+}
+
+/// When a source sleeps, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sleep {
+    /// Never.
+    Never,
+    /// Always.
+    Always,
+    /// After a loss, always as long.
+    Fixed,
+    /// After a loss; longer and shorter by steps.
+    Additive,
+    /// After a loss; half the rate, then more of it by steps.
+    Aimd,
+}
+
+/// How walkers share datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WalkDatagrams {
+    /// Most walkers in one.
+    pub walkers: u32,
+    /// How long one waits for others while the server is busy.
+    pub linger: Time,
+}
+
+/// How long things take on a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WalkCosts {
+    /// A step.
+    pub step: Time,
+    /// Taking a walker in and sending it on.
+    pub walker: Time,
+    /// Generating a walker.
+    pub generate: Time,
+    /// A walker that is dropped.
+    pub drop: Time,
+    /// A datagram that comes or goes.
+    pub datagram: Time,
+}
+
+impl Kind for Walk {
+    fn name(&self) -> &'static str {
+        "walk"
+    }
+
+    fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem> {
+        let draws = &mut place.draws;
+        let servers = place.names.all(&self.servers, "servers")?;
+        check_servers(&servers, self)?;
+        let mtu = servers.iter().map(|host| place.hosts[host.0 as usize].mtu).min().unwrap_or(0);
+        let settings = settings(self, place.sample, mtu.saturating_sub(UDP_HEADERS) as usize);
+        settings.check().map_err(|error| Problem { path: name_of(&error.path).into(), ..error })?;
+        let (graph_seed, seed): (u64, u64) = (draws.random(), draws.random());
+        let key = Key::new(draws.random());
+        let rule = step::Rule::new(&rule(self)).map_err(|error| Problem::new("stop", error.to_string()))?;
+        let graph = graph(&self.graph, graph_seed).map_err(|message| Problem::new("graph", message))?;
+        let partition =
+            partition(self, &graph, servers.len()).map_err(|message| Problem::new("partition", message))?;
+        let changes = changes(self, &graph, &partition, place.start)
+            .map_err(|(index, message)| Problem::new(format!("changes[{index}]"), message))?;
+        let addresses: Vec<Addr> =
+            servers.iter().map(|host| Addr { host: *host, port: place.port }).collect();
+        let (mut processes, mut shown): (Processes, _) = (Vec::new(), Vec::new());
+        for (server, host) in (0u16..).zip(servers) {
+            let part = ServerPart::of(&graph, &partition, server)
+                .map_err(|e| Problem::new("graph", e.to_string()))?;
+            let board = Arc::new(Board::default());
+            let nodes = part.own().count() as u32;
+            shown.push(Shows { host, nodes, board: Arc::clone(&board), before: Totals::default() });
+            let costs = self.costs[if self.costs.len() == 1 { 0 } else { usize::from(server) }];
+            let setup = ServerSetup {
+                settings: settings.clone(),
+                costs: Costs {
+                    step: costs.step,
+                    walker: costs.walker,
+                    generate: costs.generate,
+                    drop: costs.drop,
+                    datagram: costs.datagram,
+                },
+                servers: addresses.clone(),
+                codec: wire::Codec { job: place.index as u32, server, key: self.authenticate.then_some(key) },
+                territory: Territory { part, rule: rule.clone(), seed, fresh: self.retry == Retry::Fresh },
+                starts: None,
+                changes: changes.clone(),
+                mailbox: None,
+                sink: Box::new(sink::Ignore),
+                store: Box::new(store::Memory::default()),
+                board,
+            };
+            processes.push((host, Box::new(Server::new(setup))));
+        }
+        Ok(Cast { processes, shown: Box::new(shown) })
+    }
+}
+
+fn check_servers(servers: &[HostId], spec: &Walk) -> Result<(), Problem> {
+    if servers.is_empty() || servers.len() >= usize::from(u16::MAX) {
+        return Err(Problem::new("servers", format!("{} servers: 1 to 65534 are allowed", servers.len())));
+    }
+    let mut sorted = servers.to_vec();
+    sorted.sort_unstable();
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Problem::new(
+            "servers",
+            format!("host number {} stands there twice: one server a host", pair[0].0),
+        ));
+    }
+    if ![1, servers.len()].contains(&spec.costs.len()) {
+        let message = format!("{} for {} servers: one, or one for each", spec.costs.len(), servers.len());
+        return Err(Problem::new("costs", message));
+    }
+    let free = |cost: &WalkCosts| {
+        cost.generate == Time::ZERO || (cost.step == Time::ZERO && cost.walker == Time::ZERO)
+    };
+    if spec.costs.iter().any(free) {
+        let message =
+            "generating a walker, and serving one, take more than no time: simulated time would stand still";
+        return Err(Problem::new("costs", message));
+    }
+    Ok(())
+}
+
+/// The field of the scenario behind one of the settings.
+fn name_of(field: &str) -> &str {
+    match field {
+        "queue.limit" => "limit",
+        "queue.red.max" | "queue.red.max_p" | "queue.red.weight" | "queue.codel.interval" => "queue",
+        "generator.batch" => "generation.batch",
+        "generator.checks" => "generation.checks",
+        "generator.window" => "generation.under_way",
+        "generator.sleep" => "generation.time",
+        "generator.max_sleep" => "generation.max",
+        "datagrams.records" => "datagrams.walkers",
+        "datagrams.bytes" => "servers",
+        other => other,
+    }
+}
+
+fn settings(spec: &Walk, sample: Option<Time>, bytes: usize) -> Settings {
+    Settings {
+        walks: spec.walks,
+        regenerate: spec.regenerate,
+        steps_max: spec.steps_max,
+        paths: false,
+        queue: QueueSettings {
+            discipline: spec.queue.into(),
+            limit: usize::try_from(spec.limit).unwrap_or(usize::MAX),
+        },
+        loss: spec.loss.into(),
+        generator: spec.generation.into(),
+        datagrams: outbox::DatagramSettings {
+            records: spec.datagrams.walkers as usize,
+            bytes,
+            linger: spec.datagrams.linger,
+        },
+        workers: spec.workers,
+        burst: 1,
+        sample,
+        snapshot: spec.snapshot,
+    }
+}
+
+impl From<WalkQueue> for Discipline {
+    fn from(queue: WalkQueue) -> Discipline {
+        match queue {
+            WalkQueue::TailDrop {} => Discipline::TailDrop,
+            WalkQueue::Red { min, max, max_p, weight, count, gentle } => {
+                Discipline::Red(red::RedSettings { min, max, max_p, weight, count, gentle })
+            }
+            WalkQueue::Codel { target, interval } => {
+                Discipline::Codel(codel::CodelSettings { target, interval })
+            }
+        }
+    }
+}
+
+impl From<WalkLoss> for loss::LossSettings {
+    fn from(loss: WalkLoss) -> loss::LossSettings {
+        let WalkLoss { initial, floor, window, repeated, direct, remote, attempts } = loss;
+        loss::LossSettings { initial, floor, window, repeated, direct, remote, attempts }
+    }
+}
+
+impl From<Generation> for GeneratorSettings {
+    fn from(generation: Generation) -> GeneratorSettings {
+        let Generation { sleep, checks, time, max, batch, under_way } = generation;
+        let (rule, sleep) = match sleep {
+            Sleep::Never => (Rule::Never, generator::Sleep::Fixed),
+            Sleep::Always => (Rule::Always, generator::Sleep::Fixed),
+            Sleep::Fixed => (Rule::AfterLoss(checks), generator::Sleep::Fixed),
+            Sleep::Additive => (Rule::AfterLoss(checks), generator::Sleep::Additive { max }),
+            Sleep::Aimd => (Rule::AfterLoss(checks), generator::Sleep::Aimd { max }),
+        };
+        GeneratorSettings { rule, sleep, time, batch, window: under_way }
+    }
+}
+
+impl WalkChanges {
+    /// The changes in the order in which they are applied: what goes, then what comes.
+    pub fn changes(&self) -> Vec<Change> {
+        let remove = self.remove.iter().map(|&(from, to)| Change::Remove { from, to });
+        let set = self.set.iter().map(|&(from, to, weight)| Change::Set { from, to, weight });
+        remove.chain(set).collect()
+    }
+}
+
+fn rule(spec: &Walk) -> step::Walk {
+    let length = match spec.steps {
+        WalkSteps::Fixed(steps) => step::Length::Fixed(steps),
+        WalkSteps::Stop(stop) => step::Length::Geometric { stop },
+    };
+    step::Walk { length, restart: spec.restart, node2vec: spec.node2vec, dead_end: step::DeadEnd::Stop }
+}
+
+fn graph(spec: &WalkGraph, seed: u64) -> Result<Graph, String> {
+    let built = match spec {
+        WalkGraph::Blocks { sizes, probabilities } => {
+            let blocks = Blocks { sizes: sizes.clone(), probabilities: probabilities.clone() };
+            let message =
+                "a probability for each pair of blocks, from 0 to 1, and fewer than 2^32 nodes are needed";
+            blocks.graph(seed).ok_or(message)?
+        }
+        WalkGraph::Arcs { nodes, directed, arcs, weights } => {
+            let shape = if *directed { Shape::directed(*nodes) } else { Shape::undirected(*nodes) };
+            match weights {
+                None => Graph::even(shape, || arcs.iter().copied()),
+                Some(weights) if weights.len() != arcs.len() => {
+                    return Err(format!("{} weights for {} arcs: one for each", weights.len(), arcs.len()));
+                }
+                Some(weights) => Graph::with_weights(shape, || {
+                    arcs.iter().zip(weights).map(|((from, to), weight)| (*from, *to, *weight))
+                }),
+            }
+        }
+    };
+    built.map_err(|error| error.to_string())
+}
+
+fn partition(spec: &Walk, graph: &Graph, servers: usize) -> Result<partition::Partition, String> {
+    let built = match &spec.partition {
+        Partition::Ranges(sizes) if sizes.len() != servers => {
+            return Err(format!("{} sizes for {servers} servers: one for each", sizes.len()));
+        }
+        Partition::Ranges(sizes) => {
+            let sum: u64 = sizes.iter().copied().map(u64::from).sum();
+            if sum != u64::from(graph.nodes()) {
+                return Err(format!("{sum} nodes, but the graph has {}", graph.nodes()));
+            }
+            partition::Partition::ranges(sizes)
+        }
+        Partition::Owners(owners) if owners.len() as u64 != u64::from(graph.nodes()) => {
+            return Err(format!("{} owners for {} nodes: one for each", owners.len(), graph.nodes()));
+        }
+        Partition::Owners(owners) => partition::Partition::new(owners.clone(), servers as u16),
+    };
+    built.map_err(|error| error.to_string())
+}
+
+fn changes(
+    spec: &Walk,
+    graph: &Graph,
+    partition: &partition::Partition,
+    start: Time,
+) -> Result<Vec<TimedChanges>, (usize, String)> {
+    let mut all = Vec::with_capacity(spec.changes.len());
+    // Applied once to the whole graph, so that what can't be applied is refused before the run.
+    let mut trial = graph.clone();
+    let mut last = Time::ZERO;
+    for (index, timed) in spec.changes.iter().enumerate() {
+        if std::mem::replace(&mut last, timed.at) > timed.at {
+            return Err((index, "before the one above it: they are in order of time".into()));
+        }
+        let changes = timed.changes();
+        trial.apply(&changes).map_err(|error| (index, error.to_string()))?;
+        let mut owners: Vec<(u32, u16)> = Vec::new();
+        for change in &changes {
+            let (Change::Set { from, to, .. } | Change::Remove { from, to }) = *change;
+            owners.extend([from, to].iter().filter_map(|node| Some((*node, partition.owner(*node)?))));
+        }
+        owners.sort_unstable();
+        owners.dedup();
+        all.push(TimedChanges { at: start + timed.at, changes, owners });
+    }
+    Ok(all)
+}
+
+/// What a server shows of itself.
+struct Shows {
+    host: HostId,
+    /// Nodes that it owns.
+    nodes: u32,
+    board: Arc<Board>,
+    /// The counters at the last sample that was written.
+    before: Totals,
+}
+
+impl Shown for Vec<Shows> {
+    fn samples(&mut self, out: &mut Out<'_>) -> Result<(), Error> {
+        for server in self {
+            let row = Row { host: server.host, nodes: server.nodes };
+            for now in server.board.take_samples() {
+                row.sample(out, &now, &server.before)?;
+                server.before = now.totals;
+            }
+        }
+        Ok(())
+    }
+
+    /// All is done when no walk was given up.
+    fn totals(&mut self, out: &mut Out<'_>) -> Result<bool, Error> {
+        let mut whole = true;
+        for server in self {
+            let totals = server.board.counters.totals();
+            Row { host: server.host, nodes: server.nodes }.totals(out, &totals)?;
+            whole &= totals.given_up == 0;
+        }
+        Ok(whole)
+    }
+
+    fn report(&self, host: HostId) -> Value {
+        let own = self.iter().find(|server| server.host == host);
+        own.map_or(Value::Null, |server| {
+            json!((server.nodes, server.board.take_samples(), server.board.counters.totals()))
+        })
+    }
+
+    fn reported(&self, reports: &[(HostId, Value)], out: &mut Out<'_>) -> Result<bool, crate::Error> {
+        let mut whole = true;
+        for (host, report) in reports {
+            let (nodes, samples, totals): (u32, Vec<Sample>, Totals) = read(report)?;
+            let row = Row { host: *host, nodes };
+            let mut before = Totals::default();
+            for sample in &samples {
+                row.sample(out, sample, &before)?;
+                before = sample.totals;
+            }
+            let strangers = out.strangers.remove(host).unwrap_or_default();
+            let refused_strangers = totals.refused_strangers + strangers;
+            row.totals(out, &Totals { refused_strangers, ..totals })?;
+            whole &= totals.given_up == 0;
+        }
+        Ok(whole)
+    }
+}
+
+/// A server in the tables.
+struct Row {
+    host: HostId,
+    nodes: u32,
+}
+
+impl Row {
+    /// A sample, with the counters as they were at the one before.
+    fn sample(&self, out: &mut Out<'_>, now: &Sample, before: &Totals) -> Result<(), Error> {
+        // A server that has crashed counts its finished walks anew.
+        let since = |of: fn(&Totals) -> u64| of(&now.totals).saturating_sub(of(before));
+        out.tables.walks_series.push(rows::WalkSample {
+            time_ps: now.time.as_ps(),
+            job: out.job,
+            host: out.host(self.host),
+            queue: now.queue,
+            queue_max: now.queue_max,
+            timeout_ps: now.timeout.as_ps(),
+            generated: since(|t| t.generated),
+            finished: since(|t| t.finished),
+            steps: since(|t| t.steps),
+            arrived: since(|t| t.arrived),
+            served: since(|t| t.served),
+            drops_early: since(|t| t.drops_early),
+            drops_forced: since(|t| t.drops_forced),
+            drops_full: since(|t| t.drops_full),
+            drops_wait: since(|t| t.drops_wait),
+            drops_own: since(|t| t.drops_own),
+            lost_timeout: since(|t| t.lost_timeout),
+            lost_direct: since(|t| t.lost_direct),
+            sleeps: since(|t| t.sleeps),
+        })
+    }
+
+    /// What it has counted in all.
+    fn totals(&self, out: &mut Out<'_>, totals: &Totals) -> Result<(), Error> {
+        out.tables.walks.push(rows::WalkServer {
+            job: out.job,
+            host: out.host(self.host),
+            nodes: self.nodes.into(),
+            finished_ps: (totals.finished_ps > 0).then_some(totals.finished_ps),
+            required: totals.required,
+            generated: totals.generated,
+            additional: totals.additional,
+            finished: totals.finished,
+            given_up: totals.given_up,
+            late: totals.late,
+            again: totals.again,
+            lost_timeout: totals.lost_timeout,
+            lost_direct: totals.lost_direct,
+            lost_remote: totals.lost_remote,
+            loss_checks: totals.loss_checks,
+            sleeps: totals.sleeps,
+            arrived: totals.arrived,
+            served: totals.served,
+            steps: totals.steps,
+            drops_early: totals.drops_early,
+            drops_forced: totals.drops_forced,
+            drops_full: totals.drops_full,
+            drops_wait: totals.drops_wait,
+            drops_own: totals.drops_own,
+            sent_datagrams: totals.sent_datagrams,
+            sent_bytes: totals.sent_bytes,
+            received_datagrams: totals.received_datagrams,
+            refused_datagrams: totals.refused_datagrams,
+            refused_strangers: totals.refused_strangers,
+            refused_records: totals.refused_records,
+            refused_changes: totals.refused_changes,
+            refused_snapshots: totals.refused_snapshots,
+            restarts: totals.restarts,
+            restored: totals.restored,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_of_a_document_of_earlier_versions_know_no_end() {
+        let text = r#"{"initial": 1, "floor": 1, "window": null, "repeated": false, "direct": true, "remote": false}"#;
+        let loss: WalkLoss = serde_json::from_str(text).unwrap();
+        assert_eq!(loss.attempts, u16::MAX);
+    }
+}
