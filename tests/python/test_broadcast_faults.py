@@ -210,7 +210,7 @@ def test_a_source_that_dies_when_somebody_has_everything_is_not_missed(tmp_path:
     rates = {"source": 20 * MBPS, "fast0": 20 * MBPS, "fast1": 20 * MBPS, "slow": 4 * MBPS}
     with Network(star(rates)) as network:
         cluster = Hosts(network, tmp_path, 6_000_000, rates)
-        child = cluster.send()
+        child = cluster.send("--patience", "10")
         until(lambda: cluster.has("fast0") and cluster.has("fast1"), child)
         assert not cluster.has("slow")
         # The launcher is in the source's namespace too.
