@@ -149,11 +149,11 @@ def write_table(file: Path, frame: pl.DataFrame) -> None:
 @contextmanager
 def readable(place: Path) -> Iterator[None]:
     """Names the table, or the file, that is damaged; raises `ResultError`."""
-    from polars.exceptions import PolarsError  # Polars takes a while.
+    from incast.damage import DAMAGED  # Polars takes a while.
 
     try:
         yield
-    except (PolarsError, ValueError) as error:
+    except (*DAMAGED, ValueError) as error:
         raise ResultError(f"{place} is damaged: {why(error)}") from None
 
 

@@ -212,6 +212,9 @@ def test_published_figures_that_are_no_text_or_name_a_column_twice_are_refused(t
     file.write_bytes(b"cell,time\na,1\nb\xff,2\n")
     with pytest.raises(ScenarioError, match=r"published.csv:3: not UTF-8 text"):
         published.read(file)
+    file.write_text('cell,time\n"a,1\nb,2\n')
+    with pytest.raises(ScenarioError, match=r"published.csv:2: not a row"):
+        published.read(file)
     file.write_text("cell,time,time\na,1,2\n")
     with pytest.raises(ScenarioError, match=r"published.csv:1: has the column 'time' 2 times"):
         published.read(file)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from incast.cli import show
 from incast.cli.common import Json, told
+from incast.damage import DAMAGED
 from incast.farmem import options
 from incast.farmem.own import Own
 from incast.farmem.predict import Errors, Grid, Packing, errors
@@ -142,7 +143,7 @@ def _beside(cells: pl.DataFrame, measured: Path) -> Errors:
     option = f"--measured {measured}"
     try:
         table = pl.read_csv(measured) if measured.suffix == ".csv" else pl.read_parquet(measured)
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except (*DAMAGED, OSError) as error:
         options.refuse(f"can't read it: {str(error).splitlines()[0]}", option)
     if "degradation" not in table.columns:
         options.refuse("it has no column degradation", option)

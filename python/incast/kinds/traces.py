@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast import _core
+from incast.damage import DAMAGED
 from incast.document import Loc
 from incast.hints import allowed
 from incast.lab.findings import Findings
@@ -82,11 +83,10 @@ class TraceFile:
         """The flows of a list, in the file's order."""
         if self._size() is None:
             return []
-        import polars as pl  # Most scenarios have no table, and can do without the time that it takes.
 
         try:
             return self._read(self._table())
-        except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        except (*DAMAGED, OSError, ValueError) as error:
             line = self._ragged_line()
             why = "more columns than in line 1" if line else str(error).splitlines()[0]
             self.problem(f"not readable as a table: {why}", line)

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 import yaml
 
+from incast.damage import DAMAGED
 from incast.errors import ResultError
 from incast.folder import GRAPH, RESOLVED, SUMMARY, WRITTEN, check_format
 from incast.folder import TABLES as ALL_TABLES
@@ -232,7 +233,7 @@ def _read_table(folder: Path, name: str, notes: list[str]) -> pl.DataFrame:
     for file in sorted(folder.glob("*.parquet")) if folder.is_dir() else ():
         try:
             parts.append(_shape(pl.read_parquet(file), columns))
-        except (pl.exceptions.PolarsError, OSError):
+        except (*DAMAGED, OSError):
             notes.append(f"{name}/{file.name} could not be read; its rows are missing here.")
     return pl.concat(parts)
 

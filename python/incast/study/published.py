@@ -30,10 +30,7 @@ def read(file: Path) -> Table:
     kept = [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
     if not kept:
         raise ScenarioError([Problem("is empty: a header and a row a cell are expected", file=str(file))])
-    try:
-        parsed = list(csv.reader(line for _, line in kept))
-    except csv.Error as error:
-        raise ScenarioError([Problem(f"not a table: {error}", file=str(file))]) from None
+    parsed = [_cells(file, number, line) for number, line in kept]
     head = [name.strip() for name in parsed[0]]
     if twice := next((name for name in head if head.count(name) > 1), None):
         message = f"has the column {twice!r} {head.count(twice)} times"
@@ -45,6 +42,13 @@ def read(file: Path) -> Table:
             raise ScenarioError([Problem(message, file=str(file), line=number)])
         rows.append((number, dict(zip(head, (cell.strip() for cell in cells), strict=True))))
     return Table(file, head, rows)
+
+
+def _cells(file: Path, number: int, line: str) -> list[str]:
+    try:
+        return next(csv.reader([line], strict=True))
+    except csv.Error as error:
+        raise ScenarioError([Problem(f"not a row: {error}", file=str(file), line=number)]) from None
 
 
 def figures(study: StudyFile, table: Table, cells: Iterable[Cell], metric: Metric) -> dict[str, float]:

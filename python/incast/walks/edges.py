@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import polars as pl
 
+from incast.damage import DAMAGED
 from incast.errors import why
 from incast.walks.graph import WEIGHT, Graph, from_numbers, from_text, possible
 from incast.walks.problem import refuse, refuse_twice
@@ -104,7 +105,7 @@ def read_csv(file: Path, weighted: bool, directed: bool) -> Graph:
     """A table with the columns `source` and `target`, and `weight` if asked for; any names."""
     try:
         table = pl.read_csv(file, infer_schema=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (*DAMAGED, OSError) as error:
         _ragged(file)
         refuse(why(error), file=file)
     refuse_twice(table.columns, file)
@@ -126,7 +127,7 @@ def read_parquet(file: Path, weighted: bool, directed: bool) -> Graph:
     """The same as Parquet; the names are integers or text."""
     try:
         table = pl.read_parquet(file)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (*DAMAGED, OSError) as error:
         refuse(why(error), file=file)
     return _of_table(file, table, weighted, directed, first_line=None)
 
