@@ -1,4 +1,5 @@
-//! Instructions of BPF (RFC 9669), one number each, with labels in the place of distances. No compiler is needed to build this crate.
+//! Instructions of BPF (RFC 9669), one number each, with labels instead of distances. No compiler is needed
+//! to build this crate.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,8 @@
-//! Where this kernel keeps what is asked of a block I/O, from its own description of its types: BTF, Documentation/bpf/btf.rst.
+//! Offsets of this kernel's fields of a block I/O, from its own description of its types: BTF,
+//! Documentation/bpf/btf.rst.
 //!
-//! Reading bytes only; a description that is cut or wrong gives nothing. The description of the program's own two functions is here too.
+//! It only reads bytes; a truncated or wrong description gives nothing. The BTF of the program's own two
+//! functions is here too.
 
 /// Bytes from a structure's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

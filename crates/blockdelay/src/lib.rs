@@ -1,9 +1,10 @@
-//! A block device that answers as late as remote memory: each page that is read from it or written to it waits what
-//! [`farmem::cost`] says, in the thread that asks.
+//! A block device that answers as late as remote memory: each page that is read from it or written to it
+//! waits as [`farmem::cost`] says, in the requesting thread.
 //!
-//! The waits are a BPF program's at `block_bio_queue` ([`program`]), which is written here ([`assembler`]) for the kernel that runs
-//! ([`layout`]), so that no compiler, no headers and no module are needed. Linux 5.17 and newer (`bpf_loop`), with BTF. Which device that is,
-//! and who swaps to it, is not decided here.
+//! The waits are made by a BPF program at `block_bio_queue` ([`program`]). It is assembled here
+//! ([`assembler`]) for the running kernel ([`layout`]), so that no compiler, no headers and no module are
+//! needed. Linux 5.17 and newer (`bpf_loop`), with BTF. The choice of the device and of its users is not made
+//! here.
 
 mod assembler;
 mod layout;

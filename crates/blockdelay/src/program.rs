@@ -1,7 +1,9 @@
-//! What the kernel runs at a block I/O: `block_bio_queue`, where whoever asked waits, and `block_bio_complete`, where it is done.
+//! What the kernel runs at a block I/O: `block_bio_queue`, where the requesting thread waits, and
+//! `block_bio_complete`, where the I/O is done.
 //!
-//! A swap device in memory works in the thread that asks, so this thread is the one that waits, with its processor kept busy: nothing can
-//! sleep here, and a sleep would be less exact. The programs' source is this file, under the project's license or GPL-2.0.
+//! An in-memory swap device works in the requesting thread, so this thread waits, with its processor kept
+//! busy: nothing can sleep here, and a sleep would be less exact. The programs' source is this file, under
+//! the project's license or GPL-2.0.
 
 use farmem::cost::{Cost, Way};
 use units::Bytes;

@@ -1,5 +1,5 @@
-//! Which chunk goes down which tree: smooth weighted round robin (as nginx balances servers), so that every stretch of
-//! chunks is divided in proportion to the trees' rates. All hosts compute the same from the plan.
+//! Which chunk uses which tree: smooth weighted round robin (as nginx balances servers), so that every range
+//! of chunks is divided in proportion to the trees' rates. All hosts compute the same from the plan.
 
 use crate::plan::Plan;
 

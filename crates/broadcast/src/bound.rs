@@ -1,9 +1,9 @@
-//! What each destination could get alone, and so what no plan can exceed (document 003, slides 12 and 31: the total of
-//! separate transfers from the source to each destination).
+//! What each destination could receive alone, and therefore the bound of any plan (document 003, slides 12
+//! and 31: the total of separate transfers from the source to each destination).
 //!
-//! Alone a destination may use every way at once, and hosts on the way pass data on as switches do: that only hosts
-//! copy doesn't matter for one receiver. So it is the maximum flow from the source. On trees that is the narrowest
-//! link of the way. A host's cap counts data that it takes in and gives out, so half of it can pass through.
+//! Alone a destination may use every path at once, and hosts on the path forward data as switches do: copying
+//! doesn't matter for one receiver. So the bound is the maximum flow from the source; on trees it is the
+//! narrowest link of the path. A host's cap counts data in both directions, so half of it can pass through.
 
 use crate::check::{self, PlanError};
 use crate::flow::Network;

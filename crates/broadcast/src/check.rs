@@ -1,5 +1,5 @@
-//! What has to hold of a request and of a plan, whoever made it: never a link above its capacity, never a host that
-//! sends what it has not received, each host at most once a tree (document 003, slides 8–9).
+//! The rules of a request and of a plan, whichever planner made it: no link above its capacity, no host that
+//! sends what it has not received, each host at most once per tree (document 003, slides 8–9).
 
 use crate::plan::{Plan, TreeRef};
 use crate::topology::{LinkId, NodeId, Topology};

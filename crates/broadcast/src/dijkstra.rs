@@ -1,8 +1,9 @@
-//! Dijkstra relay (Wang et al., GPC 2007; document 003, slides 15 and 43): again and again the host that can be reached
-//! over the widest path from any host that is in the tree joins it; of equally wide paths the shortest, then what
-//! comes first. Widths are of whole links, so some links carry many transfers: those share them fairly.
+//! Dijkstra relay (Wang et al., GPC 2007; document 003, slides 15 and 43). In each step the host joins that
+//! can be reached over the widest path from any host in the tree; of equally wide paths the shortest wins,
+//! then topology order. Widths are those of whole links, so some links carry many transfers, which share them
+//! fairly.
 //!
-//! Only the document's description was at hand.
+//! Only the description in document 003 was available, not the paper.
 
 use crate::elastic::{self, OwnedHop};
 use crate::plan::Plan;

@@ -1,8 +1,9 @@
-//! One tree in which each host receives as fast as it can: max-min fair rates, where nobody sends faster than it
-//! receives. As trees of a [`Plan`] these are layers, each with the hosts that receive at least so much.
+//! One tree in which each host receives as fast as it can: max-min fair rates, where no host sends faster
+//! than it receives. As trees of a [`Plan`] these are layers, each with the hosts that receive at least its
+//! rate.
 //!
-//! Rates come by progressive filling (Bertsekas and Gallager, *Data Networks*, 6.5.2): all grow together; who crosses
-//! a link that is full stops there, and so do all behind it.
+//! Rates come from progressive filling (Bertsekas and Gallager, *Data Networks*, 6.5.2): all rates grow
+//! together. A host whose link is full stops there, and so do all hosts behind it.
 
 use crate::plan::{Hop, Plan};
 use crate::topology::{LinkId, NodeId, Topology};

@@ -1,5 +1,6 @@
-//! Flat tree (document 003, slides 3 and 15): the source sends to each destination, and the links that they share are
-//! shared fairly. A slow destination costs the others little, but the source's own link is the bottleneck.
+//! Flat tree (document 003, slides 3 and 15): the source sends to each destination separately, and shared
+//! links are shared fairly. A slow destination costs the others little, but the source's own link is the
+//! bottleneck.
 
 use crate::elastic::{self, OwnedHop};
 use crate::plan::Plan;

@@ -1,4 +1,4 @@
-//! Maximum flow from one node to another by Dinitz' algorithm (1970): blocking flows along shortest ways.
+//! Maximum flow from one node to another by Dinitz' algorithm (1970): blocking flows along shortest paths.
 
 /// Directed arcs with capacities, and the flow through them.
 pub(crate) struct Network {

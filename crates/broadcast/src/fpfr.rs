@@ -1,7 +1,9 @@
-//! Depth-first pipeline and FPFR, Fast Parallel File Replication (Izmailov et al., GGF-10, 2004; document 003, slides
-//! 15–19 and 42). The pipeline is one traced tree; FPFR is traced trees as long as they span all destinations.
+//! Depth-first pipeline and FPFR, Fast Parallel File Replication (Izmailov et al., GGF-10, 2004; document
+//! 003, slides 15–19 and 42). The pipeline is one traced tree; FPFR is traced trees as long as they span all
+//! destinations.
 //!
-//! Only that much of the paper was at hand: the document's description, with the choices of [`crate::trace`].
+//! Only the description in document 003 was available, not the paper; open choices are those of
+//! [`crate::trace`].
 
 use crate::plan::Plan;
 use crate::topology::{NodeId, Topology};

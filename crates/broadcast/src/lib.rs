@@ -1,8 +1,8 @@
 //! Stable broadcast: one source, many receivers, and a slow one never slows the others (document 003).
 //!
-//! [`topology`] is a network with a rate a link and direction; [`mod@plan`] is what a planner returns: trees of hosts
-//! that relay, each with a rate; [`transfer`] is the Processes that carry a plan out. Nothing here reads a file, a clock or
-//! a socket.
+//! [`topology`] is a network with a rate per link and direction; [`mod@plan`] is what a planner returns:
+//! trees of hosts that relay, each with a rate; [`transfer`] has the Processes that execute a plan. Nothing
+//! here reads a file, a clock or a socket.
 
 pub mod algorithm;
 pub mod assign;

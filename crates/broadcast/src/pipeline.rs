@@ -1,5 +1,5 @@
-//! Random pipeline (document 003, slides 15 and 41): a chain through all destinations that knows nothing of the
-//! topology. Links that it uses again and again become bottlenecks, and the slowest hop sets the rate of all.
+//! Random pipeline (document 003, slides 15 and 41): a chain through all destinations that ignores the
+//! topology. Links that it uses repeatedly become bottlenecks, and the slowest hop sets the rate of all.
 
 use crate::check::PlanError;
 use crate::elastic::OwnedHop;

@@ -1,4 +1,4 @@
-//! What trees made so far leave of links and of hosts' caps.
+//! The capacity of links and of hosts' caps that earlier trees have left.
 
 use crate::plan::Hop;
 use crate::topology::{LinkId, NodeId, Topology};

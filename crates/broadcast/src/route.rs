@@ -1,5 +1,5 @@
-//! Ways through the network as plain routing takes them: fewest links; of these the widest; then what comes first in
-//! the topology. Links that carry nothing in that direction are not used.
+//! Paths through the network as plain routing takes them: fewest links; of these the widest; then topology
+//! order. Links without capacity in that direction are not used.
 
 use crate::topology::{LinkId, NodeId, Topology};
 use units::Rate;

@@ -1,6 +1,6 @@
-//! What is left of links, laid out for a search: the links that leave a node lie side by side, in the order in which the
-//! search takes them, each with what it needs to know of the way back. A plan of thousands of trees for
-//! thousands of hosts looks at them hundreds of millions of times.
+//! The remaining capacity of links, laid out for a search: the links that leave a node are adjacent, in
+//! search order, each with the data it needs about the way back. A plan of thousands of trees for thousands
+//! of hosts reads them hundreds of millions of times.
 
 use crate::residual::Residual;
 use crate::topology::{LinkId, NodeId, Topology};

@@ -1,9 +1,9 @@
-//! How a plan's trees send the data one stage after the other (document 003, slide 23): stage 1 uses all trees
-//! T1 … Tn, stage 2 all but Tn to send what Tn sent before, and so on. Whoever is in the last tree of a stage
-//! has all data at its end.
+//! How a plan's trees send the data in stages (document 003, slide 23): stage 1 uses all trees T1 … Tn, stage
+//! 2 all but Tn to send what Tn sent before, and so on. The members of a stage's last tree have all data at
+//! its end.
 //!
-//! That needs trees whose members nest, T1 ⊇ T2 ⊇ …, as the stable algorithm makes them on symmetric trees. Other
-//! plans have no stages: there each host asks for what its trees didn't bring.
+//! That needs trees whose members nest, T1 ⊇ T2 ⊇ …, as the stable algorithm makes them on symmetric trees.
+//! Other plans have no stages: there each host asks for what its trees didn't bring.
 
 use crate::plan::Plan;
 use crate::topology::NodeId;

@@ -1,6 +1,7 @@
-//! A network as planners see it: hosts, switches, and links with a capacity each way (document 003, slides 8–10).
+//! A network as planners see it: hosts, switches, and links with a capacity per direction (document 003,
+//! slides 8–10).
 //!
-//! Only hosts relay and copy; a switch passes on what it gets. Latency, loss and routing are no part of it. The JSON
+//! Only hosts relay and copy; a switch only forwards. Latency, loss and routing are not modelled. The JSON
 //! form is [`TopologyData`]: nodes by name, rates as integers in bit/s.
 
 use serde::{Deserialize, Serialize};

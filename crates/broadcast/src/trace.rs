@@ -1,12 +1,12 @@
-//! One tree by tracing every destination that can still be reached (document 003, slides 17, 22 and 42): a depth-first
-//! search whose hops run up and then down the tree that it searches, so that a tree uses each directed link once
-//! at most. It is the step that depth-first pipeline, FPFR and stable broadcast share.
+//! One tree by tracing every destination that can still be reached (document 003, slides 17, 22 and 42): a
+//! depth-first search whose hops run up and then down the tree that it searches, so that a tree uses each
+//! directed link at most once. Depth-first pipeline, FPFR and stable broadcast share this step.
 //!
-//! What the document leaves open is chosen so: the search follows links that have something left. Of a node's branches
-//! the one with the larger rest comes first, then the one with the larger rest on its way back, then the one that
-//! comes first in the topology; but branches without a way back come last. Behind a switch whose way
-//! back is used up the feed ends; a relaying host feeds its next branch itself. Branches without destinations are
-//! not in the tree. Hosts that take no part are like switches.
+//! The slides leave some choices open. Here the search follows links that have capacity left. Of a node's
+//! branches the one with the larger remaining capacity comes first, then the one with the larger capacity on
+//! its way back, then topology order. Branches without a way back come last. Behind a switch whose way back
+//! is used up the feed ends; a relaying host feeds its next branch itself. Branches without destinations are
+//! not in the tree. Hosts that take no part act as switches.
 
 use crate::plan::Hop;
 use crate::residual::Residual;

@@ -1,8 +1,10 @@
-//! Pages that travel and are kept smaller: an LZ4 block or a Zstandard frame (RFC 8878), each page by itself.
+//! Pages that travel and are kept compressed: an LZ4 block or a Zstandard frame (RFC 8878), each page
+//! separately.
 //!
-//! A page that does not get smaller is not packed. What comes from elsewhere may be anything: unpacking writes a page and no more,
-//! and says when that is not what was packed. All memory comes from Rust's allocator, and once a page went each way nothing more is
-//! allocated: whoever handles page faults can use it. Not here: which pages, and where they are kept.
+//! A page that does not shrink is not packed. Foreign input may be anything: unpacking writes at most a page,
+//! and reports input that is not a packed page. All memory comes from Rust's allocator, and after one page in
+//! each direction nothing more is allocated, so that a page-fault handler can use it. Not here: which pages,
+//! and where they are kept.
 
 use crate::wire::PAGE;
 use lz4_flex::block::{self, CompressTable};

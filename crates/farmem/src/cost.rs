@@ -1,9 +1,10 @@
-//! What an exchange with remote memory takes (document 004, slide 7): delay = latency + size / bandwidth.
+//! The cost of an exchange with remote memory (document 004, slide 7): delay = latency + size / bandwidth.
 //!
-//! Latency is paid a request and transmission a page, in each direction apart: from remote memory (a fetch, which the fault waits
-//! for) and back to it (the write-back of a dirty page, which a fault waits for that needs its place). The document's way is a page
-//! a request; requests of several pages pay latency once, as a swap device with batches does (Gao et al., OSDI '16, section 3).
-//! Requests of several threads overlap: each waits its own latency, but pages share the link, one behind the other in each direction ([`Link`]).
+//! Latency is paid per request and transmission per page, separately in each direction: from remote memory (a
+//! fetch, for which the fault waits) and back to it (the write-back of a dirty page, for which a fault waits
+//! that needs its place). Document 004 has one page per request. Requests of several pages pay latency once,
+//! as a swap device with batches does (Gao et al., OSDI '16, section 3). Requests of several threads overlap:
+//! each waits its own latency, but pages share the link, one after the other in each direction ([`Link`]).
 //! Not here: which pages are exchanged ([`crate::cache`]).
 
 use units::{Bytes, Rate, Time};

@@ -1,11 +1,13 @@
-//! The miss-ratio curve of LRU: what [`crate::replay`] counts, of all cache sizes at once.
+//! The miss-ratio curve of LRU: the counts of [`crate::replay`], for all cache sizes at once.
 //!
-//! An access whose page lies `d` deep in the [stack](crate::stack) is a hit where the cache has at least `d` pages (Mattson et al. 1970).
-//! A page is dirty in a cache that has held it since it was written to: one as large as the deepest that it has lain since then. So
-//! when it is accessed at a larger depth, the caches between both have written it back.
+//! An access whose page is `d` deep in the [stack](crate::stack) is a hit if the cache has at least `d` pages
+//! (Mattson et al. 1970). A page is dirty in a cache that has held it since it was written: one at least as
+//! large as its greatest depth since then. So when it is accessed at a larger depth, the caches between both
+//! have written it back.
 //!
-//! With a sample (SHARDS; Waldspurger, Park, Garthwaite, Ahmad, FAST '15, section 3): only pages whose hash is among the lowest part of
-//! all are looked at, depths and counts are that many times as large, and what is missing of all accesses are hits (their "adj").
+//! With a sample (SHARDS; Waldspurger, Park, Garthwaite, Ahmad, FAST '15, section 3) only pages whose hash is
+//! among the lowest part of all are counted. Depths and counts are scaled up accordingly, and the difference
+//! to all accesses counts as hits (their "adj").
 
 use crate::replay::Counts;
 use crate::stack::Stack;

@@ -1,7 +1,8 @@
-//! Which slot of a cache a page lies in: a table of slots, probed linearly.
+//! The slot of a page in a cache: a table of slots, probed linearly.
 //!
-//! It has no keys of its own, because a slot knows its page, and never grows. A deletion moves back what was probed past it
-//! (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R), so there are no gravestones that would pile up.
+//! It stores no keys, because a slot knows its page, and never grows. A deletion moves back entries that were
+//! probed past it (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R), so no tombstones
+//! accumulate.
 
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;

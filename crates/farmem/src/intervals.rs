@@ -1,4 +1,5 @@
-//! A set of addresses as intervals: sorted, apart, none empty. For who keeps track of parts of an address space without a bit per page.
+//! A set of addresses as intervals: sorted, disjoint, none empty. It tracks parts of an address space without
+//! a bit per page.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,7 +1,8 @@
 //! Local memory as a program uses it: which pages an access brings, and which ones leave for them.
 //!
-//! The replay of a trace ([`crate::replay`]) counts what is said here, the simulator's programs ([`crate::pager`]) send it over a
-//! network. Pages are ranks ([`crate::steps`]). A page that remote memory knows nothing of holds zeros: its first access fetches nothing.
+//! The replay of a trace ([`crate::replay`]) counts these exchanges, and the simulator's programs
+//! ([`crate::pager`]) send them over a network. Pages are ranks ([`crate::steps`]). A page unknown to remote
+//! memory holds zeros: its first access fetches nothing.
 
 use crate::cache::{Cache, Evicted, Policy};
 use crate::steps::Step;

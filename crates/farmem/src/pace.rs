@@ -1,13 +1,17 @@
-//! Which pages a program has local while it is traced: few, so that much is seen, but enough that tracing ends.
+//! Which pages a program has local while it is traced: few, so that many accesses are seen, but enough that
+//! tracing ends.
 //!
-//! An access to a page that is local is not seen. So a trace wants little local memory, and a program with little faults all the time: a
-//! loop over a bit more than there is misses with each access, where the memory that is asked about misses none. Therefore:
+//! An access to a local page is not seen. So a trace needs little local memory, and a program with little of
+//! it faults all the time: a loop slightly larger than local memory misses with each access, where the
+//! requested memory size misses none. Therefore:
 //!
-//! - **The memories that are asked about are gone through along with the trace**, by FIFO, and what leaves one of them leaves the program.
-//!   So none of their misses is unseen, and as FIFO looks at misses only, what they count is exact, however much is local.
-//! - **The pace**: where tracing takes more than [`MOST`] times as long as the run with the least of these memories would,
-//!   a quarter more is local from then on, up to that memory; where it takes less than half of that, a quarter less. What that is depends
-//!   on what the program does meanwhile: memories that nobody asked about, and other policies, are counted the better the less is local.
+//! - **The requested memory sizes are simulated along with the trace**, by FIFO, and a page that leaves one
+//!   of them leaves the program. So none of their misses is unseen, and as FIFO uses misses only, their
+//!   counts are exact, however much is local.
+//! - **The pace**: if tracing takes more than [`MOST`] times as long as the run with the smallest of these
+//!   sizes would, a quarter more is local from then on, up to that size. If it takes less than half of that,
+//!   a quarter less is local. The resulting amount depends on what the program does meanwhile. Other memory
+//!   sizes and other policies are counted the better, the less is local.
 
 use crate::cache::{Cache, Policy};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
-//! What remote memory makes of a program's time, from counts of its exchanges and its time with all memory local.
+//! A program's time on remote memory, from counts of its exchanges and its time with all memory local.
 //!
-//! Degradation is the document's (004, slide 8): the time more, of the time without. Waits add up: a program whose threads
-//! wait at the same time waits less than this says.
+//! Degradation is that of document 004 (slide 8): the additional time, relative to the time without remote
+//! memory. Waits add up: a program whose threads wait at the same time waits less than this says.
 
 use crate::cost::{Cost, Way};
 use crate::replay::Counts;

@@ -1,6 +1,7 @@
-//! A program's steps gone through with a cache: how many exchanges with remote memory there are.
+//! A program's steps replayed with a cache: the number of exchanges with remote memory.
 //!
-//! For FIFO and CLOCK, and for read-ahead, this is the only way; a run for each size. LRU has all sizes at once ([`crate::curve`]).
+//! For FIFO and CLOCK, and for read-ahead, this is the only way, with one run per size. LRU has all sizes at
+//! once ([`crate::curve`]).
 
 use crate::local::{Local, Met};
 use crate::steps::Steps;

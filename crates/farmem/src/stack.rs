@@ -1,9 +1,10 @@
-//! The stack of an LRU cache of any size at once (Mattson et al., IBM Systems Journal 9, 1970): pages by their last access, and how
-//! deep each lies.
+//! The stack of an LRU cache of any size at once (Mattson et al., IBM Systems Journal 9, 1970): pages by
+//! their last access, and the depth of each.
 //!
-//! Depths are counted by a Fenwick tree over times of access (Bennett and Kruskal, IBM Journal of Research 19, 1975). A page that is freed
-//! leaves a hole: a cache that reaches as deep has room there. Who comes to the top fills the topmost hole, as the cache fills
-//! its room, and where it came from below that, the hole is then where it was.
+//! Depths are counted by a Fenwick tree over times of access (Bennett and Kruskal, IBM Journal of Research
+//! 19, 1975). A freed page leaves a hole: a cache that is at least as deep has room there. A page that comes
+//! to the top fills the topmost hole, as the cache fills its room. If the page came from below that hole, the
+//! hole moves to its former place.
 
 use std::collections::BinaryHeap;
 

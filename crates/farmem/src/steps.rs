@@ -1,8 +1,10 @@
-//! A trace in pages of one size, ready to be gone through again and again: accesses and frees of pages with numbers from zero.
+//! A trace in pages of one size, ready for repeated replays: accesses and frees of pages with numbers from
+//! zero.
 //!
-//! Numbers are ranks of page numbers, so that neighbours in memory have neighbouring numbers. A larger page than the trace's is made
-//! of the small ones in it, and is freed when the last of these is that were accessed. A page never written since it was last freed
-//! holds zeros, and remote memory knows nothing of it.
+//! Numbers are ranks of page numbers, so that neighbours in memory have neighbouring numbers. A page larger
+//! than the trace's is composed of the small ones in it, and is freed when the last of those that were
+//! accessed is freed. A page never written since it was last freed holds zeros, and is unknown to remote
+//! memory.
 
 use crate::trace::{Pages, Record, Trace};
 

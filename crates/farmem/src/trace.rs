@@ -1,11 +1,16 @@
-//! What a program did to its memory, as the handler of its faults saw it: 16 bytes a record, appended on the faulting core.
+//! A program's memory accesses as its fault handler saw them: 16 bytes per record, appended on the faulting
+//! core.
 //!
-//! A trace is taken with a small cache, because what stays local is not seen: with [`Header::capacity`] pages, accesses to the
-//! latest so many pages are missing, which changes little at larger sizes. A record is two words, little-endian: page (52 bits),
-//! thread (8), kind (4), from the lowest bits up; then the nanoseconds that the program computed since the record before (32) and
-//! how many pages (32). A [`Record::Pass`] has 64 bits of nanoseconds there, a [`Record::Asked`] of bytes. A record of zeros ends a trace, and a record that is not
-//! whole is none, so that a file may be taken as a program's death left it. A page that is moved (mremap) is freed and written
-//! elsewhere. Not here: files, and what is made of a trace ([`crate::steps`]).
+//! A trace is taken with a small cache, because accesses to local pages are not seen. With
+//! [`Header::capacity`] pages, accesses to that many most recent pages are missing, which changes little at
+//! larger sizes. A record is two words, little-endian. The first has, from the lowest bits up, page (52
+//! bits), thread (8) and kind (4). The second has the nanoseconds that the program computed since the
+//! previous record (32) and the number of pages (32). A [`Record::Pass`] has 64 bits of nanoseconds there, a
+//! [`Record::Asked`] of bytes.
+//!
+//! A record of zeros ends a trace, and an incomplete record is ignored, so a file can be used as a program's
+//! death left it. A page that is moved (mremap) is freed and written elsewhere. Not here: files, and the
+//! evaluation of a trace ([`crate::steps`]).
 
 use crate::cache::Policy;
 use thiserror::Error;

@@ -1,15 +1,19 @@
-//! Local memory of whose accesses only some are seen: CLOCK and LRU for a handler of page faults, which sees no access to a page within reach.
+//! Local memory with partly visible accesses: CLOCK and LRU for a page-fault handler, which does not see
+//! accesses to mapped pages.
 //!
-//! The older pages are taken out of the program's reach, though they stay local: an access to one is a fault, which fetches nothing
-//! and waits for nothing. It is what segmented FIFO does (Turner & Levy, SIGMETRICS 1981), as VAX/VMS did for want of an accessed
-//! bit. What came or was used last is within reach, first in, first out; the others are watched:
+//! The older pages are unmapped, though they stay local: an access to one is a fault, which fetches nothing
+//! and waits for nothing. This is segmented FIFO (Turner & Levy, SIGMETRICS 1981), as VAX/VMS used it for
+//! lack of an accessed bit. Pages that came or were used most recently are mapped, first in, first out; the
+//! others are watched:
 //!
-//! - **LRU**: an accessed page is the newest again. Exact but for the order of accesses to pages within reach.
-//! - **CLOCK**: an accessed page keeps its place, and is spared when its turn comes. Exact but for accesses to pages within reach.
+//! - **LRU**: an accessed page is the newest again. Exact except for the order of accesses to mapped pages.
+//! - **CLOCK**: an accessed page keeps its place, and is spared when its turn comes. Exact except for
+//!   accesses to mapped pages.
 //! - **FIFO**: nothing is watched; exact.
 //!
-//! The more is watched, the fewer fetches beyond the policy's own, and the more faults of this kind. With LRU they come again
-//! and again, with CLOCK once a round: half of the pages are watched with LRU, three quarters with CLOCK. `tests/watched.rs` has what comes out.
+//! The more pages are watched, the fewer fetches there are beyond the policy's own, and the more faults of
+//! this kind. With LRU they recur constantly, with CLOCK once per round: half of the pages are watched with
+//! LRU, three quarters with CLOCK. `tests/watched.rs` has the resulting figures.
 
 use crate::cache::{Cache, Evicted, Policy};
 

@@ -1,7 +1,7 @@
-//! What of a folder is sent: all of it, but for what patterns exclude; with its owners, or without.
+//! Which part of a folder is sent: everything except what patterns exclude; with its owners, or without.
 //!
-//! A pattern is one as in a `.gitignore` at the top of the folder (gitignore(5)). Nothing below an excluded folder is
-//! looked at.
+//! A pattern is one as in a `.gitignore` at the top of the folder (gitignore(5)). Excluded folders are not
+//! searched.
 
 use crate::error::Error;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};

@@ -1,7 +1,8 @@
 //! What was at a copy's place before: it may be the copy already, or most of it.
 //!
-//! Nobody knows until its chunks are compared with the source's. If all are the same there is nothing to do. Otherwise it is
-//! left alone, or with `force` a copy is begun beside it that takes over the chunks that are the same.
+//! This is only known after its chunks are compared with the source's. If all are the same there is nothing
+//! to do. Otherwise it is left alone; with `force` a new copy is begun next to it that reuses the chunks that
+//! are the same.
 
 use crate::choice::Choice;
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! What can go wrong with files: which, and why.
+//! Errors of files: which file, and why.
 
 use std::fmt::Display;
 use std::io;

@@ -1,4 +1,4 @@
-//! The last steps of a copy that is whole: owners, permissions, times, the disk, its name.
+//! The last steps of a complete copy: owners, permissions, times, the disk, its name.
 
 use crate::error::Error;
 use crate::layout::{About, Kind, Layout};

@@ -1,9 +1,10 @@
-//! Which chunks of an unfinished copy are there, with their hashes: a file that is only appended to.
+//! Which chunks of an unfinished copy are there, with their hashes: an append-only file.
 //!
-//! A header says of what it is a copy, and how long its chunks are. Records follow: chunk (8 bytes, little endian), hash (32), check (8, the first
-//! of a BLAKE3 over header and record). A record of zeros for a hash takes the chunk back. A torn end is cut off. It is
-//! written after the chunk, but nothing is forced to the disk: after a crash of the machine it may say more than is
-//! there, so whoever goes on reads the chunks again.
+//! A header identifies the copied content and the length of its chunks. Records follow: chunk (8 bytes,
+//! little endian), hash (32), check (8, the first of a BLAKE3 over header and record). A record of zeros for
+//! a hash withdraws the chunk. A torn end is cut off. A record is written after its chunk, but nothing is
+//! forced to the disk: after a crash of the machine the journal may list more than is there, so a resumed
+//! copy reads the chunks again.
 
 use crate::Hash;
 use std::fs::File;

@@ -1,6 +1,7 @@
-//! A copy in the making as the store of a broadcast, written by a thread of its own: who receives goes on meanwhile.
+//! A copy in progress as the store of a broadcast, written by a separate thread while the receiver continues.
 //!
-//! Chunks that have come wait in memory until they are written, a bounded number of them, and are served from there.
+//! Received chunks wait in memory until they are written, a bounded number of them, and are served from
+//! there.
 
 use crate::part::Part;
 use crate::store::{Outcome, told};

@@ -1,8 +1,9 @@
-//! What is sent: one file, or a folder with all that is in it, in a fixed order.
+//! The content that is sent: one file, or a folder with everything in it, in a fixed order.
 //!
-//! Files and folders keep their permission bits and when they last changed, and owners where that is asked for; extended
-//! attributes are not kept, and hard links become files of their own. Symbolic links are kept when they stay within the folder. A layout comes over the network:
-//! [`Layout::check`] refuses names that would lead anywhere else.
+//! Files and folders keep their permission bits and modification times, and owners on request. Extended
+//! attributes are not kept, and hard links become separate files. Symbolic links are kept when they stay
+//! within the folder. A layout comes over the network: [`Layout::check`] refuses names that would lead
+//! anywhere else.
 
 use crate::error::Error;
 use serde::{Deserialize, Serialize};

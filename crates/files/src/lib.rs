@@ -1,10 +1,10 @@
-//! What a broadcast sends and keeps on disk: a file or a folder as one run of bytes, cut into chunks.
+//! What a broadcast sends and stores on disk: a file or a folder as one sequence of bytes, cut into chunks.
 //!
-//! [`Layout`] says which files there are, in which order, and refuses what a stranger could use to write elsewhere.
-//! [`Source`] reads chunks of what is sent and notices when it changes. [`Part`] is an unfinished copy: it takes its
-//! space before anything comes, keeps a journal of the chunks that are there, goes on after an interruption, and gets
-//! its final name when it is whole. Not here: the network, who sends which chunk, and whether a chunk is what it should
-//! be before it is written.
+//! [`Layout`] lists the files and their order, and refuses names by which an attacker could write elsewhere.
+//! [`Source`] reads chunks of the sent content and notices when it changes. [`Part`] is an unfinished copy:
+//! it reserves its space before anything arrives, keeps a journal of its chunks, continues after an
+//! interruption, and gets its final name when it is complete. Not here: the network, the choice of a chunk's
+//! sender, and the check of a chunk before it is written.
 
 mod choice;
 mod earlier;

@@ -1,7 +1,7 @@
-//! An unfinished copy: `.NAME.incast-part` beside the target, with a journal, until it is whole.
+//! An unfinished copy: `.NAME.incast-part` next to the target, with a journal, until it is complete.
 //!
-//! All space is taken before anything comes, but for files with holes. Nothing ever has the final name but a whole copy: it gets it by one rename,
-//! after its content is on the disk.
+//! All space is reserved before anything arrives, except for sparse files. Only a complete copy ever has the
+//! final name: it gets it by one rename, after its content is on the disk.
 
 use crate::Hash;
 use crate::error::Error;

@@ -1,8 +1,8 @@
-//! Where a file or folder is that a broadcast reads or writes, and the descriptor by which it is reached.
+//! Where a broadcast reads or writes a file or folder, and the descriptor by which it is reached.
 //!
-//! An agent's place lies below its folder, and the kernel sees to that (openat2(2), `RESOLVE_BENEATH`): whatever is
-//! named, and whatever changes while it is looked at, nothing outside is opened. Links in the folder count as long as
-//! they stay in it; the place itself is no link.
+//! An agent's place is below its folder, which the kernel enforces (openat2(2), `RESOLVE_BENEATH`): whatever
+//! the name, and whatever changes meanwhile, nothing outside is opened. Links in the folder count as long as
+//! they stay in it; the place itself must not be a link.
 
 use crate::error::Error;
 use std::fmt;

@@ -1,6 +1,6 @@
-//! Where an unfinished copy and what belongs to it are, and how they come to be there and go.
+//! Where an unfinished copy and its other files are, and how they are created and removed.
 //!
-//! All are names in one folder that is open: whatever happens to the path that led there, nothing else is touched.
+//! All are names in one open folder: whatever happens to the path that led there, nothing else is touched.
 
 use crate::error::Error;
 use crate::journal::Journal;

@@ -1,4 +1,4 @@
-//! The files of a layout as one run of bytes: which piece of which file a chunk is.
+//! The files of a layout as one sequence of bytes: which pieces of which files a chunk covers.
 
 use crate::error::Error;
 use crate::layout::Layout;

@@ -1,4 +1,4 @@
-//! Looks at what is to be sent: a layout, and by what each file is known to be the same later.
+//! Scans the content to be sent: a layout, and how each file is later recognised as unchanged.
 
 use crate::choice::Choice;
 use crate::error::Error;

@@ -1,5 +1,5 @@
-//! What is sent, read chunk by chunk. A file that changes on the way ends the broadcast: receivers would put together
-//! what never was.
+//! The content that is sent, read chunk by chunk. A file that changes during the transfer ends the broadcast:
+//! receivers would otherwise assemble content that never existed.
 
 use crate::Hash;
 use crate::choice::Choice;

@@ -1,4 +1,4 @@
-//! What a source reads as a store of a broadcast's chunks, and how far the end of a copy is.
+//! A source as the store of a broadcast's chunks, and the progress of a copy's final steps.
 
 use crate::finish::Finish;
 use crate::source::Source;

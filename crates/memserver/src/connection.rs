@@ -1,4 +1,4 @@
-//! One client's connection: what came of it and is not done with, and what waits to be sent.
+//! One client's connection: received data that is not yet processed, and data waiting to be sent.
 
 use farmem::wire::session::{House, OUT_MAX, Session};
 use socket2::Socket;

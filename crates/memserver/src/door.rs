@@ -1,4 +1,4 @@
-//! Where clients come in: listen(2), accept(2), and what their sockets are set to (tcp(7)).
+//! Where clients connect: listen(2), accept(2), and the settings of their sockets (tcp(7)).
 
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 use std::io;

@@ -1,8 +1,8 @@
 //! A memory server: keeps the pages of programs that run on other hosts ([`farmem::wire`]), within bounds.
 //!
-//! One thread, one epoll(7). Whoever waits for a page waits for this thread too: as long as the last request is younger than
-//! [`SPIN_NS`], it looks for the next one instead of sleeping, because being woken takes longer than an answer. Not here: what
-//! messages mean, and what is kept (`farmem`).
+//! One thread, one epoll(7). A program that waits for a page waits for this thread too. As long as the last
+//! request is younger than [`SPIN_NS`], the thread polls for the next one instead of sleeping, because being
+//! woken takes longer than an answer. Not here: the meaning of messages, and the stored pages (`farmem`).
 
 mod connection;
 mod door;

@@ -55,7 +55,7 @@ pub trait Context {
     /// Reads up to `max` bytes.
     fn read(&mut self, stream: StreamId, max: u64) -> Read;
     /// Reads and drops everything that comes from now on: [`crate::Event::Readable`] follows once, at the
-    /// end of the stream, and a read then returns the end.
+    /// end of the stream, and a read then returns the end. One that was under way may come before; it finds nothing.
     fn drain(&mut self, stream: StreamId);
     /// Nothing more will be written: the peer reads the end after the last byte.
     fn close(&mut self, stream: StreamId);

@@ -5,6 +5,59 @@
 //! model; the outcome is a function of the set-up and the seed, byte for byte.
 //!
 //! Results leave as [`Records`]; nothing here writes a file or reads a clock.
+//!
+//! A host that computes for a second, alone:
+//!
+//! ```
+//! use fabric::topology::{TopologyError, single_switch};
+//! use fabric::{Framing, LinkProps, SwitchConfig};
+//! use process::{Context, Event, HostId, Process};
+//! use sim::{HostConfig, JobSetup, Pause, Setup, Sim};
+//! use units::{Rate, Time};
+//!
+//! struct Computes;
+//!
+//! impl Process for Computes {
+//!     fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+//!         match event {
+//!             Event::Start => cx.compute(0, Time::from_secs(1)),
+//!             _ => cx.finish(),
+//!         }
+//!     }
+//! }
+//!
+//! let link = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 1500 };
+//! let host = HostConfig {
+//!     mtu: 1500,
+//!     nic_queue: 32_000,
+//!     cores: 2,
+//!     disk: Rate::from_gbps(4),
+//!     packet_cost: Time::ZERO,
+//!     time_slice: Time::ZERO,
+//!     tcp: Default::default(),
+//! };
+//! let job = JobSetup {
+//!     name: "work".into(),
+//!     kind: "example".into(),
+//!     start: Time::ZERO,
+//!     class: 0,
+//!     background: false,
+//!     processes: vec![(HostId(0), Box::new(Computes))],
+//! };
+//! let mut sim = Sim::new(Setup {
+//!     graph: single_switch(1, link)?,
+//!     framing: Framing::ETHERNET,
+//!     seed: 1,
+//!     switches: vec![SwitchConfig::default()],
+//!     hosts: vec![host],
+//!     jobs: vec![job],
+//!     faults: Vec::new(),
+//!     until: Time::from_secs(10),
+//! });
+//! while sim.run(1000) == Pause::Running {}
+//! assert_eq!(sim.job_records()[0].end, Some(Time::from_secs(1)));
+//! # Ok::<(), TopologyError>(())
+//! ```
 
 mod ahead;
 mod body;

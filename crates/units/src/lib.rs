@@ -2,6 +2,15 @@
 //! [`Bytes`] in bytes. Integers only, so that a result is the same on every machine.
 //!
 //! Text as people write it (`25Gbps`, `32MB`, `1us`) is parsed by [`parse`]; a bare number is refused.
+//!
+//! ```
+//! use units::{Bytes, Rate, Time};
+//!
+//! let (rate, burst): (Rate, Bytes) = ("25Gbps".parse()?, "1MB".parse()?);
+//! assert_eq!(rate.time_for(burst), Time::from_us(320));
+//! assert!("25".parse::<Rate>().is_err(), "a number needs its unit");
+//! # Ok::<(), units::ParseError>(())
+//! ```
 
 mod bytes;
 pub mod parse;

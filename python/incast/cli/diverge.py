@@ -28,7 +28,7 @@ def diverge(
     ] = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
-    """Run two scenarios event by event and name the first event that differs; code 3 when one does."""
+    """Run two scenarios event by event and name the first event that differs; exit code 3 if one does."""
     with told(as_json):
         left, right = (
             _single(Source.from_file(path, said))

@@ -18,7 +18,7 @@ def validate(
     changes: Changes = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
-    """Check a scenario, all its choices and the files that it names, without running it."""
+    """Check a scenario, all its variants and the files that it names, without running it."""
     with told(as_json):
         found = describe(Source.from_file(scenario, changes).plans())
     if as_json:

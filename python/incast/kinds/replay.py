@@ -51,7 +51,7 @@ class _Trace(Job):
     time_scale: _Scale = 1.0
     """Times are multiplied by it: 0.1 replays ten times as fast."""
     first: Count | None = None
-    """Only so many entries of the trace."""
+    """Only this many entries of the trace."""
     place: Selector = "*"
     """The hosts that the trace's numbers stand for, in order; more numbers than hosts wrap around."""
 
@@ -74,7 +74,7 @@ class Replay(_Trace):
     flows: list[ReplayFlow] = []
     """The flows, written here."""
     trace: str | None = None
-    """The flows in a file: CSV or Parquet with the columns at, from, to, size and perhaps group."""
+    """The flows in a file: CSV or Parquet with the columns at, from, to, size and optionally group."""
 
     def work(self, site: Site) -> dict[str, Any]:
         """What the core reads."""

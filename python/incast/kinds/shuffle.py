@@ -55,7 +55,7 @@ class ShuffleCosts(Model):
     variation: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """A task's rates differ from these by up to this part, drawn for each task."""
     page_cache: _Part = 1.0
-    """Part of what is read back from the local disk (map output, runs) that the page cache answers."""
+    """Part of the local reads (map output, runs) that the page cache answers."""
     job_submit: Time = "2s"
     """The client computes the splits and submits the job."""
     master_start: Time = "4s"
@@ -89,15 +89,15 @@ class ShuffleCosts(Model):
     heartbeat: PositiveTime = "1s"
     """Time between a NodeManager's heartbeats: containers are assigned in answer to them."""
     umbilical: PositiveTime | None = None
-    """Time between a node's questions for finished maps; without a value 1s, with Tez 100ms."""
+    """Time between a node's polls for finished maps; without a value 1s, with Tez 100ms."""
     assignments: Count = 100
-    """Containers that an answer to a heartbeat assigns at most."""
+    """Most containers that an answer to a heartbeat assigns."""
     socket_timeout: PositiveTime = "60s"
-    """A transfer without progress for so long is given up and tried anew."""
+    """A transfer without progress for this long is given up and tried again."""
     fetch_penalty: PositiveTime = "10s"
-    """A node where a fetch failed is left alone for so long."""
+    """A node where a fetch failed is not tried again for this long."""
     node_expiry: PositiveTime = "600s"
-    """A node that is silent for so long is lost, and its tasks run elsewhere."""
+    """A node that is silent for this long is lost, and its tasks run elsewhere."""
 
 
 class Shuffle(Job):
@@ -107,9 +107,9 @@ class Shuffle(Job):
 
     kind: Literal["shuffle"] = "shuffle"
     framework: Literal["mapreduce", "tez"] = "mapreduce"
-    """What runs the tasks: MapReduce starts a container a task, Tez uses containers again."""
+    """Framework: MapReduce starts one container per task, Tez reuses containers."""
     size: Annotated[PositiveSize, InCore("bytes")]
-    """Input; so much is shuffled and written too."""
+    """Input size; the same amount is shuffled and written."""
     block: PositiveSize = "128MiB"
     """HDFS block: a map reads one."""
     master: str

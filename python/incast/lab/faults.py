@@ -22,7 +22,7 @@ class Slow(Model):
     host: str
     """The host."""
     speed: Annotated[float, Field(gt=0, le=1000)]
-    """Cores and disk run at so many times their rate."""
+    """Factor on the rate of cores and disk."""
 
 
 class LinkProbability(Model):
@@ -31,7 +31,7 @@ class LinkProbability(Model):
     link: Ends
     """The link."""
     probability: Probability
-    """How likely it happens to a packet."""
+    """Probability per packet."""
 
 
 class LinkRate(Model):
@@ -49,11 +49,11 @@ class Flap(Model):
     link: Ends
     """The link."""
     down: PositiveTime
-    """So long down each time."""
+    """Duration of each outage."""
     up: PositiveTime
-    """So long up in between."""
+    """Time between outages."""
     times: Count = 1
-    """How often it goes down."""
+    """Number of outages."""
 
 
 class PauseStorm(Model):
@@ -85,11 +85,11 @@ class Fault(Model):
     at: Time
     """When."""
     for_: PositiveTime | None = Field(None, alias="for")
-    """It is undone after so long."""
+    """The fault is undone after this time."""
     crash: str | None = None
     """The host loses its processes and connections, silently."""
     restart: str | None = None
-    """A crashed host comes back; its processes start anew."""
+    """A crashed host comes back; its processes restart."""
     slow: Slow | None = None
     """Cores and disk of a host run slower."""
     link_down: Ends | None = None
@@ -105,7 +105,7 @@ class Fault(Model):
     flap: Flap | None = None
     """The link goes down and up."""
     pause_storm: PauseStorm | None = None
-    """A host sends PAUSE frames without end; its switch heeds them where it has PFC."""
+    """A host sends PAUSE frames without end; its switch obeys them if it has PFC."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Fault:

@@ -62,7 +62,7 @@ class Tcp(Model):
     fast_retransmit: Duplicates = 3
     """Duplicate acknowledgements that mean loss (RFC 5681, RFC 6675), or off; RACK counts none."""
     timestamps: bool = True
-    """Timestamps option (RFC 7323): 12 bytes a segment."""
+    """Timestamps option (RFC 7323): 12 bytes per segment."""
     initial_window: Annotated[int, Field(ge=1, le=1000)] = 10
     """Initial window in segments (RFC 6928)."""
     hystart: bool = True
@@ -70,15 +70,15 @@ class Tcp(Model):
     rto_initial: Span = "1s"
     """Retransmission timeout before the first round-trip sample."""
     rto_min: Span = "200ms"
-    """Least retransmission timeout; a range [low, high] is drawn once for each host."""
+    """Minimum retransmission timeout; from a range [low, high] each host draws its own value."""
     rto_max: RtoMax = "120s"
-    """Greatest retransmission timeout; `min` or `min + 100ms` is so much above the host's own rto_min."""
+    """Maximum retransmission timeout; `min` or `min + 100ms` is relative to the host's own rto_min."""
     clock_tick: Time = "0s"
-    """Granularity of the clock that retransmissions are timed with (RFC 6298's G); 0s for a fine one."""
+    """Granularity of the retransmission clock (RFC 6298's G); 0s for a fine clock."""
     ack_every: Annotated[int, Field(ge=1, le=100)] = 2
-    """An acknowledgement at least every so many full segments; 1 is no delay."""
+    """Full segments per acknowledgement, at most; 1 is no delay."""
     delayed_ack: PositiveTime = "40ms"
-    """A delayed acknowledgement waits at most so long."""
+    """Longest delay of an acknowledgement."""
     receive_buffer: PositiveSize = "128KiB"
     """Receive buffer at the start."""
     receive_buffer_max: PositiveSize = "6MiB"
@@ -152,15 +152,16 @@ class Host(Model):
     mtu: Annotated[PositiveSize, mtu_from(100)] = "1500B"
     """Largest IP packet that it sends."""
     nic_queue: Size = "64kB"
-    """Bytes that the stack leaves in the network card's queue before flows wait their turn."""
+    """Bytes that the stack puts into the network card's queue before flows wait their turn."""
     cores: Annotated[int, Field(ge=1, le=4096)] = 8
     """Cores."""
     disk: Rate = "2GB/s"
     """Disk rate, reads and writes together."""
     packet_cost: Time = "0s"
-    """Core time of each packet that comes, before its connection or process has it; one after the other."""
+    """Core time per received packet, before its connection or process gets it; one after the other."""
     time_slice: Time = "0s"
-    """While all cores compute, packets wait for the end of a time slice this long; 0s: they go ahead."""
+    """While all cores compute, packets wait for the end of a time slice of this length; 0s: they take
+    precedence."""
     tcp: Tcp = Tcp()
     """TCP's settings."""
 

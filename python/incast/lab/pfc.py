@@ -11,7 +11,7 @@ from incast.quantity import PositiveSize, PositiveTime, Size, parse_bytes, parse
 
 
 class StaticXoff(Model):
-    """XOFF at so many bytes."""
+    """XOFF at a number of bytes."""
 
     kind: Literal["static"] = "static"
     limit: Size
@@ -33,11 +33,11 @@ class Watchdog(Model):
     """Finds storms of PAUSE frames and acts; the times mean what SONiC's do."""
 
     poll: PositiveTime = "100ms"
-    """Time between looks at the queues."""
+    """Time between checks of the queues."""
     detection: PositiveTime = "200ms"
-    """A queue that is paused and sends nothing for so long is in a storm; at least a poll and a pause."""
+    """A queue that is paused and sends nothing for this long is in a storm; at least a poll and a pause."""
     restoration: PositiveTime = "200ms"
-    """The storm is over when no PAUSE has come for so long; at least a poll."""
+    """The storm is over when no PAUSE has come for this long; at least a poll."""
     action: Literal["drop", "forward"] = "drop"
     """`drop` discards the queue's packets meanwhile, `forward` sends them although it is paused."""
 
@@ -56,11 +56,11 @@ class Pfc(Model):
     classes: Annotated[list[TrafficClass], Field(min_length=1)] = [3, 4]
     """Lossless classes (0–7)."""
     xoff: Xoff = DynamicXoff()
-    """From where on an ingress port and class asks its peer to pause."""
+    """Threshold at which an ingress port and class asks its peer to pause."""
     xon: Size = "4608B"
-    """The peer goes on when no more than this is held, and no headroom is in use."""
+    """The peer may resume when no more than this is held, and no headroom is in use."""
     headroom: Size = "160000B"
-    """Memory of each ingress port and class for what comes after XOFF, set aside from the buffer; above 0."""
+    """Memory of each ingress port and class for packets after XOFF, set aside from the buffer; above 0."""
     headroom_pool: PositiveSize | None = None
     """Headroom that all ports and classes share; without it, each has its own."""
     quanta: Annotated[int, Field(ge=1, le=65_535)] = 65_535

@@ -39,17 +39,17 @@ class Scenario(Model):
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
     """All randomness of the run derives from it."""
     topology: Topology
-    """Who is connected to whom."""
+    """How nodes are connected."""
     framing: Framing = Framing()
-    """What a packet costs on the wire beyond its IP length; the default is Ethernet."""
+    """Overhead of a packet on the wire beyond its IP length; the default is Ethernet."""
     switch: Switch = Switch()
     """Settings of switches."""
     switch_overrides: list[SwitchOverride] = []
-    """What is different on some switches; later entries are laid over earlier ones."""
+    """Overrides for some switches; later entries override earlier ones."""
     host: Host = Host()
     """Settings of hosts."""
     host_overrides: list[HostOverride] = []
-    """What is different on some hosts; later entries are laid over earlier ones."""
+    """Overrides for some hosts; later entries override earlier ones."""
     jobs: Annotated[list[AnyJob], Field(min_length=1)]
     """What the cluster does."""
     faults: list[Fault] = []
@@ -57,11 +57,11 @@ class Scenario(Model):
     measure: Measure = Measure()
     """What is recorded beyond the totals."""
     until: PositiveTime | None = None
-    """The run ends here at the latest; without a value, when all jobs but background have ended."""
+    """Latest end of the run; without a value, it ends when all jobs except background have ended."""
     thresholds: list[str] = []
-    """What has to hold afterwards, like `jobs.shuffle.duration < 50ms` or `ports.drops == 0`."""
+    """Conditions on the result, like `jobs.shuffle.duration < 50ms` or `ports.drops == 0`."""
     choices: dict[Annotated[Name, AfterValidator(_no_file)], dict[str, Any]] = {}
-    """Variants to compare: each is laid over the scenario; a key may be a dotted path."""
+    """Variants to compare: each overrides the scenario; a key may be a dotted path."""
 
     @field_validator("jobs")
     @classmethod

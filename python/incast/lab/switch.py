@@ -25,7 +25,7 @@ class StaticBuffer(Model):
 
     kind: Literal["static"] = "static"
     limit: Depth
-    """Room of a port, not counting the packet that is being sent."""
+    """Room per port, not counting the packet that is being sent."""
 
 
 class SharedBuffer(Model):
@@ -35,38 +35,38 @@ class SharedBuffer(Model):
     size: PositiveSize = "32MB"
     """The pool."""
     alpha: Annotated[float, Field(gt=0, le=1e6)] = 8.0
-    """Threshold factor: what part of the free memory one queue may take."""
+    """Threshold factor: the part of the free memory that one queue may take."""
     reserve: Size = "0B"
     """Guaranteed to each queue."""
     cell: PositiveSize = "1B"
-    """Memory is given in multiples of it; 1B counts exact bytes."""
+    """Memory is allocated in multiples of it; 1B counts exact bytes."""
 
 
 _Part = Annotated[float, Field(ge=0, lt=1)]
 
 
 class VoqBuffer(Model):
-    """Deep memory with virtual output queues: one for each port of entry, port of exit and class.
+    """Deep memory with virtual output queues: one for each ingress port, egress port and class.
 
-    Where ports share a packet processor, as those of a Jericho do, they share its queues.
+    Ports that share a packet processor, as in a Jericho, share its queues.
     """
 
     kind: Literal["voq"] = "voq"
     size: PositiveSize = "8GB"
     """The memory."""
     reserved: _Part = 0.3
-    """Part of it that is shared out evenly, as the guaranteed minimum of each queue."""
+    """Part of it that is divided evenly, as the guaranteed minimum of each queue."""
     multicast: _Part = 0.15
-    """Part of it that is kept for multicast, and not used here."""
+    """Part of it that is reserved for multicast, and not used here."""
     cap: PositiveSize = "125MB"
     """Most that one queue may hold."""
     processors: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """Packet processors, to which the ports are dealt out in order, and which have one queue for each port of
-    exit and class. Without a value each port of entry has queues of its own."""
+    """Packet processors: ports are assigned to them in order, and each has one queue for each egress port
+    and class. Without a value each ingress port has its own queues."""
     alpha: Annotated[float, Field(gt=0, le=1e6)] = 1.0
-    """Threshold factor: what part of the free memory one queue may take beyond its minimum."""
+    """Threshold factor: the part of the free memory that one queue may take beyond its minimum."""
     cell: PositiveSize = "1B"
-    """Memory is given in multiples of it; 1B counts exact bytes."""
+    """Memory is allocated in multiples of it; 1B counts exact bytes."""
 
     @field_validator("multicast")
     @classmethod
@@ -87,7 +87,7 @@ class VoqBuffer(Model):
 
 
 class CellsBuffer(Model):
-    """An ATM switch: packets come and go as cells of 53 bytes (AAL5), which wait where they leave.
+    """An ATM switch: packets come and go as cells of 53 bytes (AAL5), which are queued at egress.
 
     All its links have one rate, and hosts at their other ends. A packet that has lost a cell is lost; its
     other cells take their time on the link all the same.
@@ -97,16 +97,17 @@ class CellsBuffer(Model):
     limit: Annotated[int, Field(ge=1, le=1 << 26)] = 2048
     """Cells that a port may hold, not counting the one that is being sent."""
     discard: Literal["tail", "partial", "early"] = "tail"
-    """Which cells are dropped when there is no room: each one that comes (tail), then also the rest of its
-    packet (partial packet discard), or whole packets that begin while `threshold` cells wait (early)."""
+    """Cells to drop if there is no room: each arriving cell (tail), also the rest of its packet (partial
+    packet discard), or whole packets that begin while `threshold` cells wait (early)."""
     threshold: Annotated[int, Field(ge=0)] | None = None
     """Waiting cells from which on `early` drops packets; without a value 80 % of `limit`."""
     encapsulation: Size = "8B"
-    """Put before each packet: 8B with LLC/SNAP (RFC 2684), 0B for a virtual channel of its own."""
+    """Header before each packet: 8B with LLC/SNAP (RFC 2684), 0B for separate virtual channels."""
     sonet: bool = True
     """The links' rate is that of the SONET or SDH line, of which 26/27 are for cells."""
     reassembly_timeout: Time = "3s"
-    """A receiver adds what comes next to a packet whose last cell was lost, unless that is so long ago."""
+    """Time after which a receiver discards a packet whose last cell was lost; before, it adds the next
+    packet to it."""
 
     def base_units(self) -> dict[str, Any]:
         """What the core reads: the threshold is said."""
@@ -180,9 +181,9 @@ class Codel(Model):
 
     kind: Literal["codel"] = "codel"
     target: PositiveTime = "5ms"
-    """A standing wait up to this is accepted."""
+    """Acceptable standing wait."""
     interval: PositiveTime = "100ms"
-    """Waits above the target for so long are a standing queue; about the longest round trip."""
+    """Waits above the target for this long are a standing queue; about the longest round trip."""
     ecn: bool = True
     """Mark ECN-capable packets instead of dropping them."""
 
@@ -211,7 +212,7 @@ class Ets(Model):
     strict: list[TrafficClass] = []
     """Classes served before all others."""
     weights: dict[ClassKey, Annotated[int, Field(ge=1, le=10_000)]] = {}
-    """Shares of the other classes; 1 where nothing is said."""
+    """Shares of the other classes; 1 by default."""
 
     def base_units(self) -> dict[str, Any]:
         """What the core reads: each class is either strict or has a weight."""
@@ -245,11 +246,11 @@ class Switch(Model):
     buffer: Buffer = SharedBuffer()
     """Where packets wait."""
     queue: Queue = TailDrop()
-    """What happens on entering or leaving a queue."""
+    """Queue discipline."""
     scheduler: Scheduler = Fifo()
     """Which queue of a port is served next."""
     class_queues: dict[ClassKey, Queue] = {}
-    """Queues of single classes (0–7) where they differ from `queue`; needs the scheduler `ets`."""
+    """Queue disciplines of single classes (0–7), if they differ from `queue`; needs the scheduler `ets`."""
     pfc: Pfc | None = None
     """Priority-based flow control; needs a shared buffer and the scheduler `ets`."""
 

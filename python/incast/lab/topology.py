@@ -1,4 +1,4 @@
-"""Who is connected to whom."""
+"""How nodes are connected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Link(Model):
     delay: Time = "1us"
     """Propagation delay."""
     mtu: Mtu = "9000B"
-    """Largest IP packet that it carries; larger ones are discarded."""
+    """Largest IP packet that it carries; larger packets are discarded."""
 
 
 class FasterLink(Link):
@@ -78,7 +78,7 @@ class FatTree(Kind):
 
     kind: Literal["fat-tree"] = "fat-tree"
     k: Annotated[int, Field(ge=2, le=128)]
-    """Ports a switch; even."""
+    """Ports per switch; even."""
     host_link: Link = Link()
     """Every host's link."""
     fabric_link: Link = Link()
@@ -109,7 +109,7 @@ class GraphLink(Link):
     ends: Ends
     """The names of its two ends."""
     back: Back = Back()
-    """What is different from the second end to the first."""
+    """Properties that differ from the second end to the first."""
 
 
 class Graph(Kind):
@@ -129,9 +129,9 @@ class FileTopology(Kind):
     file: Annotated[str, Field(min_length=1)]
     """`*.json`, `*.graphml`, `*.csv`, `*.edgelist` or `*.clab.yml`, relative to the scenario's folder."""
     link: Link | None = None
-    """What a link has where the file doesn't say it; without this the file has to."""
+    """Defaults for links if the file has no values; without this, the file must have them."""
     hosts: Selector | None = None
-    """Which nodes are hosts where the file doesn't say it; without this, the nodes with a single link."""
+    """The hosts, if the file doesn't name them; without this, the nodes with a single link."""
 
 
 Topology = Annotated[

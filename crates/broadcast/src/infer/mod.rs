@@ -1,11 +1,12 @@
-//! A topology from measured rates: hosts around switches, and how sure it is.
+//! A topology from measured rates: hosts around switches, and how certain it is.
 //!
-//! A flow that is as fast as both its ends allow meets nobody on its way. Hosts between which all flows are like that share
-//! a switch; flows between others share links, whose capacity is the most that crossed them in one round. So the result
-//! has one switch, or one for each group of hosts around one in the middle. It is then asked what it would have said to the
-//! same rounds, with fair shares: [`Inferred::explained`] is the part of the flows that it tells to within a fifth. Groups of
-//! groups are not looked for: what such a network shares further up counts with the links of the groups.
-//! After Shirai et al., *A Fast Topology Inference* (HPDC 2007), which needs latencies; here rates alone decide.
+//! A flow that is as fast as both its ends allow shares no link on its way. Hosts between which all flows are
+//! like that share a switch. Flows between other hosts share links, whose capacity is the most that crossed
+//! them in one round. So the result has one switch, or one per group of hosts around a central one. It is
+//! then used to predict the same rounds, with fair shares: [`Inferred::explained`] is the share of flows
+//! predicted to within a fifth. Groups of groups are not searched: links shared further up count as links of
+//! the groups. After Shirai et al., *A Fast Topology Inference* (HPDC 2007), which needs latencies; here only
+//! rates are used.
 
 mod fair;
 mod groups;

@@ -1,5 +1,5 @@
-//! The cheapest tree of directed arcs from a root to all (Chu and Liu 1965, Edmonds 1967): everybody takes the cheapest
-//! arc to it; a circle becomes one node, whose arcs cost what they add to the circle.
+//! The cheapest tree of directed arcs from a root to all nodes (Chu and Liu 1965, Edmonds 1967). Each node
+//! takes its cheapest incoming arc; a cycle becomes one node, whose arcs cost what they add to the cycle.
 
 /// `costs[from][to]` between all, from root 0: the parent of each node. The root's own is meaningless.
 pub(crate) fn cheapest(costs: &[Vec<f64>]) -> Vec<usize> {

@@ -1,9 +1,9 @@
-//! The packing problem by the revised simplex method (Dantzig 1953): maximise Σ value · rate so that what trees use of
-//! each limit is no more than there is. Columns come while it runs; it starts from doing nothing, which is
-//! allowed, so it has no first phase; and every step leaves a solution that can be used. No LP library for Rust takes
-//! columns into a basis that it has, which is why this one is here.
+//! The packing problem by the revised simplex method (Dantzig 1953): maximise Σ value · rate without
+//! exceeding any limit. Columns are added while it runs. It starts from the zero solution, which is feasible,
+//! so it has no first phase, and every step leaves a usable solution. No LP library for Rust adds columns to
+//! an existing basis, so this one was written.
 //!
-//! Limits are lowered by up to a millionth, each by another part of it, so that steps don't go in circles.
+//! Limits are lowered by up to a millionth, each by a different amount, so that steps don't cycle.
 
 pub(crate) struct Master {
     rows: usize,

@@ -1,13 +1,15 @@
-//! A plan close to the highest aggregate on any topology, which document 003 leaves to future work (slide 36).
+//! A plan close to the highest aggregate on any topology, which document 003 leaves to future work (slide
+//! 36).
 //!
-//! Choosing rates for trees is a packing problem: the most Σ members · rate with no link above its capacity. There are
-//! too many trees to list, so they are made when they are needed (column generation, Ford and Fulkerson 1958): the
-//! simplex method ([`master`]) prices links, and [`price`] looks for a tree that serves more hosts than its
-//! links cost. The stable algorithm's trees come first, so the plan is never behind it.
+//! Choosing rates for trees is a packing problem: the highest Σ members · rate with no link above its
+//! capacity. There are too many trees to list, so they are generated when needed (column generation, Ford and
+//! Fulkerson 1958). The simplex method ([`master`]) prices links, and [`price`] looks for a tree that serves
+//! more hosts than its links cost. The stable algorithm's trees come first, so the plan is never worse.
 //!
-//! Finding the best tree for prices is hard when links differ in their two directions, and this search may miss
-//! it: the plan is near the optimum, not at it. The work is bounded, and networks with more than [`ROWS_MAX`] directed
-//! links get the stable plan. The optimum itself is a matter of an LP solver, outside of this crate.
+//! Finding the best tree for given prices is hard if links differ in their two directions, and this search
+//! may miss it: the plan is near the optimum, not at it. The work is bounded, and networks with more than
+//! [`ROWS_MAX`] directed links get the stable plan. The optimum itself needs an LP solver, outside this
+//! crate.
 
 mod arborescence;
 mod master;

@@ -1,9 +1,10 @@
-//! A tree that is worth more than it costs: each link has a price, each host that a tree serves is worth one.
+//! A tree that is worth more than it costs: each link has a price, and each host that a tree serves is worth
+//! one.
 //!
-//! First a tree grows from the source as Prim's does, by the host that is cheapest to reach from any host in it;
-//! branches that cost more than they serve are cut. If that finds nothing, the cheapest arborescence (Edmonds) is
-//! searched, cut, and searched again among those that are left, until nothing changes; then the same with one host
-//! after the other left out.
+//! First a tree grows from the source as in Prim's algorithm, by the host that is cheapest to reach from any
+//! host in it. Branches that cost more than they serve are cut. If that finds nothing, the cheapest
+//! arborescence (Edmonds) is searched, cut, and searched again among the remaining hosts, until nothing
+//! changes. Then the same is tried with each host in turn left out.
 
 use super::Column;
 use super::arborescence;

@@ -1,4 +1,4 @@
-//! Rates in whole bits a second that links can carry, and trees for what is left over then.
+//! Rates in whole bits per second that links can carry, and trees for the capacity that is then left.
 
 use crate::elastic::OwnedHop;
 use crate::plan::{Hop, Plan};

@@ -1,11 +1,12 @@
-//! Bandwidth probes: who sends to whom in which round, and what arrived.
+//! Bandwidth probes: which hosts send to which in each round, and what arrived.
 //!
-//! In the first rounds every host sends to one other and receives from one, all at the same time: the hosts form a ring, its
-//! reverse, and shuffled rings. So each round fills the access links of all hosts both ways, and whatever they share on
-//! the way shows as rates that stay below both ends'. In the others one half of the hosts sends and the other receives:
-//! where directions differ, acknowledgements that wait behind data slow what comes the other way. After Naganuma et al.,
-//! *Improving Efficiency of Network Bandwidth Estimation Using Topology Information* (SACSIS 2008), without knowing the
-//! topology first: [`mod@crate::infer`] makes one of what was measured.
+//! In the first rounds every host sends to one other and receives from one, all at the same time: the hosts
+//! form a ring, its reverse, and shuffled rings. Each round so fills the access links of all hosts in both
+//! directions, and shared links show as rates below those of both ends. In the other rounds one half of the
+//! hosts sends and the other receives. Otherwise, if directions differ, acknowledgements that wait behind
+//! data slow the opposite direction. After Naganuma et al., *Improving Efficiency of Network Bandwidth
+//! Estimation Using Topology Information* (SACSIS 2008), without knowing the topology first:
+//! [`mod@crate::infer`] derives one from the measurements.
 
 mod prober;
 

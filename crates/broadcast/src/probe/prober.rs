@@ -1,4 +1,5 @@
-//! A host's part in a measurement: in each round it sends to one host as much as the network takes, and counts what comes.
+//! A host's part in a measurement: in each round it sends to one host as much as the network takes, and
+//! counts what arrives.
 //!
 //! The beginning of each flow is left out, while TCP still finds its rate.
 

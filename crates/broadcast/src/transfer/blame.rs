@@ -1,12 +1,14 @@
-//! Which links carry less than they were given for, and when one is trusted again.
+//! Which links carry less than their given rate, and when one is trusted again.
 //!
-//! A link is to blame for a slow hop if no other hop over it has the rate that was planned, and all hops over it together
-//! are well below what it was taken to carry. It is then taken to carry just that. Of several the one that explains most
-//! slow hops is blamed, those of the plan before included: if the hop by which a host is fed now is slow too, it was not
-//! the link of the one that was fed before. A link that was slow is taken for twice its rate while hops over it are not held
-//! back. One that nothing goes over is tried after a while that doubles each time that it was wrong. Until it has been
-//! right for as long, it is taken for a little less than it was given: planners put it at the end of chains then, where it
-//! slows down nobody else if it is slow again.
+//! A link is to blame for a slow hop if no other hop over it reaches its planned rate, and all hops over it
+//! together are well below its assumed capacity. The link is then assumed to carry exactly that. Of several
+//! links the one that explains most slow hops is blamed, including hops of the previous plan. If the hop that
+//! now feeds a host is slow too, the link of its former feeder was not the cause.
+//!
+//! A slow link is assumed to have twice its rate while hops over it are not held back. An unused link is
+//! tried again after a delay that doubles each time it fails. Until it has been right for as long, it is
+//! assumed to have a little less than its given rate. Planners then put it at the end of chains, where it
+//! slows no other host if it is slow again.
 
 use super::measured::{Hop, Load, SLOW_PERCENT};
 use crate::topology::{LinkId, Topology};

@@ -1,8 +1,8 @@
-//! A file in chunks of one size, the last perhaps shorter, and which size is a good one.
+//! A file in chunks of one size, the last perhaps shorter, and the choice of that size.
 //!
-//! A relay passes a chunk on when it has all of it, so data reach the end of `hops` transfers behind one another
-//! `hops` chunks late: the file is to have at least [`FILL`] × `hops` of them. A chunk costs messages and disk accesses,
-//! so it is not to last less than [`LEAST_TIME`] where links are fast.
+//! A relay forwards a chunk when it has all of it, so data reach the end of `hops` consecutive transfers
+//! `hops` chunks late. The file should therefore have at least [`FILL`] × `hops` chunks. A chunk costs
+//! messages and disk accesses, so on fast links it should not take less than [`LEAST_TIME`].
 
 use crate::plan::Plan;
 use crate::topology::NodeId;

@@ -1,7 +1,7 @@
-//! What was at a host before the broadcast began: its chunks are compared with the source's hashes, and only what differs
-//! moves.
+//! Content that a host had before the broadcast began: its chunks are compared with the source's hashes, and
+//! only those that differ are transferred.
 //!
-//! The host joins when all were compared, so that nobody is planned behind one that has nothing to give yet.
+//! The host joins when all were compared, so that no host is planned behind one that has nothing to give yet.
 
 use super::message::Message;
 use super::node::Node;

@@ -1,4 +1,4 @@
-//! What all nodes of a broadcast know from the start.
+//! Settings that all nodes of a broadcast know from the start.
 
 use super::chunks::Chunks;
 use crate::algorithm::Algorithm;

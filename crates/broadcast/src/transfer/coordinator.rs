@@ -1,8 +1,9 @@
-//! Who takes part, and by which plan: run by the source, and when that fails by the first host that has everything.
+//! Membership and plans: run by the source, and if it fails by the first host that has everything.
 //!
-//! Members open a stream to it and join; it plans for those that are there, and anew when one comes, goes, stalls, or a
-//! link changes. A member that is silent is planned around until it speaks again; one that gets nothing though its parent could send does not
-//! relay until it gets something again. At the end everybody has everything, or has failed, or stayed away for long.
+//! Members open a stream to the coordinator and join. It plans for the members present, and again when one
+//! joins, leaves or stalls, or a link changes. A silent member is planned around until it is heard again. A
+//! member that receives nothing although its parent could send does not relay until it receives something
+//! again. At the end every member has everything, has failed, or was away for too long.
 
 use super::config::Config;
 use super::message::{Edge, Message};

@@ -1,4 +1,4 @@
-//! How a node comes to its end: the whole is checked against the source's, and what happens when it can't be had.
+//! How a node ends: the whole is checked against the source's, or the node reports why it can't be completed.
 
 use super::message::Message;
 use super::node::{HASH, Node, TICK};

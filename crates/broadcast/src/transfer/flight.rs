@@ -1,11 +1,13 @@
-//! How much may be on its way to a child: enough to fill the path, and little more.
+//! How much may be in transit to a child: enough to fill the path, and little more.
 //!
-//! What a stream has taken can't be taken back, and a slow child's would wait there; and where it waits, confirmations of
-//! what the child sends to others wait too. So a parent has little more than a bandwidth-delay product on the way, from its
-//! estimates of both, as BBR does (Cardwell et al. 2016): the highest rate at which chunks were confirmed lately, times the
-//! shortest time from a chunk to its confirmation. While the rate grows it is two of them, so that the bound doubles each
-//! round trip, and on a long path four at first: chunks are confirmed whole, so what is known is a round trip older than what TCP's slow
-//! start knows, which would be kept from growing.
+//! Data that a stream has taken can't be taken back, and those of a slow child would wait there;
+//! confirmations of what the child sends to others would wait too. So a parent keeps little more than a
+//! bandwidth-delay product in transit, from its estimates of both, as BBR does (Cardwell et al. 2016): the
+//! highest recent rate of confirmed chunks, times the shortest time from a chunk to its confirmation.
+//!
+//! While the rate grows the limit is two such products, so that it doubles each round trip, and on a long
+//! path four at first. Chunks are confirmed whole, so the estimate is a round trip older than what TCP's slow
+//! start knows, and a smaller limit would keep TCP from growing.
 
 use std::collections::VecDeque;
 use units::Time;

@@ -1,11 +1,11 @@
-//! Whom a node takes its plans from, and what it does when that one fails.
+//! Which coordinator a node follows, and what it does when that one fails.
 //!
-//! First it is the source. When it is silent, the next is tried: hosts that have everything, in the order of the
-//! destinations, as far as the coordinator told of them; whoever finds itself next takes the part. If nobody is known to have
-//! everything, the source is tried again and again: it, or this host, may only be cut off for a while. When no coordinator was
-//! heard for as long as [`super::Config::patience`] says, all destinations are tried in order: the first that is there takes
-//! the part, learns from who joins what they have, and goes on if that is everything; otherwise the broadcast ends with what
-//! is missing.
+//! The first coordinator is the source. When it is silent, others are tried: hosts that have everything, in
+//! the order of the destinations, as far as the coordinator announced them. A host that finds itself next
+//! takes the role. If no host is known to have everything, the source is tried repeatedly: it, or this host,
+//! may only be cut off for a while. When no coordinator was heard for [`super::Config::patience`], all
+//! destinations are tried in order. The first one present takes the role, learns from joining hosts what they
+//! have, and continues if that is everything. Otherwise the broadcast ends with a list of what is missing.
 
 use super::links::Role;
 use super::message::Message;

@@ -1,4 +1,4 @@
-//! One end of a stream between nodes: messages and chunks taken off it, and what waits to be written.
+//! One end of a stream between nodes: messages and chunks read from it, and data waiting to be written.
 
 use super::chunks::Chunks;
 use super::message::Message;

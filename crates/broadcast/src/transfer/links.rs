@@ -1,4 +1,4 @@
-//! The streams of a node, and whom each leads to.
+//! The streams of a node, and the host to which each leads.
 
 use super::link::Link;
 use super::message::Message;

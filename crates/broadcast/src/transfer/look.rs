@@ -1,5 +1,5 @@
-//! What a node sees to now and then: what it has measured, parents and members that are silent, plans that are due, and
-//! what it shows of itself.
+//! A node's periodic work: its measurements, silent parents and members, plans that are due, and its
+//! progress.
 
 use super::coordinator::Stand;
 use super::message::Message;

@@ -1,8 +1,8 @@
-//! What was measured of the plan's hops, window by window, and what it says of the links under them.
+//! Measurements of the plan's hops, window by window, and what they say about the links under them.
 //!
-//! Parents report how fast each child took data, and whether the network or the pace held it. Reports are gathered into
-//! windows long enough to say something of a rate, and a hop is judged by the last whole ones: an older window, or one in
-//! which a link changed, says nothing of the rate that it has now.
+//! Parents report how fast each child took data, and whether the network or the pace limited it. Reports are
+//! collected into windows long enough to determine a rate, and a hop is judged by the last complete windows.
+//! An older window, or one in which a link changed, says nothing about the current rate.
 
 use super::message::Edge;
 use crate::plan::Plan;

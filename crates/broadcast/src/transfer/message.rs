@@ -1,4 +1,4 @@
-//! What nodes of a broadcast say to each other. Their form on streams is [`super::wire`]'s business.
+//! The messages between nodes of a broadcast. Their form on streams is in [`super::wire`].
 
 use super::set::ChunkSet;
 use super::store::Hash;

@@ -1,12 +1,12 @@
-//! The transfer: Processes that carry out a plan, the same in the simulator and on sockets.
+//! The transfer: Processes that execute a plan, the same in the simulator and on sockets.
 //!
-//! A [`Node`] runs on each host. Hosts that want chunks ask their parents for them, and pass them on to their children as
-//! soon as they have them, so a slow child costs nobody else anything. The source coordinates: it plans for the hosts that
-//! are there, and anew when one comes or goes or a link changes. Chunks are checked by BLAKE3 on arrival and the whole
-//! at the end. Document 003, slides 18 and 23; its stages come out of the orders: what a host's trees don't bring it, it asks
-//! of their parents as soon as these have it.
+//! A [`Node`] runs on each host. Hosts request chunks from their parents, and forward them to their children
+//! as soon as they have them, so a slow child costs no other host anything. The source coordinates: it plans
+//! for the hosts present, and again when one comes or goes or a link changes. Chunks are checked by BLAKE3 on
+//! arrival and the whole at the end. Document 003, slides 18 and 23; its stages follow from the orders: what
+//! a host's trees don't bring, it requests from their parents as soon as these have it.
 //!
-//! Where chunks are kept is a [`Store`]'s business: files or lengths.
+//! A [`Store`] keeps the chunks: files or only lengths.
 
 mod blame;
 mod children;

@@ -1,8 +1,9 @@
-//! One node a host: it fetches from its parents, serves its children, and follows the coordinator or is it.
+//! One node per host: it fetches from its parents, serves its children, and follows the coordinator or is it.
 //!
-//! Here is its state, and where each event goes: [`super::streams`], [`super::children`], [`super::writing`], [`super::look`],
-//! [`super::end`]. What is asked of whom is [`super::fetch`]'s business, what is sent [`super::serve`]'s, who takes part
-//! [`super::coordinator`]'s, and whom a node follows [`super::follow`]'s.
+//! This module has its state and dispatches events: [`super::streams`], [`super::children`],
+//! [`super::writing`], [`super::look`], [`super::end`]. Requests to parents are in [`super::fetch`], sending
+//! in [`super::serve`], membership in [`super::coordinator`], and the choice of a coordinator in
+//! [`super::follow`].
 
 use super::chunks::Chunks;
 use super::compare::Compared;

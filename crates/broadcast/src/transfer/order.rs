@@ -1,12 +1,13 @@
-//! In which order a chunk prefers the plan's trees: all hosts agree on it, and each takes the chunk from its parent in
-//! the first of them that it is in.
+//! The order in which a chunk prefers the plan's trees. All hosts agree on it, and each takes the chunk from
+//! its parent in the first of them that it is in.
 //!
-//! The first choice of chunks goes round the trees in proportion to their rates ([`Assign`]). Further choices are
-//! drawn in proportion to rates among the rest, from the numbers of chunk and tree alone (weighted rendezvous hashing), so
-//! that what a host's trees don't bring spreads over them in proportion to their rates.
+//! The first choice of chunks goes round the trees in proportion to their rates ([`Assign`]). Further choices
+//! are drawn in proportion to rates among the rest, from the numbers of chunk and tree alone (weighted
+//! rendezvous hashing). So chunks that a host's trees don't bring spread over the others in proportion to
+//! their rates.
 //!
-//! No host waits in a circle: seen from a host, its parent prefers the same tree, where it is nearer to the source, or one
-//! that comes earlier in the chunk's order. That needs no nesting of the trees' members.
+//! No hosts wait in a cycle: a host's parent prefers the same tree, where it is nearer to the source, or a
+//! tree that comes earlier in the chunk's order. That needs no nesting of the trees' members.
 
 use crate::assign::Assign;
 

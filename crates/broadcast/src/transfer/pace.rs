@@ -1,11 +1,12 @@
-//! How fast a child is sent to: a token bucket, by chunks.
+//! The sending rate to a child: a token bucket, by chunks.
 //!
-//! Hops of several trees share links, and a plan says how. TCP would share them evenly instead, so that a hop with a
-//! small share takes what one with a large share needs. So a parent sends to a child at the plan's rate for both, with
-//! some headroom: to catch up after a loss, and because capacities are never quite right. What a link carries as payload
-//! is 3–6 % less than its rate, so with rates of links (a scenario's) the default of 1.1 leaves that much more. A
-//! topology that was measured reads 6–20 % low, and a pace would keep it low: there 1.25, or none. Without a pace the
-//! plan's trees are kept, and TCP shares the links.
+//! Hops of several trees share links as the plan says. TCP would share them evenly instead, so that a hop
+//! with a small share takes what one with a large share needs. So a parent sends to a child at the plan's
+//! rate, with some headroom: to catch up after a loss, and because capacities are never quite right.
+//!
+//! The payload that a link carries is 3–6 % less than its rate, so with rates of links (a scenario's) the
+//! default of 1.1 leaves that much more. A measured topology is 6–20 % low, and a pace would keep it low:
+//! there it is 1.25, or none. Without a pace the plan's trees are kept, and TCP shares the links.
 
 use units::{Bytes, Rate, Time};
 

@@ -1,10 +1,11 @@
-//! How fast hosts are of which nothing is known: each is sent a few chunks while nothing else leaves the source.
+//! Measures hosts with unknown rates: each is sent a few chunks while nothing else leaves the source.
 //!
-//! A train of chunks one behind the other arrives at the rate of the slowest link on its way (packet trains: Jain and
-//! Routhier 1986; dispersion: Dovrolis, Ramanathan and Moore 2004), and their confirmations tell how fast that is. The
-//! chunks are part of the file, others for each host. Until then a host is nobody's parent: it could be the slow one.
+//! A train of consecutive chunks arrives at the rate of the slowest link on its path (packet trains: Jain and
+//! Routhier 1986; dispersion: Dovrolis, Ramanathan and Moore 2004), and their confirmations show that rate.
+//! The chunks are part of the file, with different ones for each host. Until then a host is no other's
+//! parent: it could be the slow one.
 //!
-//! Rates that are nearly the same are taken for the same, since a plan would make trees of every difference.
+//! Rates that are nearly equal are treated as equal, since a plan would make trees of every difference.
 
 use process::HostId;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a node shows of itself while it runs. The node writes it a few times a second; drivers and views read it.
+//! A node's progress while it runs. The node writes it a few times per second; drivers and views read it.
 
 use process::HostId;
 use serde::{Deserialize, Serialize};

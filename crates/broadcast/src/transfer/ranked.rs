@@ -1,5 +1,5 @@
-//! Chunks by how soon they are wanted: first those that others wait for behind who wants them, then those of its own trees,
-//! then the rest; the lowest number first in each class.
+//! Chunks by urgency: first those for which children of the requester wait, then those of its own trees, then
+//! the rest; within each class the lowest number first.
 
 use super::set::ChunkSet;
 

@@ -1,9 +1,9 @@
-//! Plans, and what is learnt of links while they are carried out (the document's future work: "changes relay schedule by
-//! detecting bandwidth fluctuations", slide 36).
+//! Plans, and what is learnt about links while they are executed (future work in document 003: "changes relay
+//! schedule by detecting bandwidth fluctuations", slide 36).
 //!
-//! Parents report how fast each child took data ([`super::measured`]); which links that blames is [`super::blame`]'s
-//! business. A plan made for rates of long ago is worse than none, so each report is looked at as soon as what was on its
-//! way when the plan was made has arrived.
+//! Parents report how fast each child took data ([`super::measured`]); [`super::blame`] decides which links
+//! are the cause. A plan for outdated rates is worse than none, so each report is evaluated as soon as the
+//! data in transit at the time of the plan have arrived.
 
 use super::blame::Links;
 use super::config::Config;

@@ -1,8 +1,9 @@
-//! The sending side: a queue a child.
+//! The sending side: one queue per child.
 //!
-//! A child says which chunks it wants and in which order of classes; each goes out as soon as it is there, at the child's
-//! pace, with little on its way ([`super::flight`]), so that the child can still take back what was not sent. A chunk is
-//! read from the store when it is sent: a slow child holds nothing that others wait for.
+//! A child says which chunks it wants and in which order of classes. Each is sent as soon as it is there, at
+//! the child's pace, with little in transit ([`super::flight`]), so that the child can still withdraw what
+//! was not sent. A chunk is read from the store when it is sent: a slow child holds nothing that others wait
+//! for.
 
 use super::flight::Flight;
 use super::links::Links;

@@ -1,4 +1,4 @@
-//! A set of chunks: a bit each.
+//! A set of chunks: one bit each.
 
 /// Some of the chunks of a file.
 #[derive(Clone, Debug, Default)]

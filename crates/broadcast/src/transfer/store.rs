@@ -1,4 +1,5 @@
-//! Where a host keeps the file's chunks: what a store can do, and one without content for simulations.
+//! Where a host keeps the file's chunks: the interface of a store, and a store without content for
+//! simulations.
 
 use super::chunks::Chunks;
 use super::set::ChunkSet;

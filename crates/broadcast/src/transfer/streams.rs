@@ -1,4 +1,4 @@
-//! The streams of a node: what comes on each, by what it is for, and what its end means.
+//! The streams of a node: their input by purpose, and the meaning of their end.
 
 use super::link::Item;
 use super::links::Role;

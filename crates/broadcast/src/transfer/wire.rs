@@ -1,7 +1,8 @@
-//! The form of messages on streams (`process::wire`). The bytes of a chunk follow its message, outside of the frame.
+//! The form of messages on streams (`process::wire`). The bytes of a chunk follow its message, outside the
+//! frame.
 //!
-//! Every byte is hostile: a chunk is one of the file and as long as that, a list within its bounds, and what doesn't fit
-//! exactly is [`Malformed`].
+//! Every byte is hostile: a chunk must be one of the file and have its length, a list must be within its
+//! bounds, and anything that doesn't fit exactly is [`Malformed`].
 
 use super::chunks::{CHUNKS_MAX, Chunks};
 use super::message::{Edge, Message};

@@ -1,4 +1,4 @@
-//! A chunk from its arrival to its place in the store: checked, written when the disk has had its time, passed on.
+//! A chunk from its arrival to its place in the store: checked, written after the disk's time, forwarded.
 
 use super::node::Node;
 use super::store::{Hash, StoreError};

@@ -1,4 +1,4 @@
-//! What a program shows of itself: its counts, and its faults since they were last looked at.
+//! A program's published state: its counts, and its faults since they were last read.
 
 use crate::replay::Counts;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

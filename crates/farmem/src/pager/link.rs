@@ -1,4 +1,5 @@
-//! One end of a stream between a program and a memory node: messages taken off it with the pages behind them, and what waits to be written.
+//! One end of a stream between a program and a memory node: messages read from it with the pages behind them,
+//! and data waiting to be written.
 
 use super::wire::{FRAMING, Message};
 use process::wire::{Frames, Malformed};

@@ -1,8 +1,10 @@
-//! Programs on remote memory over a network, as processes: the document's future work (004, slide 17), what congestion does to them.
+//! Programs on remote memory over a network, as processes: the effect of congestion on them, which is future
+//! work in document 004 (slide 17).
 //!
-//! A [`Program`] computes, and at each page fault asks its memory node for the pages on a stream; what leaves its local memory and was
-//! written to goes the other way. A [`Memory`] node answers. Which pages that are is said by the same local memory as in a replay
-//! ([`crate::local`]), so on an idle network a fault takes what [`crate::cost`] says. Not here: what is in pages.
+//! A [`Program`] computes, and at each page fault requests pages from its memory node on a stream; dirty
+//! pages that leave its local memory go the other way. A [`Memory`] node answers. The same local memory as in
+//! a replay chooses the pages ([`crate::local`]), so on an idle network a fault takes what [`crate::cost`]
+//! says. Not here: page contents.
 
 mod board;
 mod link;

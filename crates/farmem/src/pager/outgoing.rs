@@ -1,4 +1,5 @@
-//! Pages on their way back to remote memory, a request's worth at a time: compressed, sent and kept in the order in which they left.
+//! Pages on their way back to remote memory, one request's worth at a time: compressed, sent and kept in the
+//! order in which they left.
 
 use std::collections::VecDeque;
 use std::ops::Range;

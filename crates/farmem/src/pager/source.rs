@@ -1,4 +1,4 @@
-//! What a program does to its memory: a trace's steps, or accesses that are made up.
+//! A program's memory accesses: a trace's steps, or generated ones.
 
 use crate::steps::{Step, Steps};
 use crate::trace::Trace;

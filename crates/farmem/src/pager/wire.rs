@@ -1,5 +1,6 @@
-//! What programs and memory nodes say to each other on a stream, framed by [`process::wire`]. Pages follow their message as they
-//! are. Every byte is hostile: what can't be is [`Malformed`], and the pages of a message have a largest size.
+//! Messages between programs and memory nodes on a stream, framed by [`process::wire`]. Pages follow their
+//! message as they are. Every byte is hostile: impossible values are [`Malformed`], and the pages of a
+//! message have a largest size.
 
 use super::settings::REQUEST_MAX;
 use process::wire::{Framing, Malformed, Reader, Writer};

@@ -1,7 +1,7 @@
-//! The program's end: what it says, and whether what comes back is what it asked for.
+//! The program's end: its messages, and the check that answers match its requests.
 //!
-//! Pages are not here: who drives this sends them behind the heads that it gets from [`Client`], and takes them from the stream when it is
-//! told that they come.
+//! Pages are not here: the caller sends them behind the heads that it gets from [`Client`], and takes them
+//! from the stream when it is told that they come.
 
 use super::proof::{Side, equal, greeting, tag};
 use super::{CHALLENGE, HEAD, Head, Key, Kind, NONCE, PAGES_MAX, PROOF, TICKET, Ticket, WELCOME};

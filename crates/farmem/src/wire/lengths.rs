@@ -1,4 +1,4 @@
-//! How long the pages of a message are that follow: two bytes each, before all of them.
+//! The lengths of the pages that follow a message: two bytes each, before all of them.
 
 use super::{LENGTH, PAGE};
 

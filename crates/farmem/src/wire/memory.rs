@@ -1,9 +1,9 @@
-//! What a memory server keeps: pages of many regions within one bound. Regions that were shared have pages in common until one of them
-//! writes (copy on write).
+//! A memory server's storage: pages of many regions within one bound. Shared regions have pages in common
+//! until one of them writes (copy on write).
 //!
-//! Pages lie in tables of 512. A table counts as a page: who writes one page here and one there takes no more than is counted. A page
-//! that came packed counts as its bytes and [`BESIDE`], and never as more than a whole one. What regions have in common counts once; each
-//! more that has it counts [`ENTRY`] for a table.
+//! Pages are in tables of 512. A table counts as a page, so scattered pages take no more than is counted. A
+//! packed page counts as its bytes and [`BESIDE`], and never as more than a whole page. Pages that regions
+//! have in common count once; each further region counts [`ENTRY`] for a table.
 
 use super::{PAGE, PAGES_MAX};
 use std::collections::BTreeMap;

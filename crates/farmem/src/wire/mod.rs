@@ -1,4 +1,4 @@
-//! What a program and a memory server say to each other over a stream, without I/O: bytes in, bytes out.
+//! The protocol between a program and a memory server over a stream, without I/O: bytes in, bytes out.
 //!
 //! ```text
 //! client                                        server
@@ -10,18 +10,22 @@
 //!                                       ←       head Pages + pages | Ticket + ticket 16 | Refused + text
 //! ```
 //!
-//! Integers are big endian. A head ([`Head`]) is 16 bytes: what it is (1), zeros (3), count (4), first page (8). Pages follow behind
-//! the length of each of them (2, [`Lengths`]). A page has 4096 bytes, or fewer if the client has packed it ([`crate::codec`]): the server keeps
-//! what it gets, and gives that back. Pages are numbered as the client likes. **A connection is a memory of its own**: nobody else sees its pages, and they are gone when it
-//! ends. What is done on it is done in order, so a page that is written need not be acknowledged before it is read. `Share` keeps the
-//! memory as it is at that moment under a ticket, which is good once: whoever begins with it goes on with a copy (a forked process).
-//! After `Refused` the server closes.
+//! Integers are big endian. A head ([`Head`]) is 16 bytes: kind (1), zeros (3), count (4), first page (8).
+//! Pages follow after their lengths (2 bytes each, [`Lengths`]). A page has 4096 bytes, or fewer if the
+//! client has packed it ([`crate::codec`]): the server stores and returns it as it is. The client chooses the
+//! page numbers.
 //!
-//! The magic ends with the version. A tag is SipHash-2-4 of 128 bits (J.-P. Aumasson and D. J. Bernstein, 2012) under the key
-//! over which side it is, both nonces and the ticket: the key never crosses the network, and what was overheard is good for nothing
-//! later. What follows is neither sealed nor hidden: who can change what the network carries can change pages.
+//! **A connection is a separate memory**: no other connection sees its pages, and they are gone when it ends.
+//! Requests on it are handled in order, so a written page need not be acknowledged before it is read. `Share`
+//! keeps a snapshot of the memory under a ticket that is valid once: a connection that begins with it starts
+//! with a copy (a forked process). After `Refused` the server closes.
 //!
-//! [`client`] is the program's end, [`session`] the server's, [`memory`] what the server keeps.
+//! The magic ends with the version. A tag is SipHash-2-4 of 128 bits (J.-P. Aumasson and D. J. Bernstein,
+//! 2012) under the key, over the side, both nonces and the ticket. The key never crosses the network, and
+//! overheard messages can't be used later. The rest is neither encrypted nor authenticated: an attacker who
+//! can change the network's traffic can change pages.
+//!
+//! [`client`] is the program's end, [`session`] the server's, [`memory`] the server's storage.
 
 pub mod client;
 pub mod lengths;

@@ -1,7 +1,8 @@
-//! The server's end of one connection, and what all of them have in common.
+//! The server's end of one connection, and the state that all connections share.
 //!
-//! Every byte may be hostile: what a connection takes beside its pages is one message's head and a page, and what is to be sent to it grows
-//! by one answer beyond [`OUT_MAX`]. Nothing is kept of who does not know the key.
+//! Every byte may be hostile. Besides its pages, a connection takes memory for one message's head and a page,
+//! and its output queue grows by at most one answer beyond [`OUT_MAX`]. State is kept only for clients that
+//! have proved they know the key.
 
 use super::memory::{Bound, Region};
 use super::proof::{MAGIC, Side, TAG, equal, fresh, greeting, tag};

@@ -18,7 +18,7 @@ _Nodes = Annotated[int, Field(ge=1, lt=_NODES_MAX)]
 
 
 class SbmGraph(Kind):
-    """A stochastic block model, drawn from the seed: one block a server unless `partition` says otherwise."""
+    """A stochastic block model, drawn from the seed: one block per server, or as `partition` says."""
 
     kind: Literal["sbm"] = "sbm"
     sizes: Annotated[list[_Nodes], Field(min_length=1)]
@@ -32,7 +32,7 @@ class SbmGraph(Kind):
 
 
 class EdgesGraph(Kind):
-    """A graph from a file: an edge a line, two node numbers and perhaps a weight; `#` begins a comment."""
+    """A graph from a file: one edge per line, two node numbers, perhaps a weight; `#` begins a comment."""
 
     kind: Literal["edges"] = "edges"
     file: str

@@ -16,25 +16,25 @@ ATTEMPTS_MAX = 65_535
 
 
 class WalkTailDrop(Model):
-    """Walkers are dropped that find the queue full."""
+    """Walkers that find the queue full are dropped."""
 
     kind: Literal["tail-drop"] = "tail-drop"
 
 
 class WalkRed(Model):
-    """Random early detection on entering (Floyd & Jacobson 1993). The defaults are those of document 000."""
+    """Random early detection on entering (Floyd & Jacobson 1993). Defaults: Takizawa (document 000)."""
 
     kind: Literal["red"] = "red"
     min: _Length = 5.0
-    """Walkers below which none is dropped."""
+    """Queue length below which no walker is dropped."""
     max: Annotated[float, Field(gt=0, le=1e9)] = 100.0
-    """Walkers from which all are dropped; with `gentle`, from twice as many."""
+    """Queue length from which all walkers are dropped; with `gentle`, from twice this."""
     max_p: Probability = 0.1
     """Probability reached at `max`."""
     weight: _Weight = 1.0
-    """Weight of a new length in the average; 1 is the length at the moment, 0.002 the paper's."""
+    """Weight of a new length in the average; 1 is the current length, 0.002 the RED paper's."""
     count: bool = False
-    """Drops are spaced by a count, as in the paper."""
+    """Drops are spaced by a count, as in the RED paper."""
     gentle: bool = False
     """The probability rises from `max_p` to 1 between `max` and twice `max`."""
 
@@ -51,9 +51,9 @@ class WalkCodel(Model):
 
     kind: Literal["codel"] = "codel"
     target: PositiveTime = "1ms"
-    """A standing wait up to this is accepted."""
+    """Acceptable standing wait."""
     interval: PositiveTime = "20ms"
-    """Waits above the target for so long are a standing queue."""
+    """Waits above the target for this long are a standing queue."""
 
     @field_validator("interval")
     @classmethod
@@ -69,19 +69,19 @@ class WalkLoss(Model):
     initial: PositiveTime = "1s"
     """The timeout before the first walk has been confirmed."""
     floor: PositiveTime = "10ms"
-    """Least timeout."""
+    """Minimum timeout."""
     window: Annotated[list[PositiveTime], Field(min_length=2, max_length=2)] | None = None
     """Instead of T to 2T: a fixed range of ages, like [2ms, 15ms]; `initial` and `floor` say nothing then."""
     repeated: bool = False
     """A walker in the window counts at every check until its end is confirmed, and is given up when the
     window has passed; otherwise it counts once, and is given up when it is found."""
     direct: bool = True
-    """A drop on the server where the walker was born is known at once."""
+    """The source learns at once of drops on its own server."""
     remote: bool = False
-    """Servers tell others of their drops; beyond the document."""
+    """Servers report drops to the source's server; not in the paper."""
     attempts: Annotated[int, Field(ge=1, le=ATTEMPTS_MAX)] = 1000
-    """A walk of which so many attempts timed out is given up, and the job has failed. Attempts that are known
-    to be dropped don't count."""
+    """A walk is given up after this many attempts timed out, and the job has failed. Attempts known to be
+    dropped don't count."""
 
     @field_validator("window")
     @classmethod
@@ -95,17 +95,18 @@ class Generation(Model):
     """How a source generates walkers: it sleeps between them unless its last checks saw no loss."""
 
     sleep: Literal["never", "always", "fixed", "additive", "aimd"] = "fixed"
-    """Never, always, or after a loss: always as long, longer and shorter by steps, or by halving the rate."""
+    """When a source sleeps: never, always, or after a loss, with a fixed length, additive steps, or by
+    halving the rate."""
     checks: Count = 3
-    """Checks without a loss after which it sleeps no more: the document's x."""
+    """Checks without a loss after which it stops sleeping: the paper's x."""
     time: PositiveTime = "69us"
     """Length of a sleep, or of its step. A sleep of 1 ns is 50 to 70 us on Linux."""
     max: PositiveTime = "10ms"
-    """Longest sleep, where it varies."""
+    """Longest sleep, if it varies."""
     batch: Count = 1
     """Walkers between two checks."""
     under_way: Count | None = None
-    """Most walkers of a source that are under way: it stops before others are lost. By default any number."""
+    """Most walkers of a source in progress: beyond them it stops generating. By default any number."""
 
     def base_units(self) -> dict[str, Any]:
         """What the core reads: a number of walkers under way only where there is one."""
@@ -123,9 +124,9 @@ class WalkDatagrams(Model):
     """How walkers share datagrams."""
 
     walkers: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Most walkers in one; no more than fit the hosts' MTU."""
+    """Most walkers in a datagram; no more than fit the hosts' MTU."""
     linger: Time = "0s"
-    """How long one waits for others while the server is busy."""
+    """How long a walker waits for others while the server is busy."""
 
 
 class WalkCosts(Model):
@@ -134,11 +135,11 @@ class WalkCosts(Model):
     step: Time = "1us"
     """A step."""
     walker: Time = "5us"
-    """Taking a walker in and sending it on."""
+    """Receiving a walker and sending it on."""
     generate: PositiveTime = "10us"
     """Generating a walker."""
     drop: Time = "0s"
-    """A walker that is dropped: it was taken in too, and keeps the server from serving others."""
+    """A dropped walker: it was received too, which keeps the server from serving others."""
     datagram: Time = "0s"
     """A datagram that comes or goes, whatever it carries."""
 
@@ -156,9 +157,9 @@ class WalkChange(Model):
     at: Time
     """When, since the job's start."""
     add: list[Annotated[list[float], Field(min_length=2, max_length=3)]] = []
-    """Edges that are there from then on: [from, to], or [from, to, weight] where edges have weights."""
+    """Edges added then: [from, to], or [from, to, weight] if edges have weights."""
     remove: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = []
-    """Edges that are not there from then on: [from, to]."""
+    """Edges removed then: [from, to]."""
 
     def base_units(self) -> dict[str, Any]:
         """What the core reads: numbers of nodes, and a weight that may be missing."""

@@ -1,5 +1,5 @@
-//! What a node sees to now and then: a parent with nothing to send takes a part of another's queue, and one that owes an
-//! answer for long may be dead.
+//! A node's periodic checks: a parent with nothing to send takes a part of another's queue, and a parent
+//! whose answer is long overdue may be dead.
 
 use super::{Fetch, Out};
 use crate::transfer::set::ChunkSet;

@@ -1,10 +1,11 @@
-//! The receiving side: which chunk is asked of which parent.
+//! The receiving side: which chunk is requested from which parent.
 //!
-//! Every missing chunk is asked of one parent at a time, so each comes once. Where is the plan's business ([`Order`]): a
-//! parent gets standing orders for its share at once, and sends each chunk when it has it. When the plan changes, a chunk
-//! whose parent changes is taken back (`Drop`) and asked of the new one when the old one says that it wasn't sent
-//! (`Dropped`). When a parent has nothing to send while another has a queue, a part of the queue moves the same way, but
-//! only chunks that are there: what isn't comes back, so nobody waits in a circle.
+//! Every missing chunk is requested from one parent at a time, so each arrives once. The plan decides the
+//! parent ([`Order`]): it gets standing orders for its share at once, and sends each chunk when it has it.
+//! When the plan changes, a chunk whose parent changes is withdrawn (`Drop`), and requested from the new
+//! parent when the old one says that it wasn't sent (`Dropped`). When a parent has nothing to send while
+//! another has a queue, a part of the queue moves in the same way. Only chunks that the new parent has stay
+//! moved; the others come back, so no hosts wait in a cycle.
 
 mod balance;
 mod parent;

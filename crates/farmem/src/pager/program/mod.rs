@@ -1,4 +1,4 @@
-//! A program with one thread on remote memory: it computes, faults, waits, and goes on.
+//! A program with one thread on remote memory: it computes, faults, waits, and continues.
 
 mod phases;
 

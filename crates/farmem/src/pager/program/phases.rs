@@ -1,4 +1,4 @@
-//! What a program does between two waits, from a step to the next fault and through it.
+//! A program's work between two waits, from a step to the next fault and through it.
 
 use super::{OWN, PACK, Program, RELEASE, Touched};
 use crate::local::Met;
