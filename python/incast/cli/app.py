@@ -53,12 +53,12 @@ def _group(name: str, about: str, kind: type[_List] = _List) -> typer.Typer:
     return group
 
 
-lazy(app, "run", "run:run", "Simulate a scenario, or run it live: all its choices side by side.")
+lazy(app, "run", "run:run", "Simulate a scenario, or run it live: all its variants side by side.")
 lazy(
     app,
     "validate",
     "validate:validate",
-    "Check a scenario, all its choices and the files that it names, without running it.",
+    "Check a scenario, all its variants and the files that it names, without running it.",
 )
 lazy(
     app,
@@ -68,7 +68,7 @@ lazy(
     epilog=None,
 )
 lazy(app, "example", "validate:example", "Print a small scenario to start from.", epilog=None)
-lazy(app, "report", "results:write_report", "Write report.html of a result anew.")
+lazy(app, "report", "results:write_report", "Rewrite report.html of a result.")
 lazy(
     app,
     "trace",
@@ -79,7 +79,7 @@ lazy(
     app,
     "diverge",
     "diverge:diverge",
-    "Run two scenarios event by event and name the first event that differs; code 3 when one does.",
+    "Run two scenarios event by event and name the first event that differs; exit code 3 if one does.",
 )
 lazy(
     app,
@@ -87,7 +87,12 @@ lazy(
     "results:compare",
     "Show what differs between two results; with several seeds, with intervals of 95 %.",
 )
-lazy(app, "walk", "walk:walk", "Walk on a graph: PageRank, corpora, SimRank, communities, recommendations.")
+lazy(
+    app,
+    "walk",
+    "walk:walk",
+    "Random walks on a graph: PageRank, corpora, SimRank, communities, recommendations.",
+)
 lazy(app, "mine", "mine:mine", "Find large itemsets and association rules in transactions, by Apriori.")
 
 generate = _group("generate", "Generate data to try things on.")
@@ -141,7 +146,7 @@ lazy(
     broadcast,
     "plan",
     "broadcast_plan:plan",
-    "Plan a broadcast: what every algorithm gives each destination, beside what it could receive alone.",
+    "Plan a broadcast: the rate of each destination by every algorithm, and what it could receive alone.",
 )
 
 _PROGRAM = {"allow_interspersed_args": False, "ignore_unknown_options": False}
@@ -159,7 +164,7 @@ lazy(
     farmem,
     "grid",
     "farmem_grid:grid",
-    "Measure a program's degradation over a grid of remote memories, beside what one traced run predicts.",
+    "Measure a program's degradation over a grid of remote memories, and compare a prediction.",
     context_settings=_PROGRAM,
 )
 lazy(
@@ -178,7 +183,7 @@ lazy(
     farmem,
     "allocate",
     "farmem_allocate:allocate",
-    "Allocate remote memory: give each program a node so that all together lose least.",
+    "Allocate remote memory: assign each program to a node with the least total loss.",
 )
 
 study = _group("study", "Studies: a scenario over all its axes, beside what was published.")
@@ -186,13 +191,13 @@ lazy(
     study,
     "run",
     "study:run",
-    "Run a study's cells with several seeds, and show our figures beside the published ones.",
+    "Run a study's cells with several seeds, and show our figures next to the published ones.",
 )
 lazy(
     study,
     "report",
     "study:report",
-    "Write the study's page anew, from what was run: report.html in its result folder.",
+    "Rewrite the study's page from finished runs: report.html in its result folder.",
 )
 lazy(
     study,
@@ -210,5 +215,5 @@ lazy(
     app,
     "reproduce",
     "study:reproduce",
-    "Show every claim of the documents: what it says, our figures, whether it holds.",
+    "Show every claim of the documents: its text, our figures, whether it holds.",
 )

@@ -23,8 +23,8 @@ def agent(
         str | None,
         typer.Option(
             metavar="HOST:PORT",
-            help="Wait there for broadcasts. Default: take part in the one that "
-            "standard input tells of, as `incast broadcast` does by ssh.",
+            help="Wait there for broadcasts. Default: join the one described on "
+            "standard input, as `incast broadcast` does by ssh.",
         ),
     ] = None,
     key_file: Annotated[
@@ -33,7 +33,7 @@ def agent(
     ] = None,
     root: Annotated[
         Path,
-        typer.Option(metavar="FOLDER", help="With --listen: files are written below it and nowhere else."),
+        typer.Option(metavar="FOLDER", help="With --listen: files are written only below this folder."),
     ] = Path(),
 ) -> None:
     """Receive: wait for broadcasts, or take part in one."""

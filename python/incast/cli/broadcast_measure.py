@@ -29,9 +29,10 @@ def run(
     to: options.To = None,
     cluster: options.Cluster = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The topology, as JSON.")] = Path("net.json"),
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     source: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What this machine is called; default: its name.")
+        str | None,
+        typer.Option(metavar="NAME", help="This machine in the topology; default: its name."),
     ] = None,
     rsh: options.Rsh = None,
     program: options.Program = None,

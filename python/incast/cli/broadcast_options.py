@@ -15,7 +15,7 @@ To = Annotated[
     Path | None,
     typer.Option(
         metavar="HOSTS",
-        help="Who receives: a file with a line for each, HOST, USER@HOST, ssh://USER@HOST:PORT, or "
+        help="Receivers: a file with one line per host: HOST, USER@HOST, ssh://USER@HOST:PORT, or "
         "HOST:PORT of an agent.",
     ),
 ]
@@ -30,7 +30,7 @@ Rsh = Annotated[
     str | None,
     typer.Option(
         metavar="COMMAND",
-        help=f"Start agents by it; {{host}} stands for the host. Default: {SSH}",
+        help=f"Start agents with it; {{host}} stands for the host. Default: {SSH}",
         rich_help_panel=PANEL,
     ),
 ]
@@ -39,18 +39,20 @@ Program = Annotated[
     typer.Option(
         "--incast",
         metavar="COMMAND",
-        help=f"Where this program is on the hosts; default: {PROGRAM}.",
+        help=f"This program's path on the hosts; default: {PROGRAM}.",
         rich_help_panel=PANEL,
     ),
 ]
 KeyFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="The key of agents that wait.", rich_help_panel=PANEL),
+    typer.Option(metavar="FILE", help="The key of waiting agents.", rich_help_panel=PANEL),
 ]
 Address = Annotated[
     str | None,
     typer.Option(
-        metavar="IP", help="Where hosts reach this machine; default: found out.", rich_help_panel=PANEL
+        metavar="IP",
+        help="Address where hosts reach this machine; default: automatic.",
+        rich_help_panel=PANEL,
     ),
 ]
 Patience = Annotated[

@@ -30,17 +30,18 @@ def plan(
         Path,
         typer.Argument(metavar="TOPOLOGY", help="Hosts, switches and bandwidths: YAML, JSON, GraphML, CSV."),
     ],
-    source: Annotated[str, typer.Option(metavar="HOST", help="Who has the data.")],
+    source: Annotated[str, typer.Option(metavar="HOST", help="The host that has the data.")],
     to: Annotated[
         list[str],
         typer.Option(
-            metavar="HOSTS", help="Who is to get it, like host[0-7]; may be repeated; default: all others."
+            metavar="HOSTS", help="The destinations, like host[0-7]; may be repeated; default: all others."
         ),
     ] = [],  # noqa: B006 - typer's way
     algorithm: Annotated[
-        str, typer.Option(metavar="NAME", help="How, like stable or highest-aggregate; default: all ways.")
+        str,
+        typer.Option(metavar="NAME", help="Like stable or highest-aggregate; default: all."),
     ] = _ALL,
-    seed: Annotated[int, typer.Option(min=0, help="Of random orders.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random orders.")] = 1,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the plan as JSON.")
     ] = None,
@@ -49,7 +50,7 @@ def plan(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Plan a broadcast: what every algorithm gives each destination, beside what it could receive alone."""
+    """Plan a broadcast: the rate of each destination by every algorithm, and what it could receive alone."""
     with told(as_json):
         request = _request(read(topology), source, to, seed)
         names = _algorithms(algorithm)

@@ -40,7 +40,7 @@ STDIN = "-"
 MEASURED_BYTES = 8 << 30
 """Measuring takes ten seconds, and finds groups of hosts. Of less, the first chunks tell rates."""
 RATE_MIN = 1000
-_PLANNING = "Which way data goes"
+_PLANNING = "Routes of the data"
 _STATES = {"complete": "green", "failed": "red", "unreachable": "red", "interrupted": "yellow"}
 
 
@@ -48,7 +48,7 @@ def send(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="A file or a folder; - for standard input, which is kept on disk first."
+            metavar="FILE", help="A file or a folder; - for standard input, which is stored on disk first."
         ),
     ],
     to: options.To = None,
@@ -58,22 +58,25 @@ def send(
         typer.Option(
             metavar="PATH",
             help="Where the copies will be; with / at its end, in that folder; {host} stands for the host. "
-            "Default: where it is here, or below the folder of an agent that waits.",
+            "Default: the same path as here, or below the folder of a waiting agent.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there, where it differs.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing copies that differ.")] = False,
     exclude: Annotated[
         list[str],
         typer.Option(
             metavar="PATTERN",
-            help="Leave out what of a folder matches, as a line of .gitignore does; may be repeated.",
+            help="Exclude what matches, as a line of .gitignore does; may be repeated.",
         ),
     ] = [],  # noqa: B006 - typer's way
     owner: Annotated[
-        bool, typer.Option("--owner", help="Keep owners and groups, by number: agents have to be root.")
+        bool, typer.Option("--owner", help="Keep owners and groups, by number: agents must be root.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would go where, by which plan, and how long it takes.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Only show what would go where, by which plan, and how long it takes."
+        ),
     ] = False,
     rsh: options.Rsh = None,
     program: options.Program = None,
@@ -84,20 +87,18 @@ def send(
         str | None,
         typer.Option(
             metavar="RATE",
-            help="What each host, this one too, sends of the file at most, like 50Mbps; default: all it can.",
+            help="Limit of what each host, this one too, sends of the file, like 50Mbps; default: none.",
         ),
     ] = None,
     plain: Annotated[
         bool,
-        typer.Option(
-            "--plain", help="Don't encrypt what is in the files: for networks that you trust, above 2 Gbps."
-        ),
+        typer.Option("--plain", help="Don't encrypt file contents: for trusted networks above 2 Gbps."),
     ] = False,
     topology: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Hosts, switches and bandwidths. Default: the first chunks tell; from 8 GiB on, measured.",
+            help="Hosts, switches and bandwidths. Default: estimated at the start; from 8 GiB on, measured.",
             rich_help_panel=_PLANNING,
         ),
     ] = None,
@@ -114,7 +115,7 @@ def send(
     chunk: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE", help="What is passed on at once; default: fitting.", rich_help_panel=_PLANNING
+            metavar="SIZE", help="Size of a chunk; default: chosen to fit.", rich_help_panel=_PLANNING
         ),
     ] = None,
     as_json: Json = False,

@@ -25,11 +25,11 @@ def allocate(
         Path, typer.Argument(metavar="PROBLEM", help="Programs and memory nodes at distances: YAML.")
     ],
     seconds: Annotated[
-        float, typer.Option(min=0.1, max=86_400, metavar="S", help="To search for the best; default: 20.")
+        float, typer.Option(min=0.1, max=86_400, metavar="S", help="Search time; default: 20.")
     ] = 20,
     as_json: Json = False,
 ) -> None:
-    """Allocate remote memory: give each program a node so that all together lose least."""
+    """Allocate remote memory: assign each program to a node with the least total loss."""
     with told(as_json):
         instance = read(problem)
         found = find(instance, seconds)

@@ -35,13 +35,14 @@ _CLOSE = 3
 def grid(
     program: shared.Program,
     local: Annotated[
-        str, shared.of("Local memory: sizes, or shares of what is in use; default: 25%,50%,75%.", "SIZES")
+        str,
+        shared.of("Local memory: sizes, or shares of the peak in use; default: 25%,50%,75%.", "SIZES"),
     ] = "25%,50%,75%",
     latency: Annotated[
-        str, shared.of("What a request waits; default: 1us,10us,20us.", "TIMES")
+        str, shared.of("Wait of a request; default: 1us,10us,20us.", "TIMES")
     ] = "1us,10us,20us",
     bandwidth: Annotated[
-        str, shared.of("Of each direction; default: 10Gbps,40Gbps,100Gbps.", "RATES")
+        str, shared.of("Rate of each direction; default: 10Gbps,40Gbps,100Gbps.", "RATES")
     ] = "10Gbps,40Gbps,100Gbps",
     page: shared.Page = "4KiB",
     prefetch: shared.Prefetch = 0,
@@ -52,24 +53,24 @@ def grid(
     key_file: shared.KeyFile = None,
     timeout: shared.Timeout = "10s",
     runs: Annotated[
-        int, typer.Option("--runs", "-n", min=0, max=1000, help="Runs a cell; 0: predict only.")
+        int, typer.Option("--runs", "-n", min=0, max=1000, help="Runs per cell; 0: predict only.")
     ] = 3,
     clock: Annotated[
         str,
         shared.of(
-            "wall, or processor: what the program and its waits took of one, for machines that others use.",
+            "wall, or processor: processor time of the program and its waits, for shared machines.",
             "NAME",
         ),
     ] = "wall",
     out: Annotated[Path | None, shared.of("Result folder; default: results/farmem-PROGRAM.", "DIR")] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure a program's degradation over a grid of remote memories, beside what one traced run predicts.
+    """Measure a program's degradation over a grid of remote memories, and compare a prediction.
 
-    Runs it once traced, and then in rounds: four times to learn what faults cost here, and in each cell, each
-    time after a run with all memory local. What has ended is kept: after Ctrl-C, the same command goes on,
-    and a larger -n or more cells add to what is there. Ends with exit code 8 where more than a tenth of the
-    program's memory could not be remote: what is slower is then not all that distance would cost.
+    Runs it once traced, and then in rounds: four times to learn what faults cost here, and once in each cell,
+    each time after a run with all memory local. Finished runs are kept: after Ctrl-C, the same command
+    continues, and a larger -n or more cells add to what is there. Exits with code 8 if more than a tenth of
+    the program's memory could not be remote: the slowdown is then not the full cost of distance.
     """
     with told(as_json):
         need("farmem", "altair", "vl_convert", "scipy.optimize")

@@ -38,20 +38,20 @@ def of(help_: str, metavar: str) -> Any:
     return typer.Option(metavar=metavar, help=help_)
 
 
-Program = Annotated[list[str], typer.Argument(metavar="PROGRAM ARGUMENTS…", help="Behind --.")]
+Program = Annotated[list[str], typer.Argument(metavar="PROGRAM ARGUMENTS…", help="The program, after --.")]
 Page = Annotated[str, of("Page that is exchanged, 4KiB to 2MiB.", "SIZE")]
 Prefetch = Annotated[int, typer.Option(min=0, max=511, help="Pages fetched with the one needed.")]
 PagesARequest = Annotated[
-    int, typer.Option(min=1, max=512, help="How many pages share a latency; the document's is one.")
+    int, typer.Option(min=1, max=512, help="Pages that share one latency; in the paper one.")
 ]
 Policy = Annotated[
-    str, of("Which page leaves: fifo, clock or lru; the last two watch a part of the pages.", "NAME")
+    str, of("Eviction policy: fifo, clock or lru; the last two watch a part of the pages.", "NAME")
 ]
 Compress = Annotated[
     Codec | None,
     typer.Option(
         metavar="lz4|zstd",
-        help="Compress pages on their way, and where they are kept; it takes time of the program's.",
+        help="Compress pages in transit and where they are kept; this takes the program's time.",
     ),
 ]
 ServerAt = Annotated[
@@ -61,7 +61,7 @@ ServerAt = Annotated[
 KeyFile = Annotated[
     Path | None, of("The server's key; nobody else may read it. Needed with --server.", "FILE")
 ]
-Timeout = Annotated[str, of("The program ends when the server does not answer for so long.", "TIME")]
+Timeout = Annotated[str, of("The program ends if the server does not answer for this long.", "TIME")]
 
 
 def memory(

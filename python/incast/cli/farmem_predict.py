@@ -31,22 +31,22 @@ def _of(help_: str, metavar: str) -> Any:
 
 def predict(
     traces: Annotated[
-        list[Path], typer.Argument(metavar="TRACE…", help="Traces of page faults, one a program.")
+        list[Path], typer.Argument(metavar="TRACE…", help="Traces of page faults, one per program.")
     ],
     local: Annotated[
-        str, _of("Local memory: sizes, or shares of what is in use; default: 25%,50%,75%.", "SIZES")
+        str, _of("Local memory: sizes, or shares of the peak in use; default: 25%,50%,75%.", "SIZES")
     ] = "25%,50%,75%",
-    latency: Annotated[str, _of("What a request waits; default: 1us,10us,20us.", "TIMES")] = "1us,10us,20us",
+    latency: Annotated[str, _of("Wait of a request; default: 1us,10us,20us.", "TIMES")] = "1us,10us,20us",
     bandwidth: Annotated[
-        str, _of("Of each direction; default: 10Gbps,40Gbps,100Gbps.", "RATES")
+        str, _of("Rate of each direction; default: 10Gbps,40Gbps,100Gbps.", "RATES")
     ] = "10Gbps,40Gbps,100Gbps",
     page: Annotated[str | None, _of("Page sizes, to 2MiB; default: the trace's.", "SIZES")] = None,
     policy: Annotated[
-        str | None, _of("Which page leaves: fifo, clock, lru; default: as in the trace.", "NAMES")
+        str | None, _of("Eviction policies: fifo, clock, lru; default: as in the trace.", "NAMES")
     ] = None,
     read_ahead: Annotated[int, typer.Option(min=0, max=511, help="Pages fetched with the one needed.")] = 0,
     pages_a_request: Annotated[
-        int, typer.Option(min=1, max=512, help="How many pages share a latency; the document's is one.")
+        int, typer.Option(min=1, max=512, help="Pages that share one latency; in the paper one.")
     ] = 1,
     no_write_back: Annotated[
         bool, typer.Option("--no-write-back", help="No fault waits for the page that leaves.")
@@ -54,21 +54,24 @@ def predict(
     compression_ratio: Annotated[
         float,
         typer.Option(
-            min=1, max=1000, help="How much smaller pages travel: a run with --compress tells; default: 1."
+            min=1,
+            max=1000,
+            help="Compression ratio, from a run with --compress; default: 1.",
         ),
     ] = 1,
-    compress: Annotated[str, _of("What 4 KiB take to be compressed, beside the wait.", "TIME")] = "0us",
-    decompress: Annotated[str, _of("The same the other way.", "TIME")] = "0us",
-    handler: Annotated[str, _of("What a fault costs without a network.", "TIME")] = "0us",
+    compress: Annotated[str, _of("Time to compress 4 KiB, in addition to the wait.", "TIME")] = "0us",
+    decompress: Annotated[str, _of("Time to decompress 4 KiB.", "TIME")] = "0us",
+    handler: Annotated[str, _of("Cost of a fault without a network.", "TIME")] = "0us",
     time: Annotated[
         str | None,
         _of(
-            "Its time with all memory local; default: what is between the faults, which is more.",
+            "Its time with all memory local; default: the time between the faults, which is longer.",
             "TIME",
         ),
     ] = None,
     measured: Annotated[
-        Path | None, _of("A table of measured cells (.parquet, .csv): prints how far off this is.", "FILE")
+        Path | None,
+        _of("Measured cells (.parquet, .csv): prints the error of the prediction.", "FILE"),
     ] = None,
     out: Annotated[Path | None, _of("Write all cells: *.parquet or *.csv.", "FILE")] = None,
     as_json: Json = False,

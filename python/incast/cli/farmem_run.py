@@ -44,14 +44,14 @@ _RUN = {Backend.PRELOAD: run_preloaded, Backend.SWAP: run_swapped}
 def run(
     program: shared.Program,
     local: Annotated[
-        str, shared.of("Local memory of each process: 200MB, or 50% of what it has in use at most.", "SIZE")
+        str, shared.of("Local memory of each process: 200MB, or 50% of its peak memory in use.", "SIZE")
     ],
     latency: Annotated[
         str | None,
-        shared.of("What a request to remote memory waits, like 10us; needed without --server.", "TIME"),
+        shared.of("Wait of a request to remote memory, like 10us; needed without --server.", "TIME"),
     ] = None,
     bandwidth: Annotated[
-        str | None, shared.of("At which a page is sent, like 40Gbps; needed without --server.", "RATE")
+        str | None, shared.of("Rate at which a page is sent, like 40Gbps; needed without --server.", "RATE")
     ] = None,
     page: shared.Page = "4KiB",
     prefetch: shared.Prefetch = 0,
@@ -64,23 +64,23 @@ def run(
     trace: Annotated[
         Path | None,
         shared.of(
-            "Write a trace of the faults, for predict: of the process with the most, without its forks.",
+            "Write a trace of the faults, for predict: of the process with the most, without forks.",
             "FILE",
         ),
     ] = None,
     backend: Annotated[
         Backend,
         typer.Option(
-            metavar="preload|swap", help="A library in the program; or the kernel's swapping, as root."
+            metavar="preload|swap", help="A library in the program, or the kernel's swapping, as root."
         ),
     ] = Backend.PRELOAD,
     as_json: Json = False,
 ) -> None:
     """Run a program whose anonymous memory is remote, behind local memory of this size.
 
-    The output is the program's, and so is the exit code; what was measured goes to the error output, and so
-    does a warning where more than a tenth of the program's memory could not be remote (covers: false in
-    JSON). Local memory as a share takes a run more, before, with all memory local; its output is not shown.
+    The output and the exit code are the program's. Results go to standard error, and so does a warning if
+    more than a tenth of the program's memory could not be remote (covers: false in JSON). Local memory as a
+    share needs a run before, with all memory local; its output is not shown.
     """
     with told(as_json):
         there = shared.server_at(server, key_file, timeout)

@@ -25,16 +25,17 @@ def serve(
         typer.Option(metavar="FILE", help="The key that programs have too; nobody else may read it."),
     ],
     client_memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="How much of it one process may have. Default: all.")
+        str | None, typer.Option(metavar="SIZE", help="Limit for one process. Default: all.")
     ] = None,
-    connections: Annotated[int, typer.Option(min=1, max=10_000, help="Processes at a time.")] = 256,
+    connections: Annotated[int, typer.Option(min=1, max=10_000, help="Most processes at a time.")] = 256,
     timeout: Annotated[
-        str, typer.Option(metavar="TIME", help="The memory of one that is unreachable for so long is free.")
+        str,
+        typer.Option(metavar="TIME", help="Frees the memory of a process that is unreachable for this long."),
     ] = "60s",
 ) -> None:
     """Keep pages of programs that `incast farmem run --server` runs, until Ctrl-C.
 
-    Pages cross the network neither sealed nor hidden: the key says who may come in, and no more.
+    Pages cross the network unencrypted and unauthenticated: the key only controls access.
     """
     with told(False):
         at = parse_address(listen, "--listen")

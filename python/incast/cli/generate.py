@@ -20,7 +20,7 @@ def quest(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="The text file, a transaction a line; .gz and .zst are compressed."
+            metavar="FILE", help="The text file, one transaction per line; .gz and .zst are compressed."
         ),
     ],
     like_: Annotated[
@@ -32,7 +32,7 @@ def quest(
     patterns: Annotated[int | None, _of("|L|: patterns")] = None,
     items: Annotated[int | None, _of("N: items")] = None,
     correlation: Annotated[
-        float | None, _of("Mean share of a pattern's items that are the previous one's too", "SHARE")
+        float | None, _of("Mean share of a pattern's items taken from the previous pattern", "SHARE")
     ] = None,
     confidence: Annotated[
         float | None, _of("Mean probability that a pattern loses no more items: 1 − corruption", "P")

@@ -37,24 +37,24 @@ def mine(
         Path,
         typer.Argument(
             metavar="TRANSACTIONS",
-            help="A text file, a transaction a line, items as numbers with blanks between them (also .gz, "
+            help="A text file, one transaction per line, items as numbers with blanks between (also .gz, "
             ".zst); or a table with the columns transaction and item (.parquet, .csv, .csv.gz).",
         ),
     ],
     support: Annotated[
         str,
-        _of(_FIND, "Itemsets are large from this share of the transactions on, like 0.7%.", metavar="SHARE"),
+        _of(_FIND, "Minimum share of the transactions of a large itemset, like 0.7%.", metavar="SHARE"),
     ],
     confidence: Annotated[
         str | None,
         _of(
             _FIND,
-            "Make rules that are right in this share of cases, like 60%; default: none.",
+            "Minimum confidence of rules, like 60%; default: no rules.",
             metavar="SHARE",
         ),
     ] = None,
-    longest: Annotated[int | None, _of(_FIND, "Items of the longest itemset; default: any.")] = None,
-    only: Annotated[str, _of(_FIND, f"Itemsets that are kept: {', '.join(KINDS)}.", metavar="KIND")] = "all",
+    longest: Annotated[int | None, _of(_FIND, "Most items in an itemset; default: any number.")] = None,
+    only: Annotated[str, _of(_FIND, f"Itemsets to keep: {', '.join(KINDS)}.", metavar="KIND")] = "all",
     memory: Annotated[
         str | None,
         _of(
@@ -66,7 +66,8 @@ def mine(
     ] = None,
     threads: Annotated[int, _of(_MACHINE, "Threads that count; the result is the same.")] = 1,
     nodes: Annotated[
-        int | None, _of(_NODES, "Mine on so many nodes: a process each, with its part of the transactions.")
+        int | None,
+        _of(_NODES, "Mine on this many nodes, one process each, with parts of the transactions."),
     ] = None,
     cluster: Annotated[
         str | None,

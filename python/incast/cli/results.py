@@ -22,7 +22,7 @@ def write_report(
     run: RunFolder,
     as_json: Json = False,
 ) -> None:
-    """Write report.html of a result anew."""
+    """Rewrite report.html of a result."""
     with told(as_json):
         result = Result.open(run)
         written = report.write(result.path)
@@ -45,8 +45,8 @@ def write_trace(
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A result folder, or a choice's.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="A result folder, or that of a variant.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another result folder.")],
     as_json: Json = False,
 ) -> None:
     """Show what differs between two results; with several seeds, with intervals of 95 %."""

@@ -26,21 +26,21 @@ def run(
     changes: Changes = [],  # noqa: B006 - typer's way
     out: Annotated[Path | None, typer.Option(help="Result folder; default: results/<name>.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a result.")] = False,
-    seed: Annotated[int | None, typer.Option(min=0, help="Another seed than the scenario's.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Use this seed instead of the scenario's.")] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=2, max=10_000, help="Run so many seeds, for intervals.")
+        int | None, typer.Option(min=2, max=10_000, help="Run this many seeds, for intervals.")
     ] = None,
-    choice: Annotated[list[str], typer.Option(help="Run only this choice; may be repeated.")] = [],  # noqa: B006
+    choice: Annotated[list[str], typer.Option(help="Run only this variant; may be repeated.")] = [],  # noqa: B006
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")
     ] = None,
     live: Annotated[
-        bool, typer.Option("--live", help="Run its jobs on sockets of this machine, a process a host.")
+        bool, typer.Option("--live", help="Run its jobs on sockets of this machine, one process per host.")
     ] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Simulate a scenario, or run it live: all its choices side by side."""
+    """Simulate a scenario, or run it live: all its variants side by side."""
     with told(as_json):
         source = Source.from_file(scenario, [*changes, *([f"seed={seed}"] if seed is not None else [])])
         plans = source.plans(choice, seed_list(source, seeds))

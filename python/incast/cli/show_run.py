@@ -15,30 +15,10 @@ from incast.comparison import Difference, Samples, Way, change, interval, lookup
 from incast.incomplete import STUCK
 from incast.incomplete import lines as incomplete_lines
 from incast.kinds import traits
-from incast.metrics import JOB, PORTS, Metric
+from incast.metric import Metric
+from incast.metrics import JOB, PORTS
 from incast.report import text
 from incast.result import Result
-
-_JOB_ROWS = (
-    "duration_ps",
-    "group_mean_ps",
-    "fct_mean_ps",
-    "fct_p50_ps",
-    "fct_p99_ps",
-    "goodput_bps",
-    "unfinished",
-    "retransmits",
-    "timeouts",
-    "degradation_percent",
-    "hit_ratio",
-    "fault_latency_p50_ps",
-    "fault_latency_p99_ps",
-)
-# Shown where there are any.
-_RARE_JOB_ROWS = ("unfinished", "lost")
-_PORT_ROWS = ("drops", "marks", "queue_max_bytes")
-# Only PFC has these: shown where there are any.
-_PFC_ROWS = ("in_discards", "pauses")
 
 
 def fingerprint(result: Result) -> None:
@@ -53,19 +33,19 @@ def jobs(run: Result) -> Table:
     table = _table("Jobs", "")
     for name in found:
         table.add_column(escape(name), justify="right", overflow="fold")
-    asked = [name for name, job in found.items() if traits(job["kind"]).awaited]
+    within = [("jobs", name) for name, job in found.items() if traits(job["kind"]).awaited]
     for metric in JOB:
         figures = [job.get(metric.key) for job in found.values()]
-        if _is_job_row(metric, asked, [run]) and any(figure is not None for figure in figures):
+        if _is_shown(metric, within, [run]) and any(figure is not None for figure in figures):
             table.add_row(metric.label, *(metric.text(figure) for figure in figures))
     return table
 
 
-def _is_job_row(metric: Metric, jobs: Sequence[str], runs: Sequence[Result]) -> bool:
-    """Whether a figure of these jobs is in the tables."""
-    if metric.key in _RARE_JOB_ROWS:
-        return any(lookup(run.summary, ("jobs", job, metric.key)) for run in runs for job in jobs)
-    return metric.key in _JOB_ROWS
+def _is_shown(metric: Metric, within: Sequence[Way], runs: Sequence[Result]) -> bool:
+    """Whether a figure of these parts of the summaries is in the tables."""
+    if metric.row == "any":
+        return any(lookup(run.summary, (*way, metric.key)) for run in runs for way in within)
+    return metric.row == "always"
 
 
 def _table(title: str, first: str) -> Table:
@@ -77,7 +57,7 @@ def _table(title: str, first: str) -> Table:
 def network(run: Result) -> str:
     """One line on all ports."""
     ports: Mapping[str, Any] = run.summary.get("ports", {})
-    parts = [f"{m.label} {m.text(ports.get(m.key))}" for m in PORTS if _is_shown(m, [run])]
+    parts = [f"{m.label} {m.text(ports.get(m.key))}" for m in PORTS if _is_shown(m, [("ports",)], [run])]
     place = f" at {ports['queue_max_port']}" if ports.get("queue_max_bytes") else ""
     return "Network: " + ", ".join(parts) + place
 
@@ -165,17 +145,10 @@ def _rows(runs: Mapping[str, Sequence[Result]]) -> list[tuple[str, Way, Metric]]
     for job in asked:
         # What decides is shown already; with a single job, it is a figure of that job.
         said = {way, ("jobs", job, way[-1])} if len(asked) == 1 else {way}
-        shown = [m for m in JOB if _is_job_row(m, [job], every) and ("jobs", job, m.key) not in said]
+        shown = [m for m in JOB if _is_shown(m, [("jobs", job)], every) and ("jobs", job, m.key) not in said]
         prefix = f"{escape(job)}: " if len(asked) > 1 else ""
         rows += [(prefix + m.label, ("jobs", job, m.key), m) for m in shown]
-    return rows + [(m.label, ("ports", m.key), m) for m in PORTS if _is_shown(m, every)]
-
-
-def _is_shown(metric: Metric, runs: Sequence[Result]) -> bool:
-    """Whether a figure of all ports is in the tables."""
-    if metric.key in _PFC_ROWS:
-        return any(run.summary.get("ports", {}).get(metric.key) for run in runs)
-    return metric.key in _PORT_ROWS
+    return rows + [(m.label, ("ports", m.key), m) for m in PORTS if _is_shown(m, [("ports",)], every)]
 
 
 def _label(way: Way, metric: Metric) -> str:

@@ -33,7 +33,7 @@ Cells = Annotated[
         help="Only cells with these values, like deep|shallow/10GB; may be repeated.",
     ),
 ]
-Seeds = Annotated[int | None, typer.Option(min=1, max=10_000, help="Seeds a cell; default: the study's.")]
+Seeds = Annotated[int | None, typer.Option(min=1, max=10_000, help="Seeds per cell; default: the study's.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")]
 Out = Annotated[Path | None, typer.Option(help="Result folder; default: results/<name>.")]
 Studies = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the studies are.")]
@@ -46,15 +46,15 @@ def run(
     seeds: Seeds = None,
     jobs: Jobs = None,
     out: Out = None,
-    force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Repeat finished runs.")] = False,
     but_kept: Annotated[
         bool, typer.Option("--but-kept", help="Leave out the runs that are kept with the study, in runs.csv.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Run a study's cells with several seeds, and show our figures beside the published ones.
+    """Run a study's cells with several seeds, and show our figures next to the published ones.
 
-    What was run before and would be the same is not run again: after Ctrl-C, the same command goes on.
+    Finished runs that have not changed are not repeated: after Ctrl-C, the same command continues.
     """
     with told(as_json):
         need("study", "altair", "jinja2")
@@ -119,14 +119,14 @@ def report(
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a row a cell as CSV too, to keep with the study."),
+        typer.Option(metavar="FILE", help="Write one row per cell as CSV too, to keep with the study."),
     ] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep each run's figures with the study, in its runs.csv.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write the study's page anew, from what was run: report.html in its result folder."""
+    """Rewrite the study's page from finished runs: report.html in its result folder."""
     with told(as_json):
         found = load(study)
         place = results or Path("results") / found.name
@@ -217,9 +217,9 @@ def reproduce(
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
-    """Show every claim of the documents: what it says, our figures, whether it holds.
+    """Show every claim of the documents: its text, our figures, whether it holds.
 
-    Studies of measured programs are judged by what is kept with them: `--run` does not measure anew.
+    Studies of measured programs are judged by their kept measurements: `--run` does not measure again.
     """
     listed: list[dict[str, Any]] = []
     with told(as_json):

@@ -90,7 +90,9 @@ def walk(
             ".parquet), compressed rows (.npz), or sbm:PARTITIONS,NODES,INSIDE,BETWEEN.",
         ),
     ],
-    app: Annotated[str, _of(_WALKS, f"What to make of walks: {', '.join(APPS)}.", metavar="NAME")] = "ppr",
+    app: Annotated[
+        str, _of(_WALKS, f"What to compute from walks: {', '.join(APPS)}.", metavar="NAME")
+    ] = "ppr",
     start: Annotated[
         list[str],
         _of(_WALKS, "Begin at this node; may be repeated. Default: at every node.", metavar="NODE"),
@@ -101,7 +103,7 @@ def walk(
     restart: Annotated[
         float | None, _of(_WALKS, "Walks stop with this probability before each step.", metavar="P")
     ] = None,
-    length: Annotated[int | None, _of(_WALKS, "Walks have so many steps.")] = None,
+    length: Annotated[int | None, _of(_WALKS, "Walks have this many steps.")] = None,
     p: Annotated[
         float | None, _of(_WALKS, "node2vec's return parameter; default: 1.", "-p", metavar="P")
     ] = None,
@@ -114,7 +116,7 @@ def walk(
         str | None,
         _of(
             _WALKS,
-            "Edges that come and go while walks run: a CSV file with the columns at, change (add or remove), "
+            "Edges to change while walks run: a CSV file with the columns at, change (add or remove), "
             "source, target[, weight]; - for standard input. at is a time, like 500ms, or a number of "
             "finished walks.",
             metavar="FILE",
@@ -123,13 +125,13 @@ def walk(
     seed: Annotated[int, _of(_WALKS, "All randomness derives from it.")] = 1,
     threads: Annotated[int | None, _of(_WALKS, "Threads in memory; default: all cores.")] = None,
     servers: Annotated[
-        int | None, _of(_SERVERS, "Walk on so many servers, a process each; default: in memory.")
+        int | None, _of(_SERVERS, "Walk on this many servers, one process each; default: in memory.")
     ] = None,
     cluster: Annotated[
         str | None,
         _of(
             _SERVERS,
-            "Walk on a Ray cluster, a server on each node: ray://HOST:PORT, auto or local (extra: ray).",
+            "Walk on a Ray cluster, with one server per node: ray://HOST:PORT, auto or local (extra: ray).",
             metavar="ADDRESS",
         ),
     ] = None,
@@ -137,29 +139,29 @@ def walk(
         str | None,
         _of(
             _SERVERS,
-            "Who owns which node: a server's number for each, a line each, as METIS writes it; or how many "
+            "Owners of the nodes: one server number per line, as METIS writes it; or how many "
             "nodes each server owns, like 100,100,50. Default: as many each.",
             metavar="FILE|N,N,…",
         ),
     ] = None,
     metrics: Annotated[
         str | None,
-        _of(_SERVERS, "Show figures to Prometheus there, while walks run.", metavar="HOST:PORT"),
+        _of(_SERVERS, "Export metrics to Prometheus there, while walks run.", metavar="HOST:PORT"),
     ] = None,
     sample: Annotated[
         str | None,
-        _of(_SERVERS, "Time between two looks at queues, for the report; default: 50ms.", metavar="TIME"),
+        _of(_SERVERS, "Sampling interval of queues, for the report; default: 50ms.", metavar="TIME"),
     ] = None,
     queue: Annotated[
         str | None,
-        _of(_RQ, "Who is dropped: red, tail-drop or codel; default: red.", metavar="KIND"),
+        _of(_RQ, "Queue discipline: red, tail-drop or codel; default: red.", metavar="KIND"),
     ] = None,
-    limit: Annotated[int | None, _of(_RQ, "Most walkers that wait at a server; default: 20000.")] = None,
+    limit: Annotated[int | None, _of(_RQ, "Most walkers waiting at a server; default: 20000.")] = None,
     min_th: Annotated[
-        float | None, _of(_RQ, "red: none is dropped below so many walkers; default: 4000.", metavar="N")
+        float | None, _of(_RQ, "red: no drops below this many walkers; default: 4000.", metavar="N")
     ] = None,
     max_th: Annotated[
-        float | None, _of(_RQ, "red: all are dropped from so many on; default: 20000.", metavar="N")
+        float | None, _of(_RQ, "red: all walkers are dropped from this many on; default: 20000.", metavar="N")
     ] = None,
     max_p: Annotated[
         float | None, _of(_RQ, "red: the probability of a drop at --max-th; default: 0.1.", metavar="P")
@@ -168,24 +170,28 @@ def walk(
         float | None,
         _of(
             _RQ,
-            "red: weight of a new length in the average; 1 is the length at the moment, 0.002 the paper's; "
+            "red: weight of a new length in the average; 1 is the current length, 0.002 the RED paper's; "
             "default: 1.",
             metavar="W",
         ),
     ] = None,
     gentle: Annotated[
         bool | None,
-        _of(_RQ, "red: rise from --max-p to 1 between --max-th and twice that.", "--gentle"),
+        _of(_RQ, "red: the probability rises from --max-p to 1 between --max-th and twice that.", "--gentle"),
     ] = None,
     count: Annotated[
-        bool | None, _of(_RQ, "red: space drops by a count, as in the paper.", "--count")
+        bool | None, _of(_RQ, "red: space drops by a count, as in the RED paper.", "--count")
     ] = None,
     target: Annotated[
-        str | None, _of(_RQ, "codel: a standing wait that is accepted; default: 1ms.", metavar="TIME")
+        str | None, _of(_RQ, "codel: acceptable standing wait; default: 1ms.", metavar="TIME")
     ] = None,
     interval: Annotated[
         str | None,
-        _of(_RQ, "codel: longer waits for so long are a standing queue; default: 20ms.", metavar="TIME"),
+        _of(
+            _RQ,
+            "codel: longer waits for this long are a standing queue; default: 20ms.",
+            metavar="TIME",
+        ),
     ] = None,
     sleep: Annotated[
         str | None,
@@ -197,29 +203,30 @@ def walk(
         ),
     ] = None,
     checks: Annotated[
-        int | None, _of(_RG, "It sleeps no more after so many checks without a loss (x); default: 3.")
+        int | None, _of(_RG, "A source stops sleeping after this many checks without a loss (x); default: 3.")
     ] = None,
     sleep_time: Annotated[
-        str | None, _of(_RG, "A sleep, or the step by which it varies; default: 69us.", metavar="TIME")
+        str | None,
+        _of(_RG, "Length of a sleep, or the step by which it varies; default: 69us.", metavar="TIME"),
     ] = None,
     sleep_max: Annotated[
-        str | None, _of(_RG, "Longest sleep where it varies; default: 10ms.", metavar="TIME")
+        str | None, _of(_RG, "Longest sleep, if it varies; default: 10ms.", metavar="TIME")
     ] = None,
     batch: Annotated[int | None, _of(_RG, "Walkers generated between two checks; default: 1.")] = None,
     under_way: Annotated[
-        int | None, _of(_RG, "Most walkers of a server's own that are under way; default: 4096.")
+        int | None, _of(_RG, "Most walkers of one source in progress; default: 4096.")
     ] = None,
     direct: Annotated[
         bool | None,
         _of(
             _RG,
-            "A drop on the server where the walker was born is known at once; default: yes.",
+            "The source learns at once of drops on its own server; default: yes.",
             "--direct/--no-direct",
         ),
     ] = None,
-    remote: Annotated[bool | None, _of(_RG, "Servers tell each other of their drops.", "--remote")] = None,
+    remote: Annotated[bool | None, _of(_RG, "Servers report drops to each other.", "--remote")] = None,
     attempts: Annotated[
-        int | None, _of(_RG, "A walk of which so many attempts timed out is given up; default: 100.")
+        int | None, _of(_RG, "A walk is given up after this many attempts timed out; default: 100.")
     ] = None,
     timeout: Annotated[
         str | None,
@@ -229,7 +236,7 @@ def walk(
             metavar="TIME",
         ),
     ] = None,
-    timeout_floor: Annotated[str | None, _of(_RG, "Least T; default: 200ms.", metavar="TIME")] = None,
+    timeout_floor: Annotated[str | None, _of(_RG, "Minimum of T; default: 200ms.", metavar="TIME")] = None,
     window: Annotated[
         str | None,
         _of(
@@ -242,7 +249,7 @@ def walk(
         bool | None,
         _of(_RG, "A walker in the window counts at every check, and is given up after it.", "--every-check"),
     ] = None,
-    walkers: Annotated[int | None, _of(_DATAGRAMS, "Most walkers in a datagram; default: 1.")] = None,
+    walkers: Annotated[int | None, _of(_DATAGRAMS, "Most walkers per datagram; default: 1.")] = None,
     linger: Annotated[
         str | None,
         _of(
@@ -251,12 +258,12 @@ def walk(
             metavar="TIME",
         ),
     ] = None,
-    top: Annotated[int, _of(_RESULT, "So many nodes in tables of the best.")] = 10,
+    top: Annotated[int, _of(_RESULT, "Number of nodes in tables of the best.")] = 10,
     out: Annotated[Path | None, _of(_RESULT, "Result folder; default: results/walk-<application>.")] = None,
     force: Annotated[bool, _of(_RESULT, "Overwrite a result of walks.", "--force")] = False,
     as_json: Json = False,
 ) -> None:
-    """Walk on a graph: PageRank, corpora, SimRank, communities, recommendations."""
+    """Random walks on a graph: PageRank, corpora, SimRank, communities, recommendations."""
     said = {name: value for name, value in locals().items() if name in SETTINGS and value is not None}
     place = out or Path("results") / f"walk-{app}"
     with told(as_json), _flags(), View(show.err) as view:
