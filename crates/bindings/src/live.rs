@@ -90,12 +90,12 @@ impl LiveMember {
     /// Runs the jobs of a scenario until told to stop; returns the report.
     fn run(&self, py: Python<'_>, scenario: &str, begin: &str, progress: Py<PyAny>) -> PyResult<String> {
         let spec = ::scenario::parse(scenario).map_err(refused)?;
-        let members = ::scenario::live::members(&spec).map_err(refused)?;
-        let member = members.into_iter().find(|member| member.host == self.host.0);
-        let name = member.ok_or_else(|| LiveError::new_err("this host has no part in the scenario"))?.name;
-        let (jobs, boards) = ::scenario::live::jobs_of(&spec, self.host).map_err(refused)?;
-        let report = self.run_report(py, begin, (name, spec.seed), jobs, &progress)?;
-        json(&boards.report(report))
+        let part = ::scenario::live::part(&spec, self.host).map_err(refused)?;
+        if part.jobs.is_empty() {
+            return Err(LiveError::new_err("this host has no part in the scenario"));
+        }
+        let report = self.run_report(py, begin, (part.name, spec.seed), part.jobs, &progress)?;
+        json(&part.boards.report(report))
     }
 }
 

@@ -21,6 +21,7 @@ const TELL_EVERY: Duration = Duration::from_millis(100);
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", module.py().get_type::<RunError>())?;
     module.add("SpecError", module.py().get_type::<SpecError>())?;
+    module.add("TABLES", scenario::TABLES)?;
     module.add_function(wrap_pyfunction!(expand, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

@@ -4,9 +4,10 @@
 //! step reads is there by then and the waits for memory overlap. Hints only: nothing changes but the time taken.
 
 use crate::fabric::Fabric;
+use crate::ids::PortId;
 use crate::packet::Packet;
-use crate::port::{PortId, flag};
-use sys::prefetch;
+use crate::port::flag;
+use mem::prefetch;
 
 impl<B: Copy + Default> Fabric<B> {
     /// Asks for port `id`.

@@ -11,7 +11,7 @@
 //! its reset needs no case of its own.
 
 use crate::config::CodelConfig;
-use crate::discipline::Verdict;
+use crate::packet::Verdict;
 use units::Time;
 
 /// Where the RFC's `deque` stands between two packets that it takes.

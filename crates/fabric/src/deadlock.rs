@@ -10,9 +10,9 @@
 //! still break it.
 
 use crate::fabric::Fabric;
+use crate::ids::PortId;
 use crate::pause::classes;
 use crate::pfc::Group;
-use crate::port::PortId;
 
 /// A queue: the port that would send, and the class.
 pub type QueueId = (PortId, u8);

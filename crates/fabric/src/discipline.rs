@@ -2,16 +2,9 @@
 
 use crate::codel::Codel;
 use crate::config::Queue;
+use crate::packet::Verdict;
 use crate::red::Red;
 use units::Time;
-
-/// A queue discipline's decision on a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Accept,
-    Mark,
-    Drop,
-}
 
 /// A queue discipline with its state.
 #[derive(Clone, Debug)]

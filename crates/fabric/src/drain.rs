@@ -1,8 +1,9 @@
 //! Emptying the queues of scheduled ports: links that go down, storms of PAUSE frames.
 
-use crate::fabric::{Driver, Fabric};
+use crate::driver::Driver;
+use crate::fabric::Fabric;
+use crate::ids::PortId;
 use crate::packet::Packet;
-use crate::port::PortId;
 use units::Time;
 
 impl<B: Copy + Default> Fabric<B> {

@@ -1,9 +1,11 @@
 //! Faults of links: down and up, loss, damage, a change of rate.
 
 use crate::aal5::CELL;
-use crate::fabric::{Driver, Fabric, PortEvent};
+use crate::driver::{Driver, PortEvent};
+use crate::fabric::Fabric;
+use crate::ids::PortId;
 use crate::packet::{Discard, Packet};
-use crate::port::{Faults, PortId, flag};
+use crate::port::{Faults, flag};
 use crate::wires::NONE;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg32;

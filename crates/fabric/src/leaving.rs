@@ -1,11 +1,13 @@
 //! The way out of a scheduled port: the transmitter is free, and a scheduler (`classes.rs`, `voq.rs`) or a discipline
 //! (CoDel) says what it sends next. The way in is in `scheduled.rs`.
 
-use crate::classes::{Classes, Waiting};
-use crate::discipline::Verdict;
-use crate::fabric::{Driver, Fabric, PortEvent};
-use crate::packet::{Discard, Ecn, Packet};
-use crate::port::{PortId, flag};
+use crate::classes::Classes;
+use crate::driver::{Driver, PortEvent};
+use crate::fabric::Fabric;
+use crate::ids::PortId;
+use crate::packet::{Discard, Ecn, Packet, Verdict};
+use crate::port::flag;
+use crate::queue::Waiting;
 use units::Time;
 
 impl<B: Copy + Default> Fabric<B> {

@@ -1,6 +1,6 @@
 //! A packet as the network sees it.
 
-use crate::routing::Route;
+use crate::ids::Route;
 
 /// The ECN field of the IP header (RFC 3168, section 5). ECT(1) is not used here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +30,14 @@ pub struct Packet<B> {
     pub ecn: Ecn,
     /// What the driver put in.
     pub body: B,
+}
+
+/// A queue discipline's decision on a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Accept,
+    Mark,
+    Drop,
 }
 
 /// Why a packet did not get through.

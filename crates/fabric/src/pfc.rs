@@ -8,7 +8,7 @@
 
 use crate::buffer::Pool;
 use crate::config::{Framing, PfcConfig, Xoff};
-use crate::port::PortId;
+use crate::ids::PortId;
 use crate::topology::LinkProps;
 use units::{Bytes, Time};
 

@@ -9,29 +9,15 @@ use crate::classes::Classes;
 use crate::counters::{Counters, Discards, Sample};
 use crate::discipline::Discipline;
 use crate::fluid::Fluid;
+use crate::ids::{NodeId, PortId};
 use crate::packet::Discard;
 use crate::pause::Pausing;
-use crate::topology::{LinkProps, NodeId};
+use crate::topology::LinkProps;
 use crate::waits::{Untold, WaitTimes, Waits};
 use crate::wires::{NONE, Wire};
 use rand_pcg::Pcg32;
 use std::collections::VecDeque;
 use units::{Rate, Serializer, Time};
-
-/// A port, by index. Ports of a node are neighbours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PortId(pub u32);
-
-impl PortId {
-    /// No port: where a packet has entered from a host's own stack.
-    pub const NONE: PortId = PortId(u32::MAX);
-
-    /// As an index.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// What takes a packet off the short way through a port.
 pub(crate) mod flag {

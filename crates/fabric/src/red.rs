@@ -3,7 +3,7 @@
 //! with a state a class this is WRED.
 
 use crate::config::RedConfig;
-use crate::discipline::Verdict;
+use crate::packet::Verdict;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 use units::Time;

@@ -7,14 +7,10 @@
 //! packet carries its position in it, so that forwarding is one look-up whatever the size of the
 //! network. Distances are kept for each switch that destinations hang on, computed when first needed.
 
-use crate::port::PortId;
-use crate::topology::{Graph, NodeId};
+use crate::ids::{NodeId, PortId, Route};
+use crate::topology::Graph;
 use hashbrown::HashTable;
 use std::collections::VecDeque;
-
-/// A packet's position on its route.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Route(pub(crate) u32);
 
 const FAR: u16 = u16::MAX;
 
@@ -70,7 +66,7 @@ impl Routing {
     /// Asks for what [`Routing::next`] reads.
     #[inline]
     pub(crate) fn prefetch(&self, route: Route) {
-        sys::prefetch_at(&self.arena, route.0 as usize);
+        mem::prefetch_at(&self.arena, route.0 as usize);
     }
 
     /// Takes a port in or out of use; routes computed from now on heed it.

@@ -7,10 +7,14 @@
 //!
 //! Ports with nothing of [`flag::UNUSUAL`] are plain: what the others need is left out of their code.
 
-use crate::discipline::Verdict;
-use crate::fabric::{Driver, Fabric, PortEvent};
-use crate::packet::{Discard, Ecn, Packet};
-use crate::port::{PortId, flag};
+use crate::buffer::Pool;
+use crate::driver::{Driver, PortEvent};
+use crate::fabric::Fabric;
+use crate::ids::PortId;
+use crate::packet::{Discard, Ecn, Packet, Verdict};
+use crate::pfc::Pfc;
+use crate::port::{Port, flag};
+use crate::queue::ClassQueue;
 use units::Time;
 
 impl<B: Copy + Default> Fabric<B> {
@@ -79,6 +83,8 @@ impl<B: Copy + Default> Fabric<B> {
         self.enqueue_scheduled::<true, D>(now, ingress, id, packet, driver);
     }
 
+    /// A packet enters the queue of its class, or goes by it. The order is that of a switch: the port's limit, the queue
+    /// discipline, memory. A packet that one of them refuses leaves no trace in those behind it.
     #[inline(always)]
     pub(crate) fn enqueue_scheduled<const PLAIN: bool, D: Driver<B>>(
         &mut self,
@@ -88,16 +94,9 @@ impl<B: Copy + Default> Fabric<B> {
         packet: &mut Packet<B>,
         driver: &mut D,
     ) {
-        let flags = self.ports[id.index()].flags;
-        let fluids = !PLAIN && flags & flag::FLUID != 0;
-        let own = if !PLAIN && flags & flag::PAUSES != 0 {
-            self.counted_for(id, ingress, packet.class)
-        } else {
-            PortId::NONE
-        };
-        let entry =
-            if flags & flag::VOQ != 0 && ingress != PortId::NONE { self.reverse(ingress) } else { id };
-        let (fluid, fluid_packets) = if fluids { self.fluid_before(now, id) } else { (0, 0) };
+        let fluids = !PLAIN && self.ports[id.index()].is(flag::FLUID);
+        let (own, entry) = self.origin::<PLAIN>(id, ingress, packet.class);
+        let fluid = if fluids { self.fluid_before(now, id) } else { (0, 0) };
         let port = &mut self.ports[id.index()];
         let sending = port.free_at > now;
         let classes = port.cold.classes.as_mut().expect("a scheduled port has classes");
@@ -107,123 +106,103 @@ impl<B: Copy + Default> Fabric<B> {
         }
         let busy = sending || !PLAIN && classes.paused & (1 << index) != 0;
         let bytes = u64::from(packet.bytes);
-        if busy || fluid > 0 {
-            let (all_bytes, all_packets) = if !PLAIN && classes.own_limits {
-                (classes.queues[index].bytes, classes.queues[index].packets)
-            } else {
-                (port.waiting_bytes + fluid, port.waiting_packets + fluid_packets)
-            };
-            if port.is_full(all_bytes + bytes, all_packets) {
-                return self.discard(now, id, packet, Discard::Tail, driver);
-            }
+        if (busy || fluid.0 > 0) && port.is_class_full::<PLAIN>(index, bytes, fluid) {
+            return self.discard(now, id, packet, Discard::Tail, driver);
         }
         let classes = port.cold.classes.as_mut().expect("a scheduled port has classes");
         let pending = classes.pending;
         // Where nothing waits, memory that is taken is given back at once.
-        let mut passes = !busy && port.waiting_packets == 0 && (PLAIN || !pending && !fluids);
+        let passes = !busy && port.waiting_packets == 0 && (PLAIN || !pending && !fluids);
         let (pool, pfc) = (classes.pool, classes.pfc);
         let slot = classes.slot(index, entry.0);
         let (queue, cap) = classes.queue_with_cap(slot);
-        let (ahead_bytes, ahead_packets) = (queue.bytes + fluid, queue.packets + fluid_packets);
-        if fluids && queue.packets == 0 && fluid == 0 {
+        if fluids && queue.packets == 0 && fluid.0 == 0 {
             let emptied = port.cold.fluid.as_ref().map_or(Time::ZERO, |fluid| fluid.emptied);
             queue.discipline.idle(emptied);
         }
+        let (ahead_bytes, ahead_packets) = (queue.bytes + fluid.0, queue.packets + fluid.1);
         let verdict = queue.discipline.admit(now, ahead_bytes, ahead_packets, packet.ecn != Ecn::NotEct);
         if verdict == Verdict::Drop {
             return self.discard(now, id, packet, Discard::Early, driver);
         }
-        let mut xoff = false;
-        let mut cells = 0;
-        if !PLAIN && own != PortId::NONE {
+        let memory = if !PLAIN && own != PortId::NONE {
             let pfc = &mut self.pfcs[pfc.expect("PFC counts it") as usize];
             let pool = &mut self.pools[pfc.pool as usize];
-            cells = pool.cells(packet.bytes);
-            passes = passes && pfc.pass(own, packet.class, cells, pool);
-            let mut room = true;
-            if !passes {
-                (room, xoff) = pfc.take(own, packet.class, cells, pool);
-            }
-            if !room {
-                self.discard(now, own, packet, Discard::Headroom, driver);
-                return if xoff {
-                    self.signal(now, own, packet.class, driver)
-                };
-            }
+            Memory::of_ingress(pfc, pool, own, packet, passes)
         } else if let Some(pool) = pool {
-            let pool = &mut self.pools[pool as usize];
-            cells = pool.cells(packet.bytes);
-            match queue.room(cells, cap, pool) {
-                Ok(_) if passes => {}
-                Ok(beyond) => pool.take(beyond),
-                Err(reason) => return self.no_memory(now, ingress, id, packet, reason, driver),
-            }
+            Memory::of_queue(queue, cap, &mut self.pools[pool as usize], packet, passes)
+        } else {
+            Memory { passes, ..Memory::default() }
+        };
+        if let Some(reason) = memory.refused {
+            return self.no_memory(now, (ingress, own, id), packet, (reason, memory.xoff), driver);
         }
         if verdict == Verdict::Mark {
             packet.ecn = Ecn::Ce;
             port.cold.marks += 1;
         }
-        if passes {
+        if memory.passes {
             let tell = queue.discipline.pass(now);
             classes.pass(index, bytes);
             port.count_entry(bytes);
             self.launch(now, id, packet, driver);
-            if tell {
-                self.note_idle(id, slot);
-            }
-            if !PLAIN {
-                self.note_passed(now, id, index, packet, driver);
-            }
-            return;
+            return self.note_passed::<PLAIN, D>(now, id, index, tell.then_some(slot), packet, driver);
         }
-        queue.held += cells;
+        queue.held += memory.cells;
         let waiting = queue.ring.append();
-        waiting.since = now;
-        waiting.packet = *packet;
-        waiting.own = own;
-        classes.entered(index, slot, bytes);
-        if (pending || busy)
-            && let Some(voqs) = &mut classes.voqs
-        {
-            voqs.note_length(slot);
-        }
-        classes.pending |= sending;
-        port.waiting_bytes += bytes;
-        port.waiting_packets += 1;
-        port.count_entry(bytes);
-        if pending || busy {
-            port.note_length();
-        }
-        let free_at = port.free_at;
-        if fluids {
-            self.fluid_entered(id);
-        }
-        if !pending {
-            if sending {
-                driver.schedule(free_at, PortEvent::Transmit(id));
-            } else {
-                self.transmit_next(now, id, driver);
-            }
-        }
-        if !PLAIN && xoff {
+        (waiting.since, waiting.packet, waiting.own) = (now, *packet, own);
+        port.note_queued(index, slot, bytes, sending, busy);
+        self.go_on_sending::<PLAIN, D>(now, id, pending, sending, driver);
+        if !PLAIN && memory.xoff {
             self.signal(now, own, packet.class, driver);
         }
     }
 
-    /// No memory is left for a packet that is to leave by `id`.
+    /// A packet has joined a queue of `id`: the transmitter is told, unless it is to come by anyhow.
+    #[inline(always)]
+    fn go_on_sending<const PLAIN: bool, D: Driver<B>>(
+        &mut self,
+        now: Time,
+        id: PortId,
+        pending: bool,
+        sending: bool,
+        driver: &mut D,
+    ) {
+        let port = &self.ports[id.index()];
+        let free_at = port.free_at;
+        if !PLAIN && port.is(flag::FLUID) {
+            self.fluid_entered(id);
+        }
+        if pending {
+            return;
+        }
+        if sending {
+            driver.schedule(free_at, PortEvent::Transmit(id));
+        } else {
+            self.transmit_next(now, id, driver);
+        }
+    }
+
+    /// There is no memory for a packet that came by `ingress` and is to leave by `id`. PFC counts it for `own`, whose
+    /// peer is to pause from now on if `xoff` says so.
     #[cold]
     fn no_memory<D: Driver<B>>(
         &mut self,
         now: Time,
-        ingress: PortId,
-        id: PortId,
+        (ingress, own, id): (PortId, PortId, PortId),
         packet: &Packet<B>,
-        reason: Discard,
+        (reason, xoff): (Discard, bool),
         driver: &mut D,
     ) {
-        let blamed = reason == Discard::Pool && ingress != PortId::NONE;
-        let port = if blamed { self.reverse(ingress) } else { id };
+        let port = match reason {
+            Discard::Headroom => own,
+            Discard::Pool if ingress != PortId::NONE => self.reverse(ingress),
+            _ => id,
+        };
         self.discard(now, port, packet, reason, driver);
+        if xoff {
+            self.signal(now, own, packet.class, driver);
+        }
     }
 
     /// Queue `slot` of `id` has nothing left: it is idle when its last packet is sent.
@@ -235,33 +214,123 @@ impl<B: Copy + Default> Fabric<B> {
         classes.queue(slot).discipline.idle(free_at);
     }
 
-    /// What remains to be done for a packet of class `index` that has gone through `id` without waiting.
-    fn note_passed<D: Driver<B>>(
+    /// What remains to be done for a packet of class `index` that has gone through `id` without waiting; `idle` is the
+    /// queue whose discipline is to know from when on it is.
+    #[inline(always)]
+    fn note_passed<const PLAIN: bool, D: Driver<B>>(
         &mut self,
         now: Time,
         id: PortId,
         index: usize,
+        idle: Option<usize>,
         packet: &Packet<B>,
         driver: &mut D,
     ) {
+        if let Some(slot) = idle {
+            self.note_idle(id, slot);
+        }
         let flags = self.ports[id.index()].flags;
-        if flags & flag::CAPTURE != 0 {
+        if !PLAIN && flags & flag::CAPTURE != 0 {
             driver.sent(now, id, packet);
         }
-        if flags & flag::PAUSES != 0 {
+        if !PLAIN && flags & flag::PAUSES != 0 {
             self.note_sent(now, id, index, driver);
         }
     }
 
-    /// The switch's port that PFC counts a packet of `class` for that came by `ingress` and leaves by `id`.
+    /// For a packet of `class` that came by `ingress` and leaves by `id`: the switch's port that PFC counts it for, and
+    /// the one that it waits at.
     #[inline(always)]
-    fn counted_for(&self, id: PortId, ingress: PortId, class: u8) -> PortId {
-        let pfc = self.ports[id.index()].cold.classes.as_ref().and_then(|classes| classes.pfc);
-        match pfc {
-            Some(pfc) if ingress != PortId::NONE && self.pfcs[pfc as usize].covers(class) => {
-                self.reverse(ingress)
-            }
-            _ => PortId::NONE,
+    fn origin<const PLAIN: bool>(&self, id: PortId, ingress: PortId, class: u8) -> (PortId, PortId) {
+        let port = &self.ports[id.index()];
+        let entry = if port.is(flag::VOQ) && ingress != PortId::NONE { self.reverse(ingress) } else { id };
+        if PLAIN || !port.is(flag::PAUSES) || ingress == PortId::NONE {
+            return (PortId::NONE, entry);
         }
+        let pfc = port.cold.classes.as_ref().and_then(|classes| classes.pfc);
+        let counts = pfc.is_some_and(|pfc| self.pfcs[pfc as usize].covers(class));
+        (if counts { self.reverse(ingress) } else { PortId::NONE }, entry)
+    }
+}
+
+impl<B: Copy + Default> Port<B> {
+    /// Whether the limit has no room for `bytes` more in class `index`, with so many bytes and packets of fluid.
+    #[inline(always)]
+    fn is_class_full<const PLAIN: bool>(&self, index: usize, bytes: u64, fluid: (u64, u32)) -> bool {
+        let classes = self.cold.classes.as_ref().expect("a scheduled port has classes");
+        let (all_bytes, all_packets) = if !PLAIN && classes.own_limits {
+            (classes.queues[index].bytes, classes.queues[index].packets)
+        } else {
+            (self.waiting_bytes + fluid.0, self.waiting_packets + fluid.1)
+        };
+        self.is_full(all_bytes + bytes, all_packets)
+    }
+
+    /// Counts a packet that has joined queue `slot` of class `index`.
+    #[inline(always)]
+    fn note_queued(&mut self, index: usize, slot: usize, bytes: u64, sending: bool, busy: bool) {
+        let classes = self.cold.classes.as_mut().expect("a scheduled port has classes");
+        let stays = classes.pending || busy;
+        classes.entered(index, slot, bytes);
+        if stays && let Some(voqs) = &mut classes.voqs {
+            voqs.note_length(slot);
+        }
+        classes.pending |= sending;
+        self.waiting_bytes += bytes;
+        self.waiting_packets += 1;
+        self.count_entry(bytes);
+        if stays {
+            self.note_length();
+        }
+    }
+}
+
+/// What became of a packet that needs memory.
+#[derive(Default)]
+struct Memory {
+    /// So many cells are taken for it.
+    cells: u64,
+    /// Nothing is taken: it goes by without waiting.
+    passes: bool,
+    /// The peer that it came from is to pause from now on.
+    xoff: bool,
+    refused: Option<Discard>,
+}
+
+impl Memory {
+    /// Memory that PFC counts for the switch's port `own`.
+    #[inline(always)]
+    fn of_ingress<B>(
+        pfc: &mut Pfc,
+        pool: &mut Pool,
+        own: PortId,
+        packet: &Packet<B>,
+        passes: bool,
+    ) -> Memory {
+        let cells = pool.cells(packet.bytes);
+        if passes && pfc.pass(own, packet.class, cells, pool) {
+            return Memory { cells, passes: true, ..Memory::default() };
+        }
+        let (room, xoff) = pfc.take(own, packet.class, cells, pool);
+        Memory { cells, passes: false, xoff, refused: (!room).then_some(Discard::Headroom) }
+    }
+
+    /// Memory that is counted for the queue alone, which may hold up to `cap`.
+    #[inline(always)]
+    fn of_queue<B: Copy + Default>(
+        queue: &ClassQueue<B>,
+        cap: u64,
+        pool: &mut Pool,
+        packet: &Packet<B>,
+        passes: bool,
+    ) -> Memory {
+        let cells = pool.cells(packet.bytes);
+        let room = queue.room(cells, cap, pool);
+        if let Ok(beyond) = room
+            && !passes
+        {
+            pool.take(beyond);
+        }
+        Memory { cells, passes, xoff: false, refused: room.err() }
     }
 }

@@ -10,9 +10,9 @@
 //! A queue comes into being when the first packet enters it. Where several ports share a packet processor, its
 //! memory and its queues are one, as in hardware that has them a processor and not a port (US 2017/0005951 A1).
 
-use crate::classes::ClassQueue;
 use crate::config::Queue;
 use crate::discipline::{Discipline, Place};
+use crate::queue::ClassQueue;
 use crate::ring::Ring;
 use units::Bytes;
 

@@ -5,8 +5,8 @@
 //! first, so the memory in use is that of the packets in the network, and mostly in a cache.
 
 use crate::packet::Packet;
+use mem::prefer_huge_pages;
 use std::ops::{Index, IndexMut};
-use sys::memory::prefer_huge_pages;
 use units::Time;
 
 /// No slot.

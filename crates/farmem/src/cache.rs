@@ -1,22 +1,28 @@
-//! Local memory as a cache of remote memory (document 004, slides 6 and 7): which pages it holds, and which one leaves.
+//! Local memory as a cache of remote memory (document 004, slides 6 and 7): which pages it holds, and which
+//! one leaves.
 //!
-//! Pages are numbers (an address divided by the page size, from 4 KiB to 2 MiB, which nothing here depends on). An access is
-//! [`Cache::touch`], and where that misses, [`Cache::fault`]. Both take constant time (CLOCK on average) and allocate nothing.
-//! Not here: what is in pages, and what their exchange costs ([`crate::cost`]).
+//! Pages are numbers (an address divided by the page size, from 4 KiB to 2 MiB, on which nothing here
+//! depends). An access is [`Cache::touch`], and if that misses, [`Cache::fault`]. Both take constant time
+//! (CLOCK on average) and allocate nothing. Not here: page contents, and the cost of their exchange
+//! ([`crate::cost`]).
 //!
-//! **What each policy has to know.** FIFO looks at faults only, which is all that a handler of userfaultfd sees: what it does
-//! is exact there. CLOCK needs to know whether a page was accessed since the hand passed it, one bit; who sees no hits can take
-//! access away from a page when the hand passes and call `touch` at the fault that follows. LRU needs the order of all accesses;
-//! from faults alone it is FIFO, and with accesses taken away now and then something between FIFO and LRU. Dirty bits need the
-//! first write to a page that was fetched to be read: write protection, or every page counts as dirty.
+//! **What each policy needs to know.** FIFO needs faults only, which is all that a userfaultfd handler sees,
+//! so it is exact there. CLOCK needs to know whether a page was accessed since the hand passed it, one bit. A
+//! handler that sees no hits can unmap a page when the hand passes and call `touch` at the next fault. LRU
+//! needs the order of all accesses. From faults alone it is FIFO, and with pages unmapped now and then it is
+//! between FIFO and LRU. Dirty bits need the first write to a page that was fetched for a read: write
+//! protection, or every page counts as dirty.
 //!
-//! CLOCK is kept as FIFO with a second chance, which chooses the same victims (Corbató 1968; Tanenbaum, Modern Operating Systems,
-//! section 3.4): a page comes in without its bit, since the access that faults is no second one.
+//! CLOCK is implemented as FIFO with a second chance, which chooses the same victims (Corbató 1968;
+//! Tanenbaum, Modern Operating Systems, section 3.4). A page enters without its bit, since the faulting
+//! access is not a second one.
 
 use crate::index::{Index, NONE};
+use serde::{Deserialize, Serialize};
 
 /// Which page leaves when there is no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// The one that came first.
     Fifo,

@@ -1,13 +1,13 @@
 //! A broadcast's messages: what the source, a receiver and its coordinator make of anything that comes on their streams.
 //! Topologies and plans as JSON.
 
-use crate::alone::Alone;
+use crate::alone::{Strangers, alone};
 use ::broadcast::bound;
 use ::broadcast::plan::Plan;
 use ::broadcast::plan_data::PlanData;
 use ::broadcast::topology::{Kind, LinkData, NodeData, NodeId, Topology, TopologyData};
 use ::broadcast::transfer::{Chunks, Config, Lengths, Node};
-use process::{Addr, Event, HostId, Process, StreamId};
+use process::{Addr, HostId};
 use std::sync::Arc;
 use units::Time;
 
@@ -47,35 +47,23 @@ fn node(is_source: bool, has_all: bool) -> Node {
 /// Lengths on the stream are right, unless the content begins with 255: then it comes as it is.
 pub fn messages(bytes: &[u8]) {
     let Some((&kind, mut rest)) = bytes.split_first() else { return };
-    let mut process = node(kind & 1 == 0, kind & 3 != 1);
-    let mut cx = Alone::new();
-    process.handle(Event::Start, &mut cx);
-    cx.run(&mut process, usize::from(kind >> 2));
-    let mut accepted = [false; 8];
+    let host = HostId(0);
+    let mut world = alone(host, Box::new(node(kind & 1 == 0, kind & 3 != 1)));
+    let mut strangers = Strangers::new(Addr { host, port: PORT });
+    world.step(1 + u64::from(kind >> 2));
     while let [which, length, after @ ..] = rest {
         let (content, after) = after.split_at(usize::from(*length).min(after.len()));
         let at = usize::from(*which % 8);
-        let stream = match cx.opened.iter().nth(at) {
-            Some(&own) if which & 8 == 0 => own,
-            _ => {
-                let (stream, from) = (StreamId(at as u64), Addr { host: HostId(at as u32 % 5), port: PORT });
-                if !std::mem::replace(&mut accepted[at], true) {
-                    process.handle(Event::Accepted { stream, from, port: PORT }, &mut cx);
-                }
-                stream
-            }
-        };
-        if let [255, raw @ ..] = content {
-            cx.arrive(&mut process, stream, raw);
-        } else {
-            let mut frame = (content.len() as u32).to_le_bytes().to_vec();
-            frame.extend(content);
-            cx.arrive(&mut process, stream, &frame);
+        let own = world.opened_by(0).get(at).copied().filter(|_| which & 8 == 0);
+        let stream = own.or_else(|| strangers.stream(&mut world, at, at as u32 % 5).map(|stream| stream.0));
+        if let Some(stream) = stream {
+            let frame = [&(content.len() as u32).to_le_bytes(), content].concat();
+            world.arrive(stream, content.strip_prefix(&[255]).unwrap_or(&frame));
         }
-        cx.run(&mut process, 4);
+        world.step(4);
         rest = after;
     }
-    cx.run(&mut process, 100);
+    world.step(100);
 }
 
 /// A topology is refused in words, or is what it says; whoever can be reached has a bound.

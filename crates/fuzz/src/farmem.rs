@@ -1,7 +1,7 @@
 //! Packed pages: unpacked within bounds. Traces of page faults: read or refused; what is read is counted the same by each way. Messages of programs and memory nodes:
 //! what the other side makes of anything that comes on its streams. What strangers, clients and servers of remote memory may say: bounded.
 
-use crate::alone::Alone;
+use crate::alone::{Strangers, alone};
 use farmem::cache::Policy;
 use farmem::codec::{Codec, Packer};
 use farmem::curve::Curve;
@@ -12,7 +12,7 @@ use farmem::trace::{RECORD, Trace};
 use farmem::wire::client::{Client, Greeting};
 use farmem::wire::session::{House, OUT_MAX, Session};
 use farmem::wire::{HEAD, Key, LENGTH, Lengths, PAGE, PAGES_MAX, Ticket};
-use process::{Addr, Event, HostId, Process, StreamId, rng};
+use process::{Addr, HostId, Process, StreamId, rng};
 use std::sync::Arc;
 use units::{Bytes, Time};
 
@@ -71,29 +71,27 @@ fn process(kind: u8) -> Box<dyn Process> {
 /// Lengths on a stream are right, unless the byte for the stream has its highest bit set.
 pub fn messages(bytes: &[u8]) {
     let Some((&kind, mut rest)) = bytes.split_first() else { return };
-    let mut process = process(kind);
-    let mut cx = Alone::new();
-    process.handle(Event::Start, &mut cx);
-    cx.run(process.as_mut(), 8);
-    let mut streams: Vec<StreamId> = cx.opened.iter().copied().collect();
-    if streams.is_empty() {
-        streams.extend((0..3).map(StreamId));
-        let from = Addr { host: HostId(1), port: PORT };
-        let accepted = |stream: &StreamId| Event::Accepted { stream: *stream, from, port: PORT };
-        streams.iter().for_each(|stream| process.handle(accepted(stream), &mut cx));
-    }
+    let host = HostId(0);
+    let mut world = alone(host, process(kind));
+    let mut strangers = Strangers::new(Addr { host, port: PORT });
+    world.step(9);
+    let own = world.opened_by(0);
     while let [which, length, after @ ..] = rest {
         let (content, after) = after.split_at(usize::from(*length).min(after.len()));
-        let stream = streams[usize::from(*which & 127) % streams.len()];
-        if which & 128 != 0 || content.is_empty() {
-            cx.arrive(process.as_mut(), stream, content);
-        } else {
-            cx.arrive(process.as_mut(), stream, &[&[content.len() as u8][..], content].concat());
+        let number = usize::from(*which & 127);
+        let stream: Option<StreamId> = match own.len() {
+            0 => strangers.stream(&mut world, number % 3, 1).map(|stream| stream.0),
+            streams => Some(own[number % streams]),
+        };
+        if let Some(stream) = stream {
+            let framed = [&[content.len() as u8][..], content].concat();
+            let bare = which & 128 != 0 || content.is_empty();
+            world.arrive(stream, if bare { content } else { &framed });
         }
-        cx.run(process.as_mut(), 8);
+        world.step(8);
         rest = after;
     }
-    cx.run(process.as_mut(), 200);
+    world.step(200);
 }
 
 const KEY: Key = Key([7; 16]);

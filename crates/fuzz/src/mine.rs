@@ -1,10 +1,11 @@
 //! Transactions from text: they are what the lines say, in whatever pieces they come, or a line is refused. And journals
 //! of finished passes: what is read from one is written as the same bytes.
 
+use mine::block::{Words, each};
 use mine::items::Item;
 use mine::journal;
 use mine::read::{ReadError, Reader};
-use mine::transactions::{Transactions, Words, each};
+use mine::transactions::Transactions;
 use std::collections::BTreeSet;
 
 /// Text of transactions. The first byte is the size of the pieces.

@@ -1,10 +1,10 @@
 //! Messages of mining nodes: what a node makes of anything that comes on its streams.
 
-use crate::alone::Alone;
+use crate::alone::{Strangers, alone};
 use mine::node::{Algorithm, Board, Costs, Exchange, InMemory, Node, NodeSetup, Settings};
 use mine::transactions::Transactions;
 use mine::work::Real;
-use process::{Addr, Event, HostId, Process, StreamId};
+use process::{Addr, HostId};
 use std::sync::Arc;
 
 const PORT: u16 = 5000;
@@ -55,31 +55,27 @@ fn hello(from: u32) -> Vec<u8> {
 /// stream has its high bits set.
 pub fn messages(bytes: &[u8]) {
     let Some((&kind, mut rest)) = bytes.split_first() else { return };
-    let mut process = node(kind);
-    let mut cx = Alone::new();
-    process.handle(Event::Start, &mut cx);
-    let mut accepted = [false; 8];
+    let host = HostId(0);
+    let mut world = alone(host, Box::new(node(kind)));
+    let mut strangers = Strangers::new(Addr { host, port: PORT });
+    world.step(1);
     while let [which, length, after @ ..] = rest {
         let (content, after) = after.split_at(usize::from(*length).min(after.len()));
         let at = usize::from(*which % 8);
-        let (stream, host) = (StreamId(at as u64), at as u32 % NODES);
-        if !std::mem::replace(&mut accepted[at], true) {
-            let from = Addr { host: HostId(host), port: PORT };
-            process.handle(Event::Accepted { stream, from, port: PORT }, &mut cx);
-            if which & 64 == 0 {
-                cx.arrive(&mut process, stream, &hello(host));
+        let from = at as u32 % NODES;
+        if let Some((stream, new)) = strangers.stream(&mut world, at, from) {
+            if new && which & 64 == 0 {
+                world.arrive(stream, &hello(from));
             }
-        }
-        if which & 128 != 0 || content.is_empty() {
-            cx.arrive(&mut process, stream, content);
-        } else {
             // The body of a part is behind its frame.
-            let part = content[0] == 3;
-            let framed = if part { content.len().min(PART) } else { content.len() };
-            cx.arrive(&mut process, stream, &[&[framed as u8][..], content].concat());
+            let part = content.first() == Some(&3);
+            let framed =
+                [&[if part { content.len().min(PART) } else { content.len() } as u8][..], content].concat();
+            let bare = which & 128 != 0 || content.is_empty();
+            world.arrive(stream, if bare { content } else { &framed });
         }
-        cx.run(&mut process, 8);
+        world.step(8);
         rest = after;
     }
-    cx.run(&mut process, 200);
+    world.step(200);
 }

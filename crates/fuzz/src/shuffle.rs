@@ -1,8 +1,8 @@
 //! Hadoop's messages: what the master, a NodeManager and a data node make of anything that comes on their streams.
 
-use crate::alone::Alone;
+use crate::alone::{Strangers, alone};
 use ::shuffle::{Costs, Framework, Job, build};
-use process::{Addr, Event, HostId, Process, StreamId};
+use process::{Addr, HostId, Process};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use units::{Rate, Time};
@@ -62,9 +62,9 @@ fn job(framework: Framework) -> Job {
 }
 
 /// The process of a host, and the host.
-fn node(framework: Framework, host: u32) -> Box<dyn Process> {
+fn node(framework: Framework, host: HostId) -> Box<dyn Process> {
     let processes = build(job(framework), HOSTS, &mut Pcg64::seed_from_u64(1), PORT).expect("a good job");
-    let mut found = processes.into_iter().filter(|(at, _)| *at == HostId(host));
+    let mut found = processes.into_iter().filter(|(at, _)| *at == host);
     found.next().expect("each host has a part").1
 }
 
@@ -74,33 +74,21 @@ fn node(framework: Framework, host: u32) -> Box<dyn Process> {
 pub fn messages(bytes: &[u8]) {
     let Some((&kind, mut rest)) = bytes.split_first() else { return };
     let framework = if kind & 1 == 0 { Framework::MapReduce } else { Framework::Tez };
-    let mut process = node(framework, u32::from(kind >> 1) % HOSTS as u32);
-    let mut cx = Alone::new();
-    process.handle(Event::Start, &mut cx);
-    cx.run(&mut *process, 8);
-    let mut accepted = [false; 8];
+    let host = HostId(u32::from(kind >> 1) % HOSTS as u32);
+    let mut world = alone(host, node(framework, host));
+    let mut strangers = Strangers::new(Addr { host, port: PORT });
+    world.step(9);
     while let [which, length, after @ ..] = rest {
         let (content, after) = after.split_at(usize::from(*length).min(after.len()));
         let at = usize::from(*which % 8);
-        let stream = match cx.opened.iter().nth(at) {
-            Some(&own) if which & 8 == 0 => own,
-            _ => {
-                let (stream, from) = (StreamId(at as u64), Addr { host: HostId(at as u32 % 3), port: PORT });
-                if !std::mem::replace(&mut accepted[at], true) {
-                    process.handle(Event::Accepted { stream, from, port: PORT }, &mut cx);
-                }
-                stream
-            }
-        };
-        if let [255, raw @ ..] = content {
-            cx.arrive(&mut *process, stream, raw);
-        } else {
-            let mut frame = (content.len() as u16).to_le_bytes().to_vec();
-            frame.extend(content);
-            cx.arrive(&mut *process, stream, &frame);
+        let own = world.opened_by(0).get(at).copied().filter(|_| which & 8 == 0);
+        let stream = own.or_else(|| strangers.stream(&mut world, at, at as u32 % 3).map(|stream| stream.0));
+        if let Some(stream) = stream {
+            let frame = [&(content.len() as u16).to_le_bytes(), content].concat();
+            world.arrive(stream, content.strip_prefix(&[255]).unwrap_or(&frame));
         }
-        cx.run(&mut *process, 4);
+        world.step(4);
         rest = after;
     }
-    cx.run(&mut *process, 50);
+    world.step(50);
 }

@@ -1,6 +1,6 @@
 //! Random walks: datagrams, a server that gets them, its journal, and the arrays that graphs are made of.
 
-use crate::alone::Alone;
+use crate::alone::alone;
 use ::walk::counters::Board;
 use ::walk::graph::{Graph, Shape};
 use ::walk::partition::{Partition, ServerPart};
@@ -13,7 +13,8 @@ use ::walk::step::{Engine, Rule, Starts, Walk};
 use ::walk::store::Store;
 use ::walk::territory::Territory;
 use ::walk::wire::Codec;
-use process::{Addr, Event, HostId, Payload, Process};
+use process::testing::World;
+use process::{Addr, Event, HostId, Payload};
 use std::sync::{Arc, Mutex};
 use twox_hash::XxHash3_64;
 use units::Time;
@@ -83,7 +84,7 @@ impl Store for Given {
 /// A server without a key, so that anything may be said to it.
 fn open_server(walk: &Walk, paths: bool, journal: Option<Vec<u8>>) -> (Server, Shared, Arc<Board>) {
     let (sink, board) = (Shared::default(), Arc::new(Board::default()));
-    let queue = QueueSettings { discipline: Discipline::TailDrop, limit: 8 };
+    let queue = QueueSettings { discipline: Discipline::TailDrop {}, limit: 8 };
     let settings = Settings { walks: WALKS, steps_max: 12, paths, queue, ..Settings::default() };
     let server = Server::new(ServerSetup {
         settings,
@@ -106,14 +107,15 @@ fn open_server(walk: &Walk, paths: bool, journal: Option<Vec<u8>>) -> (Server, S
     (server, sink, board)
 }
 
-fn check(cx: &mut Alone, sink: &Shared, board: &Board) {
+fn check(world: &mut World, sink: &Shared, board: &Board) {
     let totals = board.counters.totals();
     assert!(totals.finished <= totals.required, "{totals:?}");
     assert_eq!(totals.finished, sink.count(), "counted as often as handed over");
     let codec = Codec { job: 0, server: 1, key: None };
     let mut records = Vec::new();
-    for datagram in cx.sent.drain(..) {
-        assert_eq!(codec.decode(&datagram, &mut records), Ok(0), "what is sent can be read");
+    for sent in world.sent.drain(..) {
+        let Payload::Data(datagram) = &sent.data else { panic!("servers send records") };
+        assert_eq!(codec.decode(datagram, &mut records), Ok(0), "what is sent can be read");
     }
 }
 
@@ -122,21 +124,21 @@ fn check(cx: &mut Alone, sink: &Shared, board: &Board) {
 pub fn server(bytes: &[u8]) {
     let Some((&kind, mut rest)) = bytes.split_first() else { return };
     let walk = if kind & 1 == 0 { Walk::geometric(0.2) } else { Walk::node2vec(8, 2.0, 0.5) };
-    let (mut server, sink, board) = open_server(&walk, kind & 2 != 0, None);
-    let mut cx = Alone::new();
-    server.handle(Event::Start, &mut cx);
-    cx.run(&mut server, 8);
+    let (server, sink, board) = open_server(&walk, kind & 2 != 0, None);
+    let mut world = alone(HostId(0), Box::new(server));
+    world.keep_sent = true;
+    world.step(9);
     let from = Addr { host: HostId(1), port: PORT };
     while let Some((length, after)) = rest.split_first_chunk::<2>() {
         let (datagram, after) = after.split_at(usize::from(u16::from_le_bytes(*length)).min(after.len()));
         let data = Payload::from(datagram.to_vec());
-        server.handle(Event::Datagram { from, port: PORT, data }, &mut cx);
-        cx.run(&mut server, 8);
-        check(&mut cx, &sink, &board);
+        world.deliver(0, Event::Datagram { from, port: PORT, data });
+        world.step(8);
+        check(&mut world, &sink, &board);
         rest = after;
     }
-    cx.run(&mut server, 200);
-    check(&mut cx, &sink, &board);
+    world.step(200);
+    check(&mut world, &sink, &board);
 }
 
 /// A server begins with a journal of these bytes: as they are, and as the content of a record of each kind.
@@ -150,11 +152,11 @@ pub fn journal(bytes: &[u8]) {
         record
     };
     for journal in [bytes.to_vec(), record(b"RWS2"), record(b"RWE2"), record(b"RWP2")] {
-        let (mut server, _, board) = open_server(&Walk::geometric(0.2), false, Some(journal));
-        let mut cx = Alone::new();
-        server.handle(Event::Start, &mut cx);
+        let (server, _, board) = open_server(&Walk::geometric(0.2), false, Some(journal));
+        let mut world = alone(HostId(0), Box::new(server));
+        world.step(1);
         let restored = board.counters.totals().restored;
-        cx.run(&mut server, 500);
+        world.step(500);
         let totals = board.counters.totals();
         assert!(restored <= totals.finished && totals.finished <= totals.required, "{totals:?}");
     }

@@ -3,16 +3,14 @@
 //! Transactions in codes hold nothing else, so later passes neither look at items that are not large nor at transactions
 //! with fewer than two of them. Codes keep the order of items, so an itemset in order is so in codes too.
 
+use crate::block::{Block, Word, Words, each};
 use crate::count::ItemCounts;
-use crate::items::{Item, Level};
-use crate::transactions::{Block, Transactions, Word, Words, each};
+use crate::items::{Item, Level, NEAR, hash};
+use crate::transactions::Transactions;
 use hashbrown::HashTable;
 
 /// No code.
 const NONE: u32 = u32::MAX;
-
-/// Items below this number are looked up in an array.
-pub(crate) const NEAR: usize = 1 << 22;
 
 /// Large items and their codes.
 #[derive(Clone, Debug, Default)]
@@ -139,12 +137,6 @@ pub fn large(counts: &ItemCounts, minimum: u64) -> Level {
         }
     }
     large
-}
-
-/// Of an item, for tables of items (Fibonacci hashing: D. Knuth, The Art of Computer Programming 3, 6.4).
-#[inline]
-pub(crate) fn hash(item: Item) -> u64 {
-    u64::from(item).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }
 
 #[cfg(test)]

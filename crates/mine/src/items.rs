@@ -10,6 +10,15 @@ use serde::{Deserialize, Serialize};
 /// What a transaction holds, by number.
 pub type Item = u32;
 
+/// Items below this number are looked up in an array.
+pub(crate) const NEAR: usize = 1 << 22;
+
+/// The hash of an item, for tables of items (Fibonacci hashing: D. Knuth, The Art of Computer Programming 3, 6.4).
+#[inline]
+pub(crate) fn hash(item: Item) -> u64 {
+    u64::from(item).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
+}
+
 /// Itemsets of one length and how many transactions hold each of them; items ascend in an itemset, and itemsets are
 /// in lexicographic order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

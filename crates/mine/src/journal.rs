@@ -4,7 +4,8 @@
 //! torn writes. Only the beginning that is sound counts; what is behind it is found again.
 
 use crate::items::Level;
-use crate::local::{Begun, Pass};
+use crate::local::Begun;
+use crate::progress::Pass;
 use serde::{Deserialize, Serialize};
 
 /// Bytes before the items of a record.

@@ -10,7 +10,7 @@ use crate::codes::{Codes, large};
 use crate::count::vertical::Vertical;
 use crate::count::{ItemCounts, Triangle, tiles};
 use crate::items::Level;
-use crate::progress::{Outlook, Progress};
+use crate::progress::{Outlook, Pass, Progress};
 use crate::sparse::{Occurrences, Task};
 use crate::transactions::{Transactions, mix};
 use std::ops::Range;
@@ -32,19 +32,6 @@ pub struct Settings {
     pub memory: usize,
     /// Threads that count; the result is the same with any number. Each has counts of its own.
     pub threads: usize,
-}
-
-/// What a pass did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pass {
-    /// Its number: the length of its itemsets.
-    pub number: usize,
-    /// Candidates that it counted; none in pass 1 and of sparse transactions, where what comes is counted.
-    pub candidates: Option<u64>,
-    /// Large itemsets that it found.
-    pub large: u64,
-    /// Times that it went over the transactions.
-    pub scans: u64,
 }
 
 /// A level for each length that has any large itemset, and what each pass did.

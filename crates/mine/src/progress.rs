@@ -1,8 +1,20 @@
 //! How far mining is, for who looks from another thread; and the wish that it ends.
 
-use crate::local::Pass;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
+
+/// What a pass did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// Its number: the length of its itemsets.
+    pub number: usize,
+    /// Candidates that it counted; none in pass 1 and of sparse transactions, where what comes is counted.
+    pub candidates: Option<u64>,
+    /// Large itemsets that it found.
+    pub large: u64,
+    /// Times that it went over the transactions.
+    pub scans: u64,
+}
 
 /// What may follow, when that is more than fits into memory.
 #[derive(Clone, Copy, Debug, PartialEq)]

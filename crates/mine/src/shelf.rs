@@ -2,7 +2,7 @@
 //!
 //! Not here: the file, which is the driver's.
 
-use crate::transactions::{Block, Words};
+use crate::block::{Block, Words};
 use std::fmt;
 use std::sync::Arc;
 

@@ -5,12 +5,13 @@
 //! There are no candidates, and no counter per pair of items: with thousands of items these take more memory than the
 //! transactions. Where items are in many transactions, the passes of [`crate::local`] are faster.
 
+use crate::block::{Word, Words, each};
 use crate::count::pairs_before;
 use crate::items::Level;
 use crate::progress::Progress;
-use crate::transactions::{Transactions, Word, Words, each};
+use crate::transactions::Transactions;
+use mem::prefetch_at;
 use std::ops::Range;
-use sys::prefetch_at;
 
 /// The end of a transaction.
 const END: u32 = u32::MAX;

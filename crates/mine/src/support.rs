@@ -3,10 +3,12 @@
 //! R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, section 1.1. A share is met by
 //! a count when their quotient, as a double, is not below it: what mlxtend compares.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A minimum support.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Support {
     /// A share of the transactions, above 0 and at most 1.
     Share(f64),

@@ -1,8 +1,9 @@
 //! Text of any kind, in pieces of any size.
 
+use mine::block::{Words, each};
 use mine::items::Item;
 use mine::read::{Problem, ReadError, Reader};
-use mine::transactions::{Transactions, Words, each};
+use mine::transactions::Transactions;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

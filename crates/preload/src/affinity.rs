@@ -4,10 +4,9 @@
 //! another one takes several times as long as handling a fault. With the first thread more, all are free to go where they
 //! were. Meanwhile the program is told that it may run where it might without us: that is how many threads it will want.
 
-use crate::config::{NAME, VARIABLE};
+use crate::config::{NAME, VARIABLE, config};
 use crate::lock::Lock;
 use crate::raw;
-use crate::start::config;
 use libc::{c_int, cpu_set_t, pid_t, pthread_t};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -142,7 +141,7 @@ unsafe fn other(of: pthread_t, bytes: usize, to: *mut cpu_set_t) -> c_int {
 /// The program chooses itself, for what it starts too.
 fn chosen() {
     release();
-    if !crate::start::is_on() {
+    if !crate::config::is_on() {
         return;
     }
     let text = std::env::var(VARIABLE).unwrap_or_default();

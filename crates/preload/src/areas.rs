@@ -3,11 +3,11 @@
 //! Programs reserve far more addresses than they use (a heap of a Java machine, a cage of V8), and make them usable part by part. And they may ask for
 //! something else in the middle of what they have: a file, memory to run code from. That is the kernel's, as if it lay elsewhere.
 
+use crate::config::config;
 use crate::handler;
 use crate::layout::{self, BASE, BYTES};
 use crate::lock::Lock;
 use crate::pager;
-use crate::start::config;
 use crate::states::{self, PINNED};
 use farmem::intervals::Intervals;
 use sys::userfaultfd::Range;

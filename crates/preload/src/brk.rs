@@ -3,12 +3,12 @@
 //! The C library's malloc has one too and does not ask here; but ours takes its place.
 
 use crate::areas;
+use crate::config::is_on;
 use crate::handler::forget;
 use crate::layout::BASE;
 use crate::lock::Lock;
 use crate::raw;
 use crate::runs::RUNS;
-use crate::start::is_on;
 use libc::{c_int, c_void, intptr_t};
 use std::ffi::CStr;
 use sys::userfaultfd::Range;

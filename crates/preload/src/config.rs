@@ -4,22 +4,62 @@
 //! request), `trace` (1 or 0), `asked` (bytes+bytes+…), `codec`, `cpus` (bits), `folder` (where statistics go), `server` (IP:PORT of a memory server; its key is the
 //! file `server.key` there), `timeout` (ms). The launcher has checked them; what can't be is refused all the same.
 
-use crate::store::server::Remote;
+use crate::raw;
 use farmem::cache::Policy;
 use farmem::codec::Codec;
 use farmem::cost::{Cost, Way};
 use farmem::wire::Key;
+use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use units::{Rate, Time};
 
-/// Exit code when remote memory can't be had.
-pub(crate) const FAILED: i32 = 125;
 /// Most bytes of pages that wait to be sent to a server.
 const LEAVING_MAX: usize = 64 << 10;
+/// The least pages that local memory may have: an instruction can touch several, and a system call more.
+pub(crate) const LEAST: usize = 16;
 /// Name of the variable.
 pub(crate) const VARIABLE: &str = "INCAST_FARMEM";
 /// The same for the C library.
 pub(crate) const NAME: &std::ffi::CStr = c"INCAST_FARMEM";
+
+static CONFIG: OnceLock<Config> = OnceLock::new();
+/// Whether the program's memory is ours to give. Until then, and where nobody wants it, all is local.
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program's memory may become remote.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    ON.load(Acquire)
+}
+
+/// What the launcher wants.
+#[inline]
+pub(crate) fn config() -> &'static Config {
+    CONFIG.get().unwrap_or_else(|| raw::die("it has not begun"))
+}
+
+/// Takes note of what the launcher wants, once; the program's memory is ours to give when [`go`] has said so.
+pub(crate) fn set(config: Config) -> bool {
+    CONFIG.set(config).is_ok()
+}
+
+/// From now on memory may become remote.
+pub(crate) fn go() {
+    ON.store(true, Release);
+}
+
+/// Where a server is, and how it is spoken to.
+#[derive(Clone, Debug)]
+pub(crate) struct Remote {
+    pub(crate) at: SocketAddr,
+    pub(crate) key: Key,
+    /// How long it may take to answer.
+    pub(crate) timeout_ms: u64,
+    /// Bytes of pages that may wait to be sent: a part of local memory.
+    pub(crate) leaving_bytes: usize,
+}
 
 /// What the launcher wants.
 #[derive(Clone, Debug)]
@@ -98,7 +138,7 @@ impl Config {
         let fits = config.page.is_power_of_two() && (12..=21).contains(&config.page.ilog2());
         if !fits
             || (rate == 0 && server.is_none())
-            || config.local / config.page < crate::pager::LEAST
+            || config.local / config.page < LEAST
             || config.local >> 43 != 0
         {
             return Err(format!("{VARIABLE}: {text} can't be"));

@@ -5,11 +5,11 @@
 //! registered before anybody else's (pthread_atfork(3)), and signals wait: their handlers could touch what is away, which nobody would
 //! bring, and of which a child would see zeros.
 
+use crate::config::config;
 use crate::lock::Lock;
 use crate::pager::PAGER;
 use crate::runs::RUNS;
 use crate::signals::Waiting;
-use crate::start::config;
 use crate::{affinity, areas, handler, heap, local, lock, signals, stacks, stats, threads};
 
 /// The signals of who forks.

@@ -1,12 +1,12 @@
 //! The thread that handles page faults, and when it begins: once the program has asked for more than local memory has.
 
 use crate::areas;
+use crate::config::config;
 use crate::exchange::Exchange;
 use crate::layout::{self, BASE};
 use crate::pager::{self, PAGER, Pager, waiting};
 use crate::raw;
 use crate::runs;
-use crate::start::config;
 use crate::stats::stats;
 use crate::{affinity, heap, signals, stacks, threads, touched, trip};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};

@@ -2,12 +2,11 @@
 //!
 //! A thread takes the first heap that nobody is in, beginning with its own; an address tells whose it is.
 
-use crate::config::Config;
+use crate::config::{Config, config};
 use crate::growing::{Addresses, Growing};
 use crate::handler;
 use crate::layout::{self, HEAP_BYTES, HEAPS};
 use crate::lock::{Held, Lock};
-use crate::start::config;
 use dlmalloc::Dlmalloc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use sys::userfaultfd::Range;

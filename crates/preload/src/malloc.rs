@@ -3,10 +3,10 @@
 //! Each exported function hands over the address that it returns to: what the C library and the loader allocate stays local.
 
 use crate::areas;
+use crate::config::is_on;
 use crate::handler::forget;
 use crate::layout::{self, ALL_HEAPS, BASE};
 use crate::runs::{self, RUNS, Run};
-use crate::start::is_on;
 use crate::{callers, heap, local, raw, signals, stacks};
 use libc::{c_int, c_void};
 use std::ptr::{self, NonNull};

@@ -5,12 +5,12 @@
 //! into what it has ([`crate::areas`]).
 
 use crate::areas;
+use crate::config::is_on;
 use crate::handler::{forget, is_remote};
 use crate::layout::{self, ALL_HEAPS, BASE};
 use crate::pager;
 use crate::raw;
 use crate::runs::{self, RUNS};
-use crate::start::is_on;
 use libc::{c_int, c_void, off_t};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use sys::userfaultfd::Range;

@@ -3,6 +3,9 @@
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU32;
 
+/// Exit code when remote memory can't be had.
+pub(crate) const FAILED: i32 = 125;
+
 /// Addresses without memory behind them until they are touched. Nothing is promised about overcommitment.
 pub(crate) fn reserve(bytes: usize) -> io::Result<usize> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -111,7 +114,7 @@ pub(crate) fn die_without_memory(why: &'static str) -> ! {
     // SAFETY: writes a text to the error output, and ends the process at once.
     unsafe {
         libc::write(2, why.as_ptr().cast(), why.len());
-        libc::_exit(crate::config::FAILED)
+        libc::_exit(FAILED)
     }
 }
 
@@ -126,5 +129,5 @@ pub(crate) fn die(why: &str) -> ! {
         Err(_) => drop(unsafe { libc::write(2, text.as_ptr().cast(), text.len()) }),
     }
     // SAFETY: ends the process at once; nothing of the program runs any more.
-    unsafe { libc::_exit(crate::config::FAILED) }
+    unsafe { libc::_exit(FAILED) }
 }

@@ -3,9 +3,9 @@
 //! What malloc gets back is kept with its pages, like what heaps keep. What munmap(2) gets back is gone, and zero when it comes again.
 
 use crate::areas;
+use crate::config::config;
 use crate::layout::{self, ALL_HEAPS, BASE, BYTES};
 use crate::lock::Lock;
-use crate::start::config;
 use std::collections::{BTreeMap, BTreeSet};
 use sys::userfaultfd::Range;
 

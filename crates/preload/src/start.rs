@@ -1,26 +1,8 @@
 //! The beginning: before the program's own code runs, and before most libraries'.
 
-use crate::config::{Config, NAME, VARIABLE};
+use crate::config::{self, Config, NAME, VARIABLE};
 use crate::exchange::Exchange;
 use crate::{affinity, callers, fork, layout, local, raw, stats, store, threads};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering::*};
-
-static CONFIG: OnceLock<Config> = OnceLock::new();
-/// Whether the program's memory is ours to give. Until then, and where nobody wants it, all is local.
-static ON: AtomicBool = AtomicBool::new(false);
-
-/// Whether the program's memory may become remote.
-#[inline]
-pub(crate) fn is_on() -> bool {
-    ON.load(Acquire)
-}
-
-/// What the launcher wants.
-#[inline]
-pub(crate) fn config() -> &'static Config {
-    CONFIG.get().unwrap_or_else(|| raw::die("it has not begun"))
-}
 
 /// The launcher asks whether it can be done at all, with what it wants behind it where a server is to be asked too.
 const CHECK: &str = "check";
@@ -55,11 +37,11 @@ extern "C" fn begin() {
     let config = Config::parse(&text).unwrap_or_else(|wrong| raw::die(&wrong));
     callers::find();
     stats::begin(&config.folder);
-    if CONFIG.set(config).is_ok() {
+    if config::set(config) {
         fork::prepare_for();
         threads::begin();
         affinity::begin();
-        ON.store(true, Release);
+        config::go();
     }
 }
 

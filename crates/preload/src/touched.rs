@@ -3,8 +3,8 @@
 //! At its end the pages are counted. What it gave back before is seen in the size of the process, which is looked at before much
 //! is given back; what of that size is not the program's memory is known at the end.
 
+use crate::config::is_on;
 use crate::layout::BASE;
-use crate::start::is_on;
 use crate::stats::stats;
 use crate::{areas, handler, heap, runs};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

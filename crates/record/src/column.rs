@@ -4,13 +4,11 @@
 //! kept in a dictionary (Parquet's `DELTA_BINARY_PACKED` and `RLE_DICTIONARY`), so that a counter that
 //! hardly moves and a name that repeats cost next to nothing.
 
-use crate::lists;
 use indexmap::IndexSet;
-use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{Encoding, LogicalType, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result;
 use parquet::file::writer::SerializedColumnWriter;
-use parquet::schema::types::{ColumnPath, Type};
 use std::marker::PhantomData;
 
 /// A column that takes cells.
@@ -39,23 +37,6 @@ pub trait ColumnData {
     fn write(&self, out: &mut SerializedColumnWriter<'_>, present: Option<&[i16]>) -> Result<()>;
     /// Forgets all cells.
     fn clear(&mut self);
-}
-
-/// The schema of a column called `name`.
-pub(crate) fn field(name: &str, column: &dyn ColumnData) -> Result<Type> {
-    let (physical, logical) = column.parquet_type();
-    let repetition = if column.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-    let name_of_values = if column.lists() { lists::ELEMENT } else { name };
-    let values = Type::primitive_type_builder(name_of_values, physical)
-        .with_logical_type(logical)
-        .with_repetition(repetition)
-        .build()?;
-    if column.lists() { lists::field(name, values) } else { Ok(values) }
-}
-
-/// Where the values of the column are in the schema.
-pub(crate) fn path(name: &str, column: &dyn ColumnData) -> ColumnPath {
-    if column.lists() { lists::path(name) } else { ColumnPath::from(name) }
 }
 
 fn write_values<T: DataType>(

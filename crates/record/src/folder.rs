@@ -6,11 +6,8 @@
 
 use crate::capture::Capture;
 use crate::error::{Error, Kept};
-use crate::rows::{
-    Broadcasts, BroadcastsSeries, DatagramTotals, Events, Flows, FlowsSeries, Hosts, HostsSeries, Jobs,
-    MinePasses, PageFaults, Pauses, Ports, PortsSeries, RemotePrograms, Tasks, Waits, Walks, WalksSeries,
-};
-use crate::table::{Columns, PART_ROWS, Table};
+use crate::rows::Tables;
+use crate::table::{PART_ROWS, unfinished_name};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -140,11 +137,6 @@ impl RunFolder {
     }
 }
 
-/// The name under which a file is written until it is whole: hidden, and never with the ending of a whole one.
-pub(crate) fn unfinished_name(name: &str) -> String {
-    format!(".{name}.tmp")
-}
-
 /// `part-00000.parquet`, or the same while it was being written.
 fn is_part(name: &str) -> bool {
     let name = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp")).unwrap_or(name);
@@ -190,74 +182,4 @@ fn file_name(port: &str) -> String {
         }
     }
     name
-}
-
-macro_rules! tables {
-    ($($(#[$doc:meta])* $field:ident: $columns:ty,)*) => {
-        /// Every table of a run. Each can be pushed to on its own; all are written by [`Tables::finish`].
-        #[derive(Debug)]
-        pub struct Tables {
-            $($(#[$doc])* pub $field: Table<$columns>,)*
-        }
-
-        impl Tables {
-            const NAMES: &'static [&'static str] = &[$(<$columns>::TABLE,)*];
-
-            fn new(run: &Path, part_rows: usize) -> Tables {
-                Tables { $($field: Table::new(run, part_rows),)* }
-            }
-
-            /// Writes what waits, small tables first, so that a disk that is nearly full takes as many
-            /// tables as possible. All are tried.
-            ///
-            /// # Errors
-            /// The first failure.
-            pub fn finish(mut self) -> Result<(), Error> {
-                let mut result = Ok(());
-                $(result = result.and(self.$field.finish());)*
-                result
-            }
-        }
-    };
-}
-
-tables! {
-    /// Jobs.
-    jobs: Jobs,
-    /// Hosts.
-    hosts: Hosts,
-    /// Ports.
-    ports: Ports,
-    /// Events.
-    events: Events,
-    /// Datagrams.
-    datagrams: DatagramTotals,
-    /// Tasks.
-    tasks: Tasks,
-    /// Waiting times.
-    waits: Waits,
-    /// Pauses.
-    pauses: Pauses,
-    /// Flows.
-    flows: Flows,
-    /// Random walks at servers.
-    walks: Walks,
-    /// Hosts of broadcasts.
-    broadcasts: Broadcasts,
-    /// Passes of mining.
-    passes: MinePasses,
-    /// Programs on remote memory.
-    programs: RemotePrograms,
-    /// Page faults.
-    faults: PageFaults,
-    /// Samples of hosts.
-    hosts_series: HostsSeries,
-    /// Samples of servers of random walks.
-    walks_series: WalksSeries,
-    /// Samples of hosts of broadcasts.
-    broadcasts_series: BroadcastsSeries,
-    /// Samples of ports.
-    ports_series: PortsSeries,
-    /// Samples of flows.
-    flows_series: FlowsSeries,
 }

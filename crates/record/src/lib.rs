@@ -10,10 +10,12 @@ mod error;
 mod folder;
 mod lists;
 pub mod rows;
+mod schema;
 mod table;
 
 pub use column::{Column, ColumnData, F64, Label, Labels, Nullable, Text, U8, U64};
 pub use error::Error;
-pub use folder::{RunFolder, Tables};
+pub use folder::RunFolder;
 pub use lists::{TextLists, U32Lists};
+pub use rows::Tables;
 pub use table::{Columns, ParquetFile, Table};

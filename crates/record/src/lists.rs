@@ -1,33 +1,10 @@
-//! Columns whose cells are lists, as Parquet's logical type LIST wants them (Parquet format, LogicalTypes.md, "Lists"): a group
-//! of repeated elements. No list is empty, and no element is missing.
+//! Columns whose cells are lists (`schema.rs`). No list is empty, and no element is missing.
 
 use crate::column::{Column, ColumnData, Text};
-use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{Encoding, LogicalType, Type as Physical};
 use parquet::data_type::Int32Type;
 use parquet::errors::Result;
 use parquet::file::writer::SerializedColumnWriter;
-use parquet::schema::types::{ColumnPath, Type};
-use std::sync::Arc;
-
-const LIST: &str = "list";
-pub(crate) const ELEMENT: &str = "element";
-
-/// The schema of lists of values.
-pub(crate) fn field(name: &str, values: Type) -> Result<Type> {
-    let list = Type::group_type_builder(LIST)
-        .with_repetition(Repetition::REPEATED)
-        .with_fields(vec![Arc::new(values)])
-        .build()?;
-    Type::group_type_builder(name)
-        .with_repetition(Repetition::REQUIRED)
-        .with_logical_type(Some(LogicalType::List))
-        .with_fields(vec![Arc::new(list)])
-        .build()
-}
-
-pub(crate) fn path(name: &str) -> ColumnPath {
-    ColumnPath::new([name, LIST, ELEMENT].map(String::from).to_vec())
-}
 
 /// Which values begin a list, as Parquet's levels: 0 at the first of a list, 1 at the others.
 #[derive(Debug, Default)]

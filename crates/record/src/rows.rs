@@ -4,7 +4,9 @@
 //! Names of jobs, hosts and ports are given as text and written as a dictionary.
 
 use crate::column::{Column, ColumnData, F64, Label, Labels, Nullable, Text, U8, U64};
-use crate::table::Columns;
+use crate::error::Error;
+use crate::table::{Columns, Table};
+use std::path::Path;
 
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -789,4 +791,75 @@ table! {
         /// Host, or link as `a:b`.
         where_: Text,
     }
+}
+
+macro_rules! tables {
+    ($($(#[$doc:meta])* $field:ident: $columns:ty,)*) => {
+        /// Every table of a run. Each can be pushed to on its own; all are written by [`Tables::finish`].
+        #[derive(Debug)]
+        pub struct Tables {
+            $($(#[$doc])* pub $field: Table<$columns>,)*
+        }
+
+        impl Tables {
+            /// Their names.
+            pub const NAMES: &'static [&'static str] = &[$(<$columns>::TABLE,)*];
+
+            pub(crate) fn new(run: &Path, part_rows: usize) -> Tables {
+                Tables { $($field: Table::new(run, part_rows),)* }
+            }
+
+            /// Writes what waits, small tables first, so that a disk that is nearly full takes as many
+            /// tables as possible. All are tried.
+            ///
+            /// # Errors
+            /// The first failure.
+            pub fn finish(mut self) -> Result<(), Error> {
+                let mut result = Ok(());
+                $(result = result.and(self.$field.finish());)*
+                result
+            }
+        }
+    };
+}
+
+tables! {
+    /// Jobs.
+    jobs: Jobs,
+    /// Hosts.
+    hosts: Hosts,
+    /// Ports.
+    ports: Ports,
+    /// Events.
+    events: Events,
+    /// Datagrams.
+    datagrams: DatagramTotals,
+    /// Tasks.
+    tasks: Tasks,
+    /// Waiting times.
+    waits: Waits,
+    /// Pauses.
+    pauses: Pauses,
+    /// Flows.
+    flows: Flows,
+    /// Random walks at servers.
+    walks: Walks,
+    /// Hosts of broadcasts.
+    broadcasts: Broadcasts,
+    /// Passes of mining.
+    passes: MinePasses,
+    /// Programs on remote memory.
+    programs: RemotePrograms,
+    /// Page faults.
+    faults: PageFaults,
+    /// Samples of hosts.
+    hosts_series: HostsSeries,
+    /// Samples of servers of random walks.
+    walks_series: WalksSeries,
+    /// Samples of hosts of broadcasts.
+    broadcasts_series: BroadcastsSeries,
+    /// Samples of ports.
+    ports_series: PortsSeries,
+    /// Samples of flows.
+    flows_series: FlowsSeries,
 }

@@ -4,9 +4,9 @@
 //! synced and renamed: a part is there whole or not at all, so a kill or a full disk costs only the rows
 //! that waited. Bytes depend on the rows alone.
 
-use crate::column::{self, ColumnData};
+use crate::column::ColumnData;
 use crate::error::{Error, Kept};
-use crate::folder::unfinished_name;
+use crate::schema;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -155,7 +155,7 @@ impl ParquetFile {
 
     fn new(table: &str, columns: &[(&str, &dyn ColumnData)], file: File) -> parquet::errors::Result<Self> {
         let fields: Result<_, _> =
-            columns.iter().map(|(name, data)| column::field(name, *data).map(Arc::new)).collect();
+            columns.iter().map(|(name, data)| schema::field(name, *data).map(Arc::new)).collect();
         let schema = Type::group_type_builder(table).with_fields(fields?).build()?;
         SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties(columns))).map(ParquetFile)
     }
@@ -178,7 +178,7 @@ fn properties(columns: &[(&str, &dyn ColumnData)]) -> WriterProperties {
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
     for (name, data) in columns {
-        let path = column::path(name, *data);
+        let path = schema::path(name, *data);
         properties = match data.encoding() {
             Some(encoding) => properties
                 .set_column_dictionary_enabled(path.clone(), false)
@@ -198,4 +198,9 @@ fn into_io(error: ParquetError) -> io::Error {
         },
         other => io::Error::other(other),
     }
+}
+
+/// The name under which a file is written until it is whole: hidden, and never with the ending of a whole one.
+pub(crate) fn unfinished_name(name: &str) -> String {
+    format!(".{name}.tmp")
 }

@@ -6,8 +6,8 @@ use common::{files, read};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use proptest::prelude::*;
-use record::RunFolder;
 use record::rows::{Flow, FlowSample, Outcome, PortSample};
+use record::{RunFolder, Tables};
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -72,27 +72,7 @@ fn cells_come_back_with_name_type_and_nulls() {
 fn a_table_without_rows_still_has_its_schema() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path()).tables().finish().unwrap();
-    let tables = [
-        "jobs",
-        "tasks",
-        "flows",
-        "datagrams",
-        "ports",
-        "waits",
-        "pauses",
-        "walks",
-        "broadcasts",
-        "passes",
-        "programs",
-        "faults",
-        "hosts",
-        "ports_series",
-        "flows_series",
-        "hosts_series",
-        "walks_series",
-        "broadcasts_series",
-        "events",
-    ];
+    let tables = Tables::NAMES;
     for table in tables {
         let parts = files(&folder.path().join(table));
         assert_eq!(parts.len(), 1, "{table}");

@@ -5,6 +5,7 @@ use crate::names::{self, Names, matches};
 use crate::spec::{Job, Scenario};
 use crate::topology;
 use fabric::{Fabric, Framing, Graph, NodeId};
+use process::HostId;
 use sim::{HostConfig, JobSetup, Setup, Sim, rng};
 use units::{Problem, Time};
 
@@ -42,7 +43,7 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Proble
             "is required: no run waits for background jobs, and there are no others",
         ));
     }
-    let places = places(scenario, &graph, &names, &hosts)?;
+    let places = places(scenario, &graph, &names, &hosts, None)?;
     let fluid = |(job, place): (&Job, &Place<'_>)| job.work.kind().fluids(place);
     let fluids: Vec<_> = scenario.jobs.iter().zip(&places).map(fluid).collect();
     let (jobs, shown) = jobs(scenario, &graph, places)?;
@@ -72,14 +73,18 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Proble
     Ok((sim, shown))
 }
 
-/// The topology of a scenario, and its jobs with their processes: all that doesn't depend on who runs them.
+/// The topology of a scenario, and its jobs with their processes, or at least with that of one host: all that doesn't
+/// depend on who runs them.
 ///
 /// # Errors
 /// The first thing that is wrong with them.
-pub(crate) fn cast(scenario: &Scenario) -> Result<(Graph, Vec<JobSetup>, AllShown), Problem> {
+pub(crate) fn cast(
+    scenario: &Scenario,
+    only: Option<HostId>,
+) -> Result<(Graph, Vec<JobSetup>, AllShown), Problem> {
     let graph = topology::graph(&scenario.topology)?;
     let (hosts, names) = (hosts::all(scenario, &graph)?, Names::new(&graph));
-    let (jobs, shown) = jobs(scenario, &graph, places(scenario, &graph, &names, &hosts)?)?;
+    let (jobs, shown) = jobs(scenario, &graph, places(scenario, &graph, &names, &hosts, only)?)?;
     Ok((graph, jobs, shown))
 }
 
@@ -129,6 +134,7 @@ fn places<'a>(
     graph: &'a Graph,
     names: &'a Names<'a>,
     hosts: &'a [HostConfig],
+    only: Option<HostId>,
 ) -> Result<Vec<Place<'a>>, Problem> {
     let place = |(index, (job, port)): (usize, (&'a Job, u16))| Place {
         index,
@@ -141,6 +147,7 @@ fn places<'a>(
         graph,
         names,
         hosts,
+        only,
     };
     Ok(scenario.jobs.iter().zip(ports(scenario)?).enumerate().map(place).collect())
 }

@@ -19,6 +19,9 @@ pub use spec::Scenario;
 pub use topology::{GraphView, LinkView, NodeView, expand};
 pub use units::Problem;
 
+/// The tables of a run folder.
+pub const TABLES: &[&str] = record::Tables::NAMES;
+
 /// Reads a scenario from JSON.
 ///
 /// # Errors

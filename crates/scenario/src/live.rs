@@ -37,7 +37,7 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
     for (index, job) in scenario.jobs.iter().enumerate() {
         job.work.kind().check_live().map_err(|problem| problem.within(&format!("jobs[{index}]")))?;
     }
-    let (graph, jobs, _) = build::cast(scenario)?;
+    let (graph, jobs, _) = build::cast(scenario, None)?;
     let own = build::ports(scenario)?;
     let mut ports: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
     for (index, job) in jobs.iter().enumerate() {
@@ -80,18 +80,30 @@ impl Boards {
     }
 }
 
-/// What `host` runs, and what shows how it does.
+/// What a host does in a live run.
+pub struct Part {
+    /// The host's name.
+    pub name: String,
+    /// What it runs; nothing: it has no part.
+    pub jobs: Vec<live::Job>,
+    /// What shows how that does.
+    pub boards: Boards,
+}
+
+/// The part of `host` in a run that [`members`] has allowed.
 ///
 /// # Errors
 /// A scenario that can't run.
-pub fn jobs_of(scenario: &Scenario, host: HostId) -> Result<(Vec<live::Job>, Boards), Problem> {
-    let (_, jobs, shown) = build::cast(scenario)?;
+pub fn part(scenario: &Scenario, host: HostId) -> Result<Part, Problem> {
+    let (graph, jobs, shown) = build::cast(scenario, Some(host))?;
     let own = |(index, job): (usize, sim::JobSetup)| {
         let (_, process) = job.processes.into_iter().find(|(at, _)| *at == host)?;
         let (index, name) = (index as u32, job.name);
         Some(live::Job { index, name, start: job.start, background: job.background, process })
     };
-    Ok((jobs.into_iter().enumerate().filter_map(own).collect(), Boards { shown, host }))
+    let name = graph.names().nth(host.0 as usize).unwrap_or_default().to_owned();
+    let jobs = jobs.into_iter().enumerate().filter_map(own).collect();
+    Ok(Part { name, jobs, boards: Boards { shown, host } })
 }
 
 /// Writes what members report into the folder `out`. A host of which there is no report crashed, as often as
@@ -106,7 +118,7 @@ pub fn write(
     reports: &[MemberReport],
     crashes: &BTreeMap<u32, u64>,
 ) -> Result<(), crate::Error> {
-    let (graph, jobs, shown) = build::cast(scenario)?;
+    let (graph, jobs, shown) = build::cast(scenario, None)?;
     let members = reports;
     let reports: Vec<Report> = members.iter().map(|each| each.report.clone()).collect();
     let folder = RunFolder::create(out, overwrite)?;

@@ -5,7 +5,7 @@
 //! What they ask for, and the time of the master, are left out.
 
 use crate::env::{Env, Op};
-use crate::wire::Message;
+use crate::wire::{Kind, Message};
 use units::Time;
 
 /// Calls under way, and what follows them.
@@ -37,6 +37,40 @@ impl RemoteCalls {
             env.calls.push(Message::Call { work: env.work });
         } else if let Some((op, delay)) = self.then.take() {
             env.timer(op, delay);
+        }
+    }
+}
+
+impl Env<'_> {
+    /// A container starts, or one that has run before is there at once; [`Op::Started`] follows.
+    pub(crate) fn start_container(&mut self, reuse: bool) -> RemoteCalls {
+        let costs = &self.plan.job.costs;
+        let files = if *self.localised { 0 } else { costs.localisation_rpcs };
+        let (n, delay) =
+            if reuse { (0, Time::ZERO) } else { (files + costs.container_rpcs, costs.container_start) };
+        let mut calls = RemoteCalls::default();
+        calls.before(n, Op::Started, delay, self);
+        calls
+    }
+
+    /// A task starts in its container, with the first half of its calls; [`Op::SetUp`] follows.
+    pub(crate) fn set_up(&mut self, kind: Kind, calls: &mut RemoteCalls) {
+        *self.localised = true;
+        let n = self.rpcs(kind).div_ceil(2);
+        calls.before(n, Op::SetUp, self.plan.job.costs.task_setup, self);
+    }
+
+    /// A task commits its output, with the other half of its calls; [`Op::Committed`] follows.
+    pub(crate) fn commit(&mut self, kind: Kind, calls: &mut RemoteCalls) {
+        let n = self.rpcs(kind) / 2;
+        calls.before(n, Op::Committed, self.plan.job.costs.task_commit, self);
+    }
+
+    /// Calls that a task makes.
+    fn rpcs(&self, kind: Kind) -> u32 {
+        match kind {
+            Kind::Map => self.plan.job.costs.map_rpcs,
+            Kind::Reduce => self.plan.job.costs.reduce_rpcs,
         }
     }
 }

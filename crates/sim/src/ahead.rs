@@ -5,8 +5,8 @@ use crate::body::Body;
 use crate::flow::Flow;
 use crate::slab::Slab;
 use fabric::{Fabric, PortId};
+use mem::{prefetch, prefetch_whole};
 use smallvec::SmallVec;
-use sys::{prefetch, prefetch_whole};
 
 /// As many as a bucket of events usually holds.
 type Few<T> = SmallVec<[T; 128]>;

@@ -103,7 +103,7 @@ impl Buckets {
 
     /// Asks for the first events of a bucket beforehand.
     pub(crate) fn prefetch(&self, bucket: u64) {
-        sys::prefetch_at(&self.chunks, self.last[(bucket & self.mask) as usize] as usize);
+        mem::prefetch_at(&self.chunks, self.last[(bucket & self.mask) as usize] as usize);
     }
 
     /// The first bucket after `now`, within a turn, that holds something.

@@ -23,7 +23,7 @@ impl<T> Slab<T> {
             None => {
                 if self.entries.len() == self.entries.capacity() {
                     self.entries.reserve(1);
-                    sys::memory::prefer_huge_pages(&mut self.entries);
+                    mem::prefer_huge_pages(&mut self.entries);
                 }
                 self.entries.push(Some(entry));
                 self.entries.len() as u32 - 1

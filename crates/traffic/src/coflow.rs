@@ -5,6 +5,8 @@
 //! racks, number of reducers, `rack:MB` of each. Racks count from 0. A MB is 10⁶ bytes as everywhere
 //! in the lab (CoflowSim takes it for 2²⁰).
 
+use process::{HostId, Hosts};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -12,7 +14,8 @@ use std::str::SplitWhitespace;
 use units::{Bytes, Time};
 
 /// Flows that belong together: a shuffle. `P` says where: a rack of a trace, or a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Coflow<P> {
     /// Its number in the trace; the group of its flows.
     pub id: u64,
@@ -22,6 +25,24 @@ pub struct Coflow<P> {
     pub mappers: Vec<P>,
     /// (where to, bytes received in all), spread evenly over the mappers.
     pub reducers: Vec<(P, u64)>,
+}
+
+impl Coflow<String> {
+    /// The coflow between the hosts that it names.
+    ///
+    /// # Errors
+    /// The first name that no host has.
+    pub fn on(&self, hosts: &dyn Hosts) -> Result<Coflow<HostId>, units::Problem> {
+        let reducer = |(i, (name, bytes)): (usize, &(String, u64))| {
+            Ok((hosts.one(name, &format!("reducers[{i}][0]"))?, *bytes))
+        };
+        Ok(Coflow {
+            id: self.id,
+            at: self.at,
+            mappers: hosts.all(&self.mappers, "mappers")?,
+            reducers: self.reducers.iter().enumerate().map(reducer).collect::<Result<_, _>>()?,
+        })
+    }
 }
 
 impl<P: Copy> Coflow<P> {

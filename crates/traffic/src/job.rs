@@ -1,9 +1,10 @@
 //! A job as data, and the checks that refuse one that can't run.
 
 use crate::{Cdf, Coflow};
-use process::HostId;
+use process::{HostId, Hosts};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use units::{Bytes, Rate, Time};
+use units::{Bytes, Problem, Rate, Time};
 
 /// A job of more flows is refused: its plan alone would take gigabytes.
 pub const FLOWS_MAX: u64 = 50_000_000;
@@ -23,7 +24,8 @@ pub struct HostInfo {
 }
 
 /// How background traffic travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Carrier {
     /// Datagrams of the host's MTU, evenly spaced; nothing slows them down.
     Udp,
@@ -32,7 +34,8 @@ pub enum Carrier {
 }
 
 /// The order in which a host sends to all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Each begins with the host after it, so that receivers are not met by all at the same time.
     Rotated,
@@ -41,18 +44,30 @@ pub enum Order {
 }
 
 /// A flow to replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flow {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow<H = HostId> {
     /// When it begins, since the job's start.
     pub at: Time,
     /// Sender.
-    pub from: HostId,
+    pub from: H,
     /// Receiver.
-    pub to: HostId,
+    pub to: H,
     /// Size in bytes.
     pub bytes: u64,
     /// Ties flows together.
     pub group: u64,
+}
+
+impl Flow<String> {
+    /// The flow between the hosts that it names.
+    ///
+    /// # Errors
+    /// The first name that no host has.
+    pub fn place(&self, hosts: &dyn Hosts) -> Result<Flow, Problem> {
+        let (from, to) = (hosts.one(&self.from, "from")?, hosts.one(&self.to, "to")?);
+        Ok(Flow { at: self.at, from, to, bytes: self.bytes, group: self.group })
+    }
 }
 
 /// What hosts are to do.

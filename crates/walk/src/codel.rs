@@ -3,10 +3,12 @@
 //!
 //! A queue of one is never too long, as the RFC's queue of one MTU. There is nothing to mark.
 
+use serde::{Deserialize, Serialize};
 use units::Time;
 
 /// CoDel's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CodelSettings {
     /// `TARGET`: a standing wait up to this is accepted.
     pub target: Time,

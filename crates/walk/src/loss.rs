@@ -6,11 +6,13 @@
 //! generation, so each confirmation is a sample, late ones too (as RFC 7323's timestamps; Karn's rule is not needed).
 
 use crate::ledger::{Entry, Ledger};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::Time;
 
 /// The settings of loss detection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LossSettings {
     /// T before the first walk has been confirmed.
     pub initial: Time,
@@ -25,8 +27,14 @@ pub struct LossSettings {
     pub direct: bool,
     /// Servers tell others of walkers that they drop. Beyond the document.
     pub remote: bool,
-    /// A walk is given up once so many attempts at it became overdue. Beyond the document.
+    /// A walk is given up once so many attempts at it became overdue. Beyond the document. Scenarios of earlier versions
+    /// don't say it: they knew no end.
+    #[serde(default = "endless")]
     pub attempts: u16,
+}
+
+fn endless() -> u16 {
+    u16::MAX
 }
 
 impl Default for LossSettings {

@@ -7,14 +7,16 @@ use crate::codel::{Codel, CodelSettings};
 use crate::red::{Red, RedSettings, Verdict};
 use crate::wire::Walker;
 use crate::wire::packed::{More, Packed};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::Time;
 
 /// Who is dropped.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Discipline {
     /// Who finds the queue full.
-    TailDrop,
+    TailDrop {},
     /// Random early detection, on entering.
     Red(RedSettings),
     /// Controlled delay, on leaving.
@@ -72,7 +74,7 @@ pub(crate) struct Queue {
 impl Queue {
     pub(crate) fn new(settings: QueueSettings) -> Queue {
         let state = match settings.discipline {
-            Discipline::TailDrop => State::TailDrop,
+            Discipline::TailDrop {} => State::TailDrop,
             Discipline::Red(red) => State::Red(Box::new(Red::new(red))),
             Discipline::Codel(codel) => State::Codel(Box::new(Codel::new(codel))),
         };
@@ -207,7 +209,7 @@ mod tests {
 
     #[test]
     fn tail_drop_takes_a_hundred_and_serves_them_in_order() {
-        let (mut queue, drops) = fill(Discipline::TailDrop, 150);
+        let (mut queue, drops) = fill(Discipline::TailDrop {}, 150);
         assert_eq!(drops, (100..150).map(|n| (n, Cause::Full)).collect::<Vec<_>>());
         let order: Vec<u32> =
             std::iter::from_fn(|| queue.pop(Time::ZERO, |_| ())).map(|w| w.id.number).collect();

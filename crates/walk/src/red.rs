@@ -5,10 +5,12 @@
 //! from `max_th` on. The paper's own — an average that decays while the queue is idle, drops spaced by a count — is
 //! a matter of settings. It is not RED at switches (`crates/fabric`): that one counts bytes and marks ECN.
 
+use serde::{Deserialize, Serialize};
 use units::Time;
 
 /// RED's parameters; lengths are walkers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RedSettings {
     /// `min_th`: below it nothing is dropped.
     pub min: f64,

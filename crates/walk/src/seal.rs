@@ -13,7 +13,7 @@ use std::fmt;
 /// Bytes of a tag.
 pub const TAG: usize = 8;
 /// Messages whose tags are computed side by side: each alone leaves the processor waiting for itself.
-pub(crate) const GROUP: usize = sys::EIGHT;
+pub(crate) const GROUP: usize = mem::EIGHT;
 /// Fewer than these are hashed one after the other, which is sooner done.
 const FEW: usize = 3;
 
@@ -42,7 +42,7 @@ impl Key {
             None
         } else {
             // Who is missing is stood in for by the last one.
-            sys::sip_eight(start(&self.0), std::array::from_fn(|i| message(i.min(count - 1))))
+            mem::sip_eight(start(&self.0), std::array::from_fn(|i| message(i.min(count - 1))))
         };
         side_by_side.unwrap_or_else(|| {
             std::array::from_fn(|i| if i < count { sip::<1, 3>(&self.0, message(i)) } else { 0 })
@@ -178,7 +178,7 @@ mod tests {
             let others: Vec<Vec<u8>> =
                 (0..GROUP as u8).map(|xor| message.iter().map(|byte| byte ^ xor).collect()).collect();
             let alone: Vec<u64> = others.iter().map(|message| sip::<1, 3>(&key, message)).collect();
-            let together = sys::sip_eight(start(&key), std::array::from_fn(|i| &others[i][..]));
+            let together = mem::sip_eight(start(&key), std::array::from_fn(|i| &others[i][..]));
             prop_assert_eq!(together.map_or(alone.clone(), Vec::from), alone);
             prop_assert_eq!(sip::<2, 4>(&key, &message), SipHasher24::new_with_key(&key).hash(&message));
         }

@@ -8,6 +8,7 @@ use crate::queue::{Discipline, QueueSettings};
 use crate::red::RedSettings;
 use crate::seal::TAG;
 use crate::wire::{DATAGRAM_MAX, HEADER, WALKER};
+use serde::{Deserialize, Serialize};
 use units::{Problem, Time};
 
 /// Steps that a walk may have at most.
@@ -16,7 +17,8 @@ pub const STEPS_MAX: u32 = 1 << 24;
 pub const WALKS_MAX: u32 = 1 << 30;
 
 /// How long things take on a modelled host. Zero where the work itself takes the time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Costs {
     /// A step.
     pub step: Time,
@@ -136,7 +138,7 @@ impl Settings {
     fn check_queue(&self) -> Check {
         within("queue.limit", self.queue.limit as u64, 1, 1 << 32)?;
         match self.queue.discipline {
-            Discipline::TailDrop => Ok(()),
+            Discipline::TailDrop {} => Ok(()),
             Discipline::Red(red) => {
                 if !(red.min >= 0.0 && red.max > red.min && red.max.is_finite()) {
                     let message = format!("min {} and max {}: 0 ≤ min < max", red.min, red.max);

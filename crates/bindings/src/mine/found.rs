@@ -3,7 +3,7 @@
 use super::parquet;
 use ::mine::condense::condense;
 use ::mine::items::{Item, Level};
-use ::mine::local::Pass;
+use ::mine::progress::Pass;
 use ::mine::rules::{Rule, rules};
 use ::mine::table::{self, Rows};
 use pyo3::prelude::*;

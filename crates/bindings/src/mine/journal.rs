@@ -3,8 +3,8 @@
 use super::found::{MineItemsets, PassTuple};
 use ::mine::items::Level;
 use ::mine::journal::{levels, record};
-use ::mine::local::Pass;
 use ::mine::node::Journal;
+use ::mine::progress::Pass;
 use pyo3::prelude::*;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

@@ -4,13 +4,14 @@
 use super::bytes;
 use super::kept::{Disk, Shared, left};
 use crate::live::{Begin, LiveMember, read};
-use ::scenario::kinds::{Generation, WalkChanges, WalkDatagrams, WalkLoss, WalkQueue};
+use ::scenario::kinds::{Generation, WalkChanges, WalkDatagrams};
 use ::walk::counters::{Board, Sample, Totals};
 use ::walk::graph::Shape;
+use ::walk::loss::LossSettings;
 use ::walk::mailbox::Mailbox;
 use ::walk::outbox::DatagramSettings;
 use ::walk::partition::{Partition, ServerPart};
-use ::walk::queue::QueueSettings;
+use ::walk::queue::{Discipline, QueueSettings};
 use ::walk::seal::Key;
 use ::walk::server::{Server, ServerSetup};
 use ::walk::settings::{Costs, STEPS_MAX, Settings};
@@ -48,9 +49,9 @@ struct Told {
     bias: Option<(f64, f64)>,
     seed: u64,
     paths: bool,
-    queue: WalkQueue,
+    queue: Discipline,
     limit: u64,
-    loss: WalkLoss,
+    loss: LossSettings,
     generation: Generation,
     datagrams: WalkDatagrams,
     /// Bytes that a datagram may have where it is shared: more than a frame takes would be cut by a network.
@@ -245,10 +246,10 @@ fn settings(told: &Told, rule: &Rule) -> Settings {
         steps_max,
         paths: told.paths,
         queue: QueueSettings {
-            discipline: told.queue.into(),
+            discipline: told.queue,
             limit: usize::try_from(told.limit).unwrap_or(usize::MAX),
         },
-        loss: told.loss.into(),
+        loss: told.loss,
         generator: told.generation.into(),
         datagrams: DatagramSettings { records: walkers as usize, bytes: bytes.max(plain), linger },
         sample: Some(told.sample),

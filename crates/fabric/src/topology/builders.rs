@@ -1,6 +1,7 @@
 //! The topologies that people name: single switch, dumbbell, leaf–spine, fat tree.
 
-use super::{Graph, Link, LinkProps, NodeId, TopologyError};
+use super::graph::{Graph, Link, LinkProps, TopologyError};
+use crate::ids::NodeId;
 
 /// Largest number of nodes of a built topology: bounds memory on a slip of the keyboard.
 const MAX_NODES: u64 = 1 << 20;

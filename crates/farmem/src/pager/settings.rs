@@ -1,6 +1,7 @@
-//! How pages travel: what a program and its memory node agree on.
+//! How pages travel: the settings that a program and its memory node share.
 
 use crate::local::Setting;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Problem, Time};
 
 /// When a fault sends back the pages that leave for the one it needs.
@@ -16,7 +17,8 @@ pub enum WriteBack {
 }
 
 /// Which transfer goes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Schedule {
     /// Each in its turn, on one stream.
     Fifo,
@@ -34,7 +36,8 @@ impl Schedule {
 }
 
 /// How long things take on one core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Costs {
     /// A fault is handled, one that fetches nothing too.
     pub handler: Time,

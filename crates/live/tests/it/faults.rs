@@ -1,31 +1,11 @@
 //! Hosts that go and come back, panics, limits, signals.
 
-use crate::support::{LIMIT, PORT, does, hosts, log};
+use crate::support::{IP, LIMIT, PORT, does, hosts, log, plan};
 use live::local::{self, LocalError};
-use live::seal::Secret;
-use live::{End, Job, Key, Member, Run, Settings, Table};
+use live::{End, Member, Run, Settings, Table};
 use process::{Addr, Event, HostId, Payload, Process};
-use std::net::{IpAddr, Ipv4Addr};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use units::Time;
-
-const IP: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
-#[expect(clippy::disallowed_methods, reason = "a run begins at a time of the calendar")]
-fn plan(table: &Table, process: Box<dyn Process>) -> Run {
-    let job = Job { index: 0, name: "job".into(), start: Time::ZERO, background: false, process };
-    let (name, key) = ("host".into(), Key([1; 16]));
-    Run {
-        table: table.clone(),
-        name,
-        seed: 1,
-        key,
-        secret: Secret([0; 32]),
-        start: SystemTime::now(),
-        jobs: vec![job],
-        signals: false,
-    }
-}
 
 /// Sends to host 0 again and again, and says whose answer came and whom it was told to be lost.
 fn asker(log: std::sync::mpsc::Sender<String>) -> Box<dyn Process> {

@@ -3,11 +3,14 @@
 use fabric::topology::single_switch;
 use fabric::{Framing, LinkProps, SwitchConfig};
 use live::local::{self, Host};
-use live::{Job, Report, Settings};
+use live::seal::Secret;
+use live::{Job, Key, Report, Run, Settings, Table};
+use process::testing::Script;
 use process::{Context, Event, HostId, Process};
 use sim::{HostConfig, JobSetup, Pause, Records, Setup, Sim};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use units::{Rate, Time};
 
 /// The port that all test jobs use.
@@ -61,18 +64,29 @@ pub fn simulated(processes: Processes) -> Records {
     sim.take_records()
 }
 
-/// A process that is a closure.
-pub struct Does<F>(pub F);
+/// Where members of tests are.
+pub const IP: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-impl<F: FnMut(Event, &mut dyn Context) + Send> Process for Does<F> {
-    fn handle(&mut self, event: Event, cx: &mut dyn Context) {
-        (self.0)(event, cx);
+/// What a member runs that a test starts by itself.
+#[expect(clippy::disallowed_methods, reason = "a run begins at a time of the calendar")]
+pub fn plan(table: &Table, process: Box<dyn Process>) -> Run {
+    let job = Job { index: 0, name: "job".into(), start: Time::ZERO, background: false, process };
+    let (name, key) = ("host".into(), Key([1; 16]));
+    Run {
+        table: table.clone(),
+        name,
+        seed: 1,
+        key,
+        secret: Secret([0; 32]),
+        start: SystemTime::now(),
+        jobs: vec![job],
+        signals: false,
     }
 }
 
 /// A process from a closure.
 pub fn does(body: impl FnMut(Event, &mut dyn Context) + Send + 'static) -> Box<dyn Process> {
-    Box::new(Does(body))
+    Box::new(Script(body))
 }
 
 /// A log that processes write to.

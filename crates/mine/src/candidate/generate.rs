@@ -6,7 +6,7 @@
 //! sorted lists are intersected, and no candidate is made to be thrown away. A [`Generator`] makes them in portions, and
 //! from a [`Mark`] on, so that not all have to be held at once.
 
-use super::Candidates;
+use super::list::Candidates;
 use crate::items::Level;
 use std::ops::Range;
 

@@ -1,7 +1,8 @@
 //! The candidates of a pass in slices of which each fits into memory. They are made anew whenever they are needed, so only
 //! where each slice begins has to be kept; where there is one slice only, it is kept itself.
 
-use super::{Candidates, Generator, Mark};
+use super::generate::{Generator, Mark};
+use super::list::Candidates;
 use crate::items::Level;
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
 //! Pass 1: how many transactions hold each item.
 
-use crate::codes::{NEAR, hash};
-use crate::items::Item;
-use crate::transactions::{Block, Word, Words};
+use crate::block::{Block, Word, Words};
+use crate::items::{Item, NEAR, hash};
 use hashbrown::HashTable;
 
 /// Counts of items: an array for small numbers, a table for others.

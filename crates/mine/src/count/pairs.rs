@@ -3,7 +3,7 @@
 //! Candidates of pass 2 are all pairs of large items, so none has to be looked up. Where the array is larger than the memory
 //! that is allowed it comes in tiles of rows, and the transactions are looked at again for each of them.
 
-use crate::transactions::{Block, Word, Words, each};
+use crate::block::{Block, Word, Words, each};
 use std::ops::Range;
 
 /// Counts of the pairs whose lower code is in a range of rows.

@@ -5,10 +5,10 @@
 //! transactions of their common beginning are found once; they are a list where they are few, so that a last item costs one
 //! look into its bitmap for each of them, and a bitmap where they are many. Windows are as long as memory allows.
 
+use crate::block::{Block, Word, Words, each};
 use crate::candidate::Candidates;
-use crate::transactions::{Block, Word, Words, each};
+use mem::count_both;
 use std::borrow::Borrow;
-use sys::count_both;
 
 /// Transactions of a window are a multiple of this: the bits of a word.
 const WORD: usize = u64::BITS as usize;

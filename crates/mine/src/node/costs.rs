@@ -1,10 +1,12 @@
 //! What work takes on a modelled host. On a real one the work itself takes the time, and all of these are 0.
 
 use crate::work::Effort;
-use units::Time;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Time};
 
 /// How long things take on one core, and what is read from the disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Costs {
     /// A transaction is read.
     pub transaction: Time,
@@ -16,6 +18,8 @@ pub struct Costs {
     pub probe: Time,
     /// Transactions come from the host's disk.
     pub disk: bool,
+    /// So much at a time, where the work is modelled.
+    pub io: Bytes,
     /// A node's times differ from these by up to this part in a pass, in millionths, drawn for each.
     pub variation_ppm: u32,
 }

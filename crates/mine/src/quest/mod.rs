@@ -14,15 +14,18 @@ use basket::Basket;
 use patterns::Pool;
 use process::rng::stream;
 use rand_distr::{Distribution, Poisson};
+use serde::{Deserialize, Serialize};
 use units::Problem;
 
 /// Transactions of a block, except for the last.
 pub const BLOCK: u64 = 8192;
 
 /// What the data is to look like; the letters are the paper's.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Quest {
     /// |D|: transactions.
+    #[serde(rename = "count")]
     pub transactions: u64,
     /// |T|: mean items of a transaction.
     pub length: f64,

@@ -1,22 +1,26 @@
 //! How a run ends: each pair of nodes opens one stream and ends it on both sides, however late one of them is.
 
-use super::support::{Cluster, alone, shares, transactions};
+use super::support::{Cluster, alone, crash, network, shares, transactions};
 use crate::node::{Costs, Settings};
+use process::HostId;
+use process::testing::Network;
 use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
 use units::Time;
 
 const LONG: Time = Time::from_secs(2000);
 
 /// Runs, and says how many streams were opened and how many have not ended.
-fn run(nodes: usize, seed: u64, far: Option<[usize; 2]>) -> (usize, usize) {
+fn run(nodes: usize, seed: u64, far: Option<[u32; 2]>) -> (usize, usize) {
     let all = transactions(100, 20, seed % 3);
     let settings = Settings { block: 256, ..Settings::new(8, vec![]) };
     let cluster = Cluster::new(settings, Costs::default(), shares(&all, nodes));
-    let mut world = cluster.world(seed);
-    world.far = far;
-    assert!(world.run(LONG), "{nodes} nodes, {far:?}");
+    let far = far.map(|[a, b]| (HostId(a), HostId(b), Time::from_secs(3)));
+    let mut world = cluster.world_over(Network { far, ..network(seed) }, seed);
+    assert!(world.finish(LONG), "{nodes} nodes, {far:?}");
     cluster.assert_found(&alone(&all, 8, None));
-    (world.opened, world.open())
+    (world.rows.len(), world.ends())
 }
 
 proptest! {
@@ -26,7 +30,7 @@ proptest! {
     }
 
     #[test]
-    fn who_is_late_does_not_call_those_who_have_finished(seed in any::<u64>(), a in 0usize..4, b in 0usize..3) {
+    fn who_is_late_does_not_call_those_who_have_finished(seed in any::<u64>(), a in 0u32..4, b in 0u32..3) {
         let b = if b >= a { b + 1 } else { b };
         prop_assert_eq!(run(4, seed, Some([a, b])), (6, 0));
     }
@@ -37,20 +41,21 @@ fn who_comes_back_with_everything_calls_and_ends() {
     let all = transactions(100, 20, 1);
     let settings = Settings { block: 256, ..Settings::new(8, vec![]) };
     let cluster = Cluster::new(settings, Costs::default(), shares(&all, 4));
-    assert!(cluster.world(1).run(LONG));
+    assert!(cluster.world(1).finish(LONG));
     // All of them, as after the last pass of an interrupted run; nobody calls twice.
     let mut world = cluster.world(2);
-    assert!(world.run(LONG));
-    assert_eq!((world.opened, world.open()), (6, 0));
+    assert!(world.finish(LONG));
+    assert_eq!((world.rows.len(), world.ends()), (6, 0));
     // One of them, whether its disk is lost or not: it is served, and all end again.
+    let mut chance = Pcg64::seed_from_u64(1);
     for (host, lost) in [(0, false), (2, false), (3, false), (0, true), (3, true)] {
         if lost {
             cluster.disks[host].0.lock().unwrap().clear();
         }
-        world.crash(host, Some(cluster.node(host)));
+        crash(&mut world, host, Some(cluster.node(host)), &mut chance);
         let until = world.now + LONG;
-        assert!(world.run(until), "{host}, {lost}");
-        assert_eq!(world.open(), 0, "{host}, {lost}");
+        assert!(world.finish(until), "{host}, {lost}");
+        assert_eq!(world.ends(), 0, "{host}, {lost}");
     }
     cluster.assert_found(&alone(&all, 8, None));
 }

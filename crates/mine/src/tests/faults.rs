@@ -1,9 +1,10 @@
 //! Crashes, broken streams and intruders change nothing: each count is counted once.
 
 use super::results::{ALGORITHMS, exchanges};
-use super::support::{Cluster, alone, shares, transactions};
+use super::support::{Cluster, alone, crash, shares, transactions};
 use crate::items::Level;
 use crate::node::{Costs, Settings};
+use process::{Addr, HostId};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -39,28 +40,29 @@ fn bytes(cluster: &Cluster, from: usize, seed: u64) -> Vec<u8> {
 
 fn run(cluster: &Cluster, seed: u64, troubles: &[(u64, Trouble)]) -> Result<(), TestCaseError> {
     let nodes = cluster.shares.len();
-    let mut world = cluster.world(seed);
+    let (mut world, mut chance) = (cluster.world(seed), Pcg64::seed_from_u64(seed));
     let mut at = Time::ZERO;
     for (after, trouble) in troubles {
         at += Time::from_us(*after);
-        world.run(at);
+        world.finish(at);
         match trouble {
             Trouble::Crash(host, new, lost) => {
                 let host = host % nodes;
                 if *lost && *new {
                     cluster.disks[host].0.lock().unwrap().clear();
                 }
-                world.crash(host, new.then(|| cluster.node(host)));
+                crash(&mut world, host, new.then(|| cluster.node(host)), &mut chance);
             }
             Trouble::Cut => world.cut(),
             Trouble::Intrude(from, to, seed) if from % nodes != to % nodes => {
-                world.intrude(from % nodes, to % nodes, bytes(cluster, from % nodes, *seed));
+                let addr = |host| Addr { host: HostId((host % nodes) as u32), port: 5000 };
+                world.call(addr(*from), addr(*to), bytes(cluster, from % nodes, *seed));
             }
             Trouble::Intrude(..) => {}
         }
     }
     prop_assert!(
-        world.run(at + LONG),
+        world.finish(at + LONG),
         "it ends: {:?}",
         cluster.boards.iter().map(|b| b.progress()).collect::<Vec<_>>()
     );

@@ -4,4 +4,3 @@ mod ending;
 mod faults;
 mod results;
 mod support;
-mod world;

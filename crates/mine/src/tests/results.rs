@@ -29,7 +29,7 @@ fn each_algorithm_and_exchange_finds_what_one_node_finds() {
             for exchange in exchanges() {
                 let settings = settings(algorithm, exchange);
                 let cluster = Cluster::new(settings, Costs::default(), shares(&all, nodes));
-                assert!(cluster.world(at as u64).run(LONG), "{nodes} nodes, {algorithm:?}, {exchange:?}");
+                assert!(cluster.world(at as u64).finish(LONG), "{nodes} nodes, {algorithm:?}, {exchange:?}");
                 cluster.assert_found(&wanted);
             }
         }
@@ -43,7 +43,7 @@ fn short_memory_means_more_scans_and_the_same_result() {
     let scans = |algorithm, exchange, memory, nodes| {
         let settings = Settings { memory, ..settings(algorithm, exchange) };
         let cluster = Cluster::new(settings, Costs::default(), shares(&all, nodes));
-        assert!(cluster.world(7).run(LONG));
+        assert!(cluster.world(7).finish(LONG));
         cluster.assert_found(&wanted);
         let passes = cluster.boards[0].progress().passes;
         [passes[1].scans, passes[2].scans]
@@ -82,7 +82,7 @@ fn fewer_bytes_go_when_counts_are_combined_and_fewest_when_they_are_frequent() {
     let sent = |exchange| {
         let settings = Settings { minimum: 40, block: 8192, ..settings(Algorithm::Hpa, exchange) };
         let cluster = Cluster::new(settings, Costs::default(), shares(&all, 4));
-        assert!(cluster.world(1).run(LONG), "{:?}", cluster.boards);
+        assert!(cluster.world(1).finish(LONG), "{:?}", cluster.boards);
         cluster.boards.iter().map(|board| board.progress().passes[1].sent_bytes).sum::<u64>()
     };
     let sent: Vec<u64> = exchanges().into_iter().map(sent).collect();
@@ -101,6 +101,7 @@ fn costs_and_orders_change_nothing_but_the_time() {
         probe: Time::from_us(5),
         disk: true,
         variation_ppm: 20_000,
+        ..Costs::default()
     };
     for order in [Order::Same, Order::Rotated] {
         for padded in [false, true] {
@@ -114,7 +115,7 @@ fn costs_and_orders_change_nothing_but_the_time() {
                 };
                 let cluster = Cluster::new(settings, costs, shares(&all, 4));
                 let mut world = cluster.world(5);
-                assert!(world.run(LONG));
+                assert!(world.finish(LONG));
                 assert!(world.now > Time::from_ms(1));
                 cluster.assert_found(&wanted);
             }
@@ -128,7 +129,7 @@ fn nothing_large_ends_with_pass_1_and_no_transactions_do_too() {
     for (all, minimum) in [(&all[..], 51), (&[], 1)] {
         let settings = Settings { minimum, ..settings(Algorithm::Hpa, Exchange::Frequent) };
         let cluster = Cluster::new(settings, Costs::default(), shares(all, 3));
-        assert!(cluster.world(5).run(LONG));
+        assert!(cluster.world(5).finish(LONG));
         cluster.assert_found(&[]);
         assert_eq!(cluster.boards[2].progress().passes.len(), 1);
     }

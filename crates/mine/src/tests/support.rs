@@ -1,16 +1,17 @@
 //! Transactions, what one node finds in them, and nodes that find it together.
 
-use super::world::World;
 use crate::items::Level;
 use crate::local;
 use crate::node::{Board, Costs, Journal, Node, NodeSetup, Settings};
 use crate::progress::Progress;
 use crate::transactions::Transactions;
 use crate::work::Real;
+use process::testing::{Network, World};
 use process::{Addr, HostId, Process};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::sync::{Arc, Mutex};
+use units::Time;
 
 /// Transactions over a few items with patterns in them, so that there are long itemsets.
 pub fn transactions(count: usize, items: u32, seed: u64) -> Vec<Vec<u32>> {
@@ -66,6 +67,28 @@ impl Journal for Disk {
     }
 }
 
+/// Streams whose pieces take a short or a long time, with room for little or much.
+pub fn network(seed: u64) -> Network {
+    Network {
+        delay: Time::from_us(1),
+        jitter: [Time::from_us(100), Time::from_ms(5)][seed as usize % 2],
+        buffer: [200, 3000, 100_000][seed as usize % 3],
+        pieces: true,
+        ..Network::default()
+    }
+}
+
+/// A host crashes and comes back within three seconds, as another process if there is one. The others may be told.
+pub fn crash(world: &mut World, host: usize, process: Option<Box<dyn Process>>, chance: &mut Pcg64) {
+    if let Some(process) = process {
+        world.replace(host, process);
+    }
+    world.crash(host, world.now + Time::from_us(chance.random_range(1..3_000_000)));
+    if chance.random_bool(0.5) {
+        world.lose(host);
+    }
+}
+
 /// Nodes of a run.
 pub struct Cluster {
     pub settings: Arc<Settings>,
@@ -103,9 +126,14 @@ impl Cluster {
         Box::new(Node::real(setup, work).unwrap())
     }
 
+    /// All nodes, over a network that delivers pieces of any length after any time.
     pub fn world(&self, seed: u64) -> World {
-        let mut world = World::new(seed);
-        (0..self.shares.len()).for_each(|node| world.add(self.node(node)));
+        self.world_over(network(seed), seed)
+    }
+
+    pub fn world_over(&self, network: Network, seed: u64) -> World {
+        let mut world = World::new(network, seed);
+        world.add_all((0..self.shares.len()).map(|node| (HostId(node as u32), self.node(node))));
         world
     }
 

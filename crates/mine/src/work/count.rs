@@ -2,9 +2,9 @@
 
 use super::Effort;
 use super::space::{Space, pair};
+use crate::block::Block;
 use crate::candidate::Candidates;
 use crate::count::{self, Triangle, vertical};
-use crate::transactions::Block;
 use std::ops::Range;
 use std::sync::Arc;
 

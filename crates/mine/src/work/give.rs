@@ -5,10 +5,10 @@ use super::ground::Ground;
 use super::outbox::Outbox;
 use super::space::{Space, owner, owner_of_item};
 use super::{Effort, space};
+use crate::block::Block;
 use crate::candidate::Candidates;
 use crate::count::ItemCounts;
 use crate::items::Level;
-use crate::transactions::Block;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,10 +1,11 @@
 //! What a node counts in: its transactions, the candidates of its pass, and what it counts everywhere.
 
 use super::space::Space;
+use crate::block::Block;
 use crate::codes::Codes;
 use crate::items::Level;
 use crate::node::settings::{Algorithm, COUNT_BYTES, Settings};
-use crate::transactions::{Block, Transactions};
+use crate::transactions::Transactions;
 use std::sync::Arc;
 
 /// What generation needs to know.

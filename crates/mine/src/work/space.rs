@@ -6,8 +6,8 @@
 //! the slices that are being counted only. HPA: T. Shintani and M. Kitsuregawa, PDIS 1996.
 
 use crate::candidate::{Candidates, Slices};
-use crate::codes::hash;
 use crate::count::{pairs_before, tiles};
+use crate::items::hash;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;

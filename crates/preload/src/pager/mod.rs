@@ -10,12 +10,11 @@ mod leaving;
 mod pacing;
 pub(crate) mod waiting;
 
-use crate::config::Config;
+use crate::config::{Config, config};
 use crate::exchange::Exchange;
 use crate::layout::BASE;
 use crate::lock::Lock;
 use crate::signals;
-use crate::start::config;
 use crate::states::{self, HERE, HIDDEN, NEW, PINNED, THERE};
 use crate::stats::{self, Stats};
 use crate::store::{self, Store};
@@ -29,9 +28,6 @@ use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Fault, Range};
 use units::Time;
 use waiting::{Due, Waiting};
-
-/// The least pages that local memory may have: an instruction can touch several, and a system call more.
-pub(crate) const LEAST: usize = 16;
 
 /// Local memory.
 pub(crate) struct Pager {

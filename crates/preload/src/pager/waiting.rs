@@ -8,8 +8,8 @@
 //! A memory server is asked at once, or, where a wait is added, when that is over; its answers come in the order of the requests.
 
 use super::Pager;
+use crate::config::config;
 use crate::exchange::{Answer, Exchange, Until};
-use crate::start::config;
 use crate::states::{self, THERE};
 use crate::stats::Stats;
 use std::collections::VecDeque;

@@ -3,7 +3,7 @@
 //!
 //! Checksums are right for a payload of zeros, which adds nothing to them.
 
-use super::{Endpoint, Packet, Tcp, Transport};
+use super::packet::{Endpoint, Packet, Tcp, Transport};
 
 const TAG: u16 = 0x8100;
 const IPV4: u16 = 0x0800;

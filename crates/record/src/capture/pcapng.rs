@@ -7,7 +7,8 @@
 //! picoseconds overflow it 18 ms after each full second. A packet that leaves less than a nanosecond after another
 //! has its time, and follows it in the file.
 
-use super::{Direction, Packet, frame};
+use super::frame;
+use super::packet::{Direction, Packet};
 
 /// Larger than any header of ours; what follows is cut off.
 const SNAP_LENGTH: u32 = 128;

@@ -30,7 +30,7 @@ pub struct Farmem {
     /// Size of a page: a power of two.
     pub page: Bytes,
     /// Which page leaves.
-    pub policy: FarmemPolicy,
+    pub policy: Policy,
     /// Pages fetched with the one needed.
     pub read_ahead: u32,
     /// How many pages share a request.
@@ -40,11 +40,11 @@ pub struct Farmem {
     /// With `after`: pages on their way back at most.
     pub write_buffer: u32,
     /// Which transfer goes first.
-    pub schedule: FarmemSchedule,
+    pub schedule: Schedule,
     /// A page travels as its size divided by this, at least 1.
     pub compression: f64,
     /// How long things take.
-    pub costs: FarmemCosts,
+    pub costs: Costs,
 }
 
 /// What a program does to its memory.
@@ -104,18 +104,6 @@ pub enum FarmemLocal {
     Share(f64),
 }
 
-/// Which page leaves.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FarmemPolicy {
-    /// The one that came first.
-    Fifo,
-    /// The same, with a second chance.
-    Clock,
-    /// The one not used for the longest time.
-    Lru,
-}
-
 /// When pages are sent back.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -124,32 +112,6 @@ pub enum FarmemWriteBack {
     Before,
     /// Behind its request, and nobody waits.
     After,
-}
-
-/// Which transfer goes first.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FarmemSchedule {
-    /// Each in its turn.
-    Fifo,
-    /// Fetches.
-    ReadsFirst,
-    /// Fetches, the smallest first.
-    ShortestFirst,
-}
-
-/// How long things take on one core.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FarmemCosts {
-    /// A fault is handled.
-    pub handler: Time,
-    /// A page is compressed.
-    pub compress: Time,
-    /// A page is decompressed.
-    pub decompress: Time,
-    /// The memory node reads or writes a page.
-    pub serve: Time,
 }
 
 /// Most pages that a pattern goes to, its matrices' together: a program takes some 40 bytes for each.
@@ -258,31 +220,17 @@ fn settings(spec: &Farmem, footprint: u64) -> Result<Settings, Problem> {
     }
     Ok(Settings {
         local: Setting {
-            policy: match spec.policy {
-                FarmemPolicy::Fifo => Policy::Fifo,
-                FarmemPolicy::Clock => Policy::Clock,
-                FarmemPolicy::Lru => Policy::Lru,
-            },
             read_ahead: spec.read_ahead,
             pages_a_request: spec.pages_a_request,
-            ..Setting::new(pages as u32, Policy::Fifo)
+            ..Setting::new(pages as u32, spec.policy)
         },
         page: Bytes::new((page as f64 / spec.compression).ceil() as u64),
         write_back: match spec.write_back {
             FarmemWriteBack::Before => WriteBack::Before,
             FarmemWriteBack::After => WriteBack::After { most: spec.write_buffer },
         },
-        schedule: match spec.schedule {
-            FarmemSchedule::Fifo => Schedule::Fifo,
-            FarmemSchedule::ReadsFirst => Schedule::ReadsFirst,
-            FarmemSchedule::ShortestFirst => Schedule::ShortestFirst,
-        },
-        costs: Costs {
-            handler: spec.costs.handler,
-            compress: spec.costs.compress,
-            decompress: spec.costs.decompress,
-            serve: spec.costs.serve,
-        },
+        schedule: spec.schedule,
+        costs: spec.costs,
     })
 }
 

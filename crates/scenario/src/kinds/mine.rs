@@ -27,7 +27,7 @@ pub struct Mine {
     /// The transactions, or what is known of them.
     pub transactions: MineTransactions,
     /// From when on an itemset is large.
-    pub support: MineSupport,
+    pub support: Support,
     /// Items of the longest itemset; without a value, as long as they come.
     pub longest: Option<u32>,
     /// How candidates are shared out.
@@ -45,7 +45,7 @@ pub struct Mine {
     /// In which order a node sends to the others what all of them get.
     pub order: Order,
     /// How long things take.
-    pub costs: MineCosts,
+    pub costs: Costs,
 }
 
 /// Transactions.
@@ -53,24 +53,7 @@ pub struct Mine {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum MineTransactions {
     /// Made up from the seed, as Quest does.
-    Quest {
-        /// |D|: transactions.
-        count: u64,
-        /// |T|: mean items of a transaction.
-        length: f64,
-        /// |I|: mean items of a pattern.
-        pattern: f64,
-        /// |L|: patterns.
-        patterns: u32,
-        /// N: items.
-        items: u32,
-        /// Mean share of a pattern's items that are the previous one's.
-        correlation: f64,
-        /// Mean of patterns' probability to lose no more items.
-        confidence: f64,
-        /// Its standard deviation.
-        deviation: f64,
-    },
+    Quest(Quest),
     /// These; items of each ascend.
     List {
         /// Items of all, one transaction after the other.
@@ -87,36 +70,6 @@ pub enum MineTransactions {
         /// The passes.
         passes: Vec<PassModel>,
     },
-}
-
-/// Minimum support.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MineSupport {
-    /// Part of the transactions.
-    Share(f64),
-    /// Transactions.
-    Count(u64),
-}
-
-/// How long things take on one core.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MineCosts {
-    /// A transaction is read.
-    pub transaction: Time,
-    /// An item of it is looked at.
-    pub item: Time,
-    /// A candidate is found in a transaction.
-    pub generate: Time,
-    /// A candidate that came is looked up and counted.
-    pub probe: Time,
-    /// Transactions come from the host's disk.
-    pub disk: bool,
-    /// So much at a time.
-    pub io: Bytes,
-    /// A node's times differ by up to this part in a pass, in millionths.
-    pub variation_ppm: u32,
 }
 
 /// Transactions in memory, at most: more are modelled with a profile.
@@ -176,7 +129,8 @@ impl Kind for Mine {
             };
             Ok((*host, Box::new(node?) as Box<dyn Process>))
         };
-        let processes: Result<Processes, Problem> = boards.iter().enumerate().map(node).collect();
+        let processes: Result<Processes, Problem> =
+            boards.iter().enumerate().filter(|(_, (host, _))| place.needs(*host)).map(node).collect();
         Ok(Cast { processes: processes?, shown: Box::new(Boards(boards)) })
     }
 }
@@ -188,11 +142,7 @@ fn settings(spec: &Mine, index: usize, source: &Source, nodes: usize) -> Result<
             (0..nodes as u64).map(|node| part(*count, node + 1, nodes) - part(*count, node, nodes)).collect()
         }
     };
-    let support = match spec.support {
-        MineSupport::Share(share) => Support::Share(share),
-        MineSupport::Count(count) => Support::Count(count),
-    };
-    let minimum = support.minimum(transactions.iter().sum()).map_err(|error| error.to_string())?;
+    let minimum = spec.support.minimum(transactions.iter().sum()).map_err(|error| error.to_string())?;
     Ok(Settings {
         job: index as u64,
         algorithm: spec.algorithm,
@@ -220,47 +170,22 @@ fn costs(spec: &Mine) -> Result<Costs, Problem> {
     if costs.io.get() == 0 {
         return Err(Problem::new("costs.io", "0 B: at least 1 B is read at a time"));
     }
-    Ok(Costs {
-        transaction: costs.transaction,
-        item: costs.item,
-        generate: costs.generate,
-        probe: costs.probe,
-        disk: costs.disk,
-        variation_ppm: costs.variation_ppm,
-    })
+    Ok(*costs)
 }
 
 fn source(spec: &Mine, nodes: usize, seed: u64) -> Result<Source, Problem> {
     let wrong = |field: &str, message: String| Err(Problem::new(field, message));
     match &spec.transactions {
-        MineTransactions::Quest {
-            count,
-            length,
-            pattern,
-            patterns,
-            items,
-            correlation,
-            confidence,
-            deviation,
-        } => {
-            if *count > TRANSACTIONS_MAX {
+        MineTransactions::Quest(quest) => {
+            if quest.transactions > TRANSACTIONS_MAX {
+                let count = quest.transactions;
                 return wrong("count", format!("{count}: at most {TRANSACTIONS_MAX}; more with a profile"));
             }
-            let quest = Quest {
-                transactions: *count,
-                length: *length,
-                pattern: *pattern,
-                patterns: *patterns,
-                items: *items,
-                correlation: *correlation,
-                confidence: *confidence,
-                deviation: *deviation,
-            };
-            let generator = Generator::new(quest, seed).map_err(|error| match error.path.as_str() {
+            let generator = Generator::new(*quest, seed).map_err(|error| match error.path.as_str() {
                 "transactions" => Problem { path: "count".into(), ..error },
                 _ => error,
             })?;
-            let mut shares = Shares::new(*count, nodes);
+            let mut shares = Shares::new(quest.transactions, nodes);
             (0..generator.blocks()).for_each(|block| generator.block(block, |items| shares.push(items)));
             Ok(shares.done())
         }

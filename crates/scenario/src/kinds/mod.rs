@@ -11,13 +11,11 @@ mod traffic;
 mod walk;
 
 use crate::names::Names;
+pub use ::traffic::{Carrier, Coflow, Flow, Order};
 pub use broadcast::Broadcast;
 use fabric::Graph;
-pub use farmem::{
-    Farmem, FarmemCosts, FarmemLocal, FarmemOrder, FarmemPattern, FarmemPolicy, FarmemSchedule,
-    FarmemWriteBack,
-};
-pub use mine::{Mine, MineCosts, MineSupport, MineTransactions};
+pub use farmem::{Farmem, FarmemLocal, FarmemOrder, FarmemPattern, FarmemWriteBack};
+pub use mine::{Mine, MineTransactions};
 use process::{HostId, Process};
 use rand_pcg::Pcg64;
 use record::rows::JobOutcome;
@@ -26,12 +24,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sim::{FluidSetup, HostConfig};
 use std::collections::BTreeMap;
-pub use traffic::{Carrier, CoflowSpec, FlowSpec, Model, Order};
+pub use traffic::Model;
 use units::{Bytes, Problem, Rate, Time};
-pub use walk::{
-    Generation, Partition, Retry, Sleep, Walk, WalkChanges, WalkCosts, WalkDatagrams, WalkGraph, WalkLoss,
-    WalkQueue, WalkSteps,
-};
+pub use walk::{Generation, Partition, Retry, Sleep, Walk, WalkChanges, WalkDatagrams, WalkGraph, WalkSteps};
 
 /// The work of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,12 +84,12 @@ pub enum Work {
     /// A list of flows.
     Replay {
         /// The flows, by time.
-        flows: Vec<FlowSpec>,
+        flows: Vec<Flow<String>>,
     },
     /// Coflows: every mapper sends each reducer its part at the same time.
     Coflows {
         /// The coflows, by time.
-        coflows: Vec<CoflowSpec>,
+        coflows: Vec<Coflow<String>>,
     },
     /// Datagrams or streams at a constant rate between pairs, until the run ends.
     Background {
@@ -194,6 +189,14 @@ pub(crate) struct Place<'a> {
     pub graph: &'a Graph,
     pub names: &'a Names<'a>,
     pub hosts: &'a [HostConfig],
+    /// Only the process of this host is needed; none: all are. A kind may make more.
+    pub only: Option<HostId>,
+}
+
+impl Place<'_> {
+    fn needs(&self, host: HostId) -> bool {
+        self.only.is_none_or(|only| only == host)
+    }
 }
 
 /// A process a host.

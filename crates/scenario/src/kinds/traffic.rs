@@ -6,28 +6,8 @@ use fabric::Graph;
 use process::{HostId, Hosts};
 use serde::{Deserialize, Serialize};
 use sim::{FluidSetup, HostConfig};
-use traffic::{Cdf, Coflow, Flow, HostInfo, Job};
-use units::{Bytes, Problem, Rate, Time};
-
-/// The order in which a host sends to all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// Each begins with the host after it.
-    Rotated,
-    /// All begin with the first host.
-    Same,
-}
-
-/// How background traffic travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Carrier {
-    /// Datagrams of the host's MTU, evenly spaced; nothing slows them down.
-    Udp,
-    /// A stream that is written to at the rate.
-    Tcp,
-}
+use traffic::{Carrier, Cdf, HostInfo, Job};
+use units::{Bytes, Problem, Rate};
 
 /// How background traffic is modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,36 +17,6 @@ pub enum Model {
     Packets,
     /// A rate at each port on its way; datagrams only.
     Fluid,
-}
-
-/// A flow to replay.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FlowSpec {
-    /// Since the job's start.
-    pub at: Time,
-    /// Sender.
-    pub from: String,
-    /// Receiver.
-    pub to: String,
-    /// Size.
-    pub bytes: u64,
-    /// Ties flows together.
-    pub group: u64,
-}
-
-/// A coflow to replay.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CoflowSpec {
-    /// Its number in the trace; the `group` of its flows.
-    pub id: u64,
-    /// Since the job's start.
-    pub at: Time,
-    /// Where data comes from.
-    pub mappers: Vec<String>,
-    /// (host, bytes that it receives in all), spread evenly over the mappers.
-    pub reducers: Vec<(String, u64)>,
 }
 
 impl Kind for Work {
@@ -154,34 +104,27 @@ fn generic(work: &Work, look: &dyn Hosts) -> Result<Job, Problem> {
         Work::Permutation { hosts, bytes } => {
             Job::Permutation { hosts: look.all(hosts, "hosts")?, bytes: bytes.get() }
         }
-        Work::AllToAll { hosts, bytes, parallel, order, skew } => {
-            let order = match order {
-                Order::Rotated => traffic::Order::Rotated,
-                Order::Same => traffic::Order::Same,
-            };
-            Job::AllToAll {
-                hosts: look.all(hosts, "hosts")?,
-                bytes: bytes.get(),
-                parallel: *parallel,
-                order,
-                skew: *skew,
-            }
-        }
+        Work::AllToAll { hosts, bytes, parallel, order, skew } => Job::AllToAll {
+            hosts: look.all(hosts, "hosts")?,
+            bytes: bytes.get(),
+            parallel: *parallel,
+            order: *order,
+            skew: *skew,
+        },
         Work::Load { hosts, sizes, load, duration } => Job::Load {
             hosts: look.all(hosts, "hosts")?,
             sizes: Cdf::new(sizes).map_err(|error| Problem::new("sizes", error))?,
             load: *load,
             duration: *duration,
         },
-        Work::Replay { flows } => Job::Replay { flows: each(look, flows, "flows", flow)? },
-        Work::Coflows { coflows } => Job::Coflows { coflows: each(look, coflows, "coflows", coflow)? },
+        Work::Replay { flows } => Job::Replay { flows: each(flows, "flows", |flow| flow.place(look))? },
+        Work::Coflows { coflows } => {
+            Job::Coflows { coflows: each(coflows, "coflows", |coflow| coflow.on(look))? }
+        }
         Work::Background { pairs, rate, over, duration, .. } => Job::Background {
             pairs: self::pairs(look, pairs)?,
             rate: *rate,
-            over: match over {
-                Carrier::Udp => traffic::Carrier::Udp,
-                Carrier::Tcp => traffic::Carrier::Tcp,
-            },
+            over: *over,
             duration: *duration,
         },
         Work::Shuffle(_) | Work::Walk(_) | Work::Broadcast(_) | Work::Mine(_) | Work::Farmem(_) => {
@@ -197,30 +140,7 @@ fn pairs(look: &dyn Hosts, pairs: &[(String, String)]) -> Result<Vec<(HostId, Ho
     pairs.iter().enumerate().map(pair).collect()
 }
 
-fn each<T, U>(
-    look: &dyn Hosts,
-    items: &[T],
-    field: &str,
-    one: fn(&dyn Hosts, &T) -> Result<U, Problem>,
-) -> Result<Vec<U>, Problem> {
-    let item =
-        |(i, item): (usize, &T)| one(look, item).map_err(|error| error.within(&format!("{field}[{i}]")));
+fn each<T, U>(items: &[T], field: &str, one: impl Fn(&T) -> Result<U, Problem>) -> Result<Vec<U>, Problem> {
+    let item = |(i, item)| one(item).map_err(|error| error.within(&format!("{field}[{i}]")));
     items.iter().enumerate().map(item).collect()
-}
-
-fn flow(look: &dyn Hosts, flow: &FlowSpec) -> Result<Flow, Problem> {
-    let (from, to) = (look.one(&flow.from, "from")?, look.one(&flow.to, "to")?);
-    Ok(Flow { at: flow.at, from, to, bytes: flow.bytes, group: flow.group })
-}
-
-fn coflow(look: &dyn Hosts, coflow: &CoflowSpec) -> Result<Coflow<HostId>, Problem> {
-    let reducer = |(i, (name, bytes)): (usize, &(String, u64))| {
-        Ok((look.one(name, &format!("reducers[{i}][0]"))?, *bytes))
-    };
-    Ok(Coflow {
-        id: coflow.id,
-        at: coflow.at,
-        mappers: look.all(&coflow.mappers, "mappers")?,
-        reducers: coflow.reducers.iter().enumerate().map(reducer).collect::<Result<_, _>>()?,
-    })
 }

@@ -13,13 +13,14 @@ use units::{Problem, Time};
 use walk::counters::{Board, Sample, Totals};
 use walk::generator::{self, GeneratorSettings, Rule};
 use walk::graph::{Blocks, Change, Graph, Shape};
+use walk::loss::LossSettings;
 use walk::partition::{self, ServerPart};
 use walk::queue::{Discipline, QueueSettings};
 use walk::seal::Key;
 use walk::server::{Server, ServerSetup};
 use walk::settings::{Costs, Settings};
 use walk::territory::{Territory, TimedChanges};
-use walk::{codel, loss, outbox, red, sink, step, store, wire};
+use walk::{outbox, sink, step, store, wire};
 
 /// Random walks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,11 +49,11 @@ pub struct Walk {
     /// Where it goes then.
     pub retry: Retry,
     /// RQ: how walkers wait.
-    pub queue: WalkQueue,
+    pub queue: Discipline,
     /// Most walkers that wait at a server.
     pub limit: u64,
     /// RG: how losses are found.
-    pub loss: WalkLoss,
+    pub loss: LossSettings,
     /// RG: how walkers are generated.
     pub generation: Generation,
     /// How walkers share datagrams.
@@ -62,7 +63,7 @@ pub struct Walk {
     /// Walkers that a server serves side by side.
     pub workers: u32,
     /// How long things take: one for all servers, or one for each.
-    pub costs: Vec<WalkCosts>,
+    pub costs: Vec<Costs>,
     /// Time between snapshots of a source; without it, one at its end.
     pub snapshot: Option<Time>,
 }
@@ -133,61 +134,6 @@ pub enum Retry {
     Fresh,
 }
 
-/// Which walkers are dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum WalkQueue {
-    /// Who finds the queue full.
-    TailDrop {},
-    /// Random early detection on entering.
-    Red {
-        /// Walkers below which none is dropped.
-        min: f64,
-        /// Walkers from which all are dropped; with `gentle`, from twice as many.
-        max: f64,
-        /// Probability reached at `max`.
-        max_p: f64,
-        /// Weight of a new length in the average; 1 is the length at the moment.
-        weight: f64,
-        /// Drops are spaced by a count.
-        count: bool,
-        /// Rise from `max_p` to 1 between `max` and twice `max`.
-        gentle: bool,
-    },
-    /// Controlled delay on leaving.
-    Codel {
-        /// A standing wait up to this is accepted.
-        target: Time,
-        /// Waits above the target for so long are a standing queue.
-        interval: Time,
-    },
-}
-
-/// How a source finds losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WalkLoss {
-    /// The timeout before the first walk has been confirmed.
-    pub initial: Time,
-    /// Least timeout.
-    pub floor: Time,
-    /// Instead of a timeout that follows how long walks take: the window's least and greatest age.
-    pub window: Option<(Time, Time)>,
-    /// A walker in the window counts at every check until its end is confirmed, and is given up after the window.
-    pub repeated: bool,
-    /// A drop on the server where the walker was born is known at once.
-    pub direct: bool,
-    /// Servers tell others of their drops.
-    pub remote: bool,
-    /// Attempts at a walk that may become overdue; documents of earlier versions don't say it: they knew no end.
-    #[serde(default = "endless")]
-    pub attempts: u16,
-}
-
-fn endless() -> u16 {
-    u16::MAX
-}
-
 /// How a source generates walkers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -233,22 +179,6 @@ pub struct WalkDatagrams {
     pub linger: Time,
 }
 
-/// How long things take on a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WalkCosts {
-    /// A step.
-    pub step: Time,
-    /// Taking a walker in and sending it on.
-    pub walker: Time,
-    /// Generating a walker.
-    pub generate: Time,
-    /// A walker that is dropped.
-    pub drop: Time,
-    /// A datagram that comes or goes.
-    pub datagram: Time,
-}
-
 impl Kind for Walk {
     fn name(&self) -> &'static str {
         "walk"
@@ -273,6 +203,9 @@ impl Kind for Walk {
             servers.iter().map(|host| Addr { host: *host, port: place.port }).collect();
         let (mut processes, mut shown): (Processes, _) = (Vec::new(), Vec::new());
         for (server, host) in (0u16..).zip(servers) {
+            if !place.needs(host) {
+                continue;
+            }
             let part = ServerPart::of(&graph, &partition, server)
                 .map_err(|e| Problem::new("graph", e.to_string()))?;
             let board = Arc::new(Board::default());
@@ -281,13 +214,7 @@ impl Kind for Walk {
             let costs = self.costs[if self.costs.len() == 1 { 0 } else { usize::from(server) }];
             let setup = ServerSetup {
                 settings: settings.clone(),
-                costs: Costs {
-                    step: costs.step,
-                    walker: costs.walker,
-                    generate: costs.generate,
-                    drop: costs.drop,
-                    datagram: costs.datagram,
-                },
+                costs,
                 servers: addresses.clone(),
                 codec: wire::Codec { job: place.index as u32, server, key: self.authenticate.then_some(key) },
                 territory: Territory { part, rule: rule.clone(), seed, fresh: self.retry == Retry::Fresh },
@@ -320,9 +247,8 @@ fn check_servers(servers: &[HostId], spec: &Walk) -> Result<(), Problem> {
         let message = format!("{} for {} servers: one, or one for each", spec.costs.len(), servers.len());
         return Err(Problem::new("costs", message));
     }
-    let free = |cost: &WalkCosts| {
-        cost.generate == Time::ZERO || (cost.step == Time::ZERO && cost.walker == Time::ZERO)
-    };
+    let free =
+        |cost: &Costs| cost.generate == Time::ZERO || (cost.step == Time::ZERO && cost.walker == Time::ZERO);
     if spec.costs.iter().any(free) {
         let message =
             "generating a walker, and serving one, take more than no time: simulated time would stand still";
@@ -354,10 +280,10 @@ fn settings(spec: &Walk, sample: Option<Time>, bytes: usize) -> Settings {
         steps_max: spec.steps_max,
         paths: false,
         queue: QueueSettings {
-            discipline: spec.queue.into(),
+            discipline: spec.queue,
             limit: usize::try_from(spec.limit).unwrap_or(usize::MAX),
         },
-        loss: spec.loss.into(),
+        loss: spec.loss,
         generator: spec.generation.into(),
         datagrams: outbox::DatagramSettings {
             records: spec.datagrams.walkers as usize,
@@ -368,27 +294,6 @@ fn settings(spec: &Walk, sample: Option<Time>, bytes: usize) -> Settings {
         burst: 1,
         sample,
         snapshot: spec.snapshot,
-    }
-}
-
-impl From<WalkQueue> for Discipline {
-    fn from(queue: WalkQueue) -> Discipline {
-        match queue {
-            WalkQueue::TailDrop {} => Discipline::TailDrop,
-            WalkQueue::Red { min, max, max_p, weight, count, gentle } => {
-                Discipline::Red(red::RedSettings { min, max, max_p, weight, count, gentle })
-            }
-            WalkQueue::Codel { target, interval } => {
-                Discipline::Codel(codel::CodelSettings { target, interval })
-            }
-        }
-    }
-}
-
-impl From<WalkLoss> for loss::LossSettings {
-    fn from(loss: WalkLoss) -> loss::LossSettings {
-        let WalkLoss { initial, floor, window, repeated, direct, remote, attempts } = loss;
-        loss::LossSettings { initial, floor, window, repeated, direct, remote, attempts }
     }
 }
 
@@ -636,7 +541,7 @@ mod tests {
     #[test]
     fn losses_of_a_document_of_earlier_versions_know_no_end() {
         let text = r#"{"initial": 1, "floor": 1, "window": null, "repeated": false, "direct": true, "remote": false}"#;
-        let loss: WalkLoss = serde_json::from_str(text).unwrap();
+        let loss: LossSettings = serde_json::from_str(text).unwrap();
         assert_eq!(loss.attempts, u16::MAX);
     }
 }

@@ -1,24 +1,16 @@
 //! What goes wrong: hosts that refuse, hang, vanish or come back, and peers that don't keep to the protocol.
 
-use crate::support::{World, hosts, rng};
-use process::{Addr, CloseReason, Context, Event, HostId, Payload, Process};
+use crate::support::{empty_world, hosts, rng};
+use process::testing::{Script, World};
+use process::{Addr, CloseReason, Context, Event, HostId, Payload};
 use traffic::{Job, JobError, Order, build};
 use units::Time;
 
 const PORT: u16 = 7000;
 const HOUR: Time = Time::from_secs(3600);
 
-/// A process from a function.
-struct Script<F>(F);
-
-impl<F: FnMut(Event, &mut dyn Context) + Send> Process for Script<F> {
-    fn handle(&mut self, event: Event, cx: &mut dyn Context) {
-        (self.0)(event, cx);
-    }
-}
-
 fn world(job: &Job, n: usize, leave_out: &[u32]) -> World {
-    let mut world = World::new(Time::from_us(10), 10_000);
+    let mut world = empty_world(Time::from_us(10), 10_000);
     for (host, process) in build(job, &hosts(n), &mut rng(1), PORT).expect("a good job") {
         if !leave_out.contains(&host.0) {
             world.add(host, process);

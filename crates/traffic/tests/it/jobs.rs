@@ -1,6 +1,7 @@
 //! Every kind of job of flows, from its parameters to its end.
 
-use crate::support::{Row, World, hosts, rng};
+use crate::support::{empty_world, hosts, rng};
+use process::testing::{Row, World};
 use process::{CloseReason, HostId};
 use proptest::prelude::*;
 use traffic::plan::{self, Plan};
@@ -16,7 +17,7 @@ fn all(n: u32) -> Vec<HostId> {
 
 /// Runs `job` on `n` hosts to its end; every stream must finish and nothing be left.
 fn run(job: &Job, n: usize, delay: Time, buffer: u64) -> World {
-    let mut world = World::new(delay, buffer);
+    let mut world = empty_world(delay, buffer);
     world.add_all(build(job, &hosts(n), &mut rng(1), PORT).expect("a good job"));
     world.run(HOUR);
     assert!(world.finished(), "the job ends");

@@ -2,7 +2,7 @@
 //!
 //! Integers only: time in units of 2^-20 s, windows in bytes. Source: RFC 9438 4 (C = 0.4, beta = 0.7).
 
-use super::{Ack, Signal, Window};
+use super::input::{Ack, Signal, Window};
 use units::Time;
 
 /// beta_cubic = 7/10.

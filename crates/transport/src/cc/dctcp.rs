@@ -3,8 +3,8 @@
 //! It grows as Reno does; the receiver's part is in `tcp::ecn`.
 //! Source: RFC 8257 3.3 (estimation and reaction), 3.4 (loss), 4.2 (alpha starts at one).
 
+use super::input::{Signal, Window};
 use super::reno::Reno;
-use super::{Signal, Window};
 
 /// Alpha of one, in fixed point.
 const ONE: u64 = 1 << 20;

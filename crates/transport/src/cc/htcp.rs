@@ -11,7 +11,7 @@
 //! by RTT / 100 ms between 0.1 and 2. Where beta is above 0.5, alpha is below one within Delta_L, as in Linux;
 //! FreeBSD holds it at one.
 
-use super::{Ack, Signal, Window};
+use super::input::{Ack, Signal, Window};
 use units::Time;
 
 /// One, in fixed point.

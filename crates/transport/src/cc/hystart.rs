@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 9406 4.2 and 4.3, with its recommended constants, for a sender without pacing (L = 8).
 
-use super::{Ack, Window};
+use super::input::{Ack, Window};
 use units::Time;
 
 const MIN_RTT_THRESH: Time = Time::from_ms(4);

@@ -11,53 +11,20 @@ mod dctcp;
 mod filter;
 mod htcp;
 mod hystart;
+mod input;
+mod pacer;
+mod rate;
 mod reno;
 
-use crate::tcp::{Config, Congestion, Phase};
+pub use input::Congestion;
+pub(crate) use input::{Ack, Phase, Settings, Signal, Window};
+
 use bbr::Bbr;
 use cubic::Cubic;
 use dctcp::Dctcp;
 use htcp::Htcp;
 use hystart::HyStart;
 use reno::Reno;
-use units::Time;
-
-/// What every algorithm reads and writes, in bytes.
-#[derive(Clone, Debug)]
-pub(crate) struct Window {
-    pub cwnd: u64,
-    pub ssthresh: u64,
-    pub mss: u64,
-}
-
-/// An acknowledgement of new data.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ack {
-    pub now: Time,
-    /// Bytes newly known to be delivered, cumulatively or by SACK.
-    pub delivered: u64,
-    /// First offset not acknowledged, after this one.
-    pub una: u64,
-    /// First offset not sent.
-    pub nxt: u64,
-    /// The round-trip sample it gave; zero for none.
-    pub rtt: Time,
-    /// Smoothed round-trip time.
-    pub srtt: Time,
-    /// Bytes thought to be in the network, after this one.
-    pub in_flight: u64,
-}
-
-/// Why the window shrinks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
-    /// Loss found by duplicates, SACK or RACK.
-    Loss,
-    /// ECE, once a window.
-    Ecn,
-    /// The retransmission timer.
-    Timeout,
-}
 
 /// The closed set of algorithms; those with much state lie elsewhere, so that a connection stays small.
 #[derive(Clone, Debug)]
@@ -79,17 +46,18 @@ pub(crate) struct Control {
 
 impl Control {
     /// `draw` differs between connections: what is left to chance depends on it.
-    pub fn new(config: &Config, mss: u32, draw: u32) -> Control {
-        let mss = u64::from(mss);
-        let window = Window { cwnd: mss * u64::from(config.initial_window.max(1)), ssthresh: u64::MAX, mss };
-        let algorithm = match config.congestion {
+    pub fn new(settings: Settings, draw: u32) -> Control {
+        let mss = u64::from(settings.mss);
+        let window =
+            Window { cwnd: mss * u64::from(settings.initial_window.max(1)), ssthresh: u64::MAX, mss };
+        let algorithm = match settings.congestion {
             Congestion::Reno => Algorithm::Reno(Reno::default()),
             Congestion::Cubic => Algorithm::Cubic(Cubic::default()),
-            Congestion::Dctcp => Algorithm::Dctcp(Dctcp::new(config.dctcp_shift)),
+            Congestion::Dctcp => Algorithm::Dctcp(Dctcp::new(settings.dctcp_shift)),
             Congestion::Bbr => Algorithm::Bbr(Box::new(Bbr::new(window.cwnd, draw))),
-            Congestion::Htcp => Algorithm::Htcp(Box::new(Htcp::new(config.htcp_rtt_scaling))),
+            Congestion::Htcp => Algorithm::Htcp(Box::new(Htcp::new(settings.htcp_rtt_scaling))),
         };
-        Control { window, algorithm, hystart: config.hystart.then(Box::default) }
+        Control { window, algorithm, hystart: settings.hystart.then(Box::default) }
     }
 
     /// Whether segments must be ECN-capable whatever the host's ECN mode is.

@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 5681 3.1, the variant that counts bytes.
 
-use super::Window;
+use super::input::Window;
 
 /// Bytes delivered since the window last grew.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,18 @@
 //! RFC 5681's numbers, through the interface.
 
 use super::*;
+use units::Time;
 
 fn control(congestion: Congestion) -> Control {
-    Control::new(&Config { congestion, initial_window: 10, ..Config::default() }, 1000, 0)
+    let settings = Settings {
+        congestion,
+        mss: 1000,
+        initial_window: 10,
+        hystart: false,
+        dctcp_shift: 4,
+        htcp_rtt_scaling: true,
+    };
+    Control::new(settings, 0)
 }
 
 fn ack(delivered: u64) -> Ack {

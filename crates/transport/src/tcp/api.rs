@@ -25,7 +25,7 @@ impl Connection {
         let mss = config.mss.clamp(1, u32::from(u16::MAX));
         let initial_space = u64::from(config.initial_window.max(1)) * u64::from(mss);
         let sizing = RightSizing::new(config.receive_buffer, config.receive_buffer_max, initial_space);
-        let control = Control::new(config, mss, isn);
+        let control = Control::new(config.control(mss), isn);
         Connection {
             state,
             phase: Phase::Open,

@@ -2,22 +2,8 @@
 //!
 //! Plain data: the caller derives them from its scenario or its host.
 
+use crate::cc::{Congestion, Settings};
 use units::Time;
-
-/// The congestion control algorithm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Congestion {
-    /// RFC 5681.
-    Reno,
-    /// RFC 9438.
-    Cubic,
-    /// RFC 8257.
-    Dctcp,
-    /// draft-leith-tcp-htcp-06.
-    Htcp,
-    /// Version 1: draft-cardwell-iccrg-bbr-congestion-control-00.
-    Bbr,
-}
 
 /// When ECN is used (RFC 3168 6.1.1), as Linux's `tcp_ecn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +70,20 @@ pub struct Config {
     pub dctcp_shift: u32,
     /// H-TCP's increase is scaled by the round-trip time.
     pub htcp_rtt_scaling: bool,
+}
+
+impl Config {
+    /// What congestion control is told of it, for segments of `mss`.
+    pub(crate) fn control(&self, mss: u32) -> Settings {
+        Settings {
+            congestion: self.congestion,
+            mss,
+            initial_window: self.initial_window,
+            hystart: self.hystart,
+            dctcp_shift: self.dctcp_shift,
+            htcp_rtt_scaling: self.htcp_rtt_scaling,
+        }
+    }
 }
 
 impl Default for Config {

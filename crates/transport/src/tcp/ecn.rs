@@ -18,7 +18,8 @@
 //! reduces as Reno does (`dctcp_init`). A host without DCTCP does not agree to ECN when the SYN that asks for it is
 //! ECN-capable itself (`tcp_ecn_create_request`): a DCTCP host has ECN with DCTCP hosts only.
 
-use crate::tcp::{EcnMode, Flags};
+use crate::tcp::config::EcnMode;
+use crate::tcp::header::Flags;
 
 /// ECN state of one end.
 #[derive(Clone, Debug)]

@@ -3,10 +3,11 @@
 //! Few connections have any at a time. What arrives in order is not its business.
 //! Source: RFC 2018 4 (most recent first), RFC 2883 (a segment that arrived twice, before all).
 
-use crate::tcp::receiver::BLOCKS_MAX;
 use crate::tcp::scoreboard::Range;
 use std::collections::VecDeque;
 
+/// SACK blocks that fit without timestamps.
+pub(crate) const BLOCKS_MAX: usize = 4;
 /// Ranges beyond a gap that are held at most: far more than an honest sender makes.
 const RANGES_MAX: usize = 1 << 14;
 

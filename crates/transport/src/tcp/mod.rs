@@ -14,9 +14,8 @@ mod handshake;
 mod header;
 mod input;
 mod output;
-pub(crate) mod pacing;
+mod pacing;
 mod rack;
-pub(crate) mod rate;
 mod receiver;
 mod recovery;
 mod rto;
@@ -25,16 +24,18 @@ mod stats;
 mod timers;
 mod window;
 
-pub use config::{Config, Congestion, EcnMode};
+pub use crate::cc::Congestion;
+pub use config::{Config, EcnMode};
 pub use events::{CloseReason, Event};
 pub use header::{Flags, Header, Notes, SackBlock, Transmit};
 pub use stats::Stats;
 
-use crate::cc::Control;
+use crate::cc::{Control, Phase};
 use ecn::Ecn;
 use events::Events;
+use gaps::BLOCKS_MAX;
 use rack::Rack;
-use receiver::{BLOCKS_MAX, Receiver};
+use receiver::Receiver;
 use rto::RttEstimator;
 use scoreboard::Scoreboard;
 use stats::Counters;
@@ -50,18 +51,6 @@ enum State {
     /// ESTABLISHED and all states after it until both FINs are acknowledged.
     Open,
     Closed,
-}
-
-/// What the sender is doing about congestion, in the order of severity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Phase {
-    Open,
-    /// The window was reduced for ECE and stays until what was in flight is acknowledged.
-    Reduced,
-    /// Fast recovery (RFC 6675, RFC 6582).
-    Recovery,
-    /// After a timeout.
-    Loss,
 }
 
 /// Segments that wait for `poll_transmit` beside data and acknowledgements.

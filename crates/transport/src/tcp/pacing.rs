@@ -11,16 +11,6 @@ use super::*;
 /// What a connection that must wait has in its pipe besides.
 pub(super) const HOLD: i64 = 1 << 60;
 
-/// When the next segment may go out.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pacer {
-    next: Time,
-    /// The connection's probe timer, while the deadline of pacing may stand in for it.
-    probe_at: Time,
-    /// What was put in the timer's place.
-    shown: Time,
-}
-
 impl Connection {
     /// Data up to `end` was sent, `in_flight` being what was on its way before: the congestion control takes note,
     /// and the next segment waits.

@@ -8,9 +8,6 @@ use crate::tcp::scoreboard::Range;
 use crate::tcp::window::RightSizing;
 use units::Time;
 
-/// SACK blocks that fit without timestamps.
-pub(crate) const BLOCKS_MAX: usize = 4;
-
 /// The receiver's state. Offsets count from the peer's initial sequence number.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {

@@ -176,7 +176,7 @@ fn count<A: Given>(shape: Shape, arcs: impl IntoIterator<Item = A>) -> Result<(V
         Row::new(offset - degree as usize, degree as usize)
     });
     let mut rows: Vec<Row> = rows.collect();
-    let _ = sys::memory::advise_huge_pages(&mut rows);
+    let _ = mem::advise_huge_pages(&mut rows);
     Ok((rows, total as usize))
 }
 
@@ -240,7 +240,7 @@ fn place<A: Given>(
 fn blank<T: Clone>(length: usize, value: T) -> Vec<T> {
     let mut memory: Vec<T> = Vec::with_capacity(length);
     // Without huge pages the walks are slower and otherwise the same.
-    let _ = sys::memory::advise_huge_pages(memory.spare_capacity_mut());
+    let _ = mem::advise_huge_pages(memory.spare_capacity_mut());
     memory.resize(length, value);
     memory
 }

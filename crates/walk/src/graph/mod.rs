@@ -201,7 +201,7 @@ impl Arc for u32 {
 
     #[inline(always)]
     fn prefetch(&self) {
-        sys::prefetch(self);
+        mem::prefetch(self);
     }
 
     #[inline(always)]
@@ -228,8 +228,8 @@ impl Arc for Slot {
     /// A slot in eight lies in two lines.
     #[inline(always)]
     fn prefetch(&self) {
-        sys::prefetch(&self.target);
-        sys::prefetch(&self.keep);
+        mem::prefetch(&self.target);
+        mem::prefetch(&self.keep);
     }
 
     #[inline(always)]

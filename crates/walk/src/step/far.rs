@@ -3,7 +3,7 @@
 //! cache line a round before it is read. Whose walk is over makes room for the next, so that as many misses as possible
 //! are outstanding.
 
-use sys::prefetch_at;
+use mem::prefetch_at;
 
 use crate::graph::Arc;
 

@@ -2,7 +2,7 @@
 //! that it leads to and decide, if the draw alone decides; for those that must ask, find the shorter of the two rows in
 //! which the answer lies; search all these rows side by side. Each pass asks for the cache lines that the next one reads.
 
-use sys::prefetch_at;
+use mem::prefetch_at;
 
 use crate::graph::{Arc, Row};
 

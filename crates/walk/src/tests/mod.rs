@@ -2,4 +2,3 @@
 
 mod journal;
 mod servers;
-mod world;

@@ -15,8 +15,8 @@ use crate::sink::{Ends, FinishedWalk, Sink};
 use crate::step::{Rule as Moves, Walk};
 use crate::territory::{Territory, TimedChanges};
 use crate::tests::journal::{Log, Logged};
-use crate::tests::world::{PORT, Trouble, World, addresses};
 use crate::wire::{Codec, Record, WalkId, Walker};
+use process::testing::{Network, World};
 use process::{Addr, Event, HostId, Payload};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -49,6 +49,18 @@ struct Cluster {
 }
 
 const SEED: u64 = 11;
+const PORT: u16 = 7000;
+
+/// Addresses of `n` servers.
+fn addresses(n: usize) -> Vec<Addr> {
+    (0..n as u32).map(|host| Addr { host: HostId(host), port: PORT }).collect()
+}
+
+/// The bytes of a datagram.
+fn content(data: &Payload) -> &[u8] {
+    let Payload::Data(bytes) = data else { panic!("servers send records") };
+    bytes
+}
 
 /// A graph spread over servers, and the walks on it.
 struct Ground {
@@ -104,7 +116,7 @@ impl Cluster {
         settings: &Settings,
         ground: &Ground,
         changes: &[TimedChanges],
-        trouble: Trouble,
+        trouble: Network,
         seed: u64,
     ) -> Cluster {
         Cluster::with(settings, ground, changes, trouble, seed, false)
@@ -114,7 +126,7 @@ impl Cluster {
         settings: &Settings,
         ground: &Ground,
         changes: &[TimedChanges],
-        trouble: Trouble,
+        trouble: Network,
         seed: u64,
         fresh: bool,
     ) -> Cluster {
@@ -126,7 +138,7 @@ impl Cluster {
         settings: &Settings,
         ground: &Ground,
         changes: &[TimedChanges],
-        trouble: Trouble,
+        trouble: Network,
         seed: u64,
         fresh: bool,
     ) -> Cluster {
@@ -137,7 +149,7 @@ impl Cluster {
         for server in 0..servers {
             let (board, sink) = (Arc::new(Board::default()), Shared::default());
             let (mailbox, log) = (Arc::new(Mailbox::default()), Log::default());
-            cluster.world.add(Box::new(Server::new(ServerSetup {
+            let process = Box::new(Server::new(ServerSetup {
                 settings: settings.clone(),
                 costs,
                 servers: addresses(usize::from(servers)),
@@ -149,7 +161,8 @@ impl Cluster {
                 sink: Box::new(Logged(sink.clone(), log.clone())),
                 store: Box::new(log),
                 board: Arc::clone(&board),
-            })));
+            }));
+            cluster.world.add(HostId(u32::from(server)), process);
             cluster.boards.push(board);
             cluster.sinks.push(sink);
             cluster.mailboxes.push(mailbox);
@@ -182,8 +195,8 @@ const LONG: Time = Time::from_secs(1000);
 #[test]
 fn without_trouble_walks_end_where_they_end_alone() {
     let ground = Ground::new(&[20, 20, 60], 0.15);
-    let mut cluster = Cluster::new(&quick(100), &ground, &[], Trouble::default(), 1);
-    assert!(cluster.world.run(LONG));
+    let mut cluster = Cluster::new(&quick(100), &ground, &[], Network::default(), 1);
+    assert!(cluster.world.finish(LONG));
     assert_eq!(cluster.ends(), ground.alone(100, 500));
     for totals in cluster.totals() {
         assert_eq!(totals.finished, totals.required);
@@ -202,14 +215,14 @@ fn the_comparisons_of_the_document_differ_as_it_says() {
     let run = |change: fn(&mut Settings)| {
         let mut settings = quick(30);
         change(&mut settings);
-        let mut cluster = Cluster::new(&settings, &ground, &[], Trouble::default(), 1);
-        assert!(cluster.world.run(LONG));
+        let mut cluster = Cluster::new(&settings, &ground, &[], Network::default(), 1);
+        assert!(cluster.world.finish(LONG));
         cluster.sum(|t| t.generated - t.required)
     };
     let rq_rg = run(|_| ());
     let sleep0 = run(|s| s.generator.rule = Rule::Never);
     let sleep1 = run(|s| s.generator.rule = Rule::Always);
-    let tail = run(|s| s.queue.discipline = Discipline::TailDrop);
+    let tail = run(|s| s.queue.discipline = Discipline::TailDrop {});
     assert!(sleep0 > 5 * rq_rg && sleep1 < rq_rg && tail > rq_rg, "{sleep0} {sleep1} {tail} {rq_rg}");
 }
 
@@ -220,8 +233,8 @@ fn several_walkers_share_a_datagram() {
         let mut settings = quick(100);
         settings.datagrams.records = records;
         settings.datagrams.linger = Time::from_us(100);
-        let mut cluster = Cluster::new(&settings, &ground, &[], Trouble::default(), 1);
-        assert!(cluster.world.run(LONG));
+        let mut cluster = Cluster::new(&settings, &ground, &[], Network::default(), 1);
+        assert!(cluster.world.finish(LONG));
         assert_eq!(cluster.ends(), ground.alone(100, 500));
         cluster.sum(|t| t.sent_datagrams)
     };
@@ -233,20 +246,20 @@ fn several_walkers_share_a_datagram() {
 fn what_is_said_of_walks_shares_datagrams_and_walkers_do_not() {
     let ground = Ground::new(&[30, 30], 0.08);
     let mut settings = Settings { burst: 64, ..quick(100) };
-    settings.queue = QueueSettings { discipline: Discipline::TailDrop, limit: 1 << 20 };
+    settings.queue = QueueSettings { discipline: Discipline::TailDrop {}, limit: 1 << 20 };
     let free = Costs::default();
-    let mut cluster = Cluster::at(free, &settings, &ground, &[], Trouble::default(), 1, false);
+    let mut cluster = Cluster::at(free, &settings, &ground, &[], Network::default(), 1, false);
     cluster.world.keep_sent = true;
-    assert!(cluster.world.run(LONG));
+    assert!(cluster.world.finish(LONG));
     let codec = Codec { job: 3, server: 0, key: Some(Key::new([5; 16])) };
     let (mut walkers, mut notices, mut records) = (0, 0, Vec::new());
-    for (_, _, datagram) in &cluster.world.sent {
-        codec.decode(datagram, &mut records).unwrap();
+    for datagram in &cluster.world.sent {
+        codec.decode(content(&datagram.data), &mut records).unwrap();
         match &records[..] {
             [Record::Walker(_)] => walkers += 1,
             many => {
                 assert!(many.iter().all(|record| matches!(record, Record::Ended(_))));
-                assert!(datagram.len() <= settings.datagrams.bytes);
+                assert!(datagram.data.len() as usize <= settings.datagrams.bytes);
                 notices += many.len();
             }
         }
@@ -261,10 +274,10 @@ fn a_window_bounds_the_walkers_under_way() {
     let ground = Ground::new(&[20, 20, 20], 0.15);
     let mut settings = Settings { burst: 1024, ..quick(100) };
     settings.generator = GeneratorSettings { rule: Rule::Never, window: Some(30), ..settings.generator };
-    settings.queue = QueueSettings { discipline: Discipline::TailDrop, limit: 90 };
+    settings.queue = QueueSettings { discipline: Discipline::TailDrop {}, limit: 90 };
     let free = Costs::default();
-    let mut cluster = Cluster::at(free, &settings, &ground, &[], Trouble::default(), 1, false);
-    assert!(cluster.world.run(LONG));
+    let mut cluster = Cluster::at(free, &settings, &ground, &[], Network::default(), 1, false);
+    assert!(cluster.world.finish(LONG));
     assert_eq!(cluster.ends(), ground.alone(100, 500));
     assert_eq!(cluster.sum(|t| t.generated), 6000, "no queue was ever full");
 }
@@ -274,9 +287,9 @@ fn walks_that_are_lost_are_not_made_up_for_where_they_need_not_be() {
     let ground = Ground::new(&[20, 20], 0.15);
     let mut settings = quick(100);
     settings.regenerate = false;
-    let trouble = Trouble { loss: 0.1, ..Trouble::default() };
+    let trouble = Network { loss: 0.1, ..Network::default() };
     let mut cluster = Cluster::new(&settings, &ground, &[], trouble, 1);
-    assert!(cluster.world.run(LONG));
+    assert!(cluster.world.finish(LONG));
     let (generated, finished) = (cluster.sum(|t| t.generated), cluster.sum(|t| t.finished));
     assert_eq!(generated, 4000);
     assert!(finished < generated);
@@ -285,10 +298,10 @@ fn walks_that_are_lost_are_not_made_up_for_where_they_need_not_be() {
 #[test]
 fn fresh_attempts_finish_walks_that_the_same_way_could_not() {
     let ground = Ground::of(&[10, 10], &Walk::fixed(40));
-    let trouble = Trouble { loss: 0.3, ..Trouble::default() };
+    let trouble = Network { loss: 0.3, ..Network::default() };
     let run = |fresh| {
         let mut cluster = Cluster::with(&quick(2), &ground, &[], trouble, 1, fresh);
-        (cluster.world.run(Time::from_secs(20)), cluster.sum(|t| t.finished))
+        (cluster.world.finish(Time::from_secs(20)), cluster.sum(|t| t.finished))
     };
     // Forty steps cross servers some thirteen times, and some walks nearly always.
     assert!(run(true).1 > run(false).1);
@@ -297,11 +310,11 @@ fn fresh_attempts_finish_walks_that_the_same_way_could_not() {
 #[test]
 fn walks_that_are_lost_in_all_attempts_are_given_up_and_the_others_end() {
     let ground = Ground::new(&[10, 10], 0.23);
-    let nothing_comes = Trouble { loss: 1.0, ..Trouble::default() };
+    let nothing_comes = Network { loss: 1.0, ..Network::default() };
     let mut settings = quick(20);
     settings.loss.attempts = 3;
     let mut cluster = Cluster::new(&settings, &ground, &[], nothing_comes, 1);
-    assert!(cluster.world.run(LONG));
+    assert!(cluster.world.finish(LONG));
     let (finished, given_up) = (cluster.sum(|t| t.finished), cluster.sum(|t| t.given_up));
     assert_eq!(finished + given_up, 400);
     assert!(finished > 0 && given_up > 0, "{finished}, {given_up}");
@@ -313,8 +326,8 @@ fn walks_that_are_lost_in_all_attempts_are_given_up_and_the_others_end() {
 fn paths_come_with_the_walks() {
     let ground = Ground::new(&[10, 10], 0.23);
     let settings = Settings { paths: true, steps_max: 100, ..quick(20) };
-    let mut cluster = Cluster::new(&settings, &ground, &[], Trouble::default(), 1);
-    assert!(cluster.world.run(LONG));
+    let mut cluster = Cluster::new(&settings, &ground, &[], Network::default(), 1);
+    assert!(cluster.world.finish(LONG));
     assert_eq!(cluster.ends(), ground.alone(20, 100));
     let nodes: u64 = cluster.sinks.iter().map(|sink| sink.0.lock().unwrap().1).sum();
     // A path has a node more than its walk has steps; steps of lost walkers are counted where they were walked.
@@ -329,8 +342,8 @@ fn edges_come_and_go_while_walks_run() {
     let changes = away.chain([Change::Set { from: 0, to: 1, weight: None }]).collect();
     let owners = (0..20).map(|node| (node, ground.partition.owner(node).unwrap())).collect();
     let changes = [TimedChanges { at: Time::from_ms(1), changes, owners }];
-    let mut cluster = Cluster::new(&quick(300), &ground, &changes, Trouble::default(), 1);
-    assert!(cluster.world.run(LONG));
+    let mut cluster = Cluster::new(&quick(300), &ground, &changes, Network::default(), 1);
+    assert!(cluster.world.finish(LONG));
     assert_eq!(cluster.sum(|t| t.finished), 6000);
     assert_eq!(cluster.sum(|t| t.refused_changes), 0);
     assert_ne!(cluster.ends(), ground.alone(300, 500));
@@ -342,17 +355,17 @@ fn edges_come_from_outside_and_reach_their_owners() {
     let graph = Graph::even(Shape::undirected(4), || [(0, 1), (2, 3)]).unwrap();
     let rule = Moves::new(&Walk::geometric(0.1)).unwrap();
     let ground = Ground { graph, partition: Partition::ranges(&[2, 2]).unwrap(), rule };
-    let mut cluster = Cluster::new(&quick(3000), &ground, &[], Trouble::default(), 1);
-    assert!(!cluster.world.run(Time::from_ms(2)));
+    let mut cluster = Cluster::new(&quick(3000), &ground, &[], Network::default(), 1);
+    assert!(!cluster.world.finish(Time::from_ms(2)));
     assert_eq!(cluster.sum(|t| t.arrived), 0);
     for mailbox in &cluster.mailboxes {
         let owners = (0..4).map(|node| (node, ground.partition.owner(node).unwrap())).collect();
         let changes = vec![Change::Set { from: 1, to: 2, weight: None }];
         mailbox.put(TimedChanges { at: Time::ZERO, changes, owners });
     }
-    let _ = cluster.world.run(Time::from_ms(2) + LOOK + LOOK);
+    let _ = cluster.world.finish(Time::from_ms(2) + LOOK + LOOK);
     assert!(cluster.sum(|t| t.arrived) > 0, "the edge is there within two looks");
-    assert!(cluster.world.run(LONG));
+    assert!(cluster.world.finish(LONG));
     assert_eq!(cluster.sum(|t| t.finished), 12_000);
     assert_eq!(cluster.sum(|t| t.refused_changes + t.refused_records), 0);
 }
@@ -360,38 +373,37 @@ fn edges_come_from_outside_and_reach_their_owners() {
 #[test]
 fn second_order_walks_ask_other_servers() {
     let ground = Ground::of(&[10, 15, 20], &Walk::node2vec(12, 2.0, 0.5));
-    let trouble = Trouble { loss: 0.05, ..Trouble::default() };
+    let trouble = Network { loss: 0.05, ..Network::default() };
     let mut cluster = Cluster::new(&quick(30), &ground, &[], trouble, 1);
-    assert!(cluster.world.run(LONG));
+    assert!(cluster.world.finish(LONG));
     assert_eq!(cluster.ends(), ground.alone(30, 500));
 }
 
 #[test]
 fn what_strangers_send_changes_nothing() {
     let ground = Ground::new(&[20, 20, 20], 0.15);
-    let mut cluster = Cluster::new(&quick(50), &ground, &[], Trouble::default(), 1);
+    let mut cluster = Cluster::new(&quick(50), &ground, &[], Network::default(), 1);
     cluster.world.keep_sent = true;
-    assert!(cluster.world.run(LONG));
+    assert!(cluster.world.finish(LONG));
     let sent = std::mem::take(&mut cluster.world.sent);
-    let mut cluster = Cluster::new(&quick(50), &ground, &[], Trouble::default(), 1);
+    let mut cluster = Cluster::new(&quick(50), &ground, &[], Network::default(), 1);
     let stranger = Addr { host: HostId(9), port: PORT };
-    let members = addresses(3);
-    for (n, (from, to, bytes)) in sent.iter().enumerate().take(5000) {
-        let at = Time::from_us(n as u64);
+    for (n, sent) in sent.iter().enumerate().take(5000) {
+        let (at, bytes) = (Time::from_us(n as u64), content(&sent.data).to_vec());
         let mut say = |from, data: Vec<u8>| {
             let event = Event::Datagram { from, port: PORT, data: Payload::from(data) };
-            cluster.world.tell(at, *to, event);
+            cluster.world.tell(at, sent.to.host.0 as usize, event);
         };
         // Recorded datagrams from elsewhere, changed ones, cut ones, nonsense; and recorded ones as they were.
         say(stranger, bytes.clone());
         let mut changed = bytes.clone();
         changed[n % bytes.len()] ^= 1;
-        say(members[*from], changed);
-        say(members[*from], bytes[..n % bytes.len()].to_vec());
-        say(members[*from], vec![n as u8; n % 3000]);
-        say(members[*from], bytes.clone());
+        say(sent.from, changed);
+        say(sent.from, bytes[..n % bytes.len()].to_vec());
+        say(sent.from, vec![n as u8; n % 3000]);
+        say(sent.from, bytes);
     }
-    assert!(cluster.world.run(LONG));
+    assert!(cluster.world.finish(LONG));
     assert_eq!(cluster.ends(), ground.alone(50, 500));
     assert!(cluster.sum(|t| t.refused_strangers) > 5000 && cluster.sum(|t| t.refused_datagrams) > 1000);
 }
@@ -399,7 +411,7 @@ fn what_strangers_send_changes_nothing() {
 fn disciplines() -> impl Strategy<Value = Discipline> {
     prop_oneof![
         Just(QueueSettings::default().discipline),
-        Just(Discipline::TailDrop),
+        Just(Discipline::TailDrop {}),
         Just(Discipline::Codel(CodelSettings { target: Time::from_us(20), interval: Time::from_us(200) })),
     ]
 }
@@ -420,9 +432,9 @@ proptest! {
         settings.datagrams.linger = Time::from_us(50);
         settings.queue = QueueSettings { discipline, limit: 20 };
         (settings.loss.direct, settings.loss.remote, settings.loss.repeated) = (direct, remote, repeated);
-        let trouble = Trouble { loss, doubled, jitter: Time::from_us(jitter) };
+        let trouble = Network { loss, doubled, jitter: Time::from_us(jitter), ..Network::default() };
         let mut cluster = Cluster::new(&settings, &ground, &[], trouble, seed);
-        prop_assert!(cluster.world.run(LONG), "not finished: {:?}", cluster.totals());
+        prop_assert!(cluster.world.finish(LONG), "not finished: {:?}", cluster.totals());
         prop_assert_eq!(cluster.ends(), ground.alone(20, 8));
         prop_assert_eq!(cluster.sum(|t| t.finished), 24 * 20);
     }
@@ -442,9 +454,9 @@ proptest! {
         settings.generator.window = window;
         settings.queue = QueueSettings { discipline, limit: 50 };
         settings.loss.remote = remote;
-        let trouble = Trouble { loss, doubled, jitter: Time::from_us(jitter) };
+        let trouble = Network { loss, doubled, jitter: Time::from_us(jitter), ..Network::default() };
         let mut cluster = Cluster::at(Costs::default(), &settings, &ground, &[], trouble, seed, false);
-        prop_assert!(cluster.world.run(LONG), "not finished: {:?}", cluster.totals());
+        prop_assert!(cluster.world.finish(LONG), "not finished: {:?}", cluster.totals());
         prop_assert_eq!(cluster.ends(), ground.alone(20, 8));
         prop_assert_eq!(cluster.sum(|t| t.finished), 24 * 20);
     }
@@ -458,13 +470,13 @@ proptest! {
         let walk = if second_order { Walk::node2vec(4, 2.0, 0.5) } else { Walk::geometric(0.23) };
         let ground = Ground::of(&[7, 5, 12], &walk);
         let settings = Settings { snapshot: snapshot.map(Time::from_us), steps_max: 8, ..quick(40) };
-        let trouble = Trouble { loss, doubled, jitter: Time::from_us(jitter) };
+        let trouble = Network { loss, doubled, jitter: Time::from_us(jitter), ..Network::default() };
         let mut cluster = Cluster::new(&settings, &ground, &[], trouble, seed);
         for (server, after, pause) in crashes {
-            cluster.world.run(cluster.world.now + Time::from_us(after));
-            cluster.world.crash(server, Time::from_us(pause));
+            cluster.world.finish(cluster.world.now + Time::from_us(after));
+            cluster.world.crash(server, cluster.world.now + Time::from_us(pause));
         }
-        prop_assert!(cluster.world.run(LONG), "not finished: {:?}", cluster.totals());
+        prop_assert!(cluster.world.finish(LONG), "not finished: {:?}", cluster.totals());
         prop_assert_eq!(cluster.ends(), ground.alone(40, 8));
         prop_assert_eq!(cluster.sum(|t| t.finished), 24 * 40);
         prop_assert!(cluster.sum(|t| t.restarts) > 0);

@@ -1,8 +1,8 @@
 //! A walker in as many words as it takes on the wire, and in the same form. So most walkers of most jobs go from their
 //! datagram to the queue and into the next datagram without being taken apart. What only some carry is kept beside.
 
-use super::record::{KIND_ENDED, KIND_WALKER, common, flags_of, id_words, node};
-use super::{ENDED, End, HEADER, LONE, WALKER, WalkId, Walker};
+use super::record::{KIND_ENDED, KIND_WALKER, common, flags_of, id_words, node, put};
+use super::said::{ENDED, End, HEADER, LONE, WALKER, WalkId, Walker};
 
 /// What few walkers carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,11 +156,4 @@ impl PackedEnd {
         let (id, ..) = common(first, second, born);
         End { id, end: place as u32, steps: (place >> 32) as u32, path: &[] }
     }
-}
-
-/// Puts words behind `out`.
-#[inline(always)]
-pub(super) fn put<const WORDS: usize>(words: [u64; WORDS], out: &mut Vec<u8>) {
-    let bytes = words.map(u64::to_le_bytes);
-    out.extend_from_slice(bytes.as_flattened());
 }

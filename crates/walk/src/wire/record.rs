@@ -1,7 +1,6 @@
 //! A record's form, written and read.
 
-use super::packed::put;
-use super::{ENDED, Ended, NO_NODE, Record, Refused, WALKER, WalkId, Walker};
+use super::said::{ENDED, Ended, NO_NODE, Record, Refused, WALKER, WalkId, Walker};
 
 pub(super) const KIND_WALKER: u8 = 1;
 pub(super) const KIND_ENDED: u8 = 2;
@@ -71,6 +70,13 @@ impl Walker {
             write_path(&self.path, out);
         }
     }
+}
+
+/// Puts words behind `out`.
+#[inline(always)]
+pub(super) fn put<const WORDS: usize>(words: [u64; WORDS], out: &mut Vec<u8>) {
+    let bytes = words.map(u64::to_le_bytes);
+    out.extend_from_slice(bytes.as_flattened());
 }
 
 /// What a walker carries beside what all carry.

@@ -3,7 +3,7 @@
 //! Who waits looks again and again for a while before it sleeps, because being woken takes longer than an answer of a near
 //! server: as long as that helps. Pages: tcp(7), sendmsg(2), poll(2).
 
-use super::Remote;
+use crate::config::Remote;
 use crate::raw;
 use farmem::wire::client::{Client, Coming, Greeting};
 use farmem::wire::{CHALLENGE, HEAD, NONCE, TEXT_MAX, Ticket, WELCOME};

@@ -16,33 +16,22 @@ mod link;
 use super::packing::Packing;
 use super::table::Table;
 use super::{Found, Store, empty_mirror, page_at, pages_of};
+use crate::config::Remote;
 use crate::layout::{self, BASE, BASE_BITS};
 use crate::raw;
 use crate::states::{self, THERE};
 use crate::stats::stats;
 use farmem::codec::Codec;
 use farmem::wire::client::{Client, Coming, Wrong};
-use farmem::wire::{HEAD, Key, LENGTH, Lengths, PAGE, TICKET, Ticket};
+use farmem::wire::{HEAD, LENGTH, Lengths, PAGE, TICKET, Ticket};
 use inbox::Inbox;
 use leaving::Leaving;
 use link::{Link, Waiting};
 use std::io::IoSlice;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::Range;
 use twox_hash::XxHash3_64;
-
-/// Where a server is, and how it is spoken to.
-#[derive(Clone, Debug)]
-pub(crate) struct Remote {
-    pub(crate) at: SocketAddr,
-    pub(crate) key: Key,
-    /// How long it may take to answer.
-    pub(crate) timeout_ms: u64,
-    /// Bytes of pages that may wait to be sent: a part of local memory.
-    pub(crate) leaving_bytes: usize,
-}
 
 /// Compression on the way to a server.
 struct Smaller {

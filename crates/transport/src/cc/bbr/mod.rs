@@ -8,10 +8,9 @@
 //! acknowledgement that delivers something, as in Linux; the filter of 4.1.1.2 is exact.
 
 use super::filter::WindowedMax;
-use super::{Ack, Window};
-use crate::tcp::Phase;
-use crate::tcp::pacing::Pacer;
-use crate::tcp::rate::{RateSample, RateSampler};
+use super::input::{Ack, Phase, Window};
+use super::pacer::Pacer;
+use super::rate::{RateSample, RateSampler};
 use units::Time;
 
 /// BBRBtlBwFilterLen, in round trips.

@@ -5,7 +5,7 @@
 //! Source: RFC 8985 (6.2 RACK, 7 TLP).
 
 use crate::tcp::rto::RttEstimator;
-use crate::tcp::scoreboard::{LOST, RESENT, RESENT_EVER, SACKED, Scoreboard, Segment};
+use crate::tcp::scoreboard::{Delivered, LOST, RESENT, RESENT_EVER, SACKED, Scoreboard};
 use std::collections::VecDeque;
 use units::Time;
 
@@ -13,21 +13,6 @@ use units::Time;
 const DUP_THRESH: u32 = 3;
 /// How many recoveries a widened reordering window lasts without a DSACK.
 const REO_WND_PERSIST: u32 = 16;
-
-/// A segment that has just been acknowledged or SACKED.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivered {
-    pub sent: Time,
-    pub end: u64,
-    pub resent: bool,
-}
-
-impl Delivered {
-    #[inline]
-    pub fn of(segment: &Segment) -> Delivered {
-        Delivered { sent: segment.sent, end: segment.end(), resent: segment.is(RESENT_EVER) }
-    }
-}
 
 /// RACK's variables, named as in RFC 8985 5.2.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,6 @@
 //! It knows nothing of windows or timers. In order and without loss it only pushes and pops.
 //! Source: RFC 6675 (IsLost, SetPipe, NextSeg), RFC 2018.
 
-use crate::tcp::rack::Delivered;
 use std::collections::VecDeque;
 use units::Time;
 
@@ -48,6 +47,21 @@ impl Segment {
             _ => 1,
         };
         copies * u64::from(self.len)
+    }
+}
+
+/// A segment that has just been acknowledged or SACKED.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    pub sent: Time,
+    pub end: u64,
+    pub resent: bool,
+}
+
+impl Delivered {
+    #[inline]
+    pub fn of(segment: &Segment) -> Delivered {
+        Delivered { sent: segment.sent, end: segment.end(), resent: segment.is(RESENT_EVER) }
     }
 }
 

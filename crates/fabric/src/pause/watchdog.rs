@@ -5,50 +5,13 @@
 //! brings it nearer to its end. Polls are at multiples of the interval, as if they had gone on all the time; they
 //! are left out while nothing is paused, where they could find nothing.
 
-use crate::config::{WatchdogAction, WatchdogConfig};
-use crate::fabric::{Driver, Fabric, PortEvent};
+use super::classes;
+use crate::config::WatchdogAction;
+use crate::driver::{Driver, PortEvent};
+use crate::fabric::Fabric;
+use crate::ids::PortId;
 use crate::packet::{Discard, Packet};
-use crate::pause::{Pausing, classes};
-use crate::port::PortId;
 use units::Time;
-
-/// What the watchdog thinks of a queue.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Watch {
-    storm: bool,
-    /// For how long it has looked like the other state, by polls.
-    lasted: Time,
-}
-
-impl Watch {
-    /// A look at the queue; whether its state changes.
-    fn look(&mut self, config: &WatchdogConfig, stuck: bool, quiet: bool) -> bool {
-        let (other, enough) =
-            if self.storm { (quiet, config.restoration) } else { (stuck, config.detection) };
-        self.lasted = if other { self.lasted + config.poll } else { Time::ZERO };
-        let changes = other && self.lasted >= enough;
-        if changes {
-            *self = Watch { storm: !self.storm, lasted: Time::ZERO };
-        }
-        changes
-    }
-}
-
-impl Pausing {
-    fn watch(&mut self, now: Time, class: u8, packets: u32, config: &WatchdogConfig) -> Option<bool> {
-        let (index, before) = (usize::from(class), now.saturating_sub(config.poll));
-        let paused = self.is_paused(class);
-        let quiet = !paused && self.last_received[index] <= before;
-        let stuck = packets > 0 && self.last_sent[index] <= before && !quiet;
-        let watch = &mut self.watch[index];
-        let changes = watch.look(config, stuck, quiet);
-        let storm = watch.storm;
-        let counters = &mut self.counters[index];
-        counters.storms += u64::from(changes && storm);
-        counters.restored += u64::from(changes && !storm);
-        changes.then_some(storm)
-    }
-}
 
 impl<B: Copy + Default> Fabric<B> {
     /// A pause has begun at `id`: its switch's watchdog looks at the next poll.
@@ -76,7 +39,7 @@ impl<B: Copy + Default> Fabric<B> {
         pfc.poll_at = Time::ZERO;
         let mut go_on = None;
         for port in ports {
-            for class in crate::pause::classes(mask) {
+            for class in super::classes(mask) {
                 let packets = self.class_packets(port, class);
                 let pausing = self.pausing(port);
                 let change = pausing.watch(now, class, packets, &config);
