@@ -70,7 +70,7 @@ def content(folder: Path, size: int) -> Path:
 
 def bound(case: Case, folder: Path) -> Bound:
     """Plain TCP from the source to one receiver, with no other receivers."""
-    alone = Case(case.rate, case.size)
+    alone = replace(case, killed_at=None)
     file = content(folder, case.size)
     program = peers.plain("flat", "alone")
 

@@ -25,6 +25,8 @@ class RunError(Exception):
 class SpecError(ValueError):
     """A scenario that can't run; its arguments are path and message."""
 
+TABLES: list[str]
+
 def expand(topology: str) -> str: ...
 def check(scenario: str) -> None: ...
 def run(

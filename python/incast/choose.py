@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from incast.comparison import Way, mean, samples
-from incast.kinds import judged, traits
-from incast.metrics import DEGRADATION, DONE, FLOWS, Metric
+from incast.kinds import KINDS, judged, traits
+from incast.metric import Metric
+from incast.metrics import DONE, FLOWS
 from incast.result import Result
 
 _UNFINISHED: Way = ("flows", "unfinished")
@@ -27,10 +28,10 @@ def deciding(choices: Mapping[str, Sequence[Result]]) -> tuple[Way, Metric]:
         for name, job in run.summary.get("jobs", {}).items()
     }
     kinds = set(jobs.values())
-    slowed = [name for name, kind in jobs.items() if traits(kind).judged == "degradation"]
+    own = [(name, KINDS[kind].metrics[0]) for name, kind in jobs.items() if traits(kind).judged == "own"]
     flows = {metric.key: metric for metric in FLOWS}
     wanted: list[tuple[Way, Metric]] = [
-        *((("jobs", name, DEGRADATION.key), DEGRADATION) for name in slowed),
+        *((("jobs", name, metric.key), metric) for name, metric in own),
         *([((DONE.key,), DONE)] if judged("duration", kinds) else []),
         *([(("flows", "group_mean_ps"), flows["group_mean_ps"])] if judged("groups", kinds) else []),
         (("flows", "p99_ps"), flows["p99_ps"]),

@@ -13,7 +13,8 @@ from statistics import fmean, variance
 from typing import Any, TypeAlias
 
 from incast.errors import ResultError
-from incast.metrics import DONE, SECTIONS, Metric
+from incast.metric import Metric
+from incast.metrics import DONE, SECTIONS
 from incast.result import Result
 from incast.student import quantile
 

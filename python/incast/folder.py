@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast import _core
 from incast.errors import OutputError, OutputExistsError, ResultError, why
 
 if TYPE_CHECKING:
@@ -32,27 +33,7 @@ PLAN = "plan.json"
 FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, PLAN)
 FORMAT = 1
 
-TABLES = (
-    "jobs",
-    "tasks",
-    "flows",
-    "datagrams",
-    "ports",
-    "waits",
-    "pauses",
-    "walks",
-    "broadcasts",
-    "passes",
-    "programs",
-    "faults",
-    "hosts",
-    "ports_series",
-    "flows_series",
-    "hosts_series",
-    "walks_series",
-    "broadcasts_series",
-    "events",
-)
+TABLES: tuple[str, ...] = tuple(_core.TABLES)
 
 
 def make_free(folder: Path, force: bool) -> None:

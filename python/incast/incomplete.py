@@ -56,7 +56,9 @@ def find(jobs: pl.DataFrame, folder: Path, end: str, end_ps: int) -> list[dict[s
     return found
 
 
-def by_outcome(folder: Path, table: str, what: str, good: str, jobs: Sequence[str]) -> dict[str, str]:
+def by_outcome(
+    folder: Path, table: str, what: str, good: Sequence[str], jobs: Sequence[str]
+) -> dict[str, str]:
     """Of each job how many rows of the table did not end well, by how they ended; `what` is a row."""
     counted = (
         scan(folder, table)
@@ -70,7 +72,7 @@ def by_outcome(folder: Path, table: str, what: str, good: str, jobs: Sequence[st
     found = {}
     for (job,), rows in counted.group_by("job", maintain_order=True):
         of = f"of {text.plural(int(rows['len'].sum()), what)}"
-        bad = rows.filter(pl.col("outcome") != good).select("outcome", "len").iter_rows()
+        bad = rows.filter(~pl.col("outcome").is_in(good)).select("outcome", "len").iter_rows()
         found[str(job)] = ", ".join(f"{text.count(n)} {of} {_WORDS.get(how, how)}" for how, n in bad)
     return found
 

@@ -1,114 +1,30 @@
-"""The figures of a summary: what each is called, its unit, and whether more or less of it is better.
-
-A figure's name carries its unit, as columns of the tables do: `_ps`, `_bytes`, `_bps`, and `_percent`. People
-leave it out.
-"""
+"""The figures of a summary, and the way to one by its name."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Mapping
 
-from incast.quantity import parse_bytes, parse_rate, parse_time
-from incast.report import text
+from incast.kinds import KINDS
+from incast.metric import Metric
 
-
-def _percent(written: str) -> float:
-    """What `25%` says, as 25."""
-    number, sign, rest = written.partition("%")
-    if not sign or rest.strip() or not math.isfinite(value := float(number)):
-        raise ValueError(f"{written!r} is not a share")
-    return value
-
-
-_UNITS: dict[str, tuple[str, Callable[[str], float], Callable[[float | None], str]]] = {
-    "_ps": ("a time like 50ms", parse_time, text.time),
-    "_bytes": ("a size like 32MB", parse_bytes, text.size),
-    "_bps": ("a rate like 10Gbps", parse_rate, text.rate),
-    "_percent": ("a share like 25%", _percent, lambda n: text.percent(None if n is None else n / 100)),
-}
-Figure: TypeAlias = "float | int | None"
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A figure of a summary."""
-
-    key: str
-    """Its name in the summary."""
-    label: str
-    """Its name in tables."""
-    better: int = -1
-    """-1: less is better; 1: more is better; 0: neither."""
-
-    @property
-    def name(self) -> str:
-        """Its name without the unit."""
-        return self.key.removesuffix(self.unit)
-
-    @property
-    def unit(self) -> str:
-        """The suffix that says the unit; empty for a plain number."""
-        return next((unit for unit in _UNITS if self.key.endswith(unit)), "")
-
-    @property
-    def expected(self) -> str:
-        """What a value of it looks like."""
-        return _UNITS[self.unit][0] if self.unit else "a number"
-
-    def parse(self, written: str) -> float:
-        """A value of it in base units."""
-        if self.unit:
-            return _UNITS[self.unit][1](written)
-        if not math.isfinite(number := float(written)):
-            raise ValueError(f"{written!r} is not {self.expected}")
-        return number
-
-    def text(self, figure: float | None) -> str:
-        """A value of it with its unit, for people."""
-        if self.unit:
-            return _UNITS[self.unit][2](figure)
-        # Parts, and means of few: a whole number would hide them.
-        small = figure is not None and abs(figure) < 10 and figure != round(figure)
-        return f"{figure:.3g}" if small else text.count(figure)
-
-
-DEGRADATION = Metric("degradation_percent", "degradation")
-"""How much longer a program on remote memory takes than with all memory local."""
-
-REMOTE = (
-    DEGRADATION,
-    Metric("lost", "programs lost"),
-    Metric("stall_ps", "time in faults"),
-    Metric("faults", "page faults"),
-    Metric("hit_ratio", "hit ratio", 1),
-    Metric("fault_latency_mean_ps", "fault mean"),
-    Metric("fault_latency_p50_ps", "fault p50"),
-    Metric("fault_latency_p90_ps", "fault p90"),
-    Metric("fault_latency_p99_ps", "fault p99"),
-    Metric("fault_latency_max_ps", "fault max"),
-    Metric("fetched_bytes", "pages fetched", 0),
-    Metric("written_back_bytes", "pages written back", 0),
-)
-"""Figures of a job's programs on remote memory, all together or means; a fault is one that fetches."""
+OWN = tuple(metric for kind in KINDS.values() for metric in kind.metrics)
+"""Figures that only jobs of one kind have."""
 
 JOB = (
-    Metric("duration_ps", "duration"),
-    Metric("group_mean_ps", "group mean"),
+    Metric("duration_ps", "duration", row="always"),
+    Metric("group_mean_ps", "group mean", row="always"),
     Metric("group_p99_ps", "group p99"),
-    Metric("fct_mean_ps", "FCT mean"),
-    Metric("fct_p50_ps", "FCT p50"),
-    Metric("fct_p99_ps", "FCT p99"),
+    Metric("fct_mean_ps", "FCT mean", row="always"),
+    Metric("fct_p50_ps", "FCT p50", row="always"),
+    Metric("fct_p99_ps", "FCT p99", row="always"),
     Metric("fct_max_ps", "FCT max"),
-    Metric("goodput_bps", "goodput", 1),
+    Metric("goodput_bps", "goodput", 1, row="always"),
     Metric("bytes", "bytes", 0),
     Metric("flows", "flows", 0),
-    Metric("unfinished", "unfinished flows"),
-    Metric("retransmits", "retransmits"),
-    Metric("timeouts", "timeouts"),
-    *REMOTE,
+    Metric("unfinished", "unfinished flows", row="any"),
+    Metric("retransmits", "retransmits", row="always"),
+    Metric("timeouts", "timeouts", row="always"),
+    *OWN,
 )
 """Figures of one job. A group is a coflow or a round of an incast; FCT is flow completion time."""
 
@@ -126,12 +42,12 @@ FLOWS = (
 """Figures of all flows of all jobs but background."""
 
 PORTS = (
-    Metric("drops", "drops"),
-    Metric("in_discards", "drops on the way in"),
-    Metric("pauses", "PAUSE frames"),
-    Metric("marks", "marks", 0),
+    Metric("drops", "drops", row="always"),
+    Metric("in_discards", "drops on the way in", row="any"),
+    Metric("pauses", "PAUSE frames", row="any"),
+    Metric("marks", "marks", 0, row="always"),
     Metric("lost", "lost"),
-    Metric("queue_max_bytes", "longest queue"),
+    Metric("queue_max_bytes", "longest queue", row="always"),
     Metric("wait_p99_ps", "longest wait p99"),
     Metric("utilisation_max", "highest utilisation", 0),
 )
@@ -178,8 +94,8 @@ def find(
 
 def names(jobs: list[str], sections: Mapping[str, tuple[Metric, ...]] = SECTIONS) -> list[str]:
     """Every figure that a summary of these jobs has."""
-    every = [f"jobs.{job}.{metric.name}" for job in jobs for metric in JOB if metric not in REMOTE]
-    remote = [f"jobs.{job}.{metric.name}" for job in jobs for metric in REMOTE]
+    every = [f"jobs.{job}.{metric.name}" for job in jobs for metric in JOB if metric not in OWN]
+    own = [f"jobs.{job}.{metric.name}" for job in jobs for metric in OWN]
     of_all = {section: listed for section, listed in sections.items() if section != "jobs"}
     found = [f"{section}.{m.name}" for section, listed in of_all.items() for m in listed]
-    return [*every, DONE.name, *found, *remote]
+    return [*every, DONE.name, *found, *own]

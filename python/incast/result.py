@@ -17,19 +17,6 @@ from incast.folder import scan
 from incast.hints import unknown
 
 
-class _Table(cached_property[pl.DataFrame]):
-    """A table of a result, read when it is first asked for."""
-
-    def __init__(self, about: str) -> None:
-        super().__init__(self._read)
-        self.__doc__ = about
-
-    def _read(self, result: Result) -> pl.DataFrame:
-        name = str(self.attrname)
-        with folder.readable(result.path / name):
-            return result.scan(name).collect()
-
-
 class Result:
     """What was measured. Tables are Polars frames; their columns are in the reference manual."""
 
@@ -96,25 +83,17 @@ class Result:
         ]
         return pl.concat(frames, how="vertical_relaxed")
 
-    jobs = _Table("One row per job.")
-    tasks = _Table("One row per task on a job's timeline.")
-    flows = _Table("One row per flow.")
-    datagrams = _Table("One row per job and pair of hosts that exchanged datagrams.")
-    ports = _Table("One row per port.")
-    waits = _Table("Histograms of the time that packets waited at each port.")
-    pauses = _Table("One row per port and lossless class with PFC.")
-    walks = _Table("One row per server of random walks.")
-    broadcasts = _Table("One row per host of a broadcast: how it fared, and why it did not get everything.")
-    passes = _Table("One row per node and pass of mining.")
-    programs = _Table("One row per program on remote memory.")
-    faults = _Table("One row per page fault that exchanged pages with remote memory.")
-    broadcasts_series = _Table("Hosts of broadcasts over time.")
-    walks_series = _Table("Servers of random walks over time.")
-    hosts = _Table("One row per host.")
-    ports_series = _Table("Ports over time.")
-    flows_series = _Table("Flows over time.")
-    hosts_series = _Table("Hosts over time.")
-    events = _Table("Faults that were applied.")
+    def __getattr__(self, name: str) -> pl.DataFrame:
+        """A table as a frame, like `result.flows`, read when it is first asked for."""
+        if name not in folder.TABLES:
+            raise AttributeError(f"a result has no {name!r}; its tables: {', '.join(folder.TABLES)}")
+        with folder.readable(self.path / name):
+            frame = self.scan(name).collect()
+        self.__dict__[name] = frame
+        return frame
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *folder.TABLES]
 
     def __repr__(self) -> str:
         return f"Result({str(self.path)!r})"

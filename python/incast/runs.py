@@ -20,9 +20,9 @@ from polars.exceptions import PolarsError
 
 from incast import _core, folder
 from incast._version import __version__
-from incast.errors import ResultError, RunError, ScenarioError, why
+from incast.errors import ResultError, RunError, why
 from incast.lab.findings import Findings
-from incast.lab.resolve import written
+from incast.lab.resolve import ask_core
 from incast.progress import Share
 from incast.source import Plan, Source
 from incast.stop import Stop
@@ -81,16 +81,9 @@ def run_all(
 
 
 def _check_live(source: Source, plans: Sequence[Plan]) -> None:
-    """Refuses what only the simulator has, where it is written."""
+    """Refuses what only the simulator has."""
     for plan in plans:
-        resolved = plan.resolved
-        try:
-            _core.live_members(json.dumps(resolved.spec))
-        except _core.SpecError as problem:
-            path, message = problem.args
-            findings = Findings(source.variant(plan.choice))
-            findings.add(written(path, resolved.spec, plan.scenario, resolved.cluster), message)
-            raise ScenarioError(findings.problems) from None
+        ask_core(_core.live_members, plan.resolved, plan.scenario, Findings(source.variant(plan.choice)))
 
 
 def _places(plans: Sequence[Plan], out: Path) -> list[Path]:
@@ -148,8 +141,8 @@ class _Run:
 
     def _core(self) -> dict[str, Any]:
         """What the core says of the run."""
-        spec = json.dumps(self.plan.resolved.spec)
-        core: dict[str, Any] = json.loads(_core.run(spec, str(self.place), self.force, self._progress))
+        text = self.plan.resolved.text
+        core: dict[str, Any] = json.loads(_core.run(text, str(self.place), self.force, self._progress))
         return core
 
     def _progress(self, progress: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from incast import metrics
 from incast.hints import unknown
-from incast.metrics import DEGRADATION, Metric
+from incast.metric import Metric
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -90,6 +90,6 @@ def parse_threshold(text: str, jobs: list[str]) -> Threshold:
         limit = metric.parse(value)
     except ValueError:
         raise ValueError(f"{value!r} is not {metric.expected}, as {path} needs") from None
-    if metric.key != DEGRADATION.key and (limit < 0 or (limit == 0 and relation == "<")):
+    if not metric.signed and (limit < 0 or (limit == 0 and relation == "<")):
         raise ValueError(f"{path} is never below 0: {relation} {value} tests nothing")
     return Threshold(text, way, metric, relation, limit)

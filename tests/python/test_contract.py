@@ -14,7 +14,23 @@ from helpers import plans
 
 CRATES = Path(__file__).parents[2] / "crates"
 # Where the settings of scenarios are declared.
-DECLARED = ("scenario/src/spec/*.rs", "scenario/src/kinds/*.rs", "shuffle/src/job.rs")
+DECLARED = (
+    "scenario/src/spec/*.rs",
+    "scenario/src/kinds/*.rs",
+    "shuffle/src/job.rs",
+    "traffic/src/job.rs",
+    "traffic/src/coflow.rs",
+    "mine/src/node/costs.rs",
+    "mine/src/quest/mod.rs",
+    "mine/src/support.rs",
+    "walk/src/codel.rs",
+    "walk/src/loss.rs",
+    "walk/src/queue.rs",
+    "walk/src/red.rs",
+    "walk/src/settings.rs",
+    "farmem/src/cache.rs",
+    "farmem/src/pager/settings.rs",
+)
 READ = re.compile(
     r"#\[derive\([^]]*\bDeserialize\b[^]]*\]\n#\[serde\(([^\n]*)\)\]\npub (struct|enum) \w+[^\n]* \{(.*?)\n\}",
     re.DOTALL,

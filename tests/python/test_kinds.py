@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -85,6 +86,20 @@ def test_a_kind_without_work_is_none() -> None:
             kind: Literal["rpc"] = "rpc"
 
 
+def test_a_kind_that_is_judged_by_its_own_figures_has_some() -> None:
+    with pytest.raises(
+        TypeError, match="Rpc is judged by its own figures: it needs `metrics` and `measures`"
+    ):
+
+        class Rpc(Job):
+            traits = Traits(judged="own")
+
+            kind: Literal["rpc"] = "rpc"
+
+            def work(self, site: Site) -> dict[str, Any]:
+                return {"at": site.folder, **self.settings()}
+
+
 def test_the_package_does_not_import_with_a_kind_that_is_not_listed() -> None:
     code = """
 import importlib
@@ -160,3 +175,16 @@ def test_no_model_of_a_scenario_hands_text_with_a_unit_to_the_core() -> None:
 
 def _below(model: type[Model]) -> list[type[Model]]:
     return [each for kind in model.__subclasses__() for each in (kind, *_below(kind))]
+
+
+def test_no_other_module_names_a_kind() -> None:
+    package = Path(kinds.__file__).parents[1]
+    named = re.compile(rf"\bkinds?\b.*[\"'](?:{'|'.join(KINDS)})[\"']")
+    found = [
+        f"{file}:{number}"
+        for file in sorted([*package.rglob("*.py"), *package.rglob("*.j2")])
+        if "kinds" not in file.relative_to(package).parts
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if named.search(line)
+    ]
+    assert not found, "ask incast.kinds instead"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from incast.kinds.job import Job, Site, Traits
+from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import InCore, Selector
 from incast.quantity import PositiveSize, PositiveTime, format_bytes, parse_bytes, parse_time
 
@@ -24,39 +24,46 @@ _PLAN_BYTES_MAX = 256_000_000
 
 
 class Broadcast(Job):
-    """One file from one host to many: hosts relay what they have, and a slow one costs the others nothing."""
+    """One file from one host to many: hosts relay what they have, and a slow host delays no other."""
 
     traits = Traits(judged="groups", group="receiver", first_group=1)
+    columns = {
+        "broadcasts": Columns(
+            "job host outcome reason",
+            "complete_ps bytes resumed_bytes received_bytes sent_bytes damaged plans",
+        ),
+        "broadcasts_series": Columns("job host", "time_ps bytes received_bytes sent_bytes planned_bps"),
+    }
 
     kind: Literal["broadcast"] = "broadcast"
     source: str
-    """Who has the file."""
+    """The host that has the file."""
     destinations: Selector = "*"
-    """Who is to get it; the source is left out of a pattern."""
+    """The destinations; the source is left out of a pattern."""
     size: Annotated[PositiveSize, InCore("bytes")]
     """Size of the file."""
     chunk: PositiveSize | None = None
-    """Size of the chunks that hosts pass on; without a value one that suits the plan, 16KiB to 4MiB."""
+    """Size of the chunks that hosts forward; without a value it suits the plan, 16KiB to 4MiB."""
     algorithm: Literal["flat", "random-pipeline", "depth-first", "dijkstra", "fpfr", "stable", "near"] = (
         "stable"
     )
     """How plans are made: from the source to each, a chain in random or in depth-first order, widest paths,
     spanning trees, spanning and partial trees, or close to the highest sum of rates on any topology."""
     plan: str | None = None
-    """The first plan in a file (JSON), instead of one that is made."""
+    """The first plan from a file (JSON), instead of a computed plan."""
     headroom: Annotated[float, Field(ge=0.5, le=10)] | None = 1.1
     """A parent sends to a child at most at the plan's rate times this; `null`: TCP shares the links."""
     replan: bool = True
-    """Plan anew when links turn out slower or faster than planned."""
+    """Plan again when links turn out slower or faster than planned."""
     disk: bool = False
-    """Chunks take their time on the receivers' disks before they are passed on."""
+    """Chunks are written to the receivers' disks, which takes time, before they are forwarded."""
     report: PositiveTime = "250ms"
-    """Hosts report to the source so often."""
+    """Interval of the hosts' reports to the source."""
     silence: PositiveTime = "3s"
-    """A host that is silent for so long is planned around, and taken back when it speaks again; at least
+    """A host that is silent for this long is planned around, and rejoins when it is heard again; at least
     three reports."""
     patience: PositiveTime = "90s"
-    """A host that is silent for so long has failed for good; the end waits so long for it."""
+    """A host that is silent for this long has failed for good; the end waits this long for it."""
 
     def work(self, site: Site) -> dict[str, Any]:
         """What the core reads."""
@@ -110,7 +117,7 @@ class Broadcast(Job):
         """Hosts without the whole file."""
         from incast.incomplete import by_outcome
 
-        return by_outcome(folder, "broadcasts", "host", "complete", jobs)
+        return by_outcome(folder, "broadcasts", "host", ("complete",), jobs)
 
     @classmethod
     def section(cls, drawn: list[Drawn]) -> Section | None:

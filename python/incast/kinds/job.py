@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -19,11 +19,13 @@ from incast.hints import unknown
 from incast.lab.base import Kind, Name, TrafficClass
 from incast.lab.findings import Findings
 from incast.lab.select import SelectError, select
+from incast.metric import Metric
 from incast.quantity import Time, parse_time
 
 if TYPE_CHECKING:
     from incast.lab.cluster import Cluster
     from incast.report.load import Run
+    from incast.report.measures import Measure
     from incast.report.sections import Drawn, Section
     from incast.report.tables import Table
 
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
 class Traits:
     """How the jobs of a kind are judged and shown."""
 
-    judged: Literal["degradation", "duration", "groups", "flows"]
-    """By what choices are compared: how much slower programs are than with all memory local, the end of the
-    work, how long a group of flows takes on average, or the 99th percentile of flow completion times."""
+    judged: Literal["own", "duration", "groups", "flows"]
+    """By what choices are compared: the first of the kind's own figures, the end of the work, how long a
+    group of flows takes on average, or the 99th percentile of flow completion times."""
     group: str = ""
     """What a group of flows is called; empty where groups mean nothing."""
     first_group: int = 0
@@ -45,6 +47,14 @@ class Traits:
     """A run waits for the job and its figures count; otherwise it is background traffic."""
     cut: bool = False
     """The end of a run may cut it off: it isn't incomplete then."""
+
+
+class Columns(NamedTuple):
+    """Names of a table's columns by their type, with blanks between them."""
+
+    text: str = ""
+    integer: str = ""
+    real: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,10 @@ class Job(Kind):
     """What every job has."""
 
     traits: ClassVar[Traits]
+    metrics: ClassVar[tuple[Metric, ...]] = ()
+    """Figures that the summary has of its jobs beyond those of all jobs."""
+    columns: ClassVar[Mapping[str, Columns]] = {}
+    """What the report reads of its own tables."""
 
     name: Name
     """Unique name."""
@@ -113,6 +127,8 @@ class Job(Kind):
             return
         if "traits" not in cls.__dict__ or cls.work is Job.work:
             raise TypeError(f"{cls.__name__} is a kind of job: it needs `traits` and `work`")
+        if cls.traits.judged == "own" and not (cls.metrics and "measures" in cls.__dict__):
+            raise TypeError(f"{cls.__name__} is judged by its own figures: it needs `metrics` and `measures`")
 
     def spec(self, site: Site) -> dict[str, Any]:
         """What the core reads."""
@@ -147,11 +163,21 @@ class Job(Kind):
         """What these incomplete jobs have not done, in words."""
         from incast.incomplete import by_outcome
 
-        return by_outcome(folder, "flows", "flow", "finished", jobs)
+        return by_outcome(folder, "flows", "flow", ("finished",), jobs)
 
     @classmethod
     def figures(cls, folder: Path) -> dict[str, dict[str, Any]]:
-        """Figures of each job of the kind that the summary has beyond those of all jobs."""
+        """The kind's own figures of each of its jobs."""
+        return {}
+
+    @classmethod
+    def measures(cls) -> list[Measure]:
+        """What the report compares choices by, beyond what it compares all by."""
+        return []
+
+    @classmethod
+    def measured(cls, run: Run) -> dict[str, float | None]:
+        """These measures of a run."""
         return {}
 
     @classmethod

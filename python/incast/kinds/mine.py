@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from incast.kinds.job import Job, Site, Traits
+from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import InCore, Kind, Model, Probability, Selector
 from incast.quantity import InBase, PositiveSize, Time
 
@@ -28,7 +28,7 @@ _Many = Annotated[int, Field(ge=0, lt=2**53)]
 
 
 class QuestTransactions(Kind):
-    """Made up from the seed as in Agrawal & Srikant 1994; the letters are theirs."""
+    """Generated from the seed as in Agrawal & Srikant 1994; the letters are theirs."""
 
     kind: Literal["quest"] = "quest"
     count: Annotated[int, Field(ge=1, le=20_000_000)]
@@ -42,7 +42,7 @@ class QuestTransactions(Kind):
     items: _Pool = 5000
     """Items (N)."""
     correlation: Probability = 0.25
-    """Mean share of a pattern's items that are also the previous one's."""
+    """Mean share of a pattern's items taken from the previous pattern."""
     confidence: Annotated[float, Field(gt=0, le=1)] = 0.75
     """Mean probability that a pattern loses no more items when it is put into a transaction."""
     deviation: Probability = 0.1
@@ -50,7 +50,7 @@ class QuestTransactions(Kind):
 
 
 class FileTransactions(Kind):
-    """From a file: a transaction a line, its items as numbers with blanks between them."""
+    """From a file: one transaction per line, items as numbers separated by blanks."""
 
     kind: Literal["file"] = "file"
     file: str
@@ -67,11 +67,11 @@ class MinePass(Model):
     found: _Many
     """Candidates found in transactions, each as often as it is; in pass 1, items."""
     entries: _Many | None = None
-    """Things sent to the owners of candidates; without a value as many as were found."""
+    """Entries sent to the owners of candidates; without a value as many as were found."""
     entry_size: Annotated[Annotated[int, Field(ge=1, le=64)] | None, InCore("entry_bytes")] = None
-    """Bytes of such a thing; without a value four for each item, in pass 1 eight."""
+    """Bytes per entry; without a value four for each item, in pass 1 eight."""
     scans: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Times that the transactions are gone over."""
+    """Scans of the transactions."""
 
     def numbered(self, number: int) -> dict[str, Any]:
         """What the core reads of the pass of this number."""
@@ -81,7 +81,7 @@ class MinePass(Model):
 
 
 class ProfileTransactions(Kind):
-    """No transactions: how many there are, and what a real run or a document says of its passes."""
+    """No transactions: only their number, and the passes of a real or published run."""
 
     kind: Literal["profile"] = "profile"
     count: Annotated[int, Field(ge=1, lt=2**32 - 1)]
@@ -109,9 +109,9 @@ class MineCosts(Model):
     probe: Time = "20ns"
     """A candidate that came is looked up and counted."""
     disk: bool = False
-    """Transactions come from the host's disk, in each scan anew."""
+    """Transactions are read from the host's disk in each scan."""
     io: PositiveSize = "64KiB"
-    """So much is read at a time, and worked on."""
+    """Amount that is read and processed at a time."""
     variation: Annotated[
         float, Field(ge=0, lt=1), InCore("variation_ppm"), InBase(lambda part: round(part * 1_000_000))
     ] = 0.0
@@ -127,6 +127,12 @@ class Mine(Job):
     """Association rules from transactions spread over nodes: Apriori, pass after pass (document 001)."""
 
     traits = Traits(judged="duration")
+    columns = {
+        "passes": Columns(
+            "job host",
+            "pass candidates large scans sent_bytes received_bytes begin_ps end_ps",
+        ),
+    }
 
     kind: Literal["mine"] = "mine"
     nodes: Selector = "*"
@@ -134,19 +140,20 @@ class Mine(Job):
     transactions: MineTransactions
     """The transactions, spread evenly over the nodes; or what is known of them."""
     support: Annotated[float, Field(gt=0, le=1)]
-    """Share of the transactions that hold a large itemset, at least."""
+    """Minimum share of the transactions that contain a large itemset."""
     longest: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """Items of the longest itemset; without a value, as long as they come."""
+    """Most items in an itemset; without a value, any number."""
     algorithm: Literal["npa", "hpa", "hpa-eld"] = "hpa"
     """All candidates at each node, spread by a hash, or spread but for those of the most frequent items."""
     exchange: Literal["plain", "combined", "frequent"] = "plain"
-    """Owners of candidates are sent each one found, counts, or counts of what is frequent at the node."""
+    """Messages to owners of candidates: each candidate found, counts, or counts of those frequent at the
+    node."""
     combine: Annotated[int, Field(ge=1, lt=2**32)] | None = None
-    """With `combined`: counts over so many transactions; without a value, over all of a node's."""
+    """With `combined`: counts over this many transactions; without a value, over all of a node's."""
     memory: PositiveSize = "64MiB"
     """Memory of a node for candidates, their counts and bitmaps; what does not fit takes more scans."""
     duplicated: Annotated[int, Field(ge=0, lt=2**32)] = 0
-    """With `hpa-eld`: candidates of so many of the most frequent items are counted everywhere."""
+    """With `hpa-eld`: candidates of this many of the most frequent items are counted everywhere."""
     block: PositiveSize = "8KiB"
     """Size of a message, 256B to 1MiB."""
     padded: bool = False

@@ -21,13 +21,13 @@ Bytes = Annotated[PositiveSize, InCore("bytes")]
 
 
 class Bulk(Job):
-    """One flow a pair, all at once."""
+    """One flow per pair, all at once."""
 
     traits = Traits(judged="duration")
 
     kind: Literal["bulk"] = "bulk"
     pairs: Pairs
-    """Who sends to whom."""
+    """Pairs of sender and receiver."""
     among: Selector = "*"
     """The hosts of random pairs."""
     size: Bytes
@@ -44,19 +44,19 @@ class Bulk(Job):
 
 
 class Incast(Job):
-    """All senders answer one receiver at the same time; the next round begins when the last byte is there."""
+    """All senders answer one receiver at the same time; the next round begins after the last byte."""
 
     traits = Traits(judged="duration", group="round")
 
     kind: Literal["incast"] = "incast"
     receiver: str
-    """Who receives."""
+    """The receiver."""
     senders: Selector = "*"
-    """Who sends; the receiver is left out of a pattern."""
+    """The senders; the receiver is left out of a pattern."""
     size: Bytes
     """Size of each answer."""
     rounds: Count = 1
-    """How often."""
+    """Number of repetitions."""
 
     def work(self, site: Site) -> dict[str, Any]:
         """What the core reads."""
@@ -79,7 +79,7 @@ class Permutation(Job):
 
     kind: Literal["permutation"] = "permutation"
     hosts: Selector = "*"
-    """Who takes part."""
+    """The participating hosts."""
     size: Bytes
     """Size of each flow."""
 
@@ -100,15 +100,16 @@ class AllToAll(Job):
 
     kind: Literal["all-to-all"] = "all-to-all"
     hosts: Selector = "*"
-    """Who takes part."""
+    """The participating hosts."""
     size: Bytes
     """Size of each flow."""
     parallel: Count | None = None
-    """Flows that a host has open at a time; without a value: all."""
+    """Flows that a host has open at a time; without a value, all."""
     order: Literal["rotated", "same"] = "rotated"
-    """To whom each sends first: rotated, to the host after it; same, all to the first host."""
+    """Order of destinations: rotated, each host starts with the next host; same, all start with the first
+    host."""
     skew: Time = "0s"
-    """Each host begins at a time drawn between `start` and so long after it."""
+    """Each host begins at a random time between `start` and this long after it."""
 
     def work(self, site: Site) -> dict[str, Any]:
         """What the core reads."""
@@ -121,7 +122,8 @@ class AllToAll(Job):
         return len(work["hosts"]) * (len(work["hosts"]) - 1) * int(work["bytes"])
 
 
-def _sizes(value: object) -> str | list[list[str | float]]:
+def check_sizes(value: object) -> str | list[list[str | float]]:
+    """What people write of sizes, where it can be one."""
     if isinstance(value, str):
         if value in SIZE_DISTRIBUTIONS or value.endswith(".txt"):
             return value
@@ -140,7 +142,7 @@ def _sizes(value: object) -> str | list[list[str | float]]:
 
 Sizes = Annotated[
     str | list[list[str | float]],
-    PlainValidator(_sizes),
+    PlainValidator(check_sizes),
     WithJsonSchema(
         {
             "description": "web-search, data-mining, a file *.txt, or [size, probability up to it] points",
@@ -154,6 +156,22 @@ Sizes = Annotated[
 ]
 
 
+def size_points(sizes: str | list[list[str | float]], site: Site, field: str) -> list[tuple[int, float]]:
+    """The points of a distribution: (bytes, probability of at most so many)."""
+    if isinstance(sizes, str) and sizes.endswith(".txt"):
+        from incast.kinds.traces import TraceFile  # Few scenarios need its libraries.
+
+        return TraceFile(site.folder / sizes, (*site.loc, field), site.findings).sizes()
+    if isinstance(sizes, str):
+        return _core.published_sizes(sizes) if sizes in SIZE_DISTRIBUTIONS else [(parse_bytes(sizes), 1.0)]
+    points = [(parse_bytes(str(size)), float(part)) for size, part in sizes]
+    try:
+        _core.check_sizes(points)
+    except ValueError as error:
+        site.refuse(field, str(error))
+    return points
+
+
 class Load(Job):
     """Flows between random pairs, Poisson arrivals, sizes from a distribution."""
 
@@ -161,10 +179,10 @@ class Load(Job):
 
     kind: Literal["load"] = "load"
     hosts: Selector = "*"
-    """Who takes part."""
+    """The participating hosts."""
     sizes: Sizes = "web-search"
-    """Flow sizes as a cumulative distribution: sizes, each with the part of flows that are at most so large,
-    ascending up to 1. Sizes in between are interpolated."""
+    """Flow sizes as a cumulative distribution: sizes, each with the part of flows that are at most this
+    large, ascending up to 1. Sizes in between are interpolated."""
     load: Annotated[float, Field(gt=0, le=10)] = 0.5
     """Part of the hosts' link rate that is offered."""
     duration: PositiveTime
@@ -172,21 +190,11 @@ class Load(Job):
 
     def work(self, site: Site) -> dict[str, Any]:
         """What the core reads."""
-        return {**self.settings(), "hosts": site.group(self.hosts, "hosts"), "sizes": self._points(site)}
-
-    def _points(self, site: Site) -> list[tuple[int, float]]:
-        if isinstance(self.sizes, str) and self.sizes.endswith(".txt"):
-            from incast.kinds.traces import TraceFile  # Few scenarios need its libraries.
-
-            return TraceFile(site.folder / self.sizes, (*site.loc, "sizes"), site.findings).sizes()
-        if isinstance(self.sizes, str):
-            return _core.published_sizes(self.sizes)
-        points = [(parse_bytes(str(size)), float(part)) for size, part in self.sizes]
-        try:
-            _core.check_sizes(points)
-        except ValueError as error:
-            site.refuse("sizes", str(error))
-        return points
+        return {
+            **self.settings(),
+            "hosts": site.group(self.hosts, "hosts"),
+            "sizes": size_points(self.sizes, site, "sizes"),
+        }
 
     @classmethod
     def arrives(cls, work: Mapping[str, Any]) -> int:
@@ -201,17 +209,17 @@ class Background(Job):
 
     kind: Literal["background"] = "background"
     pairs: Pairs = "random"
-    """Who sends to whom."""
+    """Pairs of sender and receiver."""
     among: Selector = "*"
     """The hosts of random pairs."""
     rate: Rate
-    """Rate of a pair, IP bytes counted."""
+    """Rate per pair, in IP bytes."""
     over: Literal["udp", "tcp"] = "udp"
-    """How it travels: datagrams that nothing slows down, or a stream written to at the rate."""
+    """Transport: datagrams without congestion control, or a stream written to at the rate."""
     model: Literal["packets", "fluid"] = "packets"
-    """Packet by packet, or (datagrams only) a rate at each port on its way: cheaper, nearly exact."""
+    """Packet by packet, or (datagrams only) a rate at each port on its path: cheaper, nearly exact."""
     duration: PositiveTime | None = None
-    """Ends so long after `start`; without a value, with the run."""
+    """Ends this long after `start`; without a value, with the run."""
 
     @field_validator("model")
     @classmethod
@@ -226,7 +234,7 @@ class Background(Job):
 
 
 def _pairs(job: Bulk | Background, site: Site) -> list[list[str]]:
-    """Who sends to whom."""
+    """Pairs of sender and receiver."""
     if isinstance(job.pairs, str):
         return _random_pairs(site.group(job.among, "among"), site.seed, job.name)
     found = []

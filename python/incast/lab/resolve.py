@@ -1,11 +1,13 @@
 """A scenario in the core's terms: base units, every name known, every file read.
 
-The form is crates/scenario/src/spec and kinds. All that is wrong is found before anything runs, and said together.
+The form is that of crates/scenario/src/spec and kinds. All that is wrong is found before anything runs, and
+said together.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,8 @@ class Resolved:
 
     spec: dict[str, Any]
     """The scenario as the core reads it."""
+    text: str
+    """The same as JSON."""
     cluster: Cluster
     """Its nodes and links."""
     thresholds: tuple[Threshold, ...]
@@ -64,8 +68,9 @@ def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
     _check_end(scenario, findings)
     _check_mtu(scenario, spec, cluster, findings)
     findings.stop_if_any()
-    _check_by_core(spec, scenario, cluster, findings)
-    return Resolved(spec, cluster, thresholds)
+    resolved = Resolved(spec, json.dumps(spec), cluster, thresholds)
+    ask_core(_core.check, resolved, scenario, findings)
+    return resolved
 
 
 def _topology(scenario: Scenario, folder: Path, findings: Findings) -> tuple[dict[str, Any], Cluster]:
@@ -125,17 +130,19 @@ def _check_mtu(scenario: Scenario, spec: dict[str, Any], cluster: Cluster, findi
             )
 
 
-def _check_by_core(spec: dict[str, Any], scenario: Scenario, cluster: Cluster, findings: Findings) -> None:
-    """The core's own rules; what it refuses is said where the field is, as near as names allow."""
+def ask_core(
+    check: Callable[[str], object], resolved: Resolved, scenario: Scenario, findings: Findings
+) -> None:
+    """Lets the core check a scenario; what it refuses is said where the field is, as near as names allow."""
     try:
-        _core.check(json.dumps(spec))
+        check(resolved.text)
     except _core.SpecError as problem:
         path, message = problem.args
-        findings.add(written(path, spec, scenario, cluster), message)
+        findings.add(_written(path, resolved.spec, scenario, resolved.cluster), message)
         findings.stop_if_any()
 
 
-def written(path: str, spec: dict[str, Any], scenario: Scenario, cluster: Cluster) -> Loc:
+def _written(path: str, spec: dict[str, Any], scenario: Scenario, cluster: Cluster) -> Loc:
     """Where people write it: a rule at `switch`, `host` or an override, a job's work at the job."""
     match loc := _loc(path):
         case ("jobs", int(number), "work", *field):

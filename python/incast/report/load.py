@@ -19,68 +19,47 @@ from incast.errors import ResultError
 from incast.folder import GRAPH, RESOLVED, SUMMARY, WRITTEN, check_format
 from incast.folder import TABLES as ALL_TABLES
 from incast.incomplete import STUCK, lines
+from incast.kinds import KINDS
+from incast.kinds.job import Columns
 from incast.report.text import natural_key
 
 
-def _columns(text: str = "", integer: str = "", real: str = "") -> dict[str, pl.DataType]:
-    columns: dict[str, pl.DataType] = {}
-    for names, kind in ((text, pl.String()), (integer, pl.Int64()), (real, pl.Float64())):
-        columns.update(dict.fromkeys(names.split(), kind))
-    return columns
+def _typed(said: Columns) -> dict[str, pl.DataType]:
+    kinds = zip(said, (pl.String(), pl.Int64(), pl.Float64()), strict=True)
+    return {name: kind for names, kind in kinds for name in names.split()}
 
 
 # What the report reads of each table. Columns beyond these are ignored, absent ones become null.
-TABLES: dict[str, dict[str, pl.DataType]] = {
-    "jobs": _columns("job kind outcome", "start_ps end_ps flows bytes"),
-    "tasks": _columns("job host kind outcome", "task number start_ps end_ps bytes"),
-    "flows": _columns(
+_COMMON = {
+    "jobs": Columns("job kind outcome", "start_ps end_ps flows bytes"),
+    "tasks": Columns("job host kind outcome", "task number start_ps end_ps bytes"),
+    "flows": Columns(
         "job from to outcome",
         "flow group bytes start_ps end_ps retransmits timeouts srtt_ps",
     ),
-    "ports": _columns(
+    "ports": Columns(
         "port node peer kind",
         "rate_bps sent_packets sent_bytes drops_tail drops_early drops_pool drops_mtu drops_down "
         "drops_headroom drops_watchdog drops_cell drops_merged in_discards out_discards lost corrupted marks "
         "pause_sent pause_received paused_ps queue_max_bytes wait_p99_ps wait_max_ps",
         "utilisation",
     ),
-    "waits": _columns("port", "from_ps to_ps packets"),
-    "pauses": _columns("port", "class paused_ps storms restored storm_drops"),
-    "ports_series": _columns(
+    "waits": Columns("port", "from_ps to_ps packets"),
+    "pauses": Columns("port", "class paused_ps storms restored storm_drops"),
+    "ports_series": Columns(
         "port",
         "time_ps class queue_bytes drops marks in_discards out_discards pause_sent pause_received paused_ps",
     ),
-    "flows_series": _columns("", "time_ps flow cwnd_bytes in_flight_bytes srtt_ps"),
-    "hosts_series": _columns("host", "time_ps sent_bytes received_bytes core_busy_ps disk_busy_ps"),
-    "datagrams": _columns("job from to", "sent_packets received_packets received_bytes"),
-    "events": _columns("what where", "time_ps"),
-    "walks": _columns(
-        "job host",
-        "nodes finished additional steps "
-        "drops_early drops_forced drops_full drops_wait drops_own lost_direct lost_timeout finished_ps",
-    ),
-    "broadcasts": _columns(
-        "job host outcome reason",
-        "complete_ps bytes resumed_bytes received_bytes sent_bytes damaged plans",
-    ),
-    "passes": _columns(
-        "job host",
-        "pass candidates large scans sent_bytes received_bytes begin_ps end_ps",
-    ),
-    "programs": _columns(
-        "job host memory outcome",
-        "pages local_pages all_local_ps start_ps end_ps stall_ps accesses hits faults fetched written_back",
-    ),
-    "faults": _columns("job host", "start_ps latency_ps fetched"),
-    "broadcasts_series": _columns("job host", "time_ps bytes received_bytes sent_bytes planned_bps"),
-    "walks_series": _columns(
-        "job host",
-        "time_ps queue queue_max finished served drops_early drops_forced drops_full drops_wait drops_own",
-    ),
+    "flows_series": Columns("", "time_ps flow cwnd_bytes in_flight_bytes srtt_ps"),
+    "hosts_series": Columns("host", "time_ps sent_bytes received_bytes core_busy_ps disk_busy_ps"),
+    "datagrams": Columns("job from to", "sent_packets received_packets received_bytes"),
+    "events": Columns("what where", "time_ps"),
 }
+_OWN = {table: columns for kind in KINDS.values() for table, columns in kind.columns.items()}
+TABLES = {table: _typed(columns) for table, columns in (_COMMON | _OWN).items()}
 
 # Tables of which only the drawn seed is read: they are long, and no figure is computed from them.
-_DRAWN_ONLY = {"tasks", "ports_series", "flows_series", "hosts_series", "walks_series", "broadcasts_series"}
+_DRAWN_ONLY = {"tasks", *(table for table in TABLES if table.endswith("_series"))}
 
 # Tables without which a section of the report is empty.
 EXPECTED = ("jobs", "flows", "ports", "waits", "ports_series")

@@ -112,12 +112,11 @@ def _figures(run: Run) -> dict[str, float | None]:
     counted = pl.col("group").fill_null(0) >= traits(kind).first_group
     of_groups = flows.filter(pl.col("job").is_in(grouped.implode()) & counted)
     return {
-        "degradation": _degradation(run.table("programs")),
-        "fault_p99": _quantile(run.table("faults").filter(pl.col("fetched") > 0)["latency_ps"], 0.99),
+        **{key: value for own in KINDS.values() for key, value in own.measured(run).items()},
         "done": _done(jobs),
         "group": _group_mean(of_groups, run.incomplete),
-        "fct_p50": _quantile(times, 0.5),
-        "fct_p99": _quantile(times, 0.99),
+        "fct_p50": quantile(times, 0.5),
+        "fct_p99": quantile(times, 0.99),
         "wait_p99": wait_quantile(switch_waits(run), 0.99),
         "drops": _total(ports, *DROPS),
         "lost": _total(ports, "lost", "corrupted"),
@@ -132,8 +131,7 @@ def measures(runs: list[Figures]) -> list[Measure]:
     """The measures that at least one run has, the one that decides first."""
     group = next((f.group for f in runs if f.group), "group")
     table = [
-        Measure("degradation", "Degradation by remote memory", "part"),
-        Measure("fault_p99", "99th-percentile page fault", "time"),
+        *(own for kind in KINDS.values() for own in kind.measures()),
         Measure("done", "All jobs done", "time"),
         Measure("group", f"Mean {group} completion", "time"),
         Measure("fct_p50", "Median flow completion", "time"),
@@ -159,8 +157,10 @@ def measures(runs: list[Figures]) -> list[Measure]:
 def deciding(runs: list[Figures]) -> str:
     """The measure that decides: the jobs' time, unless arrivals over time or other traffic determine it."""
     kinds = frozenset[str]().union(*(f.kinds for f in runs))
-    for key, by in (("degradation", "degradation"), ("done", "duration"), ("group", "groups")):
-        if judged(by, kinds) and any(f.values[key] is not None for f in runs):
+    own = [KINDS[kind].measures()[0].key for kind in kinds if traits(kind).judged == "own"]
+    shared = [key for key, by in (("done", "duration"), ("group", "groups")) if judged(by, kinds)]
+    for key in (*sorted(own), *shared):
+        if any(f.values[key] is not None for f in runs):
             return key
     has_flows = any(f.values["fct_p99"] is not None for f in runs)
     return "fct_p99" if has_flows else "done"
@@ -258,14 +258,6 @@ def _done(jobs: pl.DataFrame) -> float | None:
     return float(end - start)
 
 
-def _degradation(programs: pl.DataFrame) -> float | None:
-    """Mean of how much longer programs take than with all memory local; none where one was not done."""
-    took = programs["end_ps"] - programs["start_ps"]
-    slower = (took / programs["all_local_ps"] - 1).cast(pl.Float64)
-    known = slower.filter(slower.is_finite() & (programs["outcome"] == "finished"))
-    return float(known.sum()) / known.len() if known.len() == programs.height > 0 else None
-
-
 def _group_mean(flows: pl.DataFrame, incomplete: frozenset[str]) -> float | None:
     """Mean time of a group of flows that ended, first start to last end; nothing of incomplete jobs."""
     if not incomplete.isdisjoint(flows["job"].to_list()):
@@ -281,7 +273,8 @@ def _group_mean(flows: pl.DataFrame, incomplete: frozenset[str]) -> float | None
     return float(int(groups["took"].sum())) / groups.height if groups.height else None
 
 
-def _quantile(values: pl.Series, part: float) -> float | None:
+def quantile(values: pl.Series, part: float) -> float | None:
+    """What `part` of the values does not exceed, between values by a straight line."""
     value = values.quantile(part, interpolation="linear")
     return None if value is None or not math.isfinite(value) else float(value)
 

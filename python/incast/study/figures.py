@@ -14,7 +14,7 @@ from incast.comparison import Way, lookup
 from incast.errors import ResultError
 from incast.folder import scan
 from incast.hints import unknown
-from incast.metrics import Metric
+from incast.metric import Metric
 from incast.result import Result
 from incast.study.model import TableFigure
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from incast.document import text_of
 from incast.errors import Problem, ScenarioError
 from incast.hints import unknown
-from incast.metrics import Metric
+from incast.metric import Metric
 from incast.study.axes import Cell
 from incast.study.model import StudyFile
 

@@ -10,15 +10,32 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from incast.kinds.job import Job, Site, Traits
+from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import Kind, Model, Probability, Selector
+from incast.metric import Metric
 from incast.quantity import InBase, PositiveSize, Time, parse_bytes, parse_share
 
 if TYPE_CHECKING:
     from incast.report.load import Run
+    from incast.report.measures import Measure
     from incast.report.sections import Drawn, Section
     from incast.report.tables import Table
 
+_METRICS = (
+    Metric("degradation_percent", "degradation", row="always", signed=True),
+    Metric("lost", "programs lost", row="any"),
+    Metric("stall_ps", "time in faults"),
+    Metric("faults", "page faults"),
+    Metric("hit_ratio", "hit ratio", 1, row="always"),
+    Metric("fault_latency_mean_ps", "fault mean"),
+    Metric("fault_latency_p50_ps", "fault p50", row="always"),
+    Metric("fault_latency_p90_ps", "fault p90"),
+    Metric("fault_latency_p99_ps", "fault p99", row="always"),
+    Metric("fault_latency_max_ps", "fault max"),
+    Metric("fetched_bytes", "pages fetched", 0),
+    Metric("written_back_bytes", "pages written back", 0),
+)
+"""Figures of a job's programs on remote memory, all together or means; a fault is one that fetches."""
 _TRACE_BYTES_MAX = 16_000_000
 _WORD = 8
 
@@ -53,7 +70,7 @@ LocalSize = Annotated[
 
 
 class FileTrace(Kind):
-    """What a traced program did: `incast farmem run --trace` writes it."""
+    """A traced program's accesses: `incast farmem run --trace` writes them."""
 
     kind: Literal["trace"] = "trace"
     file: str
@@ -62,13 +79,13 @@ class FileTrace(Kind):
 
 class _Accessed(Kind):
     size: PositiveSize
-    """Memory that the accesses go to. All of it is in remote memory at the start."""
+    """Size of the accessed memory. All of it is in remote memory at the start."""
     accesses: _Accesses
-    """How many accesses to pages."""
+    """Number of accesses to pages."""
     writes: Probability = 0.0
-    """Part of them that writes."""
+    """Part of the accesses that write."""
     compute: Time = "1us"
-    """What the program computes before each."""
+    """Computing time before each access."""
 
     def base_units(self) -> dict[str, Any]:
         """What the core reads: one kind, and the order of its accesses."""
@@ -77,19 +94,19 @@ class _Accessed(Kind):
 
 
 class SequentialAccesses(_Accessed):
-    """Pages one after the other, again and again."""
+    """Pages in sequence, repeatedly."""
 
     kind: Literal["sequential"] = "sequential"
 
 
 class RandomAccesses(_Accessed):
-    """Any page, each as likely as the others."""
+    """Random pages, all equally likely."""
 
     kind: Literal["random"] = "random"
 
 
 class ZipfAccesses(_Accessed):
-    """Some pages much more often than others."""
+    """Random pages with a Zipf distribution."""
 
     kind: Literal["zipf"] = "zipf"
     skew: Annotated[float, Field(ge=0.01, le=10)] = 1.0
@@ -109,11 +126,12 @@ class Convolution(Kind):
     matrix: Annotated[int, Field(ge=1, le=1_000_000)]
     """Its rows and columns."""
     kernel: Annotated[int, Field(ge=1, le=999)] = 3
-    """Those of the kernel: an odd number."""
+    """Rows and columns of the kernel: an odd number."""
     times: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    """How often."""
+    """Number of repetitions."""
     compute: Time = "1us"
-    """Before each access to what a page has of a row: the rows above and below, and that of the result."""
+    """Computing time before each access to a page's part of a row: the rows above and below, and that of
+    the result."""
 
 
 FarmemPattern = Annotated[
@@ -135,34 +153,43 @@ class FarmemCosts(Model):
 
 
 class Farmem(Job):
-    """Programs whose memory lies at memory nodes, behind a local page cache each (document 004)."""
+    """Programs whose memory is at memory nodes, each behind a local page cache (document 004)."""
 
-    traits = Traits(judged="degradation", flows="lasting")
+    traits = Traits(judged="own", flows="lasting")
+    metrics = _METRICS
+    columns = {
+        "programs": Columns(
+            "job host memory outcome",
+            "pages local_pages all_local_ps start_ps end_ps stall_ps accesses hits faults "
+            "fetched written_back",
+        ),
+        "faults": Columns("job host", "start_ps latency_ps fetched"),
+    }
 
     kind: Literal["farmem"] = "farmem"
     programs: Selector
-    """The hosts that run a program each, with one thread."""
+    """The hosts, each of which runs one program with one thread."""
     memory: Selector
     """The memory nodes: programs take them in turn."""
     pattern: FarmemPattern
-    """What each program does to its memory."""
+    """Memory accesses of each program."""
     local: LocalSize
-    """Local memory of each: a size, or a share of the most that the program has in use."""
+    """Local memory of each program: a size, or a share of its peak memory in use."""
     page: PositiveSize = "4KiB"
-    """What is exchanged: a power of two from 4KiB to 2MiB."""
+    """Page size: a power of two from 4KiB to 2MiB."""
     policy: Literal["fifo", "clock", "lru"] = "fifo"
-    """Which page leaves."""
+    """Eviction policy."""
     read_ahead: Annotated[int, Field(ge=0, le=511)] = 0
-    """Pages fetched with the one needed, as far as they follow it; half of the local memory at most."""
+    """Following pages fetched with the one needed; half of the local memory at most."""
     pages_a_request: Annotated[int, Field(ge=1, le=512)] = 1
-    """How many pages share a request. Requests of a fault go one after the other."""
+    """Pages per request. Requests of a fault go one after the other."""
     write_back: Literal["before", "after"] = "before"
-    """A fault sends what leaves and waits for it before it fetches, or sends it behind its request."""
+    """A fault writes back the leaving page before it fetches, or sends it after its request."""
     write_buffer: Annotated[int, Field(ge=1, le=1_048_576)] = 64
     """With `after`: a fault waits while more pages than these are on their way back."""
     schedule: Literal["fifo", "reads-first", "shortest-first"] = "fifo"
-    """Each transfer in its turn; fetches before write-backs, which have a stream of their own; or, at the
-    memory node, fetches of few pages before those of many, too."""
+    """Transfers in order; fetches before write-backs, which have their own stream; or, at the memory node,
+    also fetches of few pages before those of many."""
     compression: Annotated[float, Field(ge=1, le=1000)] = 1.0
     """A page travels as its size divided by this."""
     costs: FarmemCosts = FarmemCosts()
@@ -184,7 +211,7 @@ class Farmem(Job):
         """Programs that were not done."""
         from incast.incomplete import by_outcome
 
-        return by_outcome(folder, "programs", "program", "finished", jobs)
+        return by_outcome(folder, "programs", "program", ("finished",), jobs)
 
     @classmethod
     def figures(cls, folder: Path) -> dict[str, dict[str, Any]]:
@@ -192,6 +219,20 @@ class Farmem(Job):
         from incast.kinds.farmem.figures import programs
 
         return programs(folder)
+
+    @classmethod
+    def measures(cls) -> list[Measure]:
+        """How much slower programs are, and how long they wait."""
+        from incast.kinds.farmem.figures import MEASURES
+
+        return MEASURES
+
+    @classmethod
+    def measured(cls, run: Run) -> dict[str, float | None]:
+        """The same of a run."""
+        from incast.kinds.farmem.figures import measured
+
+        return measured(run)
 
     @classmethod
     def section(cls, drawn: list[Drawn]) -> Section | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from incast.folder import scan
-from incast.kinds.job import Job, Site, Traits
+from incast.kinds.job import Columns, Job, Site, Traits
 from incast.kinds.walk.graph import EdgesGraph, SbmGraph, graph_spec, partition_spec
 from incast.kinds.walk.settings import (
     Generation,
@@ -37,9 +37,21 @@ _Bias = Annotated[float, Field(ge=1e-3, le=1e3)]
 
 
 class Walk(Job):
-    """Random walks on a graph spread over servers: every walker travels, and queues, by itself."""
+    """Random walks on a graph spread over servers: every walker travels and queues by itself."""
 
     traits = Traits(judged="duration", flows="none")
+    columns = {
+        "walks": Columns(
+            "job host",
+            "nodes finished additional steps "
+            "drops_early drops_forced drops_full drops_wait drops_own lost_direct lost_timeout finished_ps",
+        ),
+        "walks_series": Columns(
+            "job host",
+            "time_ps queue queue_max finished served "
+            "drops_early drops_forced drops_full drops_wait drops_own",
+        ),
+    }
 
     kind: Literal["walk"] = "walk"
     servers: Selector = "*"
@@ -47,11 +59,11 @@ class Walk(Job):
     graph: Annotated[SbmGraph | EdgesGraph, Field(discriminator="kind")]
     """The graph."""
     partition: list[Annotated[int, Field(ge=0, lt=2**31)]] | None = None
-    """Nodes of each server, in order; without a value a block each, or as even as can be."""
+    """Nodes of each server, in order; without a value one block per server, or as even as possible."""
     changes: list[WalkChange] = []
-    """Edges that come and go, by time."""
+    """Edges that are added and removed, by time."""
     walks: Annotated[int, Field(ge=1, le=2**30)] = 10_000
-    """Finished walks that each node is to have."""
+    """Walks to finish per node."""
     stop: Annotated[float, Field(ge=1e-6, le=1)] | None = None
     """A walk stops with this probability before each step; without a value and without `length`, 0.15."""
     length: _Steps | None = None
@@ -63,25 +75,26 @@ class Walk(Job):
     q: _Bias = 1.0
     """node2vec's in-out parameter."""
     steps_max: _Steps = 65_536
-    """A walk ends after so many steps, whatever its rule says."""
+    """A walk ends after this many steps, whatever its rule says."""
     regenerate: bool = True
     """A lost walk is generated again, until all are finished."""
     retry: Literal["same", "fresh"] = "same"
-    """A walk that is generated again goes the same way, or draws anew, which favours short walks."""
+    """A walk that is generated again repeats its path, or takes a new random path, which favours short
+    walks."""
     queue: Annotated[WalkTailDrop | WalkRed | WalkCodel, Field(discriminator="kind")] = WalkRed()
     """Which walkers a server drops (RQ)."""
     limit: Count = 100
-    """Most walkers that wait at a server."""
+    """Most walkers waiting at a server."""
     loss: WalkLoss = WalkLoss()
     """How a source finds losses (RG)."""
     generation: Generation = Generation()
     """How a source generates walkers (RG)."""
     datagrams: WalkDatagrams = WalkDatagrams()
-    """One walker a datagram, or several."""
+    """Walkers per datagram."""
     authenticate: bool = True
     """Datagrams carry a tag of 8 bytes that only members can make."""
     workers: Annotated[int, Field(ge=1, le=1024)] = 1
-    """Walkers that a server serves side by side; its host has cores for them and for generating."""
+    """Walkers that a server serves in parallel; its host has cores for them and for generation."""
     costs: WalkCosts | list[WalkCosts] = WalkCosts()
     """How long things take on all servers, or on each in order."""
     snapshot: PositiveTime | None = None
