@@ -124,9 +124,11 @@ def _any(options: list[Schema]) -> str:
         return _SELECTOR
     if options[0].get("const") == "random":
         return f"`random`, or a list of `[from, to]` ({_SELECTOR})"
-    if "enum" in options[0]:
-        names = ", ".join(code(each) for each in options[0]["enum"])
-        return f"{names}, a file `*.txt`, or a list of `[size, part of flows up to it]`"
+    if {"type": "string", "pattern": r"\.txt$"} in options:
+        named = next(each["enum"] for each in options if "enum" in each)
+        size = f"{_text(options[0])}, " if "pattern" in options[0] else ""
+        names = ", ".join(code(each) for each in named)
+        return f"{size}{names}, a file `*.txt`, or a list of `[size, part up to it]`"
     if "pattern" in options[0]:
         return f"{_text(options[0])}, or a range `[low, high]`"
     return " or ".join(_type(each) for each in options)

@@ -25,7 +25,7 @@ from incast._core import (
 
 __all__ = [
     "SIZE_MAX", "TIME_MAX",
-    "Depth", "InBase", "PositiveSize", "PositiveTime", "Rate", "RtoMax", "Size", "Span", "Time",
+    "Depth", "InBase", "PositiveSize", "PositiveTime", "Rate", "RtoMax", "SIZE_SCHEMA", "Size", "Span", "Time",
     "above_min", "format_bytes", "format_rate", "format_time",
     "parse_bytes", "parse_depth", "parse_rate", "parse_share", "parse_span", "parse_time",
 ]  # fmt: skip
@@ -107,10 +107,11 @@ PositiveTime = Annotated[
     _schema(_TIME_UNITS, "A time above zero", "100us"),
     InBase(parse_time),
 ]
+SIZE_SCHEMA = _schema(_SIZE_UNITS, "A size", "32MB", "0B")
 Size = Annotated[
     str,
     PlainValidator(_checked(parse_bytes, 0)),
-    _schema(_SIZE_UNITS, "A size", "32MB", "0B"),
+    SIZE_SCHEMA,
     InBase(parse_bytes),
 ]
 PositiveSize = Annotated[

@@ -140,19 +140,17 @@ def check_sizes(value: object) -> str | list[list[str | float]]:
     return value
 
 
+DISTRIBUTIONS: list[dict[str, Any]] = [
+    {"enum": list(SIZE_DISTRIBUTIONS)},
+    {"type": "string", "pattern": r"\.txt$"},
+    {"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 2, "maxItems": 2}},
+]
+"""What editors are told of a distribution of sizes: its name, a file, or [size, probability up to it]."""
+
 Sizes = Annotated[
     str | list[list[str | float]],
     PlainValidator(check_sizes),
-    WithJsonSchema(
-        {
-            "description": "web-search, data-mining, a file *.txt, or [size, probability up to it] points",
-            "anyOf": [
-                {"enum": list(SIZE_DISTRIBUTIONS)},
-                {"type": "string", "pattern": r"\.txt$"},
-                {"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 2, "maxItems": 2}},
-            ],
-        }
-    ),
+    WithJsonSchema({"anyOf": DISTRIBUTIONS}),
 ]
 
 
