@@ -189,8 +189,9 @@ impl Pager {
             tracing.access(page, fault.write, fault.thread, since);
         }
         let ahead = if pages.fetched.pages > 0 { self.ahead(with, page, &mut pages) } else { 0 };
-        // Nothing is compressed while it is on its way.
-        let left = since + stats.packing_ns() - packed_ns;
+        // A page is compressed before its way and decompressed after it: no wait hides that.
+        let packed = || since + stats.packing_ns() - packed_ns;
+        let left = packed();
         let delay_ps = self.delay_ps(left, &pages, stats);
         let waits = pages.fetched.pages + pages.sent.pages > 0;
         stats.exchange(pages.fetched, pages.sent);
@@ -209,7 +210,7 @@ impl Pager {
             self.place(with, page, fault.write, ahead);
         }
         if waits {
-            let now = monotonic_ns();
+            let (left, now) = (packed(), monotonic_ns());
             stats.before_the_wait(now.saturating_sub(left));
             stats.injected_ps.add(with.wait(left, now, delay_ps));
         }
