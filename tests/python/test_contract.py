@@ -20,6 +20,7 @@ DECLARED = (
     "shuffle/src/job.rs",
     "traffic/src/job.rs",
     "traffic/src/coflow.rs",
+    "traffic/src/rpc.rs",
     "mine/src/node/costs.rs",
     "mine/src/quest/mod.rs",
     "mine/src/support.rs",
@@ -74,6 +75,8 @@ jobs:
     log_nodes: host3
     log_size: 1kB
     input_replication: 1
+  - {name: z, kind: rpc, clients: host0, servers: host1, arrivals: {kind: open, every: 1us}, deadline: 1us}
+  - {name: z2, kind: rpc, clients: host0, servers: host1}
   - {name: q, kind: broadcast, source: host0, size: 1MB}
   - {name: r, kind: mine, transactions: {kind: quest, count: 9}, support: 0.5, algorithm: npa, exchange: combined}
   - {name: s, kind: mine, transactions: {kind: file, file: t.txt}, support: 0.5, exchange: frequent, order: rotated}

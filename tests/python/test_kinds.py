@@ -32,6 +32,7 @@ DECIDES = {
     "replay": "fct_p99",
     "coflows": "group",
     "background": "fct_p99",
+    "rpc": "call_p99",
     "shuffle": "done",
     "walk": "done",
     "broadcast": "group",
@@ -43,13 +44,14 @@ WAYS = {
     "fct_p99": ("flows", "p99_ps"),
     "group": ("flows", "group_mean_ps"),
     "degradation": ("jobs", "a", "degradation_percent"),
+    "call_p99": ("jobs", "a", "call_p99_ps"),
 }
 
 
 @pytest.mark.parametrize(("kind", "figure"), DECIDES.items())
 def test_each_kind_is_judged_by_one_figure_everywhere(tmp_path: Path, kind: str, figure: str) -> None:
     """Those whose work is all there at the start by their end, mining too."""
-    job = {"kind": kind, "duration_ps": 5, "degradation_percent": 1.0}
+    job = {"kind": kind, "duration_ps": 5, "degradation_percent": 1.0, "call_p99_ps": 2}
     flows = {"p99_ps": 4, "group_mean_ps": 3}
     summary = {"seed": 1, "done_ps": 5, "jobs": {"a": job}, "flows": flows}
     (tmp_path / "summary.json").write_text(json.dumps(summary))

@@ -31,6 +31,7 @@ MIXED: dict[str, Any] = {
     "jobs": [
         {"name": "answers", "kind": "incast", "receiver": "host0", "size": "200kB"},
         {"name": "noise", "kind": "background", "rate": "100Mbps", "pairs": [["host1", "host2"]]},
+        {"name": "pages", "kind": "rpc", "clients": "host0", "servers": "host[1-3]", "calls": 20},
         {"name": "copy", "kind": "broadcast", "source": "host0", "size": "1MB"},
         {
             "name": "walks",
@@ -64,9 +65,12 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return incast.run(written(place, MIXED), place / "out")
 
 
-def test_every_table_is_described_and_an_attribute() -> None:
+def test_every_table_is_described_and_an_attribute(result: Result) -> None:
     assert sorted(name for name, _ in described()) == sorted(folder.TABLES)
-    assert all(isinstance(getattr(Result, name).__doc__, str) for name in folder.TABLES)
+    assert set(folder.TABLES) <= set(dir(result))
+    assert all(isinstance(getattr(result, name), pl.DataFrame) for name in folder.TABLES)
+    with pytest.raises(AttributeError, match="a result has no 'flow'; its tables: jobs, "):
+        result.flow  # noqa: B018
 
 
 @pytest.mark.parametrize(("name", "rows"), list(described()), ids=[name for name, _ in described()])

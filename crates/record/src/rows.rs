@@ -80,6 +80,30 @@ impl Label for TaskOutcome {
     }
 }
 
+/// How a remote procedure call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// All replies came in time.
+    Finished,
+    /// All replies came, the last of them after the deadline.
+    Late,
+    /// A connection broke, or the client's host crashed.
+    Failed,
+    /// The run ended first.
+    Unfinished,
+}
+
+impl Label for CallOutcome {
+    fn word(&self) -> &'static str {
+        match self {
+            CallOutcome::Finished => "finished",
+            CallOutcome::Late => "late",
+            CallOutcome::Failed => "failed",
+            CallOutcome::Unfinished => "unfinished",
+        }
+    }
+}
+
 /// The kind of node that owns the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortKind {
@@ -222,6 +246,26 @@ table! {
         path: Nullable<Text>,
         /// The same for its acknowledgements.
         path_back: Nullable<Text>,
+    }
+}
+
+table! {
+    /// A remote procedure call.
+    "calls": Call, Calls {
+        /// The job.
+        job: Text,
+        /// The client.
+        host: Text,
+        /// Its number among the client's calls, from 0.
+        number: U64,
+        /// When it began.
+        start_ps: U64,
+        /// When its last reply was complete, or its last connection broke; missing if it was in progress at the end of the run.
+        end_ps: Nullable<U64>,
+        /// Bytes of its requests, and of the replies that came.
+        bytes: U64,
+        /// How it ended. `late`: after its deadline.
+        outcome: Labels<CallOutcome>,
     }
 }
 
@@ -842,6 +886,8 @@ tables! {
     pauses: Pauses,
     /// Flows.
     flows: Flows,
+    /// Remote procedure calls.
+    calls: Calls,
     /// Random walks at servers.
     walks: Walks,
     /// Hosts of broadcasts.

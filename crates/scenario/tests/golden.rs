@@ -8,6 +8,7 @@ use scenario::spec::*;
 use sim::{FlowRecord, Pause};
 use std::fmt::Write;
 use std::path::Path;
+use traffic::rpc::{Arrivals, Rpc};
 use units::{Bytes, Rate, Time};
 
 const LINK: LinkSpec = LinkSpec { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: Bytes::new(9000) };
@@ -141,6 +142,18 @@ fn standard_scenarios() {
         order: Order::Rotated,
         skew: Time::ZERO,
     };
+    let calls = Work::Rpc(Box::new(Rpc {
+        clients: hosts("host", 0..2),
+        servers: hosts("host", 2..12),
+        arrivals: Arrivals::Closed { callers: 4, think: Time::from_us(200) },
+        calls: 100,
+        fan_out: 8,
+        connections: 64,
+        request: vec![(300, 1.0)],
+        reply: vec![(1_000, 0.5), (60_000, 1.0)],
+        service: Time::from_us(20),
+        deadline: None,
+    }));
     let cases: Vec<(&str, Topology, Work)> = vec![
         (
             "lone flow",
@@ -152,6 +165,7 @@ fn standard_scenarios() {
         ("incast 32, 20 kB, 5 rounds", single(33), incast(32, 20_000, 5)),
         ("permutation 16", leaf_spine(vec![4; 4], 4), permutation(16, 3_000_000)),
         ("shuffle 8, 2:1", leaf_spine(vec![4; 2], 2), shuffle),
+        ("calls, fan-out 8", single(12), calls),
     ];
     let mut text = String::new();
     for congestion in

@@ -1,5 +1,6 @@
 //! The lab's generic jobs: bulk flows, incast, permutation, all-to-all, flows from a size
-//! distribution at a load, replays of flow lists and of coflow traces, background traffic.
+//! distribution at a load, replays of flow lists and of coflow traces, background traffic, and
+//! remote procedure calls ([`rpc`]).
 //!
 //! A [`Job`] is data with hosts already resolved; [`build`] checks it, draws what is random, and
 //! returns one [`process::Process`] a host. They are free of I/O, so they run unchanged in the
@@ -14,6 +15,7 @@ mod incast;
 mod job;
 mod peer;
 pub mod plan;
+pub mod rpc;
 pub mod sizes;
 mod source;
 mod stream;

@@ -16,6 +16,7 @@ from incast.kinds.farmem import Farmem
 from incast.kinds.job import Job, Traits
 from incast.kinds.mine import Mine
 from incast.kinds.replay import Coflows, Replay
+from incast.kinds.rpc import Rpc
 from incast.kinds.shuffle import Shuffle
 from incast.kinds.traffic import AllToAll, Background, Bulk, Incast, Load, Permutation
 from incast.kinds.walk import Walk
@@ -29,6 +30,7 @@ AnyJob: TypeAlias = Annotated[
     | Replay
     | Coflows
     | Background
+    | Rpc
     | Shuffle
     | Walk
     | Broadcast

@@ -6,6 +6,7 @@
 mod broadcast;
 mod farmem;
 mod mine;
+mod rpc;
 mod shuffle;
 mod traffic;
 mod walk;
@@ -104,6 +105,8 @@ pub enum Work {
         /// Ends so long after `start`; without it, with the run.
         duration: Option<Time>,
     },
+    /// Remote procedure calls.
+    Rpc(Box<::traffic::rpc::Rpc<String>>),
     /// TeraSort on Hadoop.
     Shuffle(Box<::shuffle::Job<String>>),
     /// Random walks on a graph that is spread over servers.
@@ -128,6 +131,7 @@ impl Work {
             | Work::Replay { .. }
             | Work::Coflows { .. }
             | Work::Background { .. } => self,
+            Work::Rpc(job) => &**job,
             Work::Shuffle(job) => &**job,
             Work::Walk(job) => &**job,
             Work::Broadcast(job) => &**job,

@@ -127,7 +127,12 @@ fn generic(work: &Work, look: &dyn Hosts) -> Result<Job, Problem> {
             over: *over,
             duration: *duration,
         },
-        Work::Shuffle(_) | Work::Walk(_) | Work::Broadcast(_) | Work::Mine(_) | Work::Farmem(_) => {
+        Work::Rpc(_)
+        | Work::Shuffle(_)
+        | Work::Walk(_)
+        | Work::Broadcast(_)
+        | Work::Mine(_)
+        | Work::Farmem(_) => {
             unreachable!("they have crates of their own")
         }
     })

@@ -268,7 +268,7 @@ fn job(draws: &mut Pcg64, number: u32, names: &[String], fluid: bool) -> Value {
         at
     };
     // The run does not wait for background, so the first job is another.
-    let work = match draws.random_range(if number == 0 { 2 } else { 0 }..10) {
+    let work = match draws.random_range(if number == 0 { 2 } else { 0 }..11) {
         0 | 1 => {
             let over = if !fluid && draws.random_bool(0.4) { "tcp" } else { "udp" };
             let model = if fluid { "fluid" } else { "packets" };
@@ -289,6 +289,16 @@ fn job(draws: &mut Pcg64, number: u32, names: &[String], fluid: bool) -> Value {
                 "duration": us(3000)})
         }
         7 => json!({"kind": "bulk", "pairs": pairs, "bytes": bytes}),
+        9 => {
+            let arrivals = match draws.random_bool(0.5) {
+                true => json!({"kind": "closed", "callers": draws.random_range(1..4), "think": us(200)}),
+                false => json!({"kind": "open", "every": us(draws.random_range(50..2000))}),
+            };
+            json!({"kind": "rpc", "clients": members[..1], "servers": members[1..], "arrivals": arrivals,
+                "calls": draws.random_range(1..40), "fan_out": draws.random_range(1..count), "connections": 2,
+                "request": [(300, 1.0)], "reply": [(1, 0.5), (bytes / 8 + 2, 1.0)],
+                "service": us(draws.random_range(0..300)), "deadline": us(5000)})
+        }
         8 => {
             let mut coflow = |id: usize, draws: &mut Pcg64| {
                 json!({"id": id, "at": later(draws), "mappers": members[..count / 2],

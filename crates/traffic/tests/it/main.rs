@@ -5,6 +5,7 @@ mod background;
 mod failures;
 mod jobs;
 mod plans;
+mod rpc;
 mod sizes;
 mod support;
 mod trace;

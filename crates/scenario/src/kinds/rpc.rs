@@ -1,0 +1,75 @@
+//! Remote procedure calls: the clients and servers of [`traffic::rpc`], and the table `calls`.
+
+use super::{Cast, Kind, Out, Place, Shown, read};
+use process::HostId;
+use record::Error;
+use record::rows::{Call as Row, CallOutcome};
+use serde_json::{Value, json};
+use traffic::rpc::{self, Board, Call, Rpc};
+use units::{Problem, Time};
+
+impl Kind for Rpc<String> {
+    fn name(&self) -> &'static str {
+        "rpc"
+    }
+
+    fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem> {
+        let (boards, processes) = rpc::build(self.place(place.names)?, place.port)?;
+        Ok(Cast { processes, shown: Box::new(Clients { boards, deadline: self.deadline }) })
+    }
+}
+
+/// What the clients of a job show of themselves.
+struct Clients {
+    boards: Vec<(HostId, Board)>,
+    deadline: Option<Time>,
+}
+
+impl Clients {
+    fn write(&self, out: &mut Out<'_>, host: HostId, calls: &[Call]) -> Result<(), Error> {
+        calls.iter().try_for_each(|call| {
+            let is_late = |end: Time| self.deadline.is_some_and(|deadline| end - call.start > deadline);
+            out.tables.calls.push(Row {
+                job: out.job,
+                host: out.host(host),
+                number: call.number,
+                start_ps: call.start.as_ps(),
+                end_ps: call.end.map(Time::as_ps),
+                bytes: call.bytes,
+                outcome: match call.end {
+                    None => CallOutcome::Unfinished,
+                    Some(_) if call.failed => CallOutcome::Failed,
+                    Some(end) if is_late(end) => CallOutcome::Late,
+                    Some(_) => CallOutcome::Finished,
+                },
+            })
+        })
+    }
+}
+
+impl Shown for Clients {
+    fn samples(&mut self, out: &mut Out<'_>) -> Result<(), Error> {
+        self.boards.iter().try_for_each(|(host, board)| self.write(out, *host, &board.take_ended()))
+    }
+
+    fn totals(&mut self, out: &mut Out<'_>) -> Result<bool, Error> {
+        self.samples(out)?;
+        self.boards.iter().try_for_each(|(host, board)| self.write(out, *host, &board.open()))?;
+        Ok(self.boards.iter().all(|(_, board)| board.failed() == 0))
+    }
+
+    fn report(&self, host: HostId) -> Value {
+        let own = self.boards.iter().find(|(at, _)| *at == host);
+        own.map_or(Value::Null, |(_, board)| json!([board.take_ended(), board.open()].concat()))
+    }
+
+    fn reported(&self, reports: &[(HostId, Value)], out: &mut Out<'_>) -> Result<bool, crate::Error> {
+        let mut whole = true;
+        for (host, report) in reports {
+            let calls: Vec<Call> = read(report)?;
+            whole &= calls.iter().all(|call| !call.failed);
+            self.write(out, *host, &calls)?;
+        }
+        Ok(whole)
+    }
+}
