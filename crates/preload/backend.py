@@ -1,7 +1,7 @@
 """Builds the package: maturin, after the library that farmem loads into programs (PEP 517, PEP 660).
 
 maturin makes one library a package. The other one is not for Python: cargo builds it, and it lies in the
-package as a file.
+package as a file. Called as a program, this module builds that library only.
 """
 
 import json
@@ -62,3 +62,7 @@ def _preload() -> None:
     # A program may have the old one mapped: it keeps that.
     shutil.copyfile(built, to.with_suffix(".new"))
     to.with_suffix(".new").replace(to)
+
+
+if __name__ == "__main__":
+    _preload()

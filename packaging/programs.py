@@ -1,0 +1,50 @@
+"""Installs other programs that tests use, for root on Debian; elsewhere says which tests will be skipped.
+
+Nothing else needs them. Whatever is there already is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import NamedTuple
+
+
+class Program(NamedTuple):
+    """A program under the names that it may have, its Debian package, and what is tested with it."""
+
+    names: tuple[str, ...]
+    package: str
+    tests: str
+
+
+PROGRAMS = (
+    Program(("chromium", "chromium-browser", "google-chrome"), "chromium", "the report in a browser"),
+    Program(("sshd",), "openssh-server", "broadcasts by ssh"),
+    Program(("tshark",), "tshark", "captures in Wireshark"),
+    Program(("redis-server",), "redis-server", "a server on remote memory"),
+)
+
+
+def main() -> None:
+    """Installs what is missing, if it can."""
+    missing = [each for each in PROGRAMS if not any(map(_found, each.names))]
+    if missing and os.geteuid() == 0 and shutil.which("apt-get"):
+        packages = [each.package for each in missing]
+        print(f"Installing for tests: {' '.join(packages)}", flush=True)
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for words in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+            subprocess.run(["apt-get", "--quiet", *words], env=quiet, stdout=subprocess.DEVNULL, check=False)
+        missing = [each for each in missing if not any(map(_found, each.names))]
+    for each in missing:
+        print(f"No {each.names[0]}: tests of {each.tests} will be skipped (apt-get install {each.package})")
+
+
+def _found(name: str) -> bool:
+    # Servers are not on everybody's path.
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin") is not None
+
+
+if __name__ == "__main__":
+    main()
