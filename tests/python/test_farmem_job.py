@@ -97,6 +97,48 @@ def test_a_trace_faults_as_predict_says(tmp_path: Path) -> None:
     assert row["all_local_ps"] == (5 * 40 + 2) * 10**6
 
 
+def test_waits_of_threads_overlap(tmp_path: Path) -> None:
+    accesses = {"kind": "random", "size": "64MiB", "accesses": 2400, "compute": "0s"}
+
+    def took(threads: int, rate: str) -> int:
+        asked = scenario(pattern={**accesses, "threads": threads}, local="64KiB")
+        # Four times the delay is 96 µs; a packet has room for one page.
+        asked |= {"host": {"mtu": "4200B"}}
+        asked["topology"]["host_link"] = {"rate": rate, "delay": "24us"}
+        result = simulate(tmp_path / f"{threads}-{rate}", asked)
+        row = program(result)
+        assert (row["threads"], row["accesses"], row["faults"] > 2380) == (threads, 2400, True)
+        # A thread may wait for a page that another one fetches.
+        assert 0 <= row["stall_ps"] - result.faults["latency_ps"].sum() < 10**9
+        return int(row["end_ps"] - row["start_ps"])
+
+    one = took(1, "10Gbps")
+    for threads in (2, 8):
+        assert one / took(threads, "10Gbps") == pytest.approx(threads, rel=0.01)
+    # A page takes 33.5 µs: all of them as long, however many threads wait.
+    assert took(8, "1Gbps") == pytest.approx(2400 * (4096 + 10 + 78) * 8 * 1000, rel=0.01)
+
+
+def test_threads_of_a_trace_overlap_and_one_begins_behind_who_starts_it(tmp_path: Path) -> None:
+    begins = [record(WRITE, 1000 + page, thread=1) for page in range(80)]
+    of = {thread: [record(READ, 1000 + page, thread=thread) for page in range(80)] for thread in (1, 2)}
+    both = [each for pair in zip(of[1][:40], of[2][40:], strict=True) for each in pair]
+    alone = [record(READ, 1000 + page, thread=1) for page in range(40, 80)]
+    rows = {}
+    for name, records in (("one", [*of[1][:40], *alone]), ("both", both)):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name / "t.trace", [*begins, *records])
+        pattern = {"kind": "trace", "file": "t.trace"}
+        rows[name] = program(run(tmp_path / name, pattern=pattern, local="10%", write_back="after"))
+    one, both_ = rows["one"], rows["both"]
+    assert (one["threads"], both_["threads"]) == (1, 2)
+    assert one["all_local_ps"] == both_["all_local_ps"] == 160 * 10**6
+    assert one["faults"] == both_["faults"] == 80
+    slower = {name: row["end_ps"] - row["start_ps"] - row["all_local_ps"] for name, row in rows.items()}
+    # A page takes 3.4 of some 11 µs, and packets with two of them keep both threads.
+    assert 0.5 < slower["both"] / slower["one"] < 0.65
+
+
 def test_larger_pages_and_read_ahead_fault_less(tmp_path: Path) -> None:
     sweep = {"kind": "sequential", "size": "1MiB", "accesses": 1024}
     plain = run(tmp_path / "plain", pattern=sweep)
@@ -185,6 +227,9 @@ def test_a_program_whose_memory_node_crashes_is_lost(tmp_path: Path) -> None:
         ({"pattern": {"kind": "convolution", "matrix": 10**6}}, "pattern.matrix", "pages"),
         ({"pattern": {**RANDOM, "size": "1TB"}}, "pattern.size", "pages"),
         ({"pattern": {**RANDOM, "writes": 2}}, "pattern.writes", "1"),
+        ({"pattern": {**RANDOM, "threads": 0}}, "pattern.threads", "1"),
+        ({"pattern": {**RANDOM, "accesses": 3, "threads": 4}}, "pattern.threads", "1 to 3"),
+        ({"pattern": {"kind": "convolution", "matrix": 3, "threads": 4}}, "pattern.threads", "1 to 2"),
         ({"pattern": {**RANDOM, "kind": "zipf", "skew": 0}}, "pattern.skew", "0.01"),
     ],
 )

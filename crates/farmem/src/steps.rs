@@ -45,11 +45,11 @@ pub struct Steps {
 impl Steps {
     /// Those of a trace, in pages of 2^`page_bits` bytes; nothing when these are smaller than the trace's or above 2 MiB.
     pub fn new(trace: &Trace<'_>, page_bits: u8) -> Option<Steps> {
-        Steps::timed(trace, page_bits, |_, _| ())
+        Steps::told(trace, page_bits, |_, _| ())
     }
 
-    /// The same; `computed` is told, of each record, before which step the program computed for how many nanoseconds.
-    pub fn timed(trace: &Trace<'_>, page_bits: u8, mut computed: impl FnMut(usize, u64)) -> Option<Steps> {
+    /// The same; `told` is told each record, and the number of the first step that it makes.
+    pub fn told(trace: &Trace<'_>, page_bits: u8, mut told: impl FnMut(usize, &Record)) -> Option<Steps> {
         if !(trace.header.page_bits..=21).contains(&page_bits) {
             return None;
         }
@@ -59,7 +59,7 @@ impl Steps {
         let mut asked: Vec<(u64, usize)> = Vec::new();
         for record in trace.records() {
             computed_ns = computed_ns.saturating_add(record.computed_ns());
-            computed(making.steps.len(), record.computed_ns());
+            told(making.steps.len(), &record);
             match record {
                 Record::Read(of) | Record::Write(of) => {
                     threads[usize::from(of.thread)] = true;

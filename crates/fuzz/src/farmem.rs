@@ -62,7 +62,7 @@ fn process(kind: u8) -> Box<dyn Process> {
     };
     let pattern =
         Pattern { shape: Shape::Sequential, pages: 40, times: 400, writes: 0.5, compute: Time::from_us(1) };
-    let source = Source::made(pattern, rng::stream(1, "accesses"));
+    let source = Source::made(pattern, vec![rng::stream(1, "accesses")]);
     let memory = Addr { host: HostId(1), port: PORT };
     Box::new(Program::new(0, Arc::new(settings), source, memory, Board::default()))
 }

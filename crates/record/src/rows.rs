@@ -702,13 +702,15 @@ table! {
         pages: U64,
         /// Pages that fit into its local memory.
         local_pages: U64,
-        /// Its run time with all memory local.
+        /// Its threads, whose waits overlap.
+        threads: U64,
+        /// Its run time with all memory local, and a core for each thread.
         all_local_ps: U64,
         /// When it was connected to its memory node and began; missing before that.
         start_ps: Nullable<U64>,
         /// When it was done; missing otherwise.
         end_ps: Nullable<U64>,
-        /// Time in faults, their handling included.
+        /// Time in faults, their handling included, of all threads together.
         stall_ps: U64,
         /// Accesses to pages.
         accesses: U64,

@@ -19,7 +19,7 @@ def paging(drawn: list[Drawn]) -> list[Figure]:
 
 
 def _stall(drawn: list[Drawn]) -> list[Figure]:
-    """Of all programs together: the part of their time that they spend in faults."""
+    """Of all programs' threads together: the part of their time that they spend in faults."""
     curves, end = [], 1
     for each in drawn:
         faults = each.run.table("faults").drop_nulls(["start_ps", "latency_ps"])
@@ -29,8 +29,10 @@ def _stall(drawn: list[Drawn]) -> list[Figure]:
         last = max(_latest(programs, "end_ps"), _latest(faults, "start_ps"))
         end = max(end, last)
         told = faults.with_columns(time_ps=pl.col("start_ps") + pl.col("latency_ps"))
+        # Results of earlier versions do not say it: programs had one thread.
+        threads = int(programs["threads"].fill_null(1).sum())
         waits = points.rates(told, "time_ps", ["latency_ps"], last, _BUCKETS)
-        part = pl.col("latency_ps") / 1e12 / programs.height * 100
+        part = pl.col("latency_ps") / 1e12 / threads * 100
         curves.append((each.run.name, each.color, waits.select("time_ps", y=part.clip(0, 100))))
     if not curves:
         return []

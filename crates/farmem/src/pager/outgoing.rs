@@ -13,13 +13,27 @@ pub(super) struct Outgoing {
     packed: usize,
     sent: usize,
     pages: u32,
+    /// How many requests there ever were.
+    pushed: u64,
 }
 
 impl Outgoing {
     /// These leave, so many in a request.
     pub(super) fn push(&mut self, pages: &[u32], pages_a_request: u32) {
+        let before = self.groups.len();
         self.pages += pages.len() as u32;
         self.groups.extend(pages.chunks(pages_a_request as usize).map(<[u32]>::to_vec));
+        self.pushed += (self.groups.len() - before) as u64;
+    }
+
+    /// How many requests there ever were.
+    pub(super) fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    /// Whether the first so many requests are kept.
+    pub(super) fn has_kept(&self, requests: u64) -> bool {
+        self.pushed - self.groups.len() as u64 >= requests
     }
 
     /// All pages.
@@ -30,11 +44,6 @@ impl Outgoing {
     /// Whether nothing is under way.
     pub(super) fn is_empty(&self) -> bool {
         self.groups.is_empty()
-    }
-
-    /// Whether requests are sent and not yet answered.
-    pub(super) fn is_asked(&self) -> bool {
-        self.sent > 0
     }
 
     /// Whether one of these pages is among them, or among those not yet sent.

@@ -115,7 +115,8 @@ impl Pager {
             self.uses(1);
             stats::stats().adopted.add(1);
             if let Some(tracing) = &mut self.tracing {
-                tracing.access(page, true, 0, 0);
+                // Nobody knows which thread that was. The first one has the number of the process.
+                tracing.access(page, true, std::process::id(), 0);
             }
         }
     }

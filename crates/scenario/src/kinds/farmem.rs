@@ -68,6 +68,8 @@ pub enum FarmemPattern {
         writes: f64,
         /// Computed before each.
         compute: Time,
+        /// Among how many threads they are shared.
+        threads: u32,
     },
     /// A square matrix of float64 is convolved into another.
     Convolution {
@@ -79,6 +81,8 @@ pub enum FarmemPattern {
         times: u64,
         /// Before each access to a row's part of a page.
         compute: Time,
+        /// Among how many threads the rows are shared.
+        threads: u32,
     },
 }
 
@@ -118,6 +122,7 @@ pub enum FarmemWriteBack {
 const PAGES_MAX: u64 = 1 << 22;
 const ACCESSES_MAX: u64 = 1_000_000_000;
 const TIMES_MAX: u64 = 1_000_000;
+const THREADS_MAX: u32 = 256;
 
 impl Kind for Farmem {
     fn name(&self) -> &'static str {
@@ -141,23 +146,19 @@ impl Kind for Farmem {
         let mut shown = Vec::with_capacity(programs.len());
         for (number, host) in programs.into_iter().enumerate() {
             let (at, board) = (memory[number % memory.len()], Board::default());
-            let source = match &pattern {
-                Accesses::Recorded(recorded) => Source::recorded(Arc::clone(recorded)),
-                Accesses::Made(pattern) => {
-                    Source::made(*pattern, rng::stream(seed, &format!("accesses of {name} {number}")))
-                }
-            };
+            let threads = pattern.threads(seed, &format!("accesses of {name} {number}"));
             shown.push(Shows {
                 host,
                 memory: at,
                 pages: footprint,
                 local_pages: u64::from(settings.local.capacity),
                 page: self.page,
-                all_local: source.all_local(),
+                threads: threads.len() as u64,
+                all_local: threads.iter().map(Source::all_local).max().unwrap_or_default(),
                 board: board.clone(),
             });
             let memory = Addr { host: at, port };
-            let program = Program::new(number as u64, Arc::clone(&settings), source, memory, board);
+            let program = Program::new(number as u64, Arc::clone(&settings), threads, memory, board);
             processes.push((host, Box::new(program)));
         }
         Ok(Cast { processes, shown: Box::new(shown) })
@@ -192,7 +193,8 @@ fn check_hosts(programs: &[HostId], memory: &[HostId]) -> Result<(), Problem> {
 /// What programs do, ready to be gone through.
 enum Accesses {
     Recorded(Arc<Recorded>),
-    Made(Pattern),
+    /// Among so many threads.
+    Made(Pattern, u32),
 }
 
 impl Accesses {
@@ -200,7 +202,19 @@ impl Accesses {
     fn footprint(&self) -> u64 {
         match self {
             Accesses::Recorded(recorded) => recorded.steps.footprint.into(),
-            Accesses::Made(pattern) => pattern.pages.into(),
+            Accesses::Made(pattern, _) => pattern.pages.into(),
+        }
+    }
+
+    /// Those of a program's threads, of which each has random streams of its own.
+    fn threads(&self, seed: u64, name: &str) -> Vec<Source> {
+        let stream = |thread| match thread {
+            0 => rng::stream(seed, name),
+            _ => rng::stream(seed, &format!("{name} thread {thread}")),
+        };
+        match self {
+            Accesses::Recorded(recorded) => Source::recorded(recorded),
+            Accesses::Made(pattern, threads) => Source::made(*pattern, (0..*threads).map(stream).collect()),
         }
     }
 }
@@ -241,7 +255,7 @@ fn pattern(spec: &Farmem) -> Result<Accesses, Problem> {
     }
     match &spec.pattern {
         FarmemPattern::Trace { words } => recorded(words, page),
-        FarmemPattern::Accesses { order, size, accesses, writes, compute } => {
+        FarmemPattern::Accesses { order, size, accesses, writes, compute, threads } => {
             let shape = match *order {
                 FarmemOrder::Sequential => Shape::Sequential,
                 FarmemOrder::Random => Shape::Random,
@@ -261,9 +275,9 @@ fn pattern(spec: &Farmem) -> Result<Accesses, Problem> {
                 return wrong("pattern.writes", format!("{writes}: 0 to 1 is allowed"));
             }
             let (pages, times) = (pages as u32, *accesses);
-            Ok(Accesses::Made(Pattern { shape, pages, times, writes: *writes, compute: *compute }))
+            made(Pattern { shape, pages, times, writes: *writes, compute: *compute }, *threads)
         }
-        FarmemPattern::Convolution { matrix, kernel, times, compute } => {
+        FarmemPattern::Convolution { matrix, kernel, times, compute, threads } => {
             let row = 8 * u64::from(*matrix);
             if kernel % 2 == 0 || kernel > matrix {
                 return wrong("pattern.kernel", format!("{kernel}: an odd number up to {matrix} is allowed"));
@@ -278,9 +292,19 @@ fn pattern(spec: &Farmem) -> Result<Accesses, Problem> {
             if pattern.accesses() > ACCESSES_MAX {
                 return wrong("pattern.times", format!("{times}: more than {ACCESSES_MAX} accesses"));
             }
-            Ok(Accesses::Made(pattern))
+            made(pattern, *threads)
         }
     }
+}
+
+/// Each thread has something of its own to do.
+fn made(pattern: Pattern, threads: u32) -> Result<Accesses, Problem> {
+    let most = pattern.parts().min(pattern.pages.into()).min(THREADS_MAX.into());
+    if !(1..=most).contains(&threads.into()) {
+        let message = format!("{threads}: 1 to {most} are allowed, each with accesses and pages of its own");
+        return wrong("pattern.threads", message);
+    }
+    Ok(Accesses::Made(pattern, threads))
 }
 
 fn recorded(words: &[u64], page: u64) -> Result<Accesses, Problem> {
@@ -306,6 +330,7 @@ struct Shows {
     pages: u64,
     local_pages: u64,
     page: Bytes,
+    threads: u64,
     /// What it takes with all memory local.
     all_local: Time,
     board: Board,
@@ -350,6 +375,7 @@ impl Shown for Vec<Shows> {
                 page_bytes: program.page.get(),
                 pages: program.pages,
                 local_pages: program.local_pages,
+                threads: program.threads,
                 all_local_ps: program.all_local.as_ps(),
                 start_ps: totals.begin.map(Time::as_ps),
                 end_ps: totals.end.map(Time::as_ps),

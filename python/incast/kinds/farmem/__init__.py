@@ -40,6 +40,7 @@ _TRACE_BYTES_MAX = 16_000_000
 _WORD = 8
 
 _Accesses = Annotated[int, Field(ge=1, le=1_000_000_000)]
+_Threads = Annotated[int, Field(ge=1, le=256)]
 
 
 def _local(value: object) -> str:
@@ -70,7 +71,7 @@ LocalSize = Annotated[
 
 
 class FileTrace(Kind):
-    """A traced program's accesses: `incast farmem run --trace` writes them."""
+    """A traced program's accesses, thread by thread: `incast farmem run --trace` writes them."""
 
     kind: Literal["trace"] = "trace"
     file: str
@@ -86,6 +87,8 @@ class _Accessed(Kind):
     """Part of the accesses that write."""
     compute: Time = "1us"
     """Computing time before each access."""
+    threads: _Threads = 1
+    """Threads of each program: each has an equal share of the accesses, and their waits overlap."""
 
     def base_units(self) -> dict[str, Any]:
         """What the core reads: one kind, and the order of its accesses."""
@@ -94,7 +97,7 @@ class _Accessed(Kind):
 
 
 class SequentialAccesses(_Accessed):
-    """Pages in sequence, repeatedly."""
+    """Pages in sequence, repeatedly; each thread has its share of the pages."""
 
     kind: Literal["sequential"] = "sequential"
 
@@ -132,6 +135,8 @@ class Convolution(Kind):
     compute: Time = "1us"
     """Computing time before each access to a page's part of a row: the rows above and below, and that of
     the result."""
+    threads: _Threads = 1
+    """Threads of each program: each has an equal share of the rows, and their waits overlap."""
 
 
 FarmemPattern = Annotated[
@@ -160,7 +165,7 @@ class Farmem(Job):
     columns = {
         "programs": Columns(
             "job host memory outcome",
-            "pages local_pages all_local_ps start_ps end_ps stall_ps accesses hits faults "
+            "pages local_pages threads all_local_ps start_ps end_ps stall_ps accesses hits faults "
             "fetched written_back",
         ),
         "faults": Columns("job host", "start_ps latency_ps fetched"),
@@ -168,7 +173,7 @@ class Farmem(Job):
 
     kind: Literal["farmem"] = "farmem"
     programs: Selector
-    """The hosts, each of which runs one program with one thread."""
+    """The hosts, each of which runs one program; its threads need a core each."""
     memory: Selector
     """The memory nodes: programs take them in turn."""
     pattern: FarmemPattern

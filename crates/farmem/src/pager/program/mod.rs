@@ -1,6 +1,10 @@
-//! A program with one thread on remote memory: it computes, faults, waits, and continues.
+//! A program on remote memory: its threads compute, fault, wait, and continue.
+//!
+//! Threads share local memory, the streams to the memory node and what leaves on them. Their waits overlap.
+//! A thread that touches a page which is on its way for another one waits for that page.
 
 mod phases;
+mod thread;
 
 use super::board::{Board, Outcome, Totals};
 use super::link::Link;
@@ -9,26 +13,25 @@ use super::settings::Settings;
 use super::source::Source;
 use super::wire::Message;
 use crate::local::Local;
-use phases::Phase;
 use process::{Addr, Context, Event, Process, StreamId, TaskId};
+use std::collections::VecDeque;
 use std::sync::Arc;
-use units::Time;
+use thread::{Phase, Thread};
 
-/// Tokens of computations: the program's own, and the compression of what leaves beside it.
-const OWN: u64 = 0;
-const PACK: u64 = 1;
+/// Token of the compression of what leaves; other computations have the number of their thread.
+const PACK: u64 = u64::MAX;
 /// Token of the timer at which what left is sent.
 const RELEASE: u64 = 0;
 
-/// A fault that is dealt with.
-#[derive(Clone, Copy, Debug)]
-struct Touched {
-    page: u32,
-    /// Pages to fetch, and how many of them have been asked for.
-    fetch: u32,
-    asked: u32,
-    written_back: u32,
-    start: Time,
+/// Where a program is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Streams are opened.
+    Connect,
+    /// Its threads are at work, or what left is still to be kept.
+    Run,
+    /// Nothing comes any more.
+    Over,
 }
 
 /// A program.
@@ -36,49 +39,53 @@ struct Touched {
 pub struct Program {
     number: u64,
     settings: Arc<Settings>,
-    /// As it is at the start.
-    first: Source,
+    /// Its threads' accesses, as they are at the start.
+    first: Vec<Source>,
     memory: Addr,
     board: Board,
-    source: Source,
     pages: Arc<[u64]>,
     local: Local<Arc<[u64]>>,
-    phase: Phase,
+    state: State,
+    threads: Vec<Thread>,
     /// One for all, or one for fetches and one for write-backs.
     links: Vec<Link>,
     /// Of these, not yet open.
     unopened: usize,
-    /// The core is at work for the next phase.
-    computing: bool,
     task: Option<TaskId>,
-    touched: Option<Touched>,
-    /// Ranks of pages that leave for it.
-    back: Vec<u32>,
+    /// Requests on their way: whose, and for how many pages.
+    fetching: VecDeque<(usize, u32)>,
     outgoing: Outgoing,
     packing: bool,
     totals: Totals,
 }
 
 impl Program {
-    /// Program `number` of a job, whose pages are at `memory`.
-    pub fn new(number: u64, settings: Arc<Settings>, source: Source, memory: Addr, board: Board) -> Program {
-        let (pages, stored) = source.pages();
+    /// Program `number` of a job, whose pages are at `memory`, with the accesses of each of its threads.
+    ///
+    /// # Panics
+    /// When it has no thread.
+    pub fn new(
+        number: u64,
+        settings: Arc<Settings>,
+        threads: Vec<Source>,
+        memory: Addr,
+        board: Board,
+    ) -> Program {
+        let (pages, stored) = threads[0].pages();
         Program {
             number,
             local: Local::new(Arc::clone(&pages), stored, &settings.local),
             settings,
-            first: source.clone(),
+            threads: threads.iter().cloned().map(Thread::new).collect(),
+            first: threads,
             memory,
             board,
-            source,
             pages,
-            phase: Phase::Connect,
+            state: State::Connect,
             links: Vec::new(),
             unopened: 0,
-            computing: false,
             task: None,
-            touched: None,
-            back: Vec::new(),
+            fetching: VecDeque::new(),
             outgoing: Outgoing::default(),
             packing: false,
             totals: Totals::default(),
@@ -88,9 +95,9 @@ impl Program {
     /// Everything begins anew: after a crash of the host nothing is left of before.
     fn start(&mut self, cx: &mut dyn Context) {
         if self.task.is_some() {
-            let (settings, source, board) =
+            let (settings, threads, board) =
                 (Arc::clone(&self.settings), self.first.clone(), self.board.clone());
-            let fresh = Program::new(self.number, settings, source, self.memory, board);
+            let fresh = Program::new(self.number, settings, threads, self.memory, board);
             let totals = Totals { restarts: self.totals.restarts + 1, ..Totals::default() };
             *self = Program { totals, ..fresh };
         }
@@ -111,7 +118,7 @@ impl Program {
         loop {
             let Some(link) = self.links.iter_mut().find(|link| link.stream == stream) else { return };
             match link.receive(cx) {
-                Ok(None) if link.ended() && self.phase != Phase::Over => return self.lost(cx),
+                Ok(None) if link.ended() && self.state != State::Over => return self.lost(cx),
                 Ok(None) => return,
                 Ok(Some(message)) => {
                     self.totals.received_bytes += message.bytes();
@@ -127,13 +134,16 @@ impl Program {
 
     /// What a memory node says. Whether it was asked for that.
     fn answered(&mut self, message: &Message) -> bool {
-        match (*message, self.phase) {
-            (Message::Pages { .. }, Phase::Fetching) => {
-                self.phase = Phase::Fetch;
+        match *message {
+            // Whatever its schedule, a memory node answers the first request for so many pages first.
+            Message::Pages { pages, .. } => {
+                let at = self.fetching.iter().position(|(_, asked)| *asked == pages);
+                let Some((thread, _)) = at.and_then(|at| self.fetching.remove(at)) else { return false };
+                self.threads[thread].phase = Phase::Fetch;
                 true
             }
-            (Message::Kept { pages }, _) => self.outgoing.kept(pages),
-            _ => false,
+            Message::Kept { pages } => self.outgoing.kept(pages),
+            Message::Fetch { .. } | Message::Keep { .. } => false,
         }
     }
 
@@ -143,14 +153,14 @@ impl Program {
             self.totals.outcome = Outcome::Lost;
             self.end_task(cx);
         }
-        self.phase = Phase::Over;
+        self.state = State::Over;
         self.links.drain(..).for_each(|link| cx.abort(link.stream));
         cx.finish();
     }
 
     fn closed(&mut self, stream: StreamId, cx: &mut dyn Context) {
         self.links.retain(|link| link.stream != stream);
-        if self.phase != Phase::Over {
+        if self.state != State::Over {
             self.lost(cx);
         } else if self.links.is_empty() {
             cx.finish();
@@ -162,11 +172,11 @@ impl Process for Program {
     fn handle(&mut self, event: Event, cx: &mut dyn Context) {
         match event {
             Event::Start => self.start(cx),
-            Event::Opened { .. } if self.phase == Phase::Connect => {
+            Event::Opened { .. } if self.state == State::Connect => {
                 self.unopened -= 1;
                 if self.unopened == 0 {
                     self.totals.begin = Some(cx.now());
-                    self.phase = Phase::Run;
+                    self.state = State::Run;
                     self.go(cx);
                 }
             }
@@ -177,16 +187,16 @@ impl Process for Program {
                 }
             }
             Event::Closed { stream, .. } => self.closed(stream, cx),
-            Event::Computed { token: PACK } if self.phase != Phase::Over => {
+            Event::Computed { token: PACK } if self.state != State::Over => {
                 self.packing = false;
                 self.outgoing.pack();
                 self.pack(cx);
                 self.release(cx);
                 self.go(cx);
             }
-            Event::Timer { token: RELEASE } if self.phase != Phase::Over => self.release(cx),
-            Event::Computed { token: OWN } => {
-                self.computing = false;
+            Event::Timer { token: RELEASE } if self.state != State::Over => self.release(cx),
+            Event::Computed { token } if token != PACK => {
+                self.threads[token as usize].computing = false;
                 self.go(cx);
             }
             _ => {}

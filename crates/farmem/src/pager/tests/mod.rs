@@ -6,3 +6,4 @@ mod idle;
 mod random;
 mod source;
 mod support;
+mod threads;

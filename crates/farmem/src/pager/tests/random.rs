@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use sim::Pause;
 use units::{Bytes, Time};
 
-fn any_pattern() -> impl Strategy<Value = Pattern> {
+pub fn any_pattern() -> impl Strategy<Value = Pattern> {
     let shape = prop_oneof![
         Just(Shape::Sequential),
         Just(Shape::Random),
@@ -32,7 +32,7 @@ fn any_pattern() -> impl Strategy<Value = Pattern> {
     prop_oneof![4 => made, 1 => convolution]
 }
 
-fn any_settings() -> impl Strategy<Value = Settings> {
+pub fn any_settings() -> impl Strategy<Value = Settings> {
     let local = (1..80u32, 0..3usize, 0..9u32, 1..6u32).prop_map(
         |(capacity, policy, read_ahead, pages_a_request)| Setting {
             read_ahead,

@@ -60,7 +60,7 @@ fn a_trace_computes_between_its_steps() {
         bytes.extend(record.encode());
     }
     let recorded = Recorded::new(&Trace::read(&bytes).unwrap(), 12).unwrap();
-    let mut source = Source::recorded(Arc::new(recorded));
+    let [mut source] = Source::recorded(&Arc::new(recorded)).try_into().expect("one thread");
     assert_eq!(source.all_local(), Time::from_ns(1155));
     let (mut all, mut computed) = (Vec::new(), Time::ZERO);
     while let Some(step) = source.next(&mut computed) {

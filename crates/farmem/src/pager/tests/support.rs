@@ -37,7 +37,7 @@ pub fn pattern(times: u64, writes: f64) -> Pattern {
 }
 
 pub fn source(pattern: Pattern, seed: u64) -> Source {
-    Source::made(pattern, rng::stream(seed, "accesses"))
+    Source::made(pattern, vec![rng::stream(seed, "accesses")]).remove(0)
 }
 
 /// All steps of a source, for a replay.
@@ -49,8 +49,7 @@ pub fn steps(mut source: Source) -> Steps {
 }
 
 /// Hosts on wires: those of 2 are joined to each other, more to a switch.
-fn graph(hosts: u32) -> Graph {
-    let props = LinkProps { rate: RATE, delay: DELAY, mtu: 9000 };
+fn graph(hosts: u32, props: LinkProps) -> Graph {
     let link = |a: u32, b: u32| Link { a: NodeId(a), b: NodeId(b), ab: props, ba: props };
     let names = (0..hosts).map(|host| format!("host{host}")).collect();
     if hosts == 2 {
@@ -75,8 +74,19 @@ pub struct Run {
     pub fingerprint: u64,
 }
 
-/// Runs these programs with one memory node, the last host.
+/// Runs these programs of one thread with one memory node, the last host.
 pub fn run(settings: Settings, sources: Vec<Source>, faults: Vec<(Time, Change)>) -> Run {
+    let programs = sources.into_iter().map(|source| vec![source]).collect();
+    run_on(LinkProps { rate: RATE, delay: DELAY, mtu: 9000 }, settings, programs, faults)
+}
+
+/// The same of programs whose threads have these accesses, on such links.
+pub fn run_on(
+    link: LinkProps,
+    settings: Settings,
+    sources: Vec<Vec<Source>>,
+    faults: Vec<(Time, Change)>,
+) -> Run {
     settings.check().unwrap();
     let node = HostId(sources.len() as u32);
     let boards: Vec<Board> = sources.iter().map(|_| Board::default()).collect();
@@ -88,9 +98,9 @@ pub fn run(settings: Settings, sources: Vec<Source>, faults: Vec<(Time, Change)>
         let program = Program::new(number as u64, Arc::clone(&shared), source, memory, board);
         processes.push((HostId(number as u32), Box::new(program)));
     }
-    let graph = graph(node.0 + 1);
+    let graph = graph(node.0 + 1, link);
     let host = HostConfig {
-        mtu: 9000,
+        mtu: link.mtu,
         nic_queue: 64_000,
         cores: 2,
         disk: RATE,
