@@ -332,15 +332,22 @@ def test_a_grid_may_be_of_a_server_and_compressed(tmp_path: Path) -> None:
     assert float(runs[0]["nominal_s"]) == pytest.approx(waits, rel=0.2), "the server's own time is not in it"
 
 
-def test_ctrl_c_keeps_what_has_ended(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_keeps_what_has_ended(number: signal.Signals, tmp_path: Path) -> None:
     remote_memory_or_skip()
-    code = "import time\nb = bytearray(2 << 20)\nfor i in range(0, len(b), 4096): b[i] += 1\ntime.sleep(0.4)"
+    code = (
+        "import os, time\nb = bytearray(2 << 20)\nfor i in range(0, len(b), 4096): b[i] += 1\n"
+        "print(os.getpid(), flush=True)\ntime.sleep(0.4)"
+    )
     asked = ["grid", "--local", "256KiB", "--out", str(tmp_path / "out"), "--", sys.executable, "-c", code]
     command = [sys.executable, "-m", "incast", "farmem", *asked]
     with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
         runs = tmp_path / "out" / "runs.csv"
+        log = tmp_path / "out" / "program.log"
         until(lambda: runs.exists() and len(runs.read_text().splitlines()) >= 5, process)
-        os.killpg(process.pid, signal.SIGINT)
+        until(lambda: (said := log.read_text()) != "" and Path("/proc", said.strip()).exists(), process)
+        # Ctrl-C reaches the program too, the others only this process.
+        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
         assert process.stderr
         said = process.stderr.read().decode()
         assert process.wait(30) == 130, said

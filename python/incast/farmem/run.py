@@ -27,6 +27,7 @@ from incast.farmem import program as programs
 from incast.farmem.coverage import Coverage, Watch
 from incast.farmem.server import Server, derive
 from incast.scratch import Scratch
+from incast.stop import REQUESTS
 
 __all__ = ["ALL", "LEAST_PAGES", "LIBRARY", "Compression", "Memory", "Outcome", "passed_on", "run"]
 
@@ -179,7 +180,7 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     """What is to be known of these numbers."""
     interrupted: bool = False
-    """Whether somebody pressed Ctrl-C meanwhile: the program got it too."""
+    """Whether somebody pressed Ctrl-C meanwhile, or asked it to end: the program got the signal too."""
 
     @property
     def injected_over_nominal(self) -> float | None:
@@ -297,24 +298,26 @@ def check(wanted: str = "") -> None:
 
 @contextmanager
 def passed_on(process: subprocess.Popen[bytes]) -> Iterator[Event]:
-    """Signals that would end this process end the program instead.
+    """Signals that would end this process end the program instead, and set the event.
 
-    Ctrl-C reaches it anyway, and sets the event.
+    Ctrl-C reaches the program anyway. A signal that this process ignores stays ignored.
     """
     interrupted = Event()
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         del frame
+        interrupted.set()
         process.send_signal(number)
 
     def leave(number: int, frame: FrameType | None) -> None:
         del number, frame
         interrupted.set()
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    signal.signal(signal.SIGINT, leave)
-    signal.signal(signal.SIGTERM, pass_on)
-    signal.signal(signal.SIGHUP, pass_on)
+    before = {
+        number: handler for number in REQUESTS if (handler := signal.getsignal(number)) is not signal.SIG_IGN
+    }
+    for number in before:
+        signal.signal(number, leave if number == signal.SIGINT else pass_on)
     try:
         yield interrupted
     finally:

@@ -190,7 +190,8 @@ class Session:
     def measure(self) -> None:
         """Runs what is missing.
 
-        Raises `KeyboardInterrupt` after Ctrl-C, and `RunError` when the program fails.
+        Raises `KeyboardInterrupt` after Ctrl-C or another request to end, and `RunError` when the program
+        fails.
         """
         if not self.done(TRACE):
             self._trace(self._run(LOCAL, self.plan.near).touched_bytes)
