@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import shutil
 import subprocess
 import sys
@@ -159,6 +160,46 @@ def test_memory_asked_for_by_an_instruction_is_counted_as_not_governed(tmp_path:
     assert shown.startswith("This does not cover the program: ")
     assert "other anonymous memory 4" in shown
     assert "all of it fitted" not in shown
+
+
+STAYS = """
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static char bss[40 << 20];
+int main(int count, char **arguments) {
+    int how = atoi(arguments[1]);
+    void *at = how & (MAP_FIXED | MAP_FIXED_NOREPLACE) ? (void *)0x200000000000 : NULL;
+    char *memory = how ? mmap(at, sizeof bss, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | how, -1, 0) : bss;
+    if (memory == MAP_FAILED) return 1;
+    memset(memory, 1, sizeof bss);
+    for (int turn = 0; turn < 20; turn++) usleep(20000);
+    return 0;
+}
+"""
+PRIVATE, MAP_FIXED, MAP_STACK, MAP_FIXED_NOREPLACE = mmap.MAP_PRIVATE, 0x10, 0x20000, 0x100000
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        (0, "data"),
+        (mmap.MAP_SHARED, "shared"),
+        (PRIVATE | MAP_STACK, "anonymous"),
+        (PRIVATE | MAP_FIXED, "anonymous"),
+        (PRIVATE | MAP_FIXED_NOREPLACE, "anonymous"),
+    ],
+    ids=["bss", "shared", "stack", "fixed", "fixed-noreplace"],
+)
+def test_memory_that_stays_is_said_with_its_kind(how: int, kind: str, tmp_path: Path) -> None:
+    program = str(compiled(STAYS, tmp_path / "stays"))
+    outcome, _ = said([program, str(how)], memory(4 * MB), tmp_path)
+    assert outcome.exit_code == 0
+    assert outcome.coverage
+    assert not outcome.coverage.covers
+    assert 40 << 20 <= outcome.coverage.others_bytes[kind] < 44 << 20
 
 
 OBJECTS = """
