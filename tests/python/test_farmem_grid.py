@@ -55,6 +55,7 @@ class Machine:
         self.ran: list[Memory] = []
         self.interrupt_at: int | None = None
         self.exit_code = 0
+        self.scans = list(traces.scans(1000, 10))
         self.coverage = Coverage(1, 8_000_000, 7_600_000, {"stacks": 400_000}, 0.05)
 
     def run(self, command: Sequence[str], memory: Memory, log: Any) -> Outcome:
@@ -62,7 +63,7 @@ class Machine:
         log.write(b"out of luck")
         if memory.trace:
             asked = [traces.asked(8_000_000)]
-            traces.write(memory.trace, [*asked, *traces.scans(1000, 10)])
+            traces.write(memory.trace, [*asked, *self.scans])
         counts = self._counts(memory)
         packed = 4096 // 3 if memory.compress else 4096
         way = memory.latency_ps + packed * 8 * 10**12 // memory.rate_bps
@@ -105,6 +106,20 @@ def test_a_run_with_all_memory_local_precedes_each_other(machine: Machine, tmp_p
     assert set(kinds[::2]) == {LOCAL}
     assert session.missing() == 0
     assert len(machine.ran) == len((tmp_path / "runs.csv").read_text().splitlines()) - 1
+
+
+@pytest.mark.parametrize(("times", "part"), [(20, 4), (60, 1)])
+def test_runs_that_calibrate_have_no_more_faults_than_cells_unless_they_are_few(
+    times: int, part: int, machine: Machine, tmp_path: Path
+) -> None:
+    # 600 pages do not fit into the 488 of the least memory; another 300 do, but not into a part of it.
+    machine.scans = [*traces.scans(1953, 1), *traces.scans(600, times), *traces.scans(300, times)]
+    session = Session.open(PLAN, tmp_path)
+    session.measure()
+    least = min(row.local_bytes for row in session.done(CELL))
+    for kind in (NEAR, FAR):
+        sizes = {row.local_bytes for row in session.done(kind)}
+        assert min(sizes) == least // part // 4096 * 4096
 
 
 def test_what_has_ended_is_not_run_again(machine: Machine, tmp_path: Path) -> None:

@@ -3,9 +3,10 @@
 A round is four runs that tell what faults cost on this machine (`incast.farmem.own`), and one of each cell.
 Before each there is one with all memory local: how fast a machine is drifts within seconds, which so falls on
 all alike. Of the four, three have no network, with little memory local, a half and three quarters; the last
-has little local and the longest wait of the grid. Each run is a line of `runs.csv`, written when it ends:
-whoever stops the grid keeps them, and the same command goes on. Not here: what they come to
-(`incast.farmem.measured`).
+has little local and the longest wait of the grid. Little is the least of the grid, or less where that has few
+faults: so none of the four takes longer than the grid's longest cell, unless it is a moment. Each run is a
+line of `runs.csv`, written when it ends: whoever stops the grid keeps them, and the same command goes on. Not
+here: what they come to (`incast.farmem.measured`).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ LOCAL, TRACE, NEAR, FAR, CELL = "all-local", "traced", "near", "far", "cell"
 """Kinds of runs; a near one waits for no network."""
 _NO_NETWORK_BPS = 10**14
 _LITTLE = 4
-"""The least local memory of the grid has so many times as much."""
+"""The least local memory of the grid has so many times as much, where faults are few."""
 _FEW = 20_000
 """Faults that take no long time, wherever they are."""
 _TRACED = 16 * _LITTLE
@@ -263,7 +264,7 @@ class Session:
         return self._whole(min(touched, *(size.of(touched) for size in self.plan.local)) // part)
 
     def _little(self, traced: Traced) -> int:
-        """Bytes of a quarter of the least local memory, or of more where there would be many more faults."""
+        """Bytes of a quarter of the least local memory, or of more where faults would not be few."""
         touched = self.done(TRACE)[0].touched_bytes
         *less, least = (self._part(touched, part) for part in (_LITTLE, _LITTLE // 2, 1))
         memory = self.plan.memory
@@ -272,7 +273,7 @@ class Session:
             cache = Cache(size // self.plan.page, memory.policy, memory.prefetch, memory.pages_a_request)
             return traced.handled(self.plan.page, cache).counts.faults
 
-        most = max(_LITTLE * faults(least), _FEW)
+        most = max(faults(least), _FEW)
         return next((size for size in less if faults(size) <= most), least)
 
     def _whole(self, size: int, least: int = _LEAST_TRACE_PAGES) -> int:
