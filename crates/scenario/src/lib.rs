@@ -5,6 +5,7 @@
 //! JSON. Whatever is wrong with it is a [`Problem`] that names the field.
 
 mod build;
+mod error;
 pub mod kinds;
 pub mod live;
 mod names;
@@ -14,7 +15,8 @@ mod tables;
 mod topology;
 
 pub use build::build;
-pub use run::{End, Error, Outcome, Progress, diverge, measure, run};
+pub use error::Error;
+pub use run::{End, Outcome, Progress, diverge, measure, run};
 pub use spec::Scenario;
 pub use topology::{GraphView, LinkView, NodeView, expand};
 pub use units::Problem;

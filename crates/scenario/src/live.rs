@@ -117,7 +117,7 @@ pub fn write(
     overwrite: bool,
     reports: &[MemberReport],
     crashes: &BTreeMap<u32, u64>,
-) -> Result<(), crate::Error> {
+) -> Result<(), crate::error::Error> {
     let (graph, jobs, shown) = build::cast(scenario, None)?;
     let members = reports;
     let reports: Vec<Report> = members.iter().map(|each| each.report.clone()).collect();

@@ -69,6 +69,17 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
+/// The index of the last rule that matches `name`.
+pub(crate) fn last_match<'a>(
+    mut patterns: impl DoubleEndedIterator<Item = &'a String> + ExactSizeIterator,
+    name: &str,
+    path: &str,
+) -> Result<usize, Problem> {
+    patterns
+        .rposition(|pattern| matches(pattern, name))
+        .ok_or_else(|| Problem::new(path, format!("no rule matches {name}: begin with a rule for \"*\"")))
+}
+
 /// The order of names in which `host2` comes before `host10`.
 pub(crate) fn natural(a: &str, b: &str) -> Ordering {
     pieces(a).cmp(pieces(b)).then_with(|| a.cmp(b))

@@ -1,6 +1,7 @@
 //! Running a scenario: into a folder, for its figures alone, or against another run.
 
 use crate::build::{build, build_shown};
+use crate::error::Error;
 use crate::names;
 use crate::spec::Scenario;
 use crate::tables::Writer;
@@ -16,17 +17,6 @@ use units::{Problem, Time};
 const SLICE: u64 = 1 << 16;
 /// Slices between two counts of what open flows have received: there may be a great many of them.
 const COUNTED: u64 = 16;
-
-/// Why a run did not come to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The scenario can't run.
-    #[error(transparent)]
-    Scenario(#[from] Problem),
-    /// Results could not be written.
-    #[error(transparent)]
-    Record(#[from] record::Error),
-}
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -325,7 +325,7 @@ fn room_for_data(host: HostId, over: Carrier, hosts: &[HostInfo]) -> Result<(), 
     if mtu.get() < least { Err(JobError::Mtu { host: host.0, mtu, least }) } else { Ok(()) }
 }
 
-/// Half of what a time can hold: no run gets further (`crates/scenario/src/build.rs`).
+/// Half of what a time can hold: no run gets further (`crates/scenario/src/build/mod.rs`).
 const LONGEST_S: f64 = (u64::MAX / 2) as f64 / 1e12;
 
 fn ends_in_time(from: HostId, bytes: u64, hosts: &[HostInfo]) -> Result<(), JobError> {

@@ -1,6 +1,6 @@
 //! From the settings of hosts to the simulator's: NIC, cores, disk and TCP.
 
-use super::last_match;
+use crate::names::last_match;
 use crate::spec::{self, Scenario};
 use fabric::Graph;
 use rand::RngExt;

@@ -1,9 +1,9 @@
 //! Settings of switches.
 
 use super::cells;
-use super::last_match;
 use super::pfc::{Way, pfc};
 use super::room;
+use crate::names::last_match;
 use crate::spec::{self, Scenario};
 use fabric::{Buffer, CodelConfig, Depth, Framing, Graph, NodeId, Queue, RedConfig, Scheduler, SwitchConfig};
 use units::{Bytes, Problem, Time};

@@ -1,7 +1,7 @@
 //! One file from one host to many: the nodes of [`broadcast`], the cluster as planners see it, and the tables
 //! `broadcasts` and `broadcasts_series`.
 
-use super::{Cast, Kind, Out, Place, Shown, read};
+use super::kind::{Cast, Kind, Out, Place, Shown, read};
 use broadcast::algorithm::{self, Algorithm};
 use broadcast::plan::Plan;
 use broadcast::plan_data::PlanData;
@@ -161,7 +161,7 @@ impl Shown for Boards {
         own.map_or(Value::Null, |(_, board, _)| json!((board.take_samples(), Fared::from(board.progress()))))
     }
 
-    fn reported(&self, reports: &[(HostId, Value)], out: &mut Out<'_>) -> Result<bool, crate::Error> {
+    fn reported(&self, reports: &[(HostId, Value)], out: &mut Out<'_>) -> Result<bool, crate::error::Error> {
         let mut all = Vec::with_capacity(reports.len());
         for (host, ..) in &self.nodes {
             let Some((_, report)) = reports.iter().find(|(at, _)| at == host) else { continue };

@@ -1,6 +1,6 @@
 //! Programs whose memory lies at memory nodes: those of [`farmem::pager`], and the tables `programs` and `faults`.
 
-use super::{Cast, Kind, Out, Place, Processes, Shown};
+use super::kind::{Cast, Kind, Out, Place, Processes, Shown};
 use farmem::cache::Policy;
 use farmem::local::Setting;
 use farmem::pager::{

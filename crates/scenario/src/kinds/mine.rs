@@ -1,7 +1,7 @@
 //! Association rules from transactions that are spread over nodes: the nodes of [`mine`], with real transactions or
 //! with those of a profile, and the table `passes`.
 
-use super::{Cast, Kind, Out, Place, Processes, Shown, read};
+use super::kind::{Cast, Kind, Out, Place, Processes, Shown, read};
 use ::mine::node::{
     Algorithm, Board, Costs, Exchange, InMemory, Node, NodeSetup, Order, PassReport, Settings,
 };
@@ -250,7 +250,7 @@ impl Shown for Boards {
         own.map_or(Value::Null, |(_, board)| json!(board.progress().passes))
     }
 
-    fn reported(&self, reports: &[(HostId, Value)], out: &mut Out<'_>) -> Result<bool, crate::Error> {
+    fn reported(&self, reports: &[(HostId, Value)], out: &mut Out<'_>) -> Result<bool, crate::error::Error> {
         for (host, report) in reports {
             passes(out, *host, &read::<Vec<PassReport>>(report)?)?;
         }

@@ -1,6 +1,6 @@
 //! Remote procedure calls: the clients and servers of [`traffic::rpc`], and the table `calls`.
 
-use super::{Cast, Kind, Out, Place, Shown, read};
+use super::kind::{Cast, Kind, Out, Place, Shown, read};
 use process::HostId;
 use record::Error;
 use record::rows::{Call as Row, CallOutcome};
@@ -63,7 +63,7 @@ impl Shown for Clients {
         own.map_or(Value::Null, |(_, board)| json!([board.take_ended(), board.open()].concat()))
     }
 
-    fn reported(&self, reports: &[(HostId, Value)], out: &mut Out<'_>) -> Result<bool, crate::Error> {
+    fn reported(&self, reports: &[(HostId, Value)], out: &mut Out<'_>) -> Result<bool, crate::error::Error> {
         let mut whole = true;
         for (host, report) in reports {
             let calls: Vec<Call> = read(report)?;

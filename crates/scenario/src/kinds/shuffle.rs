@@ -1,6 +1,6 @@
 //! TeraSort on Hadoop: the jobs of [`shuffle`]. Its tasks are in the table that every driver writes.
 
-use super::{Cast, Kind, Place};
+use super::kind::{Cast, Kind, Place};
 use shuffle::Job;
 use units::Problem;
 

@@ -1,7 +1,8 @@
 //! The generic jobs of [`traffic`], whose streams and datagrams are in the tables that every driver writes, and
 //! background traffic as a fluid.
 
-use super::{Cast, Kind, Place, Work};
+use super::Work;
+use super::kind::{Cast, Kind, Place};
 use fabric::Graph;
 use process::{HostId, Hosts};
 use serde::{Deserialize, Serialize};

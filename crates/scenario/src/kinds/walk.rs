@@ -1,7 +1,7 @@
 //! Random walks on a graph that is spread over servers: the servers of [`walk`], and the tables `walks` and
 //! `walks_series`.
 
-use super::{Cast, Kind, Out, Place, Processes, Shown, read};
+use super::kind::{Cast, Kind, Out, Place, Processes, Shown, read};
 use process::{Addr, HostId, Hosts};
 use rand::RngExt;
 use record::{Error, rows};
@@ -440,7 +440,7 @@ impl Shown for Vec<Shows> {
         })
     }
 
-    fn reported(&self, reports: &[(HostId, Value)], out: &mut Out<'_>) -> Result<bool, crate::Error> {
+    fn reported(&self, reports: &[(HostId, Value)], out: &mut Out<'_>) -> Result<bool, crate::error::Error> {
         let mut whole = true;
         for (host, report) in reports {
             let (nodes, samples, totals): (u32, Vec<Sample>, Totals) = read(report)?;

@@ -117,17 +117,6 @@ fn framing(scenario: &Scenario) -> Result<Framing, Problem> {
     })
 }
 
-/// The index of the last rule that matches `name`.
-fn last_match<'a>(
-    mut patterns: impl DoubleEndedIterator<Item = &'a String> + ExactSizeIterator,
-    name: &str,
-    path: &str,
-) -> Result<usize, Problem> {
-    patterns
-        .rposition(|pattern| matches(pattern, name))
-        .ok_or_else(|| Problem::new(path, format!("no rule matches {name}: begin with a rule for \"*\"")))
-}
-
 /// The place of each job.
 fn places<'a>(
     scenario: &'a Scenario,
