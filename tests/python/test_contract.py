@@ -17,6 +17,9 @@ CRATES = Path(__file__).parents[2] / "crates"
 DECLARED = (
     "scenario/src/spec/*.rs",
     "scenario/src/kinds/*.rs",
+    "sim/src/config.rs",
+    "transport/src/cc/input.rs",
+    "transport/src/tcp/config.rs",
     "shuffle/src/job.rs",
     "traffic/src/job.rs",
     "traffic/src/coflow.rs",
@@ -214,6 +217,7 @@ def declared() -> tuple[set[str], set[str]]:
     variants: set[str] = set()
     for file in (file for pattern in DECLARED for file in CRATES.glob(pattern)):
         source = re.sub(r"//.*", "", file.read_text("utf-8"))
+        source = re.sub(r"#\[serde\(skip\)\]\n.*\n", "", source)
         for form, kind, body in READ.findall(source):
             fields |= set(re.findall(r"^\s+(?:pub )?([a-z]\w*): ", body, re.MULTILINE))
             names = re.findall(r"^    ([A-Z]\w+)", body, re.MULTILINE) if kind == "enum" else []

@@ -8,7 +8,6 @@ use process::{HostId, Process};
 use sim::{HostConfig, JobSetup, Pause, Setup, Sim};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use transport::tcp;
 use units::{Rate, Time};
 
 const MBPS: i64 = 1_000_000;
@@ -60,15 +59,7 @@ fn measure(data: &TopologyData, seed: u64) -> (Vec<Sample>, Inferred) {
         background: false,
         processes: all.iter().copied().zip(probers).map(boxed).collect(),
     };
-    let host = HostConfig {
-        mtu: 1500,
-        nic_queue: 64_000,
-        cores: 2,
-        disk: Rate::from_gbps(8),
-        packet_cost: Time::ZERO,
-        time_slice: Time::ZERO,
-        tcp: tcp::Config::default().into(),
-    };
+    let host = HostConfig { cores: 2, disk: Rate::from_gbps(8), ..HostConfig::default() };
     let mut sim = Sim::new(Setup {
         switches: vec![SwitchConfig::default(); graph.nodes() - hosts],
         graph,

@@ -1,5 +1,6 @@
 //! Names of a topology: looked up, and matched by patterns.
 
+use crate::spec::Rule;
 use fabric::{Fabric, Graph, NodeId, PortId};
 use process::{HostId, Hosts};
 use std::cmp::Ordering;
@@ -69,15 +70,16 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// The index of the last rule that matches `name`.
-pub(crate) fn last_match<'a>(
-    mut patterns: impl DoubleEndedIterator<Item = &'a String> + ExactSizeIterator,
+/// The settings of the last rule of the list `field` that matches `name`, and their path.
+pub(crate) fn last_match<'a, T>(
+    rules: &'a [Rule<T>],
     name: &str,
-    path: &str,
-) -> Result<usize, Problem> {
-    patterns
-        .rposition(|pattern| matches(pattern, name))
-        .ok_or_else(|| Problem::new(path, format!("no rule matches {name}: begin with a rule for \"*\"")))
+    field: &str,
+) -> Result<(&'a T, String), Problem> {
+    let found = rules.iter().enumerate().rfind(|(_, rule)| matches(&rule.pattern, name));
+    found
+        .map(|(index, rule)| (&rule.config, format!("{field}[{index}].config")))
+        .ok_or_else(|| Problem::new(field, format!("no rule matches {name}: begin with a rule for \"*\"")))
 }
 
 /// The order of names in which `host2` comes before `host10`.

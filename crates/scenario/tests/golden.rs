@@ -5,38 +5,24 @@
 use fabric::{Discard, PortId};
 use scenario::kinds::*;
 use scenario::spec::*;
-use sim::{FlowRecord, Pause};
+use sim::{FlowRecord, HostConfig, Pause};
 use std::fmt::Write;
 use std::path::Path;
 use traffic::rpc::{Arrivals, Rpc};
+use transport::tcp::{Config, Congestion, EcnMode};
 use units::{Bytes, Rate, Time};
 
 const LINK: LinkSpec = LinkSpec { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: Bytes::new(9000) };
 
-fn tcp(congestion: Congestion) -> Tcp {
-    Tcp {
+fn tcp(congestion: Congestion) -> Config {
+    Config {
         congestion,
-        ecn: if congestion == Congestion::Dctcp { Ecn::On } else { Ecn::Off },
-        ecn_fallback: true,
-        sack: true,
-        rack: true,
-        tail_loss_probe: true,
-        limited_transmit: true,
-        fast_retransmit: Some(3),
+        ecn: if congestion == Congestion::Dctcp { EcnMode::On } else { EcnMode::Off },
         timestamps: true,
-        initial_window: 10,
-        hystart: false,
-        rto_initial: Span::Fixed(Time::from_secs(1)),
-        rto_min: Span::Fixed(Time::from_ms(10)),
-        rto_max: Span::Fixed(Time::from_secs(120)),
-        clock_tick: Time::ZERO,
-        ack_every: 2,
+        rto_min: Time::from_ms(10).into(),
         delayed_ack: Time::from_ms(5),
-        receive_buffer: Bytes::new(6 << 20),
-        receive_buffer_max: Bytes::new(6 << 20),
-        send_buffer: Bytes::new(4 << 20),
-        dctcp_shift: 4,
-        htcp_rtt_scaling: true,
+        receive_buffer: 6 << 20,
+        ..Config::default()
     }
 }
 
@@ -52,7 +38,7 @@ fn scenario(topology: Topology, congestion: Congestion, work: Work) -> Scenario 
         seed: 1,
         topology,
         framing: Framing { overhead: Bytes::new(38), min_payload: Bytes::new(46) },
-        switches: vec![SwitchRule {
+        switches: vec![Rule {
             pattern: "*".into(),
             config: Switch {
                 buffer: Buffer::Static { limit: Depth::Packets(256) },
@@ -62,16 +48,14 @@ fn scenario(topology: Topology, congestion: Congestion, work: Work) -> Scenario 
                 pfc: None,
             },
         }],
-        hosts: vec![HostRule {
+        hosts: vec![Rule {
             pattern: "*".into(),
-            config: Host {
-                mtu: Bytes::new(1500),
-                nic_queue: Bytes::new(32_000),
+            config: HostConfig {
+                nic_queue: 32_000,
                 cores: 4,
                 disk: Rate::from_gbps(4),
-                packet_cost: Time::ZERO,
-                time_slice: Time::ZERO,
-                tcp: tcp(congestion),
+                tcp: tcp(congestion).into(),
+                ..HostConfig::default()
             },
         }],
         jobs: vec![Job { name: "job".into(), start: Time::ZERO, class: 0, work }],

@@ -1,57 +1,9 @@
 //! A simulated host: its NIC, what it listens to, its cores and disk.
 
+use crate::config::HostConfig;
 use crate::receive::Received;
 use std::collections::VecDeque;
-use std::sync::Arc;
-use transport::tcp;
-use units::{Rate, Time};
-
-/// A host's settings.
-#[derive(Clone, Debug)]
-pub struct HostConfig {
-    /// Largest IP packet that it sends, in bytes.
-    pub mtu: u32,
-    /// Bytes in the NIC's queue beyond which flows wait their turn, as Linux's byte queue limits and
-    /// small queues make them.
-    pub nic_queue: u64,
-    /// Cores, at least 1.
-    pub cores: u32,
-    /// Disk rate.
-    pub disk: Rate,
-    /// What a packet that comes takes of a core before its transport or process has it.
-    pub packet_cost: Time,
-    /// Zero: packets go ahead of computations. Otherwise they wait, while all cores compute, for the end of a time slice
-    /// of this length.
-    pub time_slice: Time,
-    /// TCP's settings; `mss` is set from the MTU. Hosts alike share them.
-    pub tcp: Arc<tcp::Config>,
-}
-
-/// IPv4 and TCP headers, without options.
-const TCP_HEADERS: u32 = 40;
-/// The timestamps option, padded (RFC 7323).
-const TIMESTAMPS: u32 = 12;
-
-impl HostConfig {
-    /// Sets the largest segment that fits the MTU with the options that every segment carries.
-    pub(crate) fn with_mss(mut self) -> HostConfig {
-        let options = if self.tcp.timestamps { TIMESTAMPS } else { 0 };
-        Arc::make_mut(&mut self.tcp).mss = self.advertised_mss().saturating_sub(options).max(1);
-        self
-    }
-
-    /// What its MSS option says: options are not taken off there (RFC 9293, 3.7.1).
-    pub(crate) fn advertised_mss(&self) -> u32 {
-        self.mtu.saturating_sub(TCP_HEADERS)
-    }
-
-    /// Takes over the settings of `other` where they are alike.
-    pub(crate) fn share(&mut self, other: &HostConfig) {
-        if self.tcp == other.tcp {
-            self.tcp = Arc::clone(&other.tcp);
-        }
-    }
-}
+use units::Time;
 
 /// A host's state.
 #[derive(Debug)]

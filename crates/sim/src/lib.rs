@@ -27,15 +27,7 @@
 //! }
 //!
 //! let link = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 1500 };
-//! let host = HostConfig {
-//!     mtu: 1500,
-//!     nic_queue: 32_000,
-//!     cores: 2,
-//!     disk: Rate::from_gbps(4),
-//!     packet_cost: Time::ZERO,
-//!     time_slice: Time::ZERO,
-//!     tcp: Default::default(),
-//! };
+//! let host = HostConfig { cores: 2, ..HostConfig::default() };
 //! let job = JobSetup {
 //!     name: "work".into(),
 //!     kind: "example".into(),
@@ -62,6 +54,7 @@
 mod ahead;
 mod body;
 mod buckets;
+mod config;
 mod context;
 mod datagram;
 mod diverge;
@@ -88,10 +81,10 @@ mod timer;
 mod wheel;
 mod work;
 
+pub use config::HostConfig;
 pub use diverge::{Divergence, diverge};
 pub use fault::{Change, LinkChange};
 pub use fluid::{FluidError, FluidSetup};
-pub use host::HostConfig;
 pub use job::JobSetup;
 pub use ports::{TooManyJobs, home_port, job_ports};
 pub use process::rng;

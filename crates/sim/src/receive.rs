@@ -5,7 +5,8 @@
 //! under way while all cores compute. What is sent takes nothing, and neither takes what its size would add.
 
 use crate::body::{Body, DATAGRAM, Extra};
-use crate::host::{Host, HostConfig, NORMAL};
+use crate::config::HostConfig;
+use crate::host::{Host, NORMAL};
 use crate::key::Kind;
 use crate::run::Sim;
 use fabric::{Delivery, Ecn, Packet};

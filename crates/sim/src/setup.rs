@@ -1,6 +1,7 @@
 //! Everything a simulation is made of, ready to be run.
 
-use crate::host::{Host, HostConfig};
+use crate::config::HostConfig;
+use crate::host::Host;
 use crate::job::{Job, JobSetup, Slot};
 use crate::key::Kind;
 use crate::net::Net;

@@ -162,7 +162,7 @@ fn flows_go_around_a_link_that_goes_down() {
 #[test]
 fn a_partition_ends_in_time_outs_and_not_in_a_hang() {
     let mut cluster = Cluster::new(dumbbell(1, 1, LINK, LINK).unwrap());
-    cluster.tcp.rto_max = Time::from_secs(1);
+    cluster.tcp.rto_max = Time::from_secs(1).into();
     cluster.faults = vec![(Time::from_ms(1), Change::Link(NodeId(2), NodeId(3), LinkChange::Down))];
     let (pause, records) = run(&mut cluster.job(&bulk(&[(0, 1)], 20_000_000)));
     assert_eq!(records.flows[0].outcome, Outcome::TimedOut);

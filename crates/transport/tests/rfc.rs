@@ -293,7 +293,7 @@ fn rfc3042_the_first_two_duplicates_each_let_a_new_segment_out() {
 
 #[test]
 fn rfc6298_5_a_dead_path_doubles_the_timeout_up_to_the_greatest_and_then_gives_up() {
-    let config = Config { rto_max: Time::from_secs(10), ..config() };
+    let config = Config { rto_max: Time::from_secs(10).into(), ..config() };
     let mut bench = Bench::new(&config, &config, [App::sending(1000), draining()])
         .path(slow())
         .rule(|p| if p.is_data() { Verdict::Drop } else { Verdict::Pass });
@@ -307,7 +307,7 @@ fn rfc6298_5_a_dead_path_doubles_the_timeout_up_to_the_greatest_and_then_gives_u
 
 #[test]
 fn rfc1122_4_2_3_5_short_timeouts_are_not_given_up_within_100_seconds() {
-    let fixed = Config { rto_min: Time::from_ms(250), rto_max: Time::from_ms(250), ..config() };
+    let fixed = Config { rto_min: Time::from_ms(250).into(), rto_max: Time::from_ms(250).into(), ..config() };
     let mut bench = Bench::new(&fixed, &fixed, [App::sending(1000), draining()])
         .path(slow())
         .rule(|p| if p.is_data() { Verdict::Drop } else { Verdict::Pass });
@@ -340,7 +340,7 @@ fn rfc6298_5_karn_a_retransmission_gives_no_sample_and_the_backed_off_timeout_st
 
 #[test]
 fn rfc6298_2_3_timers_of_a_coarse_clock_go_off_at_its_ticks() {
-    let ticks = Config { tick: Time::from_ms(10), tick_phase: Time::from_ms(3), ..config() };
+    let ticks = Config { clock_tick: Time::from_ms(10), tick_phase: Time::from_ms(3), ..config() };
     let mut bench =
         Bench::new(&ticks, &ticks, [App::sending(1000), draining()]).path(slow()).rule(dropping(vec![1]));
     assert!(bench.run(Time::from_secs(10)));
@@ -352,19 +352,31 @@ fn rfc6298_2_3_timers_of_a_coarse_clock_go_off_at_its_ticks() {
 
 #[test]
 fn fast_retransmit_waits_for_as_many_duplicates_as_it_is_told() {
-    for (sack, dup_thresh, timeouts) in
-        [(false, 3, 0), (false, 5, 0), (false, u32::MAX, 1), (true, 3, 0), (true, 5, 0), (true, u32::MAX, 1)]
-    {
-        let config = Config { sack, dup_thresh, ..config() };
+    for (sack, duplicates, timeouts) in [
+        (false, Some(3), 0),
+        (false, Some(5), 0),
+        (false, None, 1),
+        (true, Some(3), 0),
+        (true, Some(5), 0),
+        (true, None, 1),
+    ] {
+        let config = Config { sack, fast_retransmit: duplicates, ..config() };
         let mut bench = Bench::new(&config, &config, [App::sending(20_000), draining()])
             .path(slow())
             .rule(dropping(vec![3]));
         assert!(bench.run(Time::from_secs(10)));
         let stats = bench.ends[0].stats();
-        assert_eq!((stats.timeouts, stats.fast_recoveries), (timeouts, 1 - timeouts), "{sack} {dup_thresh}");
+        assert_eq!(
+            (stats.timeouts, stats.fast_recoveries),
+            (timeouts, 1 - timeouts),
+            "{sack} {duplicates:?}"
+        );
         let again = bench.log.iter().position(|p| p.transmit.is_retransmission()).expect("repaired");
         let seen = bench.log[..again].iter().filter(|p| p.from == 0 && p.is_data()).count();
-        assert!(timeouts == 1 || seen >= 3 + dup_thresh as usize, "{seen} sent before");
+        assert!(
+            timeouts == 1 || duplicates.is_some_and(|count| seen >= 3 + count as usize),
+            "{seen} sent before"
+        );
     }
 }
 

@@ -32,7 +32,7 @@ prop_compose! {
         receive_buffer in 1_000u64..100_000,
         grows in 1u64..20,
         send_buffer in 1_000u64..1_000_000,
-        dup_thresh in prop_oneof![Just(3), 1u32..10, Just(u32::MAX)],
+        fast_retransmit in prop_oneof![Just(Some(3)), (1u32..10).prop_map(Some), Just(None)],
         tick in prop_oneof![Just(0u64), 1u64..10_000],
     ) -> Config {
         let [sack, rack, tail_loss_probe, limited_transmit, timestamps, hystart, ecn_fallback, htcp_rtt_scaling] =
@@ -40,9 +40,10 @@ prop_compose! {
         Config {
             congestion, ecn, sack, rack, tail_loss_probe, limited_transmit, timestamps, hystart, mss,
             initial_window, ack_every, receive_buffer, receive_buffer_max: receive_buffer * grows, send_buffer,
-            rto_min: Time::from_ms(2), rto_max: Time::from_ms(100), rto_initial: Time::from_ms(10),
-            delayed_ack: Time::from_us(500), dctcp_shift: 4, ecn_fallback, htcp_rtt_scaling, dup_thresh,
-            tick: Time::from_us(tick), tick_phase: Time::from_us(tick / 3),
+            rto_min: Time::from_ms(2).into(), rto_max: Time::from_ms(100).into(),
+            rto_initial: Time::from_ms(10).into(),
+            delayed_ack: Time::from_us(500), dctcp_shift: 4, ecn_fallback, htcp_rtt_scaling, fast_retransmit,
+            clock_tick: Time::from_us(tick), tick_phase: Time::from_us(tick / 3),
         }
     }
 }

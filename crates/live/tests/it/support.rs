@@ -38,16 +38,8 @@ pub fn hosts(processes: Processes) -> Vec<Host> {
 pub fn simulated(processes: Processes) -> Records {
     let link = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 9000 };
     let count = processes.len();
-    let (nic_queue, cores, tcp) = (32_000, 2, Default::default());
-    let host = HostConfig {
-        mtu: 1500,
-        nic_queue,
-        cores,
-        disk: Rate::from_gbps(4),
-        packet_cost: Time::ZERO,
-        time_slice: Time::ZERO,
-        tcp,
-    };
+    let (nic_queue, cores) = (32_000, 2);
+    let host = HostConfig { nic_queue, cores, disk: Rate::from_gbps(4), ..HostConfig::default() };
     let (name, kind, start) = ("job".into(), "test".into(), Time::ZERO);
     let mut sim = Sim::new(Setup {
         graph: single_switch(count as u32, link).unwrap(),

@@ -19,12 +19,11 @@ pub(super) fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<SwitchConfig
         links[link.a.0 as usize].push((link.ba, link.ab));
         links[link.b.0 as usize].push((link.ab, link.ba));
     }
-    let sent = scenario.hosts.iter().map(|rule| rule.config.mtu.get()).min().unwrap_or_default();
+    let sent = scenario.hosts.iter().map(|rule| u64::from(rule.config.mtu)).min().unwrap_or_default();
     let mut configs = Vec::with_capacity(graph.nodes() - graph.hosts());
     for (node, name) in graph.names().enumerate().skip(graph.hosts()) {
-        let index = last_match(scenario.switches.iter().map(|rule| &rule.pattern), name, "switches")?;
-        let path = format!("switches[{index}].config");
-        let config = switch(&scenario.switches[index].config, &links[node], (framing, sent), &path)?;
+        let (config, path) = last_match(&scenario.switches, name, "switches")?;
+        let config = switch(config, &links[node], (framing, sent), &path)?;
         if let Buffer::Cells(_) = config.buffer {
             cells::check(&config, graph, NodeId(node as u32), &links[node], &path)?;
         }

@@ -4,20 +4,21 @@
 //! topology's. Unknown fields are refused here too, so the two sides can't drift apart unseen.
 
 mod fault;
-mod host;
 mod job;
 mod measure;
 mod pfc;
+mod rule;
 mod switch;
 mod topology;
 
 pub use fault::{Change, Fault};
-pub use host::{Congestion, Ecn, Host, HostRule, Span, Tcp};
 pub use job::Job;
 pub use measure::Measure;
 pub use pfc::{Pfc, Watchdog, WatchdogAction, Xoff};
+pub use rule::Rule;
 use serde::{Deserialize, Serialize};
-pub use switch::{Buffer, CellDiscard, Depth, Queue, Scheduler, Switch, SwitchRule};
+use sim::HostConfig;
+pub use switch::{Buffer, CellDiscard, Depth, Queue, Scheduler, Switch};
 pub use topology::{Framing, GraphLink, LinkSpec, NodeKind, NodeSpec, Topology};
 use units::Time;
 
@@ -34,9 +35,9 @@ pub struct Scenario {
     /// Bytes a packet costs on the wire beyond its IP length.
     pub framing: Framing,
     /// Settings of switches; the last rule whose pattern matches a switch counts.
-    pub switches: Vec<SwitchRule>,
+    pub switches: Vec<Rule<Switch>>,
     /// Settings of hosts; the last rule whose pattern matches a host counts.
-    pub hosts: Vec<HostRule>,
+    pub hosts: Vec<Rule<HostConfig>>,
     /// What the cluster does.
     pub jobs: Vec<Job>,
     /// What goes wrong, in any order.

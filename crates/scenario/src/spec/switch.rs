@@ -4,16 +4,6 @@ use super::Pfc;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Time};
 
-/// Settings for the switches whose name matches.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SwitchRule {
-    /// A name; `*` stands for any text.
-    pub pattern: String,
-    /// The settings.
-    pub config: Switch,
-}
-
 /// A switch's settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

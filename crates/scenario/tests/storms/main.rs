@@ -180,9 +180,9 @@ impl Facts {
             }
         }
         // Nobody tells a host that its packets are larger than a link on their way takes.
-        let widest = scenario.hosts.iter().map(|rule| rule.config.mtu.get()).max();
+        let widest = scenario.hosts.iter().map(|rule| rule.config.mtu).max();
         let links = scenario::build(&scenario).expect("it has run").graph().links().to_vec();
-        let narrow = links.iter().any(|link| Some(u64::from(link.ab.mtu)) < widest);
+        let narrow = links.iter().any(|link| Some(link.ab.mtu) < widest);
         let lasting = narrow || open.values().any(|open| *open);
         let protects = |pfc: &scenario::spec::Pfc| {
             pfc.headroom_pool.is_none()

@@ -9,7 +9,6 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 use sim::{Change, HostConfig, JobSetup, Pause, Records, Setup, Sim, TaskRecord};
 use std::sync::{Arc, Mutex};
-use transport::tcp;
 use units::{Rate, Time};
 
 pub const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 9000 };
@@ -112,15 +111,7 @@ pub fn run_over(link: LinkProps, job: &Job, seed: u64, faults: Vec<(Time, Change
             (host, Box::new(Ear { process, heard: heard.clone(), calls: calls.clone() }) as Box<dyn Process>)
         })
         .collect();
-    let host = HostConfig {
-        mtu: 9000,
-        nic_queue: 64_000,
-        cores: 2,
-        disk: Rate::from_gbps(4),
-        packet_cost: Time::ZERO,
-        time_slice: Time::ZERO,
-        tcp: tcp::Config::default().into(),
-    };
+    let host = HostConfig { mtu: 9000, cores: 2, disk: Rate::from_gbps(4), ..HostConfig::default() };
     let setup = JobSetup {
         name: "sort".into(),
         kind: "shuffle".into(),

@@ -60,13 +60,13 @@ impl Cluster {
     /// A simulation of a job made of `processes`.
     pub fn processes(&self, processes: Vec<(HostId, Box<dyn Process>)>) -> Sim {
         let host = HostConfig {
-            mtu: 1500,
             nic_queue: 32_000,
             cores: self.cores,
             disk: Rate::from_gbps(4),
             packet_cost: self.packet_cost,
             time_slice: self.time_slice,
             tcp: self.tcp.clone().into(),
+            ..HostConfig::default()
         };
         let job = JobSetup {
             name: "job".into(),

@@ -1,9 +1,11 @@
 //! What a connection tells its congestion control: the settings, what is acknowledged, and why the window shrinks.
 
+use serde::{Deserialize, Serialize};
 use units::Time;
 
 /// The congestion control algorithm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Congestion {
     /// RFC 5681.
     Reno,

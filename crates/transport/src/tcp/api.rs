@@ -69,7 +69,11 @@ impl Connection {
             last_sent: Time::ZERO,
             ecn: Ecn::new(config.ecn, control.needs_ecn(), config.ecn_fallback),
             control,
-            rtt: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
+            rtt: RttEstimator::new(
+                config.rto_initial.drawn(),
+                config.rto_min.drawn(),
+                config.rto_max.drawn(),
+            ),
             rack: config.rack.then(Box::default),
             rcv: Receiver::new(config.ack_every, mss, sizing),
             earlier_ack: (0, false),

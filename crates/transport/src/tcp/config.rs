@@ -1,12 +1,14 @@
 //! The settings of one end of a connection.
 //!
-//! Plain data: the caller derives them from its scenario or its host.
+//! Plain data, in the form in which scenarios have it.
 
 use crate::cc::{Congestion, Settings};
-use units::Time;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Problem, Time};
 
 /// When ECN is used (RFC 3168 6.1.1), as Linux's `tcp_ecn`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum EcnMode {
     /// 0: never.
     Off,
@@ -16,8 +18,36 @@ pub enum EcnMode {
     Passive,
 }
 
+/// One time, or one that is drawn for each host before its first connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Span {
+    /// The same on every host.
+    Fixed(Time),
+    /// Uniform between the two.
+    Uniform(Time, Time),
+    /// So much above the host's `rto_min`; for `rto_max` only.
+    AboveMin(Time),
+}
+
+impl Span {
+    pub(crate) fn drawn(self) -> Time {
+        match self {
+            Span::Fixed(time) => time,
+            Span::Uniform(..) | Span::AboveMin(_) => unreachable!("drawn before the host's first connection"),
+        }
+    }
+}
+
+impl From<Time> for Span {
+    fn from(time: Time) -> Span {
+        Span::Fixed(time)
+    }
+}
+
 /// The settings of one end of a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
     /// Congestion control.
     pub congestion: Congestion,
@@ -34,27 +64,29 @@ pub struct Config {
     pub tail_loss_probe: bool,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
-    /// Duplicate acknowledgements that mean loss (RFC 5681, RFC 6675); `u32::MAX` for never. RACK has its own rule.
-    pub dup_thresh: u32,
+    /// Duplicate acknowledgements that mean loss (RFC 5681, RFC 6675); without it, none do. RACK has its own rule.
+    pub fast_retransmit: Option<u32>,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
     /// Largest payload of a segment in bytes, the timestamps' 12 bytes already taken off, for the
     /// smallest MTU of the path: there is no negotiation. At most 65535.
+    #[serde(skip)]
     pub mss: u32,
     /// Initial window in segments (RFC 6928: 10).
     pub initial_window: u32,
     /// HyStart++ (RFC 9406).
     pub hystart: bool,
     /// Retransmission timeout before there is a round-trip sample.
-    pub rto_initial: Time,
+    pub rto_initial: Span,
     /// Least retransmission timeout.
-    pub rto_min: Time,
+    pub rto_min: Span,
     /// Greatest retransmission timeout.
-    pub rto_max: Time,
+    pub rto_max: Span,
     /// Granularity G of the clock that retransmissions are timed with (RFC 6298): timers expire at its ticks. Zero
     /// for one that is fine.
-    pub tick: Time,
-    /// When its first tick is, less than `tick`.
+    pub clock_tick: Time,
+    /// When its first tick is, less than `clock_tick`.
+    #[serde(skip)]
     pub tick_phase: Time,
     /// An acknowledgement at least every so many full segments; 1 is no delay.
     pub ack_every: u32,
@@ -73,6 +105,50 @@ pub struct Config {
 }
 
 impl Config {
+    /// Refuses settings that no connection can have. Times are drawn by now.
+    ///
+    /// # Errors
+    /// The first setting that can't be as it is.
+    pub fn check(&self) -> Result<(), Problem> {
+        let problem = |field: &str, message: String| Err(Problem::new(field, message));
+        let (rto_min, rto_max) = (self.rto_min.drawn(), self.rto_max.drawn());
+        if rto_min > rto_max {
+            return problem("rto_min", format!("{rto_min} is above rto_max, {rto_max}"));
+        }
+        if rto_min == Time::ZERO {
+            return problem("rto_min", "0s: a retransmission timeout is above zero".into());
+        }
+        for (field, zero) in [
+            ("initial_window", self.initial_window == 0),
+            ("ack_every", self.ack_every == 0),
+            ("receive_buffer", self.receive_buffer == 0),
+            ("send_buffer", self.send_buffer == 0),
+        ] {
+            if zero {
+                return problem(field, "0: at least 1".into());
+            }
+        }
+        if self.fast_retransmit == Some(0) {
+            return problem("fast_retransmit", "0: at least 1 duplicate, or none at all".into());
+        }
+        if self.rack && self.sack && self.fast_retransmit != Some(3) {
+            return problem("fast_retransmit", "RACK counts no duplicates: it needs rack false".into());
+        }
+        if self.receive_buffer > self.receive_buffer_max {
+            let most = Bytes::new(self.receive_buffer_max);
+            return problem("receive_buffer", format!("above receive_buffer_max, {most}"));
+        }
+        if self.dctcp_shift > 16 {
+            return problem("dctcp_shift", format!("{}: 0 to 16 are allowed", self.dctcp_shift));
+        }
+        Ok(())
+    }
+
+    /// [`Config::fast_retransmit`] as a number that is compared with.
+    pub(crate) fn dup_thresh(&self) -> u32 {
+        self.fast_retransmit.unwrap_or(u32::MAX)
+    }
+
     /// What congestion control is told of it, for segments of `mss`.
     pub(crate) fn control(&self, mss: u32) -> Settings {
         Settings {
@@ -97,15 +173,15 @@ impl Default for Config {
             rack: true,
             tail_loss_probe: true,
             limited_transmit: true,
-            dup_thresh: 3,
+            fast_retransmit: Some(3),
             timestamps: false,
             mss: 1460,
             initial_window: 10,
             hystart: false,
-            rto_initial: Time::from_secs(1),
-            rto_min: Time::from_ms(200),
-            rto_max: Time::from_secs(120),
-            tick: Time::ZERO,
+            rto_initial: Time::from_secs(1).into(),
+            rto_min: Time::from_ms(200).into(),
+            rto_max: Time::from_secs(120).into(),
+            clock_tick: Time::ZERO,
             tick_phase: Time::ZERO,
             ack_every: 2,
             delayed_ack: Time::from_ms(40),

@@ -119,7 +119,11 @@ impl Connection {
     /// (RFC 7323 4.1). Without timestamps it has what the handshake took.
     #[cold]
     fn time_round_trip(&mut self, now: Time, header: &Header) {
-        self.rcv.sizing.start(if self.rtt.has_sample() { self.rtt.srtt() } else { self.config.rto_initial });
+        self.rcv.sizing.start(if self.rtt.has_sample() {
+            self.rtt.srtt()
+        } else {
+            self.config.rto_initial.drawn()
+        });
         if header.flags.contains(Flags::TIMESTAMPS) && self.timestamps {
             self.rcv.sizing.sample(since(now, header.ts_ecr));
         }

@@ -25,7 +25,7 @@ mod timers;
 mod window;
 
 pub use crate::cc::Congestion;
-pub use config::{Config, EcnMode};
+pub use config::{Config, EcnMode, Span};
 pub use events::{CloseReason, Event};
 pub use header::{Flags, Header, Notes, SackBlock, Transmit};
 pub use stats::Stats;

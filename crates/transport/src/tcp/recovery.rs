@@ -118,7 +118,7 @@ impl Connection {
         let Some(rack) = &mut self.rack else {
             // What was SACKED before has been judged.
             return sacked && {
-                let end = self.board.lost_below(self.mss, self.config.dup_thresh);
+                let end = self.board.lost_below(self.mss, self.config.dup_thresh());
                 self.board.mark_lost_below(end)
             };
         };
@@ -139,7 +139,7 @@ impl Connection {
     fn detect_by_duplicates(&mut self, advanced: bool) -> bool {
         let lost = match self.phase {
             Phase::Open | Phase::Reduced => {
-                self.dupacks >= self.config.dup_thresh && self.board.una > self.timeout_guard
+                self.dupacks >= self.config.dup_thresh() && self.board.una > self.timeout_guard
             }
             Phase::Recovery => advanced,
             Phase::Loss => false,

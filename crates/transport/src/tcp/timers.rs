@@ -50,11 +50,11 @@ impl Connection {
     /// A clock of ticks: a timer that was set to a moment between two of them goes off later. The handler is called
     /// at the tick again, where no timer is set but by this.
     fn waits_for_tick(&mut self, now: Time) -> bool {
-        let (tick, phase) = (self.config.tick.as_ps(), self.config.tick_phase.as_ps());
+        let (tick, phase) = (self.config.clock_tick.as_ps(), self.config.tick_phase.as_ps());
         if tick == 0 || (now.as_ps() + tick - phase).is_multiple_of(tick) {
             return false;
         }
-        let more = self.rtt.rto_by_ticks(self.config.tick).saturating_sub(self.rtt.rto());
+        let more = self.rtt.rto_by_ticks(self.config.clock_tick).saturating_sub(self.rtt.rto());
         let due = self.retransmit_at.saturating_add(more).max(now).as_ps();
         self.retransmit_at = Time::from_ps((due + tick - phase).next_multiple_of(tick) + phase - tick);
         true

@@ -138,16 +138,8 @@ fn live(processes: Processes) {
 
 fn simulated(processes: Processes) {
     let link = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 1500 };
-    let (nic_queue, cores, tcp) = (32_000, 2, Default::default());
-    let host = HostConfig {
-        mtu: 1500,
-        nic_queue,
-        cores,
-        disk: Rate::from_gbps(4),
-        packet_cost: Time::ZERO,
-        time_slice: Time::ZERO,
-        tcp,
-    };
+    let (nic_queue, cores) = (32_000, 2);
+    let host = HostConfig { nic_queue, cores, disk: Rate::from_gbps(4), ..HostConfig::default() };
     let (name, kind, start) = ("walk".into(), "walk".into(), Time::ZERO);
     let mut sim = Sim::new(Setup {
         graph: single_switch(SERVERS.into(), link).unwrap(),

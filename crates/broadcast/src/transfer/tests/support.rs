@@ -8,7 +8,6 @@ use fabric::{Framing, Graph, Link, LinkProps, SwitchConfig};
 use process::{HostId, Payload, Process};
 use sim::{Change, HostConfig, JobSetup, Pause, Records, Setup, Sim};
 use std::sync::{Arc, Mutex};
-use transport::tcp;
 use units::{Rate, Time};
 
 pub const MBPS: u64 = 1_000_000;
@@ -274,15 +273,7 @@ pub fn drive(
     let graph = graph(topology, delay);
     let hosts = graph.hosts();
     let switches = graph.nodes() - hosts;
-    let host = HostConfig {
-        mtu: 1500,
-        nic_queue: 64_000,
-        cores: 2,
-        disk: Rate::from_bps(80 * MBPS),
-        packet_cost: Time::ZERO,
-        time_slice: Time::ZERO,
-        tcp: tcp::Config::default().into(),
-    };
+    let host = HostConfig { cores: 2, disk: Rate::from_bps(80 * MBPS), ..HostConfig::default() };
     let job = JobSetup {
         name: "copy".into(),
         kind: "broadcast".into(),

@@ -11,7 +11,6 @@ use fabric::{Framing, Graph, Link, LinkProps, NodeId, SwitchConfig};
 use process::{Addr, HostId, Process, rng};
 use sim::{Change, HostConfig, JobSetup, LinkChange, Pause, Records, Setup, Sim};
 use std::sync::Arc;
-use transport::tcp;
 use units::{Bytes, Rate, Time};
 
 pub const RATE: Rate = Rate::from_gbps(10);
@@ -99,15 +98,7 @@ pub fn run_on(
         processes.push((HostId(number as u32), Box::new(program)));
     }
     let graph = graph(node.0 + 1, link);
-    let host = HostConfig {
-        mtu: link.mtu,
-        nic_queue: 64_000,
-        cores: 2,
-        disk: RATE,
-        packet_cost: Time::ZERO,
-        time_slice: Time::ZERO,
-        tcp: tcp::Config::default().into(),
-    };
+    let host = HostConfig { mtu: link.mtu, cores: 2, disk: RATE, ..HostConfig::default() };
     let job = JobSetup {
         name: "memory".into(),
         kind: "farmem".into(),
