@@ -17,6 +17,8 @@ CRATES = Path(__file__).parents[2] / "crates"
 DECLARED = (
     "scenario/src/spec/*.rs",
     "scenario/src/kinds/*.rs",
+    "fabric/src/config.rs",
+    "fabric/src/topology/graph.rs",
     "sim/src/config.rs",
     "transport/src/cc/input.rs",
     "transport/src/tcp/config.rs",

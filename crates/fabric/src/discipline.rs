@@ -28,8 +28,8 @@ pub(crate) struct Place {
 impl Discipline {
     pub(crate) fn new(queue: Queue, place: Place) -> Discipline {
         match queue {
-            Queue::TailDrop => Discipline::Tail,
-            Queue::Step(threshold) => {
+            Queue::TailDrop {} => Discipline::Tail,
+            Queue::Step { threshold } => {
                 let (bytes, packets) = threshold.limits();
                 Discipline::Step { bytes, packets }
             }

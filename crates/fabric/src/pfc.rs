@@ -176,8 +176,8 @@ impl Xoff {
     /// The threshold while `free` bytes of the shared memory are free.
     pub(crate) fn threshold(&self, free: u64) -> u64 {
         match self {
-            Xoff::Static(limit) => limit.get(),
-            Xoff::Dynamic(alpha) => (alpha * free as f64) as u64,
+            Xoff::Static { limit } => limit.get(),
+            Xoff::Dynamic { alpha } => (alpha * free as f64) as u64,
         }
     }
 }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn xoff_above_the_threshold_xon_below_the_other() {
-        let (mut pfc, mut pool) = pfc(Xoff::Static(Bytes::new(5_000)));
+        let (mut pfc, mut pool) = pfc(Xoff::Static { limit: Bytes::new(5_000) });
         let port = PortId(1);
         for _ in 0..5 {
             assert_eq!(pfc.take(port, 3, 1_000, &mut pool), (true, false));
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn headroom_is_each_groups_own_and_ends() {
-        let (mut pfc, mut pool) = pfc(Xoff::Static(Bytes::new(0)));
+        let (mut pfc, mut pool) = pfc(Xoff::Static { limit: Bytes::new(0) });
         for port in [PortId(0), PortId(1)] {
             assert_eq!(pfc.take(port, 3, 1_500, &mut pool), (true, true));
             assert_eq!(pfc.take(port, 3, 1_500, &mut pool), (true, false));
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_dynamic_threshold_falls_with_the_memory_that_is_free() {
         // alpha 1: half of the memory for one group (Choudhury & Hahne).
-        let (mut pfc, mut pool) = pfc(Xoff::Dynamic(1.0));
+        let (mut pfc, mut pool) = pfc(Xoff::Dynamic { alpha: 1.0 });
         let mut held = 0;
         while pfc.take(PortId(0), 3, 100, &mut pool) == (true, false) {
             held += 100;

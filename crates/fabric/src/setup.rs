@@ -139,36 +139,32 @@ fn configure<B: Copy + Default>(
     pools: &mut Vec<Pool>,
     first: u32,
 ) {
-    let (strict, weights, count) = match config.scheduler {
-        Scheduler::Fifo => (0, [1; 8], 1),
-        Scheduler::Ets { strict, weights } => (strict, weights, 8),
+    let (strict, weights) = match config.scheduler {
+        Scheduler::Fifo {} => (0, [1; 8]),
+        Scheduler::Ets { strict, weights } => (strict, weights),
     };
-    let pool = match config.buffer {
-        Buffer::Static(_) | Buffer::Cells(_) => None,
-        Buffer::Shared { size, alpha, reserve, cell } => {
+    let (count, all) = (config.scheduler.classes(), config.queues());
+    let pool = match (config.buffer, config.buffer.pool(ports.len() as u64, count as u64)) {
+        (Buffer::Shared { alpha, cell, .. } | Buffer::Voq { alpha, cell, .. }, Some((size, reserve))) => {
             let headroom = config.pfc.as_ref().map(|pfc| pfc.headroom_total(ports.len() as u32));
             let size = Bytes::new(size.get().saturating_sub(headroom.unwrap_or_default().get()));
-            pools.push(Pool::new(size, alpha, reserve, cell, (ports.len() * count) as u64));
+            let queues = config.buffer.queues(ports.len() as u64, count as u64);
+            pools.push(Pool::new(size, alpha, reserve, cell, queues));
             Some(pools.len() as u32 - 1)
         }
-        Buffer::Voq { size, alpha, reserve, cell, processors, .. } => {
-            let entries = processors.map_or(ports.len(), |processors| ports.len().min(processors as usize));
-            pools.push(Pool::new(size, alpha, reserve, cell, (entries * ports.len() * count) as u64));
-            Some(pools.len() as u32 - 1)
-        }
+        _ => None,
     };
     let total = ports.len();
-    let delays = config.queues[..count].iter().any(|queue| matches!(queue, Queue::Codel(_)));
+    let delays = all[..count].iter().any(|queue| matches!(queue, Queue::Codel(_)));
     for (index, port) in ports.iter_mut().enumerate() {
-        if let Buffer::Static(limit) = config.buffer {
+        if let Buffer::Static { limit } = config.buffer {
             port.limit(limit.limits());
         }
         let typical = port.cold.rate.time_for(Bytes::new(u64::from(framing.wire_bytes(1500))));
         let seed = seed ^ ((index as u64) << 8);
         let place = Place { typical, mtu: port.cold.mtu, seed };
-        let discipline = |class: usize| {
-            Discipline::new(config.queues[class], Place { seed: seed ^ class as u64, ..place })
-        };
+        let discipline =
+            |class: usize| Discipline::new(all[class], Place { seed: seed ^ class as u64, ..place });
         if pool.is_some() || count > 1 || delays {
             port.flags |= flag::SCHEDULED;
             if delays {
@@ -176,21 +172,21 @@ fn configure<B: Copy + Default>(
             }
             let cap = if let Buffer::Voq { cap, .. } = config.buffer { cap.get() } else { u64::MAX };
             let largest = pool.map_or(0, |pool| pools[pool as usize].largest());
-            if count == 1 && cap >= largest && !matches!(config.queues[0], Queue::Red(_)) {
+            if count == 1 && cap >= largest && !matches!(all[0], Queue::Red(_)) {
                 port.flags |= flag::OPEN;
             }
             let mut classes = Classes::new((0..count).map(discipline).collect(), strict, weights, pool);
             if let Buffer::Voq { cap, processors, .. } = config.buffer {
                 port.flags |= flag::VOQ;
                 let sharing = processors.map_or(1, |processors| total.div_ceil(processors as usize).max(1));
-                classes.voqs = Some(Box::new(Voqs::new(first, sharing, cap, config.queues, place)));
+                classes.voqs = Some(Box::new(Voqs::new(first, sharing, cap, all, place)));
             }
             port.cold.classes = Some(Box::new(classes));
             continue;
         }
-        match config.queues[0] {
-            Queue::TailDrop | Queue::Codel(_) => {}
-            Queue::Step(threshold) => port.mark_above(threshold.limits()),
+        match all[0] {
+            Queue::TailDrop {} | Queue::Codel(_) => {}
+            Queue::Step { threshold } => port.mark_above(threshold.limits()),
             Queue::Red(_) => {
                 port.flags |= flag::RED;
                 port.cold.discipline = discipline(0);

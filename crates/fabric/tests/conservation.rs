@@ -34,20 +34,21 @@ fn graph() -> impl Strategy<Value = Graph> {
 
 fn switch() -> impl Strategy<Value = SwitchConfig> {
     let buffer = prop_oneof![
-        (1u64..20).prop_map(|n| Buffer::Static(Depth::Packets(n))),
-        (1_000u64..50_000).prop_map(|n| Buffer::Static(Depth::Bytes(n))),
+        (1u64..20).prop_map(|n| Buffer::Static { limit: Depth::Packets(n) }),
+        (1_000u64..50_000).prop_map(|n| Buffer::Static { limit: Depth::Bytes(n) }),
         (20_000u64..200_000, 0.1f64..8.0, 0u64..2).prop_map(|(size, alpha, reserve)| Buffer::Shared {
             size: Bytes::new(size),
             alpha,
             reserve: Bytes::new(reserve * 100),
             cell: Bytes::new(256),
         }),
-        (20_000u64..400_000, 0.1f64..8.0, 0u64..10, 5_000u64..50_000, prop::option::of(1u32..4)).prop_map(
-            |(size, alpha, reserve, cap, processors)| Buffer::Voq {
+        (20_000u64..400_000, 0.1f64..8.0, 0.0f64..0.5, 5_000u64..50_000, prop::option::of(1u32..4)).prop_map(
+            |(size, alpha, reserved, cap, processors)| Buffer::Voq {
                 processors,
                 size: Bytes::new(size),
                 alpha,
-                reserve: Bytes::new(reserve),
+                reserved,
+                multicast: 0.0,
                 cap: Bytes::new(cap),
                 cell: Bytes::new(256),
             }
@@ -62,8 +63,8 @@ fn switch() -> impl Strategy<Value = SwitchConfig> {
         ecn: true,
     };
     let queue = prop_oneof![
-        Just(Queue::TailDrop),
-        (0u64..8).prop_map(|k| Queue::Step(Depth::Packets(k))),
+        Just(Queue::TailDrop {}),
+        (0u64..8).prop_map(|k| Queue::Step { threshold: Depth::Packets(k) }),
         Just(Queue::Red(red)),
         (0u64..5, 5u64..100, any::<bool>()).prop_map(|(target, interval, ecn)| {
             Queue::Codel(CodelConfig {
@@ -74,20 +75,20 @@ fn switch() -> impl Strategy<Value = SwitchConfig> {
         }),
     ];
     let scheduler = prop_oneof![
-        Just(Scheduler::Fifo),
+        Just(Scheduler::Fifo {}),
         Just(Scheduler::Ets { strict: 0b1000_0000, weights: [1, 2, 3, 4, 5, 6, 7, 8] }),
     ];
     (buffer, queue, scheduler, pfc()).prop_map(|(buffer, queue, scheduler, pfc)| {
-        let possible = matches!(buffer, Buffer::Shared { .. }) && scheduler != Scheduler::Fifo;
-        SwitchConfig { buffer, queues: [queue; 8], scheduler, pfc: pfc.filter(|_| possible) }
+        let possible = matches!(buffer, Buffer::Shared { .. }) && scheduler != (Scheduler::Fifo {});
+        SwitchConfig { buffer, queue, class_queues: Vec::new(), scheduler, pfc: pfc.filter(|_| possible) }
     })
 }
 
 /// PFC with thresholds that make sense or not, and a watchdog that ends deadlocks.
 fn pfc() -> impl Strategy<Value = Option<PfcConfig>> {
     let xoff = prop_oneof![
-        (0u64..20_000).prop_map(|n| Xoff::Static(Bytes::new(n))),
-        (0.05f64..4.0).prop_map(Xoff::Dynamic),
+        (0u64..20_000).prop_map(|n| Xoff::Static { limit: Bytes::new(n) }),
+        (0.05f64..4.0).prop_map(|alpha| Xoff::Dynamic { alpha }),
     ];
     let action = prop_oneof![Just(WatchdogAction::Drop), Just(WatchdogAction::Forward)];
     let sizes = (0u64..10_000, 0u64..10_000, proptest::option::of(0u64..20_000));

@@ -16,7 +16,7 @@ const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from
 const PACKET_PS: u64 = 1538 * 800;
 
 fn own(limit: u64) -> SwitchConfig {
-    SwitchConfig { buffer: Buffer::Static(Depth::Bytes(limit)), ..SwitchConfig::default() }
+    SwitchConfig { buffer: Buffer::Static { limit: Depth::Bytes(limit) }, ..SwitchConfig::default() }
 }
 
 fn shared(size: u64, alpha: f64) -> SwitchConfig {
@@ -250,9 +250,9 @@ proptest! {
     ) {
         let mut config = if pool { shared(size, 1.0) } else { own(size) };
         if mark {
-            config.queues = [Queue::Step(Depth::Bytes(size / 4)); 8];
+            config.queue = Queue::Step { threshold: Depth::Bytes(size / 4) };
         }
-        config.scheduler = Scheduler::Fifo;
+        config.scheduler = Scheduler::Fifo {};
         let mut lab = lab(4, &config);
         let flow = fluid(3, percent, 1500);
         lab.fabric.start_fluid(Time::ZERO, &flow);

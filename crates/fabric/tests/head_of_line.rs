@@ -47,7 +47,8 @@ fn voq_lab(hosts: u32) -> Lab {
     let buffer = Buffer::Voq {
         size,
         alpha: 1.0,
-        reserve: Bytes::new(0),
+        reserved: 0.0,
+        multicast: 0.0,
         cap: size,
         processors: None,
         cell: Bytes::new(1),

@@ -27,7 +27,8 @@ fn switch(size: u64, pfc: PfcConfig) -> SwitchConfig {
 }
 
 fn pfc(xoff: u64, xon: u64, headroom: u64) -> PfcConfig {
-    let (xoff, xon, headroom) = (Xoff::Static(Bytes::new(xoff)), Bytes::new(xon), Bytes::new(headroom));
+    let (xoff, xon, headroom) =
+        (Xoff::Static { limit: Bytes::new(xoff) }, Bytes::new(xon), Bytes::new(headroom));
     PfcConfig { classes: 1 << LOSSLESS, xoff, xon, headroom, ..PfcConfig::default() }
 }
 
@@ -346,7 +347,7 @@ proptest! {
         victim in proptest::option::of(any::<u32>()),
     ) {
         let (hosts, cell) = (graph.hosts() as u32, Bytes::new(cell));
-        let xoff = threshold.map_or(Xoff::Dynamic(alpha), |bytes| Xoff::Static(Bytes::new(bytes)));
+        let xoff = threshold.map_or(Xoff::Dynamic { alpha }, |bytes| Xoff::Static { limit: Bytes::new(bytes) });
         let headroom = Bytes::new(headroom(&graph, cell));
         let classes = 0b0001_1000;
         let config = PfcConfig { classes, xoff, xon: Bytes::new(xon), headroom, ..PfcConfig::default() };

@@ -21,7 +21,7 @@ fn load(at_ns: u64, from: u32, to: u32, bytes: u16) -> Load {
 }
 
 fn packets(limit: u64) -> SwitchConfig {
-    SwitchConfig { buffer: Buffer::Static(Depth::Packets(limit)), ..SwitchConfig::default() }
+    SwitchConfig { buffer: Buffer::Static { limit: Depth::Packets(limit) }, ..SwitchConfig::default() }
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_full_port_drops_the_tail() {
 #[test]
 fn step_marking_marks_above_k_and_drops_who_cannot_be_marked() {
     let graph = single_switch(3, LINK).unwrap();
-    let config = SwitchConfig { queues: [Queue::Step(Depth::Packets(2)); 8], ..packets(100) };
+    let config = SwitchConfig { queue: Queue::Step { threshold: Depth::Packets(2) }, ..packets(100) };
     let burst = |ecn| {
         let loads: Vec<Load> =
             (0..10).flat_map(|_| [0, 1].map(|from| Load { ecn, ..load(0, from, 2, 1500) })).collect();
@@ -225,10 +225,9 @@ proptest! {
         let graph = single_switch(4, LINK).unwrap();
         let depth = |n: u64| if bytes { Depth::Bytes(n * 3000) } else { Depth::Packets(n) };
         let short = SwitchConfig {
-            buffer: Buffer::Static(depth(limit)),
-            queues: [Queue::Step(depth(k)); 8],
-            scheduler: Scheduler::Fifo,
-            pfc: None,
+            buffer: Buffer::Static { limit: depth(limit) },
+            queue: Queue::Step { threshold: depth(k) },
+            ..SwitchConfig::default()
         };
         let long = SwitchConfig { scheduler: Scheduler::Ets { strict: 0, weights: [1; 8] }, ..short.clone() };
         let (mut a, mut b) = (lab(&graph, &short), lab(&graph, &long));

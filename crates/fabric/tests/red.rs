@@ -27,7 +27,7 @@ fn shared() -> Buffer {
 
 fn voq() -> Buffer {
     let (size, cap, cell) = (Bytes::new(9_000_000), Bytes::new(9_000_000), Bytes::new(256));
-    Buffer::Voq { size, alpha: 1.0, reserve: Bytes::new(0), cap, processors: None, cell }
+    Buffer::Voq { size, alpha: 1.0, reserved: 0.0, multicast: 0.0, cap, processors: None, cell }
 }
 
 fn load(at: Time, from: u32, class: u8) -> Load {
@@ -37,7 +37,7 @@ fn load(at: Time, from: u32, class: u8) -> Load {
 /// A burst of 3 ms from three hosts, then a datagram into the empty queue once a millisecond: how many of 990 arrive.
 fn survivors(buffer: Buffer, scheduler: Scheduler, class: u8, fluid: bool) -> usize {
     let graph = single_switch(4, LINK).unwrap();
-    let config = SwitchConfig { buffer, queues: [red(0.002); 8], scheduler, pfc: None };
+    let config = SwitchConfig { buffer, queue: red(0.002), scheduler, ..SwitchConfig::default() };
     let mut lab = Lab::new(Fabric::new(&graph, Framing::ETHERNET, 1, |_| config.clone()));
     if fluid {
         let (from, to) = (NodeId(0), NodeId(2));
@@ -57,9 +57,9 @@ fn survivors(buffer: Buffer, scheduler: Scheduler, class: u8, fluid: bool) -> us
 
 #[test]
 fn red_forgets_a_burst_on_every_kind_of_port() {
-    let fixed = Buffer::Static(Depth::Bytes(9_000_000));
+    let fixed = Buffer::Static { limit: Depth::Bytes(9_000_000) };
     for (name, buffer) in [("static", fixed), ("shared", shared()), ("voq", voq())] {
-        for (scheduler, class) in [(Scheduler::Fifo, 0), (ETS, 0), (ETS, 5)] {
+        for (scheduler, class) in [(Scheduler::Fifo {}, 0), (ETS, 0), (ETS, 5)] {
             let arrived = survivors(buffer, scheduler.clone(), class, false);
             assert!(arrived >= 985, "{name}, {scheduler:?}, class {class}: {arrived} of 990");
         }
@@ -68,9 +68,9 @@ fn red_forgets_a_burst_on_every_kind_of_port() {
 
 #[test]
 fn red_forgets_a_burst_beside_a_fluid() {
-    let fixed = Buffer::Static(Depth::Bytes(9_000_000));
+    let fixed = Buffer::Static { limit: Depth::Bytes(9_000_000) };
     for (name, buffer) in [("static", fixed), ("shared", shared())] {
-        let arrived = survivors(buffer, Scheduler::Fifo, 0, true);
+        let arrived = survivors(buffer, Scheduler::Fifo {}, 0, true);
         assert!(arrived >= 985, "{name} with a fluid: {arrived} of 990");
     }
 }
@@ -90,16 +90,16 @@ proptest! {
             let graph = single_switch(3, LINK).unwrap();
             let (min, max) = (Depth::Bytes(2_000), Depth::Bytes(8_000));
             let red = Queue::Red(RedConfig { min, max, max_p: 0.2, weight: 0.2, gentle: true, ecn: false });
-            let config = SwitchConfig { buffer, queues: [red; 8], scheduler, pfc: None };
+            let config = SwitchConfig { buffer, queue: red, scheduler, ..SwitchConfig::default() };
             let mut lab = Lab::new(Fabric::new(&graph, Framing::ETHERNET, 1, |_| config.clone()));
             lab.play(&loads);
             let out = port(&graph, &lab.fabric, "switch0", "host2");
             (lab.delivered, lab.fabric.counters(lab.now, out).discards)
         };
-        let fixed = Buffer::Static(Depth::Bytes(9_000_000));
-        let plain = outcome(fixed, Scheduler::Fifo);
+        let fixed = Buffer::Static { limit: Depth::Bytes(9_000_000) };
+        let plain = outcome(fixed, Scheduler::Fifo {});
         prop_assert_eq!(&outcome(fixed, ETS), &plain);
-        prop_assert_eq!(&outcome(shared(), Scheduler::Fifo), &plain);
+        prop_assert_eq!(&outcome(shared(), Scheduler::Fifo {}), &plain);
         prop_assert_eq!(&outcome(shared(), ETS), &plain);
     }
 }

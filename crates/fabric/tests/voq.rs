@@ -12,10 +12,10 @@ use units::{Bytes, Rate, Time};
 
 const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 9000 };
 
-fn voq(size: u64, alpha: f64, reserve: u64, cap: u64) -> SwitchConfig {
-    let [size, reserve, cap] = [size, reserve, cap].map(Bytes::new);
+fn voq(size: u64, alpha: f64, reserved: f64, cap: u64) -> SwitchConfig {
+    let ([size, cap], cell) = ([size, cap].map(Bytes::new), Bytes::new(1));
     SwitchConfig {
-        buffer: Buffer::Voq { size, alpha, reserve, cap, processors: None, cell: Bytes::new(1) },
+        buffer: Buffer::Voq { size, alpha, reserved, multicast: 0.0, cap, processors: None, cell },
         ..SwitchConfig::default()
     }
 }
@@ -36,7 +36,7 @@ fn burst(from: std::ops::Range<u32>, to: u32, count: usize, bytes: u16) -> Vec<L
 #[test]
 fn a_queue_is_capped_and_the_port_holds_the_sum() {
     let graph = single_switch(5, LINK).unwrap();
-    let mut lab = lab(5, &voq(10_000_000, 8.0, 0, 30_000));
+    let mut lab = lab(5, &voq(10_000_000, 8.0, 0.0, 30_000));
     lab.play(&burst(0..4, 4, 200, 1500));
     let out = port(&graph, &lab.fabric, "switch0", "host4");
     let counters = lab.fabric.counters(lab.now, out);
@@ -50,7 +50,7 @@ fn a_queue_is_capped_and_the_port_holds_the_sum() {
 #[test]
 fn ports_of_one_processor_wait_in_one_queue_and_others_take_turns_with_it() {
     let passed = |processors| {
-        let mut config = voq(10_000_000, 8.0, 0, 10_000_000);
+        let mut config = voq(10_000_000, 8.0, 0.0, 10_000_000);
         if let Buffer::Voq { processors: of, .. } = &mut config.buffer {
             *of = processors;
         }
@@ -76,10 +76,10 @@ fn ports_of_one_processor_wait_in_one_queue_and_others_take_turns_with_it() {
 
 #[test]
 fn one_hot_queue_takes_its_share_of_what_is_not_reserved() {
-    // 16 possible queues with 10 000 B each leave 840 000 B; alpha 1: half of it, beyond the reserve.
+    // 16 possible queues, each with a 16th of 16 %, 10 000 B, leave 840 000 B; alpha 1: half of it, beyond the reserve.
     let graph = single_switch(4, LINK).unwrap();
-    let mut config = voq(1_000_000, 1.0, 10_000, 1_000_000);
-    config.scheduler = Scheduler::Fifo;
+    let mut config = voq(1_000_000, 1.0, 0.16, 1_000_000);
+    config.scheduler = Scheduler::Fifo {};
     let slow = LinkProps { rate: Rate::from_bps(1_000_000), ..LINK };
     let uneven = {
         let hosts = (0..4).map(|i| format!("host{i}")).collect();
@@ -101,7 +101,7 @@ fn one_hot_queue_takes_its_share_of_what_is_not_reserved() {
 #[test]
 fn the_guaranteed_minimum_is_there_when_the_rest_is_full() {
     // Host 0 fills the dynamic part towards host 3; 6 000 B of host 1 towards host 2 still get in.
-    let mut lab = lab(4, &voq(200_000, 1000.0, 6_000, 1_000_000));
+    let mut lab = lab(4, &voq(200_000, 1000.0, 0.48, 1_000_000));
     for (number, load) in burst(0..2, 3, 300, 1500).into_iter().enumerate() {
         lab.send(number as u32, load);
     }
@@ -129,7 +129,7 @@ fn ports_of_entry_share_in_bytes_whatever_their_packets_and_their_number() {
             }
         }
     }
-    let mut lab = lab(4, &voq(100_000_000, 8.0, 0, 100_000_000));
+    let mut lab = lab(4, &voq(100_000_000, 8.0, 0.0, 100_000_000));
     lab.play(&loads);
     let mut got = [0u64; 3];
     for (_, number, _) in lab.delivered.iter().take_while(|(at, ..)| *at < Time::from_ms(2)) {
@@ -144,15 +144,15 @@ fn ports_of_entry_share_in_bytes_whatever_their_packets_and_their_number() {
 fn disciplines_look_at_the_single_queue() {
     // Four queues of up to 3 packets: over the threshold of 4 as a port, under it as queues.
     let mark = |buffer: Buffer| {
-        let queues = [Queue::Step(Depth::Packets(4)); 8];
-        let mut lab = lab(5, &SwitchConfig { buffer, queues, scheduler: Scheduler::Fifo, pfc: None });
+        let queue = Queue::Step { threshold: Depth::Packets(4) };
+        let mut lab = lab(5, &SwitchConfig { buffer, queue, ..SwitchConfig::default() });
         let loads: Vec<Load> =
             burst(0..4, 4, 3, 1500).into_iter().map(|load| Load { ecn: Ecn::Ect0, ..load }).collect();
         lab.play(&loads);
         lab.delivered.iter().filter(|(.., ecn)| *ecn == Ecn::Ce).count()
     };
-    assert_eq!(mark(voq(1_000_000, 8.0, 0, 1_000_000).buffer), 0);
-    assert!(mark(Buffer::Static(Depth::Packets(100))) > 0);
+    assert_eq!(mark(voq(1_000_000, 8.0, 0.0, 1_000_000).buffer), 0);
+    assert!(mark(Buffer::Static { limit: Depth::Packets(100) }) > 0);
 }
 
 #[test]
@@ -161,10 +161,11 @@ fn codel_cuts_a_standing_queue_and_counts_it_as_early_drops() {
     let codel = CodelConfig { target: Time::from_us(100), interval: Time::from_ms(1), ecn: false };
     let loads: Vec<Load> =
         (0..16_000).flat_map(|i| [0, 1].map(|from| load(i * 1231, from, 2, 1500))).collect();
-    for buffer in [Buffer::Static(Depth::Bytes(u64::MAX)), voq(100_000_000, 8.0, 0, 100_000_000).buffer] {
+    for buffer in
+        [Buffer::Static { limit: Depth::Bytes(u64::MAX) }, voq(100_000_000, 8.0, 0.0, 100_000_000).buffer]
+    {
         let graph = single_switch(3, LINK).unwrap();
-        let config =
-            SwitchConfig { buffer, queues: [Queue::Codel(codel); 8], scheduler: Scheduler::Fifo, pfc: None };
+        let config = SwitchConfig { buffer, queue: Queue::Codel(codel), ..SwitchConfig::default() };
         let mut lab = lab(3, &config);
         lab.play(&loads);
         let out = port(&graph, &lab.fabric, "switch0", "host2");
@@ -187,14 +188,14 @@ proptest! {
             at += gap;
             Load { ecn: Ecn::Ect0, ..load(at, 0, 1, bytes) }
         }).collect();
-        let queues = [Queue::Step(Depth::Packets(k)); 8];
+        let queue = Queue::Step { threshold: Depth::Packets(k) };
         let run = |buffer| {
-            let mut lab = lab(2, &SwitchConfig { buffer, queues, scheduler: Scheduler::Fifo, pfc: None });
+            let mut lab = lab(2, &SwitchConfig { buffer, queue, ..SwitchConfig::default() });
             lab.play(&loads);
             lab.delivered
         };
-        let plain = run(Buffer::Static(Depth::Bytes(u64::MAX)));
-        prop_assert_eq!(run(voq(1 << 40, 8.0, 0, 1 << 40).buffer), plain);
+        let plain = run(Buffer::Static { limit: Depth::Bytes(u64::MAX) });
+        prop_assert_eq!(run(voq(1 << 40, 8.0, 0.0, 1 << 40).buffer), plain);
     }
 
     /// Ports of entry that always have packets get the same bytes, within a packet and a credit each.
@@ -206,7 +207,7 @@ proptest! {
             let count = 600_000 / u32::from(bytes);
             loads.extend((0..count).map(|_| load(0, host as u32, hosts, bytes)));
         }
-        let mut lab = lab(hosts + 1, &voq(1 << 40, 8.0, 0, 1 << 40));
+        let mut lab = lab(hosts + 1, &voq(1 << 40, 8.0, 0.0, 1 << 40));
         lab.play(&loads);
         let mut got = vec![0u64; sizes.len()];
         // All queues hold packets from 50 µs until a third of their bytes is gone.

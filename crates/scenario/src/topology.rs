@@ -1,12 +1,12 @@
 //! Topologies of a scenario as graphs.
 
 use crate::names;
-use crate::spec::{LinkSpec, NodeKind, Topology};
+use crate::spec::{NodeKind, Topology};
 use fabric::topology::{self, TopologyError};
 use fabric::{Graph, Link, LinkProps, NodeId};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use units::{Bytes, Problem};
+use units::Problem;
 
 /// A topology with every node and link, for showing.
 #[derive(Clone, Debug, Serialize)]
@@ -34,9 +34,9 @@ pub struct LinkView {
     /// The other end.
     pub b: String,
     /// From `a` to `b`.
-    pub ab: LinkSpec,
+    pub ab: LinkProps,
     /// From `b` to `a`.
-    pub ba: LinkSpec,
+    pub ba: LinkProps,
 }
 
 /// All nodes and links of a topology given as JSON.
@@ -52,8 +52,8 @@ pub fn expand(json: &str) -> Result<GraphView, Problem> {
     let view = |link: &Link| LinkView {
         a: graph.name(link.a).into(),
         b: graph.name(link.b).into(),
-        ab: spec(link.ab),
-        ba: spec(link.ba),
+        ab: link.ab,
+        ba: link.ba,
     };
     Ok(GraphView {
         nodes: nodes.map(|node| NodeView { name: graph.name(node).into(), kind: kind(node) }).collect(),
@@ -114,14 +114,10 @@ fn any_graph(nodes: &[crate::spec::NodeSpec], links: &[crate::spec::GraphLink]) 
     Graph::new(hosts, switches, resolved).map_err(|error| Problem::new("topology", error))
 }
 
-fn props(link: &LinkSpec) -> Result<LinkProps, Problem> {
-    let mtu = link.mtu.get();
-    if !(68..=65_535).contains(&mtu) {
-        return Err(Problem::new("topology", format!("MTU {mtu} B: 68 B (RFC 791) to 65535 B are allowed")));
+fn props(link: &LinkProps) -> Result<LinkProps, Problem> {
+    if !(68..=65_535).contains(&link.mtu) {
+        let message = format!("MTU {} B: 68 B (RFC 791) to 65535 B are allowed", link.mtu);
+        return Err(Problem::new("topology", message));
     }
-    Ok(LinkProps { rate: link.rate, delay: link.delay, mtu: mtu as u32 })
-}
-
-fn spec(props: LinkProps) -> LinkSpec {
-    LinkSpec { rate: props.rate, delay: props.delay, mtu: Bytes::new(u64::from(props.mtu)) }
+    Ok(*link)
 }

@@ -2,7 +2,7 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p incast-scenario --test golden` writes them anew.
 
-use fabric::{Discard, PortId};
+use fabric::{Buffer, Depth, Discard, Framing, LinkProps, PortId, Queue, SwitchConfig};
 use scenario::kinds::*;
 use scenario::spec::*;
 use sim::{FlowRecord, HostConfig, Pause};
@@ -12,7 +12,7 @@ use traffic::rpc::{Arrivals, Rpc};
 use transport::tcp::{Config, Congestion, EcnMode};
 use units::{Bytes, Rate, Time};
 
-const LINK: LinkSpec = LinkSpec { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: Bytes::new(9000) };
+const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 9000 };
 
 fn tcp(congestion: Congestion) -> Config {
     Config {
@@ -37,15 +37,13 @@ fn scenario(topology: Topology, congestion: Congestion, work: Work) -> Scenario 
         name: "golden".into(),
         seed: 1,
         topology,
-        framing: Framing { overhead: Bytes::new(38), min_payload: Bytes::new(46) },
+        framing: Framing::ETHERNET,
         switches: vec![Rule {
             pattern: "*".into(),
-            config: Switch {
+            config: SwitchConfig {
                 buffer: Buffer::Static { limit: Depth::Packets(256) },
                 queue,
-                class_queues: Vec::new(),
-                scheduler: Scheduler::Fifo {},
-                pfc: None,
+                ..SwitchConfig::default()
             },
         }],
         hosts: vec![Rule {

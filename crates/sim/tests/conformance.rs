@@ -13,7 +13,7 @@ fn processes_get_what_they_are_promised() {
     for case in cases() {
         for packets in [256, 8] {
             let mut cluster = Cluster::new(single_switch(case.hosts, LINK).unwrap());
-            cluster.switch.buffer = Buffer::Static(Depth::Packets(packets));
+            cluster.switch.buffer = Buffer::Static { limit: Depth::Packets(packets) };
             if let Some(restart) = case.restart {
                 let host = restart.host.0;
                 cluster.faults =

@@ -57,7 +57,7 @@ impl CellQueue {
     /// Whether packets whose first cell comes in the slot are dropped as a whole.
     fn refuses(&self) -> bool {
         let waiting = self.ahead().saturating_sub(1);
-        matches!(self.config.discard, CellDiscard::Early(threshold) if waiting >= u64::from(threshold))
+        self.config.discard == CellDiscard::Early && waiting >= u64::from(self.config.threshold)
     }
 
     /// Of the cells of a slot, those for which there is room.

@@ -61,8 +61,8 @@ fn cell_by_cell(packets: &[Packet], config: &CellsConfig) -> Outcome {
         let ahead = waiting.len();
         let length = ahead.saturating_sub(1) as u32;
         cells.retain(|&(_, _, index, number)| {
-            if let (CellDiscard::Early(threshold), 0) = (config.discard, number) {
-                refused[index] = length >= threshold;
+            if config.discard == CellDiscard::Early && number == 0 {
+                refused[index] = length >= config.threshold;
             }
             let damaged = config.discard != CellDiscard::Tail && outcome.packets[index].0 > 0;
             let wanted = !refused[index] && (!damaged || number + 1 == packets[index].cells);
@@ -125,8 +125,12 @@ fn by_trains(packets: &[Packet], config: CellsConfig) -> Outcome {
     outcome
 }
 
-fn config(limit: u32, discard: CellDiscard) -> CellsConfig {
-    CellsConfig { limit, discard, encapsulation: 8, sonet: true, reassembly_timeout: Time::from_secs(3) }
+const TAIL: (CellDiscard, u32) = (CellDiscard::Tail, 0);
+const PARTIAL: (CellDiscard, u32) = (CellDiscard::Partial, 0);
+
+fn config(limit: u32, (discard, threshold): (CellDiscard, u32)) -> CellsConfig {
+    let reassembly_timeout = Time::from_secs(3);
+    CellsConfig { limit, discard, threshold, encapsulation: 8, sonet: true, reassembly_timeout }
 }
 
 /// Packets of up to 12 links, each link's one behind the other; many begin at the same phase.
@@ -145,11 +149,11 @@ fn packets() -> impl Strategy<Value = Vec<Packet>> {
     })
 }
 
-fn discard() -> impl Strategy<Value = CellDiscard> {
+fn discard() -> impl Strategy<Value = (CellDiscard, u32)> {
     prop_oneof![
-        2 => Just(CellDiscard::Tail),
-        1 => Just(CellDiscard::Partial),
-        1 => (0u32..30).prop_map(CellDiscard::Early),
+        2 => Just(TAIL),
+        1 => Just(PARTIAL),
+        1 => (0u32..30).prop_map(|cells| (CellDiscard::Early, cells)),
     ]
 }
 
@@ -187,8 +191,8 @@ proptest! {
 #[test]
 fn ninety_nine_blocks_at_once() {
     let packets: Vec<Packet> = (0..99).map(|link| Packet { link, start: 0, cells: 172 }).collect();
-    let outcome = by_trains(&packets, config(2048, CellDiscard::Tail));
-    assert_eq!(outcome, cell_by_cell(&packets, &config(2048, CellDiscard::Tail)));
+    let outcome = by_trains(&packets, config(2048, TAIL));
+    assert_eq!(outcome, cell_by_cell(&packets, &config(2048, TAIL)));
     assert_eq!((outcome.came, outcome.queue_max), (99 * 172, 2048));
     // 2048 wait, one has left or is leaving a cell time.
     assert_eq!(outcome.dropped, 99 * 172 - 2048 - 172);
@@ -196,13 +200,13 @@ fn ninety_nine_blocks_at_once() {
     assert!(outcome.packets.iter().all(|(lost, _)| *lost > 100));
     // Blocks of 20 cells never lose one.
     let short: Vec<Packet> = packets.iter().map(|packet| Packet { cells: 20, ..*packet }).collect();
-    assert_eq!(by_trains(&short, config(2048, CellDiscard::Tail)).dropped, 0);
+    assert_eq!(by_trains(&short, config(2048, TAIL)).dropped, 0);
 }
 
 #[test]
 fn a_packet_without_end_takes_the_next_one_with_it() {
     let at = |slot: u64| Time::from_ps(slot * CELL);
-    let config = CellsConfig { reassembly_timeout: at(50), ..config(2, CellDiscard::Early(0)) };
+    let config = CellsConfig { reassembly_timeout: at(50), ..config(2, (CellDiscard::Early, 0)) };
     let fates = |closed: std::ops::Range<u64>, gap: u64| {
         let mut queue = queue(CellsConfig { discard: CellDiscard::Tail, ..config });
         queue.announce(1, at(0), 10);
@@ -224,7 +228,7 @@ fn a_packet_without_end_takes_the_next_one_with_it() {
 
 #[test]
 fn a_link_that_is_cut_brings_no_more() {
-    let mut queue = queue(config(10, CellDiscard::Tail));
+    let mut queue = queue(config(10, TAIL));
     queue.announce(0, Time::ZERO, 10);
     queue.cut(0, Time::from_ps(4 * CELL));
     let totals = queue.totals(Time::from_ps(20 * CELL));

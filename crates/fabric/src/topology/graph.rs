@@ -1,17 +1,19 @@
 //! The graph of a topology: hosts, switches, links. Pure data; names are unique.
 
 use crate::ids::NodeId;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use units::{Rate, Time};
 
 /// One direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LinkProps {
     /// Data rate on the wire.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Time,
-    /// Largest IP packet in bytes.
+    /// Largest IP packet that it carries, in bytes; larger ones are discarded.
     pub mtu: u32,
 }
 

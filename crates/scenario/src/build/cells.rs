@@ -1,39 +1,31 @@
-//! Switches of ATM cells: from plain data, and what can't be.
+//! Switches of ATM cells: what can't be.
 
 use super::pfc::Way;
 use crate::names::Names;
-use crate::spec::{self, Change, Scenario};
+use crate::spec::{Change, Scenario};
 use fabric::{Buffer, CellDiscard, CellsConfig, Graph, NodeId, Queue, Scheduler, SwitchConfig};
 use units::Problem;
 
 /// Cells that a port may hold at most: 3.5 GB.
 const LIMIT_MAX: u32 = 1 << 26;
 /// Bytes before a packet at most.
-const ENCAPSULATION_MAX: u64 = 1000;
+const ENCAPSULATION_MAX: u32 = 1000;
 
-/// The settings of a port's memory.
-pub(super) fn buffer(buffer: &spec::Buffer, path: &str) -> Result<Buffer, Problem> {
-    let spec::Buffer::Cells { limit, discard, threshold, encapsulation, sonet, reassembly_timeout } = *buffer
-    else {
-        return Err(Problem::new(path, "not a buffer of cells"));
-    };
-    let problem = |field: &str, message: String| Err(Problem::new(format!("{path}.{field}"), message));
+/// Refuses memory of a port that can't be.
+pub(super) fn check_memory(config: &CellsConfig) -> Result<(), Problem> {
+    let CellsConfig { limit, discard, threshold, encapsulation, .. } = *config;
     if !(1..=LIMIT_MAX).contains(&limit) {
-        return problem("limit", format!("{limit}: 1 to {LIMIT_MAX} cells are allowed"));
+        return Err(Problem::new("limit", format!("{limit}: 1 to {LIMIT_MAX} cells are allowed")));
     }
-    if discard == spec::CellDiscard::Early && threshold > limit {
-        return problem("threshold", format!("{threshold}: up to the limit of {limit} cells is allowed"));
+    if discard == CellDiscard::Early && threshold > limit {
+        let message = format!("{threshold}: up to the limit of {limit} cells is allowed");
+        return Err(Problem::new("threshold", message));
     }
-    if encapsulation.get() > ENCAPSULATION_MAX {
-        return problem("encapsulation", format!("{encapsulation}: up to {ENCAPSULATION_MAX} B are allowed"));
+    if encapsulation > ENCAPSULATION_MAX {
+        let message = format!("{encapsulation} B: up to {ENCAPSULATION_MAX} B are allowed");
+        return Err(Problem::new("encapsulation", message));
     }
-    let discard = match discard {
-        spec::CellDiscard::Tail => CellDiscard::Tail,
-        spec::CellDiscard::Partial => CellDiscard::Partial,
-        spec::CellDiscard::Early => CellDiscard::Early(threshold),
-    };
-    let encapsulation = encapsulation.get() as u32;
-    Ok(Buffer::Cells(CellsConfig { limit, discard, encapsulation, sonet, reassembly_timeout }))
+    Ok(())
 }
 
 /// Refuses a switch of cells whose other settings or links can't be.
@@ -42,17 +34,14 @@ pub(super) fn check(
     graph: &Graph,
     node: NodeId,
     links: &[Way],
-    path: &str,
 ) -> Result<(), Problem> {
-    let problem = |field: &str, message: &str| Err(Problem::new(format!("{path}.{field}"), message));
-    if config.queues[0] != Queue::TailDrop {
-        return problem(
-            "queue",
-            "a buffer of cells drops cells, as its discard says: the queue is tail-drop",
-        );
+    if config.queue != (Queue::TailDrop {}) {
+        let message = "a buffer of cells drops cells, as its discard says: the queue is tail-drop";
+        return Err(Problem::new("queue", message));
     }
-    if config.scheduler != Scheduler::Fifo {
-        return problem("scheduler", "a port of cells has one queue: the scheduler is fifo");
+    if config.scheduler != (Scheduler::Fifo {}) {
+        let message = "a port of cells has one queue: the scheduler is fifo";
+        return Err(Problem::new("scheduler", message));
     }
     let neighbour = |link: &fabric::Link| if link.a == node { link.b } else { link.a };
     let mut joined = graph.links().iter().filter(|link| link.a == node || link.b == node).map(neighbour);
@@ -62,7 +51,7 @@ pub(super) fn check(
             graph.name(node),
             graph.name(other)
         );
-        return Err(Problem::new(format!("{path}.buffer"), message));
+        return Err(Problem::new("buffer", message));
     }
     let mut rates = links.iter().flat_map(|(to, back)| [to.rate, back.rate]);
     let first = rates.next();
@@ -72,7 +61,7 @@ pub(super) fn check(
             graph.name(node),
             first.unwrap_or(other)
         );
-        return Err(Problem::new(format!("{path}.buffer"), message));
+        return Err(Problem::new("buffer", message));
     }
     Ok(())
 }

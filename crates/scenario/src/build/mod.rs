@@ -48,18 +48,11 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Proble
     let fluids: Vec<_> = scenario.jobs.iter().zip(&places).map(fluid).collect();
     let (jobs, shown) = jobs(scenario, &graph, places)?;
     let faults = faults::all(scenario, &names)?;
+    check_framing(scenario.framing)?;
     let switches = switches::all(scenario, &graph)?;
     cells::check_use(scenario, &graph, &names, &switches)?;
-    let setup = Setup {
-        framing: framing(scenario)?,
-        seed: scenario.seed,
-        switches,
-        hosts,
-        jobs,
-        faults,
-        until,
-        graph,
-    };
+    let setup =
+        Setup { framing: scenario.framing, seed: scenario.seed, switches, hosts, jobs, faults, until, graph };
     let mut sim = Sim::new(setup);
     for (index, fluids) in fluids.into_iter().enumerate() {
         let path = format!("jobs[{index}].work");
@@ -105,16 +98,17 @@ fn end(scenario: &Scenario) -> Result<Time, Problem> {
     }
 }
 
-fn framing(scenario: &Scenario) -> Result<Framing, Problem> {
-    let small = |bytes: units::Bytes, field: &str| {
-        u32::try_from(bytes.get()).ok().filter(|n| *n <= 65_535).ok_or_else(|| {
-            Problem::new(format!("framing.{field}"), format!("{bytes} a packet: at most 65535 B"))
-        })
-    };
-    Ok(Framing {
-        overhead: small(scenario.framing.overhead, "overhead")?,
-        min_payload: small(scenario.framing.min_payload, "min_payload")?,
-    })
+/// Refuses more bytes around a packet than a packet can have.
+fn check_framing(framing: Framing) -> Result<(), Problem> {
+    for (field, bytes) in [("overhead", framing.overhead), ("min_payload", framing.min_payload)] {
+        if bytes > 65_535 {
+            return Err(Problem::new(
+                format!("framing.{field}"),
+                format!("{bytes} B a packet: at most 65535 B"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The place of each job.

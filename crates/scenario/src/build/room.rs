@@ -1,20 +1,14 @@
 //! Whether a switch's memory has room for what its settings speak of: a packet, a marking threshold.
 
 use super::pfc::Way;
-use crate::spec::{Depth, Queue, Switch};
-use fabric::Buffer;
-use units::Problem;
+use fabric::{Buffer, Depth, Queue, RedConfig, SwitchConfig};
+use units::{Bytes, Problem};
 
 /// Refuses memory that no packet fits into, and thresholds that no queue can reach. Hosts send packets of up to `sent`
 /// bytes, the smallest of them.
-pub(super) fn check(
-    config: &Switch,
-    buffer: &Buffer,
-    links: &[Way],
-    sent: u64,
-    path: &str,
-) -> Result<(), Problem> {
-    let Some(most) = Most::of(buffer) else { return Ok(()) };
+pub(super) fn check(config: &SwitchConfig, links: &[Way], sent: u64) -> Result<(), Problem> {
+    let pool = config.buffer.pool(links.len() as u64, config.scheduler.classes() as u64);
+    let Some(most) = Most::of(&config.buffer, pool) else { return Ok(()) };
     let mtus = links.iter().map(|(into, _)| u64::from(into.mtu));
     // What comes in by the smallest MTU may come in by any.
     let (packet, largest) = (mtus.clone().min().unwrap_or_default(), mtus.max().unwrap_or_default());
@@ -26,13 +20,13 @@ pub(super) fn check(
     };
     if bytes < packet {
         let message = format!("{bytes} B: a packet of {packet} B, {which}, does not fit");
-        return Err(Problem::new(format!("{path}.buffer"), message));
+        return Err(Problem::new("buffer", message));
     }
     // A lossless class may hold more than its share of the memory.
-    let share = if config.pfc.is_some() { most } else { most.of_one_queue(buffer, largest) };
-    threshold(&config.queue, share, largest, &format!("{path}.queue"))?;
+    let share = if config.pfc.is_some() { most } else { most.of_one_queue(&config.buffer, pool, largest) };
+    threshold(&config.queue, share, largest, "queue")?;
     config.class_queues.iter().enumerate().try_for_each(|(index, (_, queue))| {
-        threshold(queue, share, largest, &format!("{path}.class_queues[{index}]"))
+        threshold(queue, share, largest, &format!("class_queues[{index}]"))
     })
 }
 
@@ -49,20 +43,20 @@ enum Most {
 
 impl Most {
     /// Nothing where cells are counted: they have checks of their own.
-    fn of(buffer: &Buffer) -> Option<Most> {
-        match buffer {
-            Buffer::Static(fabric::Depth::Bytes(bytes)) => Some(Most::Bytes(*bytes)),
-            Buffer::Static(fabric::Depth::Packets(packets)) => Some(Most::Packets(*packets)),
-            Buffer::Shared { size, .. } => Some(Most::Shared(size.get())),
-            Buffer::Voq { size, cap, .. } => Some(Most::Shared(size.get().min(cap.get()))),
-            Buffer::Cells(_) => None,
+    fn of(buffer: &Buffer, pool: Option<(Bytes, Bytes)>) -> Option<Most> {
+        match (buffer, pool) {
+            (Buffer::Static { limit: Depth::Bytes(bytes) }, _) => Some(Most::Bytes(*bytes)),
+            (Buffer::Static { limit: Depth::Packets(packets) }, _) => Some(Most::Packets(*packets)),
+            (Buffer::Voq { cap, .. }, Some((size, _))) => Some(Most::Shared(size.min(*cap).get())),
+            (_, pool) => pool.map(|(size, _)| Most::Shared(size.get())),
         }
     }
 
     /// What dynamic thresholds leave one queue when all others are empty, and a packet more: it is let in where there is
     /// room for a part of it.
-    fn of_one_queue(self, buffer: &Buffer, packet: u64) -> Most {
-        let (Buffer::Shared { size, alpha, reserve, .. } | Buffer::Voq { size, alpha, reserve, .. }) = buffer
+    fn of_one_queue(self, buffer: &Buffer, pool: Option<(Bytes, Bytes)>, packet: u64) -> Most {
+        let (Buffer::Shared { alpha, .. } | Buffer::Voq { alpha, .. }, Some((size, reserve))) =
+            (buffer, pool)
         else {
             return self;
         };
@@ -81,8 +75,8 @@ const PACKET_LEAST: u64 = 28;
 fn threshold(queue: &Queue, most: Most, largest: u64, path: &str) -> Result<(), Problem> {
     let (field, depth) = match queue {
         Queue::Step { threshold } => ("threshold", threshold),
-        Queue::Red { min, .. } => ("min", min),
-        Queue::TailDrop {} | Queue::Codel { .. } => return Ok(()),
+        Queue::Red(RedConfig { min, .. }) => ("min", min),
+        Queue::TailDrop {} | Queue::Codel(_) => return Ok(()),
     };
     let (asked, room, unit) = match (*depth, most) {
         (Depth::Bytes(asked), Most::Bytes(room) | Most::Shared(room)) => (asked, room, "B"),

@@ -6,20 +6,17 @@
 mod fault;
 mod job;
 mod measure;
-mod pfc;
 mod rule;
-mod switch;
 mod topology;
 
+use fabric::{Framing, SwitchConfig};
 pub use fault::{Change, Fault};
 pub use job::Job;
 pub use measure::Measure;
-pub use pfc::{Pfc, Watchdog, WatchdogAction, Xoff};
 pub use rule::Rule;
 use serde::{Deserialize, Serialize};
 use sim::HostConfig;
-pub use switch::{Buffer, CellDiscard, Depth, Queue, Scheduler, Switch};
-pub use topology::{Framing, GraphLink, LinkSpec, NodeKind, NodeSpec, Topology};
+pub use topology::{GraphLink, NodeKind, NodeSpec, Topology};
 use units::Time;
 
 /// One run: a cluster, what it is asked to do, what goes wrong, what is measured.
@@ -35,7 +32,7 @@ pub struct Scenario {
     /// Bytes a packet costs on the wire beyond its IP length.
     pub framing: Framing,
     /// Settings of switches; the last rule whose pattern matches a switch counts.
-    pub switches: Vec<Rule<Switch>>,
+    pub switches: Vec<Rule<SwitchConfig>>,
     /// Settings of hosts; the last rule whose pattern matches a host counts.
     pub hosts: Vec<Rule<HostConfig>>,
     /// What the cluster does.

@@ -1,7 +1,7 @@
 //! Who is connected to whom: a known shape with its sizes, or any graph.
 
+use fabric::LinkProps;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Rate, Time};
 
 /// Who is connected to whom.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -12,7 +12,7 @@ pub enum Topology {
         /// Number of hosts.
         hosts: u32,
         /// Every host's link.
-        host_link: LinkSpec,
+        host_link: LinkProps,
     },
     /// `left` hosts `left0…` on `switch0`, `right` hosts `right0…` on `switch1`, one link between the switches.
     Dumbbell {
@@ -21,9 +21,9 @@ pub enum Topology {
         /// Hosts on the right.
         right: u32,
         /// Every host's link.
-        host_link: LinkSpec,
+        host_link: LinkProps,
         /// The link between the switches.
-        bottleneck: LinkSpec,
+        bottleneck: LinkProps,
     },
     /// Leaves `leaf0…` of the given sizes, each connected to every spine `spine0…`; hosts `host0…` in order of leaves.
     LeafSpine {
@@ -32,9 +32,9 @@ pub enum Topology {
         /// Number of spines.
         spines: u32,
         /// Every host's link.
-        host_link: LinkSpec,
+        host_link: LinkProps,
         /// Each link between a leaf and a spine.
-        uplink: LinkSpec,
+        uplink: LinkProps,
         /// Parallel links between a leaf and a spine.
         uplinks_per_spine: u32,
     },
@@ -44,9 +44,9 @@ pub enum Topology {
         /// Ports a switch; even.
         k: u32,
         /// Every host's link.
-        host_link: LinkSpec,
+        host_link: LinkProps,
         /// Each link between switches.
-        fabric_link: LinkSpec,
+        fabric_link: LinkProps,
     },
     /// Any graph.
     Graph {
@@ -55,18 +55,6 @@ pub enum Topology {
         /// Links between them.
         links: Vec<GraphLink>,
     },
-}
-
-/// A link's properties, the same both ways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinkSpec {
-    /// Data rate on the wire.
-    pub rate: Rate,
-    /// Propagation delay.
-    pub delay: Time,
-    /// Largest IP packet that it carries; larger ones are discarded.
-    pub mtu: Bytes,
 }
 
 /// A node of a graph topology.
@@ -98,17 +86,7 @@ pub struct GraphLink {
     /// The other end.
     pub b: String,
     /// From `a` to `b`.
-    pub ab: LinkSpec,
+    pub ab: LinkProps,
     /// From `b` to `a`.
-    pub ba: LinkSpec,
-}
-
-/// What a packet costs on the wire: `max(ip_bytes, min_payload) + overhead`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Framing {
-    /// Ethernet: preamble 8, header 14, FCS 4, gap 12: 38.
-    pub overhead: Bytes,
-    /// Ethernet: 46.
-    pub min_payload: Bytes,
+    pub ba: LinkProps,
 }

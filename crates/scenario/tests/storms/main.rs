@@ -20,10 +20,11 @@ mod support;
 mod tally;
 
 use fabric::{Discard, Graph, NodeId, PortId};
+use fabric::{PfcConfig, WatchdogAction};
 use run::{End, Flow, Run, Seen};
 use scenario::Scenario;
 use scenario::kinds::Work;
-use scenario::spec::{Change, Job, WatchdogAction};
+use scenario::spec::{Change, Job};
 use serde_json::{Value, json};
 use sim::{Outcome, PacketSeen, Sim, rng};
 use std::collections::{BTreeMap, BTreeSet};
@@ -184,7 +185,7 @@ impl Facts {
         let links = scenario::build(&scenario).expect("it has run").graph().links().to_vec();
         let narrow = links.iter().any(|link| Some(link.ab.mtu) < widest);
         let lasting = narrow || open.values().any(|open| *open);
-        let protects = |pfc: &scenario::spec::Pfc| {
+        let protects = |pfc: &PfcConfig| {
             pfc.headroom_pool.is_none()
                 && pfc.watchdog.is_none_or(|watchdog| watchdog.action != WatchdogAction::Forward)
         };
@@ -259,7 +260,7 @@ fn balance(sim: &mut Sim, graph: &Graph, node: NodeId, ports: &[PortId], now: Ti
 /// No packet of a class that PFC protects has found a switch full.
 fn no_room_is_lost_for(scenario: &Scenario, sim: &Sim, packets: &[PacketSeen]) {
     let pfc = scenario.switches[0].config.pfc.as_ref().expect("PFC");
-    for packet in packets.iter().filter(|packet| pfc.classes.contains(&packet.class)) {
+    for packet in packets.iter().filter(|packet| pfc.covers(packet.class)) {
         let full = [Discard::Tail, Discard::Pool, Discard::Headroom];
         let lost = packet.discard.is_some_and(|(reason, _)| full.contains(&reason));
         assert!(!lost, "lost in a lossless class: {packet:?}, {:?}", sim.progress());

@@ -120,7 +120,8 @@ pub fn run_over(link: LinkProps, job: &Job, seed: u64, faults: Vec<(Time, Change
         background: false,
         processes,
     };
-    let switch = SwitchConfig { buffer: Buffer::Static(Depth::Packets(256)), ..SwitchConfig::default() };
+    let switch =
+        SwitchConfig { buffer: Buffer::Static { limit: Depth::Packets(256) }, ..SwitchConfig::default() };
     let mut sim = Sim::new(Setup {
         graph: single_switch(hosts, link).unwrap(),
         framing: Framing::ETHERNET,

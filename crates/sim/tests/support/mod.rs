@@ -28,7 +28,8 @@ pub struct Cluster {
 impl Cluster {
     /// Hosts with default TCP, ports of 256 packets.
     pub fn new(graph: Graph) -> Cluster {
-        let switch = SwitchConfig { buffer: Buffer::Static(Depth::Packets(256)), ..SwitchConfig::default() };
+        let switch =
+            SwitchConfig { buffer: Buffer::Static { limit: Depth::Packets(256) }, ..SwitchConfig::default() };
         Cluster {
             graph,
             seed: 1,
@@ -46,7 +47,7 @@ impl Cluster {
     pub fn dctcp(mut self) -> Cluster {
         self.tcp.congestion = Congestion::Dctcp;
         self.tcp.ecn = EcnMode::On;
-        self.switch.queues = [Queue::Step(Depth::Packets(65)); 8];
+        self.switch.queue = Queue::Step { threshold: Depth::Packets(65) };
         self
     }
 
