@@ -58,9 +58,11 @@ def content(size: int, seed: int = 0) -> bytes:
     return hashlib.shake_128(seed.to_bytes(4, "big")).digest(size)
 
 
-def here(place: Path, *more: str, file: str = "file.bin", **options: Any) -> subprocess.Popen[str]:
+def here(
+    place: Path, *more: str, file: str = "file.bin", rsh: str = HERE, **options: Any
+) -> subprocess.Popen[str]:
     words = [
-        "broadcast", file if file == "-" else str(place / file), "--to", str(place / "hosts.txt"), "--rsh", HERE,
+        "broadcast", file if file == "-" else str(place / file), "--to", str(place / "hosts.txt"), "--rsh", rsh,
         "--incast", " ".join(INCAST), "--address", "127.0.0.1", "--dest", str(place / "{host}") + "/", "--json",
     ]  # fmt: skip
     return incast(*words, *more, **options)

@@ -42,6 +42,19 @@ def test_a_full_disk_costs_only_its_host_and_what_is_there_is_gone_on_with(place
     assert (code, set(states(said).values())) == (0, {"complete"}), err
 
 
+@pytest.mark.parametrize("late_s", [None, 3])
+def test_a_host_that_is_not_there_costs_the_only_other_one_nothing(place: Path, late_s: int | None) -> None:
+    """At this rate the first chunks take long enough to be told apart, so rates are found out from one host."""
+    (place / "hosts.txt").write_text("one\ntwo\n")
+    instead = "exit 255" if late_s is None else f"sleep {late_s}"
+    rsh = f"sh -c 'test $1 != two || {instead}; shift; exec \"$@\"' sh {{host}}"
+    code, said, err = ended(here(place, "--rate", "10Mbps", "--patience", "8", rsh=rsh))
+    assert "panicked" not in err, err
+    assert (place / "one/file.bin").read_bytes() == content(3_000_000)
+    assert states(said) == {"one": "complete", "two": "failed" if late_s is None else "complete"}, err
+    assert code == (6 if late_s is None else 0)
+
+
 class Near:
     """Receivers are processes of this machine."""
 

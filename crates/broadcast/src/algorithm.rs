@@ -89,7 +89,7 @@ pub fn plan(
     check::check_members(topology, source, destinations)?;
     check::check_reachable(topology, source, destinations)?;
     match algorithm {
-        Algorithm::Flat => Ok(flat::plan(topology, source, destinations)),
+        Algorithm::Flat => flat::plan(topology, source, destinations),
         Algorithm::RandomPipeline => pipeline::random(topology, source, destinations, seed),
         Algorithm::DepthFirst => Ok(fpfr::depth_first(topology, source, destinations)),
         Algorithm::Dijkstra => Ok(dijkstra::plan(topology, source, destinations)),

@@ -79,7 +79,8 @@ impl Search<'_> {
                 }
                 (by[next.index()], origin[next.index()]) = (Some(link), Some(parent));
                 if self.outside[next.index()] {
-                    return OwnedHop { parent, child: next, path: route::path(topology, &by, parent, next) };
+                    let path = route::path(topology, &by, parent, next).expect("it leads back from here");
+                    return OwnedHop { parent, child: next, path };
                 }
                 reached.push(next);
             }

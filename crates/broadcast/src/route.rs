@@ -1,6 +1,7 @@
 //! Paths through the network as plain routing takes them: fewest links; of these the widest; then topology
 //! order. Links without capacity in that direction are not used.
 
+use crate::check::PlanError;
 use crate::topology::{LinkId, NodeId, Topology};
 use units::Rate;
 
@@ -42,21 +43,31 @@ impl<'a> Routes<'a> {
         Routes { topology, from, by }
     }
 
-    /// The way to a node that can be reached.
-    pub fn to(&self, node: NodeId) -> Vec<LinkId> {
-        path(self.topology, &self.by, self.from, node)
+    /// The way to a node.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn to(&self, node: NodeId) -> Result<Vec<LinkId>, PlanError> {
+        let name = |node| self.topology.name(node).to_owned();
+        let none = || PlanError::Unreachable { source_host: name(self.from), destination: name(node) };
+        path(self.topology, &self.by, self.from, node).ok_or_else(none)
     }
 }
 
-/// Follows last links back from `to` to `from`.
-pub(crate) fn path(topology: &Topology, by: &[Option<LinkId>], from: NodeId, to: NodeId) -> Vec<LinkId> {
+/// Follows last links back from `to` to `from`; nothing if they do not lead there.
+pub(crate) fn path(
+    topology: &Topology,
+    by: &[Option<LinkId>],
+    from: NodeId,
+    to: NodeId,
+) -> Option<Vec<LinkId>> {
     let mut links = Vec::new();
     let mut at = to;
     while at != from {
-        let link = by[at.index()].expect("checked to be reachable");
+        let link = by[at.index()]?;
         links.push(link);
         at = topology.tail(link);
     }
     links.reverse();
-    links
+    Some(links)
 }

@@ -207,7 +207,9 @@ impl<'a> Pricer<'a> {
         let parents = arborescence::cheapest(&table);
         let hop = |at: usize| {
             let (parent, child) = (chosen[parents[at]], self.hosts[chosen[at]]);
-            let path = route::path(self.topology, &ways[parent].by, self.hosts[parent], child);
+            // The source reaches each of them, so the cheapest tree has no hop without a way.
+            let path = route::path(self.topology, &ways[parent].by, self.hosts[parent], child)
+                .expect("the cost of the hop is finite");
             OwnedHop { parent: self.hosts[parent], child, path }
         };
         arborescence::outwards(&parents).into_iter().map(hop).collect()
@@ -251,6 +253,7 @@ impl Ways {
         while let Some(link) = self.by[parent.index()] {
             parent = topology.tail(link);
         }
-        OwnedHop { parent, child, path: route::path(topology, &self.by, parent, child) }
+        let path = route::path(topology, &self.by, parent, child).expect("the way begins there");
+        OwnedHop { parent, child, path }
     }
 }

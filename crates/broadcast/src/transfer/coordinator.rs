@@ -283,13 +283,14 @@ impl Coordinator {
         if self.is_full && self.members.values().all(settled) { Stand::Over } else { Stand::Going }
     }
 
-    /// A host's rate is known: when nobody waits for a train, a plan is due. Hosts whose trains are still on their way get
-    /// their place in the next.
+    /// A train has left or arrived: when nobody waits for one, a plan for the known rates is due. Hosts whose trains are
+    /// still on their way get their place in the next.
     pub(crate) fn probed(&mut self, now: Time) {
         let Some(probing) = &self.probing else { return };
         let waits = |(host, member): (&HostId, &Member)| member.is_present() && probing.awaits(*host);
-        if !self.members.iter().any(waits) {
-            self.planning.learn(self.me, &probing.rates());
+        let rates = probing.rates();
+        if !rates.is_empty() && !self.members.iter().any(waits) {
+            self.planning.learn(self.me, &rates);
             self.due = Some(now);
         }
     }

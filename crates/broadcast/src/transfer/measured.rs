@@ -6,7 +6,7 @@
 
 use super::message::Edge;
 use crate::plan::Plan;
-use crate::topology::{LinkId, NodeId};
+use crate::topology::{LinkId, NodeId, RATE_MAX};
 use process::HostId;
 use std::collections::BTreeMap;
 
@@ -35,10 +35,10 @@ impl Seen {
         self.network_micros = self.network_micros.saturating_add(edge.network_micros);
         self.paced_micros = self.paced_micros.saturating_add(edge.paced_micros);
     }
-    /// In bit/s.
+    /// In bit/s; no more than a link can have, whatever was reported.
     fn rate(self) -> u64 {
         let rate = u128::from(self.bytes) * 8_000_000 / u128::from(self.micros.max(1));
-        u64::try_from(rate).unwrap_or(u64::MAX)
+        u64::try_from(rate).unwrap_or(u64::MAX).min(RATE_MAX as u64)
     }
     fn is_held(self) -> bool {
         self.network_micros * 100 > self.micros * HELD_PERCENT
@@ -159,12 +159,25 @@ impl Hops {
             let good = !seen.is_slow(hop.planned) && seen.rate() * 100 >= hop.planned * SLOW_PERCENT;
             for link in &hop.path {
                 let load = loads.entry(*link).or_default();
-                load.rate = load.rate.saturating_add(seen.rate());
+                load.rate = (load.rate + seen.rate()).min(RATE_MAX as u64);
                 load.good |= good;
                 load.paced |= seen.is_paced();
                 load.held |= seen.is_held();
             }
         }
         loads
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_report_makes_a_rate_that_overflows() {
+        let edge = Edge { child: HostId(1), bytes: u64::MAX, micros: 1, network_micros: 0, paced_micros: 0 };
+        let mut seen = Seen::default();
+        (0..3).for_each(|_| seen.add(&edge));
+        assert_eq!(seen.rate(), RATE_MAX as u64);
     }
 }

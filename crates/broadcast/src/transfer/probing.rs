@@ -7,6 +7,7 @@
 //!
 //! Rates that are nearly equal are treated as equal, since a plan would make trees of every difference.
 
+use crate::topology::RATE_MAX;
 use process::HostId;
 use std::collections::BTreeMap;
 use units::Time;
@@ -159,7 +160,7 @@ impl Probing {
         };
         let time = u128::from(now.saturating_sub(since).as_us().max(1));
         let rate = u128::from(chunks) * u128::from(self.chunk) * 8_000_000 / time;
-        self.rates.insert(host, u64::try_from(rate).unwrap_or(u64::MAX).max(1));
+        self.rates.insert(host, u64::try_from(rate).unwrap_or(u64::MAX).clamp(1, RATE_MAX as u64));
     }
 
     /// The rate of each host that was looked at, in bit/s; those that are alike have one.

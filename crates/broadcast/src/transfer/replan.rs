@@ -11,6 +11,7 @@ use super::measured::Hops;
 use super::message::Edge;
 use super::wire::TREES_MAX;
 use crate::algorithm;
+use crate::check::PlanError;
 use crate::plan::{Hop, Plan};
 use crate::route::Routes;
 use crate::topology::{NodeId, Topology};
@@ -99,7 +100,11 @@ impl Planning {
                     .map_err(|error| error.to_string())?
             }
         };
-        let plan = if unknown.is_empty() { plan } else { self.with_unknown(&plan, unknown) };
+        let plan = if unknown.is_empty() {
+            plan
+        } else {
+            self.with_unknown(&plan, unknown).map_err(|error| error.to_string())?
+        };
         if plan.len() > TREES_MAX {
             return Err(format!("the plan has {} trees: at most {TREES_MAX} are allowed", plan.len()));
         }
@@ -110,7 +115,10 @@ impl Planning {
     }
 
     /// A plan with these hosts in trees of their own, which have few of the chunks.
-    fn with_unknown(&self, plan: &Plan, unknown: &[HostId]) -> Plan {
+    ///
+    /// # Errors
+    /// One of them cannot be reached.
+    fn with_unknown(&self, plan: &Plan, unknown: &[HostId]) -> Result<Plan, PlanError> {
         let places = unknown.iter().map(|host| self.places[host]);
         let destinations: Vec<NodeId> = plan.destinations.iter().copied().chain(places.clone()).collect();
         let mut with = Plan::new("", plan.source, &destinations);
@@ -121,14 +129,14 @@ impl Planning {
         let rate = Rate::from_bps((total / SMALL_PART).max(1));
         let routes = Routes::new(&self.links.now, plan.source);
         for child in places {
-            with.push(rate, [Hop { parent: plan.source, child, path: &routes.to(child) }]);
+            with.push(rate, [Hop { parent: plan.source, child, path: &routes.to(child)? }]);
         }
-        with
+        Ok(with)
     }
 
-    /// Hosts have these rates, in bit/s. The source's own is that of the fastest.
+    /// Hosts have these rates, in bit/s. The source's own is that of the fastest; no rate of others says nothing of it.
     pub(crate) fn learn(&mut self, source: HostId, rates: &BTreeMap<HostId, u64>) {
-        let fastest = rates.values().copied().max().unwrap_or_default();
+        let Some(fastest) = rates.values().copied().max() else { return };
         for (host, rate) in rates.iter().map(|(host, rate)| (*host, *rate)).chain([(source, fastest)]) {
             for link in self.links.now.leaving(self.places[&host]).to_vec() {
                 self.links.learn(link, Rate::from_bps(rate));

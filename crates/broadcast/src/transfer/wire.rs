@@ -19,6 +19,8 @@ pub(crate) const TREES_MAX: usize = 10_000;
 pub(crate) const TEXT_MAX: usize = 1024;
 /// Hosts or edges that a message names at most.
 pub(crate) const LIST_MAX: usize = 10_000;
+/// Longest time of a report, in microseconds (eleven days): sums and products of it stay exact.
+const REPORT_MICROS_MAX: u64 = 1_000_000_000_000;
 /// Hashes of a message.
 pub(crate) const HASHES_MAX: u32 = 4096;
 
@@ -49,13 +51,15 @@ fn write_edge<'w>(w: &'w mut Writer, edge: &Edge) -> &'w mut Writer {
 }
 
 fn read_edge(r: &mut Reader<'_>) -> Result<Edge, Malformed> {
-    Ok(Edge {
+    let edge = Edge {
         child: r.host()?,
         bytes: r.long()?,
         micros: r.long()?,
         network_micros: r.long()?,
         paced_micros: r.long()?,
-    })
+    };
+    let parts = [edge.micros, edge.network_micros, edge.paced_micros];
+    if parts.iter().all(|micros| *micros <= REPORT_MICROS_MAX) { Ok(edge) } else { Err(Malformed) }
 }
 
 impl Message {
@@ -221,7 +225,9 @@ mod tests {
             assert!(Message::decode(&[content, vec![0]].concat(), chunks()).is_err(), "{message:?}");
         }
         let beyond: ChunkSet = [100].into_iter().collect();
+        let edge = Edge { child: HostId(3), bytes: 1, micros: u64::MAX, network_micros: 0, paced_micros: 0 };
         let refused = [
+            Message::Report { chunks: 5, edges: vec![edge] },
             Message::Drop { set: beyond },
             Message::Chunk { number: 100, ready: 0, hash: [0; 32] },
             Message::Want { class: 3, now: false, set: ChunkSet::default() },

@@ -1,6 +1,6 @@
 //! Hosts, disks and links that fail cost themselves only, and what can't be finished says so.
 
-use super::support::{MIB, Run, Trouble, config, run, run_until, star};
+use super::support::{MIB, Run, Trouble, config, run, run_on, run_until, star};
 use crate::topology::Topology;
 use crate::transfer::{Config, State};
 use proptest::prelude::*;
@@ -18,6 +18,16 @@ fn quick(topology: Topology) -> Config {
 /// The document's example.
 fn example() -> Config {
     quick(star(&[(100, 100), (100, 100), (40, 40), (10, 10)]))
+}
+
+/// The same, on a network whose rates may have to be found out.
+fn run_example(unknown: bool, faults: Vec<(Time, Change)>) -> Run {
+    let known = example();
+    let mut config = known.clone();
+    if unknown {
+        config = Config { unknown, headroom: None, ..quick(star(&[(10_000, 10_000); 4])) };
+    }
+    run_on(&known.topology, &config, &[], faults, Time::from_secs(200))
 }
 
 fn reason(run: &Run, host: usize) -> String {
@@ -202,10 +212,11 @@ fn who_has_everything_when_it_takes_the_sources_place_is_complete() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
     #[test]
     fn whoever_stays_gets_everything(
         faults in prop::collection::vec((1u32..4, 0u64..2500, prop::option::of(1u64..3000)), 1..5),
+        unknown: bool,
     ) {
         let mut changes = Vec::new();
         for (host, at, back) in &faults {
@@ -219,7 +230,7 @@ proptest! {
             let last = changes.iter().rev().find(|(_, c)| matches!(c, Change::Crash(h) | Change::Restart(h) if *h == host));
             matches!(last, Some((_, Change::Crash(_))))
         };
-        let run = run_until(&example(), &[], changes.clone(), Time::from_secs(200));
+        let run = run_example(unknown, changes.clone());
         for host in 1..4 {
             // Who is away for longer than the others take may find that all is over, but still gets everything.
             if !down(host) {
@@ -230,10 +241,12 @@ proptest! {
     }
 
     #[test]
-    fn nobody_waits_for_ever_when_the_source_dies(at in 0u64..4000, other in 1u32..4, then in 0u64..4000) {
+    fn nobody_waits_for_ever_when_the_source_dies(
+        at in 0u64..4000, other in 1u32..4, then in 0u64..4000, unknown: bool,
+    ) {
         let mut changes = vec![(Time::from_ms(at), Change::Crash(0)), (Time::from_ms(then), Change::Crash(other))];
         changes.sort_by_key(|(at, _)| *at);
-        let run = run_until(&example(), &[], changes, Time::from_secs(200));
+        let run = run_example(unknown, changes);
         for host in (1..4).filter(|host| *host != other as usize) {
             let state = &run.progress[host].state;
             prop_assert!(

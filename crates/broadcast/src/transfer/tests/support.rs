@@ -212,6 +212,17 @@ pub fn run_until(
     faults: Vec<(Time, Change)>,
     until: Time,
 ) -> Run {
+    run_on(&config.topology, config, trouble, faults, until)
+}
+
+/// As [`run_until`], on a network that may differ from the one which plans are made for.
+pub fn run_on(
+    network: &Topology,
+    config: &Config,
+    trouble: &[(usize, Trouble)],
+    faults: Vec<(Time, Change)>,
+    until: Time,
+) -> Run {
     let content = content(config.chunks.bytes());
     let (mut stores, mut kept): (Vec<Box<dyn Store>>, _) = (Vec::new(), Vec::new());
     for host in 0..=config.destinations.len() {
@@ -220,7 +231,7 @@ pub fn run_until(
         stores.push(Box::new(store));
         kept.push(look);
     }
-    Run { kept, ..simulate(&config.topology, config, stores, faults, until, DELAY) }
+    Run { kept, ..simulate(network, config, stores, faults, until, DELAY) }
 }
 
 /// Runs one on a network of which its plans know nothing.
