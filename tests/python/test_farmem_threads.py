@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import queue
 import socket
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import incast
 from farmem_programs import compiled, remote_memory_or_skip
 from incast.farmem.run import Memory, Outcome, run
 from incast.farmem.server import Server
@@ -202,6 +204,28 @@ def test_requests_to_a_server_are_on_their_way_together(
         alone, _ = took(program, memory, tmp_path, "look", 1, 160)
         together, _ = took(program, memory, tmp_path, "look", 8, 160)
     assert alone / together > 4
+
+
+def test_the_simulator_overlaps_waits_of_a_traced_programs_threads(program: str, tmp_path: Path) -> None:
+    slower = {}
+    for threads in (1, 4):
+        folder = tmp_path / str(threads)
+        folder.mkdir()
+        trace = folder / "look.trace"
+        took(program, Memory(LOCAL, 0, 10**14, trace=trace), folder, "look", threads, 240)
+        job = {
+            "name": "look", "kind": "farmem", "programs": "host0", "memory": "host1", "write_back": "after",
+            "write_buffer": 1024, "local": f"{LOCAL}B", "pattern": {"kind": "trace", "file": trace.name},
+        }  # fmt: skip
+        link = {"rate": "100Gbps", "delay": "250us"}
+        topology = {"kind": "single-switch", "hosts": 2, "host_link": link}
+        scenario = {"name": "look", "topology": topology, "jobs": [job], "until": "10s"}
+        (folder / "look.yaml").write_text(json.dumps(scenario))
+        (row,) = incast.run(folder / "look.yaml", folder / "run").programs.rows(named=True)
+        # The first thread has filled the memory, and waits for the others.
+        assert (row["outcome"], row["threads"]) == ("finished", 1 + threads)
+        slower[threads] = row["end_ps"] - row["start_ps"] - row["all_local_ps"]
+    assert 3 < slower[1] / slower[4] < 4.5
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -60,8 +60,7 @@ impl Program {
     }
 
     fn begin(&mut self, of: usize) -> bool {
-        let follows = self.threads[of].source.follows();
-        let begins = follows.is_none_or(|(before, steps)| self.threads[before].done >= steps);
+        let begins = self.threads[0].done >= self.threads[of].source.begins();
         if begins {
             self.threads[of].phase = Phase::Run;
         }

@@ -7,7 +7,7 @@ use units::Time;
 /// What comes next, as soon as what is awaited has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Whoever starts it has not come that far.
+    /// The first thread, which starts it, has not come that far.
     Begin,
     /// Steps, up to the next fault.
     Run,
@@ -65,7 +65,7 @@ pub(super) struct Thread {
 impl Thread {
     pub(super) fn new(source: Source) -> Thread {
         Thread {
-            phase: if source.follows().is_some() { Phase::Begin } else { Phase::Run },
+            phase: Phase::Begin,
             source,
             computing: false,
             done: 0,

@@ -57,11 +57,11 @@ impl Source {
         }
     }
 
-    /// The thread that has to do so many steps of the trace before this one begins.
-    pub(super) fn follows(&self) -> Option<(usize, usize)> {
+    /// The step of the trace up to which the program's first thread comes before this one begins.
+    pub(super) fn begins(&self) -> usize {
         match &self.0 {
-            Kind::Recorded(reading) => reading.follows(),
-            Kind::Made(_) => None,
+            Kind::Recorded(reading) => reading.begins(),
+            Kind::Made(_) => 0,
         }
     }
 

@@ -1,8 +1,8 @@
 //! What a traced program did, one thread at a time.
 //!
 //! A trace has the time that passed between faults. Between two accesses a thread computes as long as passed in
-//! the trace. It begins as soon as the steps before its first one are done: whoever started it did these. Other
-//! waits of threads for each other, such as locks, are not in a trace.
+//! the trace. It begins as soon as the first thread has done its steps before: that one starts the others, as a
+//! rule. Other waits of threads for each other, such as locks, are not in a trace.
 
 use crate::steps::{Step, Steps};
 use crate::trace::{Record, Trace};
@@ -21,8 +21,6 @@ pub struct Recorded {
 /// What one thread did.
 #[derive(Clone, Debug)]
 struct Thread {
-    /// The thread that took the step before its first one.
-    follows: Option<usize>,
     /// Its steps.
     runs: Vec<Range<usize>>,
     /// Before which step it computed, and for how long in nanoseconds.
@@ -64,10 +62,9 @@ impl Dealing {
 
     /// The record makes the steps from this one on.
     fn record(&mut self, step: usize, record: &Record) {
-        let before = self.clock;
-        self.clock = before.saturating_add(record.computed_ns());
+        self.clock = self.clock.saturating_add(record.computed_ns());
         match record {
-            Record::Read(of) | Record::Write(of) => self.turn(usize::from(of.thread), step, before),
+            Record::Read(of) | Record::Write(of) => self.turn(usize::from(of.thread), step),
             // Nobody says who gives memory back, and what leaves does so for the fault that follows.
             Record::Dirty(_) | Record::Free(_) => {}
             Record::Pass(_) | Record::Asked(_) => return,
@@ -76,7 +73,7 @@ impl Dealing {
     }
 
     /// It is this thread's turn, which may be new.
-    fn turn(&mut self, number: usize, step: usize, clock: u64) {
+    fn turn(&mut self, number: usize, step: usize) {
         let is_known = self.of[number];
         let thread = is_known.unwrap_or(self.threads.len());
         if is_known.is_some() && thread == self.now {
@@ -85,9 +82,8 @@ impl Dealing {
         self.close(step);
         if is_known.is_none() {
             self.of[number] = Some(thread);
-            let follows = (thread > 0).then_some(self.now);
-            let clock = if thread > 0 { clock } else { 0 };
-            self.threads.push(Thread { follows, runs: Vec::new(), computed: Vec::new(), clock });
+            let clock = self.threads.first().map_or(0, |first| first.clock);
+            self.threads.push(Thread { runs: Vec::new(), computed: Vec::new(), clock });
         }
         self.now = thread;
         self.threads[thread].runs.push(step..step);
@@ -115,7 +111,7 @@ impl Dealing {
     /// All of them, behind so many steps.
     fn end(mut self, steps: usize) -> Vec<Thread> {
         if self.threads.is_empty() {
-            self.turn(0, 0, 0);
+            self.turn(0, 0);
         }
         self.close(steps);
         self.compute(steps);
@@ -144,10 +140,9 @@ impl Reading {
         &self.of
     }
 
-    /// The thread that it begins behind, and how many steps of the trace are done by then.
-    pub(super) fn follows(&self) -> Option<(usize, usize)> {
-        let Thread { follows, runs, .. } = &self.of.threads[self.thread];
-        follows.map(|thread| (thread, runs[0].start))
+    /// The step of the trace up to which the first thread comes before this one begins.
+    pub(super) fn begins(&self) -> usize {
+        self.of.threads[self.thread].runs[0].start
     }
 
     /// The number of the next step in the trace.
