@@ -23,7 +23,7 @@ DECLARED = (
     "transport/src/cc/input.rs",
     "transport/src/tcp/config.rs",
     "shuffle/src/job.rs",
-    "traffic/src/job.rs",
+    "traffic/src/settings.rs",
     "traffic/src/coflow.rs",
     "traffic/src/rpc.rs",
     "mine/src/node/costs.rs",

@@ -58,8 +58,8 @@ pub enum Buffer {
         /// Memory is given in multiples of it (1: exact bytes).
         cell: Bytes,
     },
-    /// Virtual output queues: one for each ingress port, egress port and class. A queue may hold its even share of the
-    /// reserved part, and beyond it up to `alpha × (free dynamic memory)`, in all up to `cap`.
+    /// Virtual output queues: one for each ingress port, egress port and class. A queue may hold its even
+    /// share of the reserved part, and beyond it up to `alpha × (free dynamic memory)`, in all up to `cap`.
     Voq {
         /// The memory.
         size: Bytes,
@@ -69,8 +69,8 @@ pub enum Buffer {
         multicast: f64,
         /// Most that one queue may hold.
         cap: Bytes,
-        /// Packet processors, at least one, to which ports are dealt out in order; the ingress ports of a processor share
-        /// its queues. Without a value each port has its own.
+        /// Packet processors, at least one, to which ports are dealt out in order; the ingress ports of a
+        /// processor share its queues. Without a value each port has its own.
         processors: Option<u32>,
         /// Threshold factor on the dynamic part, above zero.
         alpha: f64,
@@ -82,8 +82,8 @@ pub enum Buffer {
 }
 
 impl Buffer {
-    /// The memory that queues of a switch with so many ports and classes share, and what is guaranteed to each queue;
-    /// nothing where each port has its own.
+    /// The memory that queues of a switch with so many ports and classes share, and what is guaranteed to
+    /// each queue; nothing where each port has its own.
     pub fn pool(&self, ports: u64, classes: u64) -> Option<(Bytes, Bytes)> {
         match *self {
             Buffer::Static { .. } | Buffer::Cells(_) => None,
@@ -135,7 +135,8 @@ pub enum CellDiscard {
     Tail,
     /// Partial packet discard: then also the rest of the packet, but for its last cell.
     Partial,
-    /// Early packet discard: whole packets whose first cell finds `threshold` cells waiting; else as `Partial`.
+    /// Early packet discard: whole packets whose first cell finds `threshold` cells waiting; else as
+    /// `Partial`.
     Early,
 }
 
@@ -192,8 +193,8 @@ pub struct RedConfig {
 pub enum Scheduler {
     /// One queue for all classes.
     Fifo {},
-    /// Enhanced transmission selection (802.1Qaz): strict classes first, highest number first; the others share by
-    /// deficit round robin.
+    /// Enhanced transmission selection (802.1Qaz): strict classes first, highest number first; the others
+    /// share by deficit round robin.
     Ets {
         /// Bit c set: class c is strict. Written as a list of classes.
         #[serde(with = "classes::set")]
@@ -219,7 +220,8 @@ pub struct SwitchConfig {
     pub buffer: Buffer,
     /// What happens on entering or leaving a queue.
     pub queue: Queue,
-    /// Queues of single classes where they differ from `queue`: (class 0–7, queue); none under [`Scheduler::Fifo`].
+    /// Queues of single classes where they differ from `queue`: (class 0–7, queue); none under
+    /// [`Scheduler::Fifo`].
     pub class_queues: Vec<(u8, Queue)>,
     /// Which queue is served next.
     pub scheduler: Scheduler,
@@ -258,7 +260,8 @@ pub struct PfcConfig {
 }
 
 impl Default for PfcConfig {
-    /// As SONiC has it for Trident 3 class switches: classes 3 and 4, alpha 1, XON at 4,608 B, 160,000 B of headroom.
+    /// As SONiC has it for Trident 3 class switches: classes 3 and 4, alpha 1, XON at 4,608 B, 160,000 B of
+    /// headroom.
     fn default() -> PfcConfig {
         PfcConfig {
             classes: 0b0001_1000,

@@ -9,8 +9,9 @@ use sim::{FlowRecord, HostConfig, Pause};
 use std::fmt::Write;
 use std::path::Path;
 use traffic::rpc::{Arrivals, Rpc};
+use traffic::{AllToAll, Bulk, Incast, Order, Permutation};
 use transport::tcp::{Config, Congestion, EcnMode};
-use units::{Bytes, Rate, Time};
+use units::{Rate, Time};
 
 const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 9000 };
 
@@ -110,20 +111,17 @@ fn standard_scenarios() {
         uplink: LINK,
         uplinks_per_spine: 1,
     };
-    let incast = |n: u32, bytes, rounds| Work::Incast {
-        senders: hosts("host", 0..n),
-        receiver: format!("host{n}"),
-        bytes: Bytes::new(bytes),
-        rounds,
+    let incast = |n: u32, bytes, rounds| {
+        Work::Incast(Incast { senders: hosts("host", 0..n), receiver: format!("host{n}"), bytes, rounds })
     };
-    let permutation = |n, bytes| Work::Permutation { hosts: hosts("host", 0..n), bytes: Bytes::new(bytes) };
-    let shuffle = Work::AllToAll {
+    let permutation = |n, bytes| Work::Permutation(Permutation { hosts: hosts("host", 0..n), bytes });
+    let shuffle = Work::AllToAll(AllToAll {
         hosts: hosts("host", 0..8),
-        bytes: Bytes::new(500_000),
+        bytes: 500_000,
         parallel: 4,
         order: Order::Rotated,
         skew: Time::ZERO,
-    };
+    });
     let calls = Work::Rpc(Box::new(Rpc {
         clients: hosts("host", 0..2),
         servers: hosts("host", 2..12),
@@ -140,7 +138,7 @@ fn standard_scenarios() {
         (
             "lone flow",
             single(2),
-            Work::Bulk { pairs: vec![("host0".into(), "host1".into())], bytes: Bytes::new(10_000_000) },
+            Work::Bulk(Bulk { pairs: vec![("host0".into(), "host1".into())], bytes: 10_000_000 }),
         ),
         ("incast 4, 1 MB", single(5), incast(4, 1_000_000, 3)),
         ("incast 32, 1 MB", single(33), incast(32, 1_000_000, 1)),

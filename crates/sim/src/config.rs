@@ -23,8 +23,8 @@ pub struct HostConfig {
     /// What a packet that comes takes of a core before its transport or process has it.
     #[serde(default)]
     pub packet_cost: Time,
-    /// Zero: packets go ahead of computations. Otherwise they wait, while all cores compute, for the end of a time slice
-    /// of this length.
+    /// Zero: packets go ahead of computations. Otherwise they wait, while all cores compute, for the end of a
+    /// time slice of this length.
     #[serde(default)]
     pub time_slice: Time,
     /// TCP's settings; `mss` is set from the MTU. Hosts alike share them.

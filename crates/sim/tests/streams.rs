@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use sim::{Change, LinkChange, Outcome, Pause};
 use std::sync::{Arc, Mutex};
 use support::{Cluster, LINK, bulk, run};
-use traffic::Job;
+use traffic::{Incast, Job, Permutation};
 use units::Time;
 
 #[test]
@@ -43,7 +43,7 @@ fn competing_flows_share_a_bottleneck() {
 fn incast_into_a_shallow_port_loses_and_recovers() {
     let cluster = Cluster::new(single_switch(33, LINK).unwrap());
     let senders = (0..32).map(HostId).collect();
-    let job = Job::Incast { senders, receiver: HostId(32), bytes: 1_000_000, rounds: 2 };
+    let job = Job::Incast(Incast { senders, receiver: HostId(32), bytes: 1_000_000, rounds: 2 });
     let mut sim = cluster.job(&job);
     let (pause, records) = run(&mut sim);
     assert_eq!(pause, Pause::Finished);
@@ -185,7 +185,7 @@ fn runs_repeat_and_seeds_differ() {
     let fingerprint = |seed| {
         let mut cluster = Cluster::new(leaf_spine(&[4, 4], 2, 1, LINK, LINK).unwrap()).dctcp();
         cluster.seed = seed;
-        let job = Job::Permutation { hosts: (0..8).map(HostId).collect(), bytes: 300_000 };
+        let job = Job::Permutation(Permutation { hosts: (0..8).map(HostId).collect(), bytes: 300_000 });
         let mut sim = cluster.job(&job);
         run(&mut sim);
         sim.progress().fingerprint

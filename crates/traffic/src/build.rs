@@ -4,12 +4,13 @@ use crate::background::{self, Datagrams, Span, Streams, Target};
 use crate::incast::{Aggregator, Worker};
 use crate::peer::Peer;
 use crate::plan::{self, Plan};
+use crate::settings::{AllToAll, Background, Bulk, Carrier, Coflows, Incast, Job, Load, Permutation, Replay};
 use crate::source::Source;
-use crate::{Carrier, HostInfo, Job, JobError, job};
+use crate::{HostInfo, job};
 use process::{HostId, Process};
 use rand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
-use units::{Rate, Time};
+use units::{Problem, Time};
 
 /// The processes of a job, by host.
 pub type Processes = Vec<(HostId, Box<dyn Process>)>;
@@ -17,26 +18,28 @@ pub type Processes = Vec<(HostId, Box<dyn Process>)>;
 /// Checks `job` against the topology's `hosts`, draws what is random from `rng`, and returns one
 /// process a host that takes part, in the order of hosts. All of them use `port`, for TCP or UDP:
 /// jobs that run at the same time need different ones.
-pub fn build(job: &Job, hosts: &[HostInfo], rng: &mut dyn Rng, port: u16) -> Result<Processes, JobError> {
+pub fn build(job: &Job, hosts: &[HostInfo], rng: &mut dyn Rng, port: u16) -> Result<Processes, Problem> {
     job.check(hosts)?;
     let unlimited = usize::MAX;
     Ok(match job {
-        Job::Bulk { pairs, bytes } => peers(plan::bulk(pairs, *bytes), unlimited, port),
-        Job::Incast { senders, receiver, bytes, rounds } => incast(senders, *receiver, *bytes, *rounds, port),
-        Job::Permutation { hosts, bytes } => peers(plan::permutation(hosts, *bytes, rng), unlimited, port),
-        Job::AllToAll { hosts, bytes, parallel, order, skew } => {
+        Job::Bulk(Bulk { pairs, bytes }) => peers(plan::bulk(pairs, *bytes), unlimited, port),
+        Job::Incast(Incast { senders, receiver, bytes, rounds }) => {
+            incast(senders, *receiver, *bytes, *rounds, port)
+        }
+        Job::Permutation(Permutation { hosts, bytes }) => {
+            peers(plan::permutation(hosts, *bytes, rng), unlimited, port)
+        }
+        Job::AllToAll(AllToAll { hosts, bytes, parallel, order, skew }) => {
             peers(plan::all_to_all(hosts, *bytes, *order, *skew, rng), *parallel as usize, port)
         }
-        Job::Load { hosts: members, sizes, load, duration } => {
+        Job::Load(Load { hosts: members, sizes, load, duration }) => {
             let rate = job::total_rate(members, hosts);
-            peers(plan::load(members, rate, sizes, *load, *duration, rng), unlimited, port)
+            let sizes = job::job_sizes(sizes)?;
+            peers(plan::load(members, rate, &sizes, *load, *duration, rng), unlimited, port)
         }
-        Job::Replay { flows } => peers(plan::replay(flows), unlimited, port),
-        Job::Coflows { coflows } => peers(plan::coflows(coflows), unlimited, port),
-        Job::Background { pairs, rate, over, duration } => {
-            let background = Background { rate: *rate, over: *over, duration: *duration, port };
-            background.processes(pairs, hosts, rng)
-        }
+        Job::Replay(Replay { flows }) => peers(plan::replay(flows), unlimited, port),
+        Job::Coflows(Coflows { coflows }) => peers(plan::coflows(coflows), unlimited, port),
+        Job::Background(background) => background.processes(hosts, rng, port),
     })
 }
 
@@ -58,24 +61,17 @@ fn incast(senders: &[HostId], receiver: HostId, bytes: u64, rounds: u32, port: u
     processes
 }
 
-/// Background traffic's settings.
-struct Background {
-    rate: Rate,
-    over: Carrier,
-    duration: Option<Time>,
-    port: u16,
-}
-
 impl Background {
-    fn processes(&self, pairs: &[(HostId, HostId)], hosts: &[HostInfo], rng: &mut dyn Rng) -> Processes {
+    fn processes(&self, hosts: &[HostInfo], rng: &mut dyn Rng, port: u16) -> Processes {
         let mut targets: BTreeMap<HostId, Vec<Target>> = BTreeMap::new();
-        for &(from, to) in pairs {
+        for &(from, to) in &self.pairs {
             let interval = self.interval(hosts[from.0 as usize]);
             let phase = interval.mul_div(rng.next_u64() >> 32, 1 << 32);
             targets.entry(from).or_default().push(Target { to, phase });
             targets.entry(to).or_default();
         }
-        let process = |(host, targets): (HostId, _)| (host, self.process(hosts[host.0 as usize], targets));
+        let process =
+            |(host, targets): (HostId, _)| (host, self.process(hosts[host.0 as usize], targets, port));
         targets.into_iter().map(process).collect()
     }
 
@@ -86,11 +82,11 @@ impl Background {
         }
     }
 
-    fn process(&self, host: HostInfo, targets: Vec<Target>) -> Box<dyn Process> {
+    fn process(&self, host: HostInfo, targets: Vec<Target>, port: u16) -> Box<dyn Process> {
         let span = Span::new(self.duration);
         match self.over {
-            Carrier::Udp => Box::new(Datagrams::new(self.port, host.mtu, self.rate, targets, span)),
-            Carrier::Tcp => Box::new(Streams::new(self.port, host.mtu, self.rate, targets, span)),
+            Carrier::Udp => Box::new(Datagrams::new(port, host.mtu, self.rate, targets, span)),
+            Carrier::Tcp => Box::new(Streams::new(port, host.mtu, self.rate, targets, span)),
         }
     }
 }

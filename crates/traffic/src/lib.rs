@@ -16,11 +16,16 @@ mod job;
 mod peer;
 pub mod plan;
 pub mod rpc;
+mod settings;
 pub mod sizes;
 mod source;
 mod stream;
 
 pub use build::{Processes, build};
 pub use coflow::Coflow;
-pub use job::{Carrier, FLOWS_MAX, Flow, HostInfo, Job, JobError, Order};
+pub use job::{FLOWS_MAX, HostInfo};
+pub use settings::{
+    AllToAll, Background, Bulk, Carrier, Coflows, Flow, Incast, Job, Load, Model, Named, Order, Permutation,
+    Replay,
+};
 pub use sizes::Cdf;

@@ -3,7 +3,7 @@
 use crate::support::{PORT, Processes, live, simulated};
 use live::{End, Outcome, Settings};
 use process::{HostId, rng};
-use traffic::{Flow, HostInfo, Job, Order};
+use traffic::{AllToAll, Flow, HostInfo, Incast, Job, Order, Replay};
 use units::{Bytes, Rate, Time};
 
 /// What doesn't depend on time: group, sender, receiver, bytes, all finished.
@@ -34,19 +34,19 @@ fn compare(job: &Job, hosts: usize) -> Flows {
 #[test]
 fn incast() {
     let senders = (1..9).map(HostId).collect();
-    let job = Job::Incast { senders, receiver: HostId(0), bytes: 1_000_000, rounds: 3 };
+    let job = Job::Incast(Incast { senders, receiver: HostId(0), bytes: 1_000_000, rounds: 3 });
     assert_eq!(compare(&job, 9).len(), 24);
 }
 
 #[test]
 fn all_to_all() {
-    let job = Job::AllToAll {
+    let job = Job::AllToAll(AllToAll {
         hosts: (0..6).map(HostId).collect(),
         bytes: 300_000,
         parallel: 2,
         order: Order::Rotated,
         skew: Time::ZERO,
-    };
+    });
     assert_eq!(compare(&job, 6).len(), 30);
 }
 
@@ -60,12 +60,12 @@ fn a_replay_opens_flows_at_their_times() {
         group: ms,
     };
     let flows = vec![flow(5, 0, 1), flow(30, 1, 0), flow(60, 0, 1)];
-    let reports = live(processes(&Job::Replay { flows: flows.clone() }, 2), &Settings::default());
+    let reports = live(processes(&Job::Replay(Replay { flows: flows.clone() }), 2), &Settings::default());
     for row in reports.iter().flat_map(|report| &report.flows) {
         let start = Time::from_ps(row.start_ps);
         let due = Time::from_ms(row.group);
         assert!(start >= due && start < due + Time::from_secs(60), "{row:?}");
         assert!(row.end_ps > Some(row.start_ps) && row.srtt_ps > Some(0) && row.sent_packets > 0);
     }
-    assert_eq!(compare(&Job::Replay { flows }, 2).len(), 3);
+    assert_eq!(compare(&Job::Replay(Replay { flows }), 2).len(), 3);
 }

@@ -66,8 +66,8 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Proble
     Ok((sim, shown))
 }
 
-/// The topology of a scenario, and its jobs with their processes, or at least with that of one host: all that doesn't
-/// depend on who runs them.
+/// The topology of a scenario, and its jobs with their processes, or at least with that of one host: all that
+/// doesn't depend on who runs them.
 ///
 /// # Errors
 /// The first thing that is wrong with them.

@@ -4,8 +4,8 @@ use super::pfc::Way;
 use fabric::{Buffer, Depth, Queue, RedConfig, SwitchConfig};
 use units::{Bytes, Problem};
 
-/// Refuses memory that no packet fits into, and thresholds that no queue can reach. Hosts send packets of up to `sent`
-/// bytes, the smallest of them.
+/// Refuses memory that no packet fits into, and thresholds that no queue can reach. Hosts send packets of up
+/// to `sent` bytes, the smallest of them.
 pub(super) fn check(config: &SwitchConfig, links: &[Way], sent: u64) -> Result<(), Problem> {
     let pool = config.buffer.pool(links.len() as u64, config.scheduler.classes() as u64);
     let Some(most) = Most::of(&config.buffer, pool) else { return Ok(()) };
@@ -52,8 +52,8 @@ impl Most {
         }
     }
 
-    /// What dynamic thresholds leave one queue when all others are empty, and a packet more: it is let in where there is
-    /// room for a part of it.
+    /// What dynamic thresholds leave one queue when all others are empty, and a packet more: it is let in
+    /// where there is room for a part of it.
     fn of_one_queue(self, buffer: &Buffer, pool: Option<(Bytes, Bytes)>, packet: u64) -> Most {
         let (Buffer::Shared { alpha, .. } | Buffer::Voq { alpha, .. }, Some((size, reserve))) =
             (buffer, pool)
@@ -71,7 +71,8 @@ impl Most {
 /// IPv4 and UDP headers: no packet has fewer bytes.
 const PACKET_LEAST: u64 = 28;
 
-/// A threshold that lies above the memory is never reached, however large or small packets are, up to `largest` bytes.
+/// A threshold that lies above the memory is never reached, however large or small packets are, up to
+/// `largest` bytes.
 fn threshold(queue: &Queue, most: Most, largest: u64, path: &str) -> Result<(), Problem> {
     let (field, depth) = match queue {
         Queue::Step { threshold } => ("threshold", threshold),

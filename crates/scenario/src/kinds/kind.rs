@@ -91,8 +91,8 @@ impl Cast {
     }
 }
 
-/// What the processes of a job show of themselves, as rows of tables: of a simulation as it goes on, of a live run
-/// by what each host reports.
+/// What the processes of a job show of themselves, as rows of tables: of a simulation as it goes on, of a
+/// live run by what each host reports.
 pub(crate) trait Shown {
     /// Writes the samples since the last call.
     fn samples(&mut self, _out: &mut Out<'_>) -> Result<(), record::Error> {

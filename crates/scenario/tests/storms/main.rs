@@ -196,7 +196,7 @@ impl Facts {
 
 impl Facts {
     fn background(&self, name: &str) -> bool {
-        let is = |job: &Job| job.name == name && matches!(job.work, Work::Background { .. });
+        let is = |job: &Job| job.name == name && matches!(job.work, Work::Background(_));
         self.scenario.jobs.iter().any(is)
     }
 }

@@ -5,7 +5,7 @@
 use fabric::{Buffer, Depth, Framing, Graph, LinkProps, Queue, SwitchConfig};
 use process::{HostId, Process};
 use sim::{Change, HostConfig, JobSetup, Pause, Records, Setup, Sim, rng};
-use traffic::{HostInfo, Job};
+use traffic::{Bulk, HostInfo, Job};
 use transport::tcp::{self, Congestion, EcnMode};
 use units::{Bytes, Rate, Time};
 
@@ -103,5 +103,5 @@ pub fn run(sim: &mut Sim) -> (Pause, Records) {
 
 /// Bulk flows between pairs of hosts.
 pub fn bulk(pairs: &[(u32, u32)], bytes: u64) -> Job {
-    Job::Bulk { pairs: pairs.iter().map(|(a, b)| (HostId(*a), HostId(*b))).collect(), bytes }
+    Job::Bulk(Bulk { pairs: pairs.iter().map(|(a, b)| (HostId(*a), HostId(*b))).collect(), bytes })
 }

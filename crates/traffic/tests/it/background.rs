@@ -3,14 +3,15 @@
 use crate::support::{empty_world, hosts, rng};
 use process::testing::{Sent, World};
 use process::{Addr, CloseReason, HostId};
-use traffic::{Carrier, Job, build};
+use traffic::{Background, Carrier, Job, Model, build};
 use units::{Rate, Time};
 
 const PORT: u16 = 9000;
 
 fn job(over: Carrier, mbps: u64, duration: Option<Time>) -> Job {
     let pairs = vec![(HostId(0), HostId(1)), (HostId(0), HostId(2)), (HostId(2), HostId(0))];
-    Job::Background { pairs, rate: Rate::from_bps(mbps * 1_000_000), over, duration }
+    let (rate, model) = (Rate::from_bps(mbps * 1_000_000), Model::Packets);
+    Job::Background(Background { pairs, rate, over, model, duration })
 }
 
 fn world(job: &Job, buffer: u64) -> World {

@@ -3,7 +3,8 @@
 use crate::support::{empty_world, hosts, rng};
 use process::testing::{Script, World};
 use process::{Addr, CloseReason, Context, Event, HostId, Payload};
-use traffic::{Job, JobError, Order, build};
+use traffic::sizes::WEB_SEARCH;
+use traffic::{AllToAll, Bulk, Incast, Job, Load, Order, Permutation, Replay, build};
 use units::Time;
 
 const PORT: u16 = 7000;
@@ -25,11 +26,11 @@ fn closed(world: &World) -> Vec<Option<CloseReason>> {
 
 fn two_to_two() -> Job {
     let pair = |from, to| (HostId(from), HostId(to));
-    Job::Bulk { pairs: vec![pair(0, 2), pair(1, 2), pair(0, 3), pair(1, 3)], bytes: 100_000 }
+    Job::Bulk(Bulk { pairs: vec![pair(0, 2), pair(1, 2), pair(0, 3), pair(1, 3)], bytes: 100_000 })
 }
 
 fn incast(rounds: u32) -> Job {
-    Job::Incast { senders: vec![HostId(1), HostId(2)], receiver: HostId(0), bytes: 100_000, rounds }
+    Job::Incast(Incast { senders: vec![HostId(1), HostId(2)], receiver: HostId(0), bytes: 100_000, rounds })
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn a_source_gives_up_on_a_lost_peer_only() {
 fn a_restarted_source_loses_open_flows_and_goes_on_with_the_rest() {
     let flow =
         |ms, bytes| traffic::Flow { at: Time::from_ms(ms), from: HostId(0), to: HostId(1), bytes, group: ms };
-    let job = Job::Replay { flows: vec![flow(0, 1 << 30), flow(5, 10), flow(20, 20)] };
+    let job = Job::Replay(Replay { flows: vec![flow(0, 1 << 30), flow(5, 10), flow(20, 20)] });
     let mut world = world(&job, 2, &[]);
     world.run(Time::from_ms(1));
     world.crash(0, Time::from_ms(10));
@@ -98,7 +99,7 @@ fn a_restarted_source_loses_open_flows_and_goes_on_with_the_rest() {
 
 #[test]
 fn a_source_drains_a_receiver_that_talks_back() {
-    let mut world = world(&Job::Bulk { pairs: vec![(HostId(0), HostId(1))], bytes: 1_000 }, 2, &[1]);
+    let mut world = world(&Job::Bulk(Bulk { pairs: vec![(HostId(0), HostId(1))], bytes: 1_000 }), 2, &[1]);
     let chatty = |event, cx: &mut dyn Context| match event {
         Event::Start => {
             cx.listen(PORT);
@@ -177,36 +178,25 @@ fn a_restarted_aggregator_goes_on_with_the_next_round() {
 #[test]
 fn bad_jobs_are_refused_with_what_is_allowed() {
     let refusal = |job: &Job| build(job, &hosts(4), &mut rng(1), PORT).err().expect("refused");
+    let field = |job: Job| refusal(&job).path;
     let members = |list: &[u32]| list.iter().map(|host| HostId(*host)).collect::<Vec<_>>();
-    let sizes = traffic::Cdf::new(traffic::sizes::WEB_SEARCH).expect("published");
-    let load = |load, seconds| Job::Load {
-        hosts: members(&[0, 1]),
-        sizes: sizes.clone(),
-        load,
-        duration: Time::from_secs(seconds),
+    let load = |load, seconds, sizes: &[(u64, f64)]| {
+        let (hosts, duration) = (members(&[0, 1]), Time::from_secs(seconds));
+        Job::Load(Load { hosts, sizes: sizes.to_vec(), load, duration })
     };
-    assert_eq!(refusal(&Job::Replay { flows: vec![] }), JobError::Empty { field: "flows" });
-    assert_eq!(
-        refusal(&Job::Permutation { hosts: members(&[2]), bytes: 1 }),
-        JobError::TooFewHosts { got: 1 }
-    );
-    assert_eq!(
-        refusal(&Job::Permutation { hosts: members(&[1, 2, 1]), bytes: 1 }),
-        JobError::Twice { host: 1, field: "hosts" }
-    );
-    let bulk = Job::Bulk { pairs: vec![(HostId(0), HostId(9))], bytes: 1 };
-    assert_eq!(refusal(&bulk).to_string(), "host number 9 does not exist: the topology has 4 hosts");
-    assert_eq!(refusal(&load(-0.5, 1)), JobError::Load { load: -0.5 });
-    assert!(matches!(refusal(&load(f64::NAN, 1)), JobError::Load { .. }));
-    assert!(matches!(refusal(&load(1e6, 1_000_000)), JobError::TooManyFlows { .. }));
-    let incast = Job::Incast { senders: members(&[0, 1]), receiver: HostId(1), bytes: 1, rounds: 1 };
-    assert_eq!(refusal(&incast), JobError::SendsToItself { host: 1 });
-    let all_to_all = Job::AllToAll {
-        hosts: members(&[0, 1]),
-        bytes: 1,
-        parallel: 0,
-        order: Order::Same,
-        skew: Time::ZERO,
-    };
-    assert_eq!(refusal(&all_to_all), JobError::Zero { field: "parallel" });
+    let permutation = |list: &[u32]| Job::Permutation(Permutation { hosts: members(list), bytes: 1 });
+    assert_eq!(field(Job::Replay(Replay { flows: vec![] })), "flows");
+    assert_eq!(refusal(&permutation(&[2])).to_string(), "hosts: 1 host takes part: at least 2 are needed");
+    assert_eq!(refusal(&permutation(&[1, 2, 1])).to_string(), "hosts: host number 1 is listed twice");
+    let bulk = Job::Bulk(Bulk { pairs: vec![(HostId(0), HostId(9))], bytes: 1 });
+    assert_eq!(refusal(&bulk).message, "host number 9 does not exist: the topology has 4 hosts");
+    assert_eq!(field(load(-0.5, 1, WEB_SEARCH)), "load");
+    assert_eq!(field(load(f64::NAN, 1, WEB_SEARCH)), "load");
+    assert_eq!(field(load(0.5, 1, &[(1, 0.5)])), "sizes");
+    assert!(refusal(&load(1e6, 1_000_000, WEB_SEARCH)).message.contains("at most 50000000 are allowed"));
+    let incast = Incast { senders: members(&[0, 1]), receiver: HostId(1), bytes: 1, rounds: 1 };
+    assert_eq!(field(Job::Incast(incast)), "receiver");
+    let all_to_all =
+        AllToAll { hosts: members(&[0, 1]), bytes: 1, parallel: 0, order: Order::Same, skew: Time::ZERO };
+    assert_eq!(field(Job::AllToAll(all_to_all)), "parallel");
 }

@@ -5,7 +5,10 @@ use process::testing::{Row, World};
 use process::{CloseReason, HostId};
 use proptest::prelude::*;
 use traffic::plan::{self, Plan};
-use traffic::{Cdf, Coflow, Flow, Job, Order, build};
+use traffic::sizes::WEB_SEARCH;
+use traffic::{
+    AllToAll, Bulk, Cdf, Coflow, Coflows, Flow, Incast, Job, Load, Order, Permutation, Replay, build,
+};
 use units::Time;
 
 const PORT: u16 = 7000;
@@ -46,14 +49,15 @@ fn carried(rows: &[Row]) -> Vec<Key> {
 #[test]
 fn bulk_carries_every_pair() {
     let pairs = vec![(HostId(0), HostId(2)), (HostId(1), HostId(2)), (HostId(2), HostId(2))];
-    let job = Job::Bulk { pairs: pairs.clone(), bytes: 1_000_000 };
+    let job = Job::Bulk(Bulk { pairs: pairs.clone(), bytes: 1_000_000 });
     let world = run(&job, 3, Time::from_us(10), 65_536);
     assert_eq!(carried(&world.rows), planned(&plan::bulk(&pairs, 1_000_000)));
 }
 
 #[test]
 fn permutation_sends_and_receives_once_a_host() {
-    let world = run(&Job::Permutation { hosts: all(9), bytes: 5_000 }, 9, Time::from_us(1), 4_096);
+    let world =
+        run(&Job::Permutation(Permutation { hosts: all(9), bytes: 5_000 }), 9, Time::from_us(1), 4_096);
     let mut receivers: Vec<_> = world.rows.iter().map(|row| row.to).collect();
     receivers.sort();
     assert_eq!(receivers, all(9));
@@ -65,7 +69,8 @@ fn all_to_all_keeps_to_its_parallel_flows() {
     for (parallel, order, second) in
         [(1, Order::Rotated, 6), (3, Order::Rotated, 6), (100, Order::Rotated, 6), (2, Order::Same, 0)]
     {
-        let job = Job::AllToAll { hosts: all(8), bytes: 100_000, parallel, order, skew: Time::ZERO };
+        let job =
+            Job::AllToAll(AllToAll { hosts: all(8), bytes: 100_000, parallel, order, skew: Time::ZERO });
         let world = run(&job, 8, Time::from_us(5), 10_000);
         assert_eq!(world.rows.len(), 8 * 7);
         assert_eq!(world.open_max(), parallel.min(7) as usize);
@@ -76,9 +81,9 @@ fn all_to_all_keeps_to_its_parallel_flows() {
 
 #[test]
 fn load_opens_each_flow_at_its_time_with_one_timer() {
-    let sizes = Cdf::new(traffic::sizes::WEB_SEARCH).expect("published");
+    let sizes = Cdf::new(WEB_SEARCH).expect("published");
     let duration = Time::from_ms(100);
-    let job = Job::Load { hosts: all(6), sizes: sizes.clone(), load: 0.3, duration };
+    let job = Job::Load(Load { hosts: all(6), sizes: WEB_SEARCH.to_vec(), load: 0.3, duration });
     let world = run(&job, 6, Time::from_us(10), 1 << 20);
     let rate = units::Rate::from_gbps(60);
     let plan = plan::load(&all(6), rate, &sizes, 0.3, duration, &mut rng(1));
@@ -98,7 +103,7 @@ fn replay_takes_flows_in_any_order() {
     };
     let flows =
         vec![flow(5, 0, 1, 10, 3), flow(1, 0, 1, 0, 2), flow(5, 1, 0, 99_999, 3), flow(0, 0, 0, 7, 9)];
-    let world = run(&Job::Replay { flows: flows.clone() }, 2, Time::ZERO, 1_000);
+    let world = run(&Job::Replay(Replay { flows: flows.clone() }), 2, Time::ZERO, 1_000);
     assert_eq!(carried(&world.rows), planned(&plan::replay(&flows)));
 }
 
@@ -111,7 +116,7 @@ fn coflows_shuffle_also_within_a_host() {
         reducers: reducers.iter().map(|(host, bytes)| (HostId(*host), *bytes)).collect(),
     };
     let coflows = vec![coflow(7, 2, &[0, 1, 2], &[(2, 1_000), (3, 2)]), coflow(8, 1, &[3], &[(0, 5)])];
-    let world = run(&Job::Coflows { coflows: coflows.clone() }, 4, Time::from_us(1), 300);
+    let world = run(&Job::Coflows(Coflows { coflows: coflows.clone() }), 4, Time::from_us(1), 300);
     assert_eq!(carried(&world.rows), planned(&plan::coflows(&coflows)));
     let parts: Vec<u64> = world.rows.iter().filter(|row| row.to == HostId(2)).map(|row| row.forth).collect();
     assert_eq!(parts, [334, 333, 333]);
@@ -121,7 +126,7 @@ fn coflows_shuffle_also_within_a_host() {
 #[test]
 fn incast_asks_again_when_the_last_answer_is_complete() {
     let senders = all(5)[1..].to_vec();
-    let job = Job::Incast { senders: senders.clone(), receiver: HostId(0), bytes: 50_000, rounds: 3 };
+    let job = Job::Incast(Incast { senders: senders.clone(), receiver: HostId(0), bytes: 50_000, rounds: 3 });
     let delay = Time::from_us(10);
     let world = run(&job, 5, delay, 8_000);
     assert_eq!(world.rows.len(), 4 * 3);
@@ -144,7 +149,7 @@ proptest! {
             at: Time::from_us(at_us), from: HostId(from), to: HostId(to), bytes, group,
         };
         let flows: Vec<Flow> = flows.iter().map(flow).collect();
-        let world = run(&Job::Replay { flows: flows.clone() }, 5, Time::from_us(delay_us), buffer);
+        let world = run(&Job::Replay(Replay { flows: flows.clone() }), 5, Time::from_us(delay_us), buffer);
         prop_assert_eq!(carried(&world.rows), planned(&plan::replay(&flows)));
         prop_assert!(world.timers_max() <= 1);
         prop_assert!(world.rows.windows(2).all(|pair| pair[0].opened <= pair[1].opened));
@@ -152,7 +157,7 @@ proptest! {
 
     #[test]
     fn incast_rounds_are_barriers(n in 2u32..8, bytes in 0u64..30_000, rounds in 1u32..6, delay_us in 0u64..50) {
-        let job = Job::Incast { senders: all(n)[1..].to_vec(), receiver: HostId(0), bytes, rounds };
+        let job = Job::Incast(Incast { senders: all(n)[1..].to_vec(), receiver: HostId(0), bytes, rounds });
         let world = run(&job, n as usize, Time::from_us(delay_us), 2_000);
         prop_assert_eq!(world.rows.len() as u32, (n - 1) * rounds);
         prop_assert!(world.rows.iter().all(|row| row.back == bytes));

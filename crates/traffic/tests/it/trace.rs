@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use traffic::coflow::{Trace, parse};
-use traffic::{Coflow, FLOWS_MAX};
+use traffic::{Coflow, Coflows, FLOWS_MAX};
 use units::Time;
 
 const SMALL: &str = "4 2\n1 0 1 3 1 0:1.0\n7 1500 2 0 1 2 2:0.5 3:12\n";
@@ -87,9 +87,9 @@ fn a_trace_of_too_many_flows_is_refused_before_it_is_planned() {
         reducers: vec![(HostId(0), 1 << 40); many],
     };
     assert!((many * many) as u64 > FLOWS_MAX);
-    let job = traffic::Job::Coflows { coflows: vec![coflow] };
+    let job = traffic::Job::Coflows(Coflows { coflows: vec![coflow] });
     let error = traffic::build(&job, &hosts, &mut crate::support::rng(1), 1).err().expect("refused");
-    assert_eq!(error.to_string(), "the job has about 100000000 flows: at most 50000000 are allowed");
+    assert_eq!(error.message, "the job has about 100000000 flows: at most 50000000 are allowed");
 }
 
 /// A good trace as text, and what it says.

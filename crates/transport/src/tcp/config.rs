@@ -64,7 +64,8 @@ pub struct Config {
     pub tail_loss_probe: bool,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
-    /// Duplicate acknowledgements that mean loss (RFC 5681, RFC 6675); without it, none do. RACK has its own rule.
+    /// Duplicate acknowledgements that mean loss (RFC 5681, RFC 6675); without it, none do. RACK has its own
+    /// rule.
     pub fast_retransmit: Option<u32>,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
@@ -82,8 +83,8 @@ pub struct Config {
     pub rto_min: Span,
     /// Greatest retransmission timeout.
     pub rto_max: Span,
-    /// Granularity G of the clock that retransmissions are timed with (RFC 6298): timers expire at its ticks. Zero
-    /// for one that is fine.
+    /// Granularity G of the clock that retransmissions are timed with (RFC 6298): timers expire at its ticks.
+    /// Zero for one that is fine.
     pub clock_tick: Time,
     /// When its first tick is, less than `clock_tick`.
     #[serde(skip)]
