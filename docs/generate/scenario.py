@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from page import code, rows
 
+from incast.lab.scenario import Scenario
 from incast.schema import models
 
 Schema: TypeAlias = "dict[str, Any]"
@@ -17,7 +18,7 @@ _DEFAULT_KIND = {"Buffer": "shared", "Queue": "tail-drop", "Scheduler": "fifo", 
 
 def model(name: str) -> str:
     """A table of the fields of a model."""
-    schema = models() if name == "Scenario" else models()["$defs"][name]
+    schema = models(Scenario) if name == "Scenario" else models(Scenario)["$defs"][name]
     body = []
     for field, each in schema["properties"].items():
         if field == "kind" and "const" in each:
@@ -32,12 +33,12 @@ def model(name: str) -> str:
 def variants(path: str) -> str:
     """The kinds that a field (`Model.field`) takes, each with its fields."""
     owner, field = path.split(".")
-    schema = models() if owner == "Scenario" else models()["$defs"][owner]
+    schema = models(Scenario) if owner == "Scenario" else models(Scenario)["$defs"][owner]
     each = schema["properties"][field]
     level = "###" if owner == "Scenario" else "####"
     parts = []
     for kind, name in _kinds(each.get("items") or each).items():
-        about = models()["$defs"][name].get("description", "")
+        about = models(Scenario)["$defs"][name].get("description", "")
         parts.append(f"{level} `kind: {kind}`\n\n{about}\n\n{model(name)}")
     return "\n" + "\n".join(parts)
 
@@ -54,7 +55,7 @@ def _about(schema: Schema) -> str:
     """The field's description, or that of what it holds where both are the same."""
     if "description" in schema or "$ref" not in schema:
         return str(schema.get("description", ""))
-    return str(models()["$defs"][schema["$ref"].rpartition("/")[2]].get("description", ""))
+    return str(models(Scenario)["$defs"][schema["$ref"].rpartition("/")[2]].get("description", ""))
 
 
 def _default(schema: Schema, required: bool) -> str:

@@ -11,10 +11,11 @@ from incast.lab.scenario import Scenario
 from incast.mining.problem import make as make_plan
 from incast.mining.result import MineResult
 from incast.mining.run import run as run_mining
+from incast.plans import make_plans, seed_list
 from incast.result import Result
 from incast.runs import failure, run_all
 from incast.scratch import Scratch
-from incast.source import Source, seed_list
+from incast.source import Source
 from incast.walks.options import Options
 from incast.walks.result import WalkResult
 from incast.walks.run import run as run_walks
@@ -39,7 +40,7 @@ def run(
     something), and `RunError` when a run failed on the way.
     """
     source = scenario.source() if isinstance(scenario, Scenario) else Source.from_file(Path(scenario))
-    plans = source.plans(seeds=seed_list(source, seeds))
+    plans = make_plans(source, seeds=seed_list(source, seeds))
 
     def done(place: Path) -> Result:
         if failed := failure(run_all(source, plans, place, force=force, jobs=jobs)):

@@ -10,56 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
+from incast import text
 from incast.folder import scan
-from incast.kinds import KINDS
-from incast.report import text
 
-__all__ = ["STUCK", "completion", "find", "lines"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["STUCK", "by_outcome", "completion", "lines"]
 
 STUCK = "stuck"
 """How a run ended in which nothing was left to happen."""
 
-_ENDS = {
-    "until": "when the time was over",
-    STUCK: "when nothing was left to happen",
-    "deadlock": "in a deadlock of PFC",
-    "interrupted": "when it was interrupted",
-}
 _WORDS = {"timed-out": "timed out", "gone": "gone", "unfinished": "not done"}
-
-
-def find(jobs: pl.DataFrame, folder: Path, end: str, end_ps: int) -> list[dict[str, str]]:
-    """The incomplete jobs of the table `jobs`: name, outcome, and what is missing of their work.
-
-    `folder` is the run's, which ended at `end_ps`; `end` is how.
-    """
-    listed = [
-        (job, kind, outcome)
-        for job, kind, outcome in jobs.select("job", "kind", "outcome").iter_rows()
-        if outcome == "failed"
-        or (outcome == "unfinished" and not (end == "until" and KINDS[kind].traits.cut))
-    ]
-    missing: dict[str, str] = {}
-    for each in {kind for _, kind, _ in listed}:
-        missing |= KINDS[each].missing(folder, [job for job, kind, _ in listed if kind == each])
-    found = []
-    for job, _, outcome in listed:
-        why = missing.get(job, "")
-        if outcome == "unfinished":
-            when = f"the run ended {_ENDS.get(end, end)}, at {text.time(end_ps)}"
-            why = f"{when}: {why}" if why else when
-        found.append({"job": job, "outcome": outcome, "why": why})
-    return found
 
 
 def by_outcome(
     folder: Path, table: str, what: str, good: Sequence[str], jobs: Sequence[str]
 ) -> dict[str, str]:
     """Of each job how many rows of the table did not end well, by how they ended; `what` is a row."""
+    import polars as pl  # It takes a while.
+
     counted = (
         scan(folder, table)
         .select(pl.col("job", "outcome").cast(pl.String))
@@ -79,6 +51,8 @@ def by_outcome(
 
 def completion(jobs: Sequence[str]) -> pl.Expr:
     """`fct`, where flows of these incomplete jobs that did not finish count as endless."""
+    import polars as pl  # It takes a while.
+
     endless = pl.col("job").is_in(jobs) & pl.col("fct").is_null()
     return pl.when(endless).then(float("inf")).otherwise(pl.col("fct").cast(pl.Float64)).alias("fct")
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from incast import text
 from incast.quantity import parse_bytes, parse_rate, parse_time
-from incast.report import text
 
 
 def _percent(written: str) -> float:

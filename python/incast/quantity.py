@@ -24,10 +24,28 @@ from incast._core import (
 )
 
 __all__ = [
-    "SIZE_MAX", "TIME_MAX",
-    "Depth", "InBase", "PositiveSize", "PositiveTime", "Rate", "RtoMax", "SIZE_SCHEMA", "Size", "Span", "Time",
-    "above_min", "format_bytes", "format_rate", "format_time",
-    "parse_bytes", "parse_depth", "parse_rate", "parse_share", "parse_span", "parse_time",
+    "SIZE_MAX",
+    "SIZE_SCHEMA",
+    "TIME_MAX",
+    "Depth",
+    "InBase",
+    "PositiveSize",
+    "PositiveTime",
+    "Rate",
+    "RtoMax",
+    "Size",
+    "Span",
+    "Time",
+    "above_min",
+    "format_bytes",
+    "format_rate",
+    "format_time",
+    "parse_bytes",
+    "parse_depth",
+    "parse_rate",
+    "parse_share",
+    "parse_span",
+    "parse_time",
 ]  # fmt: skip
 
 TIME_MAX = SIZE_MAX = 2**64 - 1

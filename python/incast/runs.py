@@ -23,8 +23,9 @@ from incast._version import __version__
 from incast.errors import ResultError, RunError, why
 from incast.lab.findings import Findings
 from incast.lab.resolve import ask_core
+from incast.plans import Plan
 from incast.progress import Share
-from incast.source import Plan, Source
+from incast.source import Source
 from incast.stop import Stop
 from incast.summary import figures
 

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from incast.document import Loc
-from incast.lab.scenario import Scenario
 
 Schema: TypeAlias = "dict[str, Any]"
 
@@ -21,14 +20,14 @@ _PARTIAL = "Partial"
 
 
 @cache
-def models(of: type[BaseModel] = Scenario) -> Schema:
-    """The schema as the models give it."""
+def models(of: type[BaseModel]) -> Schema:
+    """The schema as a model gives it."""
     return of.model_json_schema()
 
 
-def published() -> Schema:
-    """The schema that editors read."""
-    schema = copy.deepcopy(models())
+def published(scenario: type[BaseModel]) -> Schema:
+    """The schema of a scenario that editors read."""
+    schema = copy.deepcopy(models(scenario))
     defs: Schema = schema["$defs"]
     partial = {_PARTIAL + name: _partial(each) for name, each in defs.items()}
     partial[_PARTIAL + "Scenario"] = _partial({k: v for k, v in schema.items() if k != "$defs"})
@@ -98,7 +97,7 @@ def _tidy(schema: Any) -> None:
             _tidy(value)
 
 
-def follow(loc: Loc, of: type[BaseModel] = Scenario) -> tuple[Loc, Schema]:
+def follow(loc: Loc, of: type[BaseModel]) -> tuple[Loc, Schema]:
     """A place in pydantic's terms as a place in the document, and the schema that holds there.
 
     Pydantic puts the kind of a tagged mapping into the place, and `[key]` behind a bad key.

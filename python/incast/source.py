@@ -1,33 +1,18 @@
 """A scenario as it was written, the changes from the command line, and its choices.
 
-Every choice is a scenario of its own: the choice laid over the rest. What a run needs is a `Plan`.
+Every choice is a scenario of its own: the choice laid over the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel
 
 from incast.document import Mark, Node, assign, dump, lay_over, read_text, text_of
 from incast.errors import Problem, ScenarioError
-from incast.hints import unknown
-from incast.lab.resolve import Resolved, resolve
-from incast.lab.scenario import Scenario
-from incast.lab.validate import validate
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One run."""
-
-    choice: str
-    """The choice's name; empty for the scenario itself."""
-    scenario: Scenario
-    """What is run."""
-    resolved: Resolved
-    """The same in the core's terms."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +48,7 @@ class Source:
         return Source(document, path.parent, text, tuple(changes))
 
     @staticmethod
-    def from_model(scenario: Scenario, folder: Path) -> Source:
+    def from_model(scenario: BaseModel, folder: Path) -> Source:
         """A scenario made in Python."""
         data = scenario.model_dump(by_alias=True, exclude_none=True)
         text = dump(data)
@@ -90,45 +75,6 @@ class Source:
                 )
         return lay_over(base, over.value)
 
-    def scenario(self) -> Scenario:
-        """The scenario without any choice laid over it."""
-        return validate(self.document)
-
-    def plans(self, only: Sequence[str] = (), seeds: Sequence[int] = ()) -> list[Plan]:
-        """The runs: every choice (or those named) with every seed (or the scenario's own).
-
-        All problems of all of them are raised together.
-        """
-        self.scenario()
-        chosen = self._chosen(only)
-        plans: list[Plan] = []
-        wrong: dict[Problem, list[str]] = {}
-        for choice in chosen:
-            try:
-                plans += self._plans_of(choice, seeds)
-            except ScenarioError as error:
-                for problem in error.problems:
-                    wrong.setdefault(problem, []).append(choice)
-        if wrong:
-            raise ScenarioError([_in_choices(problem, where, chosen) for problem, where in wrong.items()])
-        return plans
-
-    def _plans_of(self, choice: str, seeds: Sequence[int]) -> list[Plan]:
-        document = self.variant(choice)
-        plans = []
-        for changed in [_seeded(document, seed) for seed in seeds] or [document]:
-            scenario = validate(changed)
-            plans.append(Plan(choice, scenario, resolve(scenario, changed, self.folder)))
-        return plans
-
-    def _chosen(self, only: Sequence[str]) -> list[str]:
-        names = self.choices()
-        for name in only:
-            if name not in names:
-                message = unknown("a choice", name, names) if names else "the scenario has no choices"
-                raise ScenarioError([Problem(message, file=f"--choice {name}")])
-        return list(only) or names or [""]
-
 
 def _set(document: Node, change: str) -> Node:
     """The document with one `path=value` applied."""
@@ -138,38 +84,3 @@ def _set(document: Node, change: str) -> Node:
         raise ScenarioError([Problem("expected path=value, like switch.buffer.alpha=4", file=file)])
     value = read_text(text, file, line=False)
     return assign(document, path.strip(), Node(value.value, Mark(file)))
-
-
-def _in_choices(problem: Problem, where: list[str], chosen: list[str]) -> Problem:
-    """Says which choices have the problem, unless all have."""
-    if len(where) == len(chosen):
-        return problem
-    return replace(problem, message=f"{problem.message} (choice {', '.join(where)})")
-
-
-def _seeded(document: Node, seed: int) -> Node:
-    return assign(document, "seed", Node.of(seed, Mark(f"--seed {seed}")))
-
-
-def describe(plans: Sequence[Plan]) -> dict[str, Any]:
-    """What would run, for `incast validate`."""
-    first = plans[0].resolved
-    return {
-        "name": plans[0].scenario.name,
-        "hosts": len(first.cluster.hosts),
-        "switches": len(first.cluster.switches),
-        "links": len(first.cluster.links),
-        "jobs": len(first.spec["jobs"]),
-        "faults": len(plans[0].scenario.faults),
-        "choices": [plan.choice for plan in plans if plan.choice],
-    }
-
-
-def seed_list(source: Source, seeds: int | None) -> list[int]:
-    """So many seeds from the scenario's own on; none where nobody asked for several."""
-    if seeds is None:
-        return []
-    if seeds < 1:
-        raise ValueError(f"seeds: {seeds} is not allowed: at least 1")
-    first = source.scenario().seed
-    return list(range(first, first + seeds))

@@ -5,20 +5,27 @@ Times are picoseconds, sizes bytes, rates bits a second, as in the tables.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from incast import incomplete
+from incast import text
 from incast.folder import scan
+from incast.frames import quantile, rows, whole
+from incast.incomplete import STUCK, completion
 from incast.kinds import KINDS, traits
 
 UNFINISHED_LISTED = 20
 """So many unfinished tasks are in the summary."""
 
+_ENDS = {
+    "until": "when the time was over",
+    STUCK: "when nothing was left to happen",
+    "deadlock": "in a deadlock of PFC",
+    "interrupted": "when it was interrupted",
+}
 _FINISHED = (pl.col("outcome") == "finished") & pl.col("end_ps").is_not_null()
 _FCT = pl.when(_FINISHED).then(pl.col("end_ps") - pl.col("start_ps"))
 
@@ -29,9 +36,9 @@ def figures(folder: Path, end: str, end_ps: int) -> dict[str, Any]:
     kinds = dict(jobs.select("job", "kind").iter_rows())
     own = {name: found for kind in set(kinds.values()) for name, found in KINDS[kind].figures(folder).items()}
     flows = scan(folder, "flows").with_columns(pl.col("job").cast(pl.String), fct=_FCT)
-    missed = incomplete.find(jobs, folder, end, end_ps)
+    missed = _incomplete(jobs, folder, end, end_ps)
     failed = [each["job"] for each in missed]
-    flows = flows.with_columns(fct=incomplete.completion(failed))
+    flows = flows.with_columns(fct=completion(failed))
     by_job = {row.pop("job"): row for row in rows(flows.group_by("job").agg(*_FLOW_FIGURES))}
     first_groups = {name: traits(kind).first_group for name, kind in kinds.items() if traits(kind).group}
     groups = _groups(flows, first_groups, failed)
@@ -88,16 +95,6 @@ def _unfinished(folder: Path) -> dict[str, Any]:
         .drop("task")
     )
     return {"unfinished_tasks": {"count": count, "first": rows(listed)}}
-
-
-def rows(frame: pl.LazyFrame) -> list[dict[str, Any]]:
-    """Its rows, by the columns' names."""
-    return frame.collect().rows(named=True)
-
-
-def quantile(column: str, part: float) -> pl.Expr:
-    """What `part` of the column does not exceed, between rows by a straight line."""
-    return pl.col(column).quantile(part, "linear")
 
 
 _FLOW_FIGURES = (
@@ -182,6 +179,25 @@ def _ports(folder: Path) -> dict[str, Any]:
     }
 
 
-def whole(value: Any) -> int | None:
-    """The nearest whole number; nothing where flows count that never finished."""
-    return None if value is None or not math.isfinite(value) else round(value)
+def _incomplete(jobs: pl.DataFrame, folder: Path, end: str, end_ps: int) -> list[dict[str, str]]:
+    """The incomplete jobs of the table `jobs`: name, outcome, and what is missing of their work.
+
+    `folder` is the run's, which ended at `end_ps`; `end` is how.
+    """
+    listed = [
+        (job, kind, outcome)
+        for job, kind, outcome in jobs.select("job", "kind", "outcome").iter_rows()
+        if outcome == "failed"
+        or (outcome == "unfinished" and not (end == "until" and KINDS[kind].traits.cut))
+    ]
+    missing: dict[str, str] = {}
+    for each in {kind for _, kind, _ in listed}:
+        missing |= KINDS[each].missing(folder, [job for job, kind, _ in listed if kind == each])
+    found = []
+    for job, _, outcome in listed:
+        why = missing.get(job, "")
+        if outcome == "unfinished":
+            when = f"the run ended {_ENDS.get(end, end)}, at {text.time(end_ps)}"
+            why = f"{when}: {why}" if why else when
+        found.append({"job": job, "outcome": outcome, "why": why})
+    return found

@@ -10,6 +10,7 @@ from typing import Any
 
 from incast import metrics
 from incast.hints import unknown
+from incast.incomplete import lines
 from incast.metric import Metric
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -54,8 +55,6 @@ class Threshold:
         timed = self.way[0] == "jobs" and self.metric.unit in ("_ps", "_bps")
         if value is not None and not (own and timed):
             return ""
-        from incast.incomplete import lines  # Before a run nobody needs frames.
-
         return "; ".join(lines({"incomplete": own})) or "it was not measured"
 
 

@@ -20,8 +20,8 @@ from incast.errors import ResultError, why
 from incast.extras import extra
 from incast.kinds import traits
 from incast.lanes import lanes
-from incast.report.text import natural_key
 from incast.result import Result
+from incast.text import natural_key
 
 if TYPE_CHECKING:
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket

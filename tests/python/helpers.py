@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 from incast.errors import Problem, ScenarioError
-from incast.source import Plan, Source
+from incast.plans import Plan, make_plans
+from incast.source import Source
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -30,7 +31,7 @@ def written(folder: Path, content: Mapping[str, Any] | str, name: str = "scenari
 
 def plans(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> list[Plan]:
     """What would run."""
-    return Source.from_file(written(folder, content), changes).plans()
+    return make_plans(Source.from_file(written(folder, content), changes))
 
 
 def spec(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> dict[str, Any]:

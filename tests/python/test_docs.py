@@ -38,6 +38,8 @@ from incast.cli import show
 from incast.cli.app import app
 from incast.document import merge, read_text
 from incast.folder import TABLES
+from incast.lab.scenario import Scenario
+from incast.plans import make_plans
 from incast.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -149,7 +151,7 @@ class Session:
             return
         source = Source.from_file(self.scenario)
         document = merge(source.document, over)
-        Source(document, source.folder, source.text).plans()
+        make_plans(Source(document, source.folder, source.text))
 
     def _python(self, body: str, optional: bool = False) -> None:
         out = io.StringIO()
@@ -231,7 +233,7 @@ def test_the_reference_leaves_nothing_out() -> None:
     for table in TABLES:
         assert f"<!-- generated: table {table} -->" in pages["results"]
     scenario = pages["scenario"]
-    for model, each in schema.models()["$defs"].items():
+    for model, each in schema.models(Scenario)["$defs"].items():
         kind = each["properties"].get("kind", {}).get("const")
         override = "x-partial" in each
         assert override or f"generated: model {model} " in scenario or f"`kind: {kind}`" in scenario, model

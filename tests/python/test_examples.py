@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import incast
+from incast.lab.scenario import Scenario
+from incast.lab.validate import validate
+from incast.plans import make_plans
 from incast.runs import run_all
 from incast.source import Source
 
@@ -19,14 +22,14 @@ SHORTER = {"four-switches": ["jobs.shuffle.first=6"], "hadoop": ["jobs.terasort.
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_it_runs(path: Path, tmp_path: Path) -> None:
     source = Source.from_file(path, SHORTER.get(path.stem, []))
-    done = run_all(source, source.plans(), tmp_path / "out")
+    done = run_all(source, make_plans(source), tmp_path / "out")
     assert [each.error for each in done] == [""] * len(done)
     result = incast.Result.open(tmp_path / "out")
     assert result.passed
     ends = {"finished", "until"} | ({"deadlock"} if path.stem == "pfc-deadlock" else set())
     assert {run.summary["end"] for run in result.runs} <= ends
-    assert source.scenario().name == path.stem
-    assert source.scenario().description
+    assert validate(source.document, Scenario).name == path.stem
+    assert validate(source.document, Scenario).description
 
 
 def test_a_strict_class_passes_a_backup(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from helpers import SMALL, only, plans, refused, written
 from incast.errors import ScenarioError
+from incast.plans import make_plans
 from incast.source import Source
 
 HEAD = """\
@@ -276,9 +277,9 @@ def test_refused_changes_name_the_option(tmp_path: Path, change: str, path: str,
 def test_unknown_choices(tmp_path: Path) -> None:
     source = Source.from_file(written(tmp_path, {**SMALL, "choices": {"deep": {}, "shallow": {}}}))
     with pytest.raises(ScenarioError, match=r"--choice dep: 'dep' is not a choice\. Did you mean 'deep'"):
-        source.plans(["dep"])
+        make_plans(source, ["dep"])
     with pytest.raises(ScenarioError, match="has no choices"):
-        Source.from_file(written(tmp_path, SMALL)).plans(["deep"])
+        make_plans(Source.from_file(written(tmp_path, SMALL)), ["deep"])
 
 
 def test_a_scenario_is_a_mapping(tmp_path: Path) -> None:

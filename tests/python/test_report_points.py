@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incast.report import text
+from incast import text
 from incast.report.points import band, cdf, extremes, rates, sums, weighted_cdf
 
 SERIES = st.lists(st.integers(0, 10**9), min_size=1, max_size=400)

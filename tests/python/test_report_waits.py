@@ -6,7 +6,7 @@ from pathlib import Path
 
 import incast
 from helpers import SMALL, written
-from incast.report import measures
+from incast.report import measures, points
 from incast.report.load import load
 
 
@@ -22,7 +22,7 @@ def test_no_percentile_lies_beyond_the_longest_or_below_the_shortest_wait(tmp_pa
     assert waits.height > 3
     for (port,), own in waits.group_by("port"):
         for part in (0.001, 0.5, 0.99, 0.999, 1.0):
-            found = measures.wait_quantile(own, part)
+            found = points.wait_quantile(own, part)
             assert found is not None
             assert min(own["from_ps"]) <= found <= longest[str(port)]
         assert max(own["wait_ps"]) <= longest[str(port)]

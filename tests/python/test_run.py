@@ -17,6 +17,7 @@ import pytest
 import incast
 from helpers import SMALL, written
 from incast import _core, folder
+from incast.plans import make_plans
 from incast.runs import run_all
 from incast.scenario import (
     Host,
@@ -65,7 +66,7 @@ def test_a_run_folder(tmp_path: Path) -> None:
 
 def test_the_core_reads_and_writes_the_same_scenario(tmp_path: Path) -> None:
     source = Source.from_file(written(tmp_path, SMALL))
-    plans = source.plans()
+    plans = make_plans(source)
     (done,) = run_all(source, plans, tmp_path / "out")
     assert json.loads((done.folder / "scenario.json").read_text()) == plans[0].resolved.spec
 
@@ -205,7 +206,7 @@ def test_stopping_keeps_what_was_measured(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGINT)  # as Ctrl-C does
         told.append(progress)
 
-    (done,) = run_all(source, source.plans(), tmp_path / "out", watch=watch)
+    (done,) = run_all(source, make_plans(source), tmp_path / "out", watch=watch)
     assert 0 < told[0]["fraction"] < 1
     assert told[0]["events"] > 0
     result = incast.Result.open(done.folder)
@@ -249,7 +250,9 @@ def test_the_core_refuses_what_is_no_scenario() -> None:
 def test_the_core_names_the_first_event_that_differs(tmp_path: Path) -> None:
     one, other = (
         json.dumps(
-            Source.from_file(written(tmp_path, SMALL), [f"jobs.answers.size={size}"]).plans()[0].resolved.spec
+            make_plans(Source.from_file(written(tmp_path, SMALL), [f"jobs.answers.size={size}"]))[
+                0
+            ].resolved.spec
         )
         for size in ("20kB", "21kB")
     )

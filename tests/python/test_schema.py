@@ -12,9 +12,10 @@ from jsonschema import Draft202012Validator
 from helpers import SMALL
 from incast import schema
 from incast.document import read_file
+from incast.lab.scenario import Scenario
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
-VALIDATOR = Draft202012Validator(schema.published())
+VALIDATOR = Draft202012Validator(schema.published(Scenario))
 
 
 def errors(scenario: Any) -> list[str]:
@@ -22,7 +23,7 @@ def errors(scenario: Any) -> list[str]:
 
 
 def test_it_is_a_schema() -> None:
-    Draft202012Validator.check_schema(schema.published())
+    Draft202012Validator.check_schema(schema.published(Scenario))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -78,7 +79,7 @@ def test_accepted(change: dict[str, Any]) -> None:
 
 
 def test_every_field_is_described() -> None:
-    published = schema.published()
+    published = schema.published(Scenario)
     for name, part in published["$defs"].items():
         for field, content in part.get("properties", {}).items():
             if field != "kind" and not name.startswith("Partial"):

@@ -13,13 +13,14 @@ from typing import Any
 
 from markupsafe import Markup
 
+from incast import text
 from incast.broadcast.plans import Plan
 from incast.broadcast.topology import Topology
-from incast.report import html, text
+from incast.report import html
 from incast.report.graph import Graph, Port
 from incast.report.scheme import scheme
-from incast.report.text import natural_key
 from incast.report.topology import Spot, layout
+from incast.text import natural_key
 
 _COLOURS = 7
 """So many trees have a colour of their own; what others carry is grey."""

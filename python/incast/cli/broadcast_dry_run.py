@@ -6,9 +6,9 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from incast import text
 from incast.broadcast.foresee import Foreseen
 from incast.cli import show
-from incast.report import text
 
 
 def show_foreseen(foreseen: Foreseen, measures: bool, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from incast import text
 from incast.broadcast.measure import Measured, measure
 from incast.broadcast.send import PATIENCE_S
 from incast.cli import broadcast_options as options
@@ -21,7 +22,6 @@ from incast.cli import show
 from incast.cli.common import Json, told
 from incast.cli.exits import Exit
 from incast.errors import OutputExistsError
-from incast.report import text
 from incast.stop import Stop
 
 

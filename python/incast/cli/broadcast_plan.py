@@ -10,6 +10,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from incast import text
 from incast.broadcast.plans import ALGORITHMS, PROGRAMS, Plan, Request
 from incast.broadcast.read import read
 from incast.broadcast.topology import Topology
@@ -20,7 +21,6 @@ from incast.extras import extra
 from incast.folder import write_json, write_text
 from incast.hints import unknown
 from incast.lab.select import SelectError, select
-from incast.report import text
 
 _ALL = "all"
 

@@ -15,6 +15,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from incast import text
 from incast.broadcast.foresee import Foreseen, foresee
 from incast.broadcast.measure import measure, with_missing
 from incast.broadcast.nodes import check_dest
@@ -31,7 +32,6 @@ from incast.cli.exits import Exit
 from incast.errors import Problem, RunError, ScenarioError
 from incast.hints import unknown
 from incast.quantity import parse_bytes, parse_rate
-from incast.report import text
 from incast.scratch import Scratch
 from incast.stop import Stop
 

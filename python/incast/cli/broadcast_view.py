@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from incast.report import text
+from incast import text
 
 WINDOW_S = 2.0
 """A rate is that of so long before now."""

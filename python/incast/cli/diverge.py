@@ -13,6 +13,7 @@ from incast.cli import show
 from incast.cli.common import Json, ScenarioFile, told
 from incast.cli.exits import Exit
 from incast.lab.resolve import resolve
+from incast.lab.scenario import Scenario
 from incast.lab.validate import validate
 from incast.source import Source
 
@@ -51,4 +52,4 @@ def diverge(
 def _single(source: Source) -> dict[str, Any]:
     """The scenario without its choices."""
     document = source.variant("")
-    return resolve(validate(document), document, source.folder).spec
+    return resolve(validate(document, Scenario), document, source.folder).spec

@@ -10,6 +10,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from incast import text
 from incast.cli import show
 from incast.cli.common import Json, told
 from incast.farmem.allocate import Allocation
@@ -17,7 +18,6 @@ from incast.farmem.allocate import allocate as find
 from incast.farmem.distance import format_length, reach
 from incast.farmem.instance import Instance
 from incast.farmem.problem import read
-from incast.report import text
 
 
 def allocate(

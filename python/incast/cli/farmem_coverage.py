@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from incast import text
 from incast.farmem.coverage import KINDS, SHARE_MAX, Coverage
-from incast.report import text
 
 __all__ = ["governed", "kinds", "warning"]
 

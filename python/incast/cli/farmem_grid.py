@@ -11,6 +11,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from incast import text
 from incast.cli import exits, show
 from incast.cli import farmem_options as shared
 from incast.cli.common import Json, told
@@ -24,7 +25,6 @@ from incast.farmem.run import LEAST_PAGES, Memory, check
 from incast.farmem.session import TRACE, Plan, Session
 from incast.farmem.traced import Traced
 from incast.folder import write_table, write_text
-from incast.report import text
 
 _MANY = 10.0
 """Ten times as long and more: no tenths of a percent are shown."""

@@ -11,6 +11,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from incast import text
 from incast.cli import show
 from incast.cli.common import Json, told
 from incast.damage import DAMAGED
@@ -19,7 +20,6 @@ from incast.farmem.own import Own
 from incast.farmem.predict import Errors, Grid, Packing, errors
 from incast.farmem.predict import predict as predict_grid
 from incast.farmem.traced import Traced
-from incast.report import text
 
 _CLOSE = 3
 """Percentage points that a good prediction is off at most."""

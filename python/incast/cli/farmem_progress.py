@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.text import Text
 
+from incast import text
 from incast.cli.words import Words
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Session
-from incast.report import text
 
 _SAID = {
     LOCAL: "all memory local",

@@ -133,7 +133,7 @@ def _show(result: MineResult, summary: dict[str, Any]) -> None:
     head = ["pass", "candidates", "large", "scans"]
     rows = [[_count(each[key]) for key in head] for each in result.passes]
     if result.spread is not None:
-        from incast.report import text
+        from incast import text
 
         head += ["sent", "time"]
         for row, each in zip(rows, result.passes, strict=True):

@@ -10,8 +10,8 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TimeRemainingColumn
 
+from incast import text
 from incast.cli.words import Words
-from incast.report import text
 
 
 class Bars:

@@ -16,9 +16,10 @@ from incast.cli.progress import Bars
 from incast.comparison import by_choice
 from incast.extras import MissingLibraryError
 from incast.incomplete import STUCK
+from incast.plans import make_plans, seed_list
 from incast.result import Result
 from incast.runs import failure, run_all
-from incast.source import Source, seed_list
+from incast.source import Source
 
 
 def run(
@@ -43,7 +44,7 @@ def run(
     """Simulate a scenario, or run it live: all its variants side by side."""
     with told(as_json):
         source = Source.from_file(scenario, [*changes, *([f"seed={seed}"] if seed is not None else [])])
-        plans = source.plans(choice, seed_list(source, seeds))
+        plans = make_plans(source, choice, seed_list(source, seeds))
         place = out or Path("results") / plans[0].scenario.name
         names = [
             f"{plan.choice or plan.scenario.name}{f' seed {plan.scenario.seed}' if seeds else ''}"

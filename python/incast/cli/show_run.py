@@ -9,6 +9,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from incast import text
 from incast.choose import best, deciding
 from incast.cli import show
 from incast.comparison import Difference, Samples, Way, change, interval, lookup, mean, samples, spread
@@ -17,7 +18,6 @@ from incast.incomplete import lines as incomplete_lines
 from incast.kinds import traits
 from incast.metric import Metric
 from incast.metrics import JOB, PORTS
-from incast.report import text
 from incast.result import Result
 
 

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
+from incast import text
 from incast.cli import exits, show, show_study
 from incast.cli.common import Json, told
 from incast.cli.study_progress import StudyBars
 from incast.extras import need
 from incast.folder import write_text
-from incast.report import text
 from incast.study import calibrate as calibration
 from incast.study import judged, kept, load, page, tables, words
 from incast.study.axes import Cell

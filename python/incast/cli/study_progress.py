@@ -8,8 +8,8 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TimeRemainingColumn
 
+from incast import text
 from incast.cli.words import Words
-from incast.report import text
 from incast.study.cells import CellRun
 from incast.study.run import Watcher
 

@@ -6,11 +6,12 @@ from importlib.resources import files
 
 import typer
 
-from incast import schema
+from incast import schema, text
 from incast.cli import show
 from incast.cli.common import Changes, Json, ScenarioFile, told
-from incast.report import text
-from incast.source import Source, describe
+from incast.lab.scenario import Scenario
+from incast.plans import describe, make_plans
+from incast.source import Source
 
 
 def validate(
@@ -20,7 +21,7 @@ def validate(
 ) -> None:
     """Check a scenario, all its variants and the files that it names, without running it."""
     with told(as_json):
-        found = describe(Source.from_file(scenario, changes).plans())
+        found = describe(make_plans(Source.from_file(scenario, changes)))
     if as_json:
         show.print_json({"ok": True, **found})
         return
@@ -32,7 +33,7 @@ def validate(
 
 def print_schema() -> None:
     """Print the JSON Schema of a scenario, by which editors complete and check it."""
-    show.print_json(schema.published())
+    show.print_json(schema.published(Scenario))
 
 
 def example() -> None:

@@ -13,12 +13,12 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from incast import text
 from incast.cli import show
 from incast.cli.common import Json, told
 from incast.cli.exits import Exit
 from incast.cli.walk_view import View
 from incast.errors import Problem, ScenarioError
-from incast.report import text
 from incast.walks.board import DROPS, LOST
 from incast.walks.plan import APPS
 from incast.walks.result import WalkResult

@@ -20,8 +20,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from incast import text
 from incast.cli.words import Words
-from incast.report import text
 from incast.walks.board import Board
 from incast.walks.run import Watch
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
+from incast import text
 from incast.extras import extra
-from incast.report import text
 
 __all__ = ["FILE", "heat"]
 

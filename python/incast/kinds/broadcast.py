@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from incast.incomplete import by_outcome
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import InCore, Selector
 from incast.quantity import PositiveSize, PositiveTime, format_bytes, parse_bytes, parse_time
-
-if TYPE_CHECKING:
-    from incast.report.load import Run
-    from incast.report.sections import Drawn, Section
-    from incast.report.tables import Table
+from incast.report.parts import Drawn, Section, Table
+from incast.report.run import Run
 
 _CHUNK_MAX = 4 << 20
 _CHUNKS_MAX = 1 << 20
@@ -115,15 +113,12 @@ class Broadcast(Job):
     @classmethod
     def missing(cls, folder: Path, jobs: Sequence[str]) -> dict[str, str]:
         """Hosts without the whole file."""
-        from incast.incomplete import by_outcome
-
         return by_outcome(folder, "broadcasts", "host", ("complete",), jobs)
 
     @classmethod
     def section(cls, drawn: list[Drawn]) -> Section | None:
         """What receivers have over time."""
         from incast.report.copying import copying
-        from incast.report.sections import Section
 
         return Section("copying", "Broadcast", copying(drawn))
 

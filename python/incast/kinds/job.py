@@ -9,25 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
 from incast.bounded import read_bytes
 from incast.document import Loc
 from incast.hints import unknown
+from incast.incomplete import by_outcome
 from incast.lab.base import Kind, Name, TrafficClass
+from incast.lab.cluster import Cluster
 from incast.lab.findings import Findings
 from incast.lab.select import SelectError, select
 from incast.metric import Metric
 from incast.quantity import Time, parse_time
-
-if TYPE_CHECKING:
-    from incast.lab.cluster import Cluster
-    from incast.report.load import Run
-    from incast.report.measures import Measure
-    from incast.report.sections import Drawn, Section
-    from incast.report.tables import Table
+from incast.report.parts import Drawn, Measure, Section, Table
+from incast.report.run import Run
 
 
 @dataclass(frozen=True)
@@ -161,8 +158,6 @@ class Job(Kind):
     @classmethod
     def missing(cls, folder: Path, jobs: Sequence[str]) -> dict[str, str]:
         """What these incomplete jobs have not done, in words."""
-        from incast.incomplete import by_outcome
-
         return by_outcome(folder, "flows", "flow", ("finished",), jobs)
 
     @classmethod

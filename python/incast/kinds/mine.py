@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import InCore, Kind, Model, Probability, Selector
 from incast.quantity import InBase, PositiveSize, Time
-
-if TYPE_CHECKING:
-    from incast.report.load import Run
-    from incast.report.tables import Table
+from incast.report.parts import Table
+from incast.report.run import Run
 
 _FILE_BYTES_MAX = 256_000_000
 _ITEM_BYTES = 4

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
+from incast import text
+from incast.folder import scan
+from incast.frames import quantile, quantile_of, rows, whole
+from incast.incomplete import by_outcome
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.kinds.traffic import DISTRIBUTIONS, SIZE_DISTRIBUTIONS, check_sizes, size_points
 from incast.lab.base import Count, Kind, Selector
 from incast.metric import Metric
 from incast.quantity import SIZE_SCHEMA, PositiveTime, Time, parse_bytes
-
-if TYPE_CHECKING:
-    from incast.report.load import Run
-    from incast.report.measures import Measure
-    from incast.report.tables import Table
+from incast.report.parts import Measure, Table, listed
+from incast.report.run import Run
 
 _PARTS = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "max": 1.0}
 
@@ -109,17 +110,12 @@ class Rpc(Job):
     @classmethod
     def missing(cls, folder: Path, jobs: Sequence[str]) -> dict[str, str]:
         """Calls that failed or did not end; late ones did."""
-        from incast.incomplete import by_outcome
-
         return by_outcome(folder, "calls", "call", ("finished", "late"), jobs)
 
     @classmethod
     def figures(cls, folder: Path) -> dict[str, dict[str, Any]]:
         """How long calls that did not fail took, and how many were late or failed."""
         import polars as pl
-
-        from incast.folder import scan
-        from incast.summary import quantile, rows, whole
 
         took = pl.when(pl.col("outcome") != "failed").then(pl.col("end_ps") - pl.col("start_ps"))
         calls = scan(folder, "calls").with_columns(pl.col("job", "outcome").cast(pl.String))
@@ -138,8 +134,6 @@ class Rpc(Job):
     @classmethod
     def measures(cls) -> list[Measure]:
         """By what choices are compared before all else."""
-        from incast.report.measures import Measure
-
         return [
             Measure("call_p99", "99th-percentile call", "time"),
             Measure("late", "Late calls", "count"),
@@ -151,15 +145,13 @@ class Rpc(Job):
         """The same of a run."""
         import polars as pl
 
-        from incast.report.measures import quantile
-
         calls = run.table("calls")
         took = calls.filter(pl.col("outcome") != "failed").select(pl.col("end_ps") - pl.col("start_ps"))
         counts = {
             outcome: calls.filter(pl.col("outcome") == outcome).height for outcome in ("late", "failed")
         }
         return {
-            "call_p99": quantile(took.to_series(), 0.99),
+            "call_p99": quantile_of(took.to_series(), 0.99),
             **{outcome: float(n) if calls.height else None for outcome, n in counts.items()},
         }
 
@@ -167,9 +159,6 @@ class Rpc(Job):
     def tables(cls, run: Run) -> list[Table]:
         """A row per client, the slowest first."""
         import polars as pl
-
-        from incast.report import text
-        from incast.report.tables import listed
 
         took = pl.when(pl.col("outcome") != "failed").then(pl.col("end_ps") - pl.col("start_ps"))
         calls = run.table("calls").with_columns(took=took)

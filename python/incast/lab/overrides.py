@@ -39,7 +39,7 @@ def rules(
         for name in each:
             before = configs[name]
             if id(before) not in changed:
-                changed[id(before)] = _laid_over(before, field, index, findings)
+                changed[id(before)] = _laid_over(before, (f"{field}_overrides", index), findings)
             configs[name] = changed[id(before)]
         if each and "[" not in override.match and all(times[name] == 1 for name in each):
             found.append({"pattern": override.match, "config": configs[each[0]].base_units()})
@@ -58,11 +58,10 @@ def _matched(
         return []
 
 
-def _laid_over(before: _M, field: str, index: int, findings: Findings) -> _M:
-    place = (f"{field}_overrides", index)
+def _laid_over(before: _M, place: tuple[str, int], findings: Findings) -> _M:
     base = Node.of(before.model_dump(by_alias=True))
     over = findings.document.child(place[0])
-    written = over.child(index) if over else None
+    written = over.child(place[1]) if over else None
     entries = dict(written.value) if written and isinstance(written.value, dict) else {}
     entries.pop("match", None)
     try:
@@ -70,5 +69,5 @@ def _laid_over(before: _M, field: str, index: int, findings: Findings) -> _M:
     except ScenarioError as error:
         findings.extend(error.problems)
     except ValidationError as error:
-        findings.extend(problems(error, findings.document, schema_at=(field,), place_at=place))
+        findings.extend(problems(error, findings.document, type(before), place))
     return before

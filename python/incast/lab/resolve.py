@@ -21,7 +21,7 @@ from incast.lab.findings import Findings
 from incast.lab.overrides import rules
 from incast.lab.scenario import Scenario
 from incast.lab.select import select
-from incast.lab.topology import topology_spec
+from incast.lab.topology import FileTopology, Graph, Link, Topology
 from incast.quantity import format_bytes, parse_bytes, parse_time
 from incast.thresholds import Threshold, parse_threshold
 
@@ -76,7 +76,7 @@ def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
 def _topology(scenario: Scenario, folder: Path, findings: Findings) -> tuple[dict[str, Any], Cluster]:
     """The topology; without a good one nothing else can be looked at."""
     own = Findings(findings.document)
-    topology = topology_spec(scenario.topology, folder, own)
+    topology = _topology_spec(scenario.topology, folder, own)
     cluster = Cluster({}, [])
     if why := "" if own.problems else too_large(topology):
         own.add(("topology",), why)
@@ -167,3 +167,32 @@ def _written(path: str, spec: dict[str, Any], scenario: Scenario, cluster: Clust
 def _loc(path: str) -> Loc:
     steps = path.replace("[", ".").replace("]", "").split(".")
     return tuple(int(step) if step.isdecimal() else step for step in steps if step)
+
+
+def _topology_spec(topology: Topology, folder: Path, findings: Findings) -> dict[str, Any]:
+    """The topology in base units; files are read."""
+    match topology:
+        case Graph():
+            return _graph(topology, findings)
+        case FileTopology():
+            from incast.lab.graphfile import read_graph  # Few scenarios need its libraries.
+
+            return read_graph(topology, folder, findings)
+        case _:
+            return topology.base_units()
+
+
+def _graph(topology: Graph, findings: Findings) -> dict[str, Any]:
+    links = []
+    for index, link in enumerate(topology.links):
+        a, b = link.ends
+        for end in link.ends:
+            if end not in topology.nodes:
+                findings.add(("topology", "links", index, "ends"), f"{end!r} is not one of the nodes")
+        if a == b:
+            findings.add(("topology", "links", index, "ends"), f"the link from {a} to itself is not allowed")
+        there = {name: value for name, value in link.base_units().items() if name in Link.model_fields}
+        back = {name: value for name, value in link.back.base_units().items() if value is not None}
+        links.append({"a": a, "b": b, "ab": there, "ba": {**there, **back}})
+    nodes = [{"name": name, "kind": kind} for name, kind in topology.nodes.items()]
+    return {"kind": "graph", "nodes": nodes, "links": links}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, PrivateAttr, field_validator
 
@@ -15,10 +15,9 @@ from incast.lab.host import Host, HostOverride
 from incast.lab.measure import Measure
 from incast.lab.switch import Switch, SwitchOverride
 from incast.lab.topology import Framing, Topology
+from incast.lab.validate import validate
 from incast.quantity import PositiveTime
-
-if TYPE_CHECKING:
-    from incast.source import Source
+from incast.source import Source
 
 
 def _no_file(name: str) -> str:
@@ -77,19 +76,15 @@ class Scenario(Model):
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
         """The scenario in a YAML file. Raises `ScenarioError` with all problems and their lines."""
-        from incast.source import Source
-
         source = Source.from_file(Path(path))
-        scenario = cls.model_validate(source.scenario().model_dump(by_alias=True))
+        scenario = validate(source.document, cls)
         scenario._source = source
         return scenario
 
     def source(self) -> Source:
         """Where it comes from: its file, unless it was changed since; files that it names are beside that."""
-        from incast.source import Source
-
         if self._source is None:
             return Source.from_model(self, Path())
-        if self._source.scenario().model_dump() == self.model_dump():
+        if validate(self._source.document, type(self)).model_dump() == self.model_dump():
             return self._source
         return Source.from_model(self, self._source.folder)

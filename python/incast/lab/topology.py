@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from incast.lab.base import Count, Ends, Kind, Model, Name, Selector, mtu_from
-from incast.lab.findings import Findings
 from incast.quantity import PositiveSize, Rate, Size, Time
 
 Mtu = Annotated[PositiveSize, mtu_from(68)]
@@ -146,32 +144,3 @@ class Framing(Model):
     """Preamble, header, checksum and gap of a frame."""
     min_payload: Size = "46B"
     """Shorter packets are padded to it."""
-
-
-def topology_spec(topology: Topology, folder: Path, findings: Findings) -> dict[str, Any]:
-    """The topology in base units; files are read."""
-    match topology:
-        case Graph():
-            return _graph(topology, findings)
-        case FileTopology():
-            from incast.lab.graphfile import read_graph  # Few scenarios need its libraries.
-
-            return read_graph(topology, folder, findings)
-        case _:
-            return topology.base_units()
-
-
-def _graph(topology: Graph, findings: Findings) -> dict[str, Any]:
-    links = []
-    for index, link in enumerate(topology.links):
-        a, b = link.ends
-        for end in link.ends:
-            if end not in topology.nodes:
-                findings.add(("topology", "links", index, "ends"), f"{end!r} is not one of the nodes")
-        if a == b:
-            findings.add(("topology", "links", index, "ends"), f"the link from {a} to itself is not allowed")
-        there = {name: value for name, value in link.base_units().items() if name in Link.model_fields}
-        back = {name: value for name, value in link.back.base_units().items() if value is not None}
-        links.append({"a": a, "b": b, "ab": there, "ba": {**there, **back}})
-    nodes = [{"name": name, "kind": kind} for name, kind in topology.nodes.items()]
-    return {"kind": "graph", "nodes": nodes, "links": links}

@@ -1,4 +1,4 @@
-"""From a document to a scenario: the models' checks, and their findings in people's words.
+"""From a document to a scenario, or another model: its checks, and their findings in people's words.
 
 What needs the cluster or other files (a host that doesn't exist, a trace) is checked by `incast.lab.resolve`.
 """
@@ -6,7 +6,7 @@ What needs the cluster or other files (a host that doesn't exist, a trace) is ch
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -14,10 +14,10 @@ from pydantic_core import ErrorDetails
 from incast.document import Loc, Node, dotted
 from incast.errors import Problem, ScenarioError
 from incast.hints import allowed, shortened, unknown
-from incast.lab.scenario import Scenario
-from incast.report.text import plural
 from incast.schema import follow
+from incast.text import plural
 
+_M = TypeVar("_M", bound=BaseModel)
 _TYPES = {
     "bool_type": "true or false",
     "dict_type": "a mapping",
@@ -30,32 +30,28 @@ _TYPES = {
 }
 
 
-def validate(document: Node) -> Scenario:
-    """The scenario that the document describes; all problems together otherwise."""
+def validate(document: Node, of: type[_M]) -> _M:
+    """What the document describes; all problems together otherwise."""
     try:
-        return Scenario.model_validate(document.plain())
+        return of.model_validate(document.plain())
     except ValidationError as error:
-        raise ScenarioError(problems(error, document)) from None
+        raise ScenarioError(problems(error, document, of)) from None
 
 
 def problems(
     error: ValidationError,
     document: Node,
-    schema_at: Loc = (),
-    place_at: Loc = (),
-    of: type[BaseModel] = Scenario,
+    of: type[BaseModel],
+    at: Loc = (),
 ) -> list[Problem]:
-    """What pydantic found in a document of `of`, with the places in it.
-
-    Where only a part was checked, its model is found at `schema_at` and its text at `place_at`.
-    """
+    """What pydantic found where the document describes `of`, with the places; `at` is where it does."""
     found = []
     for detail in error.errors(include_url=False):
         detail["loc"] = tuple(step for step in detail["loc"] if not _is_option(step))
-        where, schema = follow((*schema_at, *detail["loc"]), of)
-        place = (*place_at, *where[len(schema_at) :])
+        where, schema = follow(detail["loc"], of)
+        place = (*at, *where)
         mark = document.locate(place)
-        message = _message(detail, (*schema_at, *detail["loc"]), schema, of)
+        message = _message(detail, schema, of)
         found.append(Problem(message, dotted(place), mark.file, mark.line))
     return found
 
@@ -70,8 +66,8 @@ def _is_option(step: str | int) -> bool:
     return isinstance(step, str) and _OPTION.fullmatch(step) is not None
 
 
-def _message(detail: ErrorDetails, loc: Loc, schema: dict[str, Any], of: type[BaseModel]) -> str:
-    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+def _message(detail: ErrorDetails, schema: dict[str, Any], of: type[BaseModel]) -> str:
+    loc, kind, value, context = detail["loc"], detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "value_error":
         return str(context["error"])
     if kind == "missing":

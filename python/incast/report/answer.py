@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from incast import text
 from incast.comparison import interval
-from incast.report import phases, text
+from incast.report import phases
 from incast.report.evidence import apart, evidence, name
-from incast.report.load import Run
-from incast.report.measures import Figures, Measure
+from incast.report.measures import Figures
+from incast.report.parts import Measure
+from incast.report.run import Run
 
 ALIKE = 0.01
 """Two figures this near (as a part of the smaller one) are called equal."""

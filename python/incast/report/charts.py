@@ -12,7 +12,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from incast.report import text
+from incast import text
 
 SHAPES_MAX = 8
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3], [2, 2], [8, 3, 2, 3])

@@ -5,11 +5,12 @@ A panel a figure, a line a choice, all on one time axis.
 
 import polars as pl
 
-from incast.report import charts, points, text
+from incast import text
+from incast.report import charts, points
 from incast.report.charts import Chart
-from incast.report.load import Run
-from incast.report.sections import Drawn, Figure, Key, all_classes, watched
-from incast.report.tables import Columns, Table, listed
+from incast.report.parts import Columns, Drawn, Figure, Key, Table, listed
+from incast.report.run import Run
+from incast.report.sections import all_classes, watched
 
 _BUCKETS = 100
 _PORTS_MAX = 2

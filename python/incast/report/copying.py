@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from incast.report import charts, points, text
-from incast.report.load import Run
-from incast.report.sections import Drawn, Figure, Key
-from incast.report.tables import Columns, Table, listed
+from incast import text
+from incast.report import charts, points
+from incast.report.parts import Columns, Drawn, Figure, Key, Table, listed
+from incast.report.run import Run
 
 HOSTS_MAX = 8
 """Receivers that are drawn: the first and the last to have everything, and some between them."""

@@ -6,17 +6,18 @@ Sentences with computed figures only; names are escaped. Which run is better is 
 import polars as pl
 from markupsafe import Markup
 
-from incast.report import phases, text, walked
-from incast.report.load import Run
+from incast import text
+from incast.report import phases, walked
 from incast.report.measures import (
     DROPS,
     Figures,
     foreground_flows,
     switch_ports,
     switch_waits,
-    wait_quantile,
     waiting_by_port,
 )
+from incast.report.points import wait_quantile
+from incast.report.run import Run
 
 LONGER = 1.5
 """From this ratio on, a longer wait is told as what sets two runs apart."""

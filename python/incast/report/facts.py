@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from incast import metrics
-from incast.report import text
-from incast.report.load import Report, Run
-from incast.report.tables import Cell, Table, cells, more_than
+from incast import metrics, text
+from incast.report.load import Report
+from incast.report.parts import Cell, Table, cells, more_than
+from incast.report.run import Run
 
 ROWS_MAX = 60
 # A field of one of several hosts or switches.

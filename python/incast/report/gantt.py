@@ -5,7 +5,7 @@ import json
 import altair as alt
 import polars as pl
 
-from incast.report import text
+from incast import text
 from incast.report.charts import Chart, as_columns, as_spec, color
 
 _HEIGHT_MAX = 620

@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from incast.report.load import Run
-from incast.report.text import natural_key
+from incast.report.run import Run
+from incast.text import natural_key
 
 
 @dataclass(frozen=True)

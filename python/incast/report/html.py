@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from incast.report import bundle
 from incast.report.charts import DASHES, Chart
-from incast.report.sections import Figure
+from incast.report.parts import Figure
 
 
 class Book:

@@ -7,7 +7,7 @@ report. What could not be read is noted, so that the page can say so. It compute
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,10 @@ from incast.damage import DAMAGED
 from incast.errors import ResultError
 from incast.folder import GRAPH, RESOLVED, SUMMARY, WRITTEN, check_format
 from incast.folder import TABLES as ALL_TABLES
-from incast.incomplete import STUCK, lines
 from incast.kinds import KINDS
 from incast.kinds.job import Columns
-from incast.report.text import natural_key
+from incast.report.run import Run
+from incast.text import natural_key
 
 
 def _typed(said: Columns) -> dict[str, pl.DataType]:
@@ -63,41 +63,6 @@ _DRAWN_ONLY = {"tasks", *(table for table in TABLES if table.endswith("_series")
 
 # Tables without which a section of the report is empty.
 EXPECTED = ("jobs", "flows", "ports", "waits", "ports_series")
-
-
-@dataclass(frozen=True)
-class Run:
-    """The tables and the facts of one run."""
-
-    name: str
-    """The choice's name; the folder's where there are no choices."""
-    folder: Path
-    tables: dict[str, pl.DataFrame]
-    summary: dict[str, Any] = field(default_factory=dict)
-    scenario: dict[str, Any] = field(default_factory=dict)
-    graph: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def table(self, name: str) -> pl.DataFrame:
-        """The table, with every column of `TABLES`; empty where the run has none."""
-        return self.tables[name]
-
-    @property
-    def seed(self) -> int:
-        """The seed of the run."""
-        seed = self.summary.get("seed", self.scenario.get("seed"))
-        return seed if isinstance(seed, int) else 0
-
-    @property
-    def incomplete(self) -> frozenset[str]:
-        """Jobs that failed or did not end."""
-        return frozenset(each["job"] for each in self.summary.get("incomplete", []))
-
-    @property
-    def alerts(self) -> tuple[str, ...]:
-        """What stands above everything else, so that nobody takes the run for a fast one."""
-        stuck = ["The run is stuck: jobs had not ended, and nothing was left to happen."]
-        return (*(stuck if self.summary.get("end") == STUCK else []), *lines(self.summary))
 
 
 @dataclass(frozen=True)

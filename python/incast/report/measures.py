@@ -1,17 +1,19 @@
 """The figures by which runs are compared, computed from the tables. No words, no drawing."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 
 import polars as pl
 
+from incast.frames import quantile_of
 from incast.incomplete import completion
 from incast.kinds import KINDS, judged, traits
 from incast.kinds.job import Traits
 from incast.report.graph import hosts
-from incast.report.load import Run
+from incast.report.parts import Measure
+from incast.report.points import wait_quantile
+from incast.report.run import Run
 
 DROPS = {
     "drops_tail": "a full queue",
@@ -24,18 +26,6 @@ DROPS = {
     "drops_cell": "a full queue of cells (ATM)",
     "drops_merged": "a packet before it without its last cell (AAL5)",
 }
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A column of the table of choices."""
-
-    key: str
-    label: str
-    kind: str
-    """`time` in picoseconds, `part` of one, or `count`."""
-    compared: bool = True
-    """Whether less is better; marks are neither good nor bad."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +105,8 @@ def _figures(run: Run) -> dict[str, float | None]:
         **{key: value for own in KINDS.values() for key, value in own.measured(run).items()},
         "done": _done(jobs),
         "group": _group_mean(of_groups, run.incomplete),
-        "fct_p50": quantile(times, 0.5),
-        "fct_p99": quantile(times, 0.99),
+        "fct_p50": quantile_of(times, 0.5),
+        "fct_p99": quantile_of(times, 0.99),
         "wait_p99": wait_quantile(switch_waits(run), 0.99),
         "drops": _total(ports, *DROPS),
         "lost": _total(ports, "lost", "corrupted"),
@@ -225,16 +215,6 @@ def switch_waits(run: Run) -> pl.DataFrame:
     return ended.drop("wait_max_ps").with_columns(wait_ps=(pl.col("from_ps") + pl.col("to_ps")) // 2)
 
 
-def wait_quantile(waits: pl.DataFrame, part: float) -> float | None:
-    """The wait that `part` of the packets did not exceed: the upper end of its bin."""
-    total = waits["packets"].sum() if waits.height else 0
-    if not total:
-        return None
-    sums = waits.group_by("to_ps").agg(pl.col("packets").sum()).sort("to_ps")
-    reached = sums.filter(pl.col("packets").cum_sum() >= part * float(total))
-    return float(reached["to_ps"][0])
-
-
 def waiting_by_port(run: Run) -> pl.DataFrame:
     """Per switch port: `waited_ns` (all packets' waits added up) and its `share` of all waiting."""
     waits = switch_waits(run)
@@ -271,12 +251,6 @@ def _group_mean(flows: pl.DataFrame, incomplete: frozenset[str]) -> float | None
         .filter("ended")
     )
     return float(int(groups["took"].sum())) / groups.height if groups.height else None
-
-
-def quantile(values: pl.Series, part: float) -> float | None:
-    """What `part` of the values does not exceed, between values by a straight line."""
-    value = values.quantile(part, interpolation="linear")
-    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _total(table: pl.DataFrame, *columns: str) -> float | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from incast.report import text
-from incast.report.load import Run
-from incast.report.tables import Columns, Table, listed
+from incast import text
+from incast.report.parts import Columns, Table, listed
+from incast.report.run import Run
 
 _ROWS_MAX = 40
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import polars as pl
 from markupsafe import Markup
 
-from incast.report import text
+from incast import text
 from incast.report.graph import Graph, graph
-from incast.report.load import Run
 from incast.report.measures import DROPS
+from incast.report.run import Run
 from incast.report.scheme import Edge, Scheme, scheme
 from incast.report.topology import draw, layout
 

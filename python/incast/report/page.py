@@ -5,10 +5,11 @@ from typing import Any
 from incast.kinds import KINDS, traits
 from incast.report import congestion, facts, html, netload, sections, series, tables, timeline
 from incast.report.answer import answer, ranked
-from incast.report.load import Report, Run
+from incast.report.load import Report
 from incast.report.measures import Figures, figures, measures
-from incast.report.sections import DRAWN_MAX, Drawn, Section
-from incast.report.tables import Table
+from incast.report.parts import Drawn, Section, Table
+from incast.report.run import Run
+from incast.report.sections import DRAWN_MAX
 
 _DETAILED_MAX = 20  # choices whose tables are shown; the table of choices has all
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from incast.report import charts, points, text
-from incast.report.load import Run
-from incast.report.sections import Drawn, Figure, Key, latencies
-from incast.report.tables import Columns, Table, listed
+from incast import text
+from incast.report import charts, points
+from incast.report.curves import Curve, cdfs, over_seeds, times
+from incast.report.parts import Columns, Drawn, Figure, Key, Table, listed
+from incast.report.run import Run
 
 _BUCKETS = 120
 _ROWS_MAX = 40
@@ -15,7 +16,30 @@ _ROWS_MAX = 40
 
 def paging(drawn: list[Drawn]) -> list[Figure]:
     """The latency of faults as a distribution, and the share of time that programs wait."""
-    return [*latencies(drawn), *_stall(drawn)]
+    return [*_latencies(drawn), *_stall(drawn)]
+
+
+def _latencies(drawn: list[Drawn]) -> list[Figure]:
+    """How long faults wait that fetch pages: one run by program, several over all of each."""
+    found = {
+        run.folder: run.table("faults").filter(pl.col("fetched") > 0).rename({"latency_ps": "fct_ps"})
+        for d in drawn
+        for run in (d.run, *d.seeds)
+    }
+
+    def curve(d: Drawn, name: str, color: int, kept: pl.Expr) -> Curve:
+        return over_seeds(d, lambda run: times(name, color, found[run.folder].filter(kept)))
+
+    title = "Page fault latency"
+    if len(drawn) > 1:
+        return cdfs(title, [curve(d, d.run.name, d.color, pl.lit(True)) for d in drawn], "choice")
+    programs = found[drawn[0].run.folder].select("job", "host").unique(maintain_order=True).rows()
+    shown = programs[: charts.SHAPES_MAX]
+    curves = [
+        curve(drawn[0], f"{job} on {host}", i, (pl.col("job") == job) & (pl.col("host") == host))
+        for i, (job, host) in enumerate(shown)
+    ]
+    return cdfs(title, curves, "program")
 
 
 def _stall(drawn: list[Drawn]) -> list[Figure]:

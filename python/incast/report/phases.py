@@ -6,9 +6,9 @@ Only runs whose jobs report tasks have something to say. The picture of the same
 import polars as pl
 from markupsafe import Markup
 
-from incast.report import text
-from incast.report.load import Run
+from incast import text
 from incast.report.measures import foreground_flows
+from incast.report.run import Run
 
 _BEHIND = 0.01
 """From this part of the best run's time on, a phase that ends later is told."""

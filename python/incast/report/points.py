@@ -118,3 +118,13 @@ def _bucket(series: pl.DataFrame, time: str, buckets: int) -> pl.Expr:
     assert isinstance(end, int)
     width = max(1, -(-(end - start + 1) // buckets))
     return (pl.col(time) - start) // width
+
+
+def wait_quantile(waits: pl.DataFrame, part: float) -> float | None:
+    """The wait that `part` of the packets did not exceed: the upper end of its bin."""
+    total = waits["packets"].sum() if waits.height else 0
+    if not total:
+        return None
+    sums = waits.group_by("to_ps").agg(pl.col("packets").sum()).sort("to_ps")
+    reached = sums.filter(pl.col("packets").cum_sum() >= part * float(total))
+    return float(reached["to_ps"][0])

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from incast.report import text
+from incast import text
 from incast.report.graph import Graph
 
 NODES_MAX = 200

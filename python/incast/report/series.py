@@ -2,11 +2,12 @@
 
 import polars as pl
 
-from incast.report import charts, points, text
+from incast import text
+from incast.report import charts, points
 from incast.report.charts import Chart
-from incast.report.load import Run
 from incast.report.measures import foreground_flows
-from incast.report.sections import Drawn, Figure, Key
+from incast.report.parts import Drawn, Figure, Key
+from incast.report.run import Run
 
 _FLOWS_MAX = 5
 _HOSTS_MAX = 5

@@ -1,50 +1,16 @@
 """The report's tables as text, ready for the page. Computes no new figures."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
-
 import polars as pl
 
+from incast import text
 from incast.kinds import traits
-from incast.report import text
 from incast.report.answer import best, difference, ranked, value
-from incast.report.load import Run
-from incast.report.measures import (
-    DROPS,
-    Figures,
-    Measure,
-    foreground_flows,
-    waiting_by_port,
-)
+from incast.report.measures import DROPS, Figures, foreground_flows, waiting_by_port
+from incast.report.parts import ROWS_MAX, Cell, Columns, Measure, Row, Table, cells, listed, more_than
+from incast.report.run import Run
 
-ROWS_MAX = 10
-Row: TypeAlias = dict[str, Any]
-Columns: TypeAlias = dict[str, Callable[[Row], str]]
-"""What stands in the columns of a table, by their heads."""
 COLUMNS_MAX = 5
 """Up to so many choices stand side by side; more stand below each other."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell; `note` stands small below the text, `mark` is `best`, `bad` or nothing."""
-
-    text: str
-    note: str = ""
-    mark: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table; the first column heads its rows, `left` names the other columns of words."""
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    left: frozenset[str] = frozenset()
-    more: str = ""
-    """What the table leaves out."""
 
 
 def choices(figures: list[Figures], measures: list[Measure]) -> Table:
@@ -181,22 +147,6 @@ def events(run: Run) -> Table:
     return listed("Faults", table, columns, "event", frozenset({"What", "Where"}), 4 * ROWS_MAX)
 
 
-def listed(
-    caption: str,
-    frame: pl.DataFrame,
-    columns: Columns,
-    word: str,
-    left: frozenset[str] = frozenset(),
-    shown: int = ROWS_MAX,
-) -> Table:
-    """The first rows of `frame`; `word` is what a row is, to say how many are left out."""
-    rows = tuple(
-        cells(*(column(row) for column in columns.values()))
-        for row in frame.head(shown).iter_rows(named=True)
-    )
-    return Table(caption, tuple(columns), rows, left, more_than(frame.height, word, shown))
-
-
 def _ends(row: Row) -> str:
     return f"{row['from']} → {row['to']}"
 
@@ -211,17 +161,3 @@ def _until_the_end(run: Run, row: Row) -> int | None:
 
 def _rate(count: int | None, took: int | None) -> float | None:
     return count * 8e12 / took if count is not None and took else None
-
-
-def cells(*texts: str) -> tuple[Cell, ...]:
-    """A row of plain cells."""
-    return tuple(Cell(t) for t in texts)
-
-
-def more_than(total: int, word: str, shown: int = ROWS_MAX) -> str:
-    """What to say of the rows that are not shown."""
-    return (
-        f"{text.plural(total - shown, f'more {word}')} in the tables of the run folder."
-        if total > shown
-        else ""
-    )

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from incast import text
 from incast.lanes import lanes
-from incast.report import gantt, text
-from incast.report.load import Run
+from incast.report import gantt
 from incast.report.measures import completed
-from incast.report.sections import Drawn, Figure, Key
-from incast.report.tables import Columns, Table, listed
+from incast.report.parts import Columns, Drawn, Figure, Key, Table, listed
+from incast.report.run import Run
 
 _BARS_MAX = 2500
 _ROWS_MAX = 160

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from incast.report import html, text, walked, walking
-from incast.report.load import Run, load_tables
-from incast.report.tables import Cell, Table, cells, more_than
+from incast import text
+from incast.report import html, walked, walking
+from incast.report.load import load_tables
+from incast.report.parts import Cell, Table, cells, more_than
+from incast.report.run import Run
 
 _TOP_MAX = 20
 TITLES = {

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from incast.report import text
-from incast.report.load import Run
+from incast import text
+from incast.report.run import Run
 
 CAUSES = {
     "drops_early": "by chance",

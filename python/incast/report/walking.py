@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from incast.report import charts, points, text
+from incast import text
+from incast.report import charts, points
 from incast.report.charts import Chart
-from incast.report.load import Run
-from incast.report.sections import Drawn, Figure, Key
-from incast.report.tables import Columns, Row, Table, listed
+from incast.report.parts import Columns, Drawn, Figure, Key, Row, Table, listed
+from incast.report.run import Run
 
 SERVERS_MAX = 6
 """Servers that are drawn: those that dropped most."""

@@ -10,13 +10,13 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from incast.bounded import read_bytes
 from incast.document import Mark, Node
 from incast.errors import Problem, ScenarioError
 from incast.lab.base import Model, Name
-from incast.lab.validate import problems
+from incast.lab.validate import validate
 
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 Part = Annotated[float, Field(ge=0, le=1)]
@@ -133,10 +133,7 @@ def read(file: Path) -> tuple[ClaimsFile, Node]:
     except (OSError, ValueError) as error:
         raise ScenarioError([Problem(f"not TOML: {error}", file=str(file))]) from None
     document = _marked(data, text, str(file))
-    try:
-        return ClaimsFile.model_validate(document.plain()), document
-    except ValidationError as error:
-        raise ScenarioError(problems(error, document, of=ClaimsFile)) from None
+    return validate(document, ClaimsFile), document
 
 
 def _marked(data: dict[str, object], text: str, file: str) -> Node:

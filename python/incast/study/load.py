@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from incast.document import Loc, Node, read_file
 from incast.errors import Problem, ScenarioError
 from incast.hints import allowed, unknown
 from incast.lab.findings import Findings
-from incast.lab.validate import problems
+from incast.lab.validate import validate
 from incast.study import claims, drawings, figures, parameters, published
 from incast.study.axes import Axes, Cell, Selection, ambiguous, expand, select
 from incast.study.claims import Claim
@@ -87,10 +85,7 @@ def load(folder: Path) -> Study:
     if not file.is_file():
         raise ScenarioError([Problem(f"is not a study: it has no {FILE}", file=str(folder))])
     document = read_file(file)
-    try:
-        model = StudyFile.model_validate(document.plain())
-    except ValidationError as error:
-        raise ScenarioError(problems(error, document, of=StudyFile)) from None
+    model = validate(document, StudyFile)
     findings = Findings(document)
     cells = _cells(model, findings)
     named = _figures(model, findings)

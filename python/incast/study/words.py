@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from incast.report import text
+from incast import text
 from incast.study.load import Study
 from incast.study.tables import Row
 from incast.study.verdict import Comparison, Finding, Verdict

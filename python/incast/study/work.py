@@ -13,8 +13,9 @@ from typing import Any, Protocol, TypeAlias
 from incast.broadcast import planned
 from incast.document import Node, dump
 from incast.incomplete import STUCK, lines
+from incast.plans import Plan, make_plans
 from incast.runs import run_all
-from incast.source import Plan, Source
+from incast.source import Source
 
 Tell: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
 """Is told 0 and how far the run has come."""
@@ -87,4 +88,4 @@ def work(document: Node, folder: Path, seeds: Sequence[int]) -> Sequence[Work]:
         request = planned.validate(document)
         return [Planning(request, seed, text) for seed in seeds]
     source = Source(document, folder, text)
-    return [Simulation(source, plan) for plan in source.plans(seeds=seeds)]
+    return [Simulation(source, plan) for plan in make_plans(source, seeds=seeds)]

@@ -6,20 +6,17 @@ import sys
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
+from incast.incomplete import by_outcome
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import Kind, Model, Probability, Selector
 from incast.metric import Metric
 from incast.quantity import InBase, PositiveSize, Time, parse_bytes, parse_share
-
-if TYPE_CHECKING:
-    from incast.report.load import Run
-    from incast.report.measures import Measure
-    from incast.report.sections import Drawn, Section
-    from incast.report.tables import Table
+from incast.report.parts import Drawn, Measure, Section, Table
+from incast.report.run import Run
 
 _METRICS = (
     Metric("degradation_percent", "degradation", row="always", signed=True),
@@ -214,8 +211,6 @@ class Farmem(Job):
     @classmethod
     def missing(cls, folder: Path, jobs: Sequence[str]) -> dict[str, str]:
         """Programs that were not done."""
-        from incast.incomplete import by_outcome
-
         return by_outcome(folder, "programs", "program", ("finished",), jobs)
 
     @classmethod
@@ -243,7 +238,6 @@ class Farmem(Job):
     def section(cls, drawn: list[Drawn]) -> Section | None:
         """How long faults wait."""
         from incast.report.paging import paging
-        from incast.report.sections import Section
 
         return Section("paging", "Page faults", paging(drawn))
 

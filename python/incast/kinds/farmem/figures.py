@@ -8,10 +8,9 @@ from typing import Any
 import polars as pl
 
 from incast.folder import scan
-from incast.report import measures
-from incast.report.load import Run
-from incast.report.measures import Measure
-from incast.summary import quantile, rows, whole
+from incast.frames import quantile, quantile_of, rows, whole
+from incast.report.parts import Measure
+from incast.report.run import Run
 
 MEASURES = [
     Measure("degradation", "Degradation by remote memory", "part"),
@@ -67,7 +66,7 @@ def programs(folder: Path) -> dict[str, dict[str, Any]]:
 def measured(run: Run) -> dict[str, float | None]:
     """The measures of a run."""
     faults = run.table("faults").filter(pl.col("fetched") > 0)["latency_ps"]
-    return {"degradation": _degradation(run.table("programs")), "fault_p99": measures.quantile(faults, 0.99)}
+    return {"degradation": _degradation(run.table("programs")), "fault_p99": quantile_of(faults, 0.99)}
 
 
 def _degradation(programs: pl.DataFrame) -> float | None:

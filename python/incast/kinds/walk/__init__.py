@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from incast import text
 from incast.folder import scan
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.kinds.walk.graph import EdgesGraph, SbmGraph, graph_spec, partition_spec
@@ -23,12 +24,8 @@ from incast.kinds.walk.settings import (
 )
 from incast.lab.base import Count, Selector
 from incast.quantity import PositiveTime
-from incast.report import text
-
-if TYPE_CHECKING:
-    from incast.report.load import Run
-    from incast.report.sections import Drawn, Section
-    from incast.report.tables import Table
+from incast.report.parts import Drawn, Section, Table
+from incast.report.run import Run
 
 _STOP = 0.15
 """Of personalised PageRank."""
@@ -142,7 +139,6 @@ class Walk(Job):
     @classmethod
     def section(cls, drawn: list[Drawn]) -> Section | None:
         """Servers over time."""
-        from incast.report.sections import Section
         from incast.report.walking import walking
 
         return Section("walking", "Random walks", walking(drawn), folded=True)

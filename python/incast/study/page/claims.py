@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from incast.report import text
-from incast.report.tables import Cell, Table
+from incast import text
+from incast.report.parts import Cell, Table
 from incast.study import words
 from incast.study.outcome import Outcome
 from incast.study.page.drawing import command

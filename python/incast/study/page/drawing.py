@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from incast.report.sections import Figure
+from incast.report.parts import Figure
 from incast.study.axes import Cell, joined
 from incast.study.load import Study
 from incast.study.model import Bars, Picture

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import polars as pl
 
+from incast import text
 from incast.errors import ResultError
 from incast.folder import scan
-from incast.report import charts, points, text
+from incast.report import charts, points
 from incast.report.charts import Chart
-from incast.report.sections import Figure
+from incast.report.parts import Figure
 from incast.study.axes import Cell
 from incast.study.drawings import cells_of
 from incast.study.figures import matches

@@ -6,7 +6,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from incast.report import html, text
+from incast import text
+from incast.report import html
 from incast.study import words
 from incast.study.load import Study
 from incast.study.outcome import Outcome

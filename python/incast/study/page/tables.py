@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from incast import text
 from incast.comparison import half_interval, mean, spread
-from incast.report import text
-from incast.report.tables import Cell, Table, cells
+from incast.report.parts import Cell, Table, cells
 from incast.study import words
 from incast.study.load import Study
 from incast.study.tables import Row

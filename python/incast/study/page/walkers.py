@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from incast.folder import scan
-from incast.report.sections import Key
+from incast.report.parts import Key
 from incast.study.figures import matches
 
 QUEUE = ("queue of walkers", "walkers")

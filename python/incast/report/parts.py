@@ -1,0 +1,131 @@
+"""What a report is made of: runs that are drawn, tables, figures, sections, and what choices are compared by.
+
+Here are their forms only. What a table or a figure shows is in the module that makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from incast import text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incast.report.charts import Chart
+    from incast.report.run import Run
+
+ROWS_MAX = 10
+Row: TypeAlias = "dict[str, Any]"
+Columns: TypeAlias = "dict[str, Callable[[Row], str]]"
+"""What stands in the columns of a table, by their heads."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of the table of choices."""
+
+    key: str
+    label: str
+    kind: str
+    """`time` in picoseconds, `part` of one, or `count`."""
+    compared: bool = True
+    """Whether less is better; marks are neither good nor bad."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell; `note` stands small below the text, `mark` is `best`, `bad` or nothing."""
+
+    text: str
+    note: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first column heads its rows, `left` names the other columns of words."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    left: frozenset[str] = frozenset()
+    more: str = ""
+    """What the table leaves out."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A run with the position that decides its colour everywhere."""
+
+    run: Run
+    color: int
+    seeds: tuple[Run, ...] = ()
+    """The choice's other runs, one a seed."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """An entry of a legend."""
+
+    name: str
+    color: int
+    block: bool = False
+    """Drawn as an area, not as a line."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with its title, legend and the figures behind it."""
+
+    title: str
+    charts: tuple[tuple[str, Chart], ...]
+    """(heading of a panel, chart)"""
+    keys: tuple[Key, ...] = ()
+    note: str = ""
+    table: Table | None = None
+    columns: int = 1
+    """So many charts stand side by side where there is room."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page that a kind of job has for itself."""
+
+    id: str
+    title: str
+    figures: list[Figure]
+    folded: bool = False
+    """Only the first figure is open."""
+
+
+def listed(
+    caption: str,
+    frame: pl.DataFrame,
+    columns: Columns,
+    word: str,
+    left: frozenset[str] = frozenset(),
+    shown: int = ROWS_MAX,
+) -> Table:
+    """The first rows of `frame`; `word` is what a row is, to say how many are left out."""
+    rows = tuple(
+        cells(*(column(row) for column in columns.values()))
+        for row in frame.head(shown).iter_rows(named=True)
+    )
+    return Table(caption, tuple(columns), rows, left, more_than(frame.height, word, shown))
+
+
+def cells(*texts: str) -> tuple[Cell, ...]:
+    """A row of plain cells."""
+    return tuple(Cell(t) for t in texts)
+
+
+def more_than(total: int, word: str, shown: int = ROWS_MAX) -> str:
+    """What to say of the rows that are not shown."""
+    return (
+        f"{text.plural(total - shown, f'more {word}')} in the tables of the run folder."
+        if total > shown
+        else ""
+    )

@@ -1,0 +1,47 @@
+"""A run as the report sees it: its tables and facts in memory. `load` reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incast.incomplete import STUCK, lines
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Run:
+    """The tables and the facts of one run."""
+
+    name: str
+    """The choice's name; the folder's where there are no choices."""
+    folder: Path
+    tables: dict[str, pl.DataFrame]
+    summary: dict[str, Any] = field(default_factory=dict)
+    scenario: dict[str, Any] = field(default_factory=dict)
+    graph: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The table, with every column of `load.TABLES`; empty where the run has none."""
+        return self.tables[name]
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        seed = self.summary.get("seed", self.scenario.get("seed"))
+        return seed if isinstance(seed, int) else 0
+
+    @property
+    def incomplete(self) -> frozenset[str]:
+        """Jobs that failed or did not end."""
+        return frozenset(each["job"] for each in self.summary.get("incomplete", []))
+
+    @property
+    def alerts(self) -> tuple[str, ...]:
+        """What stands above everything else, so that nobody takes the run for a fast one."""
+        stuck = ["The run is stuck: jobs had not ended, and nothing was left to happen."]
+        return (*(stuck if self.summary.get("end") == STUCK else []), *lines(self.summary))
