@@ -17,6 +17,7 @@ from pathlib import Path
 import command
 import metrics
 import scenario
+import settings
 import study
 import tables
 
@@ -30,6 +31,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "table": tables.table,
     "figures": tables.figures,
     "command": command.command,
+    "settings": lambda _: settings.settings(),
     "metrics": lambda _: metrics.metrics(),
     "exit-codes": lambda _: command.exit_codes(),
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from incast.document import Mark, Node, assign, dump, lay_over, read_text, text_of
+from incast.document import Node, change, dump, lay_over, read_text, text_of
 from incast.errors import Problem, ScenarioError
 
 
@@ -37,15 +37,7 @@ class Source:
             raise ScenarioError(
                 [Problem("expected a mapping of fields, like name and topology", file=str(path))]
             )
-        problems: list[Problem] = []
-        for change in changes:
-            try:
-                document = _set(document, change)
-            except ScenarioError as error:
-                problems += error.problems
-        if problems:
-            raise ScenarioError(problems)
-        return Source(document, path.parent, text, tuple(changes))
+        return Source(change(document, changes), path.parent, text, tuple(changes))
 
     @staticmethod
     def from_model(scenario: BaseModel, folder: Path) -> Source:
@@ -74,13 +66,3 @@ class Source:
                     [Problem(f"a choice can't change {key}", where, value.mark.file, value.mark.line)]
                 )
         return lay_over(base, over.value)
-
-
-def _set(document: Node, change: str) -> Node:
-    """The document with one `path=value` applied."""
-    file = f"--set {change}"
-    path, equals, text = change.partition("=")
-    if not equals or not path.strip():
-        raise ScenarioError([Problem("expected path=value, like switch.buffer.alpha=4", file=file)])
-    value = read_text(text, file, line=False)
-    return assign(document, path.strip(), Node(value.value, Mark(file)))

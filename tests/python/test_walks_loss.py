@@ -43,7 +43,7 @@ def test_real_walks_over_a_lossy_network_end_and_say_what_was_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
 ) -> None:
     out = tmp_path / "out"
-    code, said = walked(out, share, monkeypatch, "--attempts", "20")
+    code, said = walked(out, share, monkeypatch, "--set", "loss.attempts=20")
     result = incast.WalkResult.open(out)
     totals = result.table("walks").select("required", "finished", "given_up", "lost_timeout").sum().row(0)
     required, finished, given_up, lost = totals
@@ -72,12 +72,14 @@ def ends(result: incast.WalkResult) -> pl.DataFrame:
 
 def test_a_run_that_loses_much_says_when_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("incast.walks.servers.SLOW_S", 0.5)
-    code, said = walked(tmp_path / "out", 1.0, monkeypatch, "--attempts", "10", "--timeout", "300ms")
+    code, said = walked(
+        tmp_path / "out", 1.0, monkeypatch, "--set", "loss.attempts=10", "--set", "loss.initial=300ms"
+    )
     assert code == 7
     (warning,) = [line for line in said.splitlines() if line.startswith("warning:")]
     assert "none was finished within 0.5 s" in warning
     assert "of all walkers were lost" in warning
-    assert "one that has timed out 10 times (--attempts) is given up, in some" in warning
+    assert "one that has timed out 10 times (loss.attempts) is given up, in some" in warning
 
 
 @pytest.mark.parametrize("share", SHARES)

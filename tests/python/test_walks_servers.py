@@ -13,13 +13,12 @@ from typer.testing import CliRunner
 
 import incast
 from incast.cli.app import app
-from incast.cli.walk import SETTINGS
 from incast.cli.walk_view import View
 from incast.kinds.walk import Walk
 from incast.walks.board import Board
 from incast.walks.member import SAMPLED
 from incast.walks.run import Watch, run
-from incast.walks.settings import ServerSettings, make
+from incast.walks.settings import ServerSettings, changed, make
 from walk_servers import SBM, problem, told
 
 
@@ -46,39 +45,46 @@ def test_settings_are_those_of_a_job() -> None:
     assert set(make(None).base_units()) == set(ours)
 
 
-def test_every_setting_has_an_option() -> None:
-    said = {path.split(".")[0] for path in SETTINGS.values()}
-    assert said == set(ServerSettings.model_fields)
-    known = ServerSettings().model_dump()
-    known["queue"] |= {"target": "1ms", "interval": "20ms"}
-    inner = {
-        f"{group}.{field}" for group in known if isinstance(known[group], dict) for field in known[group]
-    }
-    assert {path for path in SETTINGS.values() if "." in path} == inner
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--max-p", "1.5"], "--max-p: 1.5 is not allowed: must be less than or equal to 1"),
-        (["--min-th", "20000"], "--max-th: 20000.0 is not above min, which is 20000.0"),
-        (["--w-q", "0"], "--w-q: 0.0 is not allowed: must be greater than 0"),
-        (["--limit", "0"], "--limit: 0 is not allowed"),
-        (["--queue", "blue"], "--queue: 'blue' is not a kind. Allowed: tail-drop, red, codel"),
-        (["--queue", "codel", "--gentle"], "--gentle: only --queue red has it, not codel"),
-        (["--target", "1ms"], "--target: only --queue codel has it, not red"),
         (
-            ["--sleep", "often"],
-            "--sleep: 'often' is not allowed. Allowed: never, always, fixed, additive, aimd",
+            ["--set", "queue.max_p=1.5"],
+            "--set queue.max_p=1.5: queue.max_p: 1.5 is not allowed: must be less than or equal to 1",
         ),
-        (["--checks", "0"], "--checks: 0 is not allowed"),
-        (["--batch", "0"], "--batch: 0 is not allowed"),
-        (["--timeout", "10"], '--timeout: "10" has no unit'),
-        (["--window", "15ms,2ms"], "--window: 15ms is not below 2ms"),
-        (["--window", "15ms"], "--window: "),
-        (["--sleep-time", "20ms"], "--sleep-max: 10ms is shorter than a sleep, which is 20ms"),
-        (["--walkers", "0"], "--walkers: 0 is not allowed"),
-        (["--sample", "1us"], "--sample: 1us is not allowed: it must be at least 1ms"),
+        (["--set", "queue.min=20000"], "queue.max: 20000.0 is not above min, which is 20000"),
+        (
+            ["--set", "queue.weight=0"],
+            "--set queue.weight=0: queue.weight: 0 is not allowed: must be greater than 0",
+        ),
+        (["--set", "limit=0"], "--set limit=0: limit: 0 is not allowed"),
+        (
+            ["--set", "queue.kind=blue"],
+            "--set queue.kind=blue: queue: 'blue' is not a kind. Allowed: tail-drop, red, codel",
+        ),
+        (
+            ["--set", "queue.kind=codel", "--set", "queue.gentle=true"],
+            "--set queue.gentle=true: queue.gentle: 'gentle' is not a field here. Allowed: kind, target, interval",
+        ),
+        (["--set", "queue.target=1ms"], "--set queue.target=1ms: queue.target: 'target' is not a field here"),
+        (
+            ["--set", "generation.sleep=often"],
+            "--set generation.sleep=often: generation.sleep: 'often' is not allowed. "
+            "Allowed: never, always, fixed, additive, aimd",
+        ),
+        (["--set", "loss.initial=10"], '--set loss.initial=10: loss.initial: "10" has no unit'),
+        (
+            ["--set", "loss.window=[15ms, 2ms]"],
+            "--set loss.window=[15ms, 2ms]: loss.window: 15ms is not below 2ms",
+        ),
+        (
+            ["--set", "loss.window=[15ms]"],
+            "--set loss.window=[15ms]: loss.window: at least 2 items are needed, not 1",
+        ),
+        (["--set", "generation.time=20ms"], "generation.max: 10ms is shorter than a sleep, which is 20ms"),
+        (["--set", "limit"], "--set limit: expected path=value"),
+        (["--set", "attempts=3"], "--set attempts=3: attempts: 'attempts' is not a field here"),
+        (["--sample", "1us"], "--sample: sample: 1us is not allowed: it must be at least 1ms"),
         (["--metrics", "9464"], "--metrics: '9464': HOST:PORT is allowed"),
         (["--partition", "30,20"], "--partition: 50 nodes in all, but the graph has 60"),
         (["--partition", "30,20,10"], "--partition: 3 sizes for 2 servers: one for each"),
@@ -91,12 +97,14 @@ def test_a_bad_setting_is_refused_before_work(tmp_path: Path, arguments: list[st
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--max-p", "0.5"], ["--metrics", "[::1]:0"], ["--partition", "30,30"]]
+    "arguments",
+    [["--set", "queue.max_p=0.5"], ["--sample", "1ms"], ["--metrics", "[::1]:0"], ["--partition", "30,30"]],
 )
 def test_what_is_of_servers_needs_servers(arguments: list[str]) -> None:
     code, output = told(arguments)
     assert code == 2
-    assert f"error: {arguments[0]}: it says" in output
+    option = "--set" if arguments[0] == "--sample" else arguments[0]
+    assert f"error: {option}: it says" in output
     assert "needs --servers" in output
 
 
@@ -129,6 +137,18 @@ def test_settings_change_how_walks_go_and_not_where_they_end(settings: dict[str,
         assert all(longest <= 20 for longest in result.table("walks_series")["queue_max"])
     if "datagrams" in settings:
         assert int(walked["arrived"].sum()) > int(walked["received_datagrams"].sum()), "they share datagrams"
+
+
+def test_what_is_set_is_laid_over_the_defaults(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    changes = ["--set", "queue.max_p=0.5", "--set", "loss.window=[5ms, 50ms]", "--sample", "2ms"]
+    code, output = told(["--servers", "2", "--walks", "5", "--out", str(out), *changes])
+    assert code == 0, output
+    said = incast.WalkResult.open(out).summary["servers"]["settings"]
+    assert said["queue"] == {**ServerSettings().queue.model_dump(), "max_p": 0.5}
+    assert said["loss"] == {**ServerSettings().loss.model_dump(), "window": ["5ms", "50ms"]}
+    assert said["sample"] == "2ms"
+    assert changed([], None) is None
 
 
 def test_tables_are_those_of_a_simulated_run_and_agree_with_each_other(tmp_path: Path) -> None:

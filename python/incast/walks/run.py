@@ -142,9 +142,9 @@ def _check(wanted: Plan, options: Options) -> None:
     if threads is not None and threads < 1:
         refuse(f"{threads} threads: at least 1 is allowed", "--threads")
     if options.get("servers") is None and options.get("cluster") is None:
-        for name, what in _OF_SERVERS.items():
+        for option, (name, what) in _OF_SERVERS.items():
             if options.get(name) is not None:
-                refuse(f"it says {what}: it needs --servers", f"--{name}")
+                refuse(f"it says {what}: it needs --servers", option)
     if options.get("changes") is not None and wanted.app == "communities":
         refuse("communities are of a graph that stays as it is", "--changes")
     if (place := options.get("metrics")) is not None:
@@ -152,9 +152,9 @@ def _check(wanted: Plan, options: Options) -> None:
 
 
 _OF_SERVERS = {
-    "partition": "which server owns which node",
-    "settings": "how servers behave",
-    "metrics": "where figures of servers are",
+    "--partition": ("partition", "which server owns which node"),
+    "--set": ("settings", "how servers behave"),
+    "--metrics": ("metrics", "where figures of servers are"),
 }
 
 

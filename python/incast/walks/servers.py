@@ -238,7 +238,7 @@ class Servers:
         return (
             f"{left:,} walks are left, and none was finished within {SLOW_S:g} s: {self._lost:.0%} of all "
             "walkers were lost. Walks that cross servers often are lost again and again; one that has timed "
-            f"out {attempts:,} times (--attempts) is given up, in some {_about(seconds)} at the latest"
+            f"out {attempts:,} times (loss.attempts) is given up, in some {_about(seconds)} at the latest"
         )
 
     def _tick(self, tell: Callable[[Frame], None]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
 
-from incast.document import Node
+from incast.document import Mark, Node, assign, change
 from incast.errors import Problem, ScenarioError
 from incast.kinds.walk.settings import (
     ATTEMPTS_MAX,
@@ -19,59 +19,58 @@ from incast.kinds.walk.settings import (
     WalkTailDrop,
 )
 from incast.lab.base import Count, Model
-from incast.lab.validate import problems
+from incast.lab.validate import problems, validate
 from incast.quantity import PositiveTime, parse_time
 
 _SAMPLE_LEAST_PS = 10**9
 
 
 class SocketRed(WalkRed):
-    """Random early detection: `max` stands for some 5 ms of waiting, as the document's does.
+    """Random early detection. `max` is about 5 ms of waiting, as in document 000.
 
-    `min` lies above what one look at the sockets brings: a burst alone drops nobody.
+    `min` lies above what one look at the sockets brings, so that a burst alone causes no drops.
     """
 
     min: Annotated[float, Field(ge=0, le=1e9)] = 4_000.0
-    """Walkers below which none is dropped."""
+    """Queue length below which no walker is dropped."""
     max: Annotated[float, Field(gt=0, le=1e9)] = 20_000.0
-    """Walkers from which all are dropped; with `gentle`, from twice as many."""
+    """Queue length from which all walkers are dropped; with `gentle`, from twice this."""
 
 
 class SocketLoss(WalkLoss):
     """How a source finds losses."""
 
     floor: PositiveTime = "200ms"
-    """Least T: more than a scheduler leaves a process out."""
+    """Minimum timeout T: longer than a scheduler lets a process wait."""
     attempts: Annotated[int, Field(ge=1, le=ATTEMPTS_MAX)] = 100
-    """A walk of which so many attempts timed out is given up. Those that are known to be dropped
-    don't count."""
+    """A walk is given up after this many attempts timed out. Attempts known to be dropped don't count."""
 
 
 class SocketGeneration(Generation):
     """How a source generates walkers."""
 
     under_way: Count | None = 4096
-    """Most walkers of a source that are under way: what sockets and queues hold, so that few are lost."""
+    """Most walkers of a source in progress: as many as sockets and queues hold, so that few are lost."""
 
 
 class ServerSettings(Model):
-    """Settings of servers; the defaults are those of document 000, but for what stands for time.
+    """Settings of servers. The defaults are those of document 000, apart from what stands for time.
 
-    On sockets a walker takes some hundred nanoseconds, where the document's took some ten thousand.
+    On sockets a walker takes about a hundred nanoseconds; in document 000 it took about ten thousand.
     """
 
     queue: Annotated[WalkTailDrop | SocketRed | WalkCodel, Field(discriminator="kind")] = SocketRed()
     """Which walkers a server drops (RQ)."""
     limit: Count = 20_000
-    """Most walkers that wait at a server."""
+    """Most walkers waiting at a server."""
     loss: SocketLoss = SocketLoss()
     """How a source finds losses (RG)."""
     generation: SocketGeneration = SocketGeneration()
     """How a source generates walkers (RG)."""
     datagrams: WalkDatagrams = WalkDatagrams()
-    """One walker a datagram, or several."""
+    """Walkers per datagram."""
     sample: PositiveTime = "50ms"
-    """Time between two looks at a server's queue and counters, for the table `walks_series`."""
+    """Time between two samples of a server's queue and counters, in the table `walks_series`."""
 
     @field_validator("sample")
     @classmethod
@@ -79,6 +78,16 @@ class ServerSettings(Model):
         if parse_time(sample) < _SAMPLE_LEAST_PS:
             raise ValueError(f"{sample} is not allowed: it must be at least 1ms")
         return sample
+
+
+def changed(changes: Sequence[str], sample: str | None) -> ServerSettings | None:
+    """The defaults with what `--set` and `--sample` change; nothing where they change nothing."""
+    if not changes and sample is None:
+        return None
+    document = change(Node.of(ServerSettings().model_dump()), changes)
+    if sample is not None:
+        document = assign(document, "sample", Node.of(sample, Mark("--sample")))
+    return validate(document, ServerSettings)
 
 
 def make(said: ServerSettings | Mapping[str, Any] | None) -> ServerSettings:
