@@ -26,7 +26,7 @@ HEAD = """# Benchmarks
 `{name}` of {date}, on {processor}, {system}.
 
 - **Peer**: {ns3}. Its driver program is ours:
-  `benches/ns3/driver.cc`.
+  `testkit/ns3/driver.cc`.
 - **Work**: DCTCP, 10 Gb/s links of 1 µs, marking above 65 packets, 256 packets per port, initial window 10,
   one acknowledgement per packet, a retransmission timeout of at least 10 ms, timestamps.
 - **Packet-hop**: one packet sent on one link. **CPU time**: the median of three runs for ours, start-up

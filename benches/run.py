@@ -23,9 +23,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benches import cases, measure, ours
-from benches.cases import Scenario
-from benches.ns3 import build, case_file
+from testkit import cases, ours
+from testkit.cases import Scenario
+from testkit.ns3 import build, case_file
+
+from benches import measure
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "bench"

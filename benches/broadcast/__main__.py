@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benches import namespaces
+from testkit import namespaces
+
 from benches.broadcast import loopback, ours, peers, planning
 from benches.broadcast.course import MEGA, Case, Outcome, Program, mean, once
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benches.namespaces import SWITCH, Network, star
+from testkit.namespaces import SWITCH, Network, star
 
 SOURCE = "h0"
 STARTED_BYTES = 20_000

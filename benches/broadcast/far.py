@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benches.namespaces import PREFIX, remove, run, sweep, unavailable
+from testkit.namespaces import PREFIX, remove, run, sweep, unavailable
 
 TRIP_S = 0.1
 #: Of the queue in front of each direction's link, in round trips of it.

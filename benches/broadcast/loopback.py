@@ -16,10 +16,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from testkit.namespaces import Network, star
+
 from benches.broadcast import ours
 from benches.broadcast.course import SOURCE
 from benches.broadcast.peers import DRIVERS
-from benches.namespaces import Network, star
 
 SIZE = 2**30
 REPETITIONS = 5

@@ -6,8 +6,9 @@ import json
 import sys
 from pathlib import Path
 
+from testkit.namespaces import SWITCH
+
 from benches.broadcast.course import SOURCE, Course, Program
-from benches.namespaces import SWITCH
 
 PROGRAM = f"{sys.executable} -m incast"
 

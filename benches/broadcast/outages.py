@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches.namespaces import Network, star, unavailable
+from testkit.namespaces import Network, star, unavailable
 
 MBPS = 1_000_000
 SOURCE = "source"

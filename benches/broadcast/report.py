@@ -15,7 +15,7 @@ HEAD = """## Broadcasts
 One file goes from a source to eight receivers around a switch, each on a link with the same rate in both
 directions; one receiver has a tenth of the others' rate. Hosts are network namespaces. Links are veth pairs
 of 1500 bytes with a token bucket at each end (bursts of 3 ms, a queue of 50 ms, at least 64 kB, tail drop;
-`benches/namespaces.py`). Files are in memory. TCP is CUBIC. `python -m benches.broadcast` runs it, as root.
+`testkit/namespaces.py`). Files are in memory. TCP is CUBIC. `python -m benches.broadcast` runs it, as root.
 Peers are wheels and unpacked Debian packages (`benches/broadcast/install.py`), driven as
 `benches/broadcast/peers.py` says.
 

@@ -23,7 +23,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benches import namespaces
+from testkit import namespaces
+
 from benches.farmem import packed, server
 from benches.mine.rows import Row, record, text
 from incast.farmem.run import ALL, LIBRARY, Memory, run

@@ -19,8 +19,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from testkit.namespaces import Link, Network
+
 from benches.mine.rows import Row, record
-from benches.namespaces import Link, Network
 
 PAGES, LOCAL_PAGES, SWEEPS = 600, 200, 10
 ROUNDS = 7

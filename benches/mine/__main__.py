@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from testkit.transactions import DENSE_23, DENSE_37, DENSE_74, Attributes, Retail
+
 from benches import measure
 from benches.mine import nodes
-from benches.mine.data import DENSE_23, DENSE_37, DENSE_74, Attributes, Retail
 from benches.mine.rows import Row, record, text
 from incast.mining.quest import Quest, generate, like
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import figures
 import matrix
 import record
-from benches import ours
+from testkit import ours
 
 
 def cell(figure: str, mine: float, peer: float) -> str:

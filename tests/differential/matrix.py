@@ -12,9 +12,9 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benches import cases
-from benches.cases import GIGABIT, MICROSECOND, Flow, Host, Loss, Port, Scenario
-from benches.ns3 import case_file
+from testkit import cases
+from testkit.cases import GIGABIT, MICROSECOND, Flow, Host, Loss, Port, Scenario
+from testkit.ns3 import case_file
 
 #: NewReno's recovery (RFC 6582) is what remains of Reno without SACK.
 CONTROLS = {

@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import figures
 import matrix
-from benches import ours
-from benches.ns3 import build, case_file, simulate
+from testkit import ours
+from testkit.ns3 import build, case_file, simulate
 
 REFERENCE = Path(__file__).with_name("reference.json")
 #: A scenario, and which of several equal ways each pair of hosts takes.

@@ -20,8 +20,8 @@ import figures
 import matrix
 import pytest
 import record
-from benches import ours
-from benches.ns3 import build, simulate
+from testkit import ours
+from testkit.ns3 import build, simulate
 
 REFERENCE = json.loads(record.REFERENCE.read_text())
 VALIDATION = Path(__file__).resolve().parents[2] / "docs" / "validation" / "ns3.md"

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from benches.namespaces import Network, star, unavailable
+from testkit.namespaces import Network, star, unavailable
 
 from broadcasts import INCAST, LIMIT_S, MBPS, content, ended, here, incast, size, states
 from helpers import until

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from benches.namespaces import Network, star, unavailable
+from testkit.namespaces import Network, star, unavailable
 
 from farmem_programs import remote_memory_or_skip
 from helpers import until

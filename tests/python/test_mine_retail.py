@@ -1,6 +1,6 @@
 """Mining FIMI's `retail`: baskets of a Belgian supermarket (T. Brijs et al., KDD 1999).
 
-It comes by Maven (`benches/mine/data.py`); nothing of it is kept here. Where there is no Maven, or nothing to be had, these
+It comes by Maven (`testkit/transactions.py`); nothing of it is kept here. Where there is no Maven, or nothing to be had, these
 tests are skipped.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import fim
 import pytest
-from benches.mine.data import SHA256, UnavailableError, retail
+from testkit.transactions import SHA256, UnavailableError, retail
 
 import incast
 

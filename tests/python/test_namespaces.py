@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from benches import namespaces
-from benches.namespaces import SWITCH, Link, Network, star
+from testkit import namespaces
+from testkit.namespaces import SWITCH, Link, Network, star
 
 REASON = namespaces.unavailable()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
@@ -82,7 +82,7 @@ def test_nothing_is_left_and_what_runs_is_killed() -> None:
 
 
 def test_what_a_killed_program_left_goes_with_the_next() -> None:
-    text = f"import os; os.chdir({str(Path.cwd())!r}); from benches.namespaces import *\n"
+    text = f"import os; os.chdir({str(Path.cwd())!r}); from testkit.namespaces import *\n"
     text += (
         "network = Network(star({'a': 0})).__enter__()\nprint(network.namespace('a'), flush=True)\ninput()"
     )

@@ -9,7 +9,7 @@ Two builds are used, because neither serves both purposes:
   the newest, and its CUBIC has the Reno-friendly region that RFC 9438 asks for, so the differential
   tests take it; where the source package can't be had, the benchmarks do too and say so.
 
-As a program: `python -m benches.ns3.build [optimised|wheel]` builds and prints the driver's path.
+As a program: `python -m testkit.ns3.build [optimised|wheel]` builds and prints the driver's path.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def optimised(*, install: bool = True) -> Ns3:
     library = out / "lib" / "libns3.37-monolib.so"
     if not library.exists():
         if not install:
-            raise UnavailableError("no optimised ns-3 in .bench-cache: `python -m benches.ns3.build`")
+            raise UnavailableError("no optimised ns-3 in .bench-cache: `python -m testkit.ns3.build`")
         build_source(fetch_source(), out)
     flags = ["-std=c++17", "-O3", "-DNDEBUG", f"-I{out}/include"]
     libraries = [f"-L{out}/lib", f"-Wl,-rpath,{out}/lib", "-lns3.37-monolib"]

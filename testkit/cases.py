@@ -12,7 +12,7 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from benches.ns3 import case_file
+from testkit.ns3 import case_file
 
 Scenario = dict[str, Any]
 

@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benches.ns3 import case_file
-from benches.ns3.build import Ns3
-from benches.ns3.case_file import DIFFERENTIAL, Model, Ways
+from testkit.ns3 import case_file
+from testkit.ns3.build import Ns3
+from testkit.ns3.case_file import DIFFERENTIAL, Model, Ways
 
 Run = dict[str, Any]
 

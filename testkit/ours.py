@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from benches.ns3.case_file import Ways
+from testkit.ns3.case_file import Ways
 
 ROOT = Path(__file__).resolve().parents[1]
 Run = dict[str, Any]
@@ -26,7 +26,7 @@ def binary(example: str = "run") -> Path:
 
 
 def run(program: Path, scenario: dict[str, Any]) -> Run:
-    """Flows, drops and marks of a run, in the form in which `benches.ns3.simulate` gives them."""
+    """Flows, drops and marks of a run, in the form in which `testkit.ns3.simulate` gives them."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         file = folder / "scenario.json"

@@ -1,6 +1,0 @@
-"""Makes `benches`, which holds the cases and the peer's driver, importable here."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
