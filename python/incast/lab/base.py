@@ -59,10 +59,19 @@ _Convert: TypeAlias = "Callable[[Any], Any]"
 @cache
 def _fields(of: type[Model]) -> list[tuple[str, str, _Convert]]:
     """Each field of a model: its name, what the core calls it, and what turns its value into base units."""
-    found = []
+    return [
+        (name, called, _conversion(hint, f"{of.__name__}.{name}"))
+        for name, (called, hint) in zip(of.model_fields, types_in_core(of).items(), strict=True)
+    ]
+
+
+@cache
+def types_in_core(of: type[Model]) -> dict[str, Any]:
+    """The types of a model's fields, by what the core calls them."""
+    found = {}
     for name, field in of.model_fields.items():
         called = next((note.name for note in field.metadata if isinstance(note, InCore)), name)
-        found.append((name, called, _conversion(field.rebuild_annotation(), f"{of.__name__}.{name}")))
+        found[called] = field.rebuild_annotation()
     return found
 
 

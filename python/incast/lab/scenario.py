@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, field_validator
 
 from incast.folder import FILES, MARKER
 from incast.kinds import AnyJob
-from incast.lab.base import Model, Name
+from incast.lab.base import InCore, Model, Name
 from incast.lab.faults import Fault
 from incast.lab.host import Host, HostOverride
 from incast.lab.measure import Measure
@@ -41,11 +41,11 @@ class Scenario(Model):
     """How nodes are connected."""
     framing: Framing = Framing()
     """Overhead of a packet on the wire beyond its IP length; the default is Ethernet."""
-    switch: Switch = Switch()
+    switch: Annotated[Switch, InCore("switches")] = Switch()
     """Settings of switches."""
     switch_overrides: list[SwitchOverride] = []
     """Overrides for some switches; later entries override earlier ones."""
-    host: Host = Host()
+    host: Annotated[Host, InCore("hosts")] = Host()
     """Settings of hosts."""
     host_overrides: list[HostOverride] = []
     """Overrides for some hosts; later entries override earlier ones."""

@@ -5,8 +5,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from incast import metrics, text
+from incast.lab.scenario import Scenario
+from incast.metric import Metric
 from incast.report.load import Report
 from incast.report.parts import Cell, Table, cells, more_than
+from incast.report.quantities import told
 from incast.report.run import Run
 
 ROWS_MAX = 60
@@ -35,7 +38,9 @@ def facts(report: Report) -> Table:
 
 def settings(runs: tuple[Run, ...]) -> Table:
     """The fields of the scenario in which the choices differ."""
-    keyed = [dict(_flat({k: v for k, v in run.scenario.items() if k != "name"})) for run in runs]
+    keyed = [
+        dict(_flat(told({k: v for k, v in run.scenario.items() if k != "name"}, (Scenario,)))) for run in runs
+    ]
     return _side_by_side("What the choices set", "Field", runs, _gathered(keyed), only_different=True)
 
 
@@ -135,35 +140,11 @@ def _flat(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:
         yield path, value
 
 
-# The unit of a figure, by the end of its name.
-_FORMS = (
-    (
-        re.compile(
-            r".*_ps|(.*_)?delay|delayed_ack|packet_cost|time_slice|rto_(initial|min|max)|start|at|until|interval|duration|poll"
-            r"|detection|restoration|job_submit|(master|container)_start|task_setup|(task|job)_commit|heartbeat"
-            r"|umbilical|socket_timeout|fetch_penalty|node_expiry"
-        ),
-        text.time,
-    ),
-    (
-        re.compile(
-            r"(.*_)?bytes|size|reserve|mtu|cell|(receive|send)_buffer(_max)?|nic_queue|xon|headroom|cap|block|io_sort"
-            r"|reduce_memory"
-        ),
-        text.size,
-    ),
-    (re.compile(r".*_bps|(.*_)?rate|disk"), text.rate),
-)
-
-
 def _shown(key: str, value: Any) -> str:
-    """A value with its unit, which its name tells."""
+    """A value; the name of a figure carries its unit."""
     if value is None:
         return text.NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if not isinstance(value, int | float):
-        return str(value)
-    name = key.removesuffix(".fixed").rsplit(".", 1)[-1]
-    form = next((form for names, form in _FORMS if names.fullmatch(name)), str)
-    return form(value)
+    figure = Metric(f"_{key.rsplit('.', 1)[-1]}", key)
+    return figure.text(value) if figure.unit and isinstance(value, int | float) else str(value)
