@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 /// The module `incast._core`.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     quantity::register(module)?;
     trace::register(module)?;
     scenario::register(module)?;

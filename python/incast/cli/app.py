@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from incast.cli import exits
 from incast.cli.lazy import lazy
+from incast.cli.values import take_plain
 
 
 class _List(TyperGroup):
@@ -17,6 +18,11 @@ class _List(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help that typer writes where there is no rich."""
         super(TyperGroup, self).format_help(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Takes the options before the command."""
+        take_plain(self, ctx)
+        return super().parse_args(ctx, args)
 
 
 app = typer.Typer(

@@ -10,6 +10,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from incast.cli import exits
+from incast.cli.values import take_plain
 
 __all__ = ["Lazy", "lazy"]
 
@@ -23,6 +24,15 @@ class Lazy(TyperCommand):
         return get_command(self.callback()).make_context(*arguments, **more)
 
 
+class _Real(TyperCommand):
+    """The command itself."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Takes plain values as fast as it can."""
+        take_plain(self, ctx)
+        return super().parse_args(ctx, args)
+
+
 def lazy(group: typer.Typer, name: str, place: str, summary: str, **settings: Any) -> None:
     """Adds the function at `place` (`module:function`, below `incast.cli`) as a command.
 
@@ -33,7 +43,7 @@ def lazy(group: typer.Typer, name: str, place: str, summary: str, **settings: An
         module, _, function = place.partition(":")
         alone = typer.Typer(add_completion=False)
         settings_ = {"epilog": exits.TEXT, **settings}
-        alone.command(name, **settings_)(getattr(import_module(f"incast.cli.{module}"), function))
+        alone.command(name, cls=_Real, **settings_)(getattr(import_module(f"incast.cli.{module}"), function))
         return alone
 
     group.command(name, cls=Lazy, help=summary, short_help=summary)(load)
