@@ -216,23 +216,50 @@ sys.exit(done.returncode)
 LINE_OF_60 = " ".join(map(str, range(60))) + "\n"
 
 
-@pytest.mark.parametrize("memory", ["16MiB", "100MiB"])
-def test_itemsets_that_explode_end_within_the_memory_and_say_so_before(tmp_path: Path, memory: str) -> None:
-    (tmp_path / "a.dat").write_text(LINE_OF_60)
-    command = ["mine", "a.dat", "--support", "100%", "--memory", memory]
+def exploded(folder: Path, memory: int) -> tuple[list[str], int]:
+    """What a run over a line of 60 items says, and its peak memory in MiB."""
+    (folder / "a.dat").write_text(LINE_OF_60)
+    command = ["mine", "a.dat", "--support", "100%", "--memory", f"{memory}MiB"]
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *command], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", MEASURED, *command], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 4, done.stderr
-    warning, error = done.stderr.splitlines()
-    assert warning.startswith("warning: pass 4 found 487,635 large itemsets, and up to 1.15e+18 longer ones")
+    return done.stderr.splitlines(), int(done.stdout) >> 10
+
+
+PYTHON_MIB = 60
+"""Python with what writes messages."""
+
+
+@pytest.mark.parametrize(("memory", "passes"), [(16, 4), (64, 4), (100, 4), (256, 5)])
+def test_itemsets_that_explode_end_within_the_memory_and_say_so_before(
+    tmp_path: Path, memory: int, passes: int
+) -> None:
+    (warning, error), peak = exploded(tmp_path, memory)
+    large = {4: "487,635", 5: "5,461,512"}[passes]
+    assert warning.startswith(
+        f"warning: pass {passes} found {large} large itemsets, and up to 1.15e+18 longer"
+    )
     assert "do not fit into --memory" in error
-    assert "--longest 4" in error
-    # Python with what writes messages takes the rest.
-    assert int(done.stdout) < (100 + 90) << 10
+    assert f"--longest {passes}" in error
+    assert "the result's folder keeps what was finished" in error
+    # Large itemsets may take 64 MiB, however little there is.
+    assert peak < max(memory, 64) + PYTHON_MIB
     again = incast_command("mine", "a.dat", "--support", "100%", "--longest", 3, cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert "36,050 itemsets" in again.stdout
+
+
+def test_passes_that_more_memory_found_are_refused_within_the_memory(tmp_path: Path) -> None:
+    exploded(tmp_path, 256)
+    kept = tmp_path / "results" / "mine-a" / output.KEPT_PASSES
+    size = kept.stat().st_size
+    (error,), peak = exploded(tmp_path, 16)
+    assert "large itemsets of 5 items do not fit into --memory (16 MiB) with the 523,685" in error
+    assert peak < 64 + PYTHON_MIB
+    # They are there for a run with more memory.
+    assert "the result's folder keeps what was finished" in error
+    assert kept.stat().st_size == size
 
 
 def test_a_file_larger_than_memory_takes_no_more_than_it_may(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
 import pytest
+from benches.measure import children, peak_memory
 
 import incast
 from helpers import spec, until
@@ -229,7 +231,9 @@ def cut(folder: Path, passes: int) -> None:
     for _ in range(passes):
         length, count = struct.unpack_from("<QQ", journal, end)
         end += 16 + count * (4 * length + 8) + 8
-    assert _core.mine_journal(journal[:end], 0, [])[1] == passes
+    (folder / "journal").write_bytes(journal[:end])
+    assert _core.mine_journal_passes(str(folder / "journal")) == passes
+    (folder / "journal").unlink()
     rows = json.dumps(json.loads(rows)[:passes]).encode()
     (folder / output.KEPT_PASSES).write_bytes(b"\n".join([job, rows, journal[:end]]))
 
@@ -416,3 +420,24 @@ def test_a_terminal_that_is_closed_is_as_ctrl_c(tmp_path: Path, request_: signal
     process.send_signal(request_)
     assert process.wait(60) == 130
     assert (tmp_path / "out" / output.KEPT_PASSES).exists()
+
+
+def test_itemsets_that_explode_end_all_nodes_within_the_memory(tmp_path: Path) -> None:
+    (tmp_path / "a.dat").write_text(" ".join(map(str, range(60))) + "\n")
+    command = [sys.executable, "-m", "incast", "mine", "a.dat", "--support", "100%"]
+    command += ["--nodes", "2", "--memory", "64MiB"]
+    peaks: dict[int, int] = {}
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            for pid in [process.pid, *children(process.pid)]:
+                peaks[pid] = max(peaks.get(pid, 0), peak_memory(pid))
+            time.sleep(0.01)
+        assert process.stderr is not None
+        warning, error = process.stderr.read().splitlines()
+    assert process.returncode == 4
+    assert warning.startswith("warning: pass 4 found 487,635 large itemsets, and up to 1.15e+18 longer ones")
+    assert "large itemsets of 5 items" in error
+    assert "do not fit into --memory (64 MiB) with the 523,685 that were found before" in error
+    assert "keeps the passes that were finished" in error
+    assert len(peaks) == 3
+    assert max(peaks.values()) < (64 + 60) << 10

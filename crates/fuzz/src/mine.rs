@@ -2,11 +2,13 @@
 //! of finished passes: what is read from one is written as the same bytes.
 
 use mine::block::{Words, each};
-use mine::items::Item;
-use mine::journal;
+use mine::items::{Item, Level};
+use mine::journal::{self, Kept};
+use mine::local::Begun;
 use mine::read::{ReadError, Reader};
 use mine::transactions::Transactions;
 use std::collections::BTreeSet;
+use std::io::Cursor;
 
 /// Text of transactions. The first byte is the size of the pieces.
 pub fn text(bytes: &[u8]) {
@@ -66,15 +68,29 @@ pub fn journal(bytes: &[u8]) {
     let sum = journal::checksum(bytes).to_le_bytes();
     journal_as_it_is(&[bytes, &sum].concat());
     let alone = br#"{"alone":1,"passes":[[1,null,2,1]],"rows":1}"#;
-    let begun = [&alone[..], b"\n", bytes, &sum].concat();
-    if let Some(begun) = journal::begun(&begun) {
-        assert_eq!(journal::begun(&journal::kept(&begun)), Some(begun), "what is kept is read back");
+    if let Some(begun) = begun(&[&alone[..], b"\n", bytes, &sum].concat()) {
+        let mut kept = Vec::new();
+        journal::keep(&begun, &mut kept).expect("a vector takes it");
+        assert_eq!(self::begun(&kept), Some(begun), "what is kept is read back");
     }
-    _ = journal::begun(bytes);
+    _ = begun(bytes);
+}
+
+fn begun(bytes: &[u8]) -> Option<Begun> {
+    Kept::open(Cursor::new(bytes.to_vec()))?.read(usize::MAX).expect("there is room")
 }
 
 fn journal_as_it_is(bytes: &[u8]) {
-    let (levels, sound) = journal::levels(bytes);
-    let again: Vec<u8> = levels.iter().flat_map(journal::record).collect();
-    assert_eq!(again, bytes[..sound], "records are as they were");
+    let sound = journal::read(&mut &bytes[..], usize::MAX);
+    let mut again = Vec::new();
+    for level in &sound.levels {
+        journal::write(level, &mut again).expect("a vector takes it");
+    }
+    assert_eq!(again, bytes[..sound.bytes as usize], "records are as they were");
+    let room = sound.levels.iter().map(Level::bytes).sum::<usize>();
+    if let Some(less) = room.checked_sub(1) {
+        let part = journal::read(&mut &bytes[..], less);
+        assert_eq!(part.levels, sound.levels[..part.levels.len()], "the first levels");
+        assert_eq!(part.full, Some(part.levels.len() + 1), "the next one has no room");
+    }
 }

@@ -38,6 +38,18 @@ impl Level {
         Self { length, ..Self::default() }
     }
 
+    /// Itemsets of `length` items, one after the other, with their counts; nothing when they are out of order, or there is
+    /// not a count for each.
+    pub(crate) fn new_of(length: usize, items: Vec<Item>, counts: Vec<u64>) -> Option<Self> {
+        let level = Self { length, items, counts };
+        let whole = length > 0 && Some(level.items.len()) == level.len().checked_mul(length);
+        let ascend = |itemset: &[Item]| itemset.is_sorted_by(|a, b| a < b);
+        let sound = whole
+            && level.items.chunks_exact(length).all(ascend)
+            && level.items.chunks_exact(length).is_sorted_by(|a, b| a < b);
+        sound.then_some(level)
+    }
+
     /// Appends an itemset that is behind all others.
     ///
     /// # Panics

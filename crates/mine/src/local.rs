@@ -5,19 +5,21 @@
 //!
 //! R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, figure 1.
 
-use crate::candidate::{Candidates, Slices, to_come};
+use crate::candidate::{Candidates, Slices};
 use crate::codes::{Codes, large};
 use crate::count::vertical::Vertical;
 use crate::count::{ItemCounts, Triangle, tiles};
 use crate::items::Level;
+use crate::journal::Kept;
 use crate::progress::{Outlook, Pass, Progress};
 use crate::sparse::{Occurrences, Task};
 use crate::transactions::{Transactions, mix};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Large itemsets may take so many bytes, however little memory there is for the rest.
-const FOUND_MIN: usize = 64 << 20;
+pub const FOUND_MIN: usize = 64 << 20;
 
 /// What to find and with how much of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +62,7 @@ pub struct Unfinished {
 }
 
 /// Where large itemsets did not fit into memory any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Full {
     /// Items of the itemset that did not fit.
     pub length: usize,
@@ -81,7 +83,7 @@ pub fn go_on(
     transactions: Transactions,
     settings: &Settings,
     progress: &Progress,
-    begun: Option<Begun>,
+    kept: Option<Kept>,
 ) -> Result<Found, Unfinished> {
     let counts = first(&transactions, settings, progress);
     let found = large(&counts, settings.minimum);
@@ -98,16 +100,20 @@ pub fn go_on(
     let codes = Codes::of(&found);
     let coded = codes.encode(transactions);
     let digest = digest(&coded, &found, settings);
-    let begun = begun.filter(|begun| begun.digest == digest);
+    let kept = kept.filter(|kept| kept.digest() == digest);
     if Occurrences::suits(&coded, codes.len() as u32, settings.memory as u64) {
         let occurrences = Occurrences::new(coded, codes.len() as u32);
-        return sparse(&occurrences, &codes, (found, pass), settings, progress, begun)
-            .map_err(|(begun, full)| Unfinished { begun: Some(Begun { digest, ..begun }), full });
+        let kept = kept.filter(Kept::is_sparse);
+        return sparse(&occurrences, &codes, (found, pass), settings, progress, kept).map_err(|unfinished| {
+            let begun = unfinished.begun.map(|begun| Begun { digest, ..begun });
+            Unfinished { begun, ..unfinished }
+        });
     }
     let mut miner = Miner::new(coded, settings, progress);
     // The first in items, all others in codes until the end.
     let (mut levels, mut passes) = (vec![found], vec![pass]);
-    if let Some(begun) = begun.filter(|begun| begun.rows.is_none()) {
+    let kept = kept.filter(|kept| !kept.is_sparse());
+    if let Some(begun) = read(kept, miner.room_found(0))? {
         begun.passes.iter().skip(1).for_each(|pass| _ = progress.finish(*pass));
         (levels, passes) = (begun.levels, begun.passes);
         levels.iter_mut().skip(1).for_each(|level| codes.encode_level(level));
@@ -116,16 +122,25 @@ pub fn go_on(
     levels.iter_mut().skip(1).for_each(|level| codes.decode(level));
     match ended {
         Ended::Done => Ok((levels, passes)),
-        Ended::Stopped => Err(Unfinished { begun: kept(digest, levels, passes), full: None }),
+        Ended::Stopped => Err(Unfinished { begun: worth_keeping(digest, levels, passes), full: None }),
         Ended::Full(length) => {
             let full = Some(Full { length, before: levels.iter().map(|level| level.len() as u64).sum() });
-            Err(Unfinished { begun: kept(digest, levels, passes), full })
+            Err(Unfinished { begun: worth_keeping(digest, levels, passes), full })
         }
     }
 }
 
+/// What was kept of an earlier run.
+///
+/// # Errors
+/// There is no room for it. Then nothing is to be kept in its place.
+fn read(kept: Option<Kept>, room: usize) -> Result<Option<Begun>, Unfinished> {
+    let full = |full| Unfinished { begun: None, full: Some(full) };
+    kept.map_or(Ok(None), |kept| kept.read(room).map_err(full))
+}
+
 /// What is worth keeping: the first pass is always done again.
-fn kept(digest: u64, levels: Vec<Level>, passes: Vec<Pass>) -> Option<Begun> {
+fn worth_keeping(digest: u64, levels: Vec<Level>, passes: Vec<Pass>) -> Option<Begun> {
     (levels.len() > 1).then_some(Begun { digest, levels, passes, rows: None })
 }
 
@@ -147,16 +162,16 @@ fn sparse(
     (first, pass): (Level, Pass),
     settings: &Settings,
     progress: &Progress,
-    begun: Option<Begun>,
-) -> Result<Found, (Begun, Option<Full>)> {
+    kept: Option<Kept>,
+) -> Result<Found, Unfinished> {
     let mut found = crate::sparse::Found::default();
-    if let Some((mut levels, rows)) = begun.and_then(|begun| Some((begun.levels, begun.rows?))) {
+    let room = settings.memory.saturating_sub(occurrences.bytes()).max(FOUND_MIN);
+    if let Some((mut levels, rows)) = read(kept, room)?.and_then(|begun| Some((begun.levels, begun.rows?))) {
         levels.iter_mut().skip(1).for_each(|level| codes.encode_level(level));
         found.append(levels.split_off(1));
         found.rows = rows.min(codes.len() as u32);
     }
-    let held = occurrences.bytes() + found.levels.iter().map(Level::bytes).sum::<usize>();
-    let room = settings.memory.saturating_sub(held).max(FOUND_MIN);
+    let room = room.saturating_sub(found.levels.iter().map(Level::bytes).sum());
     let longest = settings.longest.unwrap_or(usize::MAX);
     let task = Task { minimum: settings.minimum, longest, room };
     let more = occurrences.search(found.rows, &task, settings.threads, progress);
@@ -167,7 +182,8 @@ fn sparse(
     if more.rows < codes.len() as u32 {
         let before = levels.iter().map(|level| level.len() as u64).sum();
         let full = more.full.map(|length| Full { length, before });
-        return Err((Begun { digest: 0, levels, passes, rows: Some(more.rows) }, full));
+        let begun = Some(Begun { digest: 0, levels, passes, rows: Some(more.rows) });
+        return Err(Unfinished { begun, full });
     }
     for level in &levels[1..] {
         let pass = Pass { number: level.length(), candidates: None, large: level.len() as u64, scans: 1 };
@@ -221,9 +237,12 @@ impl<'a> Miner<'a> {
     fn passes(&mut self, codes: u32, levels: &mut Vec<Level>, passes: &mut Vec<Pass>) -> Ended {
         for number in levels.len() + 1..=self.settings.longest.unwrap_or(usize::MAX) {
             let held: usize = levels.iter().map(Level::bytes).sum();
-            let room = self.room_found(held);
             let last = levels.last_mut().expect("pass 1 is over");
-            self.warn(number, held, last);
+            // Candidates are made from the last items of the newest, once more.
+            let room = self.room_found(held + last.len() * size_of::<u32>());
+            if let Some(outlook) = Outlook::behind(last, held, self.room_found(0)) {
+                self.progress.say(outlook);
+            }
             let found = if number == 2 {
                 self.second(codes, room)
             } else {
@@ -258,18 +277,6 @@ impl<'a> Miner<'a> {
     /// Bytes for large itemsets, bar what they leave to candidates.
     fn found(&self) -> usize {
         self.memory.max(FOUND_MIN)
-    }
-
-    /// Says when large itemsets have become many, and those that follow may be more than fit.
-    fn warn(&self, number: usize, held: usize, last: &Level) {
-        if number < 3 || held < self.found() / 16 {
-            return;
-        }
-        let most = to_come(last);
-        let bytes = (number * size_of::<u32>() + size_of::<u64>()) as f64;
-        if most * bytes > self.room_found(held) as f64 {
-            self.progress.say(Outlook { pass: number - 1, large: last.len() as u64, most });
-        }
     }
 
     /// Candidates of a later pass that are held at once, with counts of each thread: half the memory is for bitmaps, and

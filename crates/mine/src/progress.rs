@@ -1,5 +1,8 @@
 //! How far mining is, for who looks from another thread; and the wish that it ends.
 
+use crate::candidate::to_come;
+use crate::items::Level;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -17,7 +20,7 @@ pub struct Pass {
 }
 
 /// What may follow, when that is more than fits into memory.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
     /// The last pass that is finished.
     pub pass: usize,
@@ -25,6 +28,20 @@ pub struct Outlook {
     pub large: u64,
     /// Longer ones that may follow, at most.
     pub most: f64,
+}
+
+impl Outlook {
+    /// After `last`, the newest of large itemsets that take `held` bytes together and may take `room`: when they have become
+    /// many, and those that follow may be more than fit.
+    pub(crate) fn behind(last: &Level, held: usize, room: usize) -> Option<Outlook> {
+        if last.length() < 2 || held < room / 16 {
+            return None;
+        }
+        let most = to_come(last);
+        let bytes = ((last.length() + 1) * size_of::<u32>() + size_of::<u64>()) as f64;
+        let outlook = Outlook { pass: last.length(), large: last.len() as u64, most };
+        (most * bytes > room.saturating_sub(held) as f64).then_some(outlook)
+    }
 }
 
 /// Shared by who mines and who looks.

@@ -3,12 +3,14 @@
 use mine::codes::Codes;
 use mine::count::{ItemCounts, Triangle, tiles};
 use mine::items::{Item, Level};
-use mine::local::{Settings, Unfinished, go_on, mine};
+use mine::journal::{Kept, keep};
+use mine::local::{Begun, Settings, Unfinished, go_on, mine};
 use mine::progress::Progress;
 use mine::quest::{Generator, Quest};
 use mine::transactions::Transactions;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Cursor;
 
 /// Few items, so that itemsets are large; some beyond two bytes, some beyond the array of near ones.
 fn item() -> impl Strategy<Value = Item> {
@@ -144,17 +146,21 @@ fn a_run_goes_on_behind_passes_of_the_same_transactions_and_task() {
     marked.passes[1].scans = 77;
     let goes_on = |task: &Settings, database: &[BTreeSet<u32>]| {
         let progress = Progress::default();
-        let (found, did) = go_on(transactions(database), task, &progress, Some(marked.clone())).unwrap();
+        let (found, did) = go_on(transactions(database), task, &progress, kept(&marked)).unwrap();
         assert_eq!((progress.passes(), &found), (did.clone(), &wanted.0));
         did[1].scans
     };
     assert_eq!(goes_on(&task, &database), 77);
     assert_eq!(goes_on(&Settings { minimum: 4999, ..task }, &database), 1);
     let other = [&database[..], &[BTreeSet::from([8, 9])]].concat();
-    assert_eq!(
-        go_on(transactions(&other), &task, &Progress::default(), Some(marked.clone())).unwrap().1[1].scans,
-        1
-    );
+    let found = go_on(transactions(&other), &task, &Progress::default(), kept(&marked)).unwrap();
+    assert_eq!(found.1[1].scans, 1);
+}
+
+fn kept(begun: &Begun) -> Option<Kept> {
+    let mut bytes = Vec::new();
+    keep(begun, &mut bytes).unwrap();
+    Kept::open(Cursor::new(bytes))
 }
 
 #[test]

@@ -3,12 +3,14 @@
 use mine::codes::{Codes, large};
 use mine::count::ItemCounts;
 use mine::items::Level;
+use mine::journal::{Kept, keep};
 use mine::local::{Settings, go_on, mine};
 use mine::progress::Progress;
 use mine::sparse::{Found, Occurrences, Task};
 use mine::transactions::Transactions;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::io::Cursor;
 
 fn transactions(database: &[BTreeSet<u32>]) -> Transactions {
     let mut transactions = Transactions::default();
@@ -86,7 +88,11 @@ fn a_search_that_was_stopped_goes_on_where_it_was() {
         });
         match result {
             Ok(found) => break found,
-            Err(unfinished) => begun = unfinished.begun,
+            Err(unfinished) => {
+                let mut bytes = Vec::new();
+                keep(&unfinished.begun.unwrap(), &mut bytes).unwrap();
+                begun = Kept::open(Cursor::new(bytes));
+            }
         }
         stops += 1;
     };

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+import os
+import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +20,11 @@ from incast import _core
 from incast.errors import RunError
 from incast.live.launch import FailedRunError, Host, Launch, Outcome
 from incast.live.place import Place
+from incast.mining import words
 from incast.mining.member import JOURNAL, LEFT, PART
 from incast.mining.output import KEPT_PASSES, keep
 from incast.mining.problem import NODES_MAX, Plan, refuse
+from incast.scratch import Scratch
 from incast.walks.where import place as place_of
 
 PROGRESS_MS = 100
@@ -45,6 +49,10 @@ class Board:
             passes = known | {each["pass"]: each for each in found["passes"]}
             found["passes"] = [passes[number] for number in sorted(passes)]
             self.said[node] = found
+
+    def said_of(self, what: str) -> dict[str, Any] | None:
+        """What some node said of it."""
+        return next((said[what] for said in self.said.values() if said[what]), None)
 
     def finished(self) -> list[dict[str, Any]]:
         """Each pass that is over: bytes of all nodes together, seconds of the slowest."""
@@ -99,8 +107,9 @@ class Nodes:
     nodes: int = 0
     """How many there were."""
     _saved: int = 0
-    _begun: bytes = b""
-    """The journal of an interrupted run."""
+    _warned: bool = False
+    _begun: int | None = None
+    """Where the journal of an interrupted run begins in the file of kept passes."""
 
     def mine(self) -> _core.MineItemsets:
         """The large itemsets."""
@@ -118,8 +127,8 @@ class Nodes:
             self._keep(place, nodes)
             if not outcome.finished:
                 raise KeyboardInterrupt
-            journal = self._journal(place, nodes)
-        found, count = _core.mine_journal(journal, self._transactions, self.board.passes())
+            with self._journal(place, nodes) as journal:
+                found, count = _core.mine_journal(journal, self._transactions, self.board.passes())
         if count < len(self.board.finished()):
             # Nodes that have reported have it all: these died before, and far away.
             raise RunError(f"all nodes are gone with what they found from pass {count + 1} on")
@@ -160,6 +169,7 @@ class Nodes:
             for node, told in progress.items():
                 self.board.hear(node, told)
             self.watch.mining(self._transactions, self.board)
+            self._check_memory()
             if len(self.board.finished()) > self._saved:
                 self._saved = len(self.board.finished())
                 self._keep(place, nodes)
@@ -174,6 +184,16 @@ class Nodes:
             kept = f"; {self.folder} keeps the passes that were finished" if self.folder else ""
             raise RunError(f"{error}{kept}") from error
 
+    def _check_memory(self) -> None:
+        """Warns of large itemsets to come that may not fit, and ends the run when they do not."""
+        outlook = self.board.said_of("outlook")
+        if outlook and not self._warned:
+            self._warned = True
+            self.watch.warn(words.many(outlook["pass"], outlook["large"], outlook["most"]))
+        if full := self.board.said_of("full"):
+            most = outlook["most"] if outlook else None
+            raise RunError(words.full(full["length"], full["before"], most, self.plan.memory))
+
     def _hosts(self, place: Place, nodes: int) -> list[Host]:
         """A host a node, with its part of the transactions."""
         shares: list[int] = []
@@ -185,7 +205,7 @@ class Nodes:
                 shares.append(core.share(node, nodes, file.write))
 
             place.give(node, PART, write)
-            if self._begun:
+            if self._begun is not None:
                 place.give(node, JOURNAL, self._give_journal)
         plan = self.plan
         spec = {
@@ -206,7 +226,11 @@ class Nodes:
         ]
 
     def _give_journal(self, file: IO[bytes]) -> None:
-        file.write(self._begun)
+        assert self.folder is not None, "the journal is there"
+        assert self._begun is not None, "the journal is there"
+        with (self.folder / KEPT_PASSES).open("rb") as kept:
+            kept.seek(self._begun)
+            shutil.copyfileobj(kept, file)
 
     def _head(self) -> bytes:
         return f"{self._job:016x}\n".encode()
@@ -215,33 +239,41 @@ class Nodes:
         """The passes that an interrupted run had finished, if it was the same."""
         if self.folder is None:
             return
-        with contextlib.suppress(OSError):
-            kept = (self.folder / KEPT_PASSES).read_bytes()
-            head = self._head()
-            if kept.startswith(head):
-                said, _, journal = kept[len(head) :].partition(b"\n")
-                self.board.before = json.loads(said)
-                self._begun = journal
+        with contextlib.suppress(OSError), (self.folder / KEPT_PASSES).open("rb") as kept:
+            if kept.read(len(self._head())) == self._head():
+                self.board.before = json.loads(kept.readline())
+                self._begun = kept.tell()
                 self._saved = len(self.board.before)
 
     def _keep(self, place: Place, nodes: int) -> None:
         """Finished passes go to the result's folder."""
         if self.folder is None:
             return
-        with contextlib.suppress(OSError, RunError):
-            journal = self._journal(place, nodes)
-            _, count = _core.mine_journal(journal, 0, [])
+        with contextlib.suppress(OSError, RunError), self._journal(place, nodes) as journal:
+            count = _core.mine_journal_passes(journal)
             rows = [row for row in self.board.finished() if row["pass"] <= count]
-            keep(self._head() + json.dumps(rows).encode() + b"\n" + journal, self.folder)
 
-    def _journal(self, place: Place, nodes: int) -> bytes:
-        """The longest journal."""
+            def write(file: Path) -> None:
+                with file.open("wb") as kept, Path(journal).open("rb") as found:
+                    kept.write(self._head() + json.dumps(rows).encode() + b"\n")
+                    shutil.copyfileobj(found, kept)
+
+            keep(write, self.folder)
+
+    @contextlib.contextmanager
+    def _journal(self, place: Place, nodes: int) -> Iterator[str]:
+        """A copy of the longest journal."""
         found = []
         for node in range(nodes):
             # Before the end there is only the journal itself, where that is within reach.
             for name in (LEFT, JOURNAL):
                 with contextlib.suppress(OSError, RunError), place.take(node, name) as file:
-                    found.append(file.read())
+                    found.append((file.seek(0, os.SEEK_END), node, name))
         if not found:
             raise RunError("no node has kept what it found")
-        return max(found, key=len)
+        _, node, name = max(found)
+        with Scratch() as scratch:
+            copy = scratch.path / LEFT
+            with place.take(node, name) as file, copy.open("wb") as out:
+                shutil.copyfileobj(file, out)
+            yield str(copy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,15 @@ def check_free(folder: Path, force: bool) -> None:
         raise OutputExistsError(folder, ours=ours)
 
 
-def keep(passes: bytes, folder: Path) -> None:
-    """Finished passes go to the result's folder."""
+def keep(write: Callable[[Path], None], folder: Path) -> None:
+    """Finished passes go to the result's folder; `write` writes them to a file."""
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"{KEPT_PASSES}.tmp"
-    part.write_bytes(passes)
-    part.replace(folder / KEPT_PASSES)
+    try:
+        write(part)
+        part.replace(folder / KEPT_PASSES)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def write(result: MineResult, folder: Path, form: str) -> dict[str, Any]:

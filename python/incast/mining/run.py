@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from incast import _core
 from incast.errors import RunError
-from incast.mining import output, text
+from incast.mining import output, text, words
 from incast.mining.problem import Plan, refuse
 from incast.mining.result import MineResult
 
@@ -118,10 +118,7 @@ def _mined(
     failed: list[BaseException] = []
     # A thread that Ctrl-C finds in `join` is taken to be over before it is.
     over = Event()
-    begun = b""
-    if folder is not None:
-        with suppress(OSError):
-            begun = (folder / output.KEPT_PASSES).read_bytes()
+    begun = None if folder is None else str(folder / output.KEPT_PASSES)
 
     def mine() -> None:
         try:
@@ -141,14 +138,18 @@ def _mined(
             outlook = progress.outlook()
             if outlook and not warned:
                 warned = True
-                watch.warn(_many(*outlook))
+                watch.warn(words.many(*outlook))
     except BaseException:
         progress.stop()
         over.wait()
         _keep(progress, folder)
         raise
     if failed and isinstance(failed[0], _core.MineFullError):
-        raise RunError(_full(failed[0], plan, progress, _keep(progress, folder)))
+        length, before = failed[0].args
+        outlook = progress.outlook()
+        most = outlook[2] if outlook else None
+        kept = "; the result's folder keeps what was finished" if _keep(progress, folder) else ""
+        raise RunError(words.full(length, before, most, plan.memory) + kept)
     if failed:
         raise failed[0]
     itemsets = found[0]
@@ -157,33 +158,11 @@ def _mined(
 
 
 def _keep(progress: _core.MineProgress, folder: Path | None) -> bool:
-    """Keeps the passes that are finished, for a run that goes on from there; whether there are any."""
-    kept = progress.kept()
-    if folder is None or kept is None:
+    """Keeps the passes that are finished, for a run that goes on from there; whether any are kept."""
+    if folder is None:
         return False
-    with suppress(OSError):
-        output.keep(kept, folder)
-        return True
-    return False
-
-
-def _many(number: int, large: int, most: float) -> str:
-    """What is to come after a pass."""
-    longer = f"up to {most:.3g}" if most < 1e30 else "more than 1e30"
-    return (
-        f"pass {number} found {large:,} large itemsets, and {longer} longer ones may follow: "
-        "a higher --support finds fewer, --longest ends sooner"
-    )
-
-
-def _full(full: _core.MineFullError, plan: Plan, progress: _core.MineProgress, kept: bool) -> str:
-    """Why a run ended whose large itemsets do not fit."""
-    length, before = full.args
-    outlook = progress.outlook()
-    most = f" (they and longer ones may be up to {outlook[2]:.3g})" if outlook and outlook[2] < 1e30 else ""
-    kept_ = "; the result's folder keeps what was finished" if kept else ""
-    return (
-        f"large itemsets of {length} items{most} do not fit into --memory "
-        f"({plan.memory / 2**20:.4g} MiB) with the {before:,} that were found before: "
-        f"choose a higher --support, --longest {length - 1}, or more --memory{kept_}"
-    )
+    if progress.is_begun():
+        with suppress(OSError):
+            output.keep(lambda file: progress.keep(str(file)), folder)
+    # They may also be an earlier run's, which had more memory.
+    return (folder / output.KEPT_PASSES).is_file()

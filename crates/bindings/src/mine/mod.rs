@@ -53,6 +53,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<QuestGenerator>()?;
     module.add_class::<node::MineNode>()?;
     module.add_function(wrap_pyfunction!(journal::mine_journal, module)?)?;
+    module.add_function(wrap_pyfunction!(journal::mine_journal_passes, module)?)?;
     module.add_function(wrap_pyfunction!(mine_minimum, module)?)
 }
 
@@ -160,8 +161,8 @@ impl MineTransactions {
         Ok(digest)
     }
 
-    /// Their large itemsets, behind the passes in `begun`, which a run left that was stopped; nothing when `progress` was
-    /// asked to stop. The transactions are gone afterwards. `MineFullError` when large itemsets exceed `memory`.
+    /// Their large itemsets, behind the passes in the file `begun`, which a run left that was stopped, if it is there; nothing
+    /// when `progress` was asked to stop. The transactions are gone afterwards. `MineFullError` when large itemsets exceed `memory`.
     #[expect(clippy::too_many_arguments, reason = "they are settings, and two ends of the same thread")]
     fn mine(
         &mut self,
@@ -171,12 +172,14 @@ impl MineTransactions {
         memory: usize,
         threads: usize,
         progress: &MineProgress,
-        begun: &[u8],
+        begun: Option<PathBuf>,
     ) -> PyResult<Option<MineItemsets>> {
         let kept = std::mem::take(&mut self.kept);
         let transactions = kept.len();
         let settings = Settings { minimum, longest, memory, threads };
-        let (watched, begun) = (&progress.progress, ::mine::journal::begun(begun));
+        // Passes that can't be read are found again.
+        let begun = begun.and_then(|place| journal::kept(&place));
+        let watched = &progress.progress;
         let found = py.detach(|| go_on(kept, &settings, watched, begun));
         self.overflow.check()?;
         match found {
@@ -225,10 +228,18 @@ impl MineProgress {
         self.progress.outlook().map(|outlook| (outlook.pass, outlook.large, outlook.most))
     }
 
-    /// The passes that were finished when it was stopped, if there is something to go on with.
-    fn kept<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-        finished.as_ref().map(|begun| PyBytes::new(py, &::mine::journal::kept(begun)))
+    /// Whether passes were finished, when it was stopped, that a run can go on from.
+    fn is_begun(&self) -> bool {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Writes them to a file.
+    fn keep(&self, py: Python<'_>, place: PathBuf) -> PyResult<()> {
+        let write = || {
+            let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+            finished.as_ref().map_or(Ok(()), |begun| journal::keep(begun, &place))
+        };
+        Ok(py.detach(write)?)
     }
 }
 

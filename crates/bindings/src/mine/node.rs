@@ -4,6 +4,7 @@
 use super::journal::OnDisk;
 use crate::live::{LiveMember, read};
 use crate::scenario::json;
+use ::mine::local::FOUND_MIN;
 use ::mine::node::{Algorithm, Board, Costs, Exchange, Node, NodeSetup, Settings};
 use ::mine::transactions::Transactions;
 use ::mine::work::Real;
@@ -21,6 +22,9 @@ use units::Time;
 const PORT: u16 = 1;
 /// Bytes of a message: large enough that headers cost nothing, small enough that others get their turn.
 const BLOCK: usize = 64 << 10;
+
+/// A node holds large itemsets up to so many times: of their memory each time has a part.
+const HELD: usize = 4;
 
 /// What a node is told.
 #[derive(Deserialize)]
@@ -59,6 +63,7 @@ impl MineNode {
             exchange: told.exchange,
             longest: told.longest,
             memory: told.memory,
+            found: (told.memory as usize).max(FOUND_MIN) / HELD,
             duplicated: told.duplicated,
             block: BLOCK,
             ..Settings::new(told.minimum, told.transactions)

@@ -1,6 +1,8 @@
 //! What a node shows of itself: where it is, and what each pass did. Others read it while the node runs.
 
 use crate::items::Level;
+use crate::local::Full;
+use crate::progress::Outlook;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::Time;
@@ -39,6 +41,10 @@ pub struct Progress {
     pub of: u64,
     /// Passes that it has finished since it was started.
     pub passes: Vec<PassReport>,
+    /// What may follow, when that is more than fits into memory.
+    pub outlook: Option<Outlook>,
+    /// Where large itemsets did not fit: it has ended without a result.
+    pub full: Option<Full>,
     /// It has finished.
     pub finished: bool,
     /// Starts after a crash.
@@ -50,7 +56,7 @@ pub struct Progress {
 #[derive(Debug, Default)]
 struct Shown {
     progress: Progress,
-    levels: Vec<Level>,
+    levels: Arc<Vec<Level>>,
 }
 
 /// Where a node shows itself.
@@ -66,10 +72,10 @@ impl Board {
         change(&mut self.hold().progress);
     }
 
-    pub(crate) fn finished(&self, levels: &[Level]) {
+    pub(crate) fn finished(&self, levels: Arc<Vec<Level>>) {
         let mut shown = self.hold();
         shown.progress.finished = true;
-        shown.levels = levels.to_vec();
+        shown.levels = levels;
     }
 
     /// How far it is.
@@ -81,6 +87,7 @@ impl Board {
     /// The large itemsets, once it has finished; none of them is empty.
     #[must_use]
     pub fn levels(&self) -> Vec<Level> {
-        self.hold().levels.clone()
+        let levels = Arc::clone(&self.hold().levels);
+        levels.iter().filter(|level| !level.is_empty()).cloned().collect()
     }
 }

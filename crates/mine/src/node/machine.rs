@@ -16,6 +16,7 @@ use super::settings::Settings;
 use super::stage::{Stage, Stages};
 use super::wire::{Message, Part};
 use crate::items::Level;
+use crate::local::Full;
 use crate::work::{Modelled, Real, Work};
 use process::{Addr, Context, Event, HostId, Process, StreamId, TaskId};
 use std::collections::{BTreeMap, VecDeque};
@@ -67,8 +68,10 @@ pub struct Node {
     /// Where it is; behind the last pass when all is over.
     pub(super) stage: Stage,
     pub(super) stages: Stages,
-    pub(super) levels: Vec<Level>,
+    pub(super) levels: Arc<Vec<Level>>,
     pub(super) over: bool,
+    /// Large itemsets exceed the memory: it does nothing any more.
+    full: bool,
     pub(super) run: Option<Run>,
     /// Parts that wait to be counted, one after the other.
     pub(super) inbox: VecDeque<(usize, Part, Body)>,
@@ -126,8 +129,9 @@ impl Node {
             peers: Vec::new(),
             stage: Stage::first(1),
             stages: Stages { slices: 1, asks: false },
-            levels: Vec::new(),
+            levels: Arc::default(),
             over: false,
+            full: false,
             run: None,
             inbox: VecDeque::new(),
             probing: false,
@@ -148,7 +152,11 @@ impl Node {
         self.inbox.clear();
         (self.run, self.probing, self.over, self.tasks) = (None, false, false, Tasks::default());
         self.work.reset();
-        self.levels = self.journal.load();
+        let sound = self.journal.load(self.settings.found);
+        if let Some(full) = sound.full() {
+            return self.end_full(full);
+        }
+        self.levels = Arc::new(sound.levels);
         cx.listen(self.nodes[self.me].port);
         self.wait_for_others(cx);
         self.begin_pass(cx);
@@ -162,6 +170,21 @@ impl Node {
                 cx.set_timer(DIAL + peer as u64, PATIENCE);
             }
         }
+    }
+
+    /// Ends when large itemsets exceed the memory.
+    fn check_memory(&mut self) {
+        let held: usize = self.levels.iter().map(Level::bytes).sum();
+        if held.saturating_add(self.work.found_bytes()) > self.settings.found {
+            let before = self.levels.iter().map(|level| level.len() as u64).sum();
+            self.end_full(Full { length: self.stage.pass as usize, before });
+        }
+    }
+
+    /// Who started the node sees why, and ends the run.
+    fn end_full(&mut self, full: Full) {
+        self.full = true;
+        self.board.change(|progress| progress.full = Some(full));
     }
 
     fn wait_for_others(&mut self, cx: &mut dyn Context) {
@@ -226,6 +249,9 @@ impl Node {
 
 impl Process for Node {
     fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+        if self.full {
+            return;
+        }
         match event {
             Event::Start => self.start(cx),
             Event::Accepted { stream, from, .. } => match self.numbers.get(&from.host) {
@@ -266,7 +292,10 @@ impl Process for Node {
             }
             _ => {}
         }
-        self.go_on(cx);
+        self.check_memory();
+        if !self.full {
+            self.go_on(cx);
+        }
     }
 }
 

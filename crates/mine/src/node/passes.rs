@@ -11,9 +11,11 @@ use super::peer::Cursor;
 use super::stage::{Stage, Step};
 use super::wire::Message;
 use crate::items::Level;
+use crate::progress::Outlook;
 use crate::work::itemsets;
 use process::{Context, Payload};
 use rand::RngExt;
+use std::sync::Arc;
 
 impl Node {
     /// Goes on to the next stage as long as one is complete.
@@ -48,7 +50,8 @@ impl Node {
                 (report.end, report.large) = (now, large);
             }
         });
-        self.levels.push(level);
+        Arc::make_mut(&mut self.levels).push(level);
+        self.look_ahead();
         for task in [self.tasks.broadcast.take(), self.tasks.pass.take()].into_iter().flatten() {
             cx.end_task(task, self.tasks.bytes);
         }
@@ -60,6 +63,15 @@ impl Node {
             if behind {
                 self.say_position(peer, cx);
             }
+        }
+    }
+
+    /// Shows what may follow, when that is more than fits into memory.
+    fn look_ahead(&self) {
+        let held = self.levels.iter().map(Level::bytes).sum();
+        let outlook = self.levels.last().and_then(|last| Outlook::behind(last, held, self.settings.found));
+        if outlook.is_some() {
+            self.board.change(|progress| progress.outlook = outlook);
         }
     }
 
@@ -100,8 +112,7 @@ impl Node {
     /// All is found.
     fn finish(&mut self) {
         self.over = true;
-        let found: Vec<Level> = self.levels.iter().filter(|level| !level.is_empty()).cloned().collect();
-        self.board.finished(&found);
+        self.board.finished(Arc::clone(&self.levels));
     }
 
     /// Ends its side of streams with those that need nothing more; when all are done with it, it has finished.

@@ -66,6 +66,9 @@ pub struct Settings {
     /// Bytes of a node's memory from pass 2 on for candidates, their counts and bitmaps; at least a row of pairs, or a
     /// candidate and a word of each bitmap, is held. Not in it: what is large or asked for, and messages.
     pub memory: u64,
+    /// Bytes that the large itemsets of all passes may take: a node that has more ends without a result. It holds the newest
+    /// of them several times, as it found, sends and sorts them.
+    pub found: usize,
     /// Of how many of the most frequent items HPA-ELD's candidates are counted everywhere.
     pub duplicated: u32,
     /// Bytes of a message, its header included.
@@ -95,6 +98,7 @@ impl Settings {
             longest: None,
             transactions,
             memory: 256 << 20,
+            found: usize::MAX,
             duplicated: 0,
             block: 8192,
             padded: false,

@@ -1,7 +1,8 @@
 //! How a run ends: each pair of nodes opens one stream and ends it on both sides, however late one of them is.
 
 use super::support::{Cluster, alone, crash, network, shares, transactions};
-use crate::node::{Costs, Settings};
+use crate::local::Full;
+use crate::node::{Costs, Exchange, Settings};
 use process::HostId;
 use process::testing::Network;
 use proptest::prelude::*;
@@ -58,4 +59,25 @@ fn who_comes_back_with_everything_calls_and_ends() {
         assert_eq!(world.ends(), 0, "{host}, {lost}");
     }
     cluster.assert_found(&alone(&all, 8, None));
+}
+
+#[test]
+fn large_itemsets_that_exceed_the_memory_end_it_without_a_result() {
+    // All sets of 12 items: 12 of one item, 66 of two, 220 of three, 495 of four.
+    let all = vec![(0..12).collect::<Vec<u32>>(); 40];
+    let bytes = |count: usize, length: usize| count * (4 * length + 8);
+    // A node takes the others' parts to be as large as its own, which is one itemset larger at most.
+    let found = bytes(12, 1) + bytes(66, 2) + bytes(220 + 3, 3);
+    let settings = Settings { block: 256, found, ..Settings::new(40, vec![]) };
+    for exchange in [Exchange::Frequent, Exchange::Plain] {
+        let settings = Settings { exchange, ..settings.clone() };
+        let cluster = Cluster::new(settings, Costs::default(), shares(&all, 3));
+        assert!(!cluster.world(1).finish(Time::from_secs(20)));
+        let full: Vec<_> = cluster.boards.iter().filter_map(|board| board.progress().full).collect();
+        assert!(!full.is_empty());
+        assert!(full.iter().all(|full| *full == Full { length: 4, before: 12 + 66 + 220 }), "{full:?}");
+        assert!(cluster.boards.iter().all(|board| !board.progress().finished));
+        let said = cluster.boards.iter().find_map(|board| board.progress().outlook).expect("it was foreseen");
+        assert_eq!((said.pass, said.large, said.most), (3, 220, f64::from(4096 - 1 - 12 - 66 - 220)));
+    }
 }

@@ -1,6 +1,7 @@
 //! Transactions, what one node finds in them, and nodes that find it together.
 
 use crate::items::Level;
+use crate::journal::Sound;
 use crate::local;
 use crate::node::{Board, Costs, Journal, Node, NodeSetup, Settings};
 use crate::progress::Progress;
@@ -59,8 +60,8 @@ pub fn shares(all: &[Vec<u32>], nodes: usize) -> Vec<Arc<Transactions>> {
 pub struct Disk(pub Arc<Mutex<Vec<Level>>>);
 
 impl Journal for Disk {
-    fn load(&mut self) -> Vec<Level> {
-        self.0.lock().unwrap().clone()
+    fn load(&mut self, _room: usize) -> Sound {
+        Sound { levels: self.0.lock().unwrap().clone(), ..Sound::default() }
     }
     fn append(&mut self, level: &Level) {
         self.0.lock().unwrap().push(level.clone());

@@ -76,6 +76,9 @@ pub(crate) trait Work: Send {
     /// What the pass found, when all stages are complete.
     fn level(&mut self) -> Level;
 
+    /// Bytes that the large itemsets of the pass take by now, or will as far as this node knows.
+    fn found_bytes(&self) -> usize;
+
     /// Transactions of the node.
     fn transactions(&self) -> u64;
 }

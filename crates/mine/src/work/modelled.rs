@@ -278,6 +278,10 @@ impl Work for Modelled {
         Level::sorted(self.pass, &self.items, &self.counts)
     }
 
+    fn found_bytes(&self) -> usize {
+        0
+    }
+
     fn transactions(&self) -> u64 {
         self.settings.transactions[self.me]
     }

@@ -328,13 +328,23 @@ impl Work for Real {
     }
 
     fn level(&mut self) -> Level {
-        let mut level = Level::sorted(self.found.length(), &self.items, &self.counts);
+        // The others get it from the journal of levels from now on.
+        let (items, counts) = (std::mem::take(&mut self.items), std::mem::take(&mut self.counts));
+        let length = self.found.length();
+        self.found = Level::new(length);
+        let mut level = Level::sorted(length, &items, &counts);
         if let Some((codes, _)) = &self.ground.coded
             && level.length() > 1
         {
             codes.decode(&mut level);
         }
         level
+    }
+
+    fn found_bytes(&self) -> usize {
+        let all = size_of_val(&self.items[..]) + size_of_val(&self.counts[..]);
+        // Others own as many candidates.
+        all.max(self.found.bytes() * self.ground.settings.nodes())
     }
 
     fn transactions(&self) -> u64 {
