@@ -1,7 +1,8 @@
-"""The section of docs/benchmarks.md about mining on several nodes, from rows of `nodes`."""
+"""The sections of docs/benchmarks.md about mining, from rows of `rows` and `nodes`."""
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from benches.mine.nodes import BENCH, COLUMNS
@@ -28,6 +29,30 @@ before it sends a few, so more nodes save hardly any scans. If candidates exceed
 and the network is fast, `--exchange plain` is the better choice.
 
 """
+
+
+def when(rows: list[dict[str, Any]]) -> str:
+    """When and on what each case was measured."""
+    runs: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        cases = runs.setdefault((row["date"], row["machine"]), [])
+        if row["case"] not in cases:
+            cases.append(row["case"])
+    said = [f"- On {date}, on {machine}: {'; '.join(cases)}." for (date, machine), cases in runs.items()]
+    lines = [textwrap.fill(each, 110, subsequent_indent="  ") for each in said]
+    return "Measured:\n\n" + "\n".join(lines) + "\n\n"
+
+
+def refreshed(document: str, rows: list[dict[str, Any]], head: str, table: str) -> str:
+    """The document with a new section of one node: `table` is of `rows`, and rows of other cases stay."""
+    before, _, rest = document.partition("## Mining\n")
+    old, _, behind = rest.partition("### On several nodes\n")
+    measured = {row["case"] for row in rows}
+    lines = [line for line in old.splitlines() if line.startswith("| ")][1:]
+    stay = [f"{line}\n" for line in lines if line.split("|")[1].strip() not in measured]
+    earlier = ["- Other cases: on earlier days.\n"] if stay else []
+    head = f"{head}{when(rows).rstrip()}\n{''.join(earlier)}\n"
+    return "".join([before, head, f"{table}\n", *stay, "\n### On several nodes\n", behind])
 
 
 def section(rows: list[dict[str, Any]]) -> str:

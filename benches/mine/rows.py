@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+
+from benches.run import machine
+
 COMMAND = "python -m benches.mine"
 Row = dict[str, object]
 
@@ -29,6 +33,8 @@ def record(
         "target": target,
         "met": None if target is None else value <= target,
         "command": COMMAND,
+        "date": datetime.date.today().isoformat(),
+        "machine": ", ".join(machine().values()),
     }
 
 
