@@ -13,8 +13,9 @@ NEVER = "never"
 HEAD = """## Broadcasts
 
 One file goes from a source to eight receivers around a switch, each on a link with the same rate in both
-directions; one receiver has a tenth of the others' rate. Hosts are network namespaces. Links are veth pairs
-of 1500 bytes with a token bucket at each end (bursts of 3 ms, a queue of 50 ms, at least 64 kB, tail drop;
+directions. The title of a table has the receivers' rates; the source has the highest of them. *As typed*
+means that our program is not told the rates. Hosts are network namespaces. Links are veth pairs of 1500
+bytes with a token bucket at each end (bursts of 3 ms, a queue of 50 ms, at least 64 kB, tail drop;
 `testkit/namespaces.py`). Files are in memory. TCP is CUBIC. `python -m benches.broadcast` runs it, as root.
 Peers are wheels and unpacked Debian packages (`benches/broadcast/install.py`), driven as
 `benches/broadcast/peers.py` says.
@@ -32,11 +33,12 @@ Peers are wheels and unpacked Debian packages (`benches/broadcast/install.py`), 
   left out. *Never* means after 15 times (otherwise 25 times) the best time of a fast receiver, or when the
   program gives up.
 - **Peers.** `TCP to all at once` is one sendfile loop per receiver, and `one after the other` the same in
-  sequence. `TCP chain` forwards each 64 kB as soon as it arrives (the slow receiver is the fourth). udpcast
-  and uftp let the switch copy packets, which needs a network with multicast and, between subnets, routers
-  that take part. **`uftp -R` sends at a rate configured for this very link, without congestion control: next
-  to other traffic it takes that rate regardless.** It shows what the switch could do at best. libtorrent has
-  no tracker to wait for and knows all peers at once. Open MPI chooses its own tree.
+  sequence. `TCP chain` forwards each 64 kB as soon as it arrives (the slow receiver is the fourth; as typed,
+  the slow ones are the last). udpcast and uftp let the switch copy packets, which needs a network with
+  multicast and, between subnets, routers that take part. **`uftp -R` sends at a rate configured for this very
+  link, without congestion control: next to other traffic it takes that rate regardless.** It shows what the
+  switch could do at best. libtorrent has no tracker to wait for and knows all peers at once. Open MPI chooses
+  its own tree.
 - **Limits.** There is one run each (16 MiB at 200 Mb/s: the median of three), with all programs in one
   session. During the measurements of 20 Mb/s links the machine was idle except for one process at idle
   priority; later other programs sometimes ran at low priority. Two cores carry nine hosts: at 200 Mb/s
