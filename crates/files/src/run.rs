@@ -67,6 +67,16 @@ impl Run {
         self.bytes.saturating_sub(chunk.saturating_mul(self.chunk)).min(self.chunk) as usize
     }
 
+    /// The first file that has bytes from `start` on.
+    fn first_of(&self, start: u64) -> usize {
+        self.pieces.partition_point(|piece| piece.start + piece.bytes <= start)
+    }
+
+    /// The first file of a chunk.
+    pub fn first_path(&self, chunk: u64) -> &str {
+        self.pieces.get(self.first_of(chunk * self.chunk)).map_or("", |piece| &piece.path)
+    }
+
     /// Calls `each` with the pieces of a chunk, in order.
     pub fn over(
         &mut self,
@@ -75,7 +85,7 @@ impl Run {
     ) -> Result<(), Error> {
         let (start, length) = (chunk * self.chunk, self.length(chunk) as u64);
         let end = start + length;
-        let mut index = self.pieces.partition_point(|piece| piece.start + piece.bytes <= start);
+        let mut index = self.first_of(start);
         while let Some(piece) = self.pieces.get(index).filter(|piece| piece.start < end) {
             let (from, to) = (piece.start.max(start), (piece.start + piece.bytes).min(end));
             if from < to {

@@ -6,7 +6,7 @@ use crate::choice::Choice;
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::place::{At, Place};
-use crate::run::Run;
+use crate::run::{Open, Run};
 use crate::scan::{Looked, Stamp, look};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -35,6 +35,13 @@ impl Source {
         let run = Run::new(folder, &at.name, &layout, chunk, |folder, path| sys::file::read_at(folder, path));
         let hashes = vec![None; run.chunks() as usize];
         Ok(Source { at, choice, layout, run, stamps, hashes })
+    }
+
+    /// Its files in the order of another layout; some of them may not be there.
+    pub(crate) fn run_of(&self, layout: &Layout) -> Result<Run, Error> {
+        let folder = self.run.folder.try_clone().map_err(Error::of(self.at.shown()))?;
+        let open: Open = |folder, path| sys::file::read_at(folder, path);
+        Ok(Run::new(folder, &self.at.name, layout, self.run.chunk, open))
     }
 
     /// What it is.
@@ -96,16 +103,9 @@ impl Source {
         }
     }
 
-    fn changed(&mut self, chunk: u64) -> Error {
-        let mut path = String::new();
-        // Which of the files of a chunk it was is not known: the first is named.
-        let _ = self.run.over(chunk, |span| {
-            if path.is_empty() {
-                span.path.clone_into(&mut path);
-            }
-            Ok(())
-        });
-        Error::Changed { path, what: "its content" }
+    /// Which of the files of a chunk has changed is not known: the first is named.
+    fn changed(&self, chunk: u64) -> Error {
+        Error::Changed { path: self.run.first_path(chunk).to_owned(), what: "its content" }
     }
 }
 

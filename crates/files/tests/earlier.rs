@@ -2,7 +2,8 @@
 
 use broadcast::transfer::{ChunkSet, Store};
 use files::{Choice, Earlier, Layout, Named, Place, Source};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -70,18 +71,18 @@ fn another_file_is_left_alone() {
     assert!(find(&target, source.layout(), false).is_none(), "it has another form");
 }
 
-#[test]
+/// Fetches what is missing, which is so many chunks, until the copy has its name.
 #[expect(clippy::disallowed_methods, reason = "a test that waits for another thread")]
-fn with_force_only_what_differs_is_missing() {
-    let at = TempDir::new().unwrap();
-    let (mut source, target) = both(&at, &[10, 5_500]);
-    let mut earlier = find(&target, source.layout(), true).unwrap();
-    let all = same(&mut source, &mut earlier);
+fn complete(source: &mut Source, earlier: &mut Earlier, missing: &[u32]) {
+    let count = source.chunks() as u32;
+    let all: ChunkSet = (0..count)
+        .filter(|chunk| earlier.is_same(*chunk, &Store::hash(source, *chunk).unwrap()).unwrap())
+        .collect();
     earlier.adopt(&all).unwrap();
-    let missing: Vec<u32> = (0..11).filter(|chunk| !earlier.have(*chunk)).collect();
-    assert_eq!(missing, [0, 5]);
-    for chunk in missing {
-        let (content, hash) = Store::read(&mut source, chunk).unwrap();
+    let lacks: Vec<u32> = (0..count).filter(|chunk| !earlier.have(*chunk)).collect();
+    assert_eq!(lacks, missing);
+    for chunk in lacks {
+        let (content, hash) = Store::read(source, chunk).unwrap();
         earlier.write(chunk, &[content], &hash).unwrap();
     }
     earlier.complete().unwrap();
@@ -89,5 +90,95 @@ fn with_force_only_what_differs_is_missing() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert_eq!(earlier.outcome().get(), Named::Done);
+}
+
+fn mode(file: &Path) -> u32 {
+    fs::metadata(file).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn other_permissions_move_nothing() {
+    let at = TempDir::new().unwrap();
+    let (_, target) = both(&at, &[]);
+    let file = at.path().join("source.bin");
+    fs::set_permissions(&file, Permissions::from_mode(0o750)).unwrap();
+    fs::set_permissions(&target, Permissions::from_mode(0o640)).unwrap();
+    let mut source = Source::open(&file, Choice::default(), CHUNK).unwrap();
+    assert!(find(&target, source.layout(), false).is_none(), "it is only replaced when that is asked for");
+    let mut earlier = find(&target, source.layout(), true).unwrap();
+    complete(&mut source, &mut earlier, &[]);
+    assert_eq!((mode(&target), fs::read(&target).unwrap()), (0o750, bytes(10_500)));
+}
+
+#[test]
+fn what_was_appended_is_all_that_moves() {
+    let at = TempDir::new().unwrap();
+    let (_, target) = both(&at, &[]);
+    let file = at.path().join("source.bin");
+    fs::write(&file, bytes(12_700)).unwrap();
+    let mut source = Source::open(&file, Choice::default(), CHUNK).unwrap();
+    let mut earlier = find(&target, source.layout(), true).unwrap();
+    complete(&mut source, &mut earlier, &[10, 11, 12]);
+    assert_eq!(fs::read(&target).unwrap(), bytes(12_700));
+    // One that was cut off has all of it but for the last chunk's length, which is there too.
+    fs::write(&file, bytes(9_300)).unwrap();
+    let mut source = Source::open(&file, Choice::default(), CHUNK).unwrap();
+    let mut earlier = find(&target, source.layout(), true).unwrap();
+    complete(&mut source, &mut earlier, &[]);
+    assert_eq!(fs::read(&target).unwrap(), bytes(9_300));
+}
+
+#[test]
+fn a_file_that_grows_moves_nothing_of_those_behind_it() {
+    let at = TempDir::new().unwrap();
+    let (from, target) = (at.path().join("from"), at.path().join("to"));
+    for folder in [&from, &target] {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join("a"), bytes(500)).unwrap();
+        fs::write(folder.join("b"), bytes(10_500)).unwrap();
+    }
+    fs::write(from.join("a"), bytes(700)).unwrap();
+    fs::write(from.join("c"), b"new").unwrap();
+    fs::write(target.join("old"), b"goes").unwrap();
+    let mut source = Source::open(&from, Choice::default(), CHUNK).unwrap();
+    let mut earlier = find(&target, source.layout(), true).unwrap();
+    complete(&mut source, &mut earlier, &[0, 11]);
+    assert_eq!(fs::read(target.join("a")).unwrap(), bytes(700));
+    assert_eq!(fs::read(target.join("b")).unwrap(), bytes(10_500));
+    assert_eq!(fs::read(target.join("c")).unwrap(), b"new");
+    assert!(!target.join("old").exists());
+}
+
+#[test]
+fn what_shares_no_file_is_not_compared() {
+    let at = TempDir::new().unwrap();
+    let (source, target) = both(&at, &[]);
+    fs::write(&target, b"").unwrap();
+    assert!(find(&target, source.layout(), true).is_none());
+    fs::remove_file(&target).unwrap();
+    fs::create_dir(&target).unwrap();
+    assert!(find(&target, source.layout(), true).is_none());
+}
+
+#[test]
+fn what_changes_after_it_was_compared_is_not_reused() {
+    let at = TempDir::new().unwrap();
+    let (_, target) = both(&at, &[]);
+    let file = at.path().join("source.bin");
+    fs::write(&file, bytes(12_700)).unwrap();
+    let mut source = Source::open(&file, Choice::default(), CHUNK).unwrap();
+    let mut earlier = find(&target, source.layout(), true).unwrap();
+    let all = same(&mut source, &mut earlier);
+    fs::write(&target, vec![7; 10_500]).unwrap();
+    let why = earlier.adopt(&all).unwrap_err().to_string();
+    assert!(why.contains("copy.bin") && why.contains("its content"), "{why}");
+}
+
+#[test]
+fn with_force_only_what_differs_is_missing() {
+    let at = TempDir::new().unwrap();
+    let (mut source, target) = both(&at, &[10, 5_500]);
+    let mut earlier = find(&target, source.layout(), true).unwrap();
+    complete(&mut source, &mut earlier, &[0, 5]);
     assert_eq!(fs::read(&target).unwrap(), bytes(10_500));
 }
