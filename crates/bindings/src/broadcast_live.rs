@@ -4,7 +4,7 @@ use crate::live::{LiveMember, read};
 use crate::scenario::json;
 use broadcast::algorithm::Algorithm;
 use broadcast::topology::Topology;
-use broadcast::transfer::{Board, Chunks, Config, Node, Receiver, State, Store};
+use broadcast::transfer::{Board, Chunks, Config, Node, PATIENCE, REPORT, Receiver, SILENCE, State, Store};
 use files::{Choice, Earlier, Keeping, Layout, Named, Outcome, Part, Place, Source};
 use process::HostId;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
@@ -20,6 +20,9 @@ const PORT: u16 = 1;
 
 /// Adds live broadcasts to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("BROADCAST_REPORT_PS", REPORT.as_ps())?;
+    module.add("BROADCAST_SILENCE_PS", SILENCE.as_ps())?;
+    module.add("BROADCAST_PATIENCE_PS", PATIENCE.as_ps())?;
     module.add_class::<BroadcastMember>()?;
     module.add_function(wrap_pyfunction!(broadcast_layout, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast_chunk, module)?)

@@ -20,7 +20,7 @@ from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, sta
 
 SOURCE = 0
 PORT = 1
-PATIENCE_S = 90.0
+PATIENCE_S = _core.BROADCAST_PATIENCE_PS / 1e12
 """A host that is silent for longer has failed for good, whoever it is silent to: the launcher, the source,
 the others. Until then whoever comes back goes on. After an outage of a minute half of one is left to find
 each other again."""

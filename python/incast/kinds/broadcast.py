@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from incast import _core
 from incast.incomplete import by_outcome
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import InCore, Selector
-from incast.quantity import PositiveSize, PositiveTime, format_bytes, parse_bytes, parse_time
+from incast.quantity import PositiveSize, PositiveTime, format_bytes, format_time, parse_bytes, parse_time
 from incast.report.parts import Drawn, Section, Table
 from incast.report.run import Run
 
@@ -55,12 +56,12 @@ class Broadcast(Job):
     """Plan again when links turn out slower or faster than planned."""
     disk: bool = False
     """Chunks are written to the receivers' disks, which takes time, before they are forwarded."""
-    report: PositiveTime = "250ms"
+    report: PositiveTime = format_time(_core.BROADCAST_REPORT_PS)
     """Interval of the hosts' reports to the source."""
-    silence: PositiveTime = "3s"
+    silence: PositiveTime = format_time(_core.BROADCAST_SILENCE_PS)
     """A host that is silent for this long is planned around, and rejoins when it is heard again; at least
     three reports."""
-    patience: PositiveTime = "90s"
+    patience: PositiveTime = format_time(_core.BROADCAST_PATIENCE_PS)
     """A host that is silent for this long has failed for good; the end waits this long for it."""
 
     def work(self, site: Site) -> dict[str, Any]:

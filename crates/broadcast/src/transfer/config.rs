@@ -48,6 +48,8 @@ pub struct Config {
     pub sample: Option<Time>,
 }
 
+/// The default of [`Config::report`].
+pub const REPORT: Time = Time::from_ms(250);
 /// The default of [`Config::silence`].
 pub const SILENCE: Time = Time::from_secs(3);
 /// The default of [`Config::patience`]: an outage of a minute, and half of one to find each other again.
@@ -86,7 +88,7 @@ impl Config {
             limit: None,
             replan: true,
             disk: false,
-            report: Time::from_ms(250),
+            report: REPORT,
             silence: SILENCE,
             patience: PATIENCE,
             sample: None,

@@ -41,7 +41,7 @@ mod writing;
 mod tests;
 
 pub use chunks::{CHUNK_MAX, CHUNKS_MAX, Chunks, chunk_size, good_size, unknown_size};
-pub use config::{Config, HEADROOM, HEADROOM_MEASURED, PATIENCE, SILENCE};
+pub use config::{Config, HEADROOM, HEADROOM_MEASURED, PATIENCE, REPORT, SILENCE};
 pub use node::Node;
 pub use progress::{Board, Progress, Receiver, Sample, State};
 pub use set::ChunkSet;
