@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from testkit.namespaces import Network, star, unavailable
 
-from broadcasts import INCAST, LIMIT_S, MBPS, content, ended, here, incast, size, states
+from broadcasts import INCAST, LIMIT_S, MBPS, content, ended, here, incast, nothing_else, size, states
 from helpers import until
 from incast.broadcast.send import Broadcast, look, send
 from incast.live.control import Frame
@@ -51,8 +51,23 @@ def test_a_host_that_is_not_there_costs_the_only_other_one_nothing(place: Path, 
     code, said, err = ended(here(place, "--rate", "10Mbps", "--patience", "8", rsh=rsh))
     assert "panicked" not in err, err
     assert (place / "one/file.bin").read_bytes() == content(3_000_000)
-    assert states(said) == {"one": "complete", "two": "failed" if late_s is None else "complete"}, err
+    assert states(said) == {"one": "complete", "two": "unreachable" if late_s is None else "complete"}, err
     assert code == (6 if late_s is None else 0)
+
+
+def test_a_host_that_is_killed_when_its_copy_has_its_name_is_complete(place: Path) -> None:
+    (place / "hosts.txt").write_text("one\ntwo\n")
+    # The other comes late, so that the broadcast is not over when the first is killed.
+    rsh = f"sh -c 'echo $$ >> {place}/$1.pid; test $1 != two || sleep 6; shift; exec \"$@\"' sh {{host}}"
+    child = here(place, rsh=rsh)
+    until((place / "one/file.bin").exists, child)
+    os.kill(int((place / "one.pid").read_text()), signal.SIGKILL)
+    code, said, err = ended(child)
+    assert (code, set(states(said).values())) == (0, {"complete"}), err
+    one = said["receivers"][0]
+    assert (one["restarts"], one["resumed"]) == (1, 3_000_000), said
+    assert all((place / name / "file.bin").read_bytes() == content(3_000_000) for name in ("one", "two"))
+    assert nothing_else(place / "one")
 
 
 class Near:

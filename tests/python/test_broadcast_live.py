@@ -49,11 +49,38 @@ def test_the_same_command_again_moves_only_what_is_missing(place: Path) -> None:
     assert (code, set(states(said).values())) == (0, {"complete"}), err
     assert all((place / name / "file.bin").read_bytes() == changed for name in ("one", "two", "three"))
     assert all(each["resumed"] >= 3_000_000 - 65_536 for each in said["receivers"])
-    # One of another size has another form: it is not even compared.
+    # One of another size has another form: without --force it is not even compared.
     (place / "file.bin").write_bytes(sent[:-1])
     code, _, err = ended(here(place))
     assert code == 4
     assert "exists already; --force replaces it" in err
+
+
+def test_with_force_only_what_is_not_there_moves(place: Path) -> None:
+    tree = place / "tree"
+    tree.mkdir()
+    (tree / "a").write_bytes(content(1000))
+    (tree / "b").write_bytes(content(2_000_000))
+    chunks = ["--force", "--chunk", "64KiB"]
+    code, _, err = ended(here(place, *chunks, file="tree"))
+    assert code == 0, err
+
+    def moved() -> set[int]:
+        code, said, err = ended(here(place, *chunks, file="tree"))
+        assert (code, set(states(said).values())) == (0, {"complete"}), err
+        size = sum(each.stat().st_size for each in tree.iterdir())
+        return {size - each["resumed"] for each in said["receivers"]}
+
+    (tree / "b").chmod(0o750)
+    assert moved() == {0}
+    assert (place / "two/tree/b").stat().st_mode & 0o777 == 0o750
+    # A file that grows moves those behind it to other places; what was appended is one chunk or two.
+    (tree / "a").write_bytes(content(1500))
+    assert max(moved()) <= 64 << 10
+    (tree / "b").write_bytes(content(2_000_000) + b"more")
+    assert max(moved()) <= 128 << 10
+    assert (place / "three/tree/a").read_bytes() == content(1500)
+    assert (place / "three/tree/b").read_bytes() == content(2_000_000) + b"more"
 
 
 def test_a_folder_arrives_with_its_form(place: Path) -> None:
