@@ -10,95 +10,36 @@ import heapq
 import json
 from array import array
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from incast.cli import mine_options as options
 from incast.cli.common import Json, told
 from incast.cli.mine_view import View
 from incast.cli.plain import plain
 from incast.mining import output
-from incast.mining.output import FORMATS
-from incast.mining.problem import KINDS, make, refuse
+from incast.mining.problem import make, refuse
 from incast.mining.result import METRICS, MineResult
 from incast.mining.run import run
 
 _TOP = 10
 _SHOWN = ("support", "confidence", "lift")
-_FIND, _MACHINE, _NODES, _RESULT = "What to find", "Machine", "Nodes", "Result"
-
-
-def _of(panel: str, help_: str, *flags: str, metavar: str | None = None) -> Any:
-    return typer.Option(*flags, metavar=metavar, help=help_, rich_help_panel=panel)
 
 
 def mine(
-    transactions: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TRANSACTIONS",
-            help="A text file, one transaction per line, items as numbers with blanks between (also .gz, "
-            ".zst); or a table with the columns transaction and item (.parquet, .csv, .csv.gz).",
-        ),
-    ],
-    support: Annotated[
-        str,
-        _of(_FIND, "Minimum share of the transactions of a large itemset, like 0.7%.", metavar="SHARE"),
-    ],
-    confidence: Annotated[
-        str | None,
-        _of(
-            _FIND,
-            "Minimum confidence of rules, like 60%; default: no rules.",
-            metavar="SHARE",
-        ),
-    ] = None,
-    longest: Annotated[int | None, _of(_FIND, "Most items in an itemset; default: any number.")] = None,
-    only: Annotated[str, _of(_FIND, f"Itemsets to keep: {', '.join(KINDS)}.", metavar="KIND")] = "all",
-    memory: Annotated[
-        str | None,
-        _of(
-            _MACHINE,
-            "For transactions, candidates, their counts and bitmaps; when they need more, transactions are "
-            "scanned several times, from a temporary file if need be. Default: 256MiB.",
-            metavar="SIZE",
-        ),
-    ] = None,
-    threads: Annotated[int, _of(_MACHINE, "Threads that count; the result is the same.")] = 1,
-    nodes: Annotated[
-        int | None,
-        _of(_NODES, "Mine on this many nodes, one process each, with parts of the transactions."),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        _of(
-            _NODES,
-            "Nodes are the nodes of a Ray cluster: ray://HOST:PORT, auto or local.",
-            metavar="CLUSTER",
-        ),
-    ] = None,
-    algorithm: Annotated[
-        str | None,
-        _of(
-            _NODES,
-            "How candidates are shared out: hpa (by a hash, default), npa (all at each node), hpa-eld.",
-            metavar="NAME",
-        ),
-    ] = None,
-    exchange: Annotated[
-        str | None,
-        _of(
-            _NODES,
-            "What nodes send: frequent (counts of what is so at the node, default), combined (all "
-            "counts), plain (each candidate found).",
-            metavar="NAME",
-        ),
-    ] = None,
-    out: Annotated[Path | None, _of(_RESULT, "Result folder; default: results/mine-<file>.")] = None,
-    form: Annotated[
-        str, _of(_RESULT, f"Form of the tables: {', '.join(FORMATS)}.", "--format", metavar="FORM")
-    ] = "parquet",
-    force: Annotated[bool, _of(_RESULT, "Overwrite a result of mining.", "--force")] = False,
+    transactions: options.Transactions,
+    support: options.Support,
+    confidence: options.Confidence = None,
+    longest: options.Longest = None,
+    only: options.Only = "all",
+    memory: options.Memory = None,
+    threads: options.Threads = 1,
+    nodes: options.Nodes = None,
+    cluster: options.Cluster = None,
+    algorithm: options.Algorithm = None,
+    exchange: options.Exchange = None,
+    out: options.Out = None,
+    form: options.Form = "parquet",
+    force: options.Force = False,
     as_json: Json = False,
 ) -> None:
     """Find large itemsets and association rules in transactions, by Apriori."""
