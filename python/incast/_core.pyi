@@ -82,6 +82,7 @@ class ProbeMember:
     def length_s(self) -> float: ...
 
 def broadcast_infer(hosts: dict[int, str], samples: str) -> str | None: ...
+
 BROADCAST_REPORT_PS: int
 BROADCAST_SILENCE_PS: int
 BROADCAST_PATIENCE_PS: int
