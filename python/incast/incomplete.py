@@ -18,8 +18,6 @@ from incast.folder import scan
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["STUCK", "by_outcome", "completion", "lines"]
-
 STUCK = "stuck"
 """How a run ended in which nothing was left to happen."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +20,11 @@ Changes = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def option(panel: str, help_: str, *flags: str, metavar: str | None = None) -> Any:
+    """An option that the help lists under `panel`."""
+    return typer.Option(*flags, metavar=metavar, help=help_, rich_help_panel=panel)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from array import array
 from pathlib import Path
 from typing import Any
 
+from incast import text
 from incast.cli import mine_options as options
 from incast.cli.common import Json, told
 from incast.cli.mine_view import View
@@ -74,8 +75,6 @@ def _show(result: MineResult, summary: dict[str, Any]) -> None:
     head = ["pass", "candidates", "large", "scans"]
     rows = [[_count(each[key]) for key in head] for each in result.passes]
     if result.spread is not None:
-        from incast import text
-
         head += ["sent", "time"]
         for row, each in zip(rows, result.passes, strict=True):
             row += [text.size(each["sent_bytes"]), text.time(each["seconds"] * 1e12)]

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from incast.cli.common import option as _of
 from incast.mining.output import FORMATS
 from incast.mining.problem import KINDS
 
 _FIND, _MACHINE, _NODES, _RESULT = "What to find", "Machine", "Nodes", "Result"
-
-
-def _of(panel: str, help_: str, *flags: str, metavar: str | None = None) -> Any:
-    return typer.Option(*flags, metavar=metavar, help=help_, rich_help_panel=panel)
 
 
 Transactions = Annotated[

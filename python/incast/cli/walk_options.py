@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from incast.cli.common import option as _of
 from incast.walks.plan import APPS
 
 _WALKS, _SERVERS, _RESULT = "Walks", "Servers", "Result"
-
-
-def _of(panel: str, help_: str, *flags: str, metavar: str | None = None) -> Any:
-    return typer.Option(*flags, metavar=metavar, help=help_, rich_help_panel=panel)
 
 
 Graph = Annotated[

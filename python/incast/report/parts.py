@@ -124,8 +124,5 @@ def cells(*texts: str) -> tuple[Cell, ...]:
 
 def more_than(total: int, word: str, shown: int = ROWS_MAX) -> str:
     """What to say of the rows that are not shown."""
-    return (
-        f"{text.plural(total - shown, f'more {word}')} in the tables of the run folder."
-        if total > shown
-        else ""
-    )
+    more = text.plural(total - shown, f"more {word}")
+    return f"{more} in the tables of the run folder." if total > shown else ""
