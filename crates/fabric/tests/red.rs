@@ -60,7 +60,7 @@ fn red_forgets_a_burst_on_every_kind_of_port() {
     let fixed = Buffer::Static { limit: Depth::Bytes(9_000_000) };
     for (name, buffer) in [("static", fixed), ("shared", shared()), ("voq", voq())] {
         for (scheduler, class) in [(Scheduler::Fifo {}, 0), (ETS, 0), (ETS, 5)] {
-            let arrived = survivors(buffer, scheduler.clone(), class, false);
+            let arrived = survivors(buffer, scheduler, class, false);
             assert!(arrived >= 985, "{name}, {scheduler:?}, class {class}: {arrived} of 990");
         }
     }
