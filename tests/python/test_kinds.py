@@ -185,7 +185,7 @@ CLASHES = {
     "broadcast": ("broadcast/", "cli/__init__.py", "cli/app.py"),
     "farmem": ("farmem/", "cli/app.py", "cli/farmem_grid.py"),
     "incast": (  # the package, the program, its cache
-        "_version.py", "broadcast/shell.py", "cli/app.py", "cli/validate.py", "extras.py", "lab/graphread.py",
+        "broadcast/shell.py", "cli/app.py", "cli/validate.py", "extras.py", "lab/graphread.py",
         "report/bundle.py", "study/page/drawing.py",
     ),
     "load": ("report/page.html.j2", "study/__init__.py"),  # of a port; to read
