@@ -137,8 +137,9 @@ impl<B: Copy + Default> Fabric<B> {
         self.ports[id.index()].free_at.saturating_sub(now)
     }
 
+    /// Discards `packet` at `id` and counts it there.
     #[cold]
-    pub(crate) fn discard<D: Driver<B>>(
+    pub fn discard<D: Driver<B>>(
         &mut self,
         now: Time,
         id: PortId,

@@ -280,12 +280,19 @@ table! {
         to: Text,
         /// Datagrams sent.
         sent_packets: U64,
-        /// Payload bytes sent.
+        /// Their bytes with IP and UDP headers; on sockets without.
         sent_bytes: U64,
-        /// Datagrams that arrived.
+        /// Datagrams that a process received.
         received_packets: U64,
-        /// Payload bytes that arrived.
+        /// Their bytes, as in `sent_bytes`.
         received_bytes: U64,
+        /// Datagrams that the sender dropped, because no route led to the receiver. Missing on sockets, as are the
+        /// next two. The ports count all others that did not arrive.
+        drops_no_route: Nullable<U64>,
+        /// Datagrams that arrived while the receiver was down, or waited in it when it crashed.
+        drops_down: Nullable<U64>,
+        /// Datagrams that arrived for a port that no process had bound.
+        drops_no_port: Nullable<U64>,
     }
 }
 
@@ -429,8 +436,15 @@ table! {
         host: Text,
         /// IP bytes sent.
         sent_bytes: U64,
-        /// IP bytes that arrived.
+        /// IP bytes that arrived intact, while the host was up.
         received_bytes: U64,
+        /// Packets that it could not send, because no route led to their destination. `flows` and `datagrams` count
+        /// them as sent; ports do not. Missing on sockets.
+        drops_no_route: Nullable<U64>,
+        /// Packets that arrived while it was down, or waited in it when it crashed. Missing on sockets.
+        drops_down: Nullable<U64>,
+        /// Datagrams that arrived for a port that no process had bound.
+        drops_no_port: U64,
         /// Segments sent again.
         retransmits: U64,
         /// Their data in bytes.
@@ -817,7 +831,7 @@ table! {
         host: Text,
         /// IP bytes sent.
         sent_bytes: U64,
-        /// IP bytes that arrived.
+        /// IP bytes that arrived intact, while the host was up.
         received_bytes: U64,
         /// Computing time, summed over its cores.
         core_busy_ps: U64,

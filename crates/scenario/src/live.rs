@@ -241,6 +241,9 @@ impl Writer<'_> {
                 sent_bytes: row.sent_bytes,
                 received_packets: came.map_or(0, |came| came.received_packets),
                 received_bytes: came.map_or(0, |came| came.received_bytes),
+                drops_no_route: None,
+                drops_down: None,
+                drops_no_port: None,
             })?;
         }
         let counters = &report.counters;
@@ -248,6 +251,9 @@ impl Writer<'_> {
             host,
             sent_bytes: counters.sent_bytes + counters.stream_sent_bytes,
             received_bytes: counters.received_bytes + counters.stream_received_bytes,
+            drops_no_route: None,
+            drops_down: None,
+            drops_no_port: counters.unbound_datagrams,
             retransmits: report.flows.iter().map(|flow| flow.retransmits).sum(),
             retransmitted_bytes: 0,
             timeouts: 0,

@@ -229,6 +229,9 @@ impl<'a> Writer<'a> {
                 host: &self.hosts[host as usize],
                 sent_bytes: record.totals.sent_bytes,
                 received_bytes: record.totals.received_bytes,
+                drops_no_route: Some(record.drops.no_route),
+                drops_down: Some(record.drops.down),
+                drops_no_port: record.drops.no_port,
                 retransmits: record.retransmits,
                 retransmitted_bytes: record.retransmitted_bytes,
                 timeouts: record.timeouts,
@@ -246,6 +249,9 @@ impl<'a> Writer<'a> {
                 sent_bytes: pair.sent_bytes,
                 received_packets: pair.received_packets,
                 received_bytes: pair.received_bytes,
+                drops_no_route: Some(pair.drops.no_route),
+                drops_down: Some(pair.drops.down),
+                drops_no_port: Some(pair.drops.no_port),
             })?;
         }
         self.ports(sim, now)

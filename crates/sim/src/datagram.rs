@@ -1,8 +1,9 @@
 //! Datagrams: one packet each, lost or delivered.
 
 use crate::body::{Body, DATAGRAM, Extra};
+use crate::records::HostDrops;
 use crate::run::Sim;
-use fabric::{Discard, Driver, Ecn, NodeId, Packet, PortId};
+use fabric::{Discard, Ecn, NodeId, Packet, PortId};
 use process::{Addr, Event, HostId, Payload};
 use transport::tcp::Header;
 
@@ -19,6 +20,7 @@ pub(crate) struct Pair {
     pub sent_bytes: u64,
     pub received_packets: u64,
     pub received_bytes: u64,
+    pub drops: HostDrops,
 }
 
 impl Sim {
@@ -34,7 +36,11 @@ impl Sim {
         let (from_node, to_node) = (NodeId(host), NodeId(to.host.0));
         let home = self.jobs[job as usize].home_port;
         let hash = self.net.fabric.flow_hash(from_node, to_node, home, home, UDP);
-        let Some((out, route)) = self.net.fabric.route(from_node, to_node, hash) else { return };
+        let Some((out, route)) = self.net.fabric.route(from_node, to_node, hash) else {
+            self.pairs[pair as usize].drops.no_route += 1;
+            self.net.hosts[host as usize].drops.no_route += 1;
+            return;
+        };
         let from = Addr { host: HostId(host), port };
         let extra = self.net.extras.insert(Extra::Datagram { from, to, data, pair }) + 1;
         let packet = Packet {
@@ -47,7 +53,7 @@ impl Sim {
         };
         if bytes > u64::from(self.net.hosts[host as usize].config.mtu) {
             // As a socket with "don't fragment": it does not leave the host.
-            return self.net.outside.discard(self.net.now, out, &packet, Discard::Mtu);
+            return self.net.fabric.discard(self.net.now, out, &packet, Discard::Mtu, &mut self.net.outside);
         }
         self.net.fabric.enqueue(self.net.now, PortId::NONE, out, &packet, &mut self.net.outside);
     }
@@ -56,20 +62,41 @@ impl Sim {
         let pairs = &mut self.pairs;
         *self.pair_of.entry((job, from, to)).or_insert_with(|| {
             let (sent_packets, sent_bytes, received_packets, received_bytes) = (0, 0, 0, 0);
-            pairs.push(Pair { job, from, to, sent_packets, sent_bytes, received_packets, received_bytes });
+            let drops = HostDrops::default();
+            pairs.push(Pair {
+                job,
+                from,
+                to,
+                sent_packets,
+                sent_bytes,
+                received_packets,
+                received_bytes,
+                drops,
+            });
             pairs.len() as u32 - 1
         })
     }
 
     /// A datagram has come to its host.
     pub(crate) fn on_datagram(&mut self, packet: &Packet<Body>) {
-        let Some(Extra::Datagram { from, to, data, pair }) = self.net.extras.remove(packet.body.extra - 1)
-        else {
+        let Some(Extra::Datagram { to, .. }) = self.net.extras.get(packet.body.extra - 1) else {
             unreachable!("a datagram carries its content")
         };
-        let host = &self.net.hosts[to.host.0 as usize];
-        let Some(process) = host.process_bound(to.port).filter(|_| host.up) else { return };
+        let taken = self.takes(to.host.0, packet);
+        let Some(Extra::Datagram { from, to, data, pair }) = self.net.extras.remove(packet.body.extra - 1)
+        else {
+            unreachable!("it was just there")
+        };
+        if !taken {
+            return;
+        }
+        let host = &mut self.net.hosts[to.host.0 as usize];
         let totals = &mut self.pairs[pair as usize];
+        let Some(process) = host.process_bound(to.port) else {
+            host.drops.no_port += 1;
+            totals.drops.no_port += 1;
+            return;
+        };
         totals.received_packets += 1;
         totals.received_bytes += u64::from(packet.bytes);
         self.tell(process, Event::Datagram { from, port: to.port, data });

@@ -154,9 +154,10 @@ impl Sim {
         let end = &mut flow.ends[(id & 1) as usize];
         let ce = packet.ecn == Ecn::Ce;
         if end.stage != Stage::Open || packet.body.extra != 0 {
-            let body = packet.body;
-            return self.on_rare_segment(&body, ce);
+            let packet = *packet;
+            return self.on_rare_segment(&packet);
         }
+        self.net.taken[end.host as usize].add(packet.bytes);
         if take(end, self.net.now, &packet.body.header, &[], ce) {
             self.pass_on(id);
         } else {
@@ -174,10 +175,12 @@ impl Sim {
 
     /// A segment with SACK blocks, or for an endpoint that isn't open.
     #[cold]
-    pub(crate) fn on_rare_segment(&mut self, body: &Body, ce: bool) {
-        let &Body { ref header, to: id, extra } = body;
+    pub(crate) fn on_rare_segment(&mut self, packet: &Packet<Body>) {
+        let Body { ref header, to: id, extra } = packet.body;
+        let ce = packet.ecn == Ecn::Ce;
         let sacks = if extra != 0 { self.net.take_sacks(extra) } else { Sacks::default() };
-        if self.admit(id, header) {
+        let host = self.flows.get(id >> 1).expect("the caller has looked").ends[(id & 1) as usize].host;
+        if self.takes(host, packet) && self.admit(id, header) {
             let flow = self.flows.get_mut(id >> 1).expect("it was admitted");
             if take(&mut flow.ends[(id & 1) as usize], self.net.now, header, sacks.as_slice(), ce) {
                 self.pass_on(id);
@@ -188,15 +191,12 @@ impl Sim {
         self.release(id >> 1);
     }
 
-    /// A segment for an endpoint that isn't open: whether its transport gets it.
+    /// A segment for an endpoint that may not be open: whether its transport gets it.
     fn admit(&mut self, id: u32, header: &Header) -> bool {
         let flow = self.flows.get_mut(id >> 1).expect("the caller has looked");
         let end = &mut flow.ends[(id & 1) as usize];
         let port = flow.addresses[1].port;
         let host = &self.net.hosts[end.host as usize];
-        if !host.up {
-            return false;
-        }
         match end.stage {
             Stage::Open | Stage::Closed => true,
             Stage::Listening => match host.process_listening(port) {

@@ -2,6 +2,7 @@
 
 use crate::config::HostConfig;
 use crate::receive::Received;
+use crate::records::HostDrops;
 use std::collections::VecDeque;
 use units::Time;
 
@@ -33,8 +34,24 @@ pub(crate) struct Host {
     pub core_busy: Time,
     pub disk_busy: Time,
     pub crashes: u64,
+    pub drops: HostDrops,
     /// Of endpoints that are gone.
     pub past: Totals,
+}
+
+/// What a host's transports and processes were given. Apart from [`Host`], because each packet adds to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub packets: u64,
+    pub bytes: u64,
+}
+
+impl Taken {
+    #[inline(always)]
+    pub(crate) fn add(&mut self, bytes: u16) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
 }
 
 /// A host's transport totals.
@@ -67,6 +84,7 @@ impl Host {
             core_busy: Time::ZERO,
             disk_busy: Time::ZERO,
             crashes: 0,
+            drops: HostDrops::default(),
             past: Totals::default(),
             config,
         }

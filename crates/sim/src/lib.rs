@@ -89,8 +89,8 @@ pub use job::JobSetup;
 pub use ports::{TooManyJobs, home_port, job_ports};
 pub use process::rng;
 pub use records::{
-    DatagramRecord, FlowRecord, FlowSample, HostRecord, HostSample, JobRecord, Outcome, PacketSeen, Records,
-    TaskOutcome, TaskRecord, Transport,
+    DatagramRecord, FlowRecord, FlowSample, HostDrops, HostRecord, HostSample, JobRecord, Outcome,
+    PacketSeen, Records, TaskOutcome, TaskRecord, Transport,
 };
 pub use run::{Pause, Progress, Sim};
 pub use setup::Setup;

@@ -5,7 +5,7 @@
 use crate::body::{Body, Extra, Sacks};
 use crate::endpoint::{Endpoint, Stage};
 use crate::flow::Flow;
-use crate::host::Host;
+use crate::host::{Host, Taken};
 use crate::key::Kind;
 use crate::outside::Outside;
 use crate::slab::Slab;
@@ -19,6 +19,8 @@ pub(crate) struct Net {
     pub fabric: Fabric<Body>,
     pub outside: Outside,
     pub hosts: Vec<Host>,
+    /// By host.
+    pub taken: Vec<Taken>,
     pub extras: Slab<Extra>,
 }
 
@@ -152,7 +154,7 @@ impl Net {
     #[inline(always)]
     pub(crate) fn launch(&mut self, id: u32, flow: &mut Flow, transmit: &Transmit) {
         let end = &flow.ends[(id & 1) as usize];
-        let Some((port, route)) = end.way else { return }; // No route: lost, as in a network without one.
+        let Some((port, route)) = end.way else { return self.drop_unroutable(end.host) };
         let header = &transmit.header;
         let extra = if header.notes == Notes::NONE { 0 } else { self.keep_sacks(end.tcp.sack_blocks()) };
         let packet = Packet {
@@ -176,6 +178,12 @@ impl Net {
             end.timer_at = due;
             self.call_endpoint(due, id);
         }
+    }
+
+    /// `host` has no route for what it would send.
+    #[cold]
+    fn drop_unroutable(&mut self, host: u32) {
+        self.hosts[host as usize].drops.no_route += 1;
     }
 
     #[cold]

@@ -9,7 +9,7 @@ use crate::config::HostConfig;
 use crate::host::{Host, NORMAL};
 use crate::key::Kind;
 use crate::run::Sim;
-use fabric::{Delivery, Ecn, Packet};
+use fabric::{Delivery, Packet};
 use std::collections::VecDeque;
 use units::Time;
 
@@ -86,8 +86,32 @@ impl Sim {
     /// What waits at a host that crashes is lost with it.
     pub(crate) fn lose_received(&mut self, host: u32) {
         let received = std::mem::take(&mut self.net.hosts[host as usize].received);
-        self.net.outside.gone.extend(received.waiting.into_iter().map(|(_, packet)| packet));
+        for (_, packet) in received.waiting {
+            self.lose_at_down(host, &packet);
+            self.net.outside.gone.push(packet);
+        }
         self.net.outside.news = true;
+    }
+
+    /// A packet has come to `host`: whether that is there to take it.
+    pub(crate) fn takes(&mut self, host: u32, packet: &Packet<Body>) -> bool {
+        let up = self.net.hosts[host as usize].up;
+        if up {
+            self.net.taken[host as usize].add(packet.bytes);
+        } else {
+            self.lose_at_down(host, packet);
+        }
+        up
+    }
+
+    /// Counts a packet that is lost because `host` is down.
+    fn lose_at_down(&mut self, host: u32, packet: &Packet<Body>) {
+        self.net.hosts[host as usize].drops.down += 1;
+        if packet.body.to == DATAGRAM
+            && let Some(Extra::Datagram { pair, .. }) = self.net.extras.get(packet.body.extra - 1)
+        {
+            self.pairs[*pair as usize].drops.down += 1;
+        }
     }
 
     /// Where a packet has come to; of a flow that is over, nowhere.
@@ -109,6 +133,6 @@ impl Sim {
         }
         let Some(flow) = self.flows.get_mut(packet.body.to >> 1) else { return };
         flow.in_flight -= 1;
-        self.on_rare_segment(&packet.body, packet.ecn == Ecn::Ce);
+        self.on_rare_segment(packet);
     }
 }

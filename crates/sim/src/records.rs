@@ -119,7 +119,7 @@ pub struct FlowSample {
 pub struct HostSample {
     /// IP bytes sent.
     pub sent_bytes: u64,
-    /// IP bytes received.
+    /// IP bytes that its transports and processes were given.
     pub received_bytes: u64,
     /// Time of work given to cores, summed.
     pub core_busy: Time,
@@ -127,11 +127,26 @@ pub struct HostSample {
     pub disk_busy: Time,
 }
 
+/// Packets that a host could not send, or was not there to take. No port counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostDrops {
+    /// Not sent: no route led to their destination.
+    pub no_route: u64,
+    /// Came while the host was down, or waited in it when it crashed.
+    pub down: u64,
+    /// Datagrams that came for a port that no process had bound.
+    pub no_port: u64,
+}
+
 /// Totals of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostRecord {
     /// As sampled.
     pub totals: HostSample,
+    /// Packets that its transports and processes were given.
+    pub received_packets: u64,
+    /// Packets that it did not send or take.
+    pub drops: HostDrops,
     /// Segments sent again.
     pub retransmits: u64,
     /// Their data in bytes.
@@ -180,6 +195,8 @@ pub struct DatagramRecord {
     pub received_packets: u64,
     /// Their IP bytes.
     pub received_bytes: u64,
+    /// Datagrams that either host dropped.
+    pub drops: HostDrops,
 }
 
 /// What a captured packet carries.

@@ -361,6 +361,7 @@ impl Sim {
             sent_bytes: pair.sent_bytes,
             received_packets: pair.received_packets,
             received_bytes: pair.received_bytes,
+            drops: pair.drops,
         };
         self.pairs.iter().map(record).collect()
     }

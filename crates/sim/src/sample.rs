@@ -113,12 +113,11 @@ impl Sim {
         let mut sample = HostSample {
             core_busy: self.net.hosts[host as usize].core_busy,
             disk_busy: self.net.hosts[host as usize].disk_busy,
-            ..HostSample::default()
+            sent_bytes: 0,
+            received_bytes: self.net.taken[host as usize].bytes,
         };
         for port in ports {
             sample.sent_bytes += self.net.fabric.sample(now, port).sent_bytes;
-            let inbound = self.net.fabric.reverse(port);
-            sample.received_bytes += self.net.fabric.sample(now, inbound).sent_bytes;
         }
         sample
     }
@@ -129,6 +128,8 @@ impl Sim {
         let state = &self.net.hosts[host as usize];
         HostRecord {
             totals,
+            received_packets: self.net.taken[host as usize].packets,
+            drops: state.drops,
             retransmits: state.past.retransmits,
             retransmitted_bytes: state.past.retransmitted_bytes,
             timeouts: state.past.timeouts,

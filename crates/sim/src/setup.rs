@@ -69,7 +69,14 @@ impl Sim {
         let packets_wait = states.iter().any(|host| host.config.delays_packets());
         let mut sim = Sim {
             packets_wait,
-            net: Net { now: Time::ZERO, fabric, outside, hosts: states, extras: Default::default() },
+            net: Net {
+                now: Time::ZERO,
+                fabric,
+                outside,
+                taken: vec![Default::default(); states.len()],
+                hosts: states,
+                extras: Default::default(),
+            },
             until,
             seed,
             graph,

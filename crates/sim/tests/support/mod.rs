@@ -16,6 +16,8 @@ pub const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::
 pub struct Cluster {
     pub graph: Graph,
     pub seed: u64,
+    /// Of hosts.
+    pub mtu: u32,
     pub cores: u32,
     pub packet_cost: Time,
     pub time_slice: Time,
@@ -33,6 +35,7 @@ impl Cluster {
         Cluster {
             graph,
             seed: 1,
+            mtu: 1500,
             cores: 2,
             packet_cost: Time::ZERO,
             time_slice: Time::ZERO,
@@ -61,6 +64,7 @@ impl Cluster {
     /// A simulation of a job made of `processes`.
     pub fn processes(&self, processes: Vec<(HostId, Box<dyn Process>)>) -> Sim {
         let host = HostConfig {
+            mtu: self.mtu,
             nic_queue: 32_000,
             cores: self.cores,
             disk: Rate::from_gbps(4),
