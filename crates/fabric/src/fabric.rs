@@ -15,7 +15,7 @@ use crate::port::{Port, flag};
 use crate::routing::Routing;
 use crate::waits::WaitTimes;
 use crate::wires::Wires;
-use units::{Rate, Time};
+use units::{Bytes, Rate, Time};
 
 /// The network.
 pub struct Fabric<B> {
@@ -192,6 +192,10 @@ impl<B: Copy + Default> Fabric<B> {
         counters.cells = cells;
         counters.sent_packets -= late.0;
         counters.sent_bytes -= late.1;
+        if let Some(queue) = &mut port.cold.cells {
+            let bytes = Bytes::new(queue.waiting(now) * u64::from(CELL));
+            counters.busy = counters.busy.saturating_sub(port.cold.rate.time_for(bytes));
+        }
         if !port.is(flag::FLUID) {
             // What is still to be sent of the packet in hand, and of those that wait where departures are certain.
             counters.busy = counters.busy.saturating_sub(port.free_at.saturating_sub(now));
@@ -199,7 +203,7 @@ impl<B: Copy + Default> Fabric<B> {
         if port.is(flag::FLUID) {
             let fluid = port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools);
             counters.fluid = fluid.totals;
-            counters.busy += fluid.busy;
+            counters.busy = (counters.busy + fluid.busy).saturating_sub(fluid.left);
         }
         counters
     }
@@ -235,11 +239,12 @@ impl<B: Copy + Default> Fabric<B> {
         self.ports[id.index()].waits()
     }
 
-    /// Packets on the wire or in the queue of `id`: enqueued, not yet at the far end.
+    /// Packets on the wire or in the queue of `id`: enqueued, not yet at the far end. PAUSE frames are not among them.
     pub fn in_transit(&self, id: PortId) -> u64 {
         let port = &self.ports[id.index()];
         let waiting = if port.is(flag::SCHEDULED) { port.waiting_packets } else { 0 };
-        self.wires.chain(port.first).count() as u64 + u64::from(waiting)
+        let is_packet = |slot: &u32| self.wires[*slot].packet.class != PAUSE_FRAME;
+        self.wires.chain(port.first).filter(is_packet).count() as u64 + u64::from(waiting)
     }
 
     /// Memory that the packets waiting for `id` take in a buffer that ports share, in whole cells.

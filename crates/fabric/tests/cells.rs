@@ -70,6 +70,21 @@ fn a_full_queue_damages_packets_whose_other_cells_take_their_time_all_the_same()
 }
 
 #[test]
+fn a_port_is_busy_with_cells_that_have_left_not_with_those_that_wait() {
+    let graph = single_switch(5, LINK).unwrap();
+    let mut lab = lab(&graph, config(2048, CellDiscard::Tail));
+    (1..5).for_each(|from| assert!(lab.send(from, load(Time::ZERO, from, 0, 8232))));
+    let out = port(&graph, &lab.fabric, "switch0", "host0");
+    // Four come at the same time, so three quarters of their cells wait.
+    let soon = Time::from_ps(150 * CELL);
+    lab.run(soon);
+    assert!(lab.fabric.counters(soon, out).busy <= soon);
+    lab.settle(Time::from_secs(1));
+    let busy = lab.fabric.counters(lab.now, out).busy.as_ps();
+    assert_eq!((busy + CELL / 2) / CELL, 4 * 172);
+}
+
+#[test]
 fn packet_discard_spares_the_link_cells_of_no_use() {
     let graph = single_switch(100, LINK).unwrap();
     let (packets, cells) = (99, 172);

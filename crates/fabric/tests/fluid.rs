@@ -68,6 +68,24 @@ fn a_packet_waits_for_what_a_burst_and_the_fluid_have_left() {
 }
 
 #[test]
+fn a_port_is_busy_with_what_has_left_not_with_what_waits() {
+    for config in [own(u64::MAX), shared(1 << 40, 8.0)] {
+        let mut lab = lab(4, &config);
+        assert!(lab.fabric.start_fluid(Time::ZERO, &fluid(3, 60, 1500)));
+        for number in 0..20 {
+            lab.send(number, load(0, 1 + number % 2, 3, 1500));
+        }
+        // Until the first packets come, fluid takes three fifths of the time; from then on there is always work.
+        let (begin, now) = (PACKET_PS + 1_000_000, Time::from_us(20));
+        lab.run(now);
+        let out = exit(4, &lab, 3);
+        let busy = lab.fabric.counters(now, out).busy.as_ps();
+        let expected = begin * 3 / 5 + now.as_ps() - begin;
+        assert!(busy.abs_diff(expected) < 10_000, "{busy} for {expected} of {now}");
+    }
+}
+
+#[test]
 fn the_queue_is_packets_and_fluid_and_all_is_gone_in_the_end() {
     for config in [own(u64::MAX), shared(1 << 40, 8.0)] {
         let mut lab = lab(4, &config);

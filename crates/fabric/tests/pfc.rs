@@ -72,6 +72,22 @@ fn an_incast_loses_nothing_with_the_headroom_of_the_formula() {
 }
 
 #[test]
+fn a_pause_frame_on_the_wire_is_no_packet_in_transit() {
+    let graph = single_switch(9, LINK).unwrap();
+    let mut lab = lab(&graph, &switch(2_000_000, pfc(10_000, 5_000, 100_000)));
+    burst(&mut lab, 0..8, 8, LOSSLESS, 200);
+    // Nothing but PAUSE frames leaves to the sender.
+    let own = port(&graph, &lab.fabric, "switch0", "host0");
+    let mut sent = 0;
+    for ns in 1..40_000 {
+        lab.run(Time::from_ns(ns));
+        assert_eq!(lab.fabric.in_transit(own), 0, "after {ns} ns");
+        sent = lab.fabric.sample(lab.now, own).pause_sent;
+    }
+    assert!(sent > 0);
+}
+
+#[test]
 fn the_formula_is_not_wasteful() {
     for delay in [Time::from_ns(100), Time::from_us(1), Time::from_us(10)] {
         let link = LinkProps { delay, ..LINK };

@@ -49,8 +49,10 @@ pub(crate) struct FluidLook {
     pub totals: FluidTotals,
     /// IP bytes that wait.
     pub bytes: u64,
-    /// Time that it has kept the transmitter busy.
+    /// Time of the transmitter that it takes, what waits included.
     pub busy: Time,
+    /// What the transmitter still has to send of fluid and packets, without packets that wait at scheduled ports.
+    pub left: Time,
 }
 
 /// The fluid at a port. Backlogs are kept as the time that they take at line rate.

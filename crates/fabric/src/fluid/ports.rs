@@ -129,7 +129,9 @@ impl<B: Copy + Default> Port<B> {
         let (before, free_at) = (self.cold.fluid.clone(), self.free_at);
         let bytes = self.bring_up(now, framing, wires, pools);
         let totals = self.cold.fluid.as_ref().map_or_else(FluidTotals::default, |fluid| fluid.totals());
-        let look = FluidLook { totals, bytes, busy: self.fluid_busy() };
+        let behind = self.cold.fluid.as_ref().map_or(Time::ZERO, |fluid| fluid.between + fluid.tail);
+        let left = self.free_at.saturating_sub(now) + behind;
+        let look = FluidLook { totals, bytes, busy: self.fluid_busy(), left };
         if let (Some(fluid), Some(classes), Some(before)) =
             (&mut self.cold.fluid, &mut self.cold.classes, &before)
         {
@@ -139,7 +141,7 @@ impl<B: Copy + Default> Port<B> {
         look
     }
 
-    /// Time that the fluid has kept the transmitter busy, what waits included.
+    /// Time of the transmitter that the fluid takes, what waits included.
     fn fluid_busy(&self) -> Time {
         let Some(fluid) = &self.cold.fluid else { return Time::ZERO };
         Time::from_ps((fluid.offered_wire / u128::from(self.cold.rate.as_bps())) as u64)
