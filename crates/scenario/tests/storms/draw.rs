@@ -20,18 +20,23 @@ pub fn scenario(draws: &mut Pcg64) -> Value {
         1..=6 => Form::Pfc,
         _ => Form::Other,
     };
-    let topology = topology(draws, &form);
+    // In most cases all send to one host at first, and more than queues hold.
+    let crowded = draws.random_bool(0.7);
+    let topology = topology(draws, &form, crowded);
     let (names, links) = nodes(&topology);
     let fluid = form == Form::Other && draws.random_bool(0.1);
     scenario["topology"] = topology;
     scenario["switches"][0]["config"] = match form {
         Form::Cells => cells(draws),
-        Form::Pfc => lossless(draws, names.len() as u64),
-        Form::Other => switch(draws, fluid),
+        Form::Pfc => lossless(draws, names.len() as u64, crowded),
+        Form::Other => switch(draws, fluid, crowded),
     };
     scenario["hosts"] = hosts(draws, &names);
     let jobs = draws.random_range(1..5);
     scenario["jobs"] = (0..jobs).map(|number| job(draws, number, &names, fluid)).collect();
+    if crowded {
+        scenario["jobs"][0] = crowd(draws, &names);
+    }
     scenario["faults"] = faults(draws, &form, &names, &links);
     let until = if draws.random_bool(0.1) { draws.random_range(1..CALM) } else { UNTIL };
     scenario["until"] = json!(us(until));
@@ -57,16 +62,16 @@ fn some_link(draws: &mut Pcg64) -> Value {
     link
 }
 
-fn topology(draws: &mut Pcg64, form: &Form) -> Value {
+fn topology(draws: &mut Pcg64, form: &Form, crowded: bool) -> Value {
     let (host_link, between) = (some_link(draws), some_link(draws));
     let kind = if *form == Form::Cells { 0 } else { draws.random_range(0..6) };
     match kind {
         0 | 1 => {
-            let count = draws.random_range(2..8);
+            let count = draws.random_range(if crowded { 3 } else { 2 }..8);
             json!({"kind": "single-switch", "hosts": count, "host_link": host_link})
         }
         2 => {
-            let (left, right) = (draws.random_range(1..4), draws.random_range(1..4));
+            let (left, right) = (draws.random_range(1 + usize::from(crowded)..4), draws.random_range(1..4));
             json!({"kind": "dumbbell", "left": left, "right": right, "host_link": host_link, "bottleneck": between})
         }
         3 => {
@@ -128,7 +133,7 @@ fn hosts(draws: &mut Pcg64, names: &[String]) -> Value {
 
 fn host(draws: &mut Pcg64) -> Value {
     let congestion = one_of(draws, &["reno", "cubic", "dctcp", "htcp", "bbr"]);
-    let ecn = if congestion == "dctcp" { "on" } else { one_of(draws, &["off", "on", "passive"]) };
+    let ecn = if congestion == "dctcp" { "on" } else { one_of(draws, &["off", "on", "on", "on", "passive"]) };
     let sack = draws.random_bool(0.8);
     let rack = sack && draws.random_bool(0.7);
     let (least, buffer) = (us(draws.random_range(1000..50_000)), draws.random_range(20_000..6_000_000_u64));
@@ -157,12 +162,15 @@ fn host(draws: &mut Pcg64) -> Value {
 }
 
 /// Any switch but those of cells and with PFC. Where fluid flows, ports have one queue.
-fn switch(draws: &mut Pcg64, fluid: bool) -> Value {
+fn switch(draws: &mut Pcg64, fluid: bool, crowded: bool) -> Value {
     let (size, alpha) = (draws.random_range(300_000..2_000_000_u64), draws.random_range(0.2..8.0));
     let cell = one_of(draws, &[1, 80, 256]);
-    let limit = draws.random_range(10_000..300_000_u64);
+    let limit = draws.random_range(10_000..if crowded { 60_000 } else { 300_000_u64 });
     let (buffer, room) = match draws.random_range(0..if fluid { 3 } else { 4 }) {
-        0 => (json!({"kind": "static", "limit": {"packets": draws.random_range(10..200)}}), u64::MAX),
+        0 => {
+            let packets = draws.random_range(10..if crowded { 40 } else { 200_u64 });
+            (json!({"kind": "static", "limit": {"packets": packets}}), 1500 * packets)
+        }
         1 => (json!({"kind": "static", "limit": {"bytes": limit}}), limit),
         2 => {
             let reserve = one_of(draws, &[0, 2000]);
@@ -176,10 +184,10 @@ fn switch(draws: &mut Pcg64, fluid: bool) -> Value {
             (voq, limit)
         }
     };
-    let all = queue(draws, room);
+    let all = queue(draws, room, crowded);
     let ets = !fluid && draws.random_bool(0.5);
     let own = if ets && draws.random_bool(0.4) {
-        json!([[3, queue(draws, room)], [7, {"kind": "tail-drop"}]])
+        json!([[3, queue(draws, room, crowded)], [7, {"kind": "tail-drop"}]])
     } else {
         json!([])
     };
@@ -192,8 +200,12 @@ fn scheduler(ets: bool) -> Value {
 }
 
 /// What a queue with `room` bytes does with those that enter or leave.
-fn queue(draws: &mut Pcg64, room: u64) -> Value {
-    let (most, ecn) = (room.min(100_000), draws.random_bool(0.5));
+fn queue(draws: &mut Pcg64, room: u64, crowded: bool) -> Value {
+    let (most, ecn) = (room.min(100_000), draws.random_bool(0.7));
+    // Queues that fill up before anything else happens.
+    if crowded && draws.random_bool(0.3) {
+        return json!({"kind": "tail-drop"});
+    }
     match draws.random_range(0..6) {
         0 => json!({"kind": "tail-drop"}),
         1 => json!({"kind": "step", "threshold": {"bytes": draws.random_range(3000..most)}}),
@@ -225,14 +237,18 @@ fn cells(draws: &mut Pcg64) -> Value {
 const HEADROOM: u64 = 250_000;
 
 /// A switch with PFC for classes 0 and 3, and room enough for what they may hold.
-fn lossless(draws: &mut Pcg64, hosts: u64) -> Value {
+fn lossless(draws: &mut Pcg64, hosts: u64, crowded: bool) -> Value {
     // The largest switch has the hosts, or four ports and two parallel links a spine.
     let size = 2 * HEADROOM * (hosts + 8) + draws.random_range(2_000_000..20_000_000);
     let buffer = json!({"kind": "shared", "size": size, "alpha": draws.random_range(0.2..8.0), "reserve": 0, "cell": 256});
-    let queue = queue(draws, u64::MAX);
+    let queue = queue(draws, u64::MAX, crowded);
     let xoff = match draws.random_bool(0.5) {
-        true => json!({"kind": "static", "limit": draws.random_range(5_000..60_000)}),
-        false => json!({"kind": "dynamic", "alpha": draws.random_range(0.01..0.5)}),
+        true => {
+            json!({"kind": "static", "limit": draws.random_range(5_000..if crowded { 20_000 } else { 60_000 })})
+        }
+        false => {
+            json!({"kind": "dynamic", "alpha": draws.random_range(0.002..if crowded { 0.05 } else { 0.5 })})
+        }
     };
     let watchdog = match draws.random_bool(0.3) {
         true => {
@@ -249,6 +265,14 @@ fn lossless(draws: &mut Pcg64, hosts: u64) -> Value {
     json!({"buffer": buffer, "queue": queue, "class_queues": [], "scheduler": scheduler(true),
         "pfc": {"classes": [0, 3], "xoff": xoff, "xon": 3000, "headroom": HEADROOM, "headroom_pool": pool,
             "quanta": quanta, "watchdog": watchdog}})
+}
+
+/// All others, up to eight, answer the first host at the same time.
+fn crowd(draws: &mut Pcg64, names: &[String]) -> Value {
+    let senders = &names[1..names.len().min(9)];
+    let work = json!({"kind": "incast", "senders": senders, "receiver": names[0],
+        "bytes": draws.random_range(60_000..600_000), "rounds": draws.random_range(1..3)});
+    json!({"name": "job0", "start": us(draws.random_range(0..2000)), "class": one_of(draws, &[0, 3]), "work": work})
 }
 
 fn job(draws: &mut Pcg64, number: u32, names: &[String], fluid: bool) -> Value {

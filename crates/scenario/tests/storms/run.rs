@@ -1,8 +1,8 @@
 //! A run of a scenario, and what is seen of it: by names, so that runs whose parts are listed in another order compare.
 
-use fabric::{Counters, Discard, NodeId, PortId};
+use fabric::{Counters, NodeId, PortId};
 use serde_json::Value;
-use sim::{FlowRecord, Outcome, PacketSeen, Pause, Sim};
+use sim::{FlowRecord, HostDrops, HostRecord, Outcome, PacketSeen, Pause, Sim};
 use std::collections::BTreeMap;
 use units::Time;
 
@@ -39,8 +39,16 @@ pub struct Flow {
     pub outcome: Outcome,
 }
 
-/// Datagrams of a job between two hosts: sent, received.
-pub type Datagrams = BTreeMap<(String, String, String), (u64, u64)>;
+/// Datagrams of a job between two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    pub sent: u64,
+    pub received: u64,
+    pub drops: HostDrops,
+}
+
+/// By job, sender and receiver.
+pub type Datagrams = BTreeMap<(String, String, String), Pair>;
 
 /// What is seen of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +62,7 @@ pub struct Seen {
     pub events: u64,
     pub flows: Vec<Flow>,
     pub datagrams: Datagrams,
+    pub hosts: BTreeMap<String, HostRecord>,
     /// Jobs that the run waited for and that have not ended.
     pub open_jobs: Vec<String>,
     /// By owner and peer; several where links are parallel.
@@ -62,15 +71,21 @@ pub struct Seen {
     pub pauses: u64,
     pub storms: u64,
     pub in_transit: u64,
-    /// Packets that queues had no room for, or dropped early.
-    pub queues_drop: u64,
+}
+
+impl Seen {
+    /// Packets that the hosts of `flow` had no route for, those of other flows included.
+    pub fn no_route(&self, flow: &Flow) -> u64 {
+        [&flow.from.0, &flow.to.0].map(|host| self.hosts[host].drops.no_route).iter().sum()
+    }
 }
 
 /// A run that is over, its books still open.
 pub struct Run {
     pub sim: Sim,
     pub end: End,
-    settled: bool,
+    /// Nothing is left to happen.
+    pub settled: bool,
     flows: Vec<FlowRecord>,
     /// Captured packets.
     pub packets: Vec<PacketSeen>,
@@ -139,7 +154,8 @@ impl Run {
         let mut datagrams = Datagrams::new();
         for pair in sim.datagram_records() {
             let key = (jobs[pair.job as usize].name.clone(), name(pair.from), name(pair.to));
-            datagrams.insert(key, (pair.sent_packets, pair.received_packets));
+            let (sent, received, drops) = (pair.sent_packets, pair.received_packets, pair.drops);
+            datagrams.insert(key, Pair { sent, received, drops });
         }
         let open = jobs.iter().filter(|job| !job.background && job.end.is_none());
         let mut seen = Seen {
@@ -150,12 +166,12 @@ impl Run {
             events,
             flows,
             datagrams,
+            hosts: (0..graph.hosts() as u32).map(|host| (name(host), sim.host_record(host))).collect(),
             open_jobs: open.map(|job| job.name.clone()).collect(),
             ports: BTreeMap::new(),
             pauses: 0,
             storms: 0,
             in_transit: 0,
-            queues_drop: 0,
         };
         seen.open_jobs.sort();
         let network = sim.network();
@@ -169,8 +185,6 @@ impl Run {
                 .sum::<u64>();
             seen.in_transit += network.in_transit(port);
             let counters = network.counters(now, port);
-            let reasons = [Discard::Tail, Discard::Early, Discard::Pool, Discard::Headroom];
-            seen.queues_drop += reasons.map(|reason| counters.discards.of(reason)).iter().sum::<u64>();
             seen.ports.entry((name(owner.0), name(peer.0))).or_default().push(counters);
         }
         seen

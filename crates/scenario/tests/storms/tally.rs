@@ -3,6 +3,7 @@
 use crate::run::{End, Seen};
 use fabric::Discard;
 use serde_json::Value;
+use sim::HostDrops;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -94,6 +95,10 @@ fn happened(seen: &Seen) -> Vec<String> {
     note(seen.storms > 0, "a storm of pauses found");
     note(seen.flows.iter().any(|flow| flow.timeouts > 0), "a timeout");
     note(seen.flows.iter().any(|flow| flow.retransmits > 0), "a retransmission");
+    let drops = |of: fn(&HostDrops) -> u64| seen.hosts.values().any(|host| of(&host.drops) > 0);
+    note(drops(|host| host.no_route), "a drop at a host: no route");
+    note(drops(|host| host.down), "a drop at a host: the host is down");
+    note(drops(|host| host.no_port), "a drop at a host: the port is not bound");
     note(seen.in_transit > 0, "packets in the network at the end");
     happened.extend(seen.flows.iter().map(|flow| format!("a flow {:?}", flow.outcome)));
     happened.push(match seen.end {
