@@ -72,7 +72,7 @@ fn a_full_queue_damages_packets_whose_other_cells_take_their_time_all_the_same()
 #[test]
 fn a_port_is_busy_with_cells_that_have_left_not_with_those_that_wait() {
     let graph = single_switch(5, LINK).unwrap();
-    let mut lab = lab(&graph, config(2048, CellDiscard::Tail));
+    let mut lab = lab(&graph, config(2048, TAIL));
     (1..5).for_each(|from| assert!(lab.send(from, load(Time::ZERO, from, 0, 8232))));
     let out = port(&graph, &lab.fabric, "switch0", "host0");
     // Four come at the same time, so three quarters of their cells wait.

@@ -121,7 +121,8 @@ pub fn no_room_is_lost_for(scenario: &Scenario, sim: &mut Sim, packets: &[Packet
     let network = sim.network();
     // A paused host queues datagrams up to a limit of its own.
     let is_of_switch = |packet: &&PacketSeen| network.ends(packet.port).0.0 >= hosts;
-    for packet in packets.iter().filter(|packet| pfc.classes.contains(&packet.class)).filter(is_of_switch) {
+    for packet in packets.iter().filter(|packet| pfc.classes & (1 << packet.class) != 0).filter(is_of_switch)
+    {
         let full = [Discard::Tail, Discard::Pool, Discard::Headroom];
         let lost = packet.discard.is_some_and(|(reason, _)| full.contains(&reason));
         assert!(!lost, "lost in a lossless class: {packet:?}");

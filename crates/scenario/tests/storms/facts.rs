@@ -1,8 +1,9 @@
 //! What of a scenario makes which end possible.
 
+use fabric::{PfcConfig, WatchdogAction};
 use scenario::Scenario;
 use scenario::kinds::Work;
-use scenario::spec::{Change, Job, WatchdogAction};
+use scenario::spec::{Change, Job};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -27,7 +28,7 @@ impl Facts {
                 _ => {}
             }
         }
-        let protects = |pfc: &scenario::spec::Pfc| {
+        let protects = |pfc: &PfcConfig| {
             pfc.headroom_pool.is_none()
                 && pfc.watchdog.is_none_or(|watchdog| watchdog.action != WatchdogAction::Forward)
         };
@@ -36,7 +37,7 @@ impl Facts {
     }
 
     pub fn background(&self, name: &str) -> bool {
-        let is = |job: &Job| job.name == name && matches!(job.work, Work::Background { .. });
+        let is = |job: &Job| job.name == name && matches!(job.work, Work::Background(_));
         self.scenario.jobs.iter().any(is)
     }
 }

@@ -7,6 +7,7 @@ use scenario::Scenario;
 use scenario::kinds::Work;
 use scenario::spec::Job;
 use sim::{Outcome, Sim};
+use traffic::{AllToAll, Bulk, Incast, Permutation};
 
 /// TCP gives up after so many SYNs in a row.
 const SYNS: u64 = 6;
@@ -76,13 +77,13 @@ fn judge(facts: &Facts, flow: &Flow, seen: &Seen, losses: &Losses) {
 /// Whether a flow of `work` that has ended well may have carried so many bytes.
 fn may_ask(work: &Work, bytes: u64) -> bool {
     match work {
-        Work::Bulk { bytes: each, .. }
-        | Work::Incast { bytes: each, .. }
-        | Work::Permutation { bytes: each, .. }
-        | Work::AllToAll { bytes: each, .. } => bytes == each.get(),
-        Work::Load { sizes, .. } => bytes > 0 && sizes.last().is_some_and(|(most, _)| bytes <= *most),
-        Work::Replay { flows } => flows.iter().any(|flow| flow.bytes == bytes),
-        Work::Coflows { coflows } => coflows.iter().any(|coflow| {
+        Work::Bulk(Bulk { bytes: each, .. })
+        | Work::Incast(Incast { bytes: each, .. })
+        | Work::Permutation(Permutation { bytes: each, .. })
+        | Work::AllToAll(AllToAll { bytes: each, .. }) => bytes == *each,
+        Work::Load(job) => bytes > 0 && job.sizes.last().is_some_and(|(most, _)| bytes <= *most),
+        Work::Replay(job) => job.flows.iter().any(|flow| flow.bytes == bytes),
+        Work::Coflows(job) => job.coflows.iter().any(|coflow| {
             let count = coflow.mappers.len() as u64;
             coflow.reducers.iter().any(|(_, all)| bytes == all / count || bytes == all.div_ceil(count))
         }),
@@ -93,12 +94,13 @@ fn may_ask(work: &Work, bytes: u64) -> bool {
 /// A job that has ended well has opened all its flows.
 fn all_are_there(job: &Job, seen: &Seen) {
     let expected = match &job.work {
-        Work::Bulk { pairs, .. } => pairs.len(),
-        Work::Incast { senders, rounds, .. } => senders.len() * *rounds as usize,
-        Work::Permutation { hosts, .. } => hosts.len(),
-        Work::AllToAll { hosts, .. } => hosts.len() * (hosts.len() - 1),
-        Work::Replay { flows } => flows.len(),
-        Work::Coflows { coflows } => coflows
+        Work::Bulk(job) => job.pairs.len(),
+        Work::Incast(job) => job.senders.len() * job.rounds as usize,
+        Work::Permutation(job) => job.hosts.len(),
+        Work::AllToAll(job) => job.hosts.len() * (job.hosts.len() - 1),
+        Work::Replay(job) => job.flows.len(),
+        Work::Coflows(job) => job
+            .coflows
             .iter()
             .flat_map(|coflow| coflow.reducers.iter().map(|(_, all)| (coflow.mappers.len() as u64).min(*all)))
             .sum::<u64>() as usize,
@@ -120,7 +122,10 @@ pub fn deadlocked(scenario: &Scenario, sim: &mut Sim) {
         let next = cycle[(number + 1) % cycle.len()].0;
         assert_eq!(network.ends(*port).1, network.ends(next).0, "each waits for the next: {cycle:?}");
         assert!(network.ends(*port).0.0 as usize >= hosts, "a switch's queue: {cycle:?}");
-        assert!(pfc.classes.contains(class) && network.in_transit(*port) > 0, "it holds packets: {cycle:?}");
+        assert!(
+            pfc.classes & (1 << class) != 0 && network.in_transit(*port) > 0,
+            "it holds packets: {cycle:?}"
+        );
         let pauses = network.pause_counters(now, *port, *class).expect("a port with PFC");
         assert!(pauses.xoff_received > 0, "it is paused: {pauses:?}");
     }
