@@ -127,6 +127,13 @@ pub struct CellsConfig {
     pub reassembly_timeout: Time,
 }
 
+impl CellsConfig {
+    /// Cells that carry an IP packet of `bytes`.
+    pub fn cells(&self, bytes: u16) -> u32 {
+        crate::aal5::cells(bytes, self.encapsulation)
+    }
+}
+
 /// Which cells a switch drops when there is no room (Romanow & Floyd 1995).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -30,26 +30,51 @@ impl Job {
         self.check_sizes(hosts)
     }
 
-    /// Refuses a flow that no run can see the end of.
+    /// Refuses what no run can see the end of: more bytes than a host's links carry until the longest one is
+    /// over.
     fn check_sizes(&self, hosts: &[HostInfo]) -> Result<(), Problem> {
-        let all = |senders: &[HostId], bytes: u64| {
-            senders.iter().try_for_each(|sender| ends_in_time(*sender, bytes, hosts))
-        };
+        let mut volumes = Volumes(vec![(0.0, 0.0); hosts.len()]);
+        self.add_volumes(&mut volumes);
+        volumes.0.iter().zip(hosts).zip(0..).try_for_each(|((volume, info), host)| {
+            let (bytes, rate) = (f64::max(volume.0, volume.1), info.rate);
+            if rate.as_bps() == 0 || rate.carries_in_a_run(bytes) {
+                return Ok(());
+            }
+            let message = format!(
+                "{bytes:.0} bytes at host number {host} take longer than the longest run (106 days) at \
+                 {rate}: send less"
+            );
+            Err(Problem::new("", message))
+        })
+    }
+
+    /// Adds what hosts send and receive, as far as it is known before.
+    fn add_volumes(&self, volumes: &mut Volumes) {
         match self {
             Job::Bulk(Bulk { pairs, bytes }) => {
-                pairs.iter().try_for_each(|(from, _)| ends_in_time(*from, *bytes, hosts))
+                pairs.iter().for_each(|(from, to)| volumes.add(*from, *to, *bytes as f64));
             }
-            Job::Incast(Incast { senders, bytes, .. }) => all(senders, *bytes),
-            Job::Permutation(Permutation { hosts: members, bytes })
-            | Job::AllToAll(AllToAll { hosts: members, bytes, .. }) => all(members, *bytes),
+            Job::Incast(Incast { senders, receiver, bytes, rounds }) => {
+                let bytes = *bytes as f64 * f64::from(*rounds);
+                senders.iter().for_each(|sender| volumes.add(*sender, *receiver, bytes));
+            }
+            Job::Permutation(Permutation { hosts: members, bytes }) => {
+                members.iter().for_each(|host| volumes.add(*host, *host, *bytes as f64));
+            }
+            Job::AllToAll(AllToAll { hosts: members, bytes, .. }) => {
+                let bytes = *bytes as f64 * (members.len() - 1) as f64;
+                members.iter().for_each(|host| volumes.add(*host, *host, bytes));
+            }
             Job::Replay(Replay { flows }) => {
-                flows.iter().try_for_each(|flow| ends_in_time(flow.from, flow.bytes, hosts))
+                flows.iter().for_each(|flow| volumes.add(flow.from, flow.to, flow.bytes as f64));
             }
-            Job::Coflows(Coflows { coflows }) => coflows.iter().try_for_each(|coflow| {
-                let parts = coflow.reducers.iter().map(|(_, bytes)| bytes / coflow.mappers.len() as u64);
-                all(&coflow.mappers, parts.max().unwrap_or_default())
+            Job::Coflows(Coflows { coflows }) => coflows.iter().for_each(|coflow| {
+                for (to, bytes) in &coflow.reducers {
+                    let part = *bytes as f64 / coflow.mappers.len() as f64;
+                    coflow.mappers.iter().for_each(|from| volumes.add(*from, *to, part));
+                }
             }),
-            Job::Load(Load { .. }) | Job::Background(Background { .. }) => Ok(()),
+            Job::Load(_) | Job::Background(_) => {}
         }
     }
 
@@ -135,20 +160,14 @@ fn room_for_data(host: HostId, over: Carrier, hosts: &[HostInfo]) -> Result<(), 
     Err(Problem::new("", message))
 }
 
-/// Half of what a time can hold: no run gets further (`crates/scenario/src/build/mod.rs`).
-const LONGEST_S: f64 = (u64::MAX / 2) as f64 / 1e12;
+/// Bytes that each host sends and receives.
+struct Volumes(Vec<(f64, f64)>);
 
-fn ends_in_time(from: HostId, bytes: u64, hosts: &[HostInfo]) -> Result<(), Problem> {
-    let rate = hosts[from.0 as usize].rate;
-    let endless = rate.as_bps() > 0 && bytes as f64 * 8.0 / rate.as_bps() as f64 > LONGEST_S;
-    if !endless {
-        return Ok(());
+impl Volumes {
+    fn add(&mut self, from: HostId, to: HostId, bytes: f64) {
+        self.0[from.0 as usize].0 += bytes;
+        self.0[to.0 as usize].1 += bytes;
     }
-    let message = format!(
-        "{bytes} bytes from host number {} take longer than the longest run (106 days) at {rate}: send less",
-        from.0
-    );
-    Err(Problem::new("", message))
 }
 
 fn few(flows: f64) -> Result<(), Problem> {

@@ -57,6 +57,10 @@ impl Rate {
         let ps = (u128::from(bytes.get()) * 8 * 1_000_000_000_000).div_ceil(u128::from(self.0));
         Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
     }
+    /// Whether so many bytes are through before the longest run is over.
+    pub fn carries_in_a_run(self, bytes: f64) -> bool {
+        bytes * 8.0 <= self.0 as f64 * Time::LONGEST_RUN.as_secs_f64()
+    }
     /// The same as [`Rate::time_for`] made ready for many small sizes: one multiplication each.
     pub fn serializer(self) -> Serializer {
         let fixed = (8_000_000_000_000u128 << Serializer::FRACTION).div_ceil(u128::from(self.0));

@@ -31,6 +31,8 @@ impl Time {
     pub const ZERO: Time = Time(0);
     /// Later than anything that can happen: "never".
     pub const MAX: Time = Time(u64::MAX);
+    /// No run gets further: 106 days. It is half of what a time can hold, so that no sum of two times wraps.
+    pub const LONGEST_RUN: Time = Time(1 << 63);
 
     /// `n` picoseconds.
     pub const fn from_ps(n: u64) -> Time {

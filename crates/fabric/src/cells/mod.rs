@@ -17,7 +17,6 @@ mod advance;
 #[cfg(test)]
 mod tests;
 
-use crate::aal5;
 use crate::config::CellsConfig;
 use crate::counters::CellTotals;
 use std::cmp::Reverse;
@@ -113,7 +112,7 @@ impl CellQueue {
 
     /// Cells of an IP packet of `bytes`.
     pub(crate) fn cells(&self, bytes: u16) -> u32 {
-        aal5::cells(bytes, self.config.encapsulation)
+        self.config.cells(bytes)
     }
 
     /// Time of a cell on the link.

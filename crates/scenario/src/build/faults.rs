@@ -13,6 +13,7 @@ use units::{Problem, Time};
 pub fn all(scenario: &Scenario, names: &Names<'_>) -> Result<Vec<(Time, Change)>, Problem> {
     let mut faults = Vec::with_capacity(scenario.faults.len());
     for (index, fault) in scenario.faults.iter().enumerate() {
+        super::in_a_run(fault.at).map_err(|error| error.within(&format!("faults[{index}].at")))?;
         let path = format!("faults[{index}].change");
         faults.push((fault.at, change(&fault.change, names, &path)?));
     }

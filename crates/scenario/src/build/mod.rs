@@ -16,8 +16,7 @@ mod pfc;
 mod room;
 mod switches;
 
-/// No run gets further than 106 days: half of what a time can hold, so that no sum of two times wraps.
-const LAST: Time = Time::from_ps(1 << 63);
+const LAST: Time = Time::LONGEST_RUN;
 
 /// Builds the simulation of a scenario, ready to run.
 ///
@@ -150,6 +149,7 @@ fn jobs(
         if job.class > 7 {
             return Err(Problem::new(format!("{path}.class"), format!("{}: 0 to 7 are allowed", job.class)));
         }
+        in_a_run(job.start).map_err(|error| error.within(&format!("{path}.start")))?;
         let kind = job.work.kind();
         let cast = kind.cast(&mut place);
         let Cast { processes, shown } = cast.map_err(|error| error.within(&format!("{path}.work")))?;
@@ -165,6 +165,14 @@ fn jobs(
     }
     reachable(graph, &setups)?;
     Ok((setups, all))
+}
+
+/// Refuses what would begin after the longest run.
+pub(crate) fn in_a_run(at: Time) -> Result<(), Problem> {
+    if at < LAST {
+        return Ok(());
+    }
+    Err(Problem::new("", format!("{at} is beyond the longest run ({} days)", LAST.as_us() / 86_400_000_000)))
 }
 
 /// Refuses a job with two hosts that no way joins.

@@ -1,17 +1,20 @@
 //! Whether a switch's memory has room for what its settings speak of: a packet, a marking threshold.
 
 use super::pfc::Way;
-use fabric::{Buffer, Depth, Queue, RedConfig, SwitchConfig};
+use fabric::{Buffer, CellsConfig, Depth, Queue, RedConfig, SwitchConfig};
 use units::{Bytes, Problem};
 
 /// Refuses memory that no packet fits into, and thresholds that no queue can reach. Hosts send packets of up
 /// to `sent` bytes, the smallest of them.
 pub(super) fn check(config: &SwitchConfig, links: &[Way], sent: u64) -> Result<(), Problem> {
-    let pool = config.buffer.pool(links.len() as u64, config.scheduler.classes() as u64);
-    let Some(most) = Most::of(&config.buffer, pool) else { return Ok(()) };
     let mtus = links.iter().map(|(into, _)| u64::from(into.mtu));
     // What comes in by the smallest MTU may come in by any.
     let (packet, largest) = (mtus.clone().min().unwrap_or_default(), mtus.max().unwrap_or_default());
+    if let Buffer::Cells(cells) = &config.buffer {
+        return of_cells(cells, packet.min(sent));
+    }
+    let pool = config.buffer.pool(links.len() as u64, config.scheduler.classes() as u64);
+    let Some(most) = Most::of(&config.buffer, pool) else { return Ok(()) };
     let (bytes, packet, which) = match most {
         Most::Shared(bytes) => (bytes, packet, "the MTU of its links"),
         Most::Bytes(bytes) if bytes > 0 => (bytes, packet.min(sent), "the MTU of hosts"),
@@ -30,6 +33,21 @@ pub(super) fn check(config: &SwitchConfig, links: &[Way], sent: u64) -> Result<(
     })
 }
 
+/// Refuses a port that can't hold the cells of a packet but for one, which the transmitter has: two packets
+/// that come at the same time would never both get through.
+fn of_cells(config: &CellsConfig, packet: u64) -> Result<(), Problem> {
+    let cells = config.cells(u16::try_from(packet).unwrap_or(u16::MAX));
+    if cells <= config.limit.saturating_add(1) {
+        return Ok(());
+    }
+    let message = format!(
+        "{}: a packet of {packet} B, the MTU of hosts, is {cells} cells, of which at least {} have to wait",
+        config.limit,
+        cells - 1
+    );
+    Err(Problem::new("buffer.limit", message))
+}
+
 /// The most that a queue can hold.
 #[derive(Clone, Copy)]
 enum Most {
@@ -42,7 +60,7 @@ enum Most {
 }
 
 impl Most {
-    /// Nothing where cells are counted: they have checks of their own.
+    /// Nothing where cells are counted: no threshold speaks of them.
     fn of(buffer: &Buffer, pool: Option<(Bytes, Bytes)>) -> Option<Most> {
         match (buffer, pool) {
             (Buffer::Static { limit: Depth::Bytes(bytes) }, _) => Some(Most::Bytes(*bytes)),
@@ -74,12 +92,17 @@ const PACKET_LEAST: u64 = 28;
 /// A threshold that lies above the memory is never reached, however large or small packets are, up to
 /// `largest` bytes.
 fn threshold(queue: &Queue, most: Most, largest: u64, path: &str) -> Result<(), Problem> {
-    let (field, depth) = match queue {
-        Queue::Step { threshold } => ("threshold", threshold),
-        Queue::Red(RedConfig { min, .. }) => ("min", min),
-        Queue::TailDrop {} | Queue::Codel(_) => return Ok(()),
-    };
-    let (asked, room, unit) = match (*depth, most) {
+    match queue {
+        Queue::Step { threshold } => below(*threshold, most, largest, &format!("{path}.threshold")),
+        Queue::Red(RedConfig { min, max, .. }) => [("min", min), ("max", max)]
+            .into_iter()
+            .try_for_each(|(field, depth)| below(*depth, most, largest, &format!("{path}.{field}"))),
+        Queue::TailDrop {} | Queue::Codel(_) => Ok(()),
+    }
+}
+
+fn below(depth: Depth, most: Most, largest: u64, path: &str) -> Result<(), Problem> {
+    let (asked, room, unit) = match (depth, most) {
         (Depth::Bytes(asked), Most::Bytes(room) | Most::Shared(room)) => (asked, room, "B"),
         (Depth::Bytes(asked), Most::Packets(packets)) => (asked, packets.saturating_mul(largest), "B"),
         (Depth::Packets(asked), Most::Packets(room)) => (asked, room, "packets"),
@@ -93,5 +116,5 @@ fn threshold(queue: &Queue, most: Most, largest: u64, path: &str) -> Result<(), 
     let message = format!(
         "{asked} {unit}: above the buffer, of which a queue holds at most {room} {unit}: none reaches it"
     );
-    Err(Problem::new(format!("{path}.{field}"), message))
+    Err(Problem::new(path, message))
 }

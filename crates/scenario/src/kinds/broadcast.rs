@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use units::{Bytes, Problem, Time};
+use units::{Bytes, Problem, Rate, Time};
 
 /// A broadcast.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ impl Kind for Broadcast {
     }
 
     fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem> {
-        let Place { port, seed, sample, graph, .. } = *place;
+        let Place { port, seed, sample, graph, hosts, .. } = *place;
         let source = place.names.one(&self.source, "source")?;
         let destinations = place.names.all(&self.destinations, "destinations")?;
         let members: Vec<HostId> = [source].iter().chain(&destinations).copied().collect();
@@ -74,6 +74,12 @@ impl Kind for Broadcast {
                 .map_err(|error| Problem::new("", error))?,
         };
         let bytes = self.bytes.get();
+        let infos = super::traffic::host_infos(graph, hosts);
+        if let Some(host) = members.iter().find(|host| !carries(infos[host.0 as usize].rate, bytes)) {
+            let (rate, name) = (infos[host.0 as usize].rate, graph.name(fabric::NodeId(host.0)));
+            let message = format!("{bytes} B take longer than the longest run (106 days) at {rate} ({name})");
+            return Err(Problem::new("bytes", message));
+        }
         let size = self.chunk.map_or_else(|| chunk_size(&first, bytes), |size| size.get());
         let chunks = Chunks::new(bytes, size).ok_or_else(|| {
             let message =
@@ -105,6 +111,12 @@ impl Kind for Broadcast {
         let processes = members.into_iter().map(node).collect();
         Ok(Cast { processes, shown: Box::new(shown) })
     }
+}
+
+/// Whether a link has done with a file before the longest run is over; one that carries nothing is refused
+/// elsewhere.
+fn carries(rate: Rate, bytes: u64) -> bool {
+    rate.as_bps() == 0 || rate.carries_in_a_run(bytes as f64)
 }
 
 /// The cluster as planners see it: hosts that don't take part are left out, parallel links are one.

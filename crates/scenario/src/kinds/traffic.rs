@@ -2,6 +2,7 @@
 //! and background traffic as a fluid.
 
 use super::kind::{Cast, Kind, Place, Processes};
+use crate::build::in_a_run;
 use fabric::Graph;
 use process::HostId;
 use sim::{FluidSetup, HostConfig};
@@ -9,7 +10,7 @@ use traffic::{
     AllToAll, Background, Bulk, Carrier, Coflows, HostInfo, Incast, Job, Load, Model, Named, Permutation,
     Replay,
 };
-use units::{Bytes, Problem, Rate};
+use units::{Bytes, Problem, Rate, Time};
 
 /// Implements [`Kind`] for jobs that show nothing of their own.
 macro_rules! kinds {
@@ -88,12 +89,30 @@ impl Kind for Background<String> {
 }
 
 fn processes(job: &Job, place: &mut Place<'_>) -> Result<Processes, Problem> {
+    begins_in_a_run(job, place.start)?;
     let infos = host_infos(place.graph, place.hosts);
     traffic::build(job, &infos, &mut place.draws, place.port)
 }
 
+/// Refuses flows that would begin after the longest run.
+fn begins_in_a_run(job: &Job, start: Time) -> Result<(), Problem> {
+    let all = |field: &str, ats: &mut dyn Iterator<Item = Time>| {
+        ats.enumerate().try_for_each(|(number, at)| {
+            in_a_run(start.saturating_add(at)).map_err(|error| error.within(&format!("{field}[{number}].at")))
+        })
+    };
+    match job {
+        Job::Replay(Replay { flows }) => all("flows", &mut flows.iter().map(|flow| flow.at)),
+        Job::Coflows(Coflows { coflows }) => all("coflows", &mut coflows.iter().map(|coflow| coflow.at)),
+        Job::Load(Load { duration, .. }) => {
+            in_a_run(start.saturating_add(*duration)).map_err(|error| error.within("duration"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What jobs have to know of hosts.
-fn host_infos(graph: &Graph, hosts: &[HostConfig]) -> Vec<HostInfo> {
+pub(super) fn host_infos(graph: &Graph, hosts: &[HostConfig]) -> Vec<HostInfo> {
     let mut rates = vec![0u64; graph.nodes()];
     for link in graph.links() {
         for (end, props) in [(link.a, link.ab), (link.b, link.ba)] {

@@ -4,8 +4,8 @@ use crate::support::{empty_world, hosts, rng};
 use process::testing::{Script, World};
 use process::{Addr, CloseReason, Context, Event, HostId, Payload};
 use traffic::sizes::WEB_SEARCH;
-use traffic::{AllToAll, Bulk, Incast, Job, Load, Order, Permutation, Replay, build};
-use units::Time;
+use traffic::{AllToAll, Bulk, Flow, HostInfo, Incast, Job, Load, Order, Permutation, Replay, build};
+use units::{Bytes, Rate, Time};
 
 const PORT: u16 = 7000;
 const HOUR: Time = Time::from_secs(3600);
@@ -199,4 +199,28 @@ fn bad_jobs_are_refused_with_what_is_allowed() {
     let all_to_all =
         AllToAll { hosts: members(&[0, 1]), bytes: 1, parallel: 0, order: Order::Same, skew: Time::ZERO };
     assert_eq!(field(Job::AllToAll(all_to_all)), "parallel");
+}
+
+#[test]
+fn what_no_run_can_see_the_end_of_is_refused() {
+    let slow = [HostInfo { rate: Rate::from_bps(1_000_000), mtu: Bytes::new(1500) }; 3];
+    let refused = |job: Job| {
+        let refusal = build(&job, &slow, &mut rng(1), PORT).err();
+        refusal.is_some_and(|problem| problem.message.contains("take longer than the longest run"))
+    };
+    let host = |number| HostId(number);
+    // The longest run lets 1.153 TB through at 1 Mb/s.
+    let most = 1_152_000_000_000;
+    let incast = |bytes, rounds| {
+        Job::Incast(Incast { senders: vec![host(1), host(2)], receiver: host(0), bytes, rounds })
+    };
+    assert!(!refused(incast(1_000_000_000, 576)));
+    assert!(refused(incast(1_000_000_000, 577)), "two senders, one receiver");
+    assert!(refused(incast(1_000_000_000, 100_000)));
+    let bulk = |pairs: Vec<_>| Job::Bulk(Bulk { pairs, bytes: most / 2 });
+    assert!(!refused(bulk(vec![(host(0), host(1)), (host(2), host(1))])));
+    assert!(refused(bulk(vec![(host(0), host(1)), (host(2), host(1)), (host(0), host(1))])));
+    let flow = |bytes| Flow { at: Time::ZERO, from: host(0), to: host(1), bytes, group: 0 };
+    assert!(!refused(Job::Replay(Replay { flows: vec![flow(most)] })));
+    assert!(refused(Job::Replay(Replay { flows: vec![flow(most), flow(most)] })));
 }
