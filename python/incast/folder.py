@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast import _core
+from incast import _core, table_files
+from incast.bounded import read_json
 from incast.errors import OutputError, OutputExistsError, ResultError, why
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 MARKER = "incast-run.json"
 WALKS_MARKER = "incast-walk.json"
 MINE_MARKER = "incast-mine.json"
+FARMEM_MARKER = "incast-farmem.json"
+STUDY_MARKER = "incast-study.json"
+MARKERS = (MARKER, WALKS_MARKER, MINE_MARKER, FARMEM_MARKER, STUDY_MARKER)
+"""One of every form of a folder."""
 SUMMARY = "summary.json"
 WRITTEN = "scenario.yaml"
 RESOLVED = "scenario.json"
@@ -32,6 +37,7 @@ TRACE = "trace.pftrace"
 PLAN = "plan.json"
 FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, PLAN)
 FORMAT = 1
+_MARKER_BYTES_MAX = 1_000_000
 
 TABLES: tuple[str, ...] = tuple(_core.TABLES)
 
@@ -77,18 +83,18 @@ def prepare(folder: Path) -> None:
     mark(folder, MARKER)
 
 
-def mark(folder: Path, marker: str) -> None:
-    """Says that the folder is a result, and who wrote it."""
+def mark(folder: Path, marker: str, **more: Any) -> None:
+    """Says that the folder is a result, who wrote it, and whatever else belongs there."""
     from incast._version import __version__  # It reads the package's metadata, which takes a while.
 
-    write_json(folder / marker, {"format": FORMAT, "written_by": f"incast {__version__}"})
+    write_json(folder / marker, {"format": FORMAT, "written_by": f"incast {__version__}", **more})
 
 
 def check_format(place: Path) -> None:
     """Refuses a result of a later version, whose tables may mean something else."""
-    for marker in (MARKER, WALKS_MARKER, MINE_MARKER):
+    for marker in MARKERS:
         try:
-            said = json.loads((place / marker).read_text("utf-8"))
+            said = read_json(place / marker, _MARKER_BYTES_MAX)
         except (OSError, ValueError):
             continue  # Without a marker, or with half of one: what else is there decides.
         if isinstance(said, dict) and isinstance(said.get("format"), int) and said["format"] > FORMAT:
@@ -100,12 +106,10 @@ def check_format(place: Path) -> None:
 
 def scan(folder: Path, table: str) -> pl.LazyFrame:
     """The table of a run folder."""
-    import polars as pl  # It takes a while.
-
     parts = sorted((folder / table).glob("*.parquet"))
     if not parts:
         raise ResultError(f"{folder} has no table {table!r}")
-    return pl.scan_parquet(parts)
+    return table_files.scan_parquet(parts)
 
 
 def write_json(file: Path, content: Any) -> None:

@@ -22,6 +22,7 @@ from incast._core import (
     parse_rate,
     parse_time,
 )
+from incast.hints import shortened
 
 __all__ = [
     "SIZE_MAX",
@@ -46,6 +47,7 @@ __all__ = [
     "parse_share",
     "parse_span",
     "parse_time",
+    "parse_whole",
 ]  # fmt: skip
 
 TIME_MAX = SIZE_MAX = 2**64 - 1
@@ -59,6 +61,7 @@ class InBase:
     parse: Callable[[Any], Any]
 
 
+_DIGITS_MAX = 40
 _TIME_UNITS = "ps|ns|us|[\u00b5\u03bc]s|ms|s|min|h"
 _RATE_UNITS = "bps|[kKMGT]bps|b/s|[kMG]b/s|Bps|[kMG]Bps|B/s|[kMG]B/s"
 _SIZE_UNITS = "B|[kKMGT]B|[KMGT]iB"
@@ -140,6 +143,13 @@ PositiveSize = Annotated[
 ]
 
 
+def parse_whole(text: str, most: int = 2**63 - 1) -> int | None:
+    """The whole number, 0 to `most`, that digits say, be they thousands; None for all else."""
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX):
+        return None
+    return number if (number := int(text)) <= most else None
+
+
 def parse_share(text: str) -> float | None:
     """The part that `25%` is; None for what is not written so."""
     if not (found := _SHARE.fullmatch(text)):
@@ -152,7 +162,9 @@ def parse_share(text: str) -> float | None:
 def parse_depth(text: str) -> dict[str, int]:
     """A queue length in bytes or packets, as the core reads it."""
     if packets := _PACKETS.fullmatch(text.strip()):
-        return {"packets": int(packets[1])}
+        if (number := parse_whole(packets[1])) is None:
+            raise ValueError(f"{shortened(text)!r} is too many")
+        return {"packets": number}
     return {"bytes": parse_bytes(text)}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from incast import folder, incomplete
-from incast.errors import ResultError, why
+from incast import folder, incomplete, stored
+from incast.errors import ResultError
 from incast.folder import scan
 from incast.hints import unknown
 
@@ -23,7 +22,7 @@ class Result:
     def __init__(self, path: Path) -> None:
         self.path = path
         folder.check_format(path)
-        self.summary: Mapping[str, Any] = _read(path / folder.SUMMARY)
+        self.summary: Mapping[str, Any] = stored.read_run(path / folder.SUMMARY)
         """The figures; see the reference manual."""
 
     @staticmethod
@@ -44,7 +43,13 @@ class Result:
 
     @cached_property
     def _runs(self) -> list[Result]:
-        return [Result(self.path / run) for entry in self.summary["choices"] for run in entry["runs"]]
+        return [self._run(run) for entry in self.summary["choices"] for run in entry["runs"]]
+
+    def _run(self, place: str) -> Result:
+        found = Result(self.path / place)
+        if "choices" in found.summary:
+            raise ResultError(f"{self.path / folder.SUMMARY}: {place} is no run: it lists runs itself")
+        return found
 
     @property
     def interrupted(self) -> bool:
@@ -97,26 +102,3 @@ class Result:
 
     def __repr__(self) -> str:
         return f"Result({str(self.path)!r})"
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        raise ResultError(f"{file.parent} is not a result: it has no {file.name}") from None
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{file}: not readable: {why(error)}") from None
-    if not isinstance(content, dict) or not (_is_run(content) or _lists_runs(content)):
-        raise ResultError(f"{file}: not a summary: it has neither the seed of a run nor the runs of choices")
-    return content
-
-
-def _is_run(content: Mapping[str, Any]) -> bool:
-    return isinstance(content.get("seed"), int) and isinstance(content.get("jobs", {}), dict)
-
-
-def _lists_runs(content: Mapping[str, Any]) -> bool:
-    listed = content.get("choices")
-    return isinstance(listed, list) and all(
-        isinstance(each, dict) and {"name", "folder", "runs"} <= each.keys() for each in listed
-    )

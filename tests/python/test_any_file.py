@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incast
+from incast import report
 from incast.broadcast import hosts
 from incast.broadcast import read as network
+from incast.cli import show_run
 from incast.errors import IncastError
 from incast.farmem import problem
 from incast.farmem.traced import Traced
@@ -146,3 +148,112 @@ def test_a_damaged_result_is_refused_or_read(
             incast.compare(incast.Result.open(result), found)
 
         refused_or_read(read)
+
+
+ANYTHING: st.SearchStrategy[object] = st.sampled_from(
+    [None, True, 0, -1, 4, 0.5, 1e300, 10**30, "", "x", "\x1b[2J", [], [4], ["x"], [[]], {}, {"a": 1}, [{}]]
+)
+
+
+def places(content: object, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The ways to all values but the whole."""
+    entries = (
+        content.items()
+        if isinstance(content, dict)
+        else enumerate(content)
+        if isinstance(content, list)
+        else ()
+    )
+    for key, inner in entries:
+        yield (*at, key)
+        yield from places(inner, (*at, key))
+
+
+def retyped(content: object, at: tuple[str | int, ...], value: object) -> object:
+    """With another value at a place, as far as it is still there."""
+    if not at:
+        return value
+    key, *rest = at
+    if isinstance(content, dict) and key in content:
+        return content | {key: retyped(content[key], tuple(rest), value)}
+    if isinstance(content, list) and isinstance(key, int) and key < len(content):
+        return [retyped(each, tuple(rest), value) if n == key else each for n, each in enumerate(content)]
+    return content
+
+
+STATED = {
+    "incomplete": [{"job": "a", "outcome": "failed", "why": "lost"}],
+    "thresholds": [{"text": "done < 1s", "figure": "done_ps", "value": 1, "holds": False, "why": ""}],
+    "unfinished_tasks": {
+        "count": 2,
+        "first": [{"kind": "map", "number": 1, "host": "h", "start_ps": 1, "from": "h", "to": None}],
+    },
+    "deadlock": {"cycle": [{"port": "a:b", "class": 1}], "behind": ["c:d"]},
+    "end": "stuck",
+}
+"""What only a run that went wrong has in its summary."""
+
+
+def shown(place: Path, other: Path) -> None:
+    """All that commands show of a result."""
+    found = incast.Result.open(place)
+    incast.compare(incast.Result.open(other), found)
+    for text in (show_run.incomplete, show_run.unfinished, show_run.deadlocks, show_run.thresholds):
+        text(found.runs)
+    show_run.jobs(found)
+    show_run.network(found)
+    show_run.choices({"a": found.runs, "b": [incast.Result.open(other)]})
+
+
+@FEW
+@given(data=st.data())
+def test_a_summary_of_other_types_is_refused_or_read(result: Path, data: st.DataObject) -> None:
+    content = json.loads((result / "summary.json").read_text()) | STATED
+    with folder() as place:
+        shutil.copytree(result, place / "out")
+        (place / "out" / "summary.json").write_text(json.dumps(content))
+        # As it is it is no mistake.
+        shown(place / "out", result)
+        for _ in range(5):
+            at = data.draw(st.sampled_from(list(places(content))))
+            damage = retyped(content, at, data.draw(ANYTHING))
+            (place / "out" / "summary.json").write_text(json.dumps(damage))
+            refused_or_read(lambda: shown(place / "out", result))
+
+
+@FEW
+@given(data=st.data(), name=st.sampled_from(["summary.json", "scenario.json", "graph.json"]))
+def test_the_report_of_other_types_is_refused_or_written(
+    result: Path, name: str, data: st.DataObject
+) -> None:
+    content = json.loads((result / name).read_text()) | (STATED if name == "summary.json" else {})
+    at = data.draw(st.sampled_from(list(places(content))))
+    with folder() as place:
+        shutil.copytree(result, place / "out")
+        (place / "out" / name).write_text(json.dumps(retyped(content, at, data.draw(ANYTHING))))
+        refused_or_read(lambda: report.write(place / "out"))
+
+
+@FEW
+@given(data=st.data())
+def test_walks_of_other_types_are_refused_or_read(walks: Path, data: st.DataObject) -> None:
+    content = json.loads((walks / "summary.json").read_text())
+    at = data.draw(st.sampled_from(list(places(content))))
+    with folder() as place:
+        shutil.copytree(walks, place / "out")
+        (place / "out" / "summary.json").write_text(json.dumps(retyped(content, at, data.draw(ANYTHING))))
+
+        def read() -> None:
+            found = incast.WalkResult.open(place / "out")
+            _ = (found.interrupted, found.given_up, found.unwritten, found.top, found.queues())
+            report.write(place / "out")
+
+        refused_or_read(read)
+
+
+@pytest.fixture(scope="module")
+def walks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("walks")
+    (place / "edges.csv").write_text(EDGES)
+    incast.walk(place / "edges.csv", out=place / "out", walks=20, servers=2)
+    return place / "out"

@@ -72,6 +72,14 @@ def test_a_deadlock_ends_the_run_and_the_watchdog_breaks_it(tmp_path: Path) -> N
     assert (broken["end"], broken["deadlock"]) == ("finished", None)
 
 
+def test_red_needs_a_third_of_the_additional_walks_of_tail_drop(tmp_path: Path) -> None:
+    source = Source.from_file(FOLDER / "random-walk.yaml")
+    run_all(source, make_plans(source, ["rq-rg", "tail-drop-rg"]), tmp_path / "out")
+    choices = incast.Result.open(tmp_path / "out").choices
+    additional = {name: int(run.walks["additional"].sum()) for name, run in choices.items()}
+    assert 0 < additional["rq-rg"] <= additional["tail-drop-rg"] / 3
+
+
 def test_timers_that_differ_end_a_barrier_on_atm(tmp_path: Path) -> None:
     choices = incast.run(FOLDER / "atm-barrier.yaml", tmp_path / "out").choices
     ends = {name: run.summary["jobs"]["barrier"]["duration_ps"] for name, run in choices.items()}

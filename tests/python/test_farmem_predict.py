@@ -130,7 +130,7 @@ def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
             Traced.read(path)
     with (tmp_path / "large").open("wb") as large:
         large.truncate(5 << 30)
-    with pytest.raises(ScenarioError, match="larger than 4 GiB"):
+    with pytest.raises(ScenarioError, match=r"the file is too large: .*: trace a shorter run"):
         Traced.read(tmp_path / "large")
     with pytest.raises(ScenarioError, match="can't read it"):
         Traced.read(tmp_path)

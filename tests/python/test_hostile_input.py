@@ -5,37 +5,53 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 from rich.console import Console
 
+import farmem_traces as traces
 import incast
 from helpers import SMALL, only, refused, written
-from incast import peers
+from incast import folder, peers, report, stored
 from incast.broadcast import hosts
 from incast.cli import main
 from incast.cli.plain import plain
 from incast.cli.progress import Bars
 from incast.errors import Problem, ResultError, ScenarioError
+from incast.farmem import session as grid
+from incast.farmem.run import ALL, Memory
+from incast.farmem.traced import Traced
 from incast.lab import graphread
+from incast.plans import make_plans
+from incast.quantity import parse_depth
+from incast.report import load as report_load
 from incast.result import Result
 from incast.source import Source
 from incast.stop import REQUESTS
 from incast.study import claims, published
-from incast.walks import partition
+from incast.walks import changes, partition
 from incast.walks import read as walks_read
 from studies import NO_TESTS, study
 from studies import SMALL as STUDY
 from studies import written as write_study
 
+INCAST = {"name": "i", "kind": "incast", "receiver": "host0", "size": "1kB"}
+REPLAY = {"name": "r", "kind": "replay"}
+FLOW = {"at": "0s", "from": "host0", "to": "host1", "size": "1kB"}
+SLOW = {"topology": {"kind": "single-switch", "hosts": 3, "host_link": {"rate": "1Mbps"}}}
 BULK = {"name": "b", "kind": "bulk", "pairs": [["host0", "host1"]], "size": "1kB"}
 
 
@@ -86,6 +102,39 @@ def call(*arguments: object) -> Said:
             },
             "switch.queue.min",
             "above the buffer",
+        ),
+        ({"switch": {"buffer": {"kind": "cells", "limit": 3}}}, "switch.buffer.limit", "is 32 cells"),
+        (
+            {
+                "switch": {
+                    "buffer": {"kind": "static", "limit": "100kB"},
+                    "queue": {"kind": "red", "min": "40kB", "max": "190kB"},
+                }
+            },
+            "switch.queue.max",
+            "above the buffer",
+        ),
+        ({"jobs": [{**INCAST, "start": "5000h"}]}, "jobs[0].start", "beyond the longest run (106 days)"),
+        (
+            {"faults": [{"at": "5000h", "crash": "host1"}]},
+            "faults[0].at",
+            "beyond the longest run (106 days)",
+        ),
+        (
+            {"jobs": [{**REPLAY, "flows": [{**FLOW, "at": "9999999s"}]}]},
+            "jobs[0].flows[0].at",
+            "beyond the longest run (106 days)",
+        ),
+        (
+            {"jobs": [{**REPLAY, "start": "2000h", "flows": [FLOW, {**FLOW, "at": "2000h"}]}]},
+            "jobs[0].flows[1].at",
+            "beyond the longest run (106 days)",
+        ),
+        ({**SLOW, "jobs": [{**INCAST, "size": "1GB", "rounds": 100_000}]}, "jobs[0]", "than the longest run"),
+        (
+            {**SLOW, "jobs": [{"name": "b", "kind": "broadcast", "source": "host0", "size": "2TB"}]},
+            "jobs[0]",
+            "2000000000000 B take longer than the longest run (106 days) at 1Mbps (host0)",
         ),
         ({"switch": {"buffer": {"kind": "static", "limit": "500B"}}}, "switch.buffer", "does not fit"),
         (
@@ -268,6 +317,27 @@ def test_json_is_answered_in_json_even_where_the_command_line_is_wrong(arguments
     assert "╭" not in found.stdout + found.stderr
 
 
+@pytest.mark.parametrize("marker", folder.MARKERS)
+def test_a_folder_of_any_form_of_a_later_version_is_refused(tmp_path: Path, marker: str) -> None:
+    (tmp_path / "summary.json").write_text('{"seed": 1, "jobs": {}}')
+    (tmp_path / marker).write_text('{"format": 99, "written_by": "incast 9.0"}')
+    for read in (Result.open, report.write, report_load.load, folder.check_format):
+        with pytest.raises(ResultError, match=r"by incast 9.0 in format 99: this version reads up to 1"):
+            read(tmp_path)
+
+
+def test_a_study_and_a_grid_go_on_with_no_folder_of_a_later_version(tmp_path: Path) -> None:
+    study(tmp_path / "study", STUDY, NO_TESTS)
+    for name in ("study", "farmem"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / f"incast-{name}.json").write_text('{"format": 99}')
+    found = call("study", "run", tmp_path / "study", "--out", tmp_path / "study")
+    assert "in format 99" in found.stderr
+    plan = grid.Plan(("true",), (), (), (), Memory(ALL, 0, 0))
+    with pytest.raises(ResultError, match="in format 99"):
+        grid.Session.open(plan, tmp_path / "farmem")
+
+
 def test_an_ascii_terminal_shows_what_it_can(tmp_path: Path) -> None:
     thresholds = ["done < 1h"]
     file = written(tmp_path, {**SMALL, "thresholds": thresholds, "choices": {"a": {}, "b": {"seed": 2}}})
@@ -343,13 +413,44 @@ def test_messages_name_fields_and_nothing_of_the_machinery(tmp_path: Path) -> No
         lambda file: hosts.read(file),
         lambda file: peers.read_key(file),
         lambda file: partition.read(file, 10, 2),
+        lambda file: Traced.read(file),
+        lambda file: changes.read(file, walks_read.read(_edges(file), weighted=False, directed=None, seed=1)),
+        lambda file: published.read(file),
+        lambda file: stored.read_run(file),
+        lambda file: stored.read_walks(file),
     ],
 )
 def test_every_reader_of_short_files_ends(tmp_path: Path, read: Callable[[Path], object]) -> None:
     for suffix in ("", ".json", ".csv", ".graphml"):
         (tmp_path / f"zeros{suffix}").symlink_to("/dev/zero")
-    with pytest.raises((ScenarioError, graphread.UnreadableError), match="the file is too large: at most"):
+    refused = (ScenarioError, ResultError, graphread.UnreadableError)
+    with bounded_memory(), pytest.raises(refused, match="the file is too large: at most"):
         read(tmp_path / "zeros")
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "edges.txt").open("wb") as edges:
+        edges.truncate(8_000_000_000)
+    with bounded_memory(), pytest.raises(ScenarioError, match="a line is too long: at most"):
+        walks_read.read(tmp_path / "edges.txt", weighted=False, directed=None, seed=1)
+
+
+def _edges(file: Path) -> Path:
+    edges = file.with_name("edges.csv")
+    edges.write_text("source,target\na,b\n")
+    return edges
+
+
+@contextmanager
+def bounded_memory() -> Iterator[None]:
+    """Lets a reader that goes on fail before the machine does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 3_000_000_000, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def test_a_column_twice_is_refused_in_every_table(tmp_path: Path) -> None:
@@ -372,3 +473,140 @@ def test_names_in_bars_are_neither_markup_nor_commands() -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "[red]a[/red]" in text
     assert "b\\x1b[2J" in text
+
+
+def test_paths_with_brackets_are_names(tmp_path: Path) -> None:
+    file = written(tmp_path, SMALL)
+    out = tmp_path / "r[1]"
+    found = call("run", file, "--out", out, "--no-report")
+    assert found.returncode == 0, found.stderr
+    # Of two folders that a pattern could mean, it is this one.
+    (tmp_path / "r1" / "flows").mkdir(parents=True)
+    assert Result.open(out).flows.height > 0
+    for command in ("report", "trace"):
+        found = call(command, out)
+        assert (found.returncode, str(out) in found.stdout) == (0, True), found.stderr
+    rows, frame = tmp_path / "m[1].csv", tmp_path / "e[1].parquet"
+    rows.write_text("transaction,item\n1,2\n1,3\n")
+    assert call("mine", rows, "--support", "0.5", "--out", tmp_path / "m[a]").returncode == 0
+    pl.DataFrame({"source": [0, 1], "target": [1, 2]}).write_parquet(frame)
+    walked = call("walk", frame, "--walks", "5", "--out", tmp_path / "w[bold]")
+    assert walked.returncode == 0, walked.stderr
+    assert f"Result: {tmp_path}/w[bold]" in walked.stdout
+    assert incast.WalkResult.open(tmp_path / "w[bold]").table("scores").height
+    (tmp_path / "t[1].csv").write_text("at,from,to,size\n0s,host0,host1,1kB\n")
+    replay = {"name": "r", "kind": "replay", "trace": "t[1].csv"}
+    assert make_plans(Source.from_file(written(tmp_path, {**SMALL, "jobs": [replay]})))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("incomplete", 4, "incomplete: expected a list, not 4"),
+        ("incomplete", [4], r"incomplete\[0\]: expected a mapping, not 4"),
+        ("incomplete", ["x"], r"incomplete\[0\]: expected a mapping, not x"),
+        ("jobs", {"a": {"kind": 1}}, "jobs.a.kind: expected a text, not 1"),
+        ("jobs", {"a": {"kind": "bulk", "bytes": "x"}}, "jobs.a.bytes: expected a number, not x"),
+        ("thresholds", [{"text": "a"}], r"thresholds\[0\].figure: is required"),
+        ("seed", 2**64, "seed: .* is not allowed"),
+        ("done_ps", 1e300, "done_ps: expected a number"),
+    ],
+)
+def test_a_summary_of_other_types_is_refused(tmp_path: Path, field: str, value: object, message: str) -> None:
+    (tmp_path / "summary.json").write_text(json.dumps({"seed": 1, field: value}))
+    with pytest.raises(ResultError, match=f"summary.json: not a summary: {message}"):
+        Result.open(tmp_path)
+    for command in (["compare", tmp_path, tmp_path], ["report", tmp_path]):
+        found = call(*command)
+        assert (found.returncode, "Traceback" in found.stderr) == (2, False)
+
+
+def test_a_list_of_runs_that_lists_itself_is_refused(tmp_path: Path) -> None:
+    choices = [{"name": "a", "folder": ".", "runs": ["."]}]
+    (tmp_path / "summary.json").write_text(json.dumps({"choices": choices}))
+    with pytest.raises(ResultError, match=r"\. is no run: it lists runs itself"):
+        _ = Result.open(tmp_path).runs
+
+
+def test_hosts_with_other_names_are_checked_too(tmp_path: Path) -> None:
+    file = tmp_path / "hosts.txt"
+    for line in ("evil\x1b[2J one", "-oProxyCommand=x one", f"{'a' * 300} one"):
+        file.write_text(line)
+        with pytest.raises(ScenarioError, match="is no host: HOST"):
+            hosts.read(file)
+    file.write_text("one evil\x1b[2J")
+    with pytest.raises(ScenarioError, match="is no name: at most 255 printable"):
+        hosts.read(file)
+    for line in (f"one:{'7' * 5000}", f"{'a' * 100}:7000"):
+        file.write_text(line)
+        with pytest.raises(ScenarioError, match=r"is no port|is an unknown host"):
+            hosts.read(file)
+
+
+NINES = "9" * 4400
+
+
+@pytest.mark.parametrize(
+    "refused_at",
+    [
+        lambda file: partition.read(file, 1000, 2),
+        lambda _: partition.read(f"{NINES},1", 1000, 2),
+        lambda _: parse_depth(f"{NINES} packets"),
+        lambda file: stored.read_run(file),
+    ],
+)
+def test_numbers_of_thousands_of_digits_are_refused_in_our_words(
+    tmp_path: Path, refused_at: Callable[[Path], object]
+) -> None:
+    (tmp_path / "summary.json").write_text(NINES)
+    with pytest.raises((ScenarioError, ResultError, ValueError)) as refusal:
+        refused_at(tmp_path / "summary.json")
+    assert "set_int_max_str_digits" not in str(refusal.value)
+    assert len(str(refusal.value)) < 400
+
+
+def test_messages_on_files_are_our_words(tmp_path: Path) -> None:
+    (tmp_path / "claims.toml").symlink_to("/dev/zero")
+    with pytest.raises(ScenarioError, match="can't read it: the file is too large") as refusal:
+        claims.read(tmp_path / "claims.toml")
+    assert "Errno" not in str(refusal.value)
+    (tmp_path / "graph.parquet").mkdir()
+    (tmp_path / "graph.csv").mkdir()
+    for name in ("graph.parquet", "graph.csv", "none.parquet", "none.csv"):
+        for command in (["walk", tmp_path / name], ["mine", tmp_path / name, "--support", "0.5"]):
+            found = call(*command, "--out", tmp_path / "out")
+            assert found.returncode == 2
+            assert re.search(r"is a directory|no such file", found.stderr), found.stderr
+            assert not re.search(r"PlRefPath|os error|Errno|Traceback", found.stderr)
+
+
+def test_paths_cannot_act_on_the_terminal(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.dat"
+    rows.write_text("1 2\n" * 5)
+    found = call("mine", rows, "--support", "0.5", "--out", tmp_path / "evil\x1b[2J")
+    assert found.returncode == 0
+    assert "\x1b" not in found.stdout + found.stderr
+    assert "evil\\x1b[2J" in found.stdout
+
+
+def test_a_long_change_is_shortened(tmp_path: Path) -> None:
+    problem = only(refused(tmp_path, SMALL, ".".join(["a"] * 5001) + "=1"))
+    assert len(str(problem)) < 200
+
+
+def test_measured_cells_with_a_column_twice_are_refused(tmp_path: Path) -> None:
+    traces.write(tmp_path / "a.trace", traces.scans(100, 3))
+    measured = tmp_path / "measured.csv"
+    measured.write_text("degradation,local_bytes,degradation\n1,2,3\n")
+    found = call("farmem", "predict", tmp_path / "a.trace", "--measured", measured)
+    assert found.returncode == 2
+    assert "the column 'degradation' is there more than once" in found.stderr
+
+
+@pytest.mark.parametrize(
+    "nan", [Decimal("NaN"), Decimal("sNaN"), float("nan"), np.float32("nan"), complex("nan")]
+)
+def test_no_number_is_no_item(nan: object) -> None:
+    one = type(nan)(1)  # type: ignore[call-arg]
+    with pytest.raises(ScenarioError, match="transaction 2: there is no value"):
+        incast.mine([[one], [nan, one]], 0.5)

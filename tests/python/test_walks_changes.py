@@ -143,7 +143,7 @@ def test_bad_changes_are_refused_with_their_line(tmp_path: Path, text: str, said
 
 
 def test_changes_that_can_not_be(tmp_path: Path) -> None:
-    assert "No such file" in problem(changes=tmp_path / "none.csv")
+    assert "no such file" in problem(changes=tmp_path / "none.csv")
     assert problem(changes=[("1", "add", 0, 99)]).startswith("changes[0]: '1,add,0,99': '99' is not a node")
     assert problem(app="communities", changes=[(1, "add", 0, 1)]).startswith("--changes: communities")
 

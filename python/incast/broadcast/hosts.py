@@ -21,7 +21,8 @@ from pathlib import Path
 
 from incast.bounded import read_bytes
 from incast.errors import Problem, ScenarioError
-from incast.hints import unknown
+from incast.hints import shortened, unknown
+from incast.quantity import parse_whole
 
 PORT_MAX = 65535
 _FILE_BYTES_MAX = 8_000_000
@@ -109,7 +110,12 @@ def _target(words: Sequence[str]) -> Target:
     shell = words[0]
     agent = _agent(shell)
     found = Target(shell, shell, agent)
-    return replace(found, name=words[1] if len(words) == 2 else found.host)
+    host = found.host  # It is looked at even where it has another name: `ValueError` says why it is none.
+    name = words[1] if len(words) == 2 else host
+    if not name.isprintable() or len(name) > NAME_MAX:
+        allowed = f"at most {NAME_MAX} printable characters are allowed"
+        raise ValueError(f"{shortened(name)!r} is no name: {allowed}")
+    return replace(found, name=name)
 
 
 def _agent(word: str) -> tuple[str, int] | None:
@@ -120,8 +126,8 @@ def _agent(word: str) -> tuple[str, int] | None:
     host, port = match[1].strip("[]"), _port(match[2])
     try:
         socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:
-        raise ValueError(f"{host} is an unknown host") from None
+    except (OSError, UnicodeError):
+        raise ValueError(f"{shortened(host)} is an unknown host") from None
     return host, port
 
 
@@ -141,7 +147,7 @@ def _shell_host(word: str) -> str:
     # What begins with a dash would be an option of the remote shell.
     if not _TARGET.fullmatch(word) or word.startswith("-") or len(word) > NAME_MAX:
         raise ValueError(
-            f"{word!r} is no host: HOST, USER@HOST, ssh://USER@HOST:PORT or HOST:PORT is expected"
+            f"{shortened(word)!r} is no host: HOST, USER@HOST, ssh://USER@HOST:PORT or HOST:PORT is expected"
         )
     return word.rpartition("@")[2]
 
@@ -155,6 +161,6 @@ def _is_ipv6(word: str) -> bool:
 
 
 def _port(digits: str) -> int:
-    if not 0 < int(digits) <= PORT_MAX:
-        raise ValueError(f"{digits} is no port: 1 to {PORT_MAX} are allowed")
-    return int(digits)
+    if not (port := parse_whole(digits, PORT_MAX)):
+        raise ValueError(f"{shortened(digits)} is no port: 1 to {PORT_MAX} are allowed")
+    return port

@@ -11,15 +11,17 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from incast import text
+from incast import table_files, text
 from incast.cli import show
 from incast.cli.common import Json, told
 from incast.damage import DAMAGED
+from incast.errors import why
 from incast.farmem import options
 from incast.farmem.own import Own
 from incast.farmem.predict import Errors, Grid, Packing, errors
 from incast.farmem.predict import predict as predict_grid
 from incast.farmem.traced import Traced
+from incast.walks.problem import refuse_twice
 
 _CLOSE = 3
 """Percentage points that a good prediction is off at most."""
@@ -145,9 +147,11 @@ def _write(cells: pl.DataFrame, out: Path) -> None:
 def _beside(cells: pl.DataFrame, measured: Path) -> Errors:
     option = f"--measured {measured}"
     try:
-        table = pl.read_csv(measured) if measured.suffix == ".csv" else pl.read_parquet(measured)
+        read = table_files.read_csv if measured.suffix == ".csv" else table_files.read_parquet
+        table = read(measured)
     except (*DAMAGED, OSError) as error:
-        options.refuse(f"can't read it: {str(error).splitlines()[0]}", option)
+        options.refuse(f"can't read it: {why(error)}", option)
+    refuse_twice(table.columns, measured)
     if "degradation" not in table.columns:
         options.refuse("it has no column degradation", option)
     found = errors(cells, table)

@@ -68,7 +68,7 @@ def mine(
             print(json.dumps({"folder": str(place), **summary}, indent=2))
             return
         _show(result, summary)
-        print(f"Result: {place}")
+        print(plain(f"Result: {place}"))
 
 
 def _show(result: MineResult, summary: dict[str, Any]) -> None:

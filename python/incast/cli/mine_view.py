@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from incast.cli.plain import plain
 from incast.mining.run import Progress as Passes
 from incast.mining.run import Watch
 
@@ -53,7 +54,7 @@ class View(Watch):
 
     def warn(self, message: str) -> None:
         """Where errors go too."""
-        print(f"warning: {message}", file=sys.stderr)
+        print(plain(f"warning: {message}"), file=sys.stderr)
 
     def _wanted(self) -> bool:
         return sys.stderr.isatty() and time.monotonic() - self._began > _PATIENCE_S

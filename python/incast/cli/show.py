@@ -24,7 +24,7 @@ def print_json(content: Any) -> None:
 
 def place(what: str, path: Path) -> None:
     """Where something lies; not broken into lines, so that it can be copied."""
-    out.print(f"{what}: {path}", soft_wrap=True, highlight=False)
+    out.print(f"{what}: {escape(str(path))}", soft_wrap=True, highlight=False)
 
 
 def written(what: str, path: Path, as_json: bool) -> None:

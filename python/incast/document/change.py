@@ -8,6 +8,7 @@ from incast.document.merge import assign
 from incast.document.node import Mark, Node
 from incast.document.yaml import read_text
 from incast.errors import Problem, ScenarioError
+from incast.hints import shortened
 
 
 def change(document: Node, changes: Sequence[str]) -> Node:
@@ -24,7 +25,7 @@ def change(document: Node, changes: Sequence[str]) -> Node:
 
 
 def _set(document: Node, change: str) -> Node:
-    file = f"--set {change}"
+    file = f"--set {shortened(change)}"
     path, equals, text = change.partition("=")
     if not equals or not path.strip():
         raise ScenarioError([Problem("expected path=value, like switch.buffer.alpha=4", file=file)])

@@ -12,7 +12,6 @@ here: what they come to (`incast.farmem.measured`).
 from __future__ import annotations
 
 import csv
-import json
 import os
 import resource
 from collections.abc import Callable
@@ -23,14 +22,14 @@ from statistics import fmean
 from typing import Any
 
 from incast import folder
-from incast.errors import OutputExistsError, RunError
+from incast.bounded import read_end, read_json, read_text
+from incast.errors import OutputExistsError, ResultError, RunError, why
 from incast.farmem.predict import Size
 from incast.farmem.run import Memory, Outcome, run
 from incast.farmem.traced import Cache, Handled, Traced
 
-__all__ = ["CELL", "FAR", "LOCAL", "MARKER", "NEAR", "TRACE", "Plan", "Row", "Session", "Sized"]
+__all__ = ["CELL", "FAR", "LOCAL", "NEAR", "TRACE", "Plan", "Row", "Session", "Sized"]
 
-MARKER = "incast-farmem.json"
 RUNS = "runs.csv"
 TRACE_FILE = "program.trace"
 LOG = "program.log"
@@ -47,6 +46,7 @@ no access to a page that is there: sizes that nobody asked about, and policies b
 _FAULT_S = 10e-6
 """About what a fault takes beyond its wait, until runs tell."""
 _LEAST_TRACE_PAGES = 64
+_RUNS_BYTES_MAX = 256_000_000
 _TAIL = 2000
 """Bytes of the program's output that are shown when it fails."""
 
@@ -150,15 +150,15 @@ class Session:
     def open(plan: Plan, out: Path) -> Session:
         """Goes on with what the folder has; refuses one of something else."""
         said = plan.identity()
-        marker = out / MARKER
+        folder.check_format(out)
+        marker = out / folder.FARMEM_MARKER
         if marker.is_file():
-            if json.loads(marker.read_text("utf-8")).get("of") != said:
+            if _of(marker) != said:
                 raise OutputExistsError(out, ours=True)
         elif out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise OutputExistsError(out, ours=False)
         out.mkdir(parents=True, exist_ok=True)
-        folder.mark(out, MARKER)
-        folder.write_json(marker, json.loads(marker.read_text("utf-8")) | {"of": said})
+        folder.mark(out, folder.FARMEM_MARKER, of=said)
         rows = _read(out / RUNS)
         return Session(plan, out, rows, max((row.session for row in rows), default=0) + 1)
 
@@ -289,7 +289,7 @@ class Session:
         if outcome.interrupted:
             raise KeyboardInterrupt
         if outcome.exit_code:
-            said = (self.out / LOG).read_bytes()[-_TAIL:].decode(errors="replace").strip()
+            said = read_end(self.out / LOG, _TAIL).decode(errors="replace").strip()
             raise RunError(
                 f"{self.plan.command[0]} ended with exit code {outcome.exit_code}: {said or 'without a word'}"
             )
@@ -327,6 +327,15 @@ def _processor_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def _of(marker: Path) -> Any:
+    """What runs in the folder have in common; nothing where it does not say so."""
+    try:
+        content = read_json(marker)
+    except (OSError, ValueError):
+        return None
+    return content.get("of") if isinstance(content, dict) else None
+
+
 def _append(file: Path, row: Row) -> None:
     """A line more."""
     new = not file.exists()
@@ -341,7 +350,10 @@ def _read(file: Path) -> list[Row]:
     """The lines that are whole; what a crash left of one is cut off. Another version's file is left alone."""
     if not file.exists():
         return []
-    said = file.read_text("utf-8")
+    try:
+        said = read_text(file, _RUNS_BYTES_MAX)
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{file}: not readable: {why(error)}") from None
     whole = said[: said.rfind("\n") + 1]
     if whole != said:
         folder.write_text(file, whole)
@@ -349,7 +361,10 @@ def _read(file: Path) -> list[Row]:
     lines = csv.DictReader(whole.splitlines())
     if lines.fieldnames and list(lines.fieldnames) != [field.name for field in fields(Row)]:
         raise OutputExistsError(file.parent, ours=True)
-    return [
-        Row(**{field.name: kinds[str(field.type)](line[field.name]) for field in fields(Row)})
-        for line in lines
-    ]
+    try:
+        return [
+            Row(**{field.name: kinds[str(field.type)](line[field.name]) for field in fields(Row)})
+            for line in lines
+        ]
+    except (TypeError, ValueError):
+        raise ResultError(f"{file}:{lines.line_num}: not a run: numbers are expected") from None

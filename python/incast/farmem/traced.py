@@ -5,12 +5,14 @@ The trace is written by the handler of page faults; its form is in crates/farmem
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from incast import _core
-from incast.errors import Problem, ScenarioError
+from incast.bounded import read_bytes
+from incast.errors import Problem, ScenarioError, why
 
 __all__ = ["POLICIES", "Cache", "Counts", "Handled", "Traced"]
 
@@ -18,6 +20,7 @@ POLICIES = ("fifo", "clock", "lru")
 _PAGES_MAX = 2**31 - 1
 _BYTES_MAX = 2**32 + 4096
 """As many records as the core takes, and some that are empty."""
+_SHORTER = ": trace a shorter run"
 _EXACT = 1_000_000
 """So many pages are all looked at for a curve; of more, a sample of about as many."""
 
@@ -80,11 +83,9 @@ class Traced:
     def read(path: Path) -> Traced:
         """The trace in a file."""
         try:
-            if path.stat().st_size <= _BYTES_MAX:
-                return Traced(path.stem, _core.FarmemTrace(path.read_bytes()))
-            problem = "it is larger than 4 GiB: trace a shorter run"
+            return Traced(path.stem, _core.FarmemTrace(read_bytes(path, _BYTES_MAX)))
         except OSError as error:
-            problem = f"can't read it: {error.strerror}"
+            problem = f"can't read it: {why(error)}{_SHORTER if error.errno == errno.EFBIG else ''}"
         except ValueError as error:
             problem = str(error)
         raise ScenarioError([Problem(problem, file=str(path))])

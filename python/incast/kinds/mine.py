@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import InCore, Kind, Model, Probability, Selector
-from incast.quantity import InBase, PositiveSize, Time
+from incast.quantity import InBase, PositiveSize, Time, parse_whole
 from incast.report.parts import Table
 from incast.report.run import Run
 
@@ -17,7 +16,6 @@ _FILE_BYTES_MAX = 256_000_000
 _ITEM_BYTES = 4
 _COUNT_BYTES = 8
 """An item and its count."""
-_ITEM = re.compile(rb"[0-9]{1,10}")
 _ITEM_MAX = 2**32 - 1
 
 _Mean = Annotated[float, Field(ge=1, le=1000)]
@@ -203,9 +201,9 @@ def _listed(name: str, site: Site) -> dict[str, Any]:
 
 def _line(line: bytes) -> list[int]:
     """The items of a transaction, each once."""
-    words = line.split()
-    for word in words:
-        if not _ITEM.fullmatch(word) or int(word) > _ITEM_MAX:
-            said = word[:20].decode("utf-8", "replace")
-            raise ValueError(f"{said!r} is no item: 0 to {_ITEM_MAX} are")
-    return sorted({int(word) for word in words})
+    items = set()
+    for word in line.decode("utf-8", "replace").split():
+        if (item := parse_whole(word, _ITEM_MAX)) is None:
+            raise ValueError(f"{word[:20]!r} is no item: 0 to {_ITEM_MAX} are")
+        items.add(item)
+    return sorted(items)

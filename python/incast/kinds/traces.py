@@ -14,15 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incast import _core
+from incast import _core, table_files
+from incast.bounded import read_bytes
 from incast.damage import DAMAGED
 from incast.document import Loc
-from incast.hints import allowed
+from incast.errors import why
+from incast.hints import allowed, shortened
 from incast.lab.findings import Findings
 
 if TYPE_CHECKING:
     import polars as pl
-from incast.quantity import parse_bytes, parse_time
+from incast.quantity import parse_bytes, parse_time, parse_whole
 
 FILE_BYTES_MAX = 256_000_000
 _ROWS_MAX = 10_000_000
@@ -88,8 +90,8 @@ class TraceFile:
             return self._read(self._table())
         except (*DAMAGED, OSError, ValueError) as error:
             line = self._ragged_line()
-            why = "more columns than in line 1" if line else str(error).splitlines()[0]
-            self.problem(f"not readable as a table: {why}", line)
+            said = "more columns than in line 1" if line else why(error)
+            self.problem(f"not readable as a table: {said}", line)
             return []
 
     def sizes(self) -> list[tuple[int, float]]:
@@ -121,16 +123,14 @@ class TraceFile:
         return size
 
     def _bytes(self) -> bytes | None:
-        return None if self._size() is None else self.path.read_bytes()
+        return None if self._size() is None else read_bytes(self.path, FILE_BYTES_MAX)
 
     def _table(self) -> pl.DataFrame:
-        import polars as pl
-
         if self.path.suffix.lower() == ".parquet":
-            return pl.read_parquet(self.path)
+            return table_files.read_parquet(self.path)
         if self.path.suffix.lower() == ".csv":
             self._check_head()
-            return pl.read_csv(self.path, infer_schema=False)
+            return table_files.read_csv(self.path, infer_schema=False)
         raise ValueError("unknown kind of file. Allowed: *.csv, *.parquet")
 
     def _check_head(self) -> None:
@@ -230,6 +230,6 @@ def _positive(text: str) -> int:
 
 
 def _group(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**63:
-        raise ValueError(f"{text!r} is not a whole number from 0")
-    return int(text)
+    if (group := parse_whole(text)) is None:
+        raise ValueError(f"{shortened(text)!r} is not a whole number from 0")
+    return group

@@ -80,19 +80,19 @@ def _message(detail: ErrorDetails, schema: dict[str, Any], of: type[BaseModel]) 
     if kind == "union_tag_not_found":
         return f"kind is required. Allowed: {allowed(schema['discriminator']['mapping'])}"
     if kind == "literal_error":
-        return unknown("allowed", _shown(value), _listed(str(context["expected"])))
+        return unknown("allowed", shown(value), _listed(str(context["expected"])))
     if kind == "too_short":
         least = plural(context["min_length"], "item is", "items are")
         return f"at least {least} needed, not {context['actual_length']}"
     if kind in _TYPES:
-        return f"expected {_TYPES[kind]}, not {_shown(value)}{_yes_no(kind, value)}"
+        return f"expected {_TYPES[kind]}, not {shown(value)}{_yes_no(kind, value)}"
     rule = (
         detail["msg"]
         .removeprefix("Input ")
         .replace("should be", "must be")
         .replace("should have", "must have")
     )
-    return f"{_shown(value)} is not allowed: {rule[0].lower()}{rule[1:]}"
+    return f"{shown(value)} is not allowed: {rule[0].lower()}{rule[1:]}"
 
 
 def _listed(text: str) -> list[str]:
@@ -111,7 +111,8 @@ def _yes_no(kind: str, value: object) -> str:
     return ""
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value in a message, shortened."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):

@@ -28,6 +28,8 @@ from incast.scratch import Scratch
 from incast.walks.where import place as place_of
 
 PROGRESS_MS = 100
+_ROWS_BYTES_MAX = 1 << 20
+"""Bytes of the line of finished passes in a result's folder, at most: a pass takes some 150."""
 START_S = 0.5
 """Patience for each node: all of them may start on the same core."""
 
@@ -239,10 +241,9 @@ class Nodes:
         """The passes that an interrupted run had finished, if it was the same."""
         if self.folder is None:
             return
-        with contextlib.suppress(OSError), (self.folder / KEPT_PASSES).open("rb") as kept:
+        with contextlib.suppress(OSError, ValueError), (self.folder / KEPT_PASSES).open("rb") as kept:
             if kept.read(len(self._head())) == self._head():
-                self.board.before = json.loads(kept.readline())
-                self._begun = kept.tell()
+                self.board.before, self._begun = json.loads(kept.readline(_ROWS_BYTES_MAX)), kept.tell()
                 self._saved = len(self.board.before)
 
     def _keep(self, place: Place, nodes: int) -> None:

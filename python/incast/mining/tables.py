@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from functools import partial
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from incast import _core
+from incast import _core, table_files
 from incast.damage import DAMAGED
 from incast.errors import why
 from incast.mining.problem import ITEM_MAX, refuse
@@ -34,7 +36,7 @@ _LEAST = 64 << 20
 def read(file: Path, core: _core.MineTransactions, memory: int) -> Names:
     """A table in long form; one that exceeds the memory comes in parts, each of whole transactions."""
     try:
-        table = pl.scan_parquet(file).select(LONG) if file.suffix == ".parquet" else _csv(file)
+        table = table_files.scan_parquet(file).select(LONG) if file.suffix == ".parquet" else _csv(file)
         parts = 1 + table.select(pl.len()).collect().item() * _PART_BYTES // max(memory, _LEAST)
         if parts == 1:
             return long_form(table.collect(), core, str(file))
@@ -45,7 +47,7 @@ def read(file: Path, core: _core.MineTransactions, memory: int) -> Names:
 
 def _csv(file: Path) -> pl.LazyFrame:
     """Columns of whole numbers as such, others as text."""
-    text = pl.scan_csv(file, infer_schema=False)
+    text = table_files.scan_csv(file, infer_schema=False)
     refuse_twice(text.collect_schema().names(), file)
     text = text.select(LONG)
     number = {column: pl.col(column).cast(pl.Int64, strict=False) for column in LONG}
@@ -181,7 +183,7 @@ def _of_one_type(items: list[Any], where: Callable[[int], str]) -> type:
     first: type | None = None
     for at, item in enumerate(items):
         kind = _type(item)
-        if item is None or kind.__name__ in ("NAType", "NaTType") or (kind is float and item != item):
+        if _is_missing(item):
             refuse("there is no value", where(at))
         if kind.__hash__ is None:
             refuse(f"{item!r} is no item: {_TEXT_OR_NUMBERS}", where(at))
@@ -193,6 +195,18 @@ def _of_one_type(items: list[Any], where: Callable[[int], str]) -> type:
                 where(at),
             )
     return first or int
+
+
+def _is_missing(item: Any) -> bool:
+    """Whether it stands for no value, as NaN of any kind does: it is unequal to itself (IEEE 754, 5.11)."""
+    if item is None or type(item).__name__ in ("NAType", "NaTType"):
+        return True
+    # A signalling NaN allows no comparison.
+    return item.is_nan() if isinstance(item, Decimal) else _is_simple(item) and bool(item != item)
+
+
+def _is_simple(item: Any) -> bool:
+    return isinstance(item, Number | np.generic)
 
 
 def _type(item: Any) -> type:

@@ -6,17 +6,22 @@ user's cache folder under vl-convert's version.
 
 import os
 import tempfile
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+
+from incast.bounded import read_text
+
+_BYTES_MAX = 64_000_000
 
 
 @cache
 def script() -> str:
     """Vega, Vega-Lite and Vega-Embed as JavaScript that fits into a `<script>` element."""
     kept = _cache_folder() / f"vega-{version('vl-convert-python')}.js"
-    if kept.is_file():
-        return kept.read_text(encoding="utf-8")
+    with suppress(OSError, ValueError):
+        return read_text(kept, _BYTES_MAX)
     import vl_convert
 
     bundle = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace(

@@ -6,7 +6,6 @@ report. What could not be read is noted, so that the page can say so. It compute
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,10 @@ from typing import Any
 import polars as pl
 import yaml
 
+from incast import stored, table_files
+from incast.bounded import read_json, read_text
 from incast.damage import DAMAGED
+from incast.document.yaml import FILE_BYTES_MAX
 from incast.errors import ResultError
 from incast.folder import GRAPH, RESOLVED, SUMMARY, WRITTEN, check_format
 from incast.folder import TABLES as ALL_TABLES
@@ -87,7 +89,7 @@ def load(folder: Path) -> Report:
         raise ResultError(f"{folder} is not a folder")
     check_format(folder)
     notes: list[str] = []
-    overview = _read_object(folder / SUMMARY, notes)
+    overview = _read_summary(folder, notes)
     listed = _listed(folder, overview, notes) or _found(folder)
     if not listed and not _is_run(folder):
         raise ResultError(f"{folder} is not a result: it has no {SUMMARY} and no tables")
@@ -101,17 +103,18 @@ def load(folder: Path) -> Report:
 
 
 def load_tables(folder: Path, names: tuple[str, ...]) -> Run:
-    """Some tables and the summary of a folder that is no run of a scenario."""
+    """Some tables and the summary of a folder of walks."""
+    check_format(folder)
     notes: list[str] = []
     tables = {name: _read_table(folder / name, name, notes) for name in names}
-    return Run(folder.name, folder, tables, _read_object(folder / SUMMARY, notes), notes=tuple(notes))
+    return Run(folder.name, folder, tables, stored.read_walks(folder / SUMMARY), notes=tuple(notes))
 
 
 def _is_run(folder: Path) -> bool:
     """Whether the folder has a run's tables, or at least a summary that lists no other runs."""
     if any((folder / table).is_dir() for table in ALL_TABLES):
         return True
-    return (folder / SUMMARY).is_file() and "choices" not in _read_object(folder / SUMMARY, [])
+    return (folder / SUMMARY).is_file() and "choices" not in _read_summary(folder, [])
 
 
 def _listed(folder: Path, overview: dict[str, Any], notes: list[str]) -> dict[str, list[Path]]:
@@ -157,7 +160,8 @@ def _load_run(folder: Path, name: str, drawn: bool) -> Run:
         else pl.DataFrame(schema=columns)
         for table, columns in TABLES.items()
     }
-    summary, scenario, graph = (_read_object(folder / file, notes) for file in (SUMMARY, RESOLVED, GRAPH))
+    summary = _read_summary(folder, notes)
+    scenario, graph = (_read_object(folder / file, notes) for file in (RESOLVED, GRAPH))
     absent = [table for table in EXPECTED if not (folder / table).is_dir()]
     if absent:
         notes.append(f"Not recorded: {', '.join(absent)}.")
@@ -176,7 +180,7 @@ def _read_table(folder: Path, name: str, notes: list[str]) -> pl.DataFrame:
     parts = [pl.DataFrame(schema=columns)]
     for file in sorted(folder.glob("*.parquet")) if folder.is_dir() else ():
         try:
-            parts.append(_shape(pl.read_parquet(file), columns))
+            parts.append(_shape(table_files.read_parquet(file), columns))
         except (*DAMAGED, OSError):
             notes.append(f"{name}/{file.name} could not be read; its rows are missing here.")
     return pl.concat(parts)
@@ -191,11 +195,21 @@ def _shape(part: pl.DataFrame, columns: dict[str, pl.DataType]) -> pl.DataFrame:
     )
 
 
+def _read_summary(folder: Path, notes: list[str]) -> dict[str, Any]:
+    if not (folder / SUMMARY).is_file():
+        return {}
+    try:
+        return stored.read_run(folder / SUMMARY)
+    except ResultError as error:
+        notes.append(f"{error}.")
+        return {}
+
+
 def _read_object(file: Path, notes: list[str]) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = read_json(file)
     except (ValueError, OSError):
         notes.append(f"{file.name} could not be read.")
         return {}
@@ -205,7 +219,7 @@ def _read_object(file: Path, notes: list[str]) -> dict[str, Any]:
 def _description(folder: Path) -> str:
     """What the scenario says that it is about."""
     try:
-        written = yaml.safe_load((folder / WRITTEN).read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
+        written = yaml.safe_load(read_text(folder / WRITTEN, FILE_BYTES_MAX))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return ""
     return str(written.get("description") or "") if isinstance(written, dict) else ""

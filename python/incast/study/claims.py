@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from incast.bounded import read_bytes
 from incast.document import Mark, Node
-from incast.errors import Problem, ScenarioError
+from incast.errors import Problem, ScenarioError, why
 from incast.lab.base import Model, Name
 from incast.lab.validate import validate
 
@@ -130,8 +130,10 @@ def read(file: Path) -> tuple[ClaimsFile, Node]:
         data = tomllib.loads(text)
     except FileNotFoundError:
         raise ScenarioError([Problem("there is no such file", file=str(file))]) from None
-    except (OSError, ValueError) as error:
-        raise ScenarioError([Problem(f"not TOML: {error}", file=str(file))]) from None
+    except OSError as error:
+        raise ScenarioError([Problem(f"can't read it: {why(error)}", file=str(file))]) from None
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError([Problem(f"not TOML: {why(error)}", file=str(file))]) from None
     document = _marked(data, text, str(file))
     return validate(document, ClaimsFile), document
 

@@ -18,7 +18,7 @@ import polars as pl
 from incast.document import dump
 from incast.errors import Problem, ScenarioError
 from incast.folder import write_text
-from incast.hints import allowed
+from incast.hints import allowed, shortened
 from incast.study import cells, published
 from incast.study.axes import Cell
 from incast.study.load import Study
@@ -108,12 +108,13 @@ def _run(study: Study, cell: Cell, row: Mapping[str, str]) -> Ran:
 def _number(row: Mapping[str, str], name: str) -> float:
     text = row[name]
     try:
-        value = int(text) if text.isdecimal() else float(text)
+        value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{name} is {text!r}: a number is expected")
-    return value
+        raise ValueError(f"{name} is {shortened(text)!r}: a number is expected")
+    # Whole numbers beyond 2^53 are kept exactly.
+    return int(text) if text.isdecimal() else value
 
 
 def _whole(row: Mapping[str, str], name: str) -> int:

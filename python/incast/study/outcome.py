@@ -16,7 +16,7 @@ from incast.study.axes import Cell
 from incast.study.cells import plan
 from incast.study.load import Study
 from incast.study.ran import Ran, measure
-from incast.study.run import MARKER, RUNS, Done, found
+from incast.study.run import RUNS, Done, found
 from incast.study.tables import Row
 from incast.study.verdict import Finding, judge
 
@@ -44,6 +44,7 @@ class Outcome:
 
 def collect(study: Study, out: Path) -> Outcome:
     """All that the folder holds of the study as it is now, and what is kept with it."""
+    folder.check_format(out)
     done = [each for cell in study.cells for each in _of_cell(study, cell, out)]
     ran = {(each.cell, each.seed): each for each in kept.read(study)}
     ran |= {(each.run.cell, each.run.seed): measure(study, each) for each in done}
@@ -62,7 +63,7 @@ def _of_cell(study: Study, cell: Cell, out: Path) -> Sequence[Done]:
 
 def write(outcome: Outcome, out: Path) -> None:
     """The tables and claims.json, in a folder that is the study's."""
-    if not (out / MARKER).is_file():
+    if not (out / folder.STUDY_MARKER).is_file():
         return
     tables.write(outcome.study, outcome.rows, outcome.ran, out)
     folder.write_json(out / CLAIMS, [each.json() for each in outcome.findings])

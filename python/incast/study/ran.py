@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from incast.errors import ResultError
+from incast.folder import SUMMARY
+from incast.hints import allowed
 from incast.result import Result
 from incast.study.axes import Cell
 from incast.study.load import Study
@@ -33,6 +36,8 @@ class Ran:
 def measure(study: Study, done: Done) -> Ran:
     """Reads the run's folder."""
     summary = Result.open(done.folder).summary
+    if missing := [name for name in ("end", "packet_hops") if name not in summary]:
+        raise ResultError(f"{done.folder / SUMMARY}: of a run that did not end: no {allowed(missing)}")
     return Ran(
         cell=done.run.cell,
         seed=done.run.seed,

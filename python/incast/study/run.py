@@ -6,15 +6,16 @@ stopped goes on where it was.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from pydantic import TypeAdapter
+
 from incast import folder
-from incast._version import __version__
+from incast.bounded import read_json
 from incast.errors import OutputExistsError, RunError
 from incast.study import processes
 from incast.study.axes import Cell
@@ -22,10 +23,19 @@ from incast.study.cells import CellRun, plan
 from incast.study.load import Study
 from incast.study.processes import Cost, Ended
 
-MARKER = "incast-study.json"
 RUNS = "runs"
 _ENDED = "study-run.json"
-_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class _Noted:
+    """What is noted of a run that has ended."""
+
+    digest: str
+    cost: Cost
+
+
+_NOTED = TypeAdapter(_Noted)
 
 
 class Watcher:
@@ -98,19 +108,20 @@ def found(out: Path, runs: Sequence[CellRun]) -> list[Done]:
 def ended(run: CellRun, out: Path) -> Cost | None:
     """What the run took, if it has ended and would be the same again."""
     try:
-        noted = json.loads((out / RUNS / run.place / _ENDED).read_text("utf-8"))
+        noted = _NOTED.validate_python(read_json(out / RUNS / run.place / _ENDED))
     except (OSError, ValueError):
         return None
-    return Cost(**noted["cost"]) if noted.get("digest") == run.digest else None
+    return noted.cost if noted.digest == run.digest else None
 
 
 def claim(out: Path, study: Study) -> None:
     """Makes the folder the study's; refuses one that holds anything else."""
-    marker = out / MARKER
+    folder.check_format(out)
+    marker = out / folder.STUDY_MARKER
     if out.exists() and not marker.is_file() and (not out.is_dir() or any(out.iterdir())):
         raise OutputExistsError(out, ours=False)
     out.mkdir(parents=True, exist_ok=True)
-    folder.write_json(marker, {"format": _FORMAT, "study": study.name, "written_by": f"incast {__version__}"})
+    folder.mark(out, folder.STUDY_MARKER, study=study.name)
 
 
 def _forget(run: CellRun, out: Path) -> None:
@@ -124,5 +135,5 @@ def _note(run: CellRun, end: Ended, out: Path) -> list[str]:
     if end.error or end.cost is None:
         return [f"{run.place}: {end.error}"]
     place = out / RUNS / run.place
-    folder.write_json(place / _ENDED, {"digest": run.digest, "cost": asdict(end.cost)})
+    folder.write_json(place / _ENDED, asdict(_Noted(run.digest, end.cost)))
     return []

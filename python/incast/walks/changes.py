@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import itertools
 import stat
 import sys
@@ -19,14 +20,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NoReturn, TypeAlias
 
-from incast.errors import Problem, ScenarioError
-from incast.quantity import parse_time
+from incast.bounded import lines, read_bytes
+from incast.errors import Problem, ScenarioError, why
+from incast.quantity import parse_time, parse_whole
 from incast.walks.graph import WEIGHT, Graph, possible
 from incast.walks.problem import refuse
 
 Said: TypeAlias = "str | Path | Iterable[Sequence[Any]]"
 
 COLUMNS = ("at", "change", "source", "target")
+_FILE_BYTES_MAX = 256_000_000
 _SHOWN = 5
 """Bad rows that are told."""
 
@@ -118,17 +121,24 @@ class Stream(Changes):
             return self._read(stream)
 
     def _read(self, stream: IO[str]) -> None:
-        rows = csv.reader(stream)
-        for row in rows:
-            if not row or tuple(row[:4]) == COLUMNS:
-                continue
-            try:
-                batch = self._row(rows.line_num, row)
-            except ScenarioError as error:
-                print(f"warning: {error}: passed over", file=sys.stderr)
-                continue
-            with self._lock:
-                self._rows.append(batch)
+        rows = csv.reader(lines(stream))
+        try:
+            for row in rows:
+                if row and tuple(row[:4]) != COLUMNS:
+                    self._take(rows.line_num, row)
+        except (OSError, csv.Error) as error:
+            print(
+                f"warning: line {rows.line_num + 1}: {why(error)}: no more changes are read", file=sys.stderr
+            )
+
+    def _take(self, number: int, row: Sequence[str]) -> None:
+        try:
+            batch = self._row(number, row)
+        except ScenarioError as error:
+            print(f"warning: {error}: passed over", file=sys.stderr)
+            return
+        with self._lock:
+            self._rows.append(batch)
 
 
 def read(said: Said | None, graph: Graph, reverse: bool = False) -> Changes:
@@ -143,10 +153,10 @@ def read(said: Said | None, graph: Graph, reverse: bool = False) -> Changes:
         try:
             if stat.S_ISFIFO(Path(said).stat().st_mode):
                 return Stream(Path(said), rows.batch)
-            with Path(said).open(encoding="utf-8", errors="replace", newline="") as file:
-                return Changes(_together(rows.of_file(file)))
+            text = read_bytes(Path(said), _FILE_BYTES_MAX).decode("utf-8", "replace")
+            return Changes(_together(rows.of_file(io.StringIO(text, newline=""))))
         except OSError as error:
-            refuse(error.strerror or str(error), file=said)
+            refuse(why(error), file=said)
     return Changes(_together(rows.batch(number, list(row)) for number, row in enumerate(said, 1)))
 
 
@@ -226,8 +236,8 @@ class _Rows:
     def _at(self, number: int, words: list[str], at: str) -> tuple[int | None, int]:
         if not at:
             return None, 0
-        if at.isascii() and at.isdigit():
-            return None, int(at)
+        if (walks := parse_whole(at)) is not None:
+            return None, walks
         try:
             return parse_time(at), 0
         except ValueError:

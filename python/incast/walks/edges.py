@@ -12,15 +12,17 @@ from typing import Any, NoReturn
 import numpy as np
 import polars as pl
 
+from incast import table_files
+from incast.bounded import lines as bounded
 from incast.damage import DAMAGED
 from incast.errors import why
+from incast.hints import shortened
+from incast.quantity import parse_whole
 from incast.walks.graph import WEIGHT, Graph, from_numbers, from_text, possible
 from incast.walks.problem import refuse, refuse_twice
 
 _SHOWN = 60
 """Characters of a bad line that are shown."""
-_DIGITS = 4000
-"""Python reads no number that is much longer."""
 
 
 def read_list(file: Path, weighted: bool, directed: bool) -> Graph:
@@ -45,7 +47,7 @@ def _fast(file: Path, weighted: bool) -> list[pl.Series] | None:
     if weighted:
         schema["weight"] = pl.Float64
     try:
-        table = pl.read_csv(
+        table = table_files.read_csv(
             file, separator=separator, has_header=False, comment_prefix="#", schema=schema, quote_char=None
         ).select(names)
     except pl.exceptions.PolarsError:
@@ -65,9 +67,9 @@ def _slow(file: Path, weighted: bool) -> tuple[Any, ...]:
             what = "two node numbers and a weight" if weighted else "two node numbers"
             _bad(file, number, line, f"{what} are expected")
         for word, ends in zip(words, (sources, targets), strict=False):
-            if not (word.isascii() and word.isdigit() and len(word) < _DIGITS and int(word) < 2**63):
-                _bad(file, number, line, f"{word!r} is not a node number, 0 to {2**63 - 1}")
-            ends.append(int(word))
+            if (node := parse_whole(word)) is None:
+                _bad(file, number, line, f"{shortened(word)!r} is not a node number, 0 to {2**63 - 1}")
+            ends.append(node)
         if weighted:
             weights.append(_weight(file, number, line, words[2]))
     return np.asarray(sources), np.asarray(targets), np.asarray(weights)
@@ -88,7 +90,7 @@ def _lines(file: Path, comments: str = "#") -> Iterator[tuple[int, str]]:
     opened = gzip.open if file.suffix == ".gz" else open
     try:
         with opened(file, "rt", encoding="utf-8", errors="replace") as lines:
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(bounded(lines), 1):
                 text = line.strip()
                 if text and not (comments and text.startswith(comments)):
                     yield number, text
@@ -104,7 +106,7 @@ def _bad(file: Path, number: int, line: str, what: str) -> NoReturn:
 def read_csv(file: Path, weighted: bool, directed: bool) -> Graph:
     """A table with the columns `source` and `target`, and `weight` if asked for; any names."""
     try:
-        table = pl.read_csv(file, infer_schema=False)
+        table = table_files.read_csv(file, infer_schema=False)
     except (*DAMAGED, OSError) as error:
         _ragged(file)
         refuse(why(error), file=file)
@@ -126,7 +128,7 @@ def _ragged(file: Path) -> None:
 def read_parquet(file: Path, weighted: bool, directed: bool) -> Graph:
     """The same as Parquet; the names are integers or text."""
     try:
-        table = pl.read_parquet(file)
+        table = table_files.read_parquet(file)
     except (*DAMAGED, OSError) as error:
         refuse(why(error), file=file)
     return _of_table(file, table, weighted, directed, first_line=None)

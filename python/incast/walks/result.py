@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from incast import stored, table_files
 from incast.errors import ResultError
-from incast.folder import SUMMARY, WALKS_MARKER, readable
+from incast.folder import SUMMARY, WALKS_MARKER, check_format, readable
 from incast.hints import unknown
 
 
@@ -23,8 +23,8 @@ class WalkResult:
         if not (path / WALKS_MARKER).is_file():
             raise ResultError(f"{path} is not a result of incast walk")
         self.path = path
-        with readable(path / SUMMARY):
-            self.summary: Mapping[str, Any] = json.loads((path / SUMMARY).read_text("utf-8"))
+        check_format(path)
+        self.summary: Mapping[str, Any] = stored.read_walks(path / SUMMARY)
         """What was walked, and the top of the result."""
 
     @staticmethod
@@ -57,7 +57,7 @@ class WalkResult:
         if name not in self.tables:
             raise ResultError(unknown("a table of this result", name, self.tables))
         with readable(self.path / name):
-            return pl.read_parquet(self.path / name / "part-*.parquet")
+            return table_files.read_parquet(sorted((self.path / name).glob("part-*.parquet")))
 
     @cached_property
     def top(self) -> pl.DataFrame:

@@ -78,7 +78,7 @@ impl Kind for Broadcast {
         if let Some(host) = members.iter().find(|host| !carries(infos[host.0 as usize].rate, bytes)) {
             let (rate, name) = (infos[host.0 as usize].rate, graph.name(fabric::NodeId(host.0)));
             let message = format!("{bytes} B take longer than the longest run (106 days) at {rate} ({name})");
-            return Err(Problem::new("bytes", message));
+            return Err(Problem::new("", message));
         }
         let size = self.chunk.map_or_else(|| chunk_size(&first, bytes), |size| size.get());
         let chunks = Chunks::new(bytes, size).ok_or_else(|| {

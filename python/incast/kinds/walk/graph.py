@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from incast.bounded import read_bytes
+from incast.hints import shortened
 from incast.kinds.job import Site
 from incast.lab.base import Kind, Probability
+from incast.quantity import parse_whole
 
 _FILE_BYTES_MAX = 256_000_000
 _SHOWN = 5
@@ -120,9 +122,9 @@ def partition_spec(
 def _owners(file: str, nodes: int, servers: int, site: Site) -> list[int]:
     owners: list[int] = []
     for number, line in _lines(site, "graph.owners", file):
-        server = int(line) if line.isdecimal() else -1
-        if not 0 <= server < servers:
-            message = f"{line!r} is not a server's number: 0 to {servers - 1} are allowed"
+        server = parse_whole(line, servers - 1)
+        if server is None:
+            message = f"{shortened(line)!r} is not a server's number: 0 to {servers - 1} are allowed"
             _problem(site, "graph.owners", file, message, number)
             return []
         owners.append(server)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 
+from incast.bounded import read_bytes
 from incast.study.load import Study
 from incast.study.model import Image
+
+_BYTES_MAX = 64_000_000
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,6 @@ def images(study: Study) -> list[Shown]:
 
 
 def _shown(study: Study, image: Image) -> Shown:
-    content = base64.b64encode((study.folder / image.file).read_bytes()).decode()
+    content = base64.b64encode(read_bytes(study.folder / image.file, _BYTES_MAX)).decode()
     title = f"{image.place[:1].upper()}{image.place[1:]}: {image.text}".removesuffix(": ")
     return Shown(image, title, f"data:image/svg+xml;base64,{content}")
