@@ -11,6 +11,7 @@ pub mod files;
 pub mod live;
 pub mod mine;
 pub mod mine_node;
+pub mod rpc;
 pub mod scenario;
 pub mod shuffle;
 pub mod traffic;
@@ -21,7 +22,7 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 26] = [
+pub const TARGETS: [(&str, Target); 27] = [
     ("broadcast_messages", broadcast::messages),
     ("broadcast_plan", broadcast::plan),
     ("broadcast_topology", broadcast::topology),
@@ -38,6 +39,7 @@ pub const TARGETS: [(&str, Target); 26] = [
     ("mine_journal", mine::journal),
     ("mine_messages", mine_node::messages),
     ("mine_text", mine::text),
+    ("rpc_messages", rpc::messages),
     ("scenario", scenario::spec),
     ("shuffle_messages", shuffle::messages),
     ("traffic_coflows", traffic::coflow_trace),

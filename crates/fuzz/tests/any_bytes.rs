@@ -105,6 +105,13 @@ fn page_message() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// A head of a call that may be believed, or nearly: its number, its own bytes and those of the reply.
+fn head() -> impl Strategy<Value = Vec<u8>> {
+    let bytes = || prop_oneof![8 => 0u64..2000, 1 => (1u64 << 53) - 1..(1 << 53) + 2, 1 => any::<u64>()];
+    (prop_oneof![8 => 0u64..5, 1 => any::<u64>()], bytes(), bytes())
+        .prop_map(|(call, own, reply)| [call, own, reply].map(u64::to_le_bytes).concat())
+}
+
 #[test]
 fn no_number_of_a_scenario_is_too_large_to_be_refused() {
     for leaf in 0u16..200 {
@@ -146,6 +153,13 @@ proptest! {
             bytes.extend(content);
         }
         fuzz::shuffle::messages(&bytes);
+    }
+
+    #[test]
+    fn messages_of_calls(heads in proptest::collection::vec((0u8..24, head()), 1..24)) {
+        let bytes = heads.into_iter().flat_map(|(stream, head)| [vec![stream], head].concat());
+        let bytes: Vec<u8> = bytes.collect();
+        fuzz::rpc::messages(&bytes);
     }
 
     #[test]
