@@ -1,4 +1,4 @@
-"""A result folder: what is in it, when it may be written, and what is removed before it is written anew.
+"""A result folder: what is in it, when it may be written, and what is removed before it is written again.
 
 The core writes a run's tables (crates/record); this writes what the package adds. A folder of several runs
 has each run in a sub-folder, and the same marker, so that it is recognised.

@@ -54,7 +54,7 @@ static void look(void) {
     if (status) fclose(status);
 }
 
-/* Each thread has every third page: writes it anew, and checks another one of its own. */
+/* Each thread has every third page: writes it again, and checks another one of its own. */
 static void *work(void *argument) {
     size_t me = (size_t)argument, own = pages / THREADS;
     unsigned char *version = calloc(own, 1);

@@ -36,7 +36,7 @@ class Lives:
         self.of[host][-1].wait()
 
     def again(self, host: int) -> bool:
-        """Whether it has been started anew."""
+        """Whether it has been restarted."""
         return len(self.of.get(host, [])) > 1
 
 

@@ -223,7 +223,7 @@ def test_a_receiver_that_is_killed_is_started_anew_and_goes_on(tmp_path: Path) -
         pids = subprocess.run(
             ["ip", "netns", "pids", network.namespace("fast1")], capture_output=True, text=True, check=True
         )
-        # Once: what is started anew lives on.
+        # Once: what is restarted lives on.
         for pid in pids.stdout.split():
             os.kill(int(pid), signal.SIGKILL)
         code, said, err = ended(child)

@@ -44,7 +44,7 @@ def raylets() -> Iterator[Any]:
 
 
 class _Once:
-    """Does something as soon as it can be done; the run does not end before a server has been started anew."""
+    """Does something as soon as it can be done; the run does not end before a server has been restarted."""
 
     def __init__(self, patch: pytest.MonkeyPatch, what: Callable[[], Any]) -> None:
         self.what = what

@@ -198,7 +198,7 @@ def test_what_a_page_shows_is_so(page: Path, tmp_path: Path, monkeypatch: pytest
     if _UPDATE and done != text:
         page.write_text(done, "utf-8")
     elif done != text:
-        assert done.splitlines() == text.splitlines(), "UPDATE_GOLDEN=1 writes the page anew"
+        assert done.splitlines() == text.splitlines(), "UPDATE_GOLDEN=1 writes the page again"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

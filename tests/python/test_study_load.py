@@ -129,7 +129,7 @@ def test_calibrated_values_of_other_parameters(tmp_path: Path) -> None:
     for text in ("parameters: [{field: seed, value: 2}]", "parameters: []", "residuals: 1"):
         (tmp_path / "calibrated.yaml").write_text(text)
         (problem,) = refused(tmp_path, changed(calibration=CALIBRATION))
-        assert "calibrate the study anew" in problem.message
+        assert "calibrate the study again" in problem.message
 
 
 BAD_CLAIMS = {

@@ -38,7 +38,8 @@ fn broadcast_algorithms() -> Vec<&'static str> {
     Algorithm::ALL.map(Algorithm::name).to_vec()
 }
 
-/// The plan of an algorithm, as JSON; the seed is that of random orders. Raises ValueError for what can't be planned.
+/// The plan of an algorithm, as JSON; the seed is that of random orders. Raises ValueError for what can't be
+/// planned.
 #[pyfunction]
 fn broadcast_plan(
     py: Python<'_>,

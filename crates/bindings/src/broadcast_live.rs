@@ -284,8 +284,8 @@ fn broadcast_layout(py: Python<'_>, path: PathBuf, exclude: Vec<String>, owner: 
     json(&py.detach(|| files::scan(&path, &choice)).map_err(refused)?)
 }
 
-/// A good size of chunks for so many bytes, hops behind one another, and a fastest receiver of so many bit/s; where no
-/// rate is known, for so many receivers.
+/// A good size of chunks for so many bytes, hops behind one another, and a fastest receiver of so many bit/s;
+/// where no rate is known, for so many receivers.
 #[pyfunction]
 #[pyo3(signature = (length, hops, rate))]
 fn broadcast_chunk(length: u64, hops: u64, rate: Option<u64>) -> u64 {

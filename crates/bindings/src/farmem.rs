@@ -1,4 +1,5 @@
-//! Remote memory: traces of page faults, what caches of any size make of them, what that costs. Bytes come and numbers go.
+//! Remote memory: traces of page faults, what caches of any size make of them, what that costs. Bytes come
+//! and numbers go.
 
 use ::farmem::cache::Policy;
 use ::farmem::cost::Cost;

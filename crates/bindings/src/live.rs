@@ -1,7 +1,7 @@
 //! Members of a live run: bound, told where the others are, run. Addresses, counters and reports are JSON.
 //!
-//! A run holds no Python lock. Several times a second it tells Python how far it is; Python answers whether to go
-//! on. [`LiveMember::run_jobs`] is the way for every part that brings processes of its own.
+//! A run holds no Python lock. Several times a second it tells Python how far it is; Python answers whether
+//! to go on. [`LiveMember::run_jobs`] is the way for every part that brings processes of its own.
 
 use crate::scenario::{json, refused};
 use bytes::BytesMut;
@@ -107,8 +107,8 @@ impl LiveMember {
         Ok(LiveMember { member: Mutex::new(Some(member)), handle, address, host })
     }
 
-    /// Runs `jobs` on the host called `name` until told to stop; returns the report as JSON. SIGINT and SIGTERM end
-    /// it in good order.
+    /// Runs `jobs` on the host called `name` until told to stop; returns the report as JSON. SIGINT and
+    /// SIGTERM end it in good order.
     pub(crate) fn run_jobs(
         &self,
         py: Python<'_>,

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-/// A register: `R0` has what a helper answers, `R1` to `R4` its arguments, `R6` to `R9` outlive it, `R10` is the stack's end.
+/// A register: `R0` has what a helper answers, `R1` to `R4` its arguments, `R6` to `R9` outlive it, `R10` is
+/// the stack's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Register {
     R0,

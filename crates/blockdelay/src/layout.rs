@@ -108,8 +108,8 @@ pub const MAIN: u32 = 4;
 /// As [`MAIN`].
 pub const CALLED_BACK: u32 = 6;
 
-/// The types of a program `int delay(void *)` and its function `static int spin(u64, void *)`: the kernel calls back only what it knows
-/// the type of.
+/// The types of a program `int delay(void *)` and its function `static int spin(u64, void *)`: the kernel
+/// calls back only what it knows the type of.
 pub fn functions() -> Vec<u8> {
     let names = b"\0u64\0delay\0spin\0context\0turn\0";
     let [number, delay, spin, context, turn] = [1, 5, 11, 16, 24];

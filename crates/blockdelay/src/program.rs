@@ -29,7 +29,8 @@ const INJECTED_NS: i16 = 24;
 const COMPLETED: i16 = 32;
 const OWN_NS: i16 = 40;
 
-/// Bytes of what a processor remembers of its latest I/O until it is done: which one, since when, and which way.
+/// Bytes of what a processor remembers of its latest I/O until it is done: which one, since when, and which
+/// way.
 pub const LATEST_BYTES: u32 = 24;
 
 /// The stack, down from its end.
@@ -55,7 +56,8 @@ pub struct Maps {
     pub latest: i32,
 }
 
-/// Each read and write of this device waits what it costs. The function that waits is at the answer's instruction.
+/// Each read and write of this device waits what it costs. The function that waits is at the answer's
+/// instruction.
 pub fn queue(device: u32, cost: &Cost, layout: &Layout, maps: Maps) -> (Vec<u64>, u32) {
     let mut p = Assembler::default();
     p.load(Size::Eight, R6, R1, 0).call(Helper::Nanoseconds).store(R10, STARTED, R0);
@@ -93,7 +95,8 @@ pub fn queue(device: u32, cost: &Cost, layout: &Layout, maps: Maps) -> (Vec<u64>
     (p.assemble(), spin)
 }
 
-/// What this processor began last is done: the device's own time. Where another I/O came between, it isn't known.
+/// What this processor began last is done: the device's own time. Where another I/O came between, it isn't
+/// known.
 pub fn complete(maps: Maps) -> Vec<u64> {
     let mut p = Assembler::default();
     p.load(Size::Eight, R6, R1, 8);

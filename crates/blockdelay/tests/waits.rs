@@ -1,4 +1,5 @@
-//! Reads and writes of a zram device of the test's own wait what was asked for, by another clock than the program's. Root only.
+//! Reads and writes of a zram device of the test's own wait what was asked for, by another clock than the
+//! program's. Root only.
 #![expect(clippy::disallowed_methods, reason = "what is tested is time, on a device")]
 
 use std::fs::{self, File, OpenOptions};
@@ -91,7 +92,8 @@ fn median(mut values: Vec<u64>) -> f64 {
     values[values.len() / 2] as f64
 }
 
-/// How often a measurement may be repeated: others on the machine make waits longer for a while, a wrong wait stays wrong.
+/// How often a measurement may be repeated: others on the machine make waits longer for a while, a wrong wait
+/// stays wrong.
 const ATTEMPTS: usize = 4;
 
 #[test]
@@ -112,7 +114,8 @@ fn an_exchange_waits_what_was_asked_by_another_clock() {
     }
 }
 
-/// How much longer an exchange takes with this cost than with none, by the programs in both cases: medians, in ns.
+/// How much longer an exchange takes with this cost than with none, by the programs in both cases: medians,
+/// in ns.
 fn waited(zram: &Zram, cost: &Cost, write: bool) -> f64 {
     let (major, minor) = zram.numbers();
     let free = Cost::new(Time::ZERO, Rate::from_bps(u64::MAX));

@@ -1,5 +1,5 @@
-//! How long planners take: `planning HOSTS TOPOLOGY ALGORITHM`. Prints processor seconds (of one thread), trees, hops
-//! of all trees, aggregate in bit/s.
+//! How long planners take: `planning HOSTS TOPOLOGY ALGORITHM`. Prints processor seconds (of one thread),
+//! trees, hops of all trees, aggregate in bit/s.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

@@ -1,9 +1,9 @@
-//! What a planner returns: trees of hosts that relay, each with the rate at which it carries its share of the data
-//! (document 003, slides 16–18 and 22). Trees that leave hosts out are partial.
+//! What a planner returns: trees of hosts that relay, each with the rate at which it carries its share of the
+//! data (document 003, slides 16–18 and 22). Trees that leave hosts out are partial.
 //!
-//! A [`Hop`] is a transfer from host to host over links and switches. Plans of thousands of trees repeat most of
-//! their hops, so each different one is kept once. How long stages last is in [`crate::stages`], the JSON form in
-//! [`crate::plan_data`].
+//! A [`Hop`] is a transfer from host to host over links and switches. Plans of thousands of trees repeat most
+//! of their hops, so each different one is kept once. How long stages last is in [`crate::stages`], the JSON
+//! form in [`crate::plan_data`].
 
 use crate::topology::{LinkId, NodeId, Topology};
 use hashbrown::HashTable;

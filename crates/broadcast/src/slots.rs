@@ -63,9 +63,9 @@ impl Slots {
         &self.all[from as usize..self.first[node.index() + 1] as usize]
     }
 
-    /// Puts the links that leave a node in order: of those with something left the ones with a way back first, then
-    /// the larger rest, then the larger rest on the way back, then what comes first in the topology. Returns
-    /// where they begin.
+    /// Puts the links that leave a node in order: of those with something left the ones with a way back
+    /// first, then the larger rest, then the larger rest on the way back, then what comes first in the
+    /// topology. Returns where they begin.
     pub fn sort(&mut self, node: NodeId) -> u32 {
         let rank = |slot: &Slot| {
             (Reverse((slot.rest > 0, slot.back_rest > 0, slot.rest, slot.back_rest)), slot.head)
@@ -82,8 +82,8 @@ impl Slots {
         from
     }
 
-    /// The highest rate for a tree that uses these links, each once, taken off the rest. Zero where a host's cap
-    /// is too small for what the tree asks of it: that host is closed.
+    /// The highest rate for a tree that uses these links, each once, taken off the rest. Zero where a host's
+    /// cap is too small for what the tree asks of it: that host is closed.
     pub fn take(&mut self, tree: &[u32]) -> u64 {
         let links = tree.iter().map(|&place| self.get(place).rest).min().unwrap_or(0);
         self.count_uses(tree);

@@ -23,7 +23,8 @@ pub struct Stage {
 }
 
 impl Plan {
-    /// The stages of sending `size`; nothing when the trees' members don't nest. Hosts in no tree never finish.
+    /// The stages of sending `size`; nothing when the trees' members don't nest. Hosts in no tree never
+    /// finish.
     pub fn stages(&self, size: Bytes) -> Option<Vec<Stage>> {
         let mut stages = Vec::new();
         let (mut rate, mut ends) = (0, Vec::new());

@@ -12,7 +12,8 @@ use units::Rate;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
-/// One direction of a link of a [`Topology`]: twice its place in the list of links, and one more from `b` to `a`.
+/// One direction of a link of a [`Topology`]: twice its place in the list of links, and one more from `b` to
+/// `a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u32);
 
@@ -159,7 +160,8 @@ pub struct Topology {
     /// Where each direction of a link begins and ends, and what it carries.
     ends: Vec<(NodeId, NodeId)>,
     capacities: Vec<Rate>,
-    /// Links that leave a node, by the name of the other end: those of node `n` lie from `first[n]` to `first[n + 1]`.
+    /// Links that leave a node, by the name of the other end: those of node `n` lie from `first[n]` to
+    /// `first[n + 1]`.
     leaving: Vec<LinkId>,
     first: Vec<u32>,
 }
@@ -213,7 +215,7 @@ impl Topology {
     pub fn capacity(&self, link: LinkId) -> Rate {
         self.capacities[link.index()]
     }
-    /// Sets what a directed link carries: it has been measured anew.
+    /// Sets what a directed link carries: it has been measured again.
     pub fn set_capacity(&mut self, link: LinkId, capacity: Rate) {
         self.capacities[link.index()] = capacity;
     }

@@ -73,7 +73,8 @@ impl Tracer {
         }
     }
 
-    /// Traces the next tree and takes its rate off the rest: the rate in bit/s, or nothing when nobody can be reached.
+    /// Traces the next tree and takes its rate off the rest: the rate in bit/s, or nothing when nobody can be
+    /// reached.
     pub fn next(&mut self) -> Option<u64> {
         loop {
             self.search();

@@ -26,8 +26,8 @@ fn alone_a_host_uses_every_way() {
 }
 
 proptest! {
-    /// Without caps the bound is that of the narrowest cut: nobody gets more than it could alone, and the near plan
-    /// gives at least what the stable plan does.
+    /// Without caps the bound is that of the narrowest cut: nobody gets more than it could alone, and the
+    /// near plan gives at least what the stable plan does.
     #[test]
     fn no_plan_is_beyond_the_bound(
         (seed, switches, hosts, more) in (any::<u64>(), 0..5usize, 2..10usize, 0..16usize),
@@ -47,8 +47,8 @@ proptest! {
     }
 }
 
-/// The aim: 2 % on average and 10 % at worst. With links that carry the same both ways the optimum is the bound in
-/// all cases tried, so the ratio to the bound is that to the optimum.
+/// The aim: 2 % on average and 10 % at worst. With links that carry the same both ways the optimum is the
+/// bound in all cases tried, so the ratio to the bound is that to the optimum.
 #[test]
 fn the_near_plan_is_near_where_links_are_symmetric() {
     let ratios: Vec<f64> = (0..100)

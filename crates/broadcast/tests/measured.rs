@@ -12,7 +12,8 @@ use units::{Rate, Time};
 
 const MBPS: i64 = 1_000_000;
 
-/// A network: hosts with their switch and their rates up and down; switches but the first with theirs to the first.
+/// A network: hosts with their switch and their rates up and down; switches but the first with theirs to the
+/// first.
 fn network(hosts: &[(usize, i64, i64)], switches: &[(i64, i64)]) -> TopologyData {
     let node = |id: String, kind| NodeData { id, kind, cap: None };
     let mut nodes: Vec<_> = (0..hosts.len()).map(|at| node(format!("h{at}"), Kind::Host)).collect();

@@ -1,4 +1,5 @@
-//! What document 003 proves of the stable algorithm on trees (slides 12, 13 and 24), and what holds of all plans.
+//! What document 003 proves of the stable algorithm on trees (slides 12, 13 and 24), and what holds of all
+//! plans.
 
 mod support;
 

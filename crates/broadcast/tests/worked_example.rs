@@ -1,5 +1,6 @@
-//! A star with one slow host, by every algorithm: S and A at 100 Mb/s, B at 40, C at 10. Alone each could get as much
-//! as its own link carries; what slows hosts down in each algorithm is what document 003 says (slides 3, 4, 15, 19).
+//! A star with one slow host, by every algorithm: S and A at 100 Mb/s, B at 40, C at 10. Alone each could get
+//! as much as its own link carries; what slows hosts down in each algorithm is what document 003 says (slides
+//! 3, 4, 15, 19).
 
 mod support;
 

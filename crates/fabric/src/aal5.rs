@@ -1,7 +1,8 @@
 //! Packets as cells: ATM adaptation layer 5 (ITU-T I.363.5) over cells of 53 bytes (I.361).
 //!
-//! A packet with its encapsulation (RFC 2684) and the trailer of 8 bytes is padded to whole payloads of 48 bytes. Of
-//! the rate of a line by SONET or SDH (STS-3c, STM-1 and their multiples) 26/27 are for cells: 260 of 270 columns.
+//! A packet with its encapsulation (RFC 2684) and the trailer of 8 bytes is padded to whole payloads of 48
+//! bytes. Of the rate of a line by SONET or SDH (STS-3c, STM-1 and their multiples) 26/27 are for cells: 260
+//! of 270 columns.
 
 use units::{Bytes, Rate, Time};
 

@@ -1,7 +1,8 @@
 //! What packets will soon need, asked for beforehand: in a large network hardly any of it is in a cache.
 //!
-//! For a driver that knows which arrivals come next. It asks step by step, for many arrivals at a time, so that what a
-//! step reads is there by then and the waits for memory overlap. Hints only: nothing changes but the time taken.
+//! For a driver that knows which arrivals come next. It asks step by step, for many arrivals at a time, so
+//! that what a step reads is there by then and the waits for memory overlap. Hints only: nothing changes but
+//! the time taken.
 
 use crate::fabric::Fabric;
 use crate::ids::PortId;
@@ -36,8 +37,8 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// That packet, and the port that it goes on to from the far end of `id`; none when that is its host. The way is
-    /// there.
+    /// That packet, and the port that it goes on to from the far end of `id`; none when that is its host. The
+    /// way is there.
     #[inline]
     pub fn next_arrival(&self, id: PortId) -> Option<(&Packet<B>, Option<PortId>)> {
         let port = &self.ports[id.index()];

@@ -1,8 +1,9 @@
 //! Links of an ATM switch: packets that leave hosts as cells, and go through the switch as such (`cells/`).
 //!
-//! A host's interface sends the cells of a packet one behind the other, and tells the queue that they will come to.
-//! When the last cell has come to the switch, it is known which were let in and when the last of them leaves: the
-//! packet arrives with that, or is discarded. So a packet costs one event a hop, as elsewhere.
+//! A host's interface sends the cells of a packet one behind the other, and tells the queue that they will
+//! come to. When the last cell has come to the switch, it is known which were let in and when the last of
+//! them leaves: the packet arrives with that, or is discarded. So a packet costs one event a hop, as
+//! elsewhere.
 
 use crate::aal5::{CELL, cell_rate, cell_time};
 use crate::cells::{CellQueue, Fate};
@@ -128,7 +129,8 @@ impl<B: Copy + Default> Fabric<B> {
         Some(totals)
     }
 
-    /// Packets and IP bytes whose last cell waits at `id`, a port of a switch of cells: it has not begun to leave.
+    /// Packets and IP bytes whose last cell waits at `id`, a port of a switch of cells: it has not begun to
+    /// leave.
     pub(crate) fn late_cells(&self, now: Time, id: PortId) -> (u64, u64) {
         let port = &self.ports[id.index()];
         let Some(cells) = &port.cold.cells else { return (0, 0) };

@@ -94,7 +94,8 @@ impl Pool {
         taken
     }
 
-    /// Whether an ingress group that holds `held` may have `cells` more without going over its XOFF threshold.
+    /// Whether an ingress group that holds `held` may have `cells` more without going over its XOFF
+    /// threshold.
     pub(crate) fn is_below(&self, xoff: &Xoff, held: u64, cells: u64) -> bool {
         let free = self.shared - self.used;
         let before = held.saturating_sub(self.reserve);

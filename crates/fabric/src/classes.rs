@@ -105,7 +105,8 @@ impl<B: Copy + Default> Classes<B> {
         }
     }
 
-    /// Gives the memory of a packet in `slot` back; that of an ingress group is given back by [`crate::Fabric`].
+    /// Gives the memory of a packet in `slot` back; that of an ingress group is given back by
+    /// [`crate::Fabric`].
     #[inline(always)]
     pub(crate) fn give(&mut self, slot: usize, waiting: &Waiting<B>, pools: &mut [Pool]) {
         let Some(pool) = self.pool else { return };

@@ -5,10 +5,10 @@
 //! packet after the other, and `Phase` says where in that function it stands. It is not flow queueing
 //! (RFC 8290): one state a queue.
 //!
-//! Checked against the pseudo-code of section 5 (`dodequeue`, `deque`, `control_law`), of which copies differ in when
-//! `count` grows: the tests hold it, in its own shape, beside this one. `maxpacket_` is the link's MTU. Each drop counts,
-//! the one too after which the drop state ends, as in Linux. A queue that runs empty was at most an MTU long before:
-//! its reset needs no case of its own.
+//! Checked against the pseudo-code of section 5 (`dodequeue`, `deque`, `control_law`), of which copies differ
+//! in when `count` grows: the tests hold it, in its own shape, beside this one. `maxpacket_` is the link's
+//! MTU. Each drop counts, the one too after which the drop state ends, as in Linux. A queue that runs empty
+//! was at most an MTU long before: its reset needs no case of its own.
 
 use crate::config::CodelConfig;
 use crate::packet::Verdict;
@@ -53,8 +53,8 @@ impl Codel {
         }
     }
 
-    /// Decides on a packet that leaves the queue at `now` after a wait of `sojourn`; `left` bytes stay behind.
-    /// After [`Verdict::Drop`] the next packet must be offered at the same time; there is one.
+    /// Decides on a packet that leaves the queue at `now` after a wait of `sojourn`; `left` bytes stay
+    /// behind. After [`Verdict::Drop`] the next packet must be offered at the same time; there is one.
     pub(crate) fn leave(&mut self, now: Time, sojourn: Time, left: u64, capable: bool) -> Verdict {
         let too_long = self.is_too_long(now, sojourn, left);
         match std::mem::replace(&mut self.phase, Phase::Fresh) {

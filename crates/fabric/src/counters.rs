@@ -7,9 +7,11 @@ use units::Time;
 /// A port's totals since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets that entered the queue and were or will be sent: without those that a link that went down found there.
+    /// Packets that entered the queue and were or will be sent: without those that a link that went down
+    /// found there.
     pub enqueued_packets: u64,
-    /// Packets that were let into the queue and lost there when the link went down; [`Discard::Down`] counts them too.
+    /// Packets that were let into the queue and lost there when the link went down; [`Discard::Down`] counts
+    /// them too.
     pub abandoned_packets: u64,
     /// Packets whose sending has begun.
     pub sent_packets: u64,
@@ -71,7 +73,8 @@ impl Discards {
             .sum()
     }
 
-    /// Discarded on the way out: by the queue, the MTU, the link's state or the PFC watchdog, or for lost cells.
+    /// Discarded on the way out: by the queue, the MTU, the link's state or the PFC watchdog, or for lost
+    /// cells.
     pub fn outbound(&self) -> u64 {
         use Discard::{Cell, Down, Early, Merged, Mtu, Tail, Watchdog};
         let reasons = [Tail, Early, Mtu, Down, Watchdog, Cell, Merged];

@@ -1,10 +1,10 @@
 //! Cyclic buffer dependencies: queues that are paused because of each other, for ever.
 //!
-//! A paused queue waits for the ingress group at the far end of its link; the group waits for the queues of that
-//! switch that hold its packets. A queue is in deadlock when, even if all queues that are not in deadlock
-//! drained, its group would hold too much to send XON: the largest set of queues for which that is so is found by
-//! taking away those for which it isn't until nothing changes (Holt 1972, for resources shared in units). The
-//! set, if not empty, holds a cycle.
+//! A paused queue waits for the ingress group at the far end of its link; the group waits for the queues of
+//! that switch that hold its packets. A queue is in deadlock when, even if all queues that are not in
+//! deadlock drained, its group would hold too much to send XON: the largest set of queues for which that is
+//! so is found by taking away those for which it isn't until nothing changes (Holt 1972, for resources shared
+//! in units). The set, if not empty, holds a cycle.
 //!
 //! It is a state of the model, not a guess from time that has passed. The watchdog, or a link that fails, can
 //! still break it.

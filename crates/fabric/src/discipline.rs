@@ -60,8 +60,8 @@ impl Discipline {
         }
     }
 
-    /// A packet that was let in leaves at once, at `now`, and nothing stays behind. Returns whether the discipline is
-    /// to be told from when on the port is [idle](Discipline::idle).
+    /// A packet that was let in leaves at once, at `now`, and nothing stays behind. Returns whether the
+    /// discipline is to be told from when on the port is [idle](Discipline::idle).
     #[inline(always)]
     pub(crate) fn pass(&mut self, now: Time) -> bool {
         match self {

@@ -1,5 +1,5 @@
-//! The way into a port: the short one (`fifo.rs`) where it is open, else past what the short one leaves out and on to
-//! where the port queues.
+//! The way into a port: the short one (`fifo.rs`) where it is open, else past what the short one leaves out
+//! and on to where the port queues.
 
 use crate::driver::Driver;
 use crate::fabric::Fabric;
@@ -11,7 +11,8 @@ use crate::wires::NONE;
 use units::Time;
 
 impl<B: Copy + Default> Fabric<B> {
-    /// A packet enters `id`'s queue at `now`; it came in by `ingress` ([`PortId::NONE`]: from the host itself).
+    /// A packet enters `id`'s queue at `now`; it came in by `ingress` ([`PortId::NONE`]: from the host
+    /// itself).
     #[inline(always)]
     pub fn enqueue<D: Driver<B>>(
         &mut self,
@@ -46,7 +47,8 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// What the short way leaves out: links that are down, MTU, captures, RED, then on to where the port queues.
+    /// What the short way leaves out: links that are down, MTU, captures, RED, then on to where the port
+    /// queues.
     #[cold]
     pub(crate) fn enqueue_long<D: Driver<B>>(
         &mut self,

@@ -30,8 +30,9 @@ pub struct Fabric<B> {
 }
 
 impl<B: Copy + Default> Fabric<B> {
-    /// A packet reaches the far end of `id` at `now`, unless the link has changed since that was scheduled. It goes on
-    /// to its next queue, or is the answer: that is its host, which is to [collect](Fabric::collect) it.
+    /// A packet reaches the far end of `id` at `now`, unless the link has changed since that was scheduled.
+    /// It goes on to its next queue, or is the answer: that is its host, which is to
+    /// [collect](Fabric::collect) it.
     #[inline(always)]
     pub fn arrive<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) -> Option<Delivery> {
         let (ports, wires) = (self.ports.as_mut_slice(), self.wires.slots.as_mut_slice());
@@ -95,7 +96,8 @@ impl<B: Copy + Default> Fabric<B> {
         self.wires.take(delivery.0)
     }
 
-    /// Whether a packet that has come over the link of `id` gets no further: hit by a fault, or a PAUSE frame.
+    /// Whether a packet that has come over the link of `id` gets no further: hit by a fault, or a PAUSE
+    /// frame.
     #[inline(never)]
     fn is_taken<D: Driver<B>>(&mut self, now: Time, id: PortId, slot: u32, driver: &mut D) -> bool {
         let packet = self.wires[slot].packet;
@@ -197,7 +199,8 @@ impl<B: Copy + Default> Fabric<B> {
             counters.busy = counters.busy.saturating_sub(port.cold.rate.time_for(bytes));
         }
         if !port.is(flag::FLUID) {
-            // What is still to be sent of the packet in hand, and of those that wait where departures are certain.
+            // What is still to be sent of the packet in hand, and of those that wait where departures are
+            // certain.
             counters.busy = counters.busy.saturating_sub(port.free_at.saturating_sub(now));
         }
         if port.is(flag::FLUID) {
@@ -239,7 +242,8 @@ impl<B: Copy + Default> Fabric<B> {
         self.ports[id.index()].waits()
     }
 
-    /// Packets on the wire or in the queue of `id`: enqueued, not yet at the far end. PAUSE frames are not among them.
+    /// Packets on the wire or in the queue of `id`: enqueued, not yet at the far end. PAUSE frames are not
+    /// among them.
     pub fn in_transit(&self, id: PortId) -> u64 {
         let port = &self.ports[id.index()];
         let waiting = if port.is(flag::SCHEDULED) { port.waiting_packets } else { 0 };

@@ -12,8 +12,8 @@ use rand_pcg::Pcg32;
 use units::{Rate, Time};
 
 impl<B: Copy + Default> Fabric<B> {
-    /// Prepares one direction of a link for going down or changing its rate: the waits of packets that never leave, or
-    /// leave at another time than it seems when they come, are right then.
+    /// Prepares one direction of a link for going down or changing its rate: the waits of packets that never
+    /// leave, or leave at another time than it seems when they come, are right then.
     pub fn expect_changes(&mut self, id: PortId) {
         self.ports[id.index()].flags |= flag::CHANGES;
     }
@@ -118,8 +118,8 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// Changes the rate of one direction of a link. The packet that is being sent ends as it began. Links of cells
-    /// keep their rate, which is that of all links of the switch.
+    /// Changes the rate of one direction of a link. The packet that is being sent ends as it began. Links of
+    /// cells keep their rate, which is that of all links of the switch.
     pub fn set_rate<D: Driver<B>>(&mut self, now: Time, id: PortId, rate: Rate, driver: &mut D) {
         let framing = self.framing;
         let port = &mut self.ports[id.index()];

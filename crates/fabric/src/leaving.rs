@@ -1,5 +1,5 @@
-//! The way out of a scheduled port: the transmitter is free, and a scheduler (`classes.rs`, `voq.rs`) or a discipline
-//! (CoDel) says what it sends next. The way in is in `scheduled.rs`.
+//! The way out of a scheduled port: the transmitter is free, and a scheduler (`classes.rs`, `voq.rs`) or a
+//! discipline (CoDel) says what it sends next. The way in is in `scheduled.rs`.
 
 use crate::classes::Classes;
 use crate::driver::{Driver, PortEvent};
@@ -29,7 +29,8 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// Sends the next packet of a port with nothing of [`flag::UNUSUAL`]: from the queue's memory to the wire's.
+    /// Sends the next packet of a port with nothing of [`flag::UNUSUAL`]: from the queue's memory to the
+    /// wire's.
     #[inline(always)]
     fn transmit_plain<D: Driver<B>>(&mut self, now: Time, id: PortId, driver: &mut D) {
         let framing = self.framing;
@@ -169,7 +170,8 @@ impl<B: Copy + Default> Fabric<B> {
         queue.discipline.leave(now, now - waiting.since, queue.bytes, capable)
     }
 
-    /// The discipline drops `first`, which would have left at `start`: the next one, and what it says to that.
+    /// The discipline drops `first`, which would have left at `start`: the next one, and what it says to
+    /// that.
     #[cold]
     #[allow(clippy::too_many_arguments, reason = "where the packet is, when, and who is told")]
     fn drop_from_front<D: Driver<B>>(

@@ -22,7 +22,7 @@ pub struct Packet<B> {
     pub route: Route,
     /// Length of the IP packet in bytes.
     pub bytes: u16,
-    /// Part of the five-tuple's hash, to choose anew among equal-cost routes when a link is down.
+    /// Part of the five-tuple's hash, to choose again among equal-cost routes when a link is down.
     pub hash: u16,
     /// Traffic class (802.1p), 0–7.
     pub class: u8,
@@ -65,7 +65,8 @@ pub enum Discard {
     Watchdog,
     /// A cell of it found the queue full (ATM).
     Cell,
-    /// All its cells got through, but its receiver took them for the rest of a packet whose last cell was lost (AAL5).
+    /// All its cells got through, but its receiver took them for the rest of a packet whose last cell was
+    /// lost (AAL5).
     Merged,
 }
 

@@ -95,8 +95,8 @@ impl Pfc {
         (true, begins)
     }
 
-    /// A packet of `cells` goes through without waiting: its memory is taken and given back at once. False, with nothing
-    /// done, when the peer would have to know of it, or has been asked to pause.
+    /// A packet of `cells` goes through without waiting: its memory is taken and given back at once. False,
+    /// with nothing done, when the peer would have to know of it, or has been asked to pause.
     pub(crate) fn pass(&mut self, own: PortId, class: u8, cells: u64, pool: &Pool) -> bool {
         let slot = self.slot(own, class);
         let group = &mut self.groups[slot];
@@ -157,9 +157,9 @@ pub fn headroom_needed(from_peer: LinkProps, to_peer: LinkProps, framing: Framin
 
 /// The most memory that packets of up to `mtu` take that fill `wire` bytes of a link.
 ///
-/// Worst is a packet that needs one cell more by a byte. Up to `min_payload` the wire costs the same, so the most
-/// cells are worst; above it `(k + 1) cell / (k cell + 1 + overhead)` only rises or only falls with `k`, so
-/// one of its ends is.
+/// Worst is a packet that needs one cell more by a byte. Up to `min_payload` the wire costs the same, so the
+/// most cells are worst; above it `(k + 1) cell / (k cell + 1 + overhead)` only rises or only falls with `k`,
+/// so one of its ends is.
 fn in_memory(wire: u64, mtu: u64, framing: Framing, cell: u64) -> u64 {
     let mtu = mtu.clamp(1, 65_535);
     let full = (mtu - 1) / cell;

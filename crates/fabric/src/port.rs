@@ -1,8 +1,8 @@
 //! A port: one direction of a link, with the queue in front of it.
 //!
-//! A port takes two cache lines, which are all that packets need, whether they wait or not; what few need is boxed.
-//! Limits and records are at hand in 32 bits; those that need more are in [`Cold`]. A port's histogram of waits is told of
-//! several at a time.
+//! A port takes two cache lines, which are all that packets need, whether they wait or not; what few need is
+//! boxed. Limits and records are at hand in 32 bits; those that need more are in [`Cold`]. A port's histogram
+//! of waits is told of several at a time.
 
 use crate::cells::CellQueue;
 use crate::classes::Classes;
@@ -109,7 +109,8 @@ pub(crate) struct Cold<B> {
     pub busy_before: (Time, u64),
     /// Packets and bytes that were let into the queue, and lost there when the link went down.
     pub abandoned: (u64, u64),
-    /// Ports with [`flag::CHANGES`]: when the sending of each packet begins that waits, and how long it waits by then.
+    /// Ports with [`flag::CHANGES`]: when the sending of each packet begins that waits, and how long it waits
+    /// by then.
     pub to_wait: VecDeque<(Time, Time)>,
     /// RED of a first-in first-out port.
     pub discipline: Discipline,
@@ -244,8 +245,8 @@ impl<B: Copy + Default> Port<B> {
             || self.waiting_packets > self.mark_packets
     }
 
-    /// Puts the packet in `slot` on the wire from `start` on. Returns when its last bit arrives, if no other packet is
-    /// before it: then that is to be scheduled.
+    /// Puts the packet in `slot` on the wire from `start` on. Returns when its last bit arrives, if no other
+    /// packet is before it: then that is to be scheduled.
     #[inline(always)]
     pub(crate) fn launch(
         &mut self,
@@ -368,7 +369,8 @@ impl<B: Copy + Default> Port<B> {
         }
     }
 
-    /// Waits of the port's packets, most of which may not have waited; those that are still to wait count too.
+    /// Waits of the port's packets, most of which may not have waited; those that are still to wait count
+    /// too.
     pub(crate) fn waits(&mut self) -> WaitTimes<'_> {
         self.note_waits_over(Time::MAX);
         let cold = &mut *self.cold;
@@ -399,8 +401,8 @@ impl<B: Copy + Default> Port<B> {
         before + self.cold.rate.time_for(units::Bytes::new(self.wire_bytes - bytes))
     }
 
-    /// The link goes down: all that waits is abandoned, and of the packet that is being sent `left` is not sent.
-    /// `waiting` bytes on the wire of what waits have been counted.
+    /// The link goes down: all that waits is abandoned, and of the packet that is being sent `left` is not
+    /// sent. `waiting` bytes on the wire of what waits have been counted.
     pub(crate) fn abandon(&mut self, (packets, bytes): (u64, u64), waiting: u64, left: Time) {
         self.cold.abandoned.0 += packets;
         self.cold.abandoned.1 += bytes;

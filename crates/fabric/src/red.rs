@@ -16,8 +16,8 @@ pub(crate) struct Red {
     average: f64,
     /// Packets since the last mark or drop; −1 while the average is below `min`.
     count: i64,
-    /// `q_time`: from then on nothing waits and the transmitter is free. Later packets that found it so have already
-    /// been taken into account up to here.
+    /// `q_time`: from then on nothing waits and the transmitter is free. Later packets that found it so have
+    /// already been taken into account up to here.
     idle_from: Time,
     /// `s`: how long a typical packet takes to send.
     typical: Time,
@@ -77,13 +77,15 @@ impl Red {
         hit
     }
 
-    /// Whether a packet that finds the queue empty is dropped changes nothing about the idle time: it goes on.
+    /// Whether a packet that finds the queue empty is dropped changes nothing about the idle time: it goes
+    /// on.
     fn update_average(&mut self, now: Time, length: f64) {
         let weight = self.config.weight;
         if length > 0.0 || now < self.idle_from {
             self.average += weight * (length - self.average);
         } else if self.average > 0.0 {
-            // While idle, as many typical packets as could have been sent have lowered the average; this one does in any case.
+            // While idle, as many typical packets as could have been sent have lowered the average; this one
+            // does in any case.
             let missed = (now - self.idle_from).as_ps() / self.typical.as_ps();
             self.average *= libm::pow(1.0 - weight, missed.max(1) as f64);
             self.idle_from += Time::from_ps(missed * self.typical.as_ps());
@@ -122,7 +124,8 @@ mod tests {
 
     #[test]
     fn marks_are_evenly_spaced() {
-        // At p_b = 0.05 the gap between drops is uniform on 1…1/p_b − 1, as the algorithm of figure 2 counts: mean 10.
+        // At p_b = 0.05 the gap between drops is uniform on 1…1/p_b − 1, as the algorithm of figure 2 counts:
+        // mean 10.
         let drops = dropped(&mut red(false, false), 10, 100_000);
         assert!((9_850..=10_150).contains(&drops), "{drops}");
     }

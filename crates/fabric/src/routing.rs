@@ -220,7 +220,8 @@ fn key_of(name: &str) -> u64 {
     mix(name.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// One of `count` equal ways at the node with `key`: each node hashes for itself, so that choices don't line up.
+/// One of `count` equal ways at the node with `key`: each node hashes for itself, so that choices don't line
+/// up.
 fn choose(hash: u16, key: u64, seed: u64, count: usize) -> usize {
     let mixed = mix(mix(seed ^ key) ^ u64::from(hash));
     ((u128::from(mixed) * count as u128) >> 64) as usize

@@ -1,9 +1,10 @@
 //! Ports whose next packet can't be known in advance: eight traffic classes (`classes.rs`), memory shared
-//! with other ports, virtual output queues (`voq.rs`), or a discipline that decides when a packet leaves (CoDel).
+//! with other ports, virtual output queues (`voq.rs`), or a discipline that decides when a packet leaves
+//! (CoDel).
 //!
-//! Packets wait in a queue a class; [`Fabric::transmit`] (`leaving.rs`) picks the next when the transmitter is
-//! free, and only then is its memory given back. It costs a second event for a packet that waits; one that finds
-//! nobody waiting and the transmitter free goes straight onto the wire.
+//! Packets wait in a queue a class; [`Fabric::transmit`] (`leaving.rs`) picks the next when the transmitter
+//! is free, and only then is its memory given back. It costs a second event for a packet that waits; one that
+//! finds nobody waiting and the transmitter free goes straight onto the wire.
 //!
 //! Ports with nothing of [`flag::UNUSUAL`] are plain: what the others need is left out of their code.
 
@@ -64,7 +65,8 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// A packet goes by `id` without waiting: its virtual output queue comes into being, as for one that waits.
+    /// A packet goes by `id` without waiting: its virtual output queue comes into being, as for one that
+    /// waits.
     #[inline(always)]
     fn open_voq(&mut self, ingress: PortId, id: PortId) {
         let entry = if ingress == PortId::NONE { id } else { self.reverse(ingress) };
@@ -83,8 +85,9 @@ impl<B: Copy + Default> Fabric<B> {
         self.enqueue_scheduled::<true, D>(now, ingress, id, packet, driver);
     }
 
-    /// A packet enters the queue of its class, or goes by it. The order is that of a switch: the port's limit, the queue
-    /// discipline, memory. A packet that one of them refuses leaves no trace in those behind it.
+    /// A packet enters the queue of its class, or goes by it. The order is that of a switch: the port's
+    /// limit, the queue discipline, memory. A packet that one of them refuses leaves no trace in those behind
+    /// it.
     #[inline(always)]
     pub(crate) fn enqueue_scheduled<const PLAIN: bool, D: Driver<B>>(
         &mut self,
@@ -183,8 +186,8 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// There is no memory for a packet that came by `ingress` and is to leave by `id`. PFC counts it for `own`, whose
-    /// peer is to pause from now on if `xoff` says so.
+    /// There is no memory for a packet that came by `ingress` and is to leave by `id`. PFC counts it for
+    /// `own`, whose peer is to pause from now on if `xoff` says so.
     #[cold]
     fn no_memory<D: Driver<B>>(
         &mut self,
@@ -214,8 +217,8 @@ impl<B: Copy + Default> Fabric<B> {
         classes.queue(slot).discipline.idle(free_at);
     }
 
-    /// What remains to be done for a packet of class `index` that has gone through `id` without waiting; `idle` is the
-    /// queue whose discipline is to know from when on it is.
+    /// What remains to be done for a packet of class `index` that has gone through `id` without waiting;
+    /// `idle` is the queue whose discipline is to know from when on it is.
     #[inline(always)]
     fn note_passed<const PLAIN: bool, D: Driver<B>>(
         &mut self,
@@ -238,8 +241,8 @@ impl<B: Copy + Default> Fabric<B> {
         }
     }
 
-    /// For a packet of `class` that came by `ingress` and leaves by `id`: the switch's port that PFC counts it for, and
-    /// the one that it waits at.
+    /// For a packet of `class` that came by `ingress` and leaves by `id`: the switch's port that PFC counts
+    /// it for, and the one that it waits at.
     #[inline(always)]
     fn origin<const PLAIN: bool>(&self, id: PortId, ingress: PortId, class: u8) -> (PortId, PortId) {
         let port = &self.ports[id.index()];
@@ -254,7 +257,8 @@ impl<B: Copy + Default> Fabric<B> {
 }
 
 impl<B: Copy + Default> Port<B> {
-    /// Whether the limit has no room for `bytes` more in class `index`, with so many bytes and packets of fluid.
+    /// Whether the limit has no room for `bytes` more in class `index`, with so many bytes and packets of
+    /// fluid.
     #[inline(always)]
     fn is_class_full<const PLAIN: bool>(&self, index: usize, bytes: u64, fluid: (u64, u32)) -> bool {
         let classes = self.cold.classes.as_ref().expect("a scheduled port has classes");

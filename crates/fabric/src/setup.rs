@@ -20,7 +20,8 @@ use units::{Bytes, Rate, Time};
 const LOOPBACK: LinkProps = LinkProps { rate: Rate::from_gbps(100), delay: Time::from_us(5), mtu: 65_535 };
 
 impl<B: Copy + Default> Fabric<B> {
-    /// A network of `graph`; `switch` tells each switch's settings, `seed` splits equal-cost routes and RED's draws.
+    /// A network of `graph`; `switch` tells each switch's settings, `seed` splits equal-cost routes and RED's
+    /// draws.
     pub fn new(
         graph: &Graph,
         framing: Framing,

@@ -1,14 +1,16 @@
-//! Virtual output queues: packets wait at the port they came in by, in a queue for each port that they
-//! leave by and each class, so that none stands behind a packet that can't go on yet (McKeown, Mekkittikul,
-//! Anantharam & Walrand, "Achieving 100% Throughput in an Input-Queued Switch", IEEE Trans. Comm. 47(8), 1999).
+//! Virtual output queues: packets wait at the port they came in by, in a queue for each port that they leave
+//! by and each class, so that none stands behind a packet that can't go on yet (McKeown, Mekkittikul,
+//! Anantharam & Walrand, "Achieving 100% Throughput in an Input-Queued Switch", IEEE Trans. Comm. 47(8),
+//! 1999).
 //!
 //! The port that they leave by grants: its scheduler picks a class as it does without them, and within
 //! the class the ports of entry take turns by deficit round robin (Shreedhar & Varghese 1996), in
 //! bytes. The fabric between the ports is not a bottleneck: there is no matching to find, as in
 //! switches with a speed-up or with cells spread over a fabric.
 //!
-//! A queue comes into being when the first packet enters it. Where several ports share a packet processor, its
-//! memory and its queues are one, as in hardware that has them a processor and not a port (US 2017/0005951 A1).
+//! A queue comes into being when the first packet enters it. Where several ports share a packet processor,
+//! its memory and its queues are one, as in hardware that has them a processor and not a port (US
+//! 2017/0005951 A1).
 
 use crate::config::Queue;
 use crate::discipline::{Discipline, Place};

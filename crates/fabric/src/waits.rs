@@ -13,7 +13,8 @@ const SUB: u32 = 3;
 /// Bits of a bucket's number: there are 408 buckets.
 const BUCKET_BITS: u32 = 9;
 
-/// The buckets of a few waits, for the histogram to take together: it is far from the processor in a large network.
+/// The buckets of a few waits, for the histogram to take together: it is far from the processor in a large
+/// network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Untold(u64);
 
@@ -100,7 +101,8 @@ impl WaitTimes<'_> {
         none.into_iter().chain(waited.map(|(i, &count)| (lower(i), lower(i + 1), u64::from(count))))
     }
 
-    /// The wait that a part `numerator / denominator` of the packets does not exceed: the upper edge of its bucket.
+    /// The wait that a part `numerator / denominator` of the packets does not exceed: the upper edge of its
+    /// bucket.
     pub fn quantile(&self, numerator: u64, denominator: u64) -> Time {
         let total: u64 = self.buckets().map(|(_, _, packets)| packets).sum();
         let rank = (u128::from(total) * u128::from(numerator)).div_ceil(u128::from(denominator)) as u64;

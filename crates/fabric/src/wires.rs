@@ -1,8 +1,8 @@
-//! The packets that are on a wire or wait in a first-in first-out queue: one arena for the whole network, in which
-//! each port has a chain of slots.
+//! The packets that are on a wire or wait in a first-in first-out queue: one arena for the whole network, in
+//! which each port has a chain of slots.
 //!
-//! A packet that goes on to the next port stays where it is, and only changes chains. A slot that was left last is used
-//! first, so the memory in use is that of the packets in the network, and mostly in a cache.
+//! A packet that goes on to the next port stays where it is, and only changes chains. A slot that was left
+//! last is used first, so the memory in use is that of the packets in the network, and mostly in a cache.
 
 use crate::packet::Packet;
 use mem::prefer_huge_pages;
@@ -12,7 +12,8 @@ use units::Time;
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A packet that is being sent or is on its way, or (first-in first-out ports) waits its turn: one cache line.
+/// A packet that is being sent or is on its way, or (first-in first-out ports) waits its turn: one cache
+/// line.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wire<B> {

@@ -1,5 +1,5 @@
-//! A switch of cells between hosts: times, losses, counters. What its queue does to each cell is compared with a
-//! queue that looks at each in `src/cells/tests.rs`.
+//! A switch of cells between hosts: times, losses, counters. What its queue does to each cell is compared
+//! with a queue that looks at each in `src/cells/tests.rs`.
 
 mod support;
 
@@ -39,7 +39,8 @@ fn cells_go_on_while_others_still_come() {
     lab.play(&[load(Time::ZERO, 0, 1, 9180), load(Time::ZERO, 0, 1, 40)]);
     // 192 cells, the last of which takes one more cell time through the switch; then 2 behind them.
     let times: Vec<u64> = lab.delivered.iter().map(|(at, ..)| at.as_ps()).collect();
-    // They come at the end of the switch's slots, which the link's delay of a microsecond is not a multiple of.
+    // They come at the end of the switch's slots, which the link's delay of a microsecond is not a multiple
+    // of.
     assert_eq!(times, [194 * CELL + 1_000_000, 196 * CELL + 1_000_000]);
     let (nic, out) =
         (port(&graph, &lab.fabric, "host0", "switch0"), port(&graph, &lab.fabric, "switch0", "host1"));

@@ -1,5 +1,5 @@
-//! No packet is made or lost unseen, at any port, whatever the topology, the load and the faults; and what becomes of
-//! it does not depend on the way that it takes through the port's code.
+//! No packet is made or lost unseen, at any port, whatever the topology, the load and the faults; and what
+//! becomes of it does not depend on the way that it takes through the port's code.
 
 mod support;
 

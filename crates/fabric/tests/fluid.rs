@@ -75,7 +75,8 @@ fn a_port_is_busy_with_what_has_left_not_with_what_waits() {
         for number in 0..20 {
             lab.send(number, load(0, 1 + number % 2, 3, 1500));
         }
-        // Until the first packets come, fluid takes three fifths of the time; from then on there is always work.
+        // Until the first packets come, fluid takes three fifths of the time; from then on there is always
+        // work.
         let (begin, now) = (PACKET_PS + 1_000_000, Time::from_us(20));
         lab.run(now);
         let out = exit(4, &lab, 3);

@@ -1,5 +1,5 @@
-//! Priority-based flow control (802.1Qbb): no loss with enough headroom and loss with less, hysteresis, pauses that
-//! expire, classes apart, the watchdog's times, deadlocks.
+//! Priority-based flow control (802.1Qbb): no loss with enough headroom and loss with less, hysteresis,
+//! pauses that expire, classes apart, the watchdog's times, deadlocks.
 
 mod support;
 
@@ -137,7 +137,8 @@ fn a_pause_takes_effect_after_the_frame_has_come_and_lasts_its_quanta() {
     let mut lab = lab(&graph, &switch(2_100_000, config));
     burst(&mut lab, 0..1, 1, LOSSLESS, 12);
     let nic = port(&graph, &lab.fabric, "left0", "switch0");
-    // Packets of 1,230.4 ns come 1 µs later; the first goes on, the second and third wait, the fourth is too much.
+    // Packets of 1,230.4 ns come 1 µs later; the first goes on, the second and third wait, the fourth is too
+    // much.
     let fourth = 4 * 1_230_400 + 1_000_000;
     let heard = Time::from_ps(fourth + 67_200 + 1_000_000);
     lab.run(Time::from_ps(heard.as_ps() - 1));
@@ -224,8 +225,8 @@ fn the_watchdog_finds_a_storm_acts_and_restores() {
     let lab = storm(WatchdogAction::Drop);
     let times: Vec<(u64, bool)> =
         lab.log.storms.iter().map(|(at, .., begins)| (at.as_ps() / 1_000_000_000, *begins)).collect();
-    // The polls at 100 and 200 ms find packets, none sent since the poll before, and a pause. The last PAUSE comes at
-    // 1,050 ms: the intervals that end at 1,200 and 1,300 ms are quiet.
+    // The polls at 100 and 200 ms find packets, none sent since the poll before, and a pause. The last PAUSE
+    // comes at 1,050 ms: the intervals that end at 1,200 and 1,300 ms are quiet.
     assert_eq!(times, [(200, true), (1_300, false)]);
     assert_eq!(lab.log.discarded.len(), 15);
     assert!(lab.log.discarded.iter().all(|(.., reason)| *reason == Discard::Watchdog));

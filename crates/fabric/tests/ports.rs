@@ -197,7 +197,8 @@ fn busy_time_is_that_of_the_rate_at_which_packets_left() {
         lab.run(Time::from_ns(5_000));
         lab.fabric.set_rate(lab.now, out, Rate::from_gbps(1), &mut lab.log);
         lab.run(Time::from_ns(100_000));
-        // The port never rests once the first packet has come, at 2.23 µs; never more than the time that has passed.
+        // The port never rests once the first packet has come, at 2.23 µs; never more than the time that has
+        // passed.
         let busy = lab.fabric.counters(lab.now, out).busy.as_ps();
         let first = 1538 * 800 + 1_000_000;
         assert!(busy.abs_diff(100_000_000 - first) < 100, "{busy}, {config:?}");

@@ -1,5 +1,5 @@
-//! RED forgets a burst while its queue is empty, wherever the queue is: every kind of port, class and virtual output
-//! queue, with a fluid or without (Floyd & Jacobson 1993, section 4: the idle time).
+//! RED forgets a burst while its queue is empty, wherever the queue is: every kind of port, class and virtual
+//! output queue, with a fluid or without (Floyd & Jacobson 1993, section 4: the idle time).
 
 mod support;
 
@@ -34,7 +34,8 @@ fn load(at: Time, from: u32, class: u8) -> Load {
     Load { at, from, to: 2, bytes: 1500, class, ecn: Ecn::NotEct }
 }
 
-/// A burst of 3 ms from three hosts, then a datagram into the empty queue once a millisecond: how many of 990 arrive.
+/// A burst of 3 ms from three hosts, then a datagram into the empty queue once a millisecond: how many of 990
+/// arrive.
 fn survivors(buffer: Buffer, scheduler: Scheduler, class: u8, fluid: bool) -> usize {
     let graph = single_switch(4, LINK).unwrap();
     let config = SwitchConfig { buffer, queue: red(0.002), scheduler, ..SwitchConfig::default() };
@@ -76,7 +77,8 @@ fn red_forgets_a_burst_beside_a_fluid() {
 }
 
 proptest! {
-    /// RED's average, and so which packets it drops, does not depend on where the memory is or how classes share the line.
+    /// RED's average, and so which packets it drops, does not depend on where the memory is or how classes
+    /// share the line.
     #[test]
     fn red_is_the_same_on_every_kind_of_port(
         items in proptest::collection::vec((0u64..60_000, 0u32..2, 40u16..3000), 1..300),

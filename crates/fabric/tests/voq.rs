@@ -76,7 +76,8 @@ fn ports_of_one_processor_wait_in_one_queue_and_others_take_turns_with_it() {
 
 #[test]
 fn one_hot_queue_takes_its_share_of_what_is_not_reserved() {
-    // 16 possible queues, each with a 16th of 16 %, 10 000 B, leave 840 000 B; alpha 1: half of it, beyond the reserve.
+    // 16 possible queues, each with a 16th of 16 %, 10 000 B, leave 840 000 B; alpha 1: half of it, beyond
+    // the reserve.
     let graph = single_switch(4, LINK).unwrap();
     let mut config = voq(1_000_000, 1.0, 0.16, 1_000_000);
     config.scheduler = Scheduler::Fifo {};
@@ -118,7 +119,8 @@ fn the_guaranteed_minimum_is_there_when_the_rest_is_full() {
 
 #[test]
 fn ports_of_entry_share_in_bytes_whatever_their_packets_and_their_number() {
-    // Host 0 sends 9000-byte packets, host 1 three times as many of 300 bytes, host 2 1500: each gets a third.
+    // Host 0 sends 9000-byte packets, host 1 three times as many of 300 bytes, host 2 1500: each gets a
+    // third.
     let sizes = [9000u16, 300, 1500];
     let mut loads = Vec::new();
     for round in 0..600 {

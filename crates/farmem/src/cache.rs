@@ -131,7 +131,8 @@ impl Cache {
         self.index.get(page, &self.pages) != NONE
     }
 
-    /// An access: true when the page is local. Otherwise nothing has changed, and [`Cache::fault`] brings it in.
+    /// An access: true when the page is local. Otherwise nothing has changed, and [`Cache::fault`] brings it
+    /// in.
     pub fn touch(&mut self, page: u64, write: bool) -> bool {
         let slot = self.index.get(page, &self.pages);
         if slot == NONE {
@@ -145,7 +146,8 @@ impl Cache {
         true
     }
 
-    /// Somebody saw that the page was written to, as a kernel that tracks writes says it late; this is no access. Whether it is local.
+    /// Somebody saw that the page was written to, as a kernel that tracks writes says it late; this is no
+    /// access. Whether it is local.
     pub fn mark_dirty(&mut self, page: u64) -> bool {
         let slot = self.index.get(page, &self.pages);
         if slot != NONE {
@@ -183,12 +185,14 @@ impl Cache {
         Some(self.release(slot))
     }
 
-    /// The page that came first, or was accessed least lately with LRU, and whether it was accessed since; it stays.
+    /// The page that came first, or was accessed least lately with LRU, and whether it was accessed since; it
+    /// stays.
     pub fn next(&self) -> Option<(Evicted, bool)> {
         (self.oldest != NONE).then(|| (self.at(self.oldest), self.bits[self.oldest as usize] & ACCESSED != 0))
     }
 
-    /// Where the cache is full, so many pages leave at once; the cache then holds fewer pages than it can for a while.
+    /// Where the cache is full, so many pages leave at once; the cache then holds fewer pages than it can for
+    /// a while.
     pub fn make_room(&mut self, pages: u32, mut each: impl FnMut(Evicted)) {
         if self.is_full() {
             (0..pages).map_while(|_| self.evict()).for_each(&mut each);

@@ -42,7 +42,8 @@ impl Way {
         latency.saturating_add(self.rate.time_for(Bytes::new(crossing.bytes)))
     }
 
-    /// What so many requests take, with so many pages in all of them; a page's transmission is rounded up to a picosecond.
+    /// What so many requests take, with so many pages in all of them; a page's transmission is rounded up to
+    /// a picosecond.
     pub fn total(&self, requests: u64, pages: u64, page: Bytes) -> Time {
         let transmission = self.rate.time_for(page).saturating_mul(pages);
         self.latency.saturating_mul(requests).saturating_add(transmission)
@@ -102,8 +103,8 @@ pub struct Link {
 impl Link {
     /// How long a fault waits that asks at this time for the first pages and writes the second ones back.
     ///
-    /// In each direction its pages are sent behind those of the faults that asked before. Where the link is free this is
-    /// [`Cost::exchange`].
+    /// In each direction its pages are sent behind those of the faults that asked before. Where the link is
+    /// free this is [`Cost::exchange`].
     pub fn exchange(&mut self, cost: &Cost, now: Time, fetched: Crossing, written_back: Crossing) -> Time {
         let mut busy = Time::ZERO;
         let mut cross = |free: &mut Time, way: Way, crossing: Crossing| {

@@ -74,7 +74,8 @@ impl Curve {
     }
 }
 
-/// By a hash whose bits all depend on all of the number (the finaliser of SplitMix64: Steele, Lea, Flood, OOPSLA '14).
+/// By a hash whose bits all depend on all of the number (the finaliser of SplitMix64: Steele, Lea, Flood,
+/// OOPSLA '14).
 fn is_sampled(page: u64, one_in: u32) -> bool {
     let mut hash = page.wrapping_add(0x9e37_79b9_7f4a_7c15);
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -15,8 +15,8 @@ pub struct Setting {
     pub capacity: u32,
     /// Which page leaves.
     pub policy: Policy,
-    /// How many of the pages that follow in memory are fetched with a page, up to the first that is local or that remote memory
-    /// has nothing of; half of the cache at most.
+    /// How many of the pages that follow in memory are fetched with a page, up to the first that is local or
+    /// that remote memory has nothing of; half of the cache at most.
     pub read_ahead: u32,
     /// How many pages leave when there is no room; those beyond one leave early.
     pub batch: u32,
@@ -89,8 +89,9 @@ impl<P: Deref<Target = [u64]>> Local<P> {
         self.evicted
     }
 
-    /// Steps while nothing is remote: what is in use behind them is local, the lowest address first in, and counts as written to, as
-    /// whoever handles faults takes it over. How many accesses these were, and how many of them first ones.
+    /// Steps while nothing is remote: what is in use behind them is local, the lowest address first in, and
+    /// counts as written to, as whoever handles faults takes it over. How many accesses these were, and how
+    /// many of them first ones.
     pub fn adopt(&mut self, steps: &[Step]) -> (u64, u64) {
         let (mut accesses, mut first) = (0, 0);
         let mut used = vec![false; self.known.len()];

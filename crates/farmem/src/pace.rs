@@ -25,7 +25,8 @@ pub const FAULTS: u64 = 256;
 #[derive(Clone, Debug)]
 struct Asked {
     cache: Cache,
-    /// Pages in use, until the program has asked for more than this memory has: by then nothing is remote with it.
+    /// Pages in use, until the program has asked for more than this memory has: by then nothing is remote
+    /// with it.
     fits: Option<BTreeSet<u64>>,
 }
 
@@ -95,7 +96,8 @@ impl Pace {
         }
     }
 
-    /// The program touched a page that is not local. Pages that are to leave are added to `gone`. Whether [`Pace::look`] is to come.
+    /// The program touched a page that is not local. Pages that are to leave are added to `gone`. Whether
+    /// [`Pace::look`] is to come.
     pub fn fault(&mut self, page: u64, gone: &mut Vec<u64>) -> bool {
         self.faults += 1;
         for (index, memory) in self.asked.iter_mut().enumerate() {
@@ -105,7 +107,8 @@ impl Pace {
         self.faults >= FAULTS
     }
 
-    /// Since this was called last so much time has gone, of which the program computed so much: faults took the rest.
+    /// Since this was called last so much time has gone, of which the program computed so much: faults took
+    /// the rest.
     pub fn look(&mut self, took_ns: u64, computed_ns: u64) {
         let computed_ns = computed_ns.min(took_ns);
         let run_ns = computed_ns + (took_ns - computed_ns) * self.missed / self.faults.max(1);

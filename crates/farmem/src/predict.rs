@@ -19,8 +19,8 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Those of a run with these exchanges of pages of one size, where the handler takes so long a fault. Counts have requests
-    /// already.
+    /// Those of a run with these exchanges of pages of one size, where the handler takes so long a fault.
+    /// Counts have requests already.
     pub fn of(counts: &Counts, page: Bytes, cost: &Cost, handler: Time) -> Waits {
         let back = |way: Way| way.total(counts.sends, counts.written_back, page);
         Waits {

@@ -38,12 +38,14 @@ pub struct Steps {
     pub threads: u32,
     /// The most pages that were in use at a time.
     pub footprint: u32,
-    /// Bytes that the program had asked for, and how many steps there were before it asked for more than before; ascending.
+    /// Bytes that the program had asked for, and how many steps there were before it asked for more than
+    /// before; ascending.
     pub asked: Vec<(u64, usize)>,
 }
 
 impl Steps {
-    /// Those of a trace, in pages of 2^`page_bits` bytes; nothing when these are smaller than the trace's or above 2 MiB.
+    /// Those of a trace, in pages of 2^`page_bits` bytes; nothing when these are smaller than the trace's or
+    /// above 2 MiB.
     pub fn new(trace: &Trace<'_>, page_bits: u8) -> Option<Steps> {
         Steps::told(trace, page_bits, |_, _| ())
     }
@@ -88,8 +90,8 @@ impl Steps {
         })
     }
 
-    /// Steps before the program has asked for more than this: it has not more than fits, so nothing is remote. None where the trace
-    /// does not say what was asked for.
+    /// Steps before the program has asked for more than this: it has not more than fits, so nothing is
+    /// remote. None where the trace does not say what was asked for.
     pub fn while_it_fits(&self, bytes: u64) -> usize {
         let more = self.asked.iter().find(|(asked, _)| *asked > bytes);
         let all = if self.asked.is_empty() { 0 } else { self.steps.len() };

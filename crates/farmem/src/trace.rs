@@ -32,7 +32,8 @@ pub struct Header {
     pub page_bits: u8,
     /// Of the cache that the program had.
     pub policy: Policy,
-    /// Whether the first write to each page was seen, then or when it left. Otherwise every page counts as written.
+    /// Whether the first write to each page was seen, then or when it left. Otherwise every page counts as
+    /// written.
     pub writes: bool,
     /// Pages of that cache.
     pub capacity: u32,
@@ -71,7 +72,8 @@ pub enum Record {
     Read(Pages),
     /// Pages were written to, for the first time since they came.
     Write(Pages),
-    /// Pages leave that were written to since they came, which was not seen before (write protection that the kernel lifts).
+    /// Pages leave that were written to since they came, which was not seen before (write protection that the
+    /// kernel lifts).
     Dirty(Pages),
     /// Pages were given back, with what they hold.
     Free(Pages),
@@ -164,7 +166,7 @@ pub enum TraceError {
     #[error("it is no trace of page faults")]
     NoTrace,
     /// From another version.
-    #[error("it is a trace of page faults from another version of incast: take it anew")]
+    #[error("it is a trace of page faults from another version of incast: take it again")]
     Version,
     /// The header's fields.
     #[error("its header says what can't be: the page size, the policy, or whether writes were seen")]

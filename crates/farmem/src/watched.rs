@@ -131,7 +131,8 @@ impl Watched {
         let _ = self.within.mark_dirty(page) || self.older.mark_dirty(page);
     }
 
-    /// The page whose turn it is leaves; none when there is none. What was accessed since it was taken out of reach is spared.
+    /// The page whose turn it is leaves; none when there is none. What was accessed since it was taken out of
+    /// reach is spared.
     pub fn evict(&mut self) -> Option<Evicted> {
         while let Some((next, accessed)) = self.older.next() {
             self.older.remove(next.page);
@@ -143,8 +144,8 @@ impl Watched {
         self.within.evict()
     }
 
-    /// The pages that leave next, as long as each lies behind the one before it, and the first behind `page`. None where an access may
-    /// still spare them.
+    /// The pages that leave next, as long as each lies behind the one before it, and the first behind `page`.
+    /// None where an access may still spare them.
     pub fn following(&self, page: u64) -> impl Iterator<Item = Evicted> {
         let next = self.within.pages().zip(page + 1..);
         next.take_while(|(next, behind)| self.policy == Policy::Fifo && next.page == *behind)

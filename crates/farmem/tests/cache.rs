@@ -146,7 +146,8 @@ fn beladys_anomaly_comes_out_of_fifo_only() {
 
 #[test]
 fn the_textbooks_string_of_references() {
-    // Silberschatz, Galvin, Gagne, Operating System Concepts, section 10.4: three frames, 15 faults with FIFO, 12 with LRU.
+    // Silberschatz, Galvin, Gagne, Operating System Concepts, section 10.4: three frames, 15 faults with
+    // FIFO, 12 with LRU.
     let references = [7, 0, 1, 2, 0, 3, 0, 4, 2, 3, 0, 3, 2, 1, 2, 0, 1, 7, 0, 1];
     assert_eq!(faults(3, Policy::Fifo, &references), 15);
     assert_eq!(faults(3, Policy::Lru, &references), 12);

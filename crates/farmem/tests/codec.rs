@@ -1,4 +1,5 @@
-//! Pages through both codecs: what was packed comes back, smaller or not at all; what was not packed does no harm.
+//! Pages through both codecs: what was packed comes back, smaller or not at all; what was not packed does no
+//! harm.
 
 use farmem::codec::{Codec, Damaged, Packer};
 use farmem::wire::PAGE;
@@ -89,7 +90,8 @@ fn what_repeats_gets_smaller_and_noise_does_not() {
 
 #[test]
 fn more_than_a_page_is_none() {
-    // A megabyte of zeros in few bytes: as an LZ4 block (lengths go on with each 255), and as a Zstandard frame with a repeated byte.
+    // A megabyte of zeros in few bytes: as an LZ4 block (lengths go on with each 255), and as a Zstandard
+    // frame with a repeated byte.
     let mut lz4 = vec![0x1f, 0, 1, 0];
     lz4.extend([255; 4000]);
     lz4.extend([0, 0x50, 0, 0, 0, 0, 0]);

@@ -20,7 +20,8 @@ fn step(pages: u32) -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The slow way: what is local and what remote memory has, as maps; times of last accesses searched for the oldest.
+/// The slow way: what is local and what remote memory has, as maps; times of last accesses searched for the
+/// oldest.
 fn slow(steps: &Steps, capacity: usize) -> Counts {
     let mut local: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
     let (mut remote, mut known) = (BTreeSet::new(), BTreeSet::new());

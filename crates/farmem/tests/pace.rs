@@ -1,4 +1,5 @@
-//! A paced trace counts what all accesses count, and takes not many times as long as the run that it foretells.
+//! A paced trace counts what all accesses count, and takes not many times as long as the run that it
+//! foretells.
 
 use farmem::cache::{Cache, Policy};
 use farmem::pace::Pace;
@@ -55,7 +56,8 @@ fn programs() -> Vec<(&'static str, u64, Steps)> {
     ]
 }
 
-/// What the handler sees, and the ns that it takes; without memories that are asked about, with `least` pages all the time.
+/// What the handler sees, and the ns that it takes; without memories that are asked about, with `least` pages
+/// all the time.
 fn traced(of: &Steps, compute: u64, least: u32, asked: &[u32]) -> (Steps, u64) {
     let mut pace = (!asked.is_empty()).then(|| Pace::new(least, asked));
     let mut cache = Cache::new(PAGES + 1, Policy::Fifo);

@@ -16,7 +16,8 @@ fn accesses() -> Vec<(u64, bool)> {
     (0..6).flat_map(|_| pass.clone()).collect()
 }
 
-/// What the handler writes down: faults, and writes to what was read when it came, which it learns when that leaves.
+/// What the handler writes down: faults, and writes to what was read when it came, which it learns when that
+/// leaves.
 fn trace(capacity: u32) -> Vec<u8> {
     let header = Header { page_bits: 12, policy: Policy::Fifo, writes: true, capacity };
     let mut bytes = header.encode().to_vec();

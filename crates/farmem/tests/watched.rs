@@ -117,7 +117,8 @@ fn zipf(pages: u64, many: usize) -> Vec<u64> {
 #[test]
 fn what_is_watched_comes_close_to_the_policy() {
     let references = zipf(4000, 200_000);
-    // The most beyond the policy's own faults; and of that what FIFO has, where the policy makes a difference.
+    // The most beyond the policy's own faults; and of that what FIFO has, where the policy makes a
+    // difference.
     for (policy, beyond, of_fifo) in [(Policy::Clock, 1.06, 0.15), (Policy::Lru, 1.04, 0.2)] {
         for capacity in [200, 1000, 2000] {
             let all = exact(capacity, policy, &references).len() as f64;

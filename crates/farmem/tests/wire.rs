@@ -1,4 +1,5 @@
-//! Both ends of the memory protocol against a model: what was written is what is read, whoever shares it, however the stream is cut.
+//! Both ends of the memory protocol against a model: what was written is what is read, whoever shares it,
+//! however the stream is cut.
 
 use farmem::wire::client::{Client, Coming, Greeting, Wrong};
 use farmem::wire::session::{House, OUT_MAX, Session};

@@ -42,8 +42,8 @@ enum Stage {
 }
 
 impl Earlier {
-    /// What is at `place`, if it has the same form: files, sizes, permissions, links. With `force` it is enough that a file
-    /// of it has the name of one that is sent.
+    /// What is at `place`, if it has the same form: files, sizes, permissions, links. With `force` it is
+    /// enough that a file of it has the name of one that is sent.
     pub fn find(place: &Place, layout: &Layout, chunk: u64, force: bool) -> Option<Earlier> {
         // What can't be read, or is no file or folder, is in the way of a copy: who begins one says so.
         let source =

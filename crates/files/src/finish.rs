@@ -88,8 +88,8 @@ impl Finish {
     }
 }
 
-/// Gives a file or folder what belongs to it. The owner comes first: a new one takes away permissions, and the time last:
-/// the others could change it.
+/// Gives a file or folder what belongs to it. The owner comes first: a new one takes away permissions, and
+/// the time last: the others could change it.
 fn give(file: &File, about: &About) -> io::Result<()> {
     if let Some((user, group)) = about.owner {
         file::set_owner(file, user, group)?;

@@ -72,7 +72,7 @@ impl Journal {
         Ok(found)
     }
 
-    /// Begins anew, with chunks of so many bytes and none of them there.
+    /// Begins again, with chunks of so many bytes and none of them there.
     pub fn clear(&mut self, size: u64) -> io::Result<()> {
         self.header[SIZE..].copy_from_slice(&size.to_le_bytes());
         self.file.set_len(0)?;

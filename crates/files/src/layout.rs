@@ -197,8 +197,8 @@ fn is_name(part: &str) -> bool {
     !part.is_empty() && part != "." && part != ".." && !part.contains('\0')
 }
 
-/// Whether a link stays within the folder, below which its own folder lies `depth` deep. Ways up come first: what they
-/// mean doesn't depend on other links then.
+/// Whether a link stays within the folder, below which its own folder lies `depth` deep. Ways up come first:
+/// what they mean doesn't depend on other links then.
 pub(crate) fn stays(to: &str, depth: usize) -> bool {
     let up = to.split('/').take_while(|part| *part == "..").count();
     let mut rest = to.split('/').skip(up).peekable();

@@ -30,11 +30,12 @@ pub struct Part {
 }
 
 impl Part {
-    /// Begins a copy that will be at `target`, or goes on with one that was interrupted: its chunks are read again and
-    /// count when their hashes are right. `force`: a target that exists is replaced in the end.
+    /// Begins a copy that will be at `target`, or goes on with one that was interrupted: its chunks are read
+    /// again and count when their hashes are right. `force`: a target that exists is replaced in the end.
     ///
     /// # Errors
-    /// When the target exists, its folder doesn't, another process is at it, or there is no space for the whole.
+    /// When the target exists, its folder doesn't, another process is at it, or there is no space for the
+    /// whole.
     pub fn begin(target: impl Into<Place>, layout: Layout, chunk: u64, force: bool) -> Result<Part, Error> {
         layout.check()?;
         let places = Places::of(&target.into(), force)?;
@@ -127,8 +128,8 @@ impl Part {
         Ok(())
     }
 
-    /// All chunks are there: what is left to be done before the copy has its name. It takes long, and may be done in
-    /// another thread; chunks can be read meanwhile and afterwards.
+    /// All chunks are there: what is left to be done before the copy has its name. It takes long, and may be
+    /// done in another thread; chunks can be read meanwhile and afterwards.
     ///
     /// # Errors
     /// When chunks are missing, or there are no descriptors left.
@@ -169,8 +170,8 @@ impl Part {
         Ok(())
     }
 
-    /// The same when its chunks were of another size, as they are when the network looked different the last time:
-    /// chunks of this size that lie in sound ones count.
+    /// The same when its chunks were of another size, as they are when the network looked different the last
+    /// time: chunks of this size that lie in sound ones count.
     fn recut(&mut self, size: u64, known: Vec<(u64, Hash)>) -> Result<(), Error> {
         let folder = self.run.folder.try_clone().map_err(Error::of(self.places.part_shown()))?;
         let open = |folder: &_, path: &_| file::read_at(folder, path);
@@ -207,7 +208,8 @@ fn own(folder: &File, path: &str) -> io::Result<File> {
     }
 }
 
-/// Writes what of the pieces of a chunk lies in one file. If that is nothing but zeros, a file with holes has one there.
+/// Writes what of the pieces of a chunk lies in one file. If that is nothing but zeros, a file with holes has
+/// one there.
 fn write_span(span: &Span<'_>, pieces: &[&[u8]], sparse: bool) -> io::Result<()> {
     if sparse && within(span, pieces).all(|(_, bytes)| bytes.iter().all(|byte| *byte == 0)) {
         let bytes = span.part.len() as u64;

@@ -31,7 +31,8 @@ impl Place {
         Place { path: path.to_owned(), root: Some(root.to_owned()) }
     }
 
-    /// Its name in the folder that it lies in. What is read may be named by a link, unless it is below a root.
+    /// Its name in the folder that it lies in. What is read may be named by a link, unless it is below a
+    /// root.
     pub(crate) fn of_source(&self) -> Result<At, Error> {
         if self.root.is_some() {
             return self.of_target();

@@ -43,8 +43,8 @@ impl Places {
         self.target.shown_as(&self.journal)
     }
 
-    /// Whether an unfinished copy of this form is there. A file that has another name is none of ours: what is written to
-    /// it would appear under that name too.
+    /// Whether an unfinished copy of this form is there. A file that has another name is none of ours: what
+    /// is written to it would appear under that name too.
     pub fn has_part(&self, layout: &Layout) -> bool {
         file::look_at(self.folder(), &self.part).is_ok_and(|found| match layout.folder {
             Some(_) => found.is_dir(),
@@ -52,7 +52,7 @@ impl Places {
         })
     }
 
-    /// Makes the folders of a copy anew; where its files will be.
+    /// Makes the folders of a copy again; where its files will be.
     pub fn make(&self, layout: &Layout) -> Result<File, Error> {
         file::remove_at(self.folder(), &self.part).map_err(Error::of(self.part_shown()))?;
         if layout.folder.is_some() {

@@ -16,7 +16,8 @@ const BLOCK: u64 = 512;
 /// Nanoseconds of a second.
 const NS: i64 = 1_000_000_000;
 
-/// By what a file is known to be the same: device, number, length, and when its content and its entry changed.
+/// By what a file is known to be the same: device, number, length, and when its content and its entry
+/// changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     place: (u64, u64),
@@ -41,7 +42,8 @@ impl Stamp {
             () if self.place != now.place => Some("another file has its name"),
             () if self.bytes != now.bytes => Some("its length"),
             () if self.content != now.content => Some("its content"),
-            // Permissions or the number of names: the content is what it was, unless somebody sets times back.
+            // Permissions or the number of names: the content is what it was, unless somebody sets times
+            // back.
             () => None,
         }
     }

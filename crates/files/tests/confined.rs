@@ -1,4 +1,5 @@
-//! Below an agent's folder, and nowhere else: whoever has the key names paths, and others may change what lies there.
+//! Below an agent's folder, and nowhere else: whoever has the key names paths, and others may change what
+//! lies there.
 
 use files::{Choice, Keeping, Layout, Part, Place, Source, scan};
 use std::fs;
@@ -142,7 +143,8 @@ fn files_with_names_outside_are_neither_read_nor_written() {
     for name in ["file", "sent"] {
         assert!(machine.source(name).unwrap().contains("with other names"));
     }
-    // An unfinished copy that somebody has put there, with a journal that fits: it begins again in a file of its own.
+    // An unfinished copy that somebody has put there, with a journal that fits: it begins again in a file of
+    // its own.
     drop(Part::begin(machine.place("copy"), layout(), CHUNK, false).unwrap());
     let part = root.join(".copy.incast-part");
     fs::remove_file(&part).unwrap();
@@ -203,8 +205,8 @@ fn names_that_change_meanwhile_lead_nowhere_else() {
                 drop(Keeping::new(part));
                 wrote += 1;
             }
-            // The folder itself, with all that is in it. Both names may be the inner folder, one after the other, when each
-            // is looked at; a link is refused, never followed.
+            // The folder itself, with all that is in it. Both names may be the inner folder, one after the
+            // other, when each is looked at; a link is refused, never followed.
             if let Ok(layout) = scan(&root.join("sent"), &Choice::default()) {
                 let mut secrets = layout.files().filter(|(path, _)| path.ends_with("secret"));
                 assert!(secrets.all(|(_, bytes)| bytes == b"inside".len() as u64));

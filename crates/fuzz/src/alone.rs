@@ -22,8 +22,8 @@ impl Strangers {
         Strangers { to, streams: [None; 8] }
     }
 
-    /// The stream of a number, and whether it is a new one, opened from `host`: at the first use, and when the process
-    /// has ended the one before. None if nobody listens.
+    /// The stream of a number, and whether it is a new one, opened from `host`: at the first use, and when
+    /// the process has ended the one before. None if nobody listens.
     pub fn stream(&mut self, world: &mut World, number: usize, host: u32) -> Option<(StreamId, bool)> {
         if let Some(stream) = self.streams[number].filter(|stream| world.is_open(*stream)) {
             return Some((stream, false));

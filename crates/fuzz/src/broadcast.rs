@@ -1,5 +1,5 @@
-//! A broadcast's messages: what the source, a receiver and its coordinator make of anything that comes on their streams.
-//! Topologies and plans as JSON.
+//! A broadcast's messages: what the source, a receiver and its coordinator make of anything that comes on
+//! their streams. Topologies and plans as JSON.
 
 use crate::alone::{Strangers, alone};
 use ::broadcast::bound;
@@ -42,9 +42,10 @@ fn node(is_source: bool, has_all: bool) -> Node {
     Node::new(Arc::new(config), Box::new(Lengths::new(chunks, has_all))).expect("a good broadcast")
 }
 
-/// Messages on streams of a host: the first byte says which host, and for how long it was alone before; then each message
-/// has a byte for its stream (the first ones are streams that the host has opened), one for its length, and its content.
-/// Lengths on the stream are right, unless the content begins with 255: then it comes as it is.
+/// Messages on streams of a host: the first byte says which host, and for how long it was alone before; then
+/// each message has a byte for its stream (the first ones are streams that the host has opened), one for its
+/// length, and its content. Lengths on the stream are right, unless the content begins with 255: then it
+/// comes as it is.
 pub fn messages(bytes: &[u8]) {
     let Some((&kind, mut rest)) = bytes.split_first() else { return };
     let host = HostId(0);
@@ -83,7 +84,8 @@ pub fn topology(bytes: &[u8]) {
     }
 }
 
-/// A plan for four hosts on a switch is refused in words, or is what it says and gives no host more than its link.
+/// A plan for four hosts on a switch is refused in words, or is what it says and gives no host more than its
+/// link.
 pub fn plan(bytes: &[u8]) {
     let Ok(data) = serde_json::from_slice::<PlanData>(bytes) else { return };
     let topology = star();

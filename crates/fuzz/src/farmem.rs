@@ -1,5 +1,6 @@
-//! Packed pages: unpacked within bounds. Traces of page faults: read or refused; what is read is counted the same by each way. Messages of programs and memory nodes:
-//! what the other side makes of anything that comes on its streams. What strangers, clients and servers of remote memory may say: bounded.
+//! Packed pages: unpacked within bounds. Traces of page faults: read or refused; what is read is counted the
+//! same by each way. Messages of programs and memory nodes: what the other side makes of anything that comes
+//! on its streams. What strangers, clients and servers of remote memory may say: bounded.
 
 use crate::alone::{Strangers, alone};
 use farmem::cache::Policy;
@@ -16,7 +17,8 @@ use process::{Addr, HostId, Process, StreamId, rng};
 use std::sync::Arc;
 use units::{Bytes, Time};
 
-/// A trace with more accesses than this is only read: it says so in few bytes, and going through them takes long.
+/// A trace with more accesses than this is only read: it says so in few bytes, and going through them takes
+/// long.
 const ACCESSES: u64 = 5_000;
 
 /// A trace as it was written, or anything.
@@ -67,8 +69,8 @@ fn process(kind: u8) -> Box<dyn Process> {
     Box::new(Program::new(0, Arc::new(settings), source, memory, Board::default()))
 }
 
-/// Messages: the first byte says who gets them; then each has a byte for its stream, one for its length, and its content.
-/// Lengths on a stream are right, unless the byte for the stream has its highest bit set.
+/// Messages: the first byte says who gets them; then each has a byte for its stream, one for its length, and
+/// its content. Lengths on a stream are right, unless the byte for the stream has its highest bit set.
 pub fn messages(bytes: &[u8]) {
     let Some((&kind, mut rest)) = bytes.split_first() else { return };
     let host = HostId(0);
@@ -148,7 +150,8 @@ pub fn memory_client(bytes: &[u8]) {
     }
 }
 
-/// A packed page as it comes: the first byte says of which codec. It is one or none, and a page that is one goes back and forth.
+/// A packed page as it comes: the first byte says of which codec. It is one or none, and a page that is one
+/// goes back and forth.
 pub fn packed_page(bytes: &[u8]) {
     let Some((codec, packed)) = bytes.split_first() else { return };
     let mut packer = Packer::new(Codec::ALL[usize::from(codec & 1)]);

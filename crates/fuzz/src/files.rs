@@ -1,4 +1,5 @@
-//! What a broadcast finds on disk or is told of files: the journal of an unfinished copy, the layout of what is sent.
+//! What a broadcast finds on disk or is told of files: the journal of an unfinished copy, the layout of what
+//! is sent.
 
 use ::files::{Layout, Part};
 use std::fs;
@@ -22,8 +23,9 @@ pub fn layout(bytes: &[u8]) {
     assert_eq!(serde_json::from_slice::<Layout>(&text).expect("what was written can be read"), layout);
 }
 
-/// A copy of which one chunk is there goes on with another journal: these bytes; or its header with these bytes behind it,
-/// as records with checks that are right. The chunks that it takes for there are those that are.
+/// A copy of which one chunk is there goes on with another journal: these bytes; or its header with these
+/// bytes behind it, as records with checks that are right. The chunks that it takes for there are those that
+/// are.
 pub fn journal(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let target = folder.path().join("copy");
@@ -58,8 +60,8 @@ pub fn journal(bytes: &[u8]) {
     }
 }
 
-/// Records of these bytes behind a header: of each 33 bytes the first is the chunk, the others are its hash, and the hash
-/// of the chunk that is there where they are zeros.
+/// Records of these bytes behind a header: of each 33 bytes the first is the chunk, the others are its hash,
+/// and the hash of the chunk that is there where they are zeros.
 fn checked(header: &[u8], bytes: &[u8]) -> Vec<u8> {
     let mut journal = header.to_vec();
     for piece in bytes.chunks(33) {

@@ -1,8 +1,8 @@
 //! What takes bytes from outside, each as a function of these bytes: it panics when a promise is broken.
 //!
-//! The targets of cargo-fuzz (folder `fuzz`) call these functions with what a coverage-guided search comes up with,
-//! `tests/any_bytes.rs` with random bytes and damaged valid ones on every test run. Not here: the graph readers, which
-//! are Python (tests/python/test_any_graph.py).
+//! The targets of cargo-fuzz (folder `fuzz`) call these functions with what a coverage-guided search comes up
+//! with, `tests/any_bytes.rs` with random bytes and damaged valid ones on every test run. Not here: the graph
+//! readers, which are Python (tests/python/test_any_graph.py).
 
 mod alone;
 pub mod broadcast;

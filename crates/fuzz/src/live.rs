@@ -20,7 +20,8 @@ pub fn hello(bytes: &[u8]) {
     }
 }
 
-/// What is opened is what was sealed, in order, up to where it was changed; a stranger's handshake is refused.
+/// What is opened is what was sealed, in order, up to where it was changed; a stranger's handshake is
+/// refused.
 pub fn sealed(bytes: &[u8]) {
     let (secret, mut told) = (Secret([7; 32]), BytesMut::new());
     let (mut opener, mut listener) = (Seal::opener(&secret, b"job"), Seal::listener(&secret, b"job"));

@@ -1,5 +1,5 @@
-//! Transactions from text: they are what the lines say, in whatever pieces they come, or a line is refused. And journals
-//! of finished passes: what is read from one is written as the same bytes.
+//! Transactions from text: they are what the lines say, in whatever pieces they come, or a line is refused.
+//! And journals of finished passes: what is read from one is written as the same bytes.
 
 use mine::block::{Words, each};
 use mine::items::{Item, Level};

@@ -50,9 +50,9 @@ fn hello(from: u32) -> Vec<u8> {
     [&[content.len() as u8][..], &content].concat()
 }
 
-/// Messages on streams of others: the first byte says how the node is set; then each message has a byte for its stream, one
-/// for its length, and its content. A stream begins with a greeting, and lengths on it are right, unless the byte for the
-/// stream has its high bits set.
+/// Messages on streams of others: the first byte says how the node is set; then each message has a byte for
+/// its stream, one for its length, and its content. A stream begins with a greeting, and lengths on it are
+/// right, unless the byte for the stream has its high bits set.
 pub fn messages(bytes: &[u8]) {
     let Some((&kind, mut rest)) = bytes.split_first() else { return };
     let host = HostId(0);

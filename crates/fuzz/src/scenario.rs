@@ -6,8 +6,8 @@ use serde_json::Value;
 /// Good ones: switches, flows and background; walks, Hadoop and a fault.
 const BASES: [&str; 2] = [include_str!("../../scenario/tests/determinism.json"), include_str!("jobs.json")];
 
-/// JSON as it is; and good scenarios of which some leaves are other values: each change has two bytes for which leaf, and
-/// one for what it becomes.
+/// JSON as it is; and good scenarios of which some leaves are other values: each change has two bytes for
+/// which leaf, and one for what it becomes.
 pub fn spec(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         built(text);

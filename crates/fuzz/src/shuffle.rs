@@ -1,4 +1,5 @@
-//! Hadoop's messages: what the master, a NodeManager and a data node make of anything that comes on their streams.
+//! Hadoop's messages: what the master, a NodeManager and a data node make of anything that comes on their
+//! streams.
 
 use crate::alone::{Strangers, alone};
 use ::shuffle::{Costs, Framework, Job, build};
@@ -68,9 +69,10 @@ fn node(framework: Framework, host: HostId) -> Box<dyn Process> {
     found.next().expect("each host has a part").1
 }
 
-/// Messages on streams of a host: the first byte says which host and which framework; then each message has a byte for its
-/// stream (the first ones are streams that the host has opened), one for its length, and its content. Lengths on the
-/// stream are right, unless the content begins with 255: then it comes as it is. What is wrong ends the stream.
+/// Messages on streams of a host: the first byte says which host and which framework; then each message has a
+/// byte for its stream (the first ones are streams that the host has opened), one for its length, and its
+/// content. Lengths on the stream are right, unless the content begins with 255: then it comes as it is. What
+/// is wrong ends the stream.
 pub fn messages(bytes: &[u8]) {
     let Some((&kind, mut rest)) = bytes.split_first() else { return };
     let framework = if kind & 1 == 0 { Framework::MapReduce } else { Framework::Tez };

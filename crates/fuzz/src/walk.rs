@@ -119,8 +119,8 @@ fn check(world: &mut World, sink: &Shared, board: &Board) {
     }
 }
 
-/// Datagrams of the other server, each after its length (two bytes): what is wrong is dropped, no walk is counted
-/// twice, and what is sent can be read. The first byte says which walks.
+/// Datagrams of the other server, each after its length (two bytes): what is wrong is dropped, no walk is
+/// counted twice, and what is sent can be read. The first byte says which walks.
 pub fn server(bytes: &[u8]) {
     let Some((&kind, mut rest)) = bytes.split_first() else { return };
     let walk = if kind & 1 == 0 { Walk::geometric(0.2) } else { Walk::node2vec(8, 2.0, 0.5) };
@@ -203,8 +203,8 @@ fn used<E: std::fmt::Debug>(graph: Result<Graph, E>) {
     }
 }
 
-/// A partition as METIS writes it, for as many nodes as the first byte says: refused in words, or each node's owner is on
-/// its line.
+/// A partition as METIS writes it, for as many nodes as the first byte says: refused in words, or each node's
+/// owner is on its line.
 pub fn owners(bytes: &[u8]) {
     let Some((&nodes, rest)) = bytes.split_first() else { return };
     let Ok(text) = str::from_utf8(rest) else { return };

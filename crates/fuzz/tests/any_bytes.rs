@@ -1,4 +1,5 @@
-//! Random bytes, and damaged valid ones, on every test run; the search that knows what is covered is in `fuzz`.
+//! Random bytes, and damaged valid ones, on every test run; the search that knows what is covered is in
+//! `fuzz`.
 
 use fuzz::TARGETS;
 use proptest::prelude::*;

@@ -1,7 +1,9 @@
-//! Datagrams a second of processor time over the loopback interface: what the bare system calls take, and what the
-//! driver takes on top. One thread sends to itself, 64 bytes a datagram, as many on their way as given.
+//! Datagrams a second of processor time over the loopback interface: what the bare system calls take, and
+//! what the driver takes on top. One thread sends to itself, 64 bytes a datagram, as many on their way as
+//! given.
 //!
-//! `cargo run --release -p incast-live --example sockets [measurements] [bytes] [on their way] [one mode only: 0, 1, 2]`
+//! `cargo run --release -p incast-live --example sockets [measurements] [bytes] [on their way] [one mode
+//! only: 0, 1, 2]`
 
 mod common;
 

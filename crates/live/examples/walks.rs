@@ -1,9 +1,9 @@
-//! Walks over sockets: three servers on the loopback interface, each a process of the operating system, on the
-//! stochastic block model of document 000 with a probability of .15 to stop before a step.
+//! Walks over sockets: three servers on the loopback interface, each a process of the operating system, on
+//! the stochastic block model of document 000 with a probability of .15 to stop before a step.
 //!
-//! Prints, a second of processor time of all three processes together (user and system): walks, steps and datagrams in
-//! millions, then the bare limits of the system calls with as many bytes a datagram, in the same run: of one process that
-//! sends to itself, and of three that send to each other as the servers do.
+//! Prints, a second of processor time of all three processes together (user and system): walks, steps and
+//! datagrams in millions, then the bare limits of the system calls with as many bytes a datagram, in the same
+//! run: of one process that sends to itself, and of three that send to each other as the servers do.
 //!
 //! `cargo run --release -p incast-live --example walks [repetitions] [case…]`
 
@@ -225,7 +225,8 @@ fn relay(case: &Case, bytes: usize, server: usize) {
     println!("0 0 0 {count} {} {calls} {}", count * bytes as u64, cpu.as_nanos());
 }
 
-/// A server: says its port, hears everybody's, walks, says that it has finished, and counts when it is told to stop.
+/// A server: says its port, hears everybody's, walks, says that it has finished, and counts when it is told
+/// to stop.
 #[expect(clippy::disallowed_methods, reason = "a run begins at a time of the calendar")]
 fn serve(case: &Case, server: u16) {
     let settings =

@@ -52,9 +52,9 @@ pub(crate) fn to_time(duration: Duration) -> Time {
     Time::from_ns(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX / 1_000))
 }
 
-/// How long the shortest pause of this machine takes, asked for as one nanosecond: the median of some. A process
-/// that is to pause as a program does that sleeps sets a timer for this long; a timer of a driver with other things
-/// to do would come sooner.
+/// How long the shortest pause of this machine takes, asked for as one nanosecond: the median of some. A
+/// process that is to pause as a program does that sleeps sets a timer for this long; a timer of a driver
+/// with other things to do would come sooner.
 pub fn shortest_sleep() -> Time {
     let mut pauses = [Duration::ZERO; 21];
     for pause in &mut pauses {

@@ -1,11 +1,11 @@
 //! What a stream begins with: who opens it, and a proof that it belongs to the job.
 //!
-//! 44 bytes, integers big endian: `incast`, version, zero, host (4), life of the opener (8), number of the stream in it
-//! (8), tag (16): SipHash-2-4 of 128 bits (J.-P. Aumasson and D. J. Bernstein, 2012) under the job's key over all of
-//! that, and over the host and the port that it is for. So the key never crosses the network, and a greeting that
-//! somebody has overheard is good for nothing: not elsewhere, and not a second time ([`Seen`]). What follows is
-//! sealed where [`crate::Settings::sealed`] says so ([`crate::seal`]); otherwise who can change what the network carries can change
-//! that.
+//! 44 bytes, integers big endian: `incast`, version, zero, host (4), life of the opener (8), number of the
+//! stream in it (8), tag (16): SipHash-2-4 of 128 bits (J.-P. Aumasson and D. J. Bernstein, 2012) under the
+//! job's key over all of that, and over the host and the port that it is for. So the key never crosses the
+//! network, and a greeting that somebody has overheard is good for nothing: not elsewhere, and not a second
+//! time ([`Seen`]). What follows is sealed where [`crate::Settings::sealed`] says so ([`crate::seal`]);
+//! otherwise who can change what the network carries can change that.
 
 use process::{Addr, HostId};
 use siphasher::sip128::{Hasher128, SipHasher24};

@@ -1,7 +1,7 @@
 //! Datagrams on their way from one port to one destination, until the kernel takes them.
 //!
-//! Datagrams of one size that follow one another form a run, which the kernel can take as one (GSO); the last of
-//! a run may be shorter. A lane keeps their order.
+//! Datagrams of one size that follow one another form a run, which the kernel can take as one (GSO); the last
+//! of a run may be shorter. A lane keeps their order.
 
 use process::{Addr, Payload};
 use std::collections::VecDeque;
@@ -134,8 +134,8 @@ impl Lane {
         }
     }
 
-    /// The kernel can't cut runs on this path: takes them apart, and forms no more. False if there was nothing to
-    /// take apart.
+    /// The kernel can't cut runs on this path: takes them apart, and forms no more. False if there was
+    /// nothing to take apart.
     pub fn separate(&mut self) -> bool {
         self.segments = 1;
         if self.runs.iter().all(|run| run.count == 1) {

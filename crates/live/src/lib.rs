@@ -5,10 +5,10 @@
 //! leave and come in batches ([`Datagrams`]), streams are TCP with bounded buffers, timers follow the wall
 //! clock, and a computation takes the time that it takes. There is no disk: a transfer is done at once.
 //!
-//! A [`Member`] is one host of a run: it binds its sockets and says where they are; when all members are known
-//! ([`Table`]) it runs its processes until it is told to stop ([`Handle`]), and hands back a [`Report`]. Who
-//! starts members and carries these between machines is not this crate's business; [`local`] does it for
-//! threads of one process.
+//! A [`Member`] is one host of a run: it binds its sockets and says where they are; when all members are
+//! known ([`Table`]) it runs its processes until it is told to stop ([`Handle`]), and hands back a
+//! [`Report`]. Who starts members and carries these between machines is not this crate's business; [`local`]
+//! does it for threads of one process.
 
 mod clock;
 mod context;

@@ -38,8 +38,8 @@ pub enum LocalError {
 /// Time that all threads need to get ready.
 const HEAD_START: Duration = Duration::from_millis(20);
 
-/// Runs all hosts until every process that the run waits for has finished, or `limit` is over. Reports are in the
-/// order of `hosts`; those of a run that hit its limit say [`End::Interrupted`].
+/// Runs all hosts until every process that the run waits for has finished, or `limit` is over. Reports are in
+/// the order of `hosts`; those of a run that hit its limit say [`End::Interrupted`].
 ///
 /// # Errors
 /// When a host can't run.

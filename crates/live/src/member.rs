@@ -96,8 +96,9 @@ impl Member {
         Member::bind_at(HostAddress { tcp: address.udp.clone(), ..address }, settings)
     }
 
-    /// Takes the ports that `wanted` says, so that a host that comes back is where it was; 0 is the kernel's choice. A
-    /// port that another program took meanwhile is replaced by the kernel's choice: [`Member::address`] says which.
+    /// Takes the ports that `wanted` says, so that a host that comes back is where it was; 0 is the kernel's
+    /// choice. A port that another program took meanwhile is replaced by the kernel's choice:
+    /// [`Member::address`] says which.
     ///
     /// # Errors
     /// Settings that can't be, or an address that isn't this machine's.
@@ -128,8 +129,8 @@ impl Member {
         self.handle.clone()
     }
 
-    /// Runs the processes in this thread until told to stop. `progress` is called now and then, and at once when
-    /// all of them have finished; when it returns false the run ends.
+    /// Runs the processes in this thread until told to stop. `progress` is called now and then, and at once
+    /// when all of them have finished; when it returns false the run ends.
     ///
     /// # Errors
     /// When the kernel has no descriptors or memory left.

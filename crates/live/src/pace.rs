@@ -1,8 +1,9 @@
 //! A host that is as slow as a modelled one: computations end when they are due, not at once.
 //!
-//! The kernel wakes a thread some 50 µs late, far longer than a computation. So what follows from a computation or a
-//! timer is timed from when that was due, not from when it was handled: a host that is late catches up, and keeps
-//! the rate that its costs mean. A host whose real work takes longer than that falls behind.
+//! The kernel wakes a thread some 50 µs late, far longer than a computation. So what follows from a
+//! computation or a timer is timed from when that was due, not from when it was handled: a host that is late
+//! catches up, and keeps the rate that its costs mean. A host whose real work takes longer than that falls
+//! behind.
 
 use crate::timers::Timers;
 use process::Event;

@@ -38,12 +38,12 @@ pub struct Settings {
     pub streams: usize,
     /// Events that processes handle before sockets are looked at again.
     pub turn_events: usize,
-    /// When so many bytes of datagrams have come since it waited last, a member with nothing to do pauses before it looks
-    /// at its ports again, as shortly as the kernel can (some 60 µs): then more come at once, and fewer senders wake
-    /// it. Each of them may be that much later. 0: never.
+    /// When so many bytes of datagrams have come since it waited last, a member with nothing to do pauses
+    /// before it looks at its ports again, as shortly as the kernel can (some 60 µs): then more come at once,
+    /// and fewer senders wake it. Each of them may be that much later. 0: never.
     pub gather_bytes: usize,
-    /// Computations take as long as their process says: the host is as slow as a modelled one. Otherwise the work itself
-    /// takes the time.
+    /// Computations take as long as their process says: the host is as slow as a modelled one. Otherwise the
+    /// work itself takes the time.
     pub paced: bool,
     /// What streams carry is sealed ([`crate::seal`]): nobody without the run's secret reads or changes it.
     pub sealed: bool,

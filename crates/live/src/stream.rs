@@ -17,8 +17,8 @@ const PIECES: usize = 16;
 const BLOCK: usize = 256 << 10;
 /// What is left of a block is used up to here.
 const BLOCK_LEAST: usize = 64 << 10;
-/// What came with one call and is at least this long stays in its block; the rest is copied, or a few bytes would hold
-/// a block.
+/// What came with one call and is at least this long stays in its block; the rest is copied, or a few bytes
+/// would hold a block.
 const STAYS: usize = 16 << 10;
 /// So much is sealed ahead of what the kernel takes.
 const SEALED: usize = 64 << 10;
@@ -202,7 +202,8 @@ impl Stream {
         Ok(self.sent - before)
     }
 
-    /// Seals what waits, if it is to be sealed, as far as there is room for it. Whether there is something to send.
+    /// Seals what waits, if it is to be sealed, as far as there is room for it. Whether there is something to
+    /// send.
     fn seal_some(&mut self) -> bool {
         let Some(mut sealed) = self.sealed.take() else {
             return self.greeting_left() + self.output.len() > 0;
@@ -260,8 +261,8 @@ impl Stream {
         }
     }
 
-    /// Takes what the kernel has, while less than `room` bytes wait for the process, and at most `budget` bytes.
-    /// Says how many came. All streams share a block.
+    /// Takes what the kernel has, while less than `room` bytes wait for the process, and at most `budget`
+    /// bytes. Says how many came. All streams share a block.
     pub fn fill(&mut self, block: &mut BytesMut, room: u64, budget: u64) -> io::Result<u64> {
         let before = self.received;
         while self.more && self.input_bytes < room && self.received - before < budget {
@@ -374,7 +375,8 @@ impl Stream {
 
     /// Drops the connection at once: the peer sees a reset.
     pub fn reset(&self) {
-        // A socket that is closed with this option sends a reset; without it, the peer sees one a little later.
+        // A socket that is closed with this option sends a reset; without it, the peer sees one a little
+        // later.
         let _ = self.socket.set_linger(Some(Duration::ZERO));
     }
 }

@@ -1,5 +1,5 @@
-//! Bits that two bitmaps share, counted by the processor's own instruction where it has one: without it a count of a word takes
-//! a dozen instructions. Not here: what the bits mean.
+//! Bits that two bitmaps share, counted by the processor's own instruction where it has one: without it a
+//! count of a word takes a dozen instructions. Not here: what the bits mean.
 //!
 //! Intel SDM: POPCNT, AVX2; the compiler chooses among them.
 

@@ -29,15 +29,16 @@ pub fn advise_huge_pages<T>(slice: &mut [T]) -> io::Result<()> {
     Ok(unsafe { madvise(first.cast(), whole, Advice::LinuxHugepage) }?)
 }
 
-/// From so many bytes on a vector that its owner goes through at random gains by huge pages: the processor's memory of
-/// page addresses spans no more with small ones. Below, rounding up to huge pages would cost too much memory.
+/// From so many bytes on a vector that its owner goes through at random gains by huge pages: the processor's
+/// memory of page addresses spans no more with small ones. Below, rounding up to huge pages would cost too
+/// much memory.
 const LARGE: usize = 4 << 20;
 
 /// Advice to put what is there on huge pages now (Linux 6.1); libc has it for one C library only.
 const MADV_COLLAPSE: i32 = 25;
 
-/// Asks for huge pages under a vector, if it is large: under what it holds at once, and under its room to grow. To be
-/// called when it has moved. A kernel that has none leaves everything as it is.
+/// Asks for huge pages under a vector, if it is large: under what it holds at once, and under its room to
+/// grow. To be called when it has moved. A kernel that has none leaves everything as it is.
 pub fn prefer_huge_pages<T>(values: &mut Vec<T>) {
     let bytes = values.capacity() * size_of::<T>();
     if bytes < LARGE {
@@ -46,8 +47,9 @@ pub fn prefer_huge_pages<T>(values: &mut Vec<T>) {
     let first = values.as_mut_ptr().cast::<u8>();
     let skip = first.align_offset(page_size());
     let held = values.len() * size_of::<T>();
-    // SAFETY: `skip` is less than a page and `bytes` far more, so all are whole pages inside the vector's memory, which is
-    // borrowed mutably; neither advice changes content, and an error means that nothing was done.
+    // SAFETY: `skip` is less than a page and `bytes` far more, so all are whole pages inside the vector's
+    // memory, which is borrowed mutably; neither advice changes content, and an error means that nothing was
+    // done.
     unsafe {
         let start = first.add(skip).cast();
         libc::madvise(start, (bytes - skip) / page_size() * page_size(), libc::MADV_HUGEPAGE);

@@ -1,5 +1,5 @@
-//! Asks the processor to bring a cache line nearer before it is read. Only a hint: nothing changes but the time
-//! that a later read takes. On processors without such an instruction it does nothing.
+//! Asks the processor to bring a cache line nearer before it is read. Only a hint: nothing changes but the
+//! time that a later read takes. On processors without such an instruction it does nothing.
 //!
 //! Intel SDM, PREFETCHT0; Arm A-profile, PRFM PLDL1KEEP.
 

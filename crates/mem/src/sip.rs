@@ -1,15 +1,15 @@
-//! SipHash-1-3 of eight messages of one length side by side, four in a register of 256 bits: J.-P. Aumasson and
-//! D. J. Bernstein, "SipHash: a fast short-input PRF", 2012, with one round a word and three at the end. Each round
-//! waits for the one before it; while one four waits, the other goes on. Who has no such registers computes one
-//! after the other: that is the caller's business, as is what the hashes are for.
+//! SipHash-1-3 of eight messages of one length side by side, four in a register of 256 bits: J.-P. Aumasson
+//! and D. J. Bernstein, "SipHash: a fast short-input PRF", 2012, with one round a word and three at the end.
+//! Each round waits for the one before it; while one four waits, the other goes on. Who has no such registers
+//! computes one after the other: that is the caller's business, as is what the hashes are for.
 //!
 //! Intel SDM: AVX2.
 
 /// Messages of a call.
 pub const EIGHT: usize = 8;
 
-/// The hashes of messages that have the length of the first, from the state that the key gives; nothing on a processor
-/// that can't.
+/// The hashes of messages that have the length of the first, from the state that the key gives; nothing on a
+/// processor that can't.
 ///
 /// # Panics
 /// When a message is shorter than the first.

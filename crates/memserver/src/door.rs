@@ -8,7 +8,8 @@ use std::time::Duration;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 128;
-/// How often a silent client is asked whether it is still there: the first time when half of the time is over after which it is gone.
+/// How often a silent client is asked whether it is still there: the first time when half of the time is over
+/// after which it is gone.
 const ASKED: u32 = 3;
 /// The kernel counts that time in whole ones of these.
 const LEAST: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
-//! A block of transactions, as narrow as its items allow: of items below 65,536 each takes two bytes, so that a share of
-//! transactions is smaller than the text that it was read from.
+//! A block of transactions, as narrow as its items allow: of items below 65,536 each takes two bytes, so that
+//! a share of transactions is smaller than the text that it was read from.
 
 use crate::items::Item;
 

@@ -1,7 +1,8 @@
 //! Codes: the large items of pass 1, numbered from 0 without gaps, in the order of the items.
 //!
-//! Transactions in codes hold nothing else, so later passes neither look at items that are not large nor at transactions
-//! with fewer than two of them. Codes keep the order of items, so an itemset in order is so in codes too.
+//! Transactions in codes hold nothing else, so later passes neither look at items that are not large nor at
+//! transactions with fewer than two of them. Codes keep the order of items, so an itemset in order is so in
+//! codes too.
 
 use crate::block::{Block, Word, Words, each};
 use crate::count::ItemCounts;
@@ -86,8 +87,8 @@ impl Codes {
         level.replace_items(|item| self.code(item).expect("its items are large"));
     }
 
-    /// Transactions in codes, in the same room; those with fewer than two are left out. Memory of the items is given back block
-    /// by block.
+    /// Transactions in codes, in the same room; those with fewer than two are left out. Memory of the items
+    /// is given back block by block.
     pub fn encode(&self, transactions: Transactions) -> Transactions {
         let mut coded = Transactions::within(transactions.room().cloned());
         let mut scratch = Vec::new();

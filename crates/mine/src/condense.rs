@@ -1,6 +1,7 @@
-//! Large itemsets that stand for others: maximal ones (R. J. Bayardo, "Efficiently mining long patterns from databases", SIGMOD
-//! 1998: no larger itemset is large) and closed ones (N. Pasquier et al., "Discovering frequent closed itemsets for association
-//! rules", ICDT 1999: no larger itemset is in the same transactions).
+//! Large itemsets that stand for others: maximal ones (R. J. Bayardo, "Efficiently mining long patterns from
+//! databases", SIGMOD 1998: no larger itemset is large) and closed ones (N. Pasquier et al., "Discovering
+//! frequent closed itemsets for association rules", ICDT 1999: no larger itemset is in the same
+//! transactions).
 
 use crate::items::Level;
 
@@ -13,8 +14,8 @@ pub enum Kind {
     Closed,
 }
 
-/// Of each level what is maximal or closed among all large itemsets. Every itemset one shorter than a large one is
-/// large, so only the next level decides.
+/// Of each level what is maximal or closed among all large itemsets. Every itemset one shorter than a large
+/// one is large, so only the next level decides.
 pub fn condense(levels: &[Level], kind: Kind) -> Vec<Level> {
     let mut kept = Vec::with_capacity(levels.len());
     for (at, level) in levels.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Items, and itemsets of one length beside their counts.
 //!
-//! Itemsets are ordered by length, then lexicographically by item. Results come in this order, so that they do not
-//! depend on how many nodes found them. Not here: what is frequent.
+//! Itemsets are ordered by length, then lexicographically by item. Results come in this order, so that they
+//! do not depend on how many nodes found them. Not here: what is frequent.
 //!
 //! Terms: R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, section 1.
 
@@ -13,14 +13,15 @@ pub type Item = u32;
 /// Items below this number are looked up in an array.
 pub(crate) const NEAR: usize = 1 << 22;
 
-/// The hash of an item, for tables of items (Fibonacci hashing: D. Knuth, The Art of Computer Programming 3, 6.4).
+/// The hash of an item, for tables of items (Fibonacci hashing: D. Knuth, The Art of Computer Programming 3,
+/// 6.4).
 #[inline]
 pub(crate) fn hash(item: Item) -> u64 {
     u64::from(item).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }
 
-/// Itemsets of one length and how many transactions hold each of them; items ascend in an itemset, and itemsets are
-/// in lexicographic order.
+/// Itemsets of one length and how many transactions hold each of them; items ascend in an itemset, and
+/// itemsets are in lexicographic order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Level {
     length: usize,
@@ -38,8 +39,8 @@ impl Level {
         Self { length, ..Self::default() }
     }
 
-    /// Itemsets of `length` items, one after the other, with their counts; nothing when they are out of order, or there is
-    /// not a count for each.
+    /// Itemsets of `length` items, one after the other, with their counts; nothing when they are out of
+    /// order, or there is not a count for each.
     pub(crate) fn new_of(length: usize, items: Vec<Item>, counts: Vec<u64>) -> Option<Self> {
         let level = Self { length, items, counts };
         let whole = length > 0 && Some(level.items.len()) == level.len().checked_mul(length);

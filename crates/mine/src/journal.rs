@@ -1,7 +1,8 @@
-//! Finished passes as bytes: the journal of a node, and what a run on one node leaves when it is stopped. Not here: files.
+//! Finished passes as bytes: the journal of a node, and what a run on one node leaves when it is stopped. Not
+//! here: files.
 //!
-//! A journal is a record per level: its length and the number of itemsets, the items, the counts, and a checksum against
-//! torn writes. Only the beginning that is sound counts; what is behind it is found again.
+//! A journal is a record per level: its length and the number of itemsets, the items, the counts, and a
+//! checksum against torn writes. Only the beginning that is sound counts; what is behind it is found again.
 //!
 //! Levels may take most of the memory, so records are written and read piece by piece.
 
@@ -139,8 +140,8 @@ impl<R: Read> Summed<'_, R> {
         Some(u64::from_le_bytes(bytes) as usize)
     }
 
-    /// So many words of `N` bytes, or none of them where they are not to be kept. Memory grows with what has come: whoever
-    /// wrote the number may have meant anything.
+    /// So many words of `N` bytes, or none of them where they are not to be kept. Memory grows with what has
+    /// come: whoever wrote the number may have meant anything.
     fn words<const N: usize, T>(
         &mut self,
         count: usize,

@@ -1,9 +1,12 @@
-//! Association rules from transactions: Apriori in memory and, by a hash of candidates, over a cluster (document 001).
+//! Association rules from transactions: Apriori in memory and, by a hash of candidates, over a cluster
+//! (document 001).
 //!
-//! [`items`] are what transactions hold and itemsets consist of; [`transactions`] keeps them in memory, in [`block`]s, or on a [`shelf`]
-//! where there is no room; [`mod@read`] takes them from text and [`quest`] makes them up. A pass makes [`candidate`]s and [`count`]s them; [`local`] puts the passes
-//! together on one node, where [`sparse`] searches sparse transactions depth-first. [`rules`] and [`condense`] are what is made
-//! of large itemsets; a [`journal`] has finished passes as bytes. Nothing here reads a file, a clock or a socket.
+//! [`items`] are what transactions hold and itemsets consist of; [`transactions`] keeps them in memory, in
+//! [`block`]s, or on a [`shelf`] where there is no room; [`mod@read`] takes them from text and [`quest`]
+//! makes them up. A pass makes [`candidate`]s and [`count`]s them; [`local`] puts the passes together on one
+//! node, where [`sparse`] searches sparse transactions depth-first. [`rules`] and [`condense`] are what is
+//! made of large itemsets; a [`journal`] has finished passes as bytes. Nothing here reads a file, a clock or
+//! a socket.
 
 pub mod block;
 pub mod candidate;

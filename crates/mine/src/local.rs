@@ -1,7 +1,9 @@
-//! Apriori on one node: pass after pass, until one finds nothing large. No network. Candidates from pass 2 on, their counts
-//! and the bitmaps take no more memory than is allowed: where they would, a pass scans the transactions several times.
+//! Apriori on one node: pass after pass, until one finds nothing large. No network. Candidates from pass 2
+//! on, their counts and the bitmaps take no more memory than is allowed: where they would, a pass scans the
+//! transactions several times.
 //!
-//! Sparse transactions are searched depth-first instead ([`crate::sparse`]): each itemset is counted where it occurs.
+//! Sparse transactions are searched depth-first instead ([`crate::sparse`]): each itemset is counted where it
+//! occurs.
 //!
 //! R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, figure 1.
 
@@ -28,9 +30,9 @@ pub struct Settings {
     pub minimum: u64,
     /// Items of the longest itemset; none: as long as they come.
     pub longest: Option<usize>,
-    /// Bytes of memory for candidates, their counts, bitmaps and large itemsets, about, and for half of it the transactions:
-    /// more of these are on a shelf, if they have one. At least a row of pairs, or a candidate and a word of each bitmap, is
-    /// held, and 64 MiB of large itemsets.
+    /// Bytes of memory for candidates, their counts, bitmaps and large itemsets, about, and for half of it
+    /// the transactions: more of these are on a shelf, if they have one. At least a row of pairs, or a
+    /// candidate and a word of each bitmap, is held, and 64 MiB of large itemsets.
     pub memory: usize,
     /// Threads that count; the result is the same with any number. Each has counts of its own.
     pub threads: usize,
@@ -48,7 +50,8 @@ pub struct Begun {
     pub levels: Vec<Level>,
     /// What each did.
     pub passes: Vec<Pass>,
-    /// Of sparse transactions: levels behind the first one hold only itemsets whose first item is one of so many.
+    /// Of sparse transactions: levels behind the first one hold only itemsets whose first item is one of so
+    /// many.
     pub rows: Option<u32>,
 }
 
@@ -70,7 +73,8 @@ pub struct Full {
     pub before: u64,
 }
 
-/// The large itemsets of transactions. Nothing when `progress` was asked to stop, or they do not fit into memory.
+/// The large itemsets of transactions. Nothing when `progress` was asked to stop, or they do not fit into
+/// memory.
 pub fn mine(transactions: Transactions, settings: &Settings, progress: &Progress) -> Option<Found> {
     go_on(transactions, settings, progress, None).ok()
 }
@@ -144,8 +148,8 @@ fn worth_keeping(digest: u64, levels: Vec<Level>, passes: Vec<Pass>) -> Option<B
     (levels.len() > 1).then_some(Begun { digest, levels, passes, rows: None })
 }
 
-/// A number that other transactions or another task don't have. What comes behind pass 1 knows nothing but codes and their
-/// items.
+/// A number that other transactions or another task don't have. What comes behind pass 1 knows nothing but
+/// codes and their items.
 fn digest(coded: &Transactions, first: &Level, settings: &Settings) -> u64 {
     let longest = settings.longest.map_or(0, |longest| longest as u64);
     let numbers = first.items().iter().map(|item| u64::from(*item)).chain(first.counts().iter().copied());
@@ -268,8 +272,8 @@ impl<'a> Miner<'a> {
         Ended::Done
     }
 
-    /// Bytes for the large itemsets of the next pass, when those before it take so many: an eighth of the memory is for
-    /// candidates and their counts, whatever was found.
+    /// Bytes for the large itemsets of the next pass, when those before it take so many: an eighth of the
+    /// memory is for candidates and their counts, whatever was found.
     fn room_found(&self, held: usize) -> usize {
         (self.found() - self.found() / 8).saturating_sub(held)
     }
@@ -279,8 +283,8 @@ impl<'a> Miner<'a> {
         self.memory.max(FOUND_MIN)
     }
 
-    /// Candidates of a later pass that are held at once, with counts of each thread: half the memory is for bitmaps, and
-    /// what large itemsets take, with room for so many bytes more of them, is not theirs.
+    /// Candidates of a later pass that are held at once, with counts of each thread: half the memory is for
+    /// bitmaps, and what large itemsets take, with room for so many bytes more of them, is not theirs.
     fn room(&self, length: usize, found: usize) -> u64 {
         let words = length + self.settings.threads.max(1);
         let bytes = (self.memory / 2).min(found / 4).max(self.memory / 16);

@@ -31,8 +31,8 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// After `last`, the newest of large itemsets that take `held` bytes together and may take `room`: when they have become
-    /// many, and those that follow may be more than fit.
+    /// After `last`, the newest of large itemsets that take `held` bytes together and may take `room`: when
+    /// they have become many, and those that follow may be more than fit.
     pub(crate) fn behind(last: &Level, held: usize, room: usize) -> Option<Outlook> {
         if last.length() < 2 || held < room / 16 {
             return None;

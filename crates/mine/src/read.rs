@@ -1,9 +1,10 @@
-//! Transactions from text: a transaction a line, its items as decimal numbers with blanks between them, as the FIMI
-//! repository has them (<http://fimi.uantwerpen.be/data/>). An item that a line names twice counts once.
+//! Transactions from text: a transaction a line, its items as decimal numbers with blanks between them, as
+//! the FIMI repository has them (<http://fimi.uantwerpen.be/data/>). An item that a line names twice counts
+//! once.
 //!
-//! Text comes in pieces of any size. Eight bytes are looked at together: where the number ends and what it is take a
-//! few multiplications and no branch a digit (D. Lemire, "Quickly parsing eight digits", 2018). Not here: files and
-//! compression.
+//! Text comes in pieces of any size. Eight bytes are looked at together: where the number ends and what it is
+//! take a few multiplications and no branch a digit (D. Lemire, "Quickly parsing eight digits", 2018). Not
+//! here: files and compression.
 
 use crate::items::Item;
 use crate::transactions::Transactions;

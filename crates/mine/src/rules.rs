@@ -1,8 +1,9 @@
-//! Association rules of large itemsets: R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994,
-//! section 3 (ap-genrules): when a consequent is too seldom right, so are all that hold it, because their antecedents are
-//! in more transactions. So consequents grow like itemsets do.
+//! Association rules of large itemsets: R. Agrawal and R. Srikant, "Fast algorithms for mining association
+//! rules", VLDB 1994, section 3 (ap-genrules): when a consequent is too seldom right, so are all that hold
+//! it, because their antecedents are in more transactions. So consequents grow like itemsets do.
 //!
-//! Measures are those of mlxtend, under its names: from supports as shares, with the same value where a quotient has none.
+//! Measures are those of mlxtend, under its names: from supports as shares, with the same value where a
+//! quotient has none.
 
 use crate::candidate::generate;
 use crate::items::{Item, Level};
@@ -73,8 +74,8 @@ impl Rule {
     }
 }
 
-/// Calls `take` with each rule of a minimum confidence: by itemset, then by length of the consequent, then by consequent.
-/// `levels` are all large itemsets from length 1 on.
+/// Calls `take` with each rule of a minimum confidence: by itemset, then by length of the consequent, then by
+/// consequent. `levels` are all large itemsets from length 1 on.
 pub fn rules(levels: &[Level], confidence: f64, mut take: impl FnMut(Rule)) {
     for level in levels.iter().filter(|level| level.length() > 1) {
         for (itemset, both) in level.iter() {

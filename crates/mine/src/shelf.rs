@@ -1,4 +1,5 @@
-//! Blocks of transactions that memory has no room for, as bytes that somebody else keeps: in a temporary file, usually.
+//! Blocks of transactions that memory has no room for, as bytes that somebody else keeps: in a temporary
+//! file, usually.
 //!
 //! Not here: the file, which is the driver's.
 
@@ -8,8 +9,8 @@ use std::sync::Arc;
 
 /// Keeps bytes until it is dropped.
 ///
-/// It also keeps its first error: from then on nothing is found here, and what is made of the transactions is worth nothing.
-/// Its owner asks it before using a result.
+/// It also keeps its first error: from then on nothing is found here, and what is made of the transactions is
+/// worth nothing. Its owner asks it before using a result.
 pub trait Shelf: Send + Sync {
     /// Keeps these, and says where.
     fn keep(&self, bytes: &[u8]) -> u64;

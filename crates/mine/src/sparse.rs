@@ -1,9 +1,9 @@
-//! Itemsets of sparse transactions, depth-first: from each place where an itemset occurs, what follows in the transaction is
-//! counted, so all itemsets longer by an item are counted in one walk ("occurrence deliver": T. Uno, M. Kiyomi and
-//! H. Arimura, "LCM ver. 2", FIMI 2004).
+//! Itemsets of sparse transactions, depth-first: from each place where an itemset occurs, what follows in the
+//! transaction is counted, so all itemsets longer by an item are counted in one walk ("occurrence deliver":
+//! T. Uno, M. Kiyomi and H. Arimura, "LCM ver. 2", FIMI 2004).
 //!
-//! There are no candidates, and no counter per pair of items: with thousands of items these take more memory than the
-//! transactions. Where items are in many transactions, the passes of [`crate::local`] are faster.
+//! There are no candidates, and no counter per pair of items: with thousands of items these take more memory
+//! than the transactions. Where items are in many transactions, the passes of [`crate::local`] are faster.
 
 use crate::block::{Word, Words, each};
 use crate::count::pairs_before;
@@ -36,8 +36,8 @@ pub struct Occurrences {
 }
 
 impl Occurrences {
-    /// Whether this is the faster way for transactions in so many codes, and they fit into so many bytes in this form: they
-    /// are sparse, and no cache holds a counter for each pair of codes.
+    /// Whether this is the faster way for transactions in so many codes, and they fit into so many bytes in
+    /// this form: they are sparse, and no cache holds a counter for each pair of codes.
     pub fn suits(transactions: &Transactions, codes: u32, bytes: u64) -> bool {
         let (items, len) = (transactions.items(), transactions.len());
         let words = items + len;
@@ -97,8 +97,8 @@ impl Occurrences {
         bounds.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
-    /// The large itemsets of two items or more whose first code is `from` or larger, in order: a level for each length.
-    /// `threads` share the work; the result is the same with any number.
+    /// The large itemsets of two items or more whose first code is `from` or larger, in order: a level for
+    /// each length. `threads` share the work; the result is the same with any number.
     pub fn search(&self, from: u32, task: &Task, threads: usize, progress: &Progress) -> Found {
         progress.begin(self.places.len() as u64);
         let parts = self.parts(from, threads.max(1));
@@ -301,8 +301,8 @@ impl Followers {
     }
 }
 
-/// What follows each place: the codes up to the end of its transaction. Places are far from each other, so the memory of
-/// those to come is asked for ahead.
+/// What follows each place: the codes up to the end of its transaction. Places are far from each other, so
+/// the memory of those to come is asked for ahead.
 fn tails<'a>(
     words: &'a [u32],
     places: &'a [u32],

@@ -1,7 +1,7 @@
 //! Minimum support: from how many transactions on an itemset is large.
 //!
-//! R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, section 1.1. A share is met by
-//! a count when their quotient, as a double, is not below it: what mlxtend compares.
+//! R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, section 1.1. A share
+//! is met by a count when their quotient, as a double, is not below it: what mlxtend compares.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -1,7 +1,8 @@
 //! Large itemsets and rules as text with commas between columns (RFC 4180), for files.
 //!
-//! The items of an itemset have blanks between them. A name that holds a blank or a quote, or nothing, is in quotes, so an
-//! itemset is itself a row of text with blanks between columns. Not here: other forms, which libraries write.
+//! The items of an itemset have blanks between them. A name that holds a blank or a quote, or nothing, is in
+//! quotes, so an itemset is itself a row of text with blanks between columns. Not here: other forms, which
+//! libraries write.
 
 use crate::items::{Item, Level};
 use crate::rules::{Measures, Rule};

@@ -1,7 +1,8 @@
 //! Transactions in memory: items one after the other, in [blocks](crate::block).
 //!
-//! A transaction is never split over blocks. Blocks are also what a pass works on at a time. Where room is limited, blocks that exceed it are on a [shelf](crate::shelf) and come back one by one. Not here: reading them (`read`),
-//! counting what they hold (`count`).
+//! A transaction is never split over blocks. Blocks are also what a pass works on at a time. Where room is
+//! limited, blocks that exceed it are on a [shelf](crate::shelf) and come back one by one. Not here: reading
+//! them (`read`), counting what they hold (`count`).
 
 use crate::block::{BLOCK_ITEMS, Block};
 use crate::items::Item;

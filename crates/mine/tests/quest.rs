@@ -39,8 +39,8 @@ fn transactions_are_sets_of_items_that_there_are() {
 
 #[test]
 fn lengths_have_the_mean_that_was_asked_for() {
-    // What doesn't fit is put in anyway half the time, and what is there already counts once: both move the mean a
-    // little, in opposite directions.
+    // What doesn't fit is put in anyway half the time, and what is there already counts once: both move the
+    // mean a little, in opposite directions.
     for length in [10.0, 20.0, 40.0] {
         let found = all(Quest { length, ..PLAIN }, 2);
         let (mean, _) = mean(found.iter().map(|items| items.len() as f64));

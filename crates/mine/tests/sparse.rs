@@ -1,4 +1,5 @@
-//! Sparse transactions are searched depth-first: what is found is what passes find, from any row on and after a stop.
+//! Sparse transactions are searched depth-first: what is found is what passes find, from any row on and after
+//! a stop.
 
 use mine::codes::{Codes, large};
 use mine::count::ItemCounts;
@@ -62,7 +63,8 @@ proptest! {
 
 #[test]
 fn a_search_that_was_stopped_goes_on_where_it_was() {
-    // Pairs of 3,000 items, and ten that are in many transactions, so that rows take long enough to be stopped between.
+    // Pairs of 3,000 items, and ten that are in many transactions, so that rows take long enough to be
+    // stopped between.
     let database: Vec<BTreeSet<u32>> = (0..20_000u32)
         .map(|at| {
             let few = [at * 7 % 3000, at * 31 % 3000, at * 57 % 2999];

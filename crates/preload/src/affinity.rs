@@ -1,8 +1,10 @@
-//! Which processor the program runs on: sched_setaffinity(2). A fault is handled fastest on the processor where it happened.
+//! Which processor the program runs on: sched_setaffinity(2). A fault is handled fastest on the processor
+//! where it happened.
 //!
-//! As long as a process has one thread, that thread and the one that handles its faults stay on one processor, because waking a thread on
-//! another one takes several times as long as handling a fault. With the first thread more, all are free to go where they
-//! were. Meanwhile the program is told that it may run where it might without us: that is how many threads it will want.
+//! As long as a process has one thread, that thread and the one that handles its faults stay on one
+//! processor, because waking a thread on another one takes several times as long as handling a fault. With
+//! the first thread more, all are free to go where they were. Meanwhile the program is told that it may run
+//! where it might without us: that is how many threads it will want.
 
 use crate::config::{NAME, VARIABLE, config};
 use crate::lock::Lock;
@@ -50,8 +52,8 @@ pub(crate) fn begin() {
     }
 }
 
-/// This thread, the only one, stays on a processor, and so does the one that handles faults, which it starts next. `other`: on
-/// another than now, because a parent stays here.
+/// This thread, the only one, stays on a processor, and so does the one that handles faults, which it starts
+/// next. `other`: on another than now, because a parent stays here.
 pub(crate) fn keep(other: bool) {
     let Some(all) = get(0) else { return };
     // SAFETY: asks for a number.

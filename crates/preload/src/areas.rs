@@ -1,7 +1,8 @@
 //! What of the program's range of addresses is not memory that may leave.
 //!
-//! Programs reserve far more addresses than they use (a heap of a Java machine, a cage of V8), and make them usable part by part. And they may ask for
-//! something else in the middle of what they have: a file, memory to run code from. That is the kernel's, as if it lay elsewhere.
+//! Programs reserve far more addresses than they use (a heap of a Java machine, a cage of V8), and make them
+//! usable part by part. And they may ask for something else in the middle of what they have: a file, memory
+//! to run code from. That is the kernel's, as if it lay elsewhere.
 
 use crate::config::config;
 use crate::handler;
@@ -75,7 +76,8 @@ pub(crate) fn whole(range: Range) -> Range {
     Range { start, bytes: (range.start + range.bytes).next_multiple_of(page) - start }
 }
 
-/// The range stays local from now on, with what it holds; so does the rest of the pages of remote memory that it touches.
+/// The range stays local from now on, with what it holds; so does the rest of the pages of remote memory that
+/// it touches.
 pub(crate) fn pin(these: Range) {
     let all = whole(these);
     while let Some(away) = pager::quietly(|pager| match pager {

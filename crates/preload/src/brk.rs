@@ -1,4 +1,5 @@
-//! brk(2) and sbrk(2): a heap of the program's own that grows and shrinks at one end. Its addresses are a run ([`crate::runs`]).
+//! brk(2) and sbrk(2): a heap of the program's own that grows and shrinks at one end. Its addresses are a run
+//! ([`crate::runs`]).
 //!
 //! The C library's malloc has one too and does not ask here; but ours takes its place.
 

@@ -1,4 +1,5 @@
-//! Who calls: the C library and the loader, or the program. Theirs lies on the heap that is never remote ([`crate::local`]).
+//! Who calls: the C library and the loader, or the program. Theirs lies on the heap that is never remote
+//! ([`crate::local`]).
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -1,12 +1,13 @@
 //! syscall(2): programs that ask the kernel for memory by number get it where they would by name.
 //!
-//! Instructions of the program's own that enter the kernel can't be seen here: what they get stays local, and the launcher counts it.
+//! Instructions of the program's own that enter the kernel can't be seen here: what they get stays local, and
+//! the launcher counts it.
 
 use crate::mappings::{madvise, mmap, mprotect, mremap, munmap};
 use crate::raw;
 
-/// Calls of memory come here with their number last; all others go to the kernel at once, and this stack is not used for them: a process
-/// that shares it may return first (vfork(2)).
+/// Calls of memory come here with their number last; all others go to the kernel at once, and this stack is
+/// not used for them: a process that shares it may return first (vfork(2)).
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

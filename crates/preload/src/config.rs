@@ -1,8 +1,10 @@
-//! What the launcher wants, in one variable of the environment, so that programs which this one starts get it too.
+//! What the launcher wants, in one variable of the environment, so that programs which this one starts get it
+//! too.
 //!
-//! `INCAST_FARMEM=key=value,…`: `local` (bytes), `page` (bytes), `latency` (ps), `rate` (bit/s), `policy`, `prefetch` (pages), `batch` (pages a
-//! request), `trace` (1 or 0), `asked` (bytes+bytes+…), `codec`, `cpus` (bits), `folder` (where statistics go), `server` (IP:PORT of a memory server; its key is the
-//! file `server.key` there), `timeout` (ms). The launcher has checked them; what can't be is refused all the same.
+//! `INCAST_FARMEM=key=value,…`: `local` (bytes), `page` (bytes), `latency` (ps), `rate` (bit/s), `policy`,
+//! `prefetch` (pages), `batch` (pages a request), `trace` (1 or 0), `asked` (bytes+bytes+…), `codec`, `cpus`
+//! (bits), `folder` (where statistics go), `server` (IP:PORT of a memory server; its key is the file
+//! `server.key` there), `timeout` (ms). The launcher has checked them; what can't be is refused all the same.
 
 use crate::raw;
 use farmem::cache::Policy;

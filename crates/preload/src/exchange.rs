@@ -1,7 +1,8 @@
 //! Pages of the program's memory come and go, here and to its mirror, where the store has them
 //! ([`crate::store`]). Only the handler of faults does it: its descriptors are its own.
 //!
-//! How a page moves whatever the kernel says is [`sys::userfaultfd::carry`]'s. Zeros come only where the mirror has nothing.
+//! How a page moves whatever the kernel says is [`sys::userfaultfd::carry`]'s. Zeros come only where the
+//! mirror has nothing.
 
 use crate::areas;
 use crate::layout::{self, BASE};
@@ -19,8 +20,8 @@ use sys::userfaultfd::{
     Event, Fate, Features, Kernel, Mode, Moved, Range, Refused, Scope, Userfaultfd, Wake, carry,
 };
 
-/// In a word of /proc/self/pagemap: the page is there; it is elsewhere, or on its way in physical memory; nobody wrote to it since it was
-/// protected.
+/// In a word of /proc/self/pagemap: the page is there; it is elsewhere, or on its way in physical memory;
+/// nobody wrote to it since it was protected.
 const PRESENT: u64 = 1 << 63;
 const ELSEWHERE: u64 = 1 << 62;
 const UNWRITTEN: u64 = 1 << 57;
@@ -94,7 +95,8 @@ impl Exchange {
             },
             _ => {
                 store.fresh(run);
-                // What is neither new nor there, somebody removed behind our back: it is zero, as it would be without us.
+                // What is neither new nor there, somebody removed behind our back: it is zero, as it would be
+                // without us.
                 self.zero(run, state == NEW && !write);
             }
         });
@@ -126,7 +128,8 @@ impl Exchange {
         while done < range.bytes {
             let left = Range { start: range.start + done, bytes: step.min(range.bytes - done) };
             let from = content.map_or(ZEROS.as_ptr() as usize, |content| content + done);
-            // SAFETY: the program has not seen these pages since they were given to it, or left: they hold nothing.
+            // SAFETY: the program has not seen these pages since they were given to it, or left: they hold
+            // nothing.
             let filled = unsafe { self.uffd.copy(left, from, protect, Wake::Later) };
             let Err(Moved { bytes, error }) = filled else {
                 done += left.bytes;
@@ -194,8 +197,8 @@ impl Exchange {
     }
 
     fn take(&self, to: Range, from: usize) -> Result<(), Moved> {
-        // SAFETY: what is moved to the program's memory is its content; who touches what is moved from there waits for it. Nobody
-        // else looks at the mirror.
+        // SAFETY: what is moved to the program's memory is its content; who touches what is moved from there
+        // waits for it. Nobody else looks at the mirror.
         unsafe { self.uffd.take(to, from, Wake::Later) }
     }
 
@@ -204,7 +207,8 @@ impl Exchange {
         unsafe { self.uffd.copy(to, from, false, Wake::Later) }.map_err(|moved| moved.error)
     }
 
-    /// Calls with the address of each page of the range that somebody wrote to since it came, and that is within reach.
+    /// Calls with the address of each page of the range that somebody wrote to since it came, and that is
+    /// within reach.
     pub(crate) fn written(&self, range: Range, mut each: impl FnMut(usize)) {
         self.look(range, |address, word| {
             if word & PRESENT != 0 && word & UNWRITTEN == 0 {
@@ -290,8 +294,8 @@ impl Exchange {
         unsafe { libc::ppoll(fds.as_mut_ptr(), 2, &time, ptr::null()) };
     }
 
-    /// Waits until so long after `since`; how long that was in the end, in ps. When that is over `now` already nothing is waited, and what
-    /// took longer is not the wait's.
+    /// Waits until so long after `since`; how long that was in the end, in ps. When that is over `now`
+    /// already nothing is waited, and what took longer is not the wait's.
     pub(crate) fn wait(&self, since: u64, mut now: u64, delay_ps: u64) -> u64 {
         let until = since + delay_ps.div_ceil(1000);
         if now >= until {
@@ -338,8 +342,8 @@ impl Kernel for Outwards<'_> {
         self.0.take(to, from)
     }
 
-    /// Of a page that the program may not write to: nobody changes it meanwhile, because who changes protection takes the pager's
-    /// lock. One that it may not read either is read behind its protection.
+    /// Of a page that the program may not write to: nobody changes it meanwhile, because who changes
+    /// protection takes the pager's lock. One that it may not read either is read behind its protection.
     fn copy(&mut self, to: Range, from: usize) -> io::Result<()> {
         match (self.0.copy(to, from), &self.0.memory) {
             (Err(error), Some(memory)) if error.raw_os_error() == Some(libc::EFAULT) => {

@@ -1,4 +1,5 @@
-//! Memory for dlmalloc out of addresses that were reserved, from one end to the other. What was freed is kept: it will be used again.
+//! Memory for dlmalloc out of addresses that were reserved, from one end to the other. What was freed is
+//! kept: it will be used again.
 
 use crate::layout::BASE;
 use dlmalloc::Allocator;

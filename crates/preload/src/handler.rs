@@ -1,4 +1,5 @@
-//! The thread that handles page faults, and when it begins: once the program has asked for more than local memory has.
+//! The thread that handles page faults, and when it begins: once the program has asked for more than local
+//! memory has.
 
 use crate::areas;
 use crate::config::config;
@@ -29,7 +30,8 @@ pub(crate) fn is_remote() -> bool {
     REMOTE.load(Acquire)
 }
 
-/// The program gets so many more bytes. When that is more than local memory has, memory is remote from now on.
+/// The program gets so many more bytes. When that is more than local memory has, memory is remote from now
+/// on.
 pub(crate) fn give(bytes: usize) {
     let given = GIVEN.fetch_add(bytes, Relaxed) + bytes;
     stats().asked_bytes.set(given as u64);
@@ -158,8 +160,8 @@ fn share(exchange: &Exchange) {
     }
 }
 
-/// The process is about to fork: no page is on its way, and no fault is handled until [`forked`]. Only the thread that handles them can
-/// bring pages and speak to a server, and a fault is what it listens to.
+/// The process is about to fork: no page is on its way, and no fault is handled until [`forked`]. Only the
+/// thread that handles them can bring pages and speak to a server, and a fault is what it listens to.
 pub(crate) fn fork() {
     if is_remote() && (config().server.is_some() || !threads::is_one()) {
         let bell = layout::bell() as *const u8;
@@ -175,7 +177,7 @@ pub(crate) fn forked() {
     raw::wake(&FORKS, 1);
 }
 
-/// The range is zero, and the program's no longer or anew: nothing of it is kept, here or there.
+/// The range is zero, and the program's no longer or again: nothing of it is kept, here or there.
 pub(crate) fn forget(range: Range) {
     if !is_remote() {
         touched::before(range.bytes);

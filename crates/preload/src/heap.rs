@@ -1,4 +1,5 @@
-//! The program's heaps: dlmalloc on ranges of their own. Pages of what is freed are kept: they will be used again.
+//! The program's heaps: dlmalloc on ranges of their own. Pages of what is freed are kept: they will be used
+//! again.
 //!
 //! A thread takes the first heap that nobody is in, beginning with its own; an address tells whose it is.
 

@@ -1,7 +1,8 @@
-//! Where things lie: one range for the program's memory, its mirror, a byte a page, and this library's own heap.
+//! Where things lie: one range for the program's memory, its mirror, a byte a page, and this library's own
+//! heap.
 //!
-//! Addresses only: 8 TiB of 128 are taken, memory as it is touched. The distance to the mirror is the same for each page, so that neighbours stay
-//! neighbours there.
+//! Addresses only: 8 TiB of 128 are taken, memory as it is touched. The distance to the mirror is the same
+//! for each page, so that neighbours stay neighbours there.
 
 use crate::raw;
 use std::io;
@@ -21,7 +22,8 @@ pub(crate) const ALL_HEAPS: usize = HEAPS * HEAP_BYTES;
 pub(crate) const BYTES: usize = 4 << 40;
 /// Of this library's own heap.
 pub(crate) const LOCAL_BYTES: usize = 256 << 30;
-/// Behind the program's memory: its mirror, what is missing for whoever calls the handler of faults, and the page states.
+/// Behind the program's memory: its mirror, what is missing for whoever calls the handler of faults, and the
+/// page states.
 pub(crate) const BESIDE_BYTES: usize = BYTES + LARGEST_PAGE + (BYTES >> BASE_BITS);
 /// Largest page that remote memory is asked for.
 const LARGEST_PAGE: usize = 2 << 20;
@@ -71,7 +73,8 @@ pub(crate) fn mirror(address: usize) -> usize {
     address + BYTES
 }
 
-/// A page behind the mirror that is always missing: who touches it calls the thread that handles faults ([`crate::handler::call`]).
+/// A page behind the mirror that is always missing: who touches it calls the thread that handles faults
+/// ([`crate::handler::call`]).
 #[inline]
 pub(crate) fn bell() -> usize {
     start() + 2 * BYTES

@@ -1,18 +1,22 @@
-//! The library that `incast farmem run` loads into a program (`LD_PRELOAD`): its anonymous memory lies on remote memory.
+//! The library that `incast farmem run` loads into a program (`LD_PRELOAD`): its anonymous memory lies on
+//! remote memory.
 //!
-//! Malloc and anonymous mmap(2) are answered from one range of addresses ([`layout`]). Beside it lies its mirror, of the same size, which is
-//! the remote memory: `UFFDIO_MOVE` takes a page there without a moment at which it is in both or in none ([`pager`]). So threads that write
-//! while a page leaves lose nothing, and a page that a device uses stays. It comes back by a move or as a copy ([`store`]).
+//! Malloc and anonymous mmap(2) are answered from one range of addresses ([`layout`]). Beside it lies its
+//! mirror, of the same size, which is the remote memory: `UFFDIO_MOVE` takes a page there without a moment at
+//! which it is in both or in none ([`pager`]). So threads that write while a page leaves lose nothing, and a
+//! page that a device uses stays. It comes back by a move or as a copy ([`store`]).
 //!
-//! **The handler of page faults is a thread of the program** ([`handler`]), not another process: only within a process can pages be moved; the
-//! switch to it needs no other page tables; and a fork takes the remote pages along, so that the child's are its own. It runs
-//! nothing of the program and touches none of its memory, has blocked all signals, and has a table of file descriptors of its own, so that no
-//! program can close its descriptor.
+//! **The handler of page faults is a thread of the program** ([`handler`]), not another process: only within
+//! a process can pages be moved; the switch to it needs no other page tables; and a fork takes the remote
+//! pages along, so that the child's are its own. It runs nothing of the program and touches none of its
+//! memory, has blocked all signals, and has a table of file descriptors of its own, so that no program can
+//! close its descriptor.
 //!
-//! As long as all that the program asked for fits into local memory, nothing is registered and no thread exists: the program
-//! runs as it would without this library. What the C library and the loader allocate for themselves (open files, thread-local storage),
-//! thread stacks, the program's own data segment, memory that code runs from and what is mapped from files stay local. So does what the program gets by
-//! instructions of its own that enter the kernel: the launcher says how much of its memory all that is.
+//! As long as all that the program asked for fits into local memory, nothing is registered and no thread
+//! exists: the program runs as it would without this library. What the C library and the loader allocate for
+//! themselves (open files, thread-local storage), thread stacks, the program's own data segment, memory that
+//! code runs from and what is mapped from files stay local. So does what the program gets by instructions of
+//! its own that enter the kernel: the launcher says how much of its memory all that is.
 #![allow(unsafe_code, reason = "it implements C interfaces on raw memory; each block says why it is sound")]
 
 mod affinity;

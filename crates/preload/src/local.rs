@@ -1,7 +1,8 @@
-//! The heap that is never remote: this library's own, and what the C library and the loader allocate for themselves.
+//! The heap that is never remote: this library's own, and what the C library and the loader allocate for
+//! themselves.
 //!
-//! Those touch what they allocated where no page fault may be handled yet: a forked child's C library goes through open files before
-//! anybody else runs. dlmalloc, on a range of its own.
+//! Those touch what they allocated where no page fault may be handled yet: a forked child's C library goes
+//! through open files before anybody else runs. dlmalloc, on a range of its own.
 
 use crate::growing::{Addresses, Growing};
 use crate::layout::{BASE, LOCAL_BYTES};

@@ -1,6 +1,8 @@
-//! A lock that needs nothing of the program: a futex(2) in this library's own data (Drepper, Futexes are tricky, mutex 2).
+//! A lock that needs nothing of the program: a futex(2) in this library's own data (Drepper, Futexes are
+//! tricky, mutex 2).
 //!
-//! Who forks holds all of them meanwhile, and may pass through them ([`forking`]): the C library allocates on the way.
+//! Who forks holds all of them meanwhile, and may pass through them ([`forking`]): the C library allocates on
+//! the way.
 
 use crate::signals::{self, Waiting};
 use crate::{raw, stacks};
@@ -37,8 +39,8 @@ impl<T> Lock<T> {
         Held { lock: self, mine }
     }
 
-    /// As [`Lock::lock`], but with no signals meanwhile: their handlers may call what needs it too, and mmap(2) is called by some. Nothing that
-    /// is needed of the stack is away.
+    /// As [`Lock::lock`], but with no signals meanwhile: their handlers may call what needs it too, and
+    /// mmap(2) is called by some. Nothing that is needed of the stack is away.
     pub(crate) fn quietly(&self) -> Quiet<'_, T> {
         let waiting = signals::wait();
         stacks::stay();

@@ -1,6 +1,7 @@
 //! malloc(3), free(3), calloc(3), realloc(3), posix_memalign(3) and their kin, as every program calls them.
 //!
-//! Each exported function hands over the address that it returns to: what the C library and the loader allocate stays local.
+//! Each exported function hands over the address that it returns to: what the C library and the loader
+//! allocate stays local.
 
 use crate::areas;
 use crate::config::is_on;
@@ -74,7 +75,8 @@ fn place(address: usize) -> Place {
 fn usable(at: NonNull<u8>) -> usize {
     match place(at.as_ptr() as usize) {
         Place::Heap(_) | Place::Local => {
-            // SAFETY: dlmalloc has the chunk's size, with three bits of its own, in the word before; and another's in the next chunk's.
+            // SAFETY: dlmalloc has the chunk's size, with three bits of its own, in the word before; and
+            // another's in the next chunk's.
             let head = unsafe { at.cast::<usize>().sub(1).read() };
             (head & !7) - size_of::<usize>()
         }

@@ -1,8 +1,9 @@
-//! mmap(2), munmap(2), mremap(2), mprotect(2), madvise(2) and mlock(2), as programs call them: by name, by their names with 64, by number.
+//! mmap(2), munmap(2), mremap(2), mprotect(2), madvise(2) and mlock(2), as programs call them: by name, by
+//! their names with 64, by number.
 //!
-//! Anonymous private mappings are runs of the program's memory ([`crate::runs`]); all others are the kernel's, and so are those that ask for
-//! huge pages, a stack, locked memory, memory to run code from, or a fixed place elsewhere. A program may put one of these
-//! into what it has ([`crate::areas`]).
+//! Anonymous private mappings are runs of the program's memory ([`crate::runs`]); all others are the
+//! kernel's, and so are those that ask for huge pages, a stack, locked memory, memory to run code from, or a
+//! fixed place elsewhere. A program may put one of these into what it has ([`crate::areas`]).
 
 use crate::areas;
 use crate::config::is_on;
@@ -97,7 +98,8 @@ extern "C" fn mmap64(
     mmap(at, bytes, protection, flags, fd, offset)
 }
 
-/// A mapping in place of the program's memory: it is the same memory, and zero. What is the kernel's remains so.
+/// A mapping in place of the program's memory: it is the same memory, and zero. What is the kernel's remains
+/// so.
 fn fixed(range: Range, protection: c_int, flags: c_int) -> *mut c_void {
     for part in areas::kernels(range) {
         if let Err(error) = raw::map(part.start, part.bytes, protection, flags, -1, 0) {
@@ -274,7 +276,8 @@ fn advise(range: Range, advice: c_int) -> c_int {
         | libc::MADV_MERGEABLE
         | libc::MADV_COLLAPSE
             if is_remote() => {}
-        // A child that has a copy of it too does no harm; one without it would find addresses that it believes it has.
+        // A child that has a copy of it too does no harm; one without it would find addresses that it
+        // believes it has.
         libc::MADV_DONTFORK | libc::MADV_DOFORK => {}
         // The kernel can't wipe what it does not see.
         libc::MADV_WIPEONFORK => {

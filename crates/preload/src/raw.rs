@@ -1,4 +1,5 @@
-//! System calls without the C library's functions, which this library stands in for: mmap(2), madvise(2), futex(2), and syscall(2) itself.
+//! System calls without the C library's functions, which this library stands in for: mmap(2), madvise(2),
+//! futex(2), and syscall(2) itself.
 
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU32;

@@ -1,6 +1,7 @@
 //! Runs of pages: large allocations and anonymous mappings. First the smallest that fits, else from the end.
 //!
-//! What malloc gets back is kept with its pages, like what heaps keep. What munmap(2) gets back is gone, and zero when it comes again.
+//! What malloc gets back is kept with its pages, like what heaps keep. What munmap(2) gets back is gone, and
+//! zero when it comes again.
 
 use crate::areas;
 use crate::config::config;
@@ -120,7 +121,8 @@ impl Runs {
         Some(run)
     }
 
-    /// A run for a mapping. Where pages of remote memory are larger than the processor's, a mapping is given back as a whole only.
+    /// A run for a mapping. Where pages of remote memory are larger than the processor's, a mapping is given
+    /// back as a whole only.
     pub(crate) fn map(&mut self, bytes: usize) -> Option<Run> {
         if config().page == BASE { self.find(bytes, BASE) } else { self.allocate(bytes, BASE) }
     }

@@ -4,7 +4,8 @@ use crate::config::{self, Config, NAME, VARIABLE};
 use crate::exchange::Exchange;
 use crate::{affinity, callers, fork, layout, local, raw, stats, store, threads};
 
-/// The launcher asks whether it can be done at all, with what it wants behind it where a server is to be asked too.
+/// The launcher asks whether it can be done at all, with what it wants behind it where a server is to be
+/// asked too.
 const CHECK: &str = "check";
 
 fn check(wanted: &str) -> ! {

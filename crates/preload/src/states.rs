@@ -1,4 +1,5 @@
-//! Where each page of the processor's size is: a byte a page, in memory of its own that is zero until it is touched.
+//! Where each page of the processor's size is: a byte a page, in memory of its own that is zero until it is
+//! touched.
 
 use crate::layout::{self, BASE_BITS, BYTES};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -13,7 +14,8 @@ pub(crate) const THERE: u8 = 2;
 /// In local memory, but out of the program's reach, to see whether it is used: its content is in the mirror.
 pub(crate) const HIDDEN: u8 = 3;
 
-/// In local memory, and there it stays: memory that code runs from, and what is next to it. The kernel's mappings are marked so too.
+/// In local memory, and there it stays: memory that code runs from, and what is next to it. The kernel's
+/// mappings are marked so too.
 pub(crate) const PINNED: u8 = 4;
 
 fn all() -> &'static [AtomicU8] {

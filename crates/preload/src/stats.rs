@@ -1,4 +1,5 @@
-//! What is counted, in a file that outlives the program however it ends: names in the first page, numbers behind it.
+//! What is counted, in a file that outlives the program however it ends: names in the first page, numbers
+//! behind it.
 
 use crate::layout::{self, BASE};
 use crate::lock::Lock;
@@ -51,7 +52,8 @@ stats! {
     first_touches,
     /// Pages that had been touched before memory became remote.
     adopted,
-    /// Faults of local pages that were out of reach, to see whether they are used: nothing is fetched, and nobody waits.
+    /// Faults of local pages that were out of reach, to see whether they are used: nothing is fetched, and
+    /// nobody waits.
     soft_faults,
     /// Faults of pages that were there when their turn came.
     again,
@@ -94,14 +96,17 @@ stats! {
     traced_bytes,
     /// Most bytes that the program had.
     asked_bytes,
-    /// Most bytes in use at a time: pages that were touched and not given back; and those of now, once memory is remote.
+    /// Most bytes in use at a time: pages that were touched and not given back; and those of now, once memory
+    /// is remote.
     touched_bytes,
     in_use_bytes,
-    /// First address of the program's memory, and bytes from there to the mirror; and behind that, of all else that is not the program's.
+    /// First address of the program's memory, and bytes from there to the mirror; and behind that, of all
+    /// else that is not the program's.
     memory_at,
     memory_bytes,
     beside_bytes,
-    /// The heap that is never remote: its first address, its addresses, and the bytes in it that this library has allocated.
+    /// The heap that is never remote: its first address, its addresses, and the bytes in it that this library
+    /// has allocated.
     local_at,
     local_bytes,
     own_bytes,
@@ -158,7 +163,8 @@ pub(crate) fn stats() -> &'static Stats {
     if at.is_null() {
         return &NOWHERE;
     }
-    // SAFETY: it points to a mapping that is never undone and as long as a `Stats`; all its bits mean numbers.
+    // SAFETY: it points to a mapping that is never undone and as long as a `Stats`; all its bits mean
+    // numbers.
     unsafe { &*at }
 }
 

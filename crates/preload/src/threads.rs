@@ -1,7 +1,9 @@
-//! The program's threads: a process ends when the last of them does, although the thread that handles faults goes on.
+//! The program's threads: a process ends when the last of them does, although the thread that handles faults
+//! goes on.
 //!
-//! The C library ends a process when its last thread returns (pthread_exit(3)), and counts ours too. So threads are counted here:
-//! one that ends, however it does, gives up a value of its own (pthread_key_create(3)), and the last one ends the process.
+//! The C library ends a process when its last thread returns (pthread_exit(3)), and counts ours too. So
+//! threads are counted here: one that ends, however it does, gives up a value of its own
+//! (pthread_key_create(3)), and the last one ends the process.
 
 use crate::layout::{self, BASE};
 use crate::{affinity, areas, handler, stacks, trip};
@@ -96,8 +98,8 @@ extern "C-unwind" fn run(start: *mut c_void) -> *mut c_void {
     body(argument)
 }
 
-/// A stack that the program brings along has what the C library knows of the thread, too; and a thread that ends while that is away would leave its
-/// end untold: the kernel brings nothing for it any more.
+/// A stack that the program brings along has what the C library knows of the thread, too; and a thread that
+/// ends while that is away would leave its end untold: the kernel brings nothing for it any more.
 fn keep_stack(attributes: *const pthread_attr_t) {
     let (mut at, mut bytes) = (std::ptr::null_mut(), 0);
     // SAFETY: the attributes that pthread_create(3) was given; both are written before they are read.

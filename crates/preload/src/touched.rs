@@ -1,7 +1,8 @@
-//! How much memory the program has in use at most, as long as all of it is local and nobody sees its page faults: mincore(2), /proc/self/statm.
+//! How much memory the program has in use at most, as long as all of it is local and nobody sees its page
+//! faults: mincore(2), /proc/self/statm.
 //!
-//! At its end the pages are counted. What it gave back before is seen in the size of the process, which is looked at before much
-//! is given back; what of that size is not the program's memory is known at the end.
+//! At its end the pages are counted. What it gave back before is seen in the size of the process, which is
+//! looked at before much is given back; what of that size is not the program's memory is known at the end.
 
 use crate::config::is_on;
 use crate::layout::BASE;

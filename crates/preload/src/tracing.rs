@@ -1,7 +1,9 @@
-//! The trace of what faults show ([`farmem::trace`]), in a file that outlives the program: a mapping to which records are appended.
+//! The trace of what faults show ([`farmem::trace`]), in a file that outlives the program: a mapping to which
+//! records are appended.
 //!
-//! The first write to a page that was only read when it came is seen when the page leaves, and written down then: before it could
-//! matter. The file is as long as a trace may be, but takes only what is written; the launcher cuts it off behind the last record.
+//! The first write to a page that was only read when it came is seen when the page leaves, and written down
+//! then: before it could matter. The file is as long as a trace may be, but takes only what is written; the
+//! launcher cuts it off behind the last record.
 
 use crate::config::Config;
 use crate::raw;

@@ -1,8 +1,10 @@
-//! How long a fault takes beyond its handling: into the kernel, to the thread that handles it, and back to the program.
+//! How long a fault takes beyond its handling: into the kernel, to the thread that handles it, and back to
+//! the program.
 //!
-//! That thread can't see it, so the program's measures it: it touches a page that is always missing, by its own clock, and takes off
-//! what the handler's clock shows. It is measured as soon as memory is remote, and again by the first thread more, because another
-//! processor may have to be woken for that. A forked child has what its parent measured.
+//! That thread can't see it, so the program's measures it: it touches a page that is always missing, by its
+//! own clock, and takes off what the handler's clock shows. It is measured as soon as memory is remote, and
+//! again by the first thread more, because another processor may have to be woken for that. A forked child
+//! has what its parent measured.
 
 use crate::exchange::Exchange;
 use crate::layout::{self, BASE};

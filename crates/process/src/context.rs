@@ -38,24 +38,25 @@ pub trait Context {
     fn bind(&mut self, port: u16);
     /// Sends one datagram from the local `port`. It may be lost, and never blocks.
     fn send(&mut self, port: u16, to: Addr, data: Payload);
-    /// Sends `data` as datagrams of `segment` bytes, at least 1; the last may be shorter. Each is a datagram like any
-    /// other, but drivers may hand them on together.
+    /// Sends `data` as datagrams of `segment` bytes, at least 1; the last may be shorter. Each is a datagram
+    /// like any other, but drivers may hand them on together.
     fn send_train(&mut self, port: u16, to: Addr, data: &[u8], segment: usize) {
         data.chunks(segment).for_each(|part| self.send(port, to, Payload::from(part.to_vec())));
     }
 
     /// Accepts streams to `port` from now on.
     fn listen(&mut self, port: u16);
-    /// Opens a stream; [`crate::Event::Opened`] or [`crate::Event::Closed`] follows. Data may be written at once.
-    /// The stream is one row of the `flows` table; `group` ties rows together (a coflow, a round).
+    /// Opens a stream; [`crate::Event::Opened`] or [`crate::Event::Closed`] follows. Data may be written at
+    /// once. The stream is one row of the `flows` table; `group` ties rows together (a coflow, a round).
     fn open(&mut self, to: Addr, group: u64) -> StreamId;
     /// Writes to a stream; returns how many bytes were taken. Fewer than offered means the send
     /// buffer is full: [`crate::Event::Writable`] follows.
     fn write(&mut self, stream: StreamId, data: Payload) -> u64;
     /// Reads up to `max` bytes.
     fn read(&mut self, stream: StreamId, max: u64) -> Read;
-    /// Reads and drops everything that comes from now on: [`crate::Event::Readable`] follows once, at the
-    /// end of the stream, and a read then returns the end. One that was under way may come before; it finds nothing.
+    /// Reads and drops everything that comes from now on: [`crate::Event::Readable`] follows once, at the end
+    /// of the stream, and a read then returns the end. One that was under way may come before; it finds
+    /// nothing.
     fn drain(&mut self, stream: StreamId);
     /// Nothing more will be written: the peer reads the end after the last byte.
     fn close(&mut self, stream: StreamId);
@@ -67,8 +68,8 @@ pub trait Context {
     /// Forgets the timer with `token`.
     fn cancel_timer(&mut self, token: u64);
 
-    /// Occupies one core for `time`; queues behind others when all cores are busy.
-    /// [`crate::Event::Computed`] follows. Live drivers report it at once: there the work itself took the time.
+    /// Occupies one core for `time`; queues behind others when all cores are busy. [`crate::Event::Computed`]
+    /// follows. Live drivers report it at once: there the work itself took the time.
     fn compute(&mut self, token: u64, time: Time);
     /// Reads from the host's disk; [`crate::Event::DiskDone`] follows.
     fn disk_read(&mut self, token: u64, bytes: u64);

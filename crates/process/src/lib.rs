@@ -10,8 +10,8 @@
 //!
 //! # Write your own job in fifty lines
 //!
-//! A job is a process for each host. In this one a host asks, and another answers. The feature `testing` has a world in
-//! memory to try it in; the simulator and the live driver take the same processes.
+//! A job is a process for each host. In this one a host asks, and another answers. The feature `testing` has
+//! a world in memory to try it in; the simulator and the live driver take the same processes.
 //!
 //! ```
 //! use process::testing::{Network, World};
@@ -87,8 +87,8 @@ pub trait Process: Send {
     /// Handles `event`; everything it wants done it asks of `cx`.
     fn handle(&mut self, event: Event, cx: &mut dyn Context);
 
-    /// Handles datagrams that came together. Drivers that read several at once call it; for a process that does
-    /// not care each is an event of its own. The time is the same for all of them.
+    /// Handles datagrams that came together. Drivers that read several at once call it; for a process that
+    /// does not care each is an event of its own. The time is the same for all of them.
     fn handle_train(&mut self, train: &Train<'_>, cx: &mut dyn Context) {
         train.events().for_each(|event| self.handle(event, cx));
     }

@@ -169,7 +169,8 @@ fn remove_if_there(file: &Path) -> io::Result<()> {
     }
 }
 
-/// `port` as a file name on every system; `%` and two hexadecimal digits for other characters, `-` for the colon.
+/// `port` as a file name on every system; `%` and two hexadecimal digits for other characters, `-` for the
+/// colon.
 fn file_name(port: &str) -> String {
     let mut name = String::new();
     for byte in port.bytes() {

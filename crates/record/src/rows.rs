@@ -170,7 +170,8 @@ table! {
         flows: U64,
         /// Bytes that its receivers read.
         bytes: U64,
-        /// How it ended. `failed`: it gave up a part of its work (a flow, a receiver, a program). `background`: the run does not wait for it.
+        /// How it ended. `failed`: it gave up a part of its work (a flow, a receiver, a program).
+        /// `background`: the run does not wait for it.
         outcome: Labels<JobOutcome>,
     }
 }
@@ -260,7 +261,8 @@ table! {
         number: U64,
         /// When it began.
         start_ps: U64,
-        /// When its last reply was complete, or its last connection broke; missing if it was in progress at the end of the run.
+        /// When its last reply was complete, or its last connection broke; missing if it was in progress at
+        /// the end of the run.
         end_ps: Nullable<U64>,
         /// Bytes of its requests, and of the replies that came.
         bytes: U64,
@@ -286,8 +288,8 @@ table! {
         received_packets: U64,
         /// Their bytes, as in `sent_bytes`.
         received_bytes: U64,
-        /// Datagrams that the sender dropped, because no route led to the receiver. Missing on sockets, as are the
-        /// next two. The ports count all others that did not arrive.
+        /// Datagrams that the sender dropped, because no route led to the receiver. Missing on sockets, as
+        /// are the next two. The ports count all others that did not arrive.
         drops_no_route: Nullable<U64>,
         /// Datagrams that arrived while the receiver was down, or waited in it when it crashed.
         drops_down: Nullable<U64>,
@@ -321,8 +323,8 @@ table! {
         utilisation: F64,
         /// Packets accepted into the queue.
         enqueued_packets: U64,
-        /// Packets that arrived from the peer and were discarded before a queue: no route, bad checksum, `drops_pool`,
-        /// `drops_headroom`.
+        /// Packets that arrived from the peer and were discarded before a queue: no route, bad checksum,
+        /// `drops_pool`, `drops_headroom`.
         in_discards: U64,
         /// Packets discarded at egress: all other `drops_`.
         out_discards: U64,
@@ -438,8 +440,8 @@ table! {
         sent_bytes: U64,
         /// IP bytes that arrived intact, while the host was up.
         received_bytes: U64,
-        /// Packets that it could not send, because no route led to their destination. `flows` and `datagrams` count
-        /// them as sent; ports do not. Missing on sockets.
+        /// Packets that it could not send, because no route led to their destination. `flows` and `datagrams`
+        /// count them as sent; ports do not. Missing on sockets.
         drops_no_route: Nullable<U64>,
         /// Packets that arrived while it was down, or waited in it when it crashed. Missing on sockets.
         drops_down: Nullable<U64>,
@@ -631,7 +633,8 @@ table! {
 }
 
 table! {
-    /// A sample of a host of a broadcast, taken at its first report after each interval and when it has everything.
+    /// A sample of a host of a broadcast, taken at its first report after each interval and when it has
+    /// everything.
     "broadcasts_series": BroadcastSample, BroadcastsSeries {
         /// When.
         time_ps: U64,

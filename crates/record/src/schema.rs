@@ -1,5 +1,5 @@
-//! The schema of a table's columns. Cells that are lists are as Parquet's logical type LIST wants them (Parquet format,
-//! LogicalTypes.md, "Lists"): a group of repeated elements.
+//! The schema of a table's columns. Cells that are lists are as Parquet's logical type LIST wants them
+//! (Parquet format, LogicalTypes.md, "Lists"): a group of repeated elements.
 
 use crate::column::ColumnData;
 use parquet::basic::{LogicalType, Repetition};

@@ -200,7 +200,8 @@ fn into_io(error: ParquetError) -> io::Error {
     }
 }
 
-/// The name under which a file is written until it is whole: hidden, and never with the ending of a whole one.
+/// The name under which a file is written until it is whole: hidden, and never with the ending of a whole
+/// one.
 pub(crate) fn unfinished_name(name: &str) -> String {
     format!(".{name}.tmp")
 }

@@ -350,7 +350,8 @@ fn present(time: Time) -> Option<u64> {
     (time != Time::ZERO && time != Time::MAX).then(|| time.as_ps())
 }
 
-/// Scale of the windows that captures show (RFC 7323): what the lab's TCP would have to offer for its largest.
+/// Scale of the windows that captures show (RFC 7323): what the lab's TCP would have to offer for its
+/// largest.
 const WINDOW_SHIFT: u8 = 14;
 
 fn push(capture: &mut Capture, seen: &PacketSeen, direction: Direction, dropped: Option<&str>) {

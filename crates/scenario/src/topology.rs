@@ -79,8 +79,8 @@ pub(crate) fn graph(topology: &Topology) -> Result<Graph, Problem> {
     graph.map_err(|error| Problem::new("topology", error))
 }
 
-/// A graph that is given as nodes and links. Their order there has no effect: nodes are numbered by name, links by their
-/// ends; links between the same two nodes keep their order.
+/// A graph that is given as nodes and links. Their order there has no effect: nodes are numbered by name,
+/// links by their ends; links between the same two nodes keep their order.
 fn any_graph(nodes: &[crate::spec::NodeSpec], links: &[crate::spec::GraphLink]) -> Result<Graph, Problem> {
     let of = |kind| nodes.iter().filter(move |node| node.kind == kind).map(|node| node.name.clone());
     let (mut hosts, mut switches): (Vec<_>, Vec<_>) =

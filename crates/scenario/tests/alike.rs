@@ -1,4 +1,5 @@
-//! What is added to a scenario, and in which order it is written, has no effect on what it has nothing to do with.
+//! What is added to a scenario, and in which order it is written, has no effect on what it has nothing to do
+//! with.
 
 mod support;
 
@@ -9,7 +10,8 @@ use std::collections::BTreeMap;
 use support::{base, finish, hosts, link};
 use units::Time;
 
-/// A flow as its users know it: its job, its ends, which of several between the two. Its route by names, and its times.
+/// A flow as its users know it: its job, its ends, which of several between the two. Its route by names, and
+/// its times.
 type Flows = BTreeMap<(String, String, String, usize), (Vec<String>, u16, Time, Option<Time>)>;
 
 fn build(scenario: &Value) -> Sim {
@@ -40,7 +42,8 @@ fn bulk(name: &str, pairs: &[(&str, &str)], bytes: u64) -> Value {
     json!({"name": name, "start": 0, "class": 0, "work": {"kind": "bulk", "pairs": pairs, "bytes": bytes}})
 }
 
-/// Four leaves with four hosts, four spines: 32 flows between leaves in two jobs, and a capture's worth of ways.
+/// Four leaves with four hosts, four spines: 32 flows between leaves in two jobs, and a capture's worth of
+/// ways.
 fn fabric_of_leaves(jobs: Value) -> Value {
     let mut scenario = base(1);
     scenario["topology"] = json!({"kind": "leaf-spine", "leaves": [4, 4, 4, 4], "spines": 4,

@@ -1,4 +1,5 @@
-//! The same scenario and seed give the same bytes. That debug and release builds do is `tests/python/test_builds.py`.
+//! The same scenario and seed give the same bytes. That debug and release builds do is
+//! `tests/python/test_builds.py`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

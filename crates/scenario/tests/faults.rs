@@ -49,7 +49,8 @@ fn a_load_without_a_flow_is_over_when_it_starts() {
 
 #[test]
 fn a_flow_that_one_end_has_given_up_has_timed_out() {
-    // The last part of the handshake is lost, and the link stays down for longer than the server sends its SYN again.
+    // The last part of the handshake is lost, and the link stays down for longer than the server sends its
+    // SYN again.
     let mut scenario = base(2);
     scenario["jobs"] = json!([{"name": "bulk", "start": 0, "class": 0,
         "work": {"kind": "bulk", "pairs": [["host0", "host1"]], "bytes": 1000}}]);
@@ -102,7 +103,8 @@ fn a_capture_shows_no_packet_that_never_left() {
     for (port, captured, sent, _) in captured(&scenario) {
         assert_eq!(captured, sent, "{port:?}");
     }
-    // A run that ends while packets wait shows those that have left, and counts them; so does a switch of cells.
+    // A run that ends while packets wait shows those that have left, and counts them; so does a switch of
+    // cells.
     scenario["until"] = json!(us(900));
     let cells = json!({"kind": "cells", "limit": 2000, "discard": "tail", "threshold": 0, "encapsulation": 8,
         "sonet": false, "reassembly_timeout": us(10_000)});
@@ -188,7 +190,8 @@ fn packets_wait_as_long_as_the_link_takes_then() {
     scenario["faults"] = json!([{"at": us(1000), "change":
         {"kind": "rate", "a": "switch0", "b": "host4", "rate": 10_000_000}}]);
     scenario["until"] = json!(us(1100));
-    // So many packets of 1538 bytes wait that they take more than 40 ms at 10 Mb/s, and less than 4 ms at 1 Gb/s.
+    // So many packets of 1538 bytes wait that they take more than 40 ms at 10 Mb/s, and less than 4 ms at 1
+    // Gb/s.
     let (longest, ..) = waits(&scenario);
     assert!(longest > Time::from_ms(40), "{longest}");
 }

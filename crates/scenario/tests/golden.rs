@@ -1,6 +1,6 @@
 //! Results of standard scenarios as text tables that a person reviews when they change.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p incast-scenario --test golden` writes them anew.
+//! `UPDATE_GOLDEN=1 cargo test -p incast-scenario --test golden` writes them again.
 
 use fabric::{Buffer, Depth, Discard, Framing, LinkProps, PortId, Queue, SwitchConfig};
 use scenario::kinds::*;

@@ -1,7 +1,7 @@
 //! Hosts with different TCP settings at one queue: what happens to those without ECN where others have it.
 //!
-//! Source: RFC 3168 5 (marked or dropped); the Hadoop document's slides 77 to 79: data nodes without ECN, and log
-//! uploads to them, met drops at queues that marked everybody else's packets.
+//! Source: RFC 3168 5 (marked or dropped); the Hadoop document's slides 77 to 79: data nodes without ECN, and
+//! log uploads to them, met drops at queues that marked everybody else's packets.
 
 use fabric::{Discard, PortId};
 use serde_json::{Value, json};

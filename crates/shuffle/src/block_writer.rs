@@ -1,5 +1,5 @@
-//! An HDFS client that writes a file: block by block, each through a pipeline of data nodes (HDFS architecture,
-//! "Replication pipelining"). Output of reduces, and logs.
+//! An HDFS client that writes a file: block by block, each through a pipeline of data nodes (HDFS
+//! architecture, "Replication pipelining"). Output of reduces, and logs.
 //!
 //! The master, as the NameNode, chooses the data nodes of each block. A block whose pipeline fails is written
 //! again from its beginning, without the first node of the failed pipeline.
@@ -8,8 +8,8 @@ use crate::env::{Env, Op, Signal, Status};
 use crate::wire::Message;
 use process::{HostId, Payload, StreamId};
 
-/// What may wait for the stream before the producer has to (`dfs.client.write.max-packets-in-flight`, 80 packets
-/// of 64 KiB).
+/// What may wait for the stream before the producer has to (`dfs.client.write.max-packets-in-flight`, 80
+/// packets of 64 KiB).
 const WAITING_MAX: u64 = 80 * (64 << 10);
 /// Pipelines that may fail one after the other.
 const TRIES: u32 = 5;

@@ -23,8 +23,8 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Takes room for a map output that is about to be fetched; `None` when there is none now, else whether it
-    /// goes to memory.
+    /// Takes room for a map output that is about to be fetched; `None` when there is none now, else whether
+    /// it goes to memory.
     pub(crate) fn reserve(&mut self, bytes: u64, plan: &Plan) -> Option<bool> {
         if bytes > plan.large {
             return Some(false);

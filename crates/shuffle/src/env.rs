@@ -1,5 +1,5 @@
-//! What a piece of work on a compute node may do: its context, with timers, computations and disk transfers told
-//! apart by what they are for.
+//! What a piece of work on a compute node may do: its context, with timers, computations and disk transfers
+//! told apart by what they are for.
 
 use crate::plan::Plan;
 use crate::wire::Message;

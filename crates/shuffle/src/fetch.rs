@@ -1,8 +1,8 @@
 //! The copy phase of a reduce: which node is asked for which map outputs, and when
 //! (ShuffleSchedulerImpl; Tez's ShuffleScheduler).
 //!
-//! A fetcher asks one node at a time for up to [`MAPS_AT_ONCE`] outputs over a connection of its own; there are
-//! `parallel_copies` fetchers. A node where a fetch failed is left alone for a while.
+//! A fetcher asks one node at a time for up to [`MAPS_AT_ONCE`] outputs over a connection of its own; there
+//! are `parallel_copies` fetchers. A node where a fetch failed is left alone for a while.
 
 use crate::buffer::Buffer;
 use crate::env::{Env, Op};
@@ -12,7 +12,8 @@ use rand::RngExt;
 use std::collections::{BTreeMap, BTreeSet};
 use units::{Bytes, Rate, Time};
 
-/// Outputs that a fetcher asks for on a connection (Hadoop's MAX_MAPS_AT_ONCE, Tez's `fetch.max.task.output.at.once`).
+/// Outputs that a fetcher asks for on a connection (Hadoop's MAX_MAPS_AT_ONCE, Tez's
+/// `fetch.max.task.output.at.once`).
 const MAPS_AT_ONCE: usize = 20;
 /// A fetch that is slower than this is given up, `socket_timeout` allowed on top.
 const SLOWEST: Rate = Rate::from_bps(8_000_000);

@@ -14,7 +14,7 @@ const RPCS_MAX: u32 = 10_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Framework {
-    /// A container a task, started anew.
+    /// A container a task, restarted.
     MapReduce,
     /// A graph of two vertices, map and reduce, whose containers are used again.
     Tez,
@@ -50,8 +50,8 @@ pub struct Job<H = HostId> {
     pub log_bytes: u64,
     /// Fetches that a reduce has open at a time.
     pub parallel_copies: u32,
-    /// Part of the maps after which reduces begin to be started, and after which all may be. MapReduce heeds the
-    /// first and ramps up by its own rule.
+    /// Part of the maps after which reduces begin to be started, and after which all may be. MapReduce heeds
+    /// the first and ramps up by its own rule.
     pub slow_start: (f64, f64),
     /// A map's sort buffer in bytes (`io.sort.mb`); it spills at 0.80.
     pub io_sort: u64,
@@ -85,7 +85,8 @@ pub struct Costs {
     pub job_submit: Time,
     /// The application master's container starts.
     pub master_start: Time,
-    /// Calls that the application master makes over its compute node's link when it starts, one after the other.
+    /// Calls that the application master makes over its compute node's link when it starts, one after the
+    /// other.
     pub master_rpcs: u32,
     /// A container starts: localisation and a JVM.
     pub container_start: Time,
@@ -103,7 +104,8 @@ pub struct Costs {
     pub reduce_rpcs: u32,
     /// The job commits its output.
     pub job_commit: Time,
-    /// Calls that the application master makes over its compute node's link when the job commits, one after the other.
+    /// Calls that the application master makes over its compute node's link when the job commits, one after
+    /// the other.
     pub commit_rpcs: u32,
     /// Time between a NodeManager's heartbeats: containers are assigned in answer to them.
     pub heartbeat: Time,
@@ -111,7 +113,7 @@ pub struct Costs {
     pub umbilical: Time,
     /// Containers that an answer to a heartbeat assigns at most.
     pub assignments: u32,
-    /// A transfer without progress for so long is given up and tried anew.
+    /// A transfer without progress for so long is given up and tried again.
     pub socket_timeout: Time,
     /// A fetch from a node where one failed waits for so long.
     pub fetch_penalty: Time,

@@ -1,8 +1,8 @@
 //! A map: reads its block from a data node while it works on it, sorts and spills, merges its spills.
 //!
-//! MapTask and its MapOutputBuffer: records are collected until the buffer is 80 % full, sorted, and written to
-//! a spill file; several spills are merged into the output. Here a spill holds the map up; Hadoop's spill thread
-//! would go on collecting into the remaining 20 %.
+//! MapTask and its MapOutputBuffer: records are collected until the buffer is 80 % full, sorted, and written
+//! to a spill file; several spills are merged into the output. Here a spill holds the map up; Hadoop's spill
+//! thread would go on collecting into the remaining 20 %.
 
 use crate::env::{Env, Op, Signal, Status};
 use crate::pace::Pace;

@@ -1,5 +1,6 @@
 //! The application master, and what it needs of the ResourceManager and the NameNode: gives tasks to nodes in
-//! answer to their heartbeats, tells reduces of finished maps, chooses data nodes for blocks, notices lost nodes.
+//! answer to their heartbeats, tells reduces of finished maps, chooses data nodes for blocks, notices lost
+//! nodes.
 //!
 //! One process stands for all three: RPCs among them stay on the management nodes.
 

@@ -1,7 +1,8 @@
 //! The application master's own remote calls, one after the other.
 //!
-//! It runs in a container on a compute node, so each of its calls crosses that node's link. The master of the model
-//! is on a host of its own: it asks the node, and the node answers. What is called, and what it says, is left out.
+//! It runs in a container on a compute node, so each of its calls crosses that node's link. The master of the
+//! model is on a host of its own: it asks the node, and the node answers. What is called, and what it says,
+//! is left out.
 
 use process::HostId;
 use units::Time;
@@ -29,7 +30,8 @@ pub(crate) enum Next {
 }
 
 impl MasterCalls {
-    /// Begins `n` calls, and after them the timer `token` by `delay`. `first` is the first node that is there.
+    /// Begins `n` calls, and after them the timer `token` by `delay`. `first` is the first node that is
+    /// there.
     pub(crate) fn before(&mut self, n: u32, token: u64, delay: Time, first: Option<HostId>) -> Next {
         (self.left, self.then) = (n, Some((token, delay)));
         self.node = self.node.or(first);

@@ -1,7 +1,7 @@
 //! A compute node: runs containers as the master says, serves map outputs, uploads logs.
 //!
-//! NodeManager, the tasks' umbilical and the HDFS client's metadata calls share one connection to the master. A
-//! node that loses it drops all it has and registers anew, as one that was restarted.
+//! NodeManager, the tasks' umbilical and the HDFS client's metadata calls share one connection to the master.
+//! A node that loses it drops all it has and registers again, as one that was restarted.
 
 use crate::env::{self, Env, Signal, Status};
 use crate::link::Link;
@@ -83,7 +83,7 @@ impl NodeManager {
         }
     }
 
-    /// The connection is gone: everything on this node is dropped, and it registers anew.
+    /// The connection is gone: everything on this node is dropped, and it registers again.
     fn lose_master(&mut self, cx: &mut dyn Context) {
         self.link = None;
         if self.stopped || self.finishing {

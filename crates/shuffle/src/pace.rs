@@ -1,8 +1,8 @@
 //! Reading a stream at one's own pace, in pieces that are worth an event.
 //!
-//! Who reads whatever is there is told of every packet. This reader waits a moment after a short read, as long
-//! as a Linux scheduler tick, and takes what has come meanwhile. Between reads the receive buffer fills, and
-//! its window holds the sender back.
+//! Who reads whatever is there is told of every packet. This reader waits a moment after a short read, as
+//! long as a Linux scheduler tick, and takes what has come meanwhile. Between reads the receive buffer fills,
+//! and its window holds the sender back.
 
 use process::{Context, StreamId};
 use units::Time;
@@ -22,7 +22,8 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Reads up to `max` bytes, unless a tick is awaited; asks for a tick on `timer` when that was all there was.
+    /// Reads up to `max` bytes, unless a tick is awaited; asks for a tick on `timer` when that was all there
+    /// was.
     pub(crate) fn read(&mut self, stream: StreamId, max: u64, timer: u64, cx: &mut dyn Context) -> u64 {
         if self.waiting || self.ended || max == 0 {
             return 0;

@@ -1,7 +1,7 @@
 //! The receiving side of an HDFS write: to the disk, and on to the next data node of the pipeline.
 //!
-//! What the next node doesn't take, and what the disk hasn't written, holds the sender back. A node closes its
-//! side when all is on its disk and the next node has closed its own: that is the acknowledgement.
+//! What the next node doesn't take, and what the disk hasn't written, holds the sender back. A node closes
+//! its side when all is on its disk and the next node has closed its own: that is the acknowledgement.
 
 use crate::pace::{Pace, QUANTUM};
 use process::{Context, Payload, StreamId};

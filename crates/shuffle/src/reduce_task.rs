@@ -1,8 +1,8 @@
 //! A reduce: copies its part of every map's output, merges it, reduces it, and writes its output to HDFS.
 //!
-//! ReduceTask: the copy phase ends when all maps' outputs are there (the barrier); what is still in memory then
-//! is merged to disk (`mapreduce.reduce.input.buffer.percent` is 0), too many runs are merged in passes, and the
-//! reduce function reads the rest as one stream.
+//! ReduceTask: the copy phase ends when all maps' outputs are there (the barrier); what is still in memory
+//! then is merged to disk (`mapreduce.reduce.input.buffer.percent` is 0), too many runs are merged in passes,
+//! and the reduce function reads the rest as one stream.
 
 use crate::block_writer::BlockWriter;
 use crate::buffer::Buffer;

@@ -3,8 +3,8 @@
 //! MapReduce (RMContainerAllocator): reduces are asked for once `slowstart.completedmaps` of the maps have
 //! finished; while maps wait, reduces get at most the completed part of all containers, and no more than half
 //! (`job.reduce.rampup.limit`), plus what the maps that are left don't need; they come before maps. Tez
-//! (ShuffleVertexManager): between two parts of finished maps the number of reduces grows evenly; maps come before
-//! reduces.
+//! (ShuffleVertexManager): between two parts of finished maps the number of reduces grows evenly; maps come
+//! before reduces.
 
 use crate::plan::Plan;
 use crate::wire::Kind;

@@ -1,5 +1,5 @@
-//! The shuffle handler of a compute node: serves map outputs to reduces (ShuffleHandler, an auxiliary service of
-//! the NodeManager). A request names a reduce and maps; it is refused unless all their outputs are here.
+//! The shuffle handler of a compute node: serves map outputs to reduces (ShuffleHandler, an auxiliary service
+//! of the NodeManager). A request names a reduce and maps; it is refused unless all their outputs are here.
 
 use crate::block_server::BlockServer;
 use crate::plan::Plan;

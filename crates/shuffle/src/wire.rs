@@ -8,8 +8,8 @@ use process::wire::{Framing, Malformed, Reader, Writer};
 pub(crate) const FRAME_MAX: usize = 2048;
 /// Longest list of hosts or maps in a message.
 pub(crate) const LIST_MAX: usize = 64;
-/// Length in bytes of a call and of its answer, as frames: what a call of the NameNode's or of the umbilical takes
-/// with its headers is some hundred bytes.
+/// Length in bytes of a call and of its answer, as frames: what a call of the NameNode's or of the umbilical
+/// takes with its headers is some hundred bytes.
 pub(crate) const CALL_BYTES: usize = 300;
 /// Finished maps that a message tells of at most.
 pub(crate) const COMPLETED_MAX: usize = 200;

@@ -1,5 +1,5 @@
-//! Looking ahead: what the packets that arrive next will touch is asked for together, so that a large network waits
-//! for memory once for many packets.
+//! Looking ahead: what the packets that arrive next will touch is asked for together, so that a large network
+//! waits for memory once for many packets.
 
 use crate::body::Body;
 use crate::flow::Flow;
@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 /// As many as a bucket of events usually holds.
 type Few<T> = SmallVec<[T; 128]>;
 
-/// Asks for what packets need that arrive next by `arrivals`: step by step, for each step needs what the one before it
-/// has asked for.
+/// Asks for what packets need that arrive next by `arrivals`: step by step, for each step needs what the one
+/// before it has asked for.
 #[inline(never)]
 pub(crate) fn look_ahead(fabric: &Fabric<Body>, flows: &Slab<Flow>, arrivals: impl Iterator<Item = u32>) {
     let arrivals: Few<PortId> = arrivals.map(PortId).collect();

@@ -1,7 +1,7 @@
 //! The buckets of the event queue (`wheel.rs`): events by when they are due, in chunks of a cache line each.
 //!
-//! Chunks are shared by all buckets, so that what is touched stays as small as what is to come. Order within a bucket is
-//! the wheel's business.
+//! Chunks are shared by all buckets, so that what is touched stays as small as what is to come. Order within
+//! a bucket is the wheel's business.
 
 /// An event within its bucket: the lower half of its time above its key, so that a comparison of
 /// integers is that of events. The upper half is the bucket's.

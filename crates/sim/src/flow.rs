@@ -277,7 +277,8 @@ impl Sim {
             tcp::Event::Closed(reason) => {
                 end.stage = Stage::Closed;
                 let (reason, outcome) = close_reason(reason);
-                // An end that has given up resets what the other still sends: the first of these is why the flow broke.
+                // An end that has given up resets what the other still sends: the first of these is why the
+                // flow broke.
                 let given_up = matches!(flow.outcome, Outcome::Refused | Outcome::TimedOut);
                 if !given_up && (outcome != Outcome::Finished || flow.outcome == Outcome::Unfinished) {
                     flow.outcome = outcome;

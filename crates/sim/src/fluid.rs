@@ -47,7 +47,8 @@ impl Sim {
     /// Lets fluid flow from its start to its end. To be called before the run.
     ///
     /// # Errors
-    /// When it can't: no route, several queues at a port, all fluid of a port together at its line rate or above.
+    /// When it can't: no route, several queues at a port, all fluid of a port together at its line rate or
+    /// above.
     pub fn add_fluid(&mut self, setup: &FluidSetup) -> Result<(), FluidError> {
         let (from, to) = (NodeId(setup.from), NodeId(setup.to));
         let flow = FluidFlow {

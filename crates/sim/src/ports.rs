@@ -1,8 +1,8 @@
 //! Port numbers: functions of names, so that a job's flows keep theirs whatever else runs.
 //!
-//! A job listens on a port that follows from its name. The opening side of a stream takes a dynamic port (RFC 6335) as
-//! RFC 6056, 3.3.3, has it: a hash of the job and the two hosts, plus the number of the stream among those that the job has
-//! opened between the two.
+//! A job listens on a port that follows from its name. The opening side of a stream takes a dynamic port (RFC
+//! 6335) as RFC 6056, 3.3.3, has it: a hash of the job and the two hosts, plus the number of the stream among
+//! those that the job has opened between the two.
 
 use crate::run::Sim;
 use process::rng;
@@ -17,8 +17,8 @@ pub fn home_port(name: &str) -> u16 {
     JOBS.0 + place(rng::split(0, name), JOBS.1)
 }
 
-/// The ports of jobs with these names, in their order: of two with the same home port, the one whose name is less has it,
-/// and the other gets the next one that is free.
+/// The ports of jobs with these names, in their order: of two with the same home port, the one whose name is
+/// less has it, and the other gets the next one that is free.
 ///
 /// # Errors
 /// There are more jobs than ports.

@@ -18,7 +18,8 @@ impl Sim {
             if !end.ready || end.stage == Stage::Dead {
                 continue;
             }
-            // Without a way nothing is full: what is sent is lost, and the transport's timers see to the rest.
+            // Without a way nothing is full: what is sent is lost, and the transport's timers see to the
+            // rest.
             if let Some((port, _)) = end.way
                 && net.is_full(end, flow.class)
             {

@@ -1,8 +1,9 @@
 //! What a packet takes at the host that it comes to, before its transport or process has it.
 //!
-//! One packet after the other, each for [`HostConfig::packet_cost`], of a core that computations would have had next. Packets
-//! go ahead of computations, as interrupts do; or, with a [`HostConfig::time_slice`], they wait for the end of the slice
-//! under way while all cores compute. What is sent takes nothing, and neither takes what its size would add.
+//! One packet after the other, each for [`HostConfig::packet_cost`], of a core that computations would have
+//! had next. Packets go ahead of computations, as interrupts do; or, with a [`HostConfig::time_slice`], they
+//! wait for the end of the slice under way while all cores compute. What is sent takes nothing, and neither
+//! takes what its size would add.
 
 use crate::body::{Body, DATAGRAM, Extra};
 use crate::config::HostConfig;

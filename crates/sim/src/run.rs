@@ -303,8 +303,8 @@ impl Sim {
         self.graph.name(node).to_owned()
     }
 
-    /// Hands out what was measured since the last call. Captured packets that have yet to leave their queue are kept
-    /// until they have.
+    /// Hands out what was measured since the last call. Captured packets that have yet to leave their queue
+    /// are kept until they have.
     pub fn take_records(&mut self) -> Records {
         let mut records = std::mem::take(&mut self.records);
         let now = self.net.now;

@@ -21,8 +21,8 @@ pub(crate) struct Sampler {
 }
 
 impl Sim {
-    /// Samples `ports`, the hosts at their ends and, with `flows`, all open flows every `interval`. To be called
-    /// before the run.
+    /// Samples `ports`, the hosts at their ends and, with `flows`, all open flows every `interval`. To be
+    /// called before the run.
     pub fn sample(&mut self, interval: Time, ports: impl IntoIterator<Item = PortId>, flows: bool) {
         let ports: Vec<(PortId, Sample)> = ports.into_iter().map(|port| (port, Sample::default())).collect();
         let ends = ports.iter().flat_map(|(port, _)| <[NodeId; 2]>::from(self.net.fabric.ends(*port)));

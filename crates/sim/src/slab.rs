@@ -1,6 +1,6 @@
 //! Things under small numbers that are used again.
 
-/// A vector whose freed places are given out anew, the latest first.
+/// A vector whose freed places are given out again, the latest first.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     entries: Vec<Option<T>>,

@@ -1,8 +1,8 @@
 //! Deadlocks of priority-based flow control: told when found, and the end of a run that can't go on.
 //!
-//! Pauses that are renewed are events, so a deadlocked network never falls silent. While there are pauses, a look
-//! every 100 ms of simulated time asks the fabric for cyclic waits. The run ends when a cycle lasts that neither a watchdog nor a
-//! fault to come can break, and the jobs that it waits for get no data meanwhile.
+//! Pauses that are renewed are events, so a deadlocked network never falls silent. While there are pauses, a
+//! look every 100 ms of simulated time asks the fabric for cyclic waits. The run ends when a cycle lasts that
+//! neither a watchdog nor a fault to come can break, and the jobs that it waits for get no data meanwhile.
 
 use crate::run::{Control, Sim};
 use fabric::{Deadlock, PortId};
@@ -31,7 +31,8 @@ pub(crate) struct Stall {
 }
 
 impl Sim {
-    /// A pause has begun, is renewed or ends: there is something to look at, at the next multiple of the interval.
+    /// A pause has begun, is renewed or ends: there is something to look at, at the next multiple of the
+    /// interval.
     pub(crate) fn schedule_look(&mut self) {
         if !std::mem::replace(&mut self.stall.pending, true) {
             let at = Time::from_ps((self.net.now.as_ps() / LOOK.as_ps() + 1) * LOOK.as_ps());

@@ -1,7 +1,7 @@
 //! The event queue: a wheel of short buckets for what comes soon, a heap for what comes late.
 //!
 //! Events are ordered by time and then by a key of the model, never by when they were put in, so the
-//! order is the same whoever computes it. Nothing is removed: who schedules anew ignores the old
+//! order is the same whoever computes it. Nothing is removed: who schedules again ignores the old
 //! event when it comes.
 
 use crate::buckets::{Buckets, Short};
@@ -10,8 +10,8 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 use units::Time;
 
-/// Least and greatest number of buckets. Many, for many ports: then narrow ones still reach as far as a packet takes.
-/// In a small network the timers of transports are within a turn.
+/// Least and greatest number of buckets. Many, for many ports: then narrow ones still reach as far as a
+/// packet takes. In a small network the timers of transports are within a turn.
 const BUCKETS: (usize, usize) = (1 << 13, 1 << 16);
 
 /// An event: when, and the key of what is to happen. Compares by time, then key.
@@ -42,8 +42,8 @@ fn restore(upper: u64, short: Short) -> Entry {
 
 /// Turns after which the width of buckets is looked at.
 const LOOK: u32 = 256;
-/// Events a bucket for which the width is right, in small networks and in large ones, where they are looked at
-/// together beforehand.
+/// Events a bucket for which the width is right, in small networks and in large ones, where they are looked
+/// at together beforehand.
 const RIGHT: [Range<u32>; 2] = [8..32, 24..96];
 /// A turn reaches as far as so many events of each port, at least.
 const TURN: u64 = 4;
@@ -84,7 +84,8 @@ pub(crate) struct Wheel {
 }
 
 impl Wheel {
-    /// A wheel for so many ports, whose buckets hold a few events each when `spacing` lies between two events.
+    /// A wheel for so many ports, whose buckets hold a few events each when `spacing` lies between two
+    /// events.
     pub(crate) fn new(spacing: Time, ports: usize) -> Wheel {
         let buckets = ports.next_power_of_two().clamp(BUCKETS.0, BUCKETS.1);
         let looks = ports > CACHED_PORTS;
@@ -256,7 +257,7 @@ impl Wheel {
         self.rebuild(shift, (begin >> shift).saturating_sub(1));
     }
 
-    /// Lays the wheel out anew with buckets of `2^shift` ps, at the bucket `now`, which is not later than
+    /// Lays the wheel out again with buckets of `2^shift` ps, at the bucket `now`, which is not later than
     /// any event.
     fn rebuild(&mut self, shift: u32, now: u64) {
         let mut entries: Vec<Entry> =

@@ -1,4 +1,5 @@
-//! What a host gives its processes: cores, a disk, timers, datagrams; and the turns that flows take at its NIC.
+//! What a host gives its processes: cores, a disk, timers, datagrams; and the turns that flows take at its
+//! NIC.
 
 mod support;
 

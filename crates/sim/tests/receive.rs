@@ -41,7 +41,8 @@ impl Process for Receiver {
     }
 }
 
-/// When a host that computes for `work` got the datagrams sent at these times by others, and when it was done.
+/// When a host that computes for `work` got the datagrams sent at these times by others, and when it was
+/// done.
 fn told(cluster: &Cluster, work: Option<Time>, sent: &[Vec<Time>]) -> Vec<(Time, bool)> {
     let log = Log::default();
     let mut processes: Vec<(HostId, Box<dyn Process>)> =

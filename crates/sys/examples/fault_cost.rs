@@ -1,9 +1,11 @@
-//! What a page fault costs, by a clock of its own. `fault_cost touch PAGES SWEEPS STEP` goes through memory from malloc, so many pages further each
-//! time, as a program that knows nothing of remote memory; `fault_cost floor PAGES SWEEPS` is the least that userfaultfd(2) can do: a
-//! thread on the same processor that reads a fault and copies a page.
+//! What a page fault costs, by a clock of its own. `fault_cost touch PAGES SWEEPS STEP` goes through memory
+//! from malloc, so many pages further each time, as a program that knows nothing of remote memory;
+//! `fault_cost floor PAGES SWEEPS` is the least that userfaultfd(2) can do: a thread on the same processor
+//! that reads a fault and copies a page.
 //!
-//! Prints nanoseconds a page of each sweep, without the first, in which pages are touched first. `fault_cost reads PAGES SWEEPS` and
-//! `fault_cost writes PAGES SWEEPS` print those of each page: the former only reads it, the latter reads, then writes.
+//! Prints nanoseconds a page of each sweep, without the first, in which pages are touched first. `fault_cost
+//! reads PAGES SWEEPS` and `fault_cost writes PAGES SWEEPS` print those of each page: the former only reads
+//! it, the latter reads, then writes.
 #![allow(unsafe_code, reason = "it handles faults of memory of its own")]
 
 use std::hint::black_box;

@@ -1,7 +1,8 @@
 //! Programs that the kernel runs at its own events: bpf(2), Documentation/bpf/ in Linux's source.
 //!
-//! Maps that programs count in, the types that they are described by (BTF), programs checked and loaded by the kernel, and their
-//! attachment to raw tracepoints, which ends with the descriptor. What a program does, its author says: instructions come as numbers.
+//! Maps that programs count in, the types that they are described by (BTF), programs checked and loaded by
+//! the kernel, and their attachment to raw tracepoints, which ends with the descriptor. What a program does,
+//! its author says: instructions come as numbers.
 
 use std::ffi::CString;
 use std::io;
@@ -119,7 +120,8 @@ struct TracepointAttributes {
 /// What the kernel answers: a number, a descriptor's for the commands that make one.
 ///
 /// # Safety
-/// `attributes` is the start of the command's part of `union bpf_attr`, and each address in it is valid for what the command does there.
+/// `attributes` is the start of the command's part of `union bpf_attr`, and each address in it is valid for
+/// what the command does there.
 unsafe fn bpf<T>(command: libc::c_int, attributes: &mut T) -> io::Result<RawFd> {
     // SAFETY: the structure is as long as is said; the rest is the caller's promise.
     let answer = unsafe { libc::syscall(libc::SYS_bpf, command, attributes as *mut T, size_of::<T>()) };
@@ -166,7 +168,8 @@ impl Map {
             value: value.as_mut_ptr() as u64,
             ..Default::default()
         };
-        // SAFETY: the kernel reads a key and writes a value of the lengths that the map was made with, and these are as long.
+        // SAFETY: the kernel reads a key and writes a value of the lengths that the map was made with, and
+        // these are as long.
         unsafe { bpf(MAP_LOOKUP_ELEM, &mut attributes)? };
         Ok(value)
     }
@@ -214,8 +217,8 @@ impl Program {
             function_count: functions.len() as u32,
             ..Default::default()
         };
-        // SAFETY: the kernel reads instructions, functions and license, and writes the log, all as long as is said or ended by zero;
-        // what it accepts it has found safe itself. The descriptor is new.
+        // SAFETY: the kernel reads instructions, functions and license, and writes the log, all as long as is
+        // said or ended by zero; what it accepts it has found safe itself. The descriptor is new.
         match unsafe { bpf(PROG_LOAD, &mut attributes) } {
             // SAFETY: as above.
             Ok(fd) => Ok(Program(unsafe { owned(fd) })),

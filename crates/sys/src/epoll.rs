@@ -47,8 +47,8 @@ impl Epoll {
         Ok(epoll::add(&self.fd, fd, EventData::new_u64(token), flags)?)
     }
 
-    /// Waits until [`Epoll::wait`] has something to report, or one of `others` is ready for reading or for writing,
-    /// as its flags ask. Says which of them are for what.
+    /// Waits until [`Epoll::wait`] has something to report, or one of `others` is ready for reading or for
+    /// writing, as its flags ask. Says which of them are for what.
     ///
     /// A descriptor that was added costs something with every packet, one that is given here with every wait
     /// (poll(2)): for sockets that are seldom waited for.
@@ -78,7 +78,8 @@ impl Epoll {
         Ok(fds[1..].iter().map(ready).collect())
     }
 
-    /// Waits until a descriptor is ready, `timeout` is over (`None`: for ever), or a signal comes: then none is.
+    /// Waits until a descriptor is ready, `timeout` is over (`None`: for ever), or a signal comes: then none
+    /// is.
     ///
     /// # Errors
     /// None that a correct program sees.

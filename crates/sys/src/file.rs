@@ -1,7 +1,7 @@
-//! Files and folders by descriptor: names below an open folder that nothing leads out of, space taken ahead, renames that
-//! replace nothing.
-//! Pages: openat2(2) (`RESOLVE_BENEATH`, `RESOLVE_NO_SYMLINKS`, `RESOLVE_NO_MAGICLINKS`), chown(2), fallocate(2), lseek(2), utimensat(2), rename(2)
-//! (`RENAME_NOREPLACE`, `RENAME_EXCHANGE`), statvfs(3).
+//! Files and folders by descriptor: names below an open folder that nothing leads out of, space taken ahead,
+//! renames that replace nothing. Pages: openat2(2) (`RESOLVE_BENEATH`, `RESOLVE_NO_SYMLINKS`,
+//! `RESOLVE_NO_MAGICLINKS`), chown(2), fallocate(2), lseek(2), utimensat(2), rename(2) (`RENAME_NOREPLACE`,
+//! `RENAME_EXCHANGE`), statvfs(3).
 
 use rustix::fs::{
     self, AtFlags, Dir, FallocateFlags, Gid, Mode, OFlags, RenameFlags, ResolveFlags, SeekFrom, Timespec,
@@ -189,8 +189,8 @@ pub fn remove_at(folder: impl AsFd, name: &str) -> io::Result<()> {
     Ok(fs::unlinkat(&folder, name, AtFlags::REMOVEDIR)?)
 }
 
-/// Takes the space for the first `bytes` bytes of a file, which is as long then. Where a file system can't, the file is
-/// only made as long.
+/// Takes the space for the first `bytes` bytes of a file, which is as long then. Where a file system can't,
+/// the file is only made as long.
 ///
 /// # Errors
 /// As fallocate(2) and ftruncate(2): above all, no space.

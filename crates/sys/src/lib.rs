@@ -1,7 +1,7 @@
 //! Linux behind safe types: the system calls that the standard library lacks.
 //!
-//! The unsafe code of the workspace is here, in `mem` (the caller's own memory) and in `preload` (C interfaces on raw
-//! memory); everywhere else the compiler refuses it.
+//! The unsafe code of the workspace is here, in `mem` (the caller's own memory) and in `preload` (C
+//! interfaces on raw memory); everywhere else the compiler refuses it.
 //!
 //! One small file a subject, each with the manual page that it follows. Where a well-kept library has a
 //! safe form (rustix, socket2, signal-hook) the file is a thin cover over it. No policy here: what is sent

@@ -1,4 +1,5 @@
-//! Requests to end: SIGINT, SIGTERM and SIGHUP become something that can be read. Pages: signal(7), sigaction(2).
+//! Requests to end: SIGINT, SIGTERM and SIGHUP become something that can be read. Pages: signal(7),
+//! sigaction(2).
 //!
 //! A signal that the process ignores stays ignored: whoever started it has said so.
 

@@ -1,6 +1,6 @@
-//! What the kernel has of a TCP connection: content (recv(2)) into memory that nobody has written before, and what it has
-//! measured (tcp(7), `TCP_INFO`; the layout is that of `struct tcp_info` in the kernel's `linux/tcp.h`, which only ever
-//! grows at its end).
+//! What the kernel has of a TCP connection: content (recv(2)) into memory that nobody has written before, and
+//! what it has measured (tcp(7), `TCP_INFO`; the layout is that of `struct tcp_info` in the kernel's
+//! `linux/tcp.h`, which only ever grows at its end).
 
 use bytes::BytesMut;
 use socket2::Socket;
@@ -14,7 +14,8 @@ pub const IN_PROGRESS: i32 = libc::EINPROGRESS;
 /// For calls that send: an error instead of a signal when the other end is gone (send(2)).
 pub const NO_SIGNAL: i32 = libc::MSG_NOSIGNAL;
 
-/// Appends what has come, at most `most` bytes and no more than `into` has room for. Says how many; zero is the end.
+/// Appends what has come, at most `most` bytes and no more than `into` has room for. Says how many; zero is
+/// the end.
 ///
 /// # Errors
 /// What the kernel says.
@@ -22,7 +23,8 @@ pub fn receive(socket: &Socket, into: &mut BytesMut, most: usize) -> io::Result<
     let room = into.spare_capacity_mut();
     let part = most.min(room.len());
     let count = socket.recv(&mut room[..part])?;
-    // SAFETY: the kernel has written the first `count` bytes of the spare capacity, and no more than there is.
+    // SAFETY: the kernel has written the first `count` bytes of the spare capacity, and no more than there
+    // is.
     unsafe { into.set_len(into.len() + count) };
     Ok(count)
 }

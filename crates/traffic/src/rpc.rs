@@ -1,14 +1,14 @@
 //! Remote procedure calls: clients send requests to servers and wait for their replies.
 //!
-//! A call sends requests to `fan_out` servers at the same time, drawn for each call, and ends with the last reply. With
-//! many servers the slowest reply decides (J. Dean and L. A. Barroso, "The Tail at Scale", CACM 56(2), 2013). In a
-//! closed loop a caller waits for its call before it begins the next; in an open loop calls begin whether or not
-//! earlier calls have ended (B. Schroeder, A. Wierman and M. Harchol-Balter, "Open Versus Closed: A Cautionary Tale",
-//! NSDI 2006).
+//! A call sends requests to `fan_out` servers at the same time, drawn for each call, and ends with the last
+//! reply. With many servers the slowest reply decides (J. Dean and L. A. Barroso, "The Tail at Scale", CACM
+//! 56(2), 2013). In a closed loop a caller waits for its call before it begins the next; in an open loop
+//! calls begin whether or not earlier calls have ended (B. Schroeder, A. Wierman and M. Harchol-Balter, "Open
+//! Versus Closed: A Cautionary Tale", NSDI 2006).
 //!
-//! A connection carries one request at a time and stays open, as RFC 9112 section 9.3 has it for HTTP/1.1. If all of a
-//! client's connections to a server are busy, it opens another one, up to a limit; then requests wait for a connection.
-//! A request whose connection breaks fails, and its call with it: nothing is repeated.
+//! A connection carries one request at a time and stays open, as RFC 9112 section 9.3 has it for HTTP/1.1. If
+//! all of a client's connections to a server are busy, it opens another one, up to a limit; then requests
+//! wait for a connection. A request whose connection breaks fails, and its call with it: nothing is repeated.
 
 use crate::Cdf;
 use crate::draw;
@@ -396,7 +396,8 @@ impl Server {
     }
 }
 
-/// A client's timer: the next arrival of an open loop. A caller of a closed loop has the timer of its number behind it.
+/// A client's timer: the next arrival of an open loop. A caller of a closed loop has the timer of its number
+/// behind it.
 const ARRIVAL: u64 = 0;
 
 /// A call under way.

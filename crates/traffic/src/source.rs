@@ -16,7 +16,8 @@ struct Open {
     outgoing: Outgoing,
 }
 
-/// Sends the flows of a plan, in their order. A flow that fails is not repeated: the driver's record says why.
+/// Sends the flows of a plan, in their order. A flow that fails is not repeated: the driver's record says
+/// why.
 #[derive(Debug)]
 pub(crate) struct Source {
     port: u16,

@@ -1,9 +1,9 @@
 //! How many steps a second of processor time gives, in memory and on one thread.
 //!
-//! `cargo run --release -p incast-walk --example steps [sbm|rmat] [CASE ...]` prints a line a case: graph, case, million
-//! steps a second of processor time, steps, seconds. The best of three runs counts: others on the machine take cache and
-//! memory bandwidth away. `steps export sbm|rmat FILE` writes the graph for other programs: nodes and arcs, the rows'
-//! offsets (8 bytes each), the targets (4 bytes each), little-endian.
+//! `cargo run --release -p incast-walk --example steps [sbm|rmat] [CASE ...]` prints a line a case: graph,
+//! case, million steps a second of processor time, steps, seconds. The best of three runs counts: others on
+//! the machine take cache and memory bandwidth away. `steps export sbm|rmat FILE` writes the graph for other
+//! programs: nodes and arcs, the rows' offsets (8 bytes each), the targets (4 bytes each), little-endian.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

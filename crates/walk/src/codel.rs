@@ -1,5 +1,5 @@
-//! Controlled delay on the queue of walkers: RFC 8289, sections 4 and 5, with a walker in place of a packet. It
-//! looks at how long walkers have waited when they are taken out of the queue, and drops there.
+//! Controlled delay on the queue of walkers: RFC 8289, sections 4 and 5, with a walker in place of a packet.
+//! It looks at how long walkers have waited when they are taken out of the queue, and drops there.
 //!
 //! A queue of one is never too long, as the RFC's queue of one MTU. There is nothing to mark.
 
@@ -40,8 +40,8 @@ impl Codel {
         Codel { settings, first_above: None, drop_next: Time::ZERO, count, last_count, dropping: false }
     }
 
-    /// The RFC's `deque`: takes the next item that may be served. `take` gives an item, when it came, and how many
-    /// are left behind it; what is dropped goes to `dropped`.
+    /// The RFC's `deque`: takes the next item that may be served. `take` gives an item, when it came, and how
+    /// many are left behind it; what is dropped goes to `dropped`.
     pub(crate) fn dequeue<T>(
         &mut self,
         now: Time,
@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn the_rate_of_drops_is_remembered() {
-        // Five drops, then one good walker ends the state; a standing queue again takes up at count 5 − 1 = 4.
+        // Five drops, then one good walker ends the state; a standing queue again takes up at count 5 − 1 =
+        // 4.
         let mut codel = codel();
         standing(&mut codel, 1000..1424, Time::from_ms(50), 50);
         standing(&mut codel, 1424..1425, Time::from_ms(1), 50);

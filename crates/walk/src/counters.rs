@@ -1,5 +1,5 @@
-//! What a server counts, and its samples over time. The server alone writes them; drivers and views read them while
-//! it runs. A counter is read as it is at the moment: several of them need not be of the same moment.
+//! What a server counts, and its samples over time. The server alone writes them; drivers and views read them
+//! while it runs. A counter is read as it is at the moment: several of them need not be of the same moment.
 
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,8 +1,8 @@
-//! RG: how fast a source generates walkers (document 000, *RG*). Before each batch it looks for losses; unless the
-//! last `x` looks found none, it sleeps. A loss resets the count.
+//! RG: how fast a source generates walkers (document 000, *RG*). Before each batch it looks for losses;
+//! unless the last `x` looks found none, it sleeps. A loss resets the count.
 //!
-//! The document's sleep is fixed: 1 ns, which on Linux is 50 to 70 µs (timer slack). Two others are settings: one
-//! that grows and shrinks by steps, one that halves the rate and adds to it.
+//! The document's sleep is fixed: 1 ns, which on Linux is 50 to 70 µs (timer slack). Two others are settings:
+//! one that grows and shrinks by steps, one that halves the rate and adds to it.
 
 use units::Time;
 
@@ -22,14 +22,15 @@ pub enum Rule {
 pub enum Sleep {
     /// Always the same.
     Fixed,
-    /// Grows by the sleep's length with each check that saw a loss, up to `max`, and shrinks by it with each run of `x`
-    /// checks that saw none.
+    /// Grows by the sleep's length with each check that saw a loss, up to `max`, and shrinks by it with each
+    /// run of `x` checks that saw none.
     Additive {
         /// Longest.
         max: Time,
     },
     /// Additive increase, multiplicative decrease of the rate: doubles with each check that saw a loss, up to
-    /// `max`; each run of `x` checks that saw none adds to the rate what one sleep's length stands for at `max`.
+    /// `max`; each run of `x` checks that saw none adds to the rate what one sleep's length stands for at
+    /// `max`.
     Aimd {
         /// Longest.
         max: Time,
@@ -47,8 +48,8 @@ pub struct GeneratorSettings {
     pub time: Time,
     /// Walkers between two checks.
     pub batch: u32,
-    /// Most walkers of a source that are under way; nothing: any number, as in the document. It stops a source whose
-    /// walkers wait elsewhere before any is lost.
+    /// Most walkers of a source that are under way; nothing: any number, as in the document. It stops a
+    /// source whose walkers wait elsewhere before any is lost.
     pub window: Option<u64>,
 }
 
@@ -110,7 +111,8 @@ impl Generator {
                 self.vary(loss, x, max, |sleep, step| sleep + step, Time::saturating_sub)
             }
             Sleep::Aimd { max } => {
-                // A rate of 1 / sleep, and a step of it of 1 / max; rounded up, so that whole steps stay whole.
+                // A rate of 1 / sleep, and a step of it of 1 / max; rounded up, so that whole steps stay
+                // whole.
                 let faster = |sleep: Time, step: Time| {
                     let next = sleep.mul_div(max.as_ps(), (max + sleep).as_ps()) + Time::from_ps(1);
                     if next < step { Time::ZERO } else { next }

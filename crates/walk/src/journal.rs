@@ -1,9 +1,9 @@
-//! Records that a source's finished walks are kept in: a snapshot of all of them, and batches of those that were
-//! finished since.
+//! Records that a source's finished walks are kept in: a snapshot of all of them, and batches of those that
+//! were finished since.
 //!
-//! A journal is such records one after the other, the snapshot first if there is one. Who writes it only appends; so
-//! a record that is torn or damaged ends what can be read, and what is behind it is walked again. Not here: files, and
-//! what a snapshot holds ([`crate::store`]).
+//! A journal is such records one after the other, the snapshot first if there is one. Who writes it only
+//! appends; so a record that is torn or damaged ends what can be read, and what is behind it is walked again.
+//! Not here: files, and what a snapshot holds ([`crate::store`]).
 
 use crate::sink::FinishedWalk;
 use twox_hash::XxHash3_64;
@@ -114,7 +114,8 @@ impl Batch {
     }
 }
 
-/// The walks of a batch; nothing when it isn't made of whole walks. Their steps are not kept: those of paths are known.
+/// The walks of a batch; nothing when it isn't made of whole walks. Their steps are not kept: those of paths
+/// are known.
 pub(crate) fn walks(kind: Kind, content: &[u8], mut each: impl FnMut(&FinishedWalk<'_>)) -> Option<()> {
     let word = |row: &[u8], at: usize| u32::from_le_bytes(*row[at..].first_chunk().expect("four bytes"));
     if kind == Kind::Ends {

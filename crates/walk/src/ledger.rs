@@ -1,12 +1,13 @@
 //! The source's ledger: which walks of its start nodes are finished. What it says is what counts.
 //!
-//! A walk is one of a start node's `walks`, whatever becomes of its walkers: a lost one is generated again under
-//! the next attempt, and whichever attempt ends first ends the walk. So a walk is counted once when its
-//! confirmation is lost, comes twice, or comes after it was given up. One whose attempts run out is given up for good. Not
-//! here: when a walker counts as lost ([`crate::loss`]), and how fast new ones come ([`crate::generator`]).
+//! A walk is one of a start node's `walks`, whatever becomes of its walkers: a lost one is generated again
+//! under the next attempt, and whichever attempt ends first ends the walk. So a walk is counted once when its
+//! confirmation is lost, comes twice, or comes after it was given up. One whose attempts run out is given up
+//! for good. Not here: when a walker counts as lost ([`crate::loss`]), and how fast new ones come
+//! ([`crate::generator`]).
 //!
-//! Only attempts that became overdue are counted: nobody knows what has become of them. A queue that drops a walker and
-//! says so loses nothing for good, because it drops less when fewer walkers are left.
+//! Only attempts that became overdue are counted: nobody knows what has become of them. A queue that drops a
+//! walker and says so loses nothing for good, because it drops less when fewer walkers are left.
 //!
 //! Some two bytes a walk in memory. A snapshot holds what a restarted source needs: the finished walks.
 
@@ -90,8 +91,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger of `walks` walks from each of `starts`. A walk of which `attempts_max` attempts became overdue is given
-    /// up; without `regenerate` every walk has one attempt.
+    /// A ledger of `walks` walks from each of `starts`. A walk of which `attempts_max` attempts became
+    /// overdue is given up; without `regenerate` every walk has one attempt.
     pub fn new(mut starts: Vec<u32>, walks: u32, attempts_max: u16, regenerate: bool) -> Ledger {
         starts.sort_unstable();
         starts.dedup();
@@ -144,8 +145,8 @@ impl Ledger {
         self.finished_count + self.given_up == self.required()
     }
 
-    /// The next walks to generate, at most `most`: one that was lost, or some that nobody has begun. Walks of all start
-    /// nodes take turns. They are under way once [`Ledger::begin`] says so.
+    /// The next walks to generate, at most `most`: one that was lost, or some that nobody has begun. Walks of
+    /// all start nodes take turns. They are under way once [`Ledger::begin`] says so.
     pub(crate) fn next(&mut self, most: u32) -> Option<Next> {
         while let Some(&first) = self.again.front() {
             if !self.is_finished(first) {
@@ -241,8 +242,8 @@ impl Ledger {
         }
     }
 
-    /// An attempt at each of `count` walks from `first` on is overdue; returns how many were under way. Nearly all
-    /// are finished, and passed over by the word.
+    /// An attempt at each of `count` walks from `first` on is overdue; returns how many were under way.
+    /// Nearly all are finished, and passed over by the word.
     pub(crate) fn time_out_all(&mut self, first: Entry, count: u32, attempt: u16) -> u64 {
         let (mut at, end, mut lost) = (first.0, first.0 + u64::from(count), 0);
         while at < end {
@@ -307,7 +308,8 @@ impl Ledger {
         self.finished.iter().for_each(|word| out.extend(word.to_le_bytes()));
     }
 
-    /// Takes over what [`Ledger::save`] wrote; what is not finished begins anew. The rest of `bytes` is handed back.
+    /// Takes over what [`Ledger::save`] wrote; what is not finished begins again. The rest of `bytes` is
+    /// handed back.
     pub(crate) fn restore<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], SnapshotError> {
         let (starts, bytes) = bytes.split_first_chunk::<8>().ok_or(SnapshotError::Damaged)?;
         let (walks, bytes) = bytes.split_first_chunk::<4>().ok_or(SnapshotError::Damaged)?;

@@ -1,12 +1,12 @@
 //! Random walks on a graph, in memory and spread unevenly over servers (document 000).
 //!
-//! [`graph`] holds arcs in compressed rows and changes them between batches of steps; [`partition`] says which
-//! server owns which node and gives each server its part; [`step`] moves walkers; [`app`] turns finished walks
-//! into results. Nothing here reads a file, a clock or a socket.
+//! [`graph`] holds arcs in compressed rows and changes them between batches of steps; [`partition`] says
+//! which server owns which node and gives each server its part; [`step`] moves walkers; [`app`] turns
+//! finished walks into results. Nothing here reads a file, a clock or a socket.
 //!
 //! Spread over servers, each of them is a [`server::Server`]: a [`process::Process`] that queues walkers
-//! ([`queue`]), moves them on its [`territory::Territory`], and is the source of the walks that begin there, which its
-//! [`ledger`] counts. [`settings`] has the readings of what the document leaves open.
+//! ([`queue`]), moves them on its [`territory::Territory`], and is the source of the walks that begin there,
+//! which its [`ledger`] counts. [`settings`] has the readings of what the document leaves open.
 
 pub mod app;
 pub mod codel;

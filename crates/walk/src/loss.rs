@@ -1,9 +1,10 @@
-//! When a walker counts as lost (document 000, *RG*): by timeout, if its age lies in a window and its end has not
-//! been confirmed; at once, if the server where it was born dropped it.
+//! When a walker counts as lost (document 000, *RG*): by timeout, if its age lies in a window and its end has
+//! not been confirmed; at once, if the server where it was born dropped it.
 //!
-//! The window is a fixed range of ages, or [T, 2T]. T follows how long walks take to be confirmed, as RFC 6298
-//! (section 2) follows round trips: `T = srtt + 4 · rttvar`, with a floor. Attempts carry the time of their
-//! generation, so each confirmation is a sample, late ones too (as RFC 7323's timestamps; Karn's rule is not needed).
+//! The window is a fixed range of ages, or [T, 2T]. T follows how long walks take to be confirmed, as RFC
+//! 6298 (section 2) follows round trips: `T = srtt + 4 · rttvar`, with a floor. Attempts carry the time of
+//! their generation, so each confirmation is a sample, late ones too (as RFC 7323's timestamps; Karn's rule
+//! is not needed).
 
 use crate::ledger::{Entry, Ledger};
 use serde::{Deserialize, Serialize};
@@ -20,15 +21,16 @@ pub struct LossSettings {
     pub floor: Time,
     /// Instead of [T, 2T]: the window's least and greatest age.
     pub window: Option<(Time, Time)>,
-    /// A walker slows generation down at every check as long as it is in the window and its end is not confirmed, and is
-    /// given up when the window has passed; otherwise at the first check that finds it there, which gives it up.
+    /// A walker slows generation down at every check as long as it is in the window and its end is not
+    /// confirmed, and is given up when the window has passed; otherwise at the first check that finds it
+    /// there, which gives it up.
     pub repeated: bool,
     /// A walker dropped on the server where it was born is known to be lost at once.
     pub direct: bool,
     /// Servers tell others of walkers that they drop. Beyond the document.
     pub remote: bool,
-    /// A walk is given up once so many attempts at it became overdue. Beyond the document. Scenarios of earlier versions
-    /// don't say it: they knew no end.
+    /// A walk is given up once so many attempts at it became overdue. Beyond the document. Scenarios of
+    /// earlier versions don't say it: they knew no end.
     #[serde(default = "endless")]
     pub attempts: u16,
 }
@@ -127,8 +129,9 @@ impl Watch {
         self.estimate.add(age.max(Time::from_ps(1)));
     }
 
-    /// Gives up those that are overdue. Returns how many, and whether generation is to slow down for them: those
-    /// that nobody looked for until their window had passed are generated again, but say nothing of now.
+    /// Gives up those that are overdue. Returns how many, and whether generation is to slow down for them:
+    /// those that nobody looked for until their window had passed are generated again, but say nothing of
+    /// now.
     pub(crate) fn check(&mut self, now: Time, ledger: &mut Ledger) -> (u64, bool) {
         let (timeout, longest) = (self.timeout(), self.longest());
         let overdue = if self.settings.repeated { longest } else { timeout };
@@ -146,7 +149,8 @@ impl Watch {
         (lost, signal || self.settings.repeated && self.is_in_window(now, timeout, ledger))
     }
 
-    /// Whether a walker is old enough for the window and not confirmed. Forgets those before it that nobody waits for.
+    /// Whether a walker is old enough for the window and not confirmed. Forgets those before it that nobody
+    /// waits for.
     fn is_in_window(&mut self, now: Time, timeout: Time, ledger: &Ledger) -> bool {
         while let Some(litter) = self.under_way.front_mut().filter(|l| now.saturating_sub(l.born) >= timeout)
         {

@@ -1,9 +1,10 @@
-//! What waits to be sent, by receiver: one walker a datagram as in the document, or as many as are allowed and fit.
+//! What waits to be sent, by receiver: one walker a datagram as in the document, or as many as are allowed
+//! and fit.
 //!
-//! Records are written into their datagram when they come; datagrams for one receiver lie behind one another and leave
-//! together, those of one length as a train, so that a driver may hand them to the kernel as one. What is said of
-//! walks (that they have ended, or were dropped) is no walker: where nothing has to wait for others, such notices
-//! share datagrams of their own, so that walkers' datagrams have one length.
+//! Records are written into their datagram when they come; datagrams for one receiver lie behind one another
+//! and leave together, those of one length as a train, so that a driver may hand them to the kernel as one.
+//! What is said of walks (that they have ended, or were dropped) is no walker: where nothing has to wait for
+//! others, such notices share datagrams of their own, so that walkers' datagrams have one length.
 
 use crate::counters::Counters;
 use crate::wire::packed::{Packed, PackedEnd};
@@ -28,7 +29,8 @@ impl Default for DatagramSettings {
     }
 }
 
-/// Notices in a datagram of their own, and its bytes: what fits an Ethernet frame, whatever walkers are allowed.
+/// Notices in a datagram of their own, and its bytes: what fits an Ethernet frame, whatever walkers are
+/// allowed.
 const NOTICES: (usize, usize) = (u16::MAX as usize, 1472);
 
 /// Datagrams for one receiver.

@@ -1,7 +1,7 @@
 //! RQ: the walkers that wait at a server, those that came and those that are new alike (document 000, *RQ*).
 //!
-//! A discipline decides whom it drops; whatever it is, the queue holds no more than `limit`. The walker that is
-//! being served does not count.
+//! A discipline decides whom it drops; whatever it is, the queue holds no more than `limit`. The walker that
+//! is being served does not count.
 
 use crate::codel::{Codel, CodelSettings};
 use crate::red::{Red, RedSettings, Verdict};
@@ -165,7 +165,7 @@ impl Queue {
 
     fn taken(&mut self, now: Time) {
         if self.waiting.is_empty() {
-            // Begins anew at the front of its memory: that is what the cache holds.
+            // Begins again at the front of its memory: that is what the cache holds.
             self.waiting.clear();
             if let State::Red(red) = &mut self.state {
                 red.idle(now);

@@ -1,9 +1,11 @@
-//! Random early detection on the queue of walkers (document 000, *RQ*): Floyd & Jacobson, "Random Early Detection
-//! Gateways for Congestion Avoidance", IEEE/ACM ToN 1(4), 1993; `gentle` as in Floyd's note of 2000.
+//! Random early detection on the queue of walkers (document 000, *RQ*): Floyd & Jacobson, "Random Early
+//! Detection Gateways for Congestion Avoidance", IEEE/ACM ToN 1(4), 1993; `gentle` as in Floyd's note of
+//! 2000.
 //!
-//! The document's reading is the default: the length at the moment, each drop drawn by itself, everything dropped
-//! from `max_th` on. The paper's own — an average that decays while the queue is idle, drops spaced by a count — is
-//! a matter of settings. It is not RED at switches (`crates/fabric`): that one counts bytes and marks ECN.
+//! The document's reading is the default: the length at the moment, each drop drawn by itself, everything
+//! dropped from `max_th` on. The paper's own — an average that decays while the queue is idle, drops spaced
+//! by a count — is a matter of settings. It is not RED at switches (`crates/fabric`): that one counts bytes
+//! and marks ECN.
 
 use serde::{Deserialize, Serialize};
 use units::Time;
@@ -72,7 +74,8 @@ impl Red {
         self.idle_from = self.idle_from.max(now);
     }
 
-    /// Decides on a walker that finds `length` others waiting; `draw` gives a random fraction, if one is needed.
+    /// Decides on a walker that finds `length` others waiting; `draw` gives a random fraction, if one is
+    /// needed.
     pub(crate) fn admit(&mut self, now: Time, length: usize, draw: impl FnOnce() -> f64) -> Verdict {
         self.update_average(now, length as f64);
         let RedSettings { min, max, max_p, gentle, .. } = self.settings;
@@ -105,13 +108,15 @@ impl Red {
         hit
     }
 
-    /// Whether a walker that finds the queue empty is dropped changes nothing about the idle time: it goes on.
+    /// Whether a walker that finds the queue empty is dropped changes nothing about the idle time: it goes
+    /// on.
     fn update_average(&mut self, now: Time, length: f64) {
         let weight = self.settings.weight;
         if length > 0.0 || self.typical == Time::ZERO {
             self.average += weight * (length - self.average);
         } else if self.average > 0.0 {
-            // While idle, as many walkers as could have been served have lowered the average; this one does in any case.
+            // While idle, as many walkers as could have been served have lowered the average; this one does
+            // in any case.
             let missed = now.saturating_sub(self.idle_from).as_ps() / self.typical.as_ps();
             self.average *= libm::pow(1.0 - weight, missed.max(1) as f64);
             self.idle_from += Time::from_ps(missed * self.typical.as_ps());

@@ -1,12 +1,14 @@
 //! The tag by which members of a job know each other's datagrams: SipHash-1-3 with the job's key (Aumasson &
-//! Bernstein, "SipHash: a fast short-input PRF", 2012), 64 bits. Of its variants it is the one that hash tables use
-//! against those who choose what is hashed: half the rounds of SipHash-2-4 for each word, and no forgery known.
+//! Bernstein, "SipHash: a fast short-input PRF", 2012), 64 bits. Of its variants it is the one that hash
+//! tables use against those who choose what is hashed: half the rounds of SipHash-2-4 for each word, and no
+//! forgery known.
 //!
-//! It tells datagrams of members from others'; it does not hide what they say, and a recorded datagram may be sent
-//! again: what it says is then counted once, as any duplicate. Without a key there is no tag and no such check.
+//! It tells datagrams of members from others'; it does not hide what they say, and a recorded datagram may be
+//! sent again: what it says is then counted once, as any duplicate. Without a key there is no tag and no such
+//! check.
 //!
-//! The hash is written out here because there are two for each walker that crosses: the tags of several datagrams of
-//! one length are computed side by side.
+//! The hash is written out here because there are two for each walker that crosses: the tags of several
+//! datagrams of one length are computed side by side.
 
 use std::fmt;
 
@@ -32,8 +34,8 @@ impl Key {
         sip::<1, 3>(&self.0, bytes).to_le_bytes()
     }
 
-    /// The tags of datagrams of `each` bytes that lie behind one another, at most [`GROUP`] of them: what each has in
-    /// front of its last [`TAG`] bytes.
+    /// The tags of datagrams of `each` bytes that lie behind one another, at most [`GROUP`] of them: what
+    /// each has in front of its last [`TAG`] bytes.
     #[inline]
     fn tags(&self, group: &[u8], each: usize) -> [u64; GROUP] {
         let count = group.len() / each;
@@ -59,8 +61,8 @@ impl Key {
         }
     }
 
-    /// Whether the tags of datagrams of `each` bytes that lie behind one another are right: at most [`GROUP`] of them,
-    /// each at least [`TAG`] bytes.
+    /// Whether the tags of datagrams of `each` bytes that lie behind one another are right: at most [`GROUP`]
+    /// of them, each at least [`TAG`] bytes.
     #[inline]
     pub(crate) fn are_right(&self, group: &[u8], each: usize) -> [bool; GROUP] {
         let tags = self.tags(group, each);

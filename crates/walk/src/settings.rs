@@ -1,5 +1,5 @@
-//! Everything that can be set about walks on servers, with the readings of document 000 as defaults, and the checks
-//! that refuse what can't work.
+//! Everything that can be set about walks on servers, with the readings of document 000 as defaults, and the
+//! checks that refuse what can't work.
 
 use crate::generator::{GeneratorSettings, Rule, Sleep};
 use crate::loss::LossSettings;
@@ -53,8 +53,8 @@ pub struct Settings {
     pub datagrams: DatagramSettings,
     /// Walkers that a server serves side by side.
     pub workers: u32,
-    /// Walkers that are served, or generated, between two looks at what has come: 1 where time is modelled, more on
-    /// real hosts.
+    /// Walkers that are served, or generated, between two looks at what has come: 1 where time is modelled,
+    /// more on real hosts.
     pub burst: u32,
     /// Time between samples; nothing: none.
     pub sample: Option<Time>,
@@ -82,11 +82,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The settings for servers on sockets, where a walker takes a ten-thousandth of the time that it took the document's:
-    /// the same in everything but what is counted in walkers or stands for scheduling. The queue's upper threshold
-    /// stands for the document's 5 ms of waiting, and its lower one lies above what one look at the sockets brings, so that
-    /// a burst alone drops nobody; a source has no more walkers under way than the queues of two
-    /// servers and their sockets hold; T leaves time for a server that does not run for some turns of the scheduler.
+    /// The settings for servers on sockets, where a walker takes a ten-thousandth of the time that it took
+    /// the document's: the same in everything but what is counted in walkers or stands for scheduling. The
+    /// queue's upper threshold stands for the document's 5 ms of waiting, and its lower one lies above what
+    /// one look at the sockets brings, so that a burst alone drops nobody; a source has no more walkers under
+    /// way than the queues of two servers and their sockets hold; T leaves time for a server that does not
+    /// run for some turns of the scheduler.
     pub fn live() -> Settings {
         let plain = Settings::default();
         let red = RedSettings { min: 4_000.0, max: 20_000.0, ..RedSettings::default() };

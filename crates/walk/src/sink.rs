@@ -1,7 +1,7 @@
 //! Where finished walks go: each comes once, in no particular order.
 //!
-//! A sink belongs to one source. Its state is saved and read back together with the ledger, so that both speak of
-//! the same walks.
+//! A sink belongs to one source. Its state is saved and read back together with the ledger, so that both
+//! speak of the same walks.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,8 @@ pub struct FinishedWalk<'a> {
 pub trait Sink: Send {
     /// A walk is finished.
     fn finished(&mut self, walk: &FinishedWalk<'_>);
-    /// A walk was finished in an earlier life, and is read back from a journal; its steps are known with its path only.
+    /// A walk was finished in an earlier life, and is read back from a journal; its steps are known with its
+    /// path only.
     fn recall(&mut self, walk: &FinishedWalk<'_>) {
         self.finished(walk);
     }

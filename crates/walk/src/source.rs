@@ -147,7 +147,8 @@ impl Source {
         store::encode(self.epoch, &self.ledger, &*self.sink)
     }
 
-    /// Begins a life, after `lives` elsewhere: with what a journal says, or anew. Says whether it could be read.
+    /// Begins a life, after `lives` elsewhere: with what a journal says, or again. Says whether it could be
+    /// read.
     pub(crate) fn live(
         &mut self,
         journal: Option<&[u8]>,

@@ -1,7 +1,8 @@
-//! What a source needs after a restart, kept by whoever drives it: a journal ([`crate::journal`]), of which a snapshot
-//! is the shortest.
+//! What a source needs after a restart, kept by whoever drives it: a journal ([`crate::journal`]), of which a
+//! snapshot is the shortest.
 //!
-//! The walks that it doesn't know of are walked again, with the same result: each has a random stream of its own.
+//! The walks that it doesn't know of are walked again, with the same result: each has a random stream of its
+//! own.
 
 use crate::journal::{self, Kind};
 use crate::ledger::{Ledger, SnapshotError};
@@ -9,8 +10,8 @@ use crate::sink::Sink;
 
 /// Keeps the journal of one source.
 pub trait Store: Send {
-    /// It is time to keep what is finished: `snapshot` writes all of it down. Who appends what comes meanwhile need not
-    /// ask for it. Returns false when it could not.
+    /// It is time to keep what is finished: `snapshot` writes all of it down. Who appends what comes
+    /// meanwhile need not ask for it. Returns false when it could not.
     fn save(&mut self, snapshot: &dyn Fn() -> Vec<u8>) -> bool;
     /// The journal, if there is one.
     fn load(&mut self) -> Option<Vec<u8>>;
@@ -47,7 +48,8 @@ pub(crate) fn encode(epoch: u16, ledger: &Ledger, sink: &dyn Sink) -> Vec<u8> {
 /// Takes a journal over, as far as it can be read; returns the life that wrote its snapshot, 0 without one.
 ///
 /// # Errors
-/// When nothing of it can be read, or it is of another job: then `ledger` is as it was, and `sink` is to be emptied.
+/// When nothing of it can be read, or it is of another job: then `ledger` is as it was, and `sink` is to be
+/// emptied.
 pub fn decode(journal: &[u8], ledger: &mut Ledger, sink: &mut dyn Sink) -> Result<u16, SnapshotError> {
     let mut restored = ledger.clone();
     let (mut rest, mut epoch) = (journal, 0);

@@ -1,8 +1,9 @@
-//! What a server walks on: its part of the graph, the rule of walks, and the seed that all walks' streams come from.
+//! What a server walks on: its part of the graph, the rule of walks, and the seed that all walks' streams
+//! come from.
 //!
-//! Where a walker goes depends on the graph, the seed and which walk it is, and on nothing else. So a lost walker that
-//! is generated again walks the same way, and losses can't favour short walks. With `fresh` it depends on the attempt
-//! too: walks over lossy servers finish sooner then, and short ones more often.
+//! Where a walker goes depends on the graph, the seed and which walk it is, and on nothing else. So a lost
+//! walker that is generated again walks the same way, and losses can't favour short walks. With `fresh` it
+//! depends on the attempt too: walks over lossy servers finish sooner then, and short ones more often.
 
 use crate::graph::{Change, GraphError};
 use crate::partition::ServerPart;
@@ -31,7 +32,7 @@ pub struct Territory {
     pub rule: Rule,
     /// All randomness of walks derives from it.
     pub seed: u64,
-    /// Each attempt at a walk draws anew.
+    /// Each attempt at a walk draws again.
     pub fresh: bool,
 }
 
@@ -47,8 +48,8 @@ impl Territory {
         self.part.owns(walker.candidate.unwrap_or(walker.at))
     }
 
-    /// Moves a walker as far as it goes here, at most to `steps_max`; returns the server that it leaves for, or
-    /// nothing when its walk is over. With `paths` it notes the nodes.
+    /// Moves a walker as far as it goes here, at most to `steps_max`; returns the server that it leaves for,
+    /// or nothing when its walk is over. With `paths` it notes the nodes.
     pub(crate) fn walk(&self, walker: &mut Walker, steps_max: u32, paths: bool) -> Option<u16> {
         let (start, home) = (walker.id.start, walker.source);
         let length = self.rule.steps(self.stream(&walker.id)).min(steps_max);
@@ -74,7 +75,8 @@ impl Territory {
         next
     }
 
-    /// Moves many walkers at once, each as far as it goes here. `herd` then has those who have gone, by their index.
+    /// Moves many walkers at once, each as far as it goes here. `herd` then has those who have gone, by their
+    /// index.
     pub(crate) fn drive(&self, walkers: &[Packed], steps_max: u32, herd: &mut Herd) {
         herd.clear();
         for walker in walkers {

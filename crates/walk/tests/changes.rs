@@ -113,7 +113,8 @@ fn nodes_can_be_added_and_reached() {
     assert_eq!(graph.degree(2), 0);
 }
 
-/// Rows that grow one arc at a time leave their old places behind; the memory stays within twice what is used.
+/// Rows that grow one arc at a time leave their old places behind; the memory stays within twice what is
+/// used.
 #[test]
 fn rows_that_grow_do_not_fill_the_memory() {
     let nodes = 2000;

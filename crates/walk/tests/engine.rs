@@ -1,5 +1,5 @@
-//! The engine against one walker at a time: walks in memory are, step for step, those that servers walk, on graphs that
-//! lie in the cache and graphs that don't, at any number of threads.
+//! The engine against one walker at a time: walks in memory are, step for step, those that servers walk, on
+//! graphs that lie in the cache and graphs that don't, at any number of threads.
 
 use proptest::prelude::*;
 use walk::graph::{Change, Graph, Rmat, Sbm, Shape};

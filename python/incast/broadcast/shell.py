@@ -26,7 +26,7 @@ LINES_KEPT = 20
 ASK_S = 5.0
 """ssh reads its configuration in less."""
 _JOINING = {"ssh", "rsh", "dbclient"}
-"""Remote shells that give what they run to a shell at the other end, which splits it into words anew."""
+"""Remote shells that give what they run to a shell at the other end, which splits it into words again."""
 _NOT_FOUND = 127
 """What a shell ends with when there is no such program (POSIX, 2.8.2)."""
 _WAYS_OUT = (

@@ -1,7 +1,7 @@
 """A Ray cluster as the place of members: one a node, started by an actor of which it is the whole work.
 
 What launcher and members say to each other is the same as on one machine; Ray only starts them (`actor`), and
-carries their files to them and back (its object store). A member that died is started anew on its node; on
+carries their files to them and back (its object store). A member that died is restarted on its node; on
 another when that is gone, unless it belongs there. Needs the extra `ray`. Source: the Ray documentation,
 *Scheduling strategies* (NodeAffinitySchedulingStrategy), *Ray Client* and *Terminating Actors* (lifetimes).
 """
@@ -164,7 +164,7 @@ class Cluster:
         self._files.setdefault(host, {})[name] = self._ray.put(content.getvalue())
 
     def start(self, host: int, address: tuple[str, int], key: bytes) -> Child:
-        """An actor on a node of the member's own; started anew, there or wherever there is a place."""
+        """An actor on a node of the member's own; restarted, there or wherever there is a place."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         again, bound = host in self._at, self._bound.get(host)

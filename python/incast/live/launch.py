@@ -23,7 +23,7 @@ Watch = Callable[[Mapping[int, Mapping[str, Any]]], None]
 """Is told the last progress of every host, by number."""
 
 Tick = Callable[[Callable[[Frame], None]], None]
-"""Is called many times a second with a function that tells all members something, those started anew too."""
+"""Is called many times a second with a function that tells all members something, those restarted too."""
 
 
 class Child(Protocol):
@@ -103,7 +103,7 @@ class Outcome:
     failures: dict[int, str] = field(default_factory=dict)
     """Hosts that were not needed and failed: why."""
     restarts: dict[int, int] = field(default_factory=dict)
-    """How often each host was started anew."""
+    """How often each host was restarted."""
     unreachable: frozenset[int] = frozenset()
     """Hosts whose member never came in."""
 

@@ -39,7 +39,7 @@ class Place(Protocol):
         ...
 
     def give(self, host: int, name: str, write: Write) -> None:
-        """Puts a file into a member's folder, before it is started and whenever it is started anew."""
+        """Puts a file into a member's folder, before it is started and whenever it is restarted."""
         ...
 
     def start(self, host: int, address: tuple[str, int], key: bytes) -> Child:

@@ -20,7 +20,7 @@ from incast.live.control import Channel, ChannelClosedError, Door, Frame
 from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, Says, Tick, Watch
 
 OWN_RESTARTS = 2
-"""Crashes of a host that is not needed after which it is started anew."""
+"""Crashes of a host that is not needed after which it is restarted."""
 LIVES_MAX = 5
 """Lives in a row of a host that is needed: when it was ready in none of them, it is given up. So is one that
 has died twice and needed longer than the patience of the run for it."""
@@ -168,7 +168,7 @@ class Running:
         member.heard = time.monotonic() + HEAD_START_S
 
     def _tell(self, told: Frame) -> None:
-        """To all members, and later to those that are started anew."""
+        """To all members, and later to those that are restarted."""
         self.told.append(told)
         for member in self.members.values():
             if member.ready:
@@ -427,7 +427,7 @@ class Running:
         return self._crashed(member, f"is gone: {message}")
 
     def _crashed(self, member: Member, how: str) -> None:
-        """Starts a member anew, if that is allowed; the others are told at once."""
+        """Starts a member again, if that is allowed; the others are told at once."""
         number = member.host.number
         self.crashes[number] = self.crashes.get(number, 0) + 1
         if member.host.needed:

@@ -1,6 +1,6 @@
 """Mining on several nodes: a process a node, each with its part of the transactions (crates/mine).
 
-One that dies is started anew, with its part and its journal. The journal of finished passes is also
+One that dies is restarted, with its part and its journal. The journal of finished passes is also
 kept in the result's folder: a run that is started again after an interruption goes on from there.
 """
 

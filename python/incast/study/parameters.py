@@ -81,11 +81,11 @@ def read(file: Path, calibration: Calibration) -> list[Node]:
         said = [name.value if name else "" for name in names]
         value = entry.child("value") if entry else None
         if said != [parameter.field, parameter.cells] or value is None:
-            message = f"does not hold {parameter.field} at position {number}: calibrate the study anew"
+            message = f"does not hold {parameter.field} at position {number}: calibrate the study again"
             raise ScenarioError([Problem(message, "parameters", str(file))])
         found.append(value)
     if len(entries) > len(found):
-        message = f"holds {len(entries)} parameters, the study has {len(found)}: calibrate the study anew"
+        message = f"holds {len(entries)} parameters, the study has {len(found)}: calibrate the study again"
         raise ScenarioError([Problem(message, "parameters", str(file))])
     return found
 

@@ -55,7 +55,7 @@ class Board:
         self.room = room
         """Walkers that can wait at a server."""
         self.finished = 0
-        """Walks finished; it stays where it was while a server that was started anew catches up."""
+        """Walks finished; it stays where it was while a server that was restarted catches up."""
         self._lock = threading.Lock()
         self._rows: list[tuple[Any, ...]] = []
         self._chunks: list[pl.DataFrame] = []

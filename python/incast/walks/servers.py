@@ -1,6 +1,6 @@
 """Walks on servers: one process a server, each with its own part of the graph (crates/walk).
 
-A server reads its part from a file, and leaves its finished walks in another. One that dies is started anew
+A server reads its part from a file, and leaves its finished walks in another. One that dies is restarted
 from its part and its journal, if that is there; what is not in it is walked again, with the same result. When
 servers fail for good, the walks that were finished are kept.
 """

@@ -1,4 +1,5 @@
-//! A temporary file without a name for transactions that memory has no room for: the kernel removes it whatever happens.
+//! A temporary file without a name for transactions that memory has no room for: the kernel removes it
+//! whatever happens.
 
 use super::MineOverflowError;
 use ::mine::shelf::Shelf;

@@ -47,8 +47,8 @@ fn append(place: &Path, level: &Level) -> io::Result<()> {
     file.flush()
 }
 
-/// What a journal in a file has of so many transactions, with what passes did (number, candidates, large itemsets, scans),
-/// and of how many passes.
+/// What a journal in a file has of so many transactions, with what passes did (number, candidates, large
+/// itemsets, scans), and of how many passes.
 #[pyfunction]
 pub(super) fn mine_journal(
     py: Python<'_>,

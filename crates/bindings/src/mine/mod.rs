@@ -1,5 +1,5 @@
-//! Mining on one node: transactions from text or arrays, large itemsets, rules; Quest's transactions. Arrays come as buffers
-//! and go as bytes.
+//! Mining on one node: transactions from text or arrays, large itemsets, rules; Quest's transactions. Arrays
+//! come as buffers and go as bytes.
 
 mod file;
 mod found;
@@ -129,7 +129,8 @@ impl MineTransactions {
         self.kept.items()
     }
 
-    /// Writes the part of a node of several in pieces: words, the number of items before those of each transaction; says how many transactions it has.
+    /// Writes the part of a node of several in pieces: words, the number of items before those of each
+    /// transaction; says how many transactions it has.
     fn share(&self, node: u64, nodes: u64, write: &Bound<'_, PyAny>) -> PyResult<u64> {
         let until = |node: u64| (u128::from(self.kept.len()) * u128::from(node) / u128::from(nodes)) as u64;
         let (from, to) = (until(node), until(node + 1));
@@ -161,8 +162,9 @@ impl MineTransactions {
         Ok(digest)
     }
 
-    /// Their large itemsets, behind the passes in the file `begun`, which a run left that was stopped, if it is there; nothing
-    /// when `progress` was asked to stop. The transactions are gone afterwards. `MineFullError` when large itemsets exceed `memory`.
+    /// Their large itemsets, behind the passes in the file `begun`, which a run left that was stopped, if it
+    /// is there; nothing when `progress` was asked to stop. The transactions are gone afterwards.
+    /// `MineFullError` when large itemsets exceed `memory`.
     #[expect(clippy::too_many_arguments, reason = "they are settings, and two ends of the same thread")]
     fn mine(
         &mut self,
@@ -223,7 +225,8 @@ impl MineProgress {
         self.progress.passes().iter().map(found::pass).collect()
     }
 
-    /// When more may follow than fits into memory: the last finished pass, its large itemsets, longer ones at most.
+    /// When more may follow than fits into memory: the last finished pass, its large itemsets, longer ones at
+    /// most.
     fn outlook(&self) -> Option<(usize, u64, f64)> {
         self.progress.outlook().map(|outlook| (outlook.pass, outlook.large, outlook.most))
     }

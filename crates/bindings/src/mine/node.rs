@@ -1,5 +1,5 @@
-//! A node of the miner as a member of a live run: it has its part of the transactions, and keeps what finished passes
-//! found in a journal.
+//! A node of the miner as a member of a live run: it has its part of the transactions, and keeps what
+//! finished passes found in a journal.
 
 use super::journal::OnDisk;
 use crate::live::{LiveMember, read};

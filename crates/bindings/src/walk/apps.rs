@@ -61,8 +61,8 @@ fn scored(py: Python<'_>, nodes: &PyBuffer<u32>, scores: &PyBuffer<f64>) -> PyRe
     Ok(nodes.to_vec(py)?.into_iter().zip(scores.to_vec(py)?).collect())
 }
 
-/// A community for each node, as 32-bit numbers, the greatest for none. `scores` gives the nodes and scores around a
-/// seed, or nothing.
+/// A community for each node, as 32-bit numbers, the greatest for none. `scores` gives the nodes and scores
+/// around a seed, or nothing.
 #[pyfunction]
 fn walk_communities<'py>(
     py: Python<'py>,
@@ -137,8 +137,8 @@ impl WalkVisits {
         Ok(())
     }
 
-    /// The `k` best among the nodes that walks from `liked` visited, liked ones left out. `offered` has a byte a node,
-    /// 0 for what is not offered.
+    /// The `k` best among the nodes that walks from `liked` visited, liked ones left out. `offered` has a
+    /// byte a node, 0 for what is not offered.
     fn recommend(
         &self,
         py: Python<'_>,

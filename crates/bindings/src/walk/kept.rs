@@ -1,8 +1,8 @@
-//! Finished walks of a server: in memory, where Python finds them, and in a journal on disk, where the server that is
-//! started after a crash does.
+//! Finished walks of a server: in memory, where Python finds them, and in a journal on disk, where the server
+//! that is started after a crash does.
 //!
-//! The journal is appended to; when it is long, and ends take less, it begins anew with a snapshot. It outlives the
-//! process, not the machine: nothing is forced to the disk.
+//! The journal is appended to; when it is long, and ends take less, it begins again with a snapshot. It
+//! outlives the process, not the machine: nothing is forced to the disk.
 
 use ::walk::app::Tally;
 use ::walk::journal::{Batch, sound};
@@ -149,7 +149,7 @@ impl Journal {
         self.bytes > SHORT_BYTES.max(2 * self.snapshot)
     }
 
-    /// Begins anew with a snapshot: whole, or not at all.
+    /// Begins again with a snapshot: whole, or not at all.
     fn begin_with(&mut self, snapshot: &[u8]) -> io::Result<()> {
         let beside = self.place.with_extension("new");
         fs::write(&beside, snapshot)?;

@@ -1,6 +1,7 @@
 //! Random walks in memory: graphs from arrays, and walks on them. Arrays come as buffers and go as bytes.
 //!
-//! A call walks some of the walks of a run; the caller cuts a long run into calls, between which Python sees signals.
+//! A call walks some of the walks of a run; the caller cuts a long run into calls, between which Python sees
+//! signals.
 
 mod apps;
 mod kept;
@@ -106,7 +107,8 @@ impl WalkGraph {
         self.0.weighted()
     }
 
-    /// The arcs that touch the nodes of a server: sources, targets, weights. An edge of an undirected graph comes once.
+    /// The arcs that touch the nodes of a server: sources, targets, weights. An edge of an undirected graph
+    /// comes once.
     fn part<'py>(&self, py: Python<'py>, owners: PyBuffer<u16>, server: u16) -> PyResult<Part<'py>> {
         let owners = owners.to_vec(py)?;
         if owners.len() as u64 != u64::from(self.0.nodes()) {
@@ -191,8 +193,8 @@ impl WalkEngine {
         })
     }
 
-    /// Where walks number `first` to before `first + walks` from each of `starts` end: start, node and how many, as
-    /// arrays, ascending.
+    /// Where walks number `first` to before `first + walks` from each of `starts` end: start, node and how
+    /// many, as arrays, ascending.
     fn ends<'py>(
         &self,
         py: Python<'py>,
@@ -235,7 +237,8 @@ impl WalkEngine {
         ])
     }
 
-    /// Arcs come and go: later calls walk on the graph as it is then. The changes are a batch as in a scenario.
+    /// Arcs come and go: later calls walk on the graph as it is then. The changes are a batch as in a
+    /// scenario.
     fn change(&self, py: Python<'_>, batch: &str) -> PyResult<()> {
         let changes = crate::live::read::<WalkChanges>(batch)?.changes();
         py.detach(|| {

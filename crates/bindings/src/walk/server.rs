@@ -1,5 +1,5 @@
-//! A server of random walks as a member of a live run: it has its part of the graph, and keeps the finished walks of
-//! its own starts.
+//! A server of random walks as a member of a live run: it has its part of the graph, and keeps the finished
+//! walks of its own starts.
 
 use super::bytes;
 use super::kept::{Disk, Shared, left};
@@ -126,8 +126,8 @@ impl WalkServer {
         })
     }
 
-    /// Serves until told to stop, after `life` lives before this one, with its journal at a place; returns the member's
-    /// report.
+    /// Serves until told to stop, after `life` lives before this one, with its journal at a place; returns
+    /// the member's report.
     fn run(
         &self,
         py: Python<'_>,

@@ -51,8 +51,8 @@ impl Tree {
     }
 }
 
-/// Max-min fair rates of flows over directed links, and the link that limits each: again and again the link with the
-/// smallest share for each of its flows is full.
+/// Max-min fair rates of flows over directed links, and the link that limits each: again and again the link
+/// with the smallest share for each of its flows is full.
 pub(crate) fn fair(capacities: &[f64], ways: &[Vec<usize>]) -> Vec<(f64, usize)> {
     let mut left = capacities.to_vec();
     let mut found: Vec<Option<(f64, usize)>> = vec![None; ways.len()];

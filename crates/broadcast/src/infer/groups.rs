@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 /// Groups that share less than this are not joined.
 const LEAST: f64 = 0.4;
 
-/// Ways to group hosts, from many groups to few: `shares` are pairs of hosts and the part that a flow reached of what its
-/// ends allow. Again and again the two groups whose hosts reach most of it between them are joined (average linkage).
+/// Ways to group hosts, from many groups to few: `shares` are pairs of hosts and the part that a flow reached
+/// of what its ends allow. Again and again the two groups whose hosts reach most of it between them are
+/// joined (average linkage).
 pub(crate) fn group(hosts: usize, shares: &[(usize, usize, f64)]) -> Vec<Vec<usize>> {
     // Between groups: the sum of parts, and how many there are.
     let mut between: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();

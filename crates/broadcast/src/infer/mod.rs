@@ -43,12 +43,13 @@ pub struct Inferred {
     pub topology: TopologyData,
     /// The part of the flows, 0 to 1, whose rate it explains.
     pub explained: f64,
-    /// Of each link of the topology, both ways: the part of the rounds that it limited in which it was right; nothing
-    /// where it never limited, so that it may be faster.
+    /// Of each link of the topology, both ways: the part of the rounds that it limited in which it was right;
+    /// nothing where it never limited, so that it may be faster.
     pub sure: Vec<[Option<f64>; 2]>,
 }
 
-/// The topology of hosts, by name and the number that samples have; nothing when one of them was never measured.
+/// The topology of hosts, by name and the number that samples have; nothing when one of them was never
+/// measured.
 #[must_use]
 pub fn infer(hosts: &BTreeMap<u32, String>, samples: &[Sample]) -> Option<Inferred> {
     let place: BTreeMap<u32, usize> = hosts.keys().enumerate().map(|(at, host)| (*host, at)).collect();

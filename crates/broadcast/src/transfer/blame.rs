@@ -71,7 +71,8 @@ impl Links {
         self.slow.remove(&link);
     }
 
-    /// Takes links that carry more than they were given as for what they carry. True when that changes anything.
+    /// Takes links that carry more than they were given as for what they carry. True when that changes
+    /// anything.
     pub(super) fn outgrow(&mut self, loads: &BTreeMap<LinkId, Load>) -> bool {
         let mut changed = false;
         for (link, load) in loads {
@@ -88,8 +89,8 @@ impl Links {
         self.slow.is_empty()
     }
 
-    /// Takes slow links for what they carry: the fewest that explain all slow hops, and of two the one nearer to the
-    /// receiver. True when that changes anything.
+    /// Takes slow links for what they carry: the fewest that explain all slow hops, and of two the one nearer
+    /// to the receiver. True when that changes anything.
     pub(super) fn blame<'a>(
         &mut self,
         hops: impl Iterator<Item = &'a Hop>,
@@ -133,7 +134,8 @@ impl Links {
         }
     }
 
-    /// What was found of these links since then is forgotten: they carried nothing, which says nothing of their rates.
+    /// What was found of these links since then is forgotten: they carried nothing, which says nothing of
+    /// their rates.
     pub(super) fn forget(&mut self, links: &[LinkId], since: Time) {
         for link in links {
             if self.slow.get(link).is_some_and(|slow| slow.since >= since) {
@@ -147,7 +149,8 @@ impl Links {
     fn slow_down(&mut self, link: LinkId, rate: u64, now: Time) {
         let mut least = self.given.capacity(link).as_bps().div_ceil(LEAST_PART);
         if rate == 0 {
-            // Nothing came through: that may be an outage, and what is planned for next to nothing is noticed late.
+            // Nothing came through: that may be an outage, and what is planned for next to nothing is noticed
+            // late.
             least = least.max(self.now.capacity(link).as_bps() / OUTAGE_PART);
         }
         self.now.set_capacity(link, Rate::from_bps(rate.max(least)));
@@ -156,8 +159,8 @@ impl Links {
         self.slow.insert(link, Slow { since: now, retry: now.saturating_add(pause), pause });
     }
 
-    /// Takes links that were slow for faster ones: those that carry all that is asked of them, and those that nobody has
-    /// asked anything for long. True when that changes anything.
+    /// Takes links that were slow for faster ones: those that carry all that is asked of them, and those that
+    /// nobody has asked anything for long. True when that changes anything.
     pub(super) fn forgive(&mut self, loads: &BTreeMap<LinkId, Load>, now: Time) -> bool {
         let mut changed = false;
         for (link, slow) in self.slow.clone() {

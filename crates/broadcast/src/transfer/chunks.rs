@@ -32,8 +32,8 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// `bytes` in chunks of `size`; nothing when there would be more than [`CHUNKS_MAX`], or a size is not within 1 to
-    /// [`CHUNK_MAX`].
+    /// `bytes` in chunks of `size`; nothing when there would be more than [`CHUNKS_MAX`], or a size is not
+    /// within 1 to [`CHUNK_MAX`].
     #[must_use]
     pub fn new(bytes: u64, size: u64) -> Option<Chunks> {
         let possible = (1..=CHUNK_MAX).contains(&size) && bytes.div_ceil(size) <= u64::from(CHUNKS_MAX);
@@ -77,8 +77,8 @@ impl Chunks {
     }
 }
 
-/// A good size of chunks in bytes, for a file of `bytes`, at most `hops` transfers behind one another, and a fastest
-/// receiver of `rate`.
+/// A good size of chunks in bytes, for a file of `bytes`, at most `hops` transfers behind one another, and a
+/// fastest receiver of `rate`.
 #[must_use]
 pub fn good_size(bytes: u64, hops: u64, rate: Rate) -> u64 {
     let filled = bytes / (FILL * hops.max(1));
@@ -89,9 +89,9 @@ pub fn good_size(bytes: u64, hops: u64, rate: Rate) -> u64 {
     rounded.max(enough.next_power_of_two()).min(CHUNK_MAX)
 }
 
-/// A good size of chunks in bytes for a file of `bytes` for so many `hosts`, when nothing is known of rates. Hosts are
-/// measured by some chunks each, so these are small; a file has few of them, so that they cost little where links are
-/// fast.
+/// A good size of chunks in bytes for a file of `bytes` for so many `hosts`, when nothing is known of rates.
+/// Hosts are measured by some chunks each, so these are small; a file has few of them, so that they cost
+/// little where links are fast.
 #[must_use]
 pub fn unknown_size(bytes: u64, hosts: u64) -> u64 {
     let size = (bytes / (2 * FILL * hosts.max(1))).clamp(LEAST_UNKNOWN, MOST);

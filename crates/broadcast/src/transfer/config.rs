@@ -34,7 +34,7 @@ pub struct Config {
     pub headroom: Option<u32>,
     /// What a host sends of the file to all of its children together; nothing: no bound.
     pub limit: Option<Rate>,
-    /// Plan anew when links turn out slower or faster than planned.
+    /// Plan again when links turn out slower or faster than planned.
     pub replan: bool,
     /// A chunk that came takes its time on the host's disk before it is there.
     pub disk: bool,
@@ -42,7 +42,8 @@ pub struct Config {
     pub report: Time,
     /// A host that is silent for so long is planned around, and taken back when it speaks again.
     pub silence: Time,
-    /// A host that is silent for so long has failed for good; so has a broadcast without its source and without its content.
+    /// A host that is silent for so long has failed for good; so has a broadcast without its source and
+    /// without its content.
     pub patience: Time,
     /// Nodes note how far they are so often, at the first report after it; nothing: never.
     pub sample: Option<Time>,

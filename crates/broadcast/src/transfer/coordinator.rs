@@ -246,7 +246,8 @@ impl Coordinator {
         self.members.get(&host).is_some_and(|m| m.stream.is_some() && now > m.heard.saturating_add(late))
     }
 
-    /// Sees to what time brings: hosts that are silent or stalled, changed links, the end. Returns hosts that are gone.
+    /// Sees to what time brings: hosts that are silent or stalled, changed links, the end. Returns hosts that
+    /// are gone.
     pub(crate) fn tick(&mut self, config: &Config, now: Time, out: &mut Out) -> (Stand, Vec<HostId>) {
         let silent =
             |member: &Member| member.stream.is_some() && now > member.heard.saturating_add(config.silence);
@@ -283,8 +284,8 @@ impl Coordinator {
         if self.is_full && self.members.values().all(settled) { Stand::Over } else { Stand::Going }
     }
 
-    /// A train has left or arrived: when nobody waits for one, a plan for the known rates is due. Hosts whose trains are
-    /// still on their way get their place in the next.
+    /// A train has left or arrived: when nobody waits for one, a plan for the known rates is due. Hosts whose
+    /// trains are still on their way get their place in the next.
     pub(crate) fn probed(&mut self, now: Time) {
         let Some(probing) = &self.probing else { return };
         let waits = |(host, member): (&HostId, &Member)| member.is_present() && probing.awaits(*host);
@@ -326,8 +327,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// For a node that took over with an incomplete copy, after members had time to join: who has the chunks that it
-    /// lacks.
+    /// For a node that took over with an incomplete copy, after members had time to join: who has the chunks
+    /// that it lacks.
     ///
     /// # Errors
     /// How many chunks nobody has.

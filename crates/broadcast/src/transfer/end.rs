@@ -175,7 +175,8 @@ impl Node {
         }
     }
 
-    /// A coordinator with an incomplete copy, when members have had time to join: fetches what they have, or gives up.
+    /// A coordinator with an incomplete copy, when members have had time to join: fetches what they have, or
+    /// gives up.
     pub(super) fn gather(&mut self, cx: &mut dyn Context) {
         let count = self.chunks().count();
         let Some(coordinator) = &self.coordinator else { return };
@@ -205,7 +206,8 @@ impl Node {
         self.connect(cx);
     }
 
-    /// The coordinator can't go on. If a member has everything it is left to that one; otherwise it is over for all.
+    /// The coordinator can't go on. If a member has everything it is left to that one; otherwise it is over
+    /// for all.
     pub(super) fn abandon(&mut self, reason: &str, cx: &mut dyn Context) {
         let members = self.members();
         let complete = self

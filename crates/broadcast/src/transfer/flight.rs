@@ -18,7 +18,8 @@ const LEAST_CHUNKS: u64 = 2;
 /// [`LEAST_EPOCH`].
 const EPOCH_TRIPS: u64 = 16;
 const LEAST_EPOCH: Time = Time::from_ms(100);
-/// A path is long when a chunk takes at least this long, and at least twice the time to the next one: so the link is not slow.
+/// A path is long when a chunk takes at least this long, and at least twice the time to the next one: so the
+/// link is not slow.
 const LONG: Time = Time::from_ms(100);
 
 /// A chunk on its way.
@@ -130,7 +131,8 @@ mod tests {
 
     const CHUNK: u64 = 10_000;
 
-    /// A path with a rate in bytes a second and a delay: how many bytes arrive in `time` when the flight decides.
+    /// A path with a rate in bytes a second and a delay: how many bytes arrive in `time` when the flight
+    /// decides.
     fn run(flight: &mut Flight, rate: u64, delay: Time, from: Time, time: Time) -> (u64, Time) {
         let mut now = from;
         let (mut free, mut came) = (from, 0);

@@ -67,7 +67,8 @@ impl Node {
             self.plan_when_due(cx);
             return;
         }
-        // The coordinator that lost this host told the others, and they ended their streams. This host may not have heard of it.
+        // The coordinator that lost this host told the others, and they ended their streams. This host may
+        // not have heard of it.
         self.drop_quiet_parents(cx);
         let stream = cx.open(Addr { host, port: self.config.port }, 0);
         self.links.add(stream, Role::Coordinator, host);
@@ -96,8 +97,8 @@ impl Node {
         (self.follow.host, self.follow.answered) = (None, false);
     }
 
-    /// Whether this node may take the coordinator's part when it is asked to: it has it, or it has lost its own, and has
-    /// everything or nobody is known who has.
+    /// Whether this node may take the coordinator's part when it is asked to: it has it, or it has lost its
+    /// own, and has everything or nobody is known who has.
     pub(super) fn may_coordinate(&self, now: Time) -> bool {
         let lost = |patience| !self.follow.answered && late(self.follow.heard, patience, now);
         let able = if self.complete {

@@ -63,8 +63,8 @@ impl Node {
         self.send_all(out, cx);
     }
 
-    /// The coordinator is not heard: streams that bring nothing may lead nowhere, and those that are opened now get through as
-    /// soon as anything does. TCP itself would try ever more rarely.
+    /// The coordinator is not heard: streams that bring nothing may lead nowhere, and those that are opened
+    /// now get through as soon as anything does. TCP itself would try ever more rarely.
     pub(super) fn drop_quiet_parents(&mut self, cx: &mut dyn Context) {
         for (host, stream) in self.fetch.quiet(LOOKS_QUIET) {
             self.drop_parent(host, stream, cx);

@@ -52,8 +52,8 @@ impl Seen {
     fn is_below(self, planned: u64) -> bool {
         u128::from(self.rate()) * 100 < u128::from(planned) * u128::from(SLOW_PERCENT)
     }
-    /// With a window before it, and a chunk that has nearly come: chunks count when they are whole, and a window has few
-    /// where rates are low.
+    /// With a window before it, and a chunk that has nearly come: chunks count when they are whole, and a
+    /// window has few where rates are low.
     fn at_most(self, before: Seen, chunk: u64) -> Seen {
         let bytes = self.bytes.saturating_add(before.bytes).saturating_add(chunk);
         Seen { bytes, micros: self.micros.saturating_add(before.micros), ..self }

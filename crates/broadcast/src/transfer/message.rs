@@ -36,8 +36,8 @@ pub(crate) enum Message {
     AskRoot,
     /// To the coordinator: what are the hashes of the chunks from this one on?
     AskHashes { from: u32 },
-    /// From the coordinator: the rates of all trees in bit/s, the trees that the receiver of this is in, and who feeds
-    /// it there.
+    /// From the coordinator: the rates of all trees in bit/s, the trees that the receiver of this is in, and
+    /// who feeds it there.
     Plan { version: u32, rates: Vec<u64>, mine: Vec<(u32, HostId)> },
     /// From the coordinator: it is there, and the first hosts that have everything.
     Beat { complete: Vec<HostId> },
@@ -55,8 +55,8 @@ pub(crate) enum Message {
     Elsewhere { coordinator: Option<HostId> },
     /// To a parent, first of all.
     Fetch,
-    /// To a parent: send these chunks when there, in the order of classes ([`super::ranked`]). Or: `now`, the others
-    /// come back.
+    /// To a parent: send these chunks when there, in the order of classes ([`super::ranked`]). Or: `now`, the
+    /// others come back.
     Want { class: u8, now: bool, set: ChunkSet },
     /// To a parent: those of these chunks that weren't sent are of this class now.
     Rank { class: u8, set: ChunkSet },

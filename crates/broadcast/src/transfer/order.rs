@@ -38,8 +38,8 @@ impl Order {
     }
 }
 
-/// A draw from the exponential distribution that belongs to `chunk` and `tree`: among trees, the smallest of these
-/// divided by a weight falls to each with a chance in proportion to its weight.
+/// A draw from the exponential distribution that belongs to `chunk` and `tree`: among trees, the smallest of
+/// these divided by a weight falls to each with a chance in proportion to its weight.
 fn waits(chunk: u32, tree: u32) -> f64 {
     let uniform = (mix((u64::from(chunk) << 32) | u64::from(tree)) >> 11) as f64 + 0.5;
     -libm::log(uniform / (1u64 << 53) as f64)

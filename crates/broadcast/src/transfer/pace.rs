@@ -25,8 +25,8 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Sets the rate: the plan's `rate` in bit/s times `percent`. Without a percentage there is no bound. What is still
-    /// to be waited for is waited for at the new rate.
+    /// Sets the rate: the plan's `rate` in bit/s times `percent`. Without a percentage there is no bound.
+    /// What is still to be waited for is waited for at the new rate.
     pub(crate) fn set(&mut self, rate: u64, percent: Option<u32>, now: Time) {
         let scaled = |percent| u128::from(rate) * u128::from(percent) / 100;
         let bounded = percent.map(|percent: u32| u64::try_from(scaled(percent)).unwrap_or(u64::MAX));
@@ -53,8 +53,8 @@ impl Pace {
     }
 }
 
-/// What a host may send to all of its children together. A child that is kept from sending by it has its turn booked, or
-/// the first one would always be the first.
+/// What a host may send to all of its children together. A child that is kept from sending by it has its turn
+/// booked, or the first one would always be the first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     rate: Rate,

@@ -19,8 +19,8 @@ const HALF_TIME: Time = Time::from_ms(2);
 const MOST_CHUNKS: u32 = 32;
 /// Whatever has come of a train by then is what its host can.
 const MOST_TIME: Time = Time::from_ms(200);
-/// Others wait for a train for so many times as long as the fastest has taken: a slow host takes little of what the source
-/// can send.
+/// Others wait for a train for so many times as long as the fastest has taken: a slow host takes little of
+/// what the source can send.
 const PATIENCE: u64 = 3;
 /// Rates of this part of the highest of a group belong to it, in percent.
 const ALIKE_PERCENT: u64 = 88;
@@ -73,8 +73,8 @@ impl Probing {
         self.is_unknown(host) && self.trains.get(&host).is_none_or(|train| train.leaves)
     }
 
-    /// Whether a chunk may go to a host: no train is leaving, or it is the host's. If nothing is known of it, its train
-    /// begins.
+    /// Whether a chunk may go to a host: no train is leaving, or it is the host's. If nothing is known of it,
+    /// its train begins.
     pub(crate) fn may_send(&mut self, host: HostId, got: u32, now: Time) -> bool {
         if let Some(train) = self.trains.get(&host) {
             return train.sent < train.most;

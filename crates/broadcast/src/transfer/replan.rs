@@ -19,8 +19,8 @@ use process::HostId;
 use std::collections::BTreeMap;
 use units::{Rate, Time};
 
-/// What was on its way arrives, and streams get up to speed, for so long after a plan: what is measured then blames the
-/// wrong links.
+/// What was on its way arrives, and streams get up to speed, for so long after a plan: what is measured then
+/// blames the wrong links.
 const SETTLE: Time = Time::from_ms(500);
 
 /// The part of a plan's rate that a tree for a host has of which nothing is known.
@@ -59,8 +59,9 @@ impl Planning {
         }
     }
 
-    /// Plans from `source` to `members`; `leaves` among them are not to relay. `unknown` are further ones that the source
-    /// serves alone, each in a tree of its own: nobody waits for a host of which nothing is known.
+    /// Plans from `source` to `members`; `leaves` among them are not to relay. `unknown` are further ones
+    /// that the source serves alone, each in a tree of its own: nobody waits for a host of which nothing is
+    /// known.
     ///
     /// # Errors
     /// No plan can be made: why.
@@ -134,7 +135,8 @@ impl Planning {
         Ok(with)
     }
 
-    /// Hosts have these rates, in bit/s. The source's own is that of the fastest; no rate of others says nothing of it.
+    /// Hosts have these rates, in bit/s. The source's own is that of the fastest; no rate of others says
+    /// nothing of it.
     pub(crate) fn learn(&mut self, source: HostId, rates: &BTreeMap<HostId, u64>) {
         let Some(fastest) = rates.values().copied().max() else { return };
         for (host, rate) in rates.iter().map(|(host, rate)| (*host, *rate)).chain([(source, fastest)]) {
@@ -186,8 +188,8 @@ impl Planning {
         }
     }
 
-    /// Whether links carry less or more than was planned with: then it is time to plan again. Of links that are `unknown`,
-    /// what they were taken for was an estimate, and may be too low.
+    /// Whether links carry less or more than was planned with: then it is time to plan again. Of links that
+    /// are `unknown`, what they were taken for was an estimate, and may be too low.
     pub(crate) fn look(&mut self, unknown: bool, now: Time) -> bool {
         if !self.hops.refresh() {
             return false;

@@ -17,8 +17,8 @@ pub struct StoreError(pub String);
 pub trait Store: Send {
     /// Whether a chunk is there, whole.
     fn have(&self, chunk: u32) -> bool;
-    /// A chunk that is there, and its hash. A source's file that is not what it was when the chunk was first read is an
-    /// error.
+    /// A chunk that is there, and its hash. A source's file that is not what it was when the chunk was first
+    /// read is an error.
     ///
     /// # Errors
     /// It can't be read.
@@ -59,15 +59,16 @@ pub trait Store: Send {
         let _ = same;
         Ok(())
     }
-    /// All chunks are there and are those of the source: the file may take its name. At a source: the file is still
-    /// what it was. Called once.
+    /// All chunks are there and are those of the source: the file may take its name. At a source: the file is
+    /// still what it was. Called once.
     ///
     /// # Errors
     /// It can't.
     fn complete(&mut self) -> Result<(), StoreError>;
 }
 
-/// The hash of pieces of a chunk. Content that is a length only has a hash of zeros: on sockets nothing comes as such.
+/// The hash of pieces of a chunk. Content that is a length only has a hash of zeros: on sockets nothing comes
+/// as such.
 #[must_use]
 pub fn hash(pieces: &[Payload]) -> Hash {
     let mut hasher = blake3::Hasher::new();

@@ -1,9 +1,9 @@
 //! What happens in a queue of cells up to a slot: as many slots at once as the same trains share.
 //!
-//! With `x` cells ahead of a slot's first one, of `k` cells those with fewer than `limit + 1` ahead are let in: the
-//! transmitter has one of them. So `k` trains add `k − 1` cells a slot, and how long all of that is let in is a
-//! division. After it one cell a slot is, and the draws say whose. The last slot of a train is looked at cell by cell,
-//! for the time at which it leaves.
+//! With `x` cells ahead of a slot's first one, of `k` cells those with fewer than `limit + 1` ahead are let
+//! in: the transmitter has one of them. So `k` trains add `k − 1` cells a slot, and how long all of that is
+//! let in is a division. After it one cell a slot is, and the draws say whose. The last slot of a train is
+//! looked at cell by cell, for the time at which it leaves.
 
 use super::{CellQueue, Ended, Train};
 use crate::config::CellDiscard;
@@ -147,7 +147,8 @@ impl CellQueue {
         self.note_length();
     }
 
-    /// A cell of `train` is let in, and leaves with slot `leaves`, or is not. Returns whether the train goes on.
+    /// A cell of `train` is let in, and leaves with slot `leaves`, or is not. Returns whether the train goes
+    /// on.
     fn take_cell(&mut self, train: &mut Train, leaves: Option<u64>) -> bool {
         train.left -= 1;
         if leaves.is_none() {
@@ -166,7 +167,8 @@ impl CellQueue {
         goes_on
     }
 
-    /// Of a packet that has lost a cell only the last one may still be let in: it ends the packet for the receiver.
+    /// Of a packet that has lost a cell only the last one may still be let in: it ends the packet for the
+    /// receiver.
     fn skip_to_last(&mut self, mut train: Train) {
         let skipped = train.left - 1;
         train.slot = self.slot + u64::from(train.left);

@@ -1,14 +1,15 @@
 //! The queue of cells of one port of an ATM switch, and what becomes of the packets that they carry.
 //!
-//! The switch works in slots of a cell time. Each link brings at most one cell a slot and one leaves; those for which
-//! there is room are let in, in the order in which they came. Where there is not room for all, a draw a slot says with
-//! which link the search for those that get it begins: cells of several links have no order within a slot that would
-//! last for a packet, for SONET's overhead alone moves them by a fifth of it.
+//! The switch works in slots of a cell time. Each link brings at most one cell a slot and one leaves; those
+//! for which there is room are let in, in the order in which they came. Where there is not room for all, a
+//! draw a slot says with which link the search for those that get it begins: cells of several links have no
+//! order within a slot that would last for a packet, for SONET's overhead alone moves them by a fifth of it.
 //!
-//! A packet comes as a train: its cells follow one another on one link, without those of other packets of that link
-//! between them; trains of different links overlap as they will. What happens between the begin and end of trains is
-//! worked out at once (`advance.rs`), exact to the cell. Trains are announced when their link has them ahead, so no
-//! event is needed but the arrival of the last cell: all that shares a slot with it has been announced by then.
+//! A packet comes as a train: its cells follow one another on one link, without those of other packets of
+//! that link between them; trains of different links overlap as they will. What happens between the begin and
+//! end of trains is worked out at once (`advance.rs`), exact to the cell. Trains are announced when their
+//! link has them ahead, so no event is needed but the arrival of the last cell: all that shares a slot with
+//! it has been announced by then.
 //!
 //! Sources: ITU-T I.361 and I.363.5 (cells, AAL5), Romanow & Floyd 1995 (partial and early packet discard).
 //! Not here: virtual channels with guarantees, per-channel queues, cell loss priority, EFCI.

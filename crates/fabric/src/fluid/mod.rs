@@ -4,12 +4,12 @@
 //! The port serves at its line rate; a packet waits for all that came before it, fluid or packet. With less
 //! fluid than the line rate the work ahead of a packet is known when it enters: while there is work `W`, it
 //! shrinks at `1 − fluid rate / line rate`, and a packet adds the time it takes to send. So a first-in
-//! first-out port keeps its one event a hop. A scheduled port with one queue remembers for each packet how much
-//! fluid is to be sent before it. Nothing happens at a port between its packets: the fluid is brought up to
-//! date when one comes or goes.
+//! first-out port keeps its one event a hop. A scheduled port with one queue remembers for each packet how
+//! much fluid is to be sent before it. Nothing happens at a port between its packets: the fluid is brought up
+//! to date when one comes or goes.
 //!
-//! Fluid counts as queue length for limits, marks and RED and takes shared memory; what finds no room is lost.
-//! It is not a set of flows: it neither slows down nor bursts, and what is lost or waits at one port
+//! Fluid counts as queue length for limits, marks and RED and takes shared memory; what finds no room is
+//! lost. It is not a set of flows: it neither slows down nor bursts, and what is lost or waits at one port
 //! arrives at the next all the same. `docs/explanation/hybrid.md` says how far it is from packets.
 
 mod ports;
@@ -51,7 +51,8 @@ pub(crate) struct FluidLook {
     pub bytes: u64,
     /// Time of the transmitter that it takes, what waits included.
     pub busy: Time,
-    /// What the transmitter still has to send of fluid and packets, without packets that wait at scheduled ports.
+    /// What the transmitter still has to send of fluid and packets, without packets that wait at scheduled
+    /// ports.
     pub left: Time,
 }
 
@@ -95,7 +96,8 @@ impl Fluid {
         Time::from_ps(ps as u64)
     }
 
-    /// From `begin` on the transmitter has had `work` before it and what came: notes when that ended, if by `now`.
+    /// From `begin` on the transmitter has had `work` before it and what came: notes when that ended, if by
+    /// `now`.
     fn note_end(&mut self, begin: Time, work: Time, now: Time, line: Rate) {
         let left = line.as_bps().saturating_sub(self.wire);
         if work == Time::ZERO || left == 0 {

@@ -114,8 +114,8 @@ impl<B: Copy + Default> Port<B> {
         self.settle_fluid(wires, now, framing).0
     }
 
-    /// The fluid at `now`. Times are rounded whenever it is brought up to date, so that a look does so to a copy: a run
-    /// that is looked at is the run that nobody looks at.
+    /// The fluid at `now`. Times are rounded whenever it is brought up to date, so that a look does so to a
+    /// copy: a run that is looked at is the run that nobody looks at.
     pub(crate) fn fluid_at(
         &mut self,
         now: Time,

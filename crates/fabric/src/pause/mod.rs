@@ -1,9 +1,10 @@
 //! Priority-based flow control, the frames and the sending side: PAUSE frames travel, and stop classes of the
 //! peer's transmitter for a time.
 //!
-//! Source: IEEE 802.1Qbb (802.1Q clause 36) and 802.3 annex 31D. A frame names classes and gives each a time in
-//! quanta of 512 bit times of the link; zero ends a pause. It is the shortest of Ethernet frames, goes ahead of all data
-//! after the packet that is being sent, and is heeded when it has arrived. A pause that is not renewed ends.
+//! Source: IEEE 802.1Qbb (802.1Q clause 36) and 802.3 annex 31D. A frame names classes and gives each a time
+//! in quanta of 512 bit times of the link; zero ends a pause. It is the shortest of Ethernet frames, goes
+//! ahead of all data after the packet that is being sent, and is heeded when it has arrived. A pause that is
+//! not renewed ends.
 //!
 //! Why a switch asks for a pause is in `pfc.rs`.
 

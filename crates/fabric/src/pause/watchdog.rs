@@ -1,9 +1,9 @@
 //! The PFC watchdog: finds queues that PAUSE frames hold up for too long, acts, and restores them.
 //!
-//! Source: SONiC's PFC watchdog. At each poll a queue that holds packets, has sent none since the last poll and
-//! is paused comes one poll nearer to a storm; in a storm, each poll without a PAUSE frame since the last one
-//! brings it nearer to its end. Polls are at multiples of the interval, as if they had gone on all the time; they
-//! are left out while nothing is paused, where they could find nothing.
+//! Source: SONiC's PFC watchdog. At each poll a queue that holds packets, has sent none since the last poll
+//! and is paused comes one poll nearer to a storm; in a storm, each poll without a PAUSE frame since the last
+//! one brings it nearer to its end. Polls are at multiples of the interval, as if they had gone on all the
+//! time; they are left out while nothing is paused, where they could find nothing.
 
 use super::classes;
 use crate::config::WatchdogAction;

@@ -2,8 +2,8 @@
 //! work in document 004 (slide 17).
 //!
 //! The threads of a [`Program`] compute, and at each page fault request pages from its memory node on a
-//! stream; dirty pages that leave its local memory go the other way. A [`Memory`] node answers. The same local
-//! memory as in a replay chooses the pages ([`crate::local`]), so on an idle network a fault takes what
+//! stream; dirty pages that leave its local memory go the other way. A [`Memory`] node answers. The same
+//! local memory as in a replay chooses the pages ([`crate::local`]), so on an idle network a fault takes what
 //! [`crate::cost`] says. Not here: page contents.
 
 mod board;

@@ -12,7 +12,8 @@ pub fn put(lengths: impl IntoIterator<Item = usize>, out: &mut Vec<u8>) {
 pub struct Lengths<'a>(&'a [[u8; LENGTH]]);
 
 impl<'a> Lengths<'a> {
-    /// None where one of them can't be: a page has a byte at least, and as many as [`PAGE`] if it travels as it is.
+    /// None where one of them can't be: a page has a byte at least, and as many as [`PAGE`] if it travels as
+    /// it is.
     pub fn read(bytes: &'a [u8]) -> Option<Lengths<'a>> {
         let (lengths, rest) = bytes.as_chunks();
         let all = Lengths(lengths);

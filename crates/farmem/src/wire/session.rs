@@ -35,7 +35,8 @@ pub struct House {
 }
 
 impl House {
-    /// A server's memory, and how much of it one client may have. `secret` is random, and another one each time.
+    /// A server's memory, and how much of it one client may have. `secret` is random, and another one each
+    /// time.
     pub fn new(key: Key, secret: [u8; 16], bytes: u64, each: u64) -> House {
         let bound = Bound::new(bytes);
         House { key, secret: Key(secret), drawn: 0, bound, each: each.min(bytes), shared: BTreeMap::new() }

@@ -65,7 +65,8 @@ impl Bare {
         (0..window / self.segments).for_each(|_| self.send(to, 1));
     }
 
-    /// Sends what has come on, to each of `to` a part; waits when nothing has. Says how many datagrams it was.
+    /// Sends what has come on, to each of `to` a part; waits when nothing has. Says how many datagrams it
+    /// was.
     pub fn turn(&mut self, to: &[Destination]) -> u64 {
         let Ok(got) = self.socket.recv(&mut self.into) else {
             let ports = [(self.socket.as_fd(), true, false)];
@@ -87,7 +88,8 @@ impl Bare {
     }
 }
 
-/// M datagrams a second of processor time, sent and received by the system calls alone: what has come is sent again.
+/// M datagrams a second of processor time, sent and received by the system calls alone: what has come is sent
+/// again.
 pub fn bare(mode: Datagrams, bytes: usize, window: usize) -> f64 {
     let mut bare = Bare::new(mode, bytes, window);
     let to = [bare.address().into()];

@@ -1,7 +1,9 @@
-//! The loop of a member: waits for sockets and timers, lets processes handle what has happened, sends what they say.
+//! The loop of a member: waits for sockets and timers, lets processes handle what has happened, sends what
+//! they say.
 //!
-//! One thread, in turns. In a turn each port brings one batch of datagrams, processes handle a bounded number of
-//! events, and everything that they have sent leaves together at its end: under load batches grow by themselves.
+//! One thread, in turns. In a turn each port brings one batch of datagrams, processes handle a bounded number
+//! of events, and everything that they have sent leaves together at its end: under load batches grow by
+//! themselves.
 
 mod books;
 mod receive;
@@ -168,8 +170,9 @@ impl Driver {
         Ok(())
     }
 
-    /// Waits for sockets, at most until the next timer or until `wake`. Who has something to do doesn't wait, and
-    /// just tries its ports: they are not among what epoll watches, which would cost something with every datagram.
+    /// Waits for sockets, at most until the next timer or until `wake`. Who has something to do doesn't wait,
+    /// and just tries its ports: they are not among what epoll watches, which would cost something with every
+    /// datagram.
     fn wait(&mut self, wake: Time) -> io::Result<()> {
         let mut timeout = self.timeout(wake);
         if timeout != Duration::ZERO && self.gather(timeout) {

@@ -90,8 +90,8 @@ impl Driver {
     }
 }
 
-/// Whether to pause when `came` bytes have come and `timeout` is left, as network cards moderate their interrupts:
-/// never for a lone datagram.
+/// Whether to pause when `came` bytes have come and `timeout` is left, as network cards moderate their
+/// interrupts: never for a lone datagram.
 fn gathers(least: u64, came: u64, timeout: Duration) -> bool {
     least > 0 && came >= least && timeout > PAUSE_MAX
 }

@@ -56,8 +56,8 @@ impl Streams {
         self.touch(id);
     }
 
-    /// Drops the stranger that has waited longest, of the address that most come from: who belongs to the job has said so
-    /// within a round trip, and many who don't can't keep it out.
+    /// Drops the stranger that has waited longest, of the address that most come from: who belongs to the job
+    /// has said so within a round trip, and many who don't can't keep it out.
     fn make_room(&mut self, world: &mut World<'_>) {
         let waiting: Vec<StreamId> = self.greetings.iter().map(|(_, id)| *id).collect();
         let origins: Vec<Option<IpAddr>> = waiting.iter().map(|id| self.origin(*id)).collect();

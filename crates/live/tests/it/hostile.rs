@@ -227,8 +227,8 @@ fn strangers_who_say_nothing_keep_no_member_out() {
     assert_eq!(heard.iter().sum::<u64>(), 3 + 5);
 }
 
-/// A member's stream that is sealed with `secret`, after which `say` says what is written; how the answer ended, and what
-/// it held.
+/// A member's stream that is sealed with `secret`, after which `say` says what is written; how the answer
+/// ended, and what it held.
 fn sealed(
     to: SocketAddr,
     secret: &Secret,

@@ -1,7 +1,8 @@
 //! How many longer itemsets may follow: an upper bound from the large itemsets of a pass alone.
 //!
-//! F. Geerts, B. Goethals and J. Van den Bussche, "Tight upper bounds on the number of candidate patterns", ACM TODS 30(2),
-//! 2005: theorem 2 (Kruskal and Katona) for all itemsets together, and the same for those with a common beginning.
+//! F. Geerts, B. Goethals and J. Van den Bussche, "Tight upper bounds on the number of candidate patterns",
+//! ACM TODS 30(2), 2005: theorem 2 (Kruskal and Katona) for all itemsets together, and the same for those
+//! with a common beginning.
 
 use crate::items::Level;
 
@@ -13,8 +14,8 @@ pub fn to_come(large: &Level) -> f64 {
     together(large.len() as u64, large.length()).min(by_beginnings(large))
 }
 
-/// From their number `large` alone: it is C(a, k) + C(b, k − 1) + … with a > b > …, and C(a, k + p) + C(b, k − 1 + p) + …
-/// are at most the itemsets of k + p items.
+/// From their number `large` alone: it is C(a, k) + C(b, k − 1) + … with a > b > …, and C(a, k + p) + C(b, k
+/// − 1 + p) + … are at most the itemsets of k + p items.
 fn together(large: u64, length: usize) -> f64 {
     let (mut left, mut sum) = (u128::from(large), 0.0);
     for length in (1..=length as u64).rev() {

@@ -1,10 +1,10 @@
-//! apriori-gen: itemsets one longer than the large ones, whose subsets are all large; R. Agrawal and R. Srikant, "Fast
-//! algorithms for mining association rules", VLDB 1994, section 2.1.1.
+//! apriori-gen: itemsets one longer than the large ones, whose subsets are all large; R. Agrawal and R.
+//! Srikant, "Fast algorithms for mining association rules", VLDB 1994, section 2.1.1.
 //!
-//! The paper joins pairs with a common beginning and then looks up the subsets of each. Here both are one step: with the
-//! beginning and the item behind it fixed, the last items that may follow are those that follow in each subset too, so
-//! sorted lists are intersected, and no candidate is made to be thrown away. A [`Generator`] makes them in portions, and
-//! from a [`Mark`] on, so that not all have to be held at once.
+//! The paper joins pairs with a common beginning and then looks up the subsets of each. Here both are one
+//! step: with the beginning and the item behind it fixed, the last items that may follow are those that
+//! follow in each subset too, so sorted lists are intersected, and no candidate is made to be thrown away. A
+//! [`Generator`] makes them in portions, and from a [`Mark`] on, so that not all have to be held at once.
 
 use super::list::Candidates;
 use crate::items::Level;
@@ -81,13 +81,15 @@ impl Generator {
     }
 }
 
-/// The subsets of a candidate that lack an item of its beginning: for each such item, where in the trie the others lead.
+/// The subsets of a candidate that lack an item of its beginning: for each such item, where in the trie the
+/// others lead.
 struct Subsets {
     /// The beginning that it stands at.
     beginning: Vec<u32>,
     /// Nodes of the beginning itself, by how many of its items they have.
     own: Vec<u32>,
-    /// `without[i][d]`: the node of the first d items of the beginning but item i; [`NONE`] where there is none.
+    /// `without[i][d]`: the node of the first d items of the beginning but item i; [`NONE`] where there is
+    /// none.
     without: Vec<Vec<u32>>,
     /// `next[i]`: where the search for the following second item goes on.
     next: Vec<u32>,
@@ -125,8 +127,8 @@ impl Subsets {
         self.beginning.extend_from_slice(beginning);
     }
 
-    /// Leaves of `last` what makes a candidate of the beginning, `second` and it: all subsets without an item of the
-    /// beginning are large. Second items come in order.
+    /// Leaves of `last` what makes a candidate of the beginning, `second` and it: all subsets without an item
+    /// of the beginning are large. Second items come in order.
     fn prune(&mut self, trie: &Trie, second: u32, last: &mut Vec<u32>) {
         let depth = self.without.len();
         for (nodes, next) in self.without.iter().zip(&mut self.next) {
@@ -148,8 +150,8 @@ impl Subsets {
     }
 }
 
-/// Large itemsets of one length, by what they begin with. A node is a beginning; it is known by how many items it has and
-/// its number among those that have as many. The root, number 0, has none.
+/// Large itemsets of one length, by what they begin with. A node is a beginning; it is known by how many
+/// items it has and its number among those that have as many. The root, number 0, has none.
 struct Trie {
     /// The last item of each node with one item, two items, and so on; the last are the itemsets themselves.
     items: Vec<Vec<u32>>,

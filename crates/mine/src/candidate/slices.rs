@@ -1,5 +1,5 @@
-//! The candidates of a pass in slices of which each fits into memory. They are made anew whenever they are needed, so only
-//! where each slice begins has to be kept; where there is one slice only, it is kept itself.
+//! The candidates of a pass in slices of which each fits into memory. They are made again whenever they are
+//! needed, so only where each slice begins has to be kept; where there is one slice only, it is kept itself.
 
 use super::generate::{Generator, Mark};
 use super::list::Candidates;
@@ -76,7 +76,7 @@ impl Slices {
         (self.len - before).min(self.most as u64) as u32
     }
 
-    /// The candidates of a slice, made anew where there are several.
+    /// The candidates of a slice, made again where there are several.
     pub fn make(&self, slice: usize) -> Arc<Candidates> {
         match &self.only {
             Some(only) => Arc::clone(only),

@@ -1,7 +1,9 @@
-//! Pass 2: counts of pairs of codes in an array without keys, a row for each lower code and a column for each higher one.
+//! Pass 2: counts of pairs of codes in an array without keys, a row for each lower code and a column for each
+//! higher one.
 //!
-//! Candidates of pass 2 are all pairs of large items, so none has to be looked up. Where the array is larger than the memory
-//! that is allowed it comes in tiles of rows, and the transactions are looked at again for each of them.
+//! Candidates of pass 2 are all pairs of large items, so none has to be looked up. Where the array is larger
+//! than the memory that is allowed it comes in tiles of rows, and the transactions are looked at again for
+//! each of them.
 
 use crate::block::{Block, Word, Words, each};
 use std::ops::Range;

@@ -1,9 +1,10 @@
-//! Later passes: the transactions of an itemset are the intersection of those of its items, M. J. Zaki, "Scalable algorithms
-//! for association mining", IEEE TKDE 12(3), 2000 (tid-lists), with bitmaps for items.
+//! Later passes: the transactions of an itemset are the intersection of those of its items, M. J. Zaki,
+//! "Scalable algorithms for association mining", IEEE TKDE 12(3), 2000 (tid-lists), with bitmaps for items.
 //!
-//! A window of transactions is turned into a bitmap for each item that a candidate has. Candidates come in order, so the
-//! transactions of their common beginning are found once; they are a list where they are few, so that a last item costs one
-//! look into its bitmap for each of them, and a bitmap where they are many. Windows are as long as memory allows.
+//! A window of transactions is turned into a bitmap for each item that a candidate has. Candidates come in
+//! order, so the transactions of their common beginning are found once; they are a list where they are few,
+//! so that a last item costs one look into its bitmap for each of them, and a bitmap where they are many.
+//! Windows are as long as memory allows.
 
 use crate::block::{Block, Word, Words, each};
 use crate::candidate::Candidates;
@@ -18,8 +19,8 @@ const SPARSE: usize = 24;
 
 const NONE: u32 = u32::MAX;
 
-/// Adds to the counts of candidates those of the transactions of blocks, at most `total`, with about `bytes` bytes of
-/// bitmaps.
+/// Adds to the counts of candidates those of the transactions of blocks, at most `total`, with about `bytes`
+/// bytes of bitmaps.
 ///
 /// # Panics
 /// When there is not a count for each candidate.
@@ -33,8 +34,8 @@ pub fn add(
     Vertical::new(bytes).add(blocks, total, candidates, counts);
 }
 
-/// Counts in pass after pass over the same transactions: where one window holds all of them, later passes use its
-/// bitmaps again.
+/// Counts in pass after pass over the same transactions: where one window holds all of them, later passes use
+/// its bitmaps again.
 pub struct Vertical {
     bytes: usize,
     kept: Option<Window>,
@@ -222,7 +223,8 @@ impl Window {
 }
 
 impl Tids {
-    /// Those of a list that a bitmap holds. Each is written and only some are kept: no branch that is hard to predict.
+    /// Those of a list that a bitmap holds. Each is written and only some are kept: no branch that is hard to
+    /// predict.
     fn filter(&mut self, list: &[u32], bitmap: &[u64]) {
         self.list.resize(list.len(), 0);
         let mut length = 0;

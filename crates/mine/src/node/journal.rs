@@ -5,8 +5,8 @@ use crate::journal::Sound;
 
 /// Keeps levels.
 pub trait Journal: Send {
-    /// The levels kept so far, that of pass 1 first, if they take no more than `room` bytes. An empty one is the last: its
-    /// pass found nothing.
+    /// The levels kept so far, that of pass 1 first, if they take no more than `room` bytes. An empty one is
+    /// the last: its pass found nothing.
     fn load(&mut self, room: usize) -> Sound;
     /// Keeps one more.
     fn append(&mut self, level: &Level);

@@ -1,10 +1,11 @@
 //! A node of the miner as a Process: its streams, and how it begins.
 //!
-//! Of two nodes the one with the lower number opens their stream, and opens it anew when it breaks; the other one does so
-//! when nothing has come for a while, because the first may believe that it is done.
+//! Of two nodes the one with the lower number opens their stream, and opens it again when it breaks; the
+//! other one does so when nothing has come for a while, because the first may believe that it is done.
 //!
-//! Who has found everything ends its side of a stream once the other node has all that it needs; who has not leaves its own
-//! side open until it has. So a stream whose two sides have ended is not opened again, and a node has finished when all are.
+//! Who has found everything ends its side of a stream once the other node has all that it needs; who has not
+//! leaves its own side open until it has. So a stream whose two sides have ended is not opened again, and a
+//! node has finished when all are.
 
 use super::board::Board;
 use super::costs::{Costs, PPM};
@@ -29,7 +30,7 @@ pub(super) const PROBE: u64 = 1;
 const GATHER: u64 = 2;
 const DIAL: u64 = 3;
 
-/// A broken stream is opened anew after so long.
+/// A broken stream is opened again after so long.
 const REDIAL: Time = Time::from_ms(200);
 /// Who waits to be called calls himself after so long.
 const PATIENCE: Time = Time::from_secs(10);

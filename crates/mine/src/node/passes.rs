@@ -1,7 +1,8 @@
-//! From stage to stage and pass to pass: what is complete, what is kept, and how a node that is behind catches up.
+//! From stage to stage and pass to pass: what is complete, what is kept, and how a node that is behind
+//! catches up.
 //!
-//! Who is a pass behind asks a node that is ahead for what the pass found, and leaves out what is left of it: a node is ahead
-//! only when it has had everything that it needed.
+//! Who is a pass behind asks a node that is ahead for what the pass found, and leaves out what is left of it:
+//! a node is ahead only when it has had everything that it needed.
 
 use super::board::PassReport;
 use super::costs::PPM;
@@ -115,7 +116,8 @@ impl Node {
         self.board.finished(Arc::clone(&self.levels));
     }
 
-    /// Ends its side of streams with those that need nothing more; when all are done with it, it has finished.
+    /// Ends its side of streams with those that need nothing more; when all are done with it, it has
+    /// finished.
     pub(super) fn leave(&mut self, cx: &mut dyn Context) {
         let end = self.stage;
         for peer in &mut self.peers {

@@ -1,5 +1,5 @@
-//! What a node sends: stages are generated one after the other, each for all who lack it. Who comes back later gets it
-//! generated once more.
+//! What a node sends: stages are generated one after the other, each for all who lack it. Who comes back
+//! later gets it generated once more.
 
 use super::machine::{Node, STEP};
 use super::stage::Stage;

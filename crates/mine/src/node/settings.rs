@@ -1,8 +1,9 @@
-//! What a run over several nodes is to find, and how its nodes share the work. Not here: what it costs in time (`costs`).
+//! What a run over several nodes is to find, and how its nodes share the work. Not here: what it costs in
+//! time (`costs`).
 //!
-//! NPA, HPA and HPA-ELD: T. Shintani and M. Kitsuregawa, "Hash based parallel algorithms for mining association rules",
-//! PDIS 1996 (document 001, reference 9). Locally frequent candidates: D. Cheung et al., "A fast distributed algorithm for
-//! mining association rules" (FDM), PDIS 1996.
+//! NPA, HPA and HPA-ELD: T. Shintani and M. Kitsuregawa, "Hash based parallel algorithms for mining
+//! association rules", PDIS 1996 (document 001, reference 9). Locally frequent candidates: D. Cheung et al.,
+//! "A fast distributed algorithm for mining association rules" (FDM), PDIS 1996.
 
 use serde::{Deserialize, Serialize};
 use units::Problem;
@@ -31,8 +32,8 @@ pub enum Exchange {
         /// Transactions.
         transactions: Option<u64>,
     },
-    /// Counts of what is frequent in the node's own transactions; the owner asks for what it lacks. Exact: what is large
-    /// among all transactions is frequent at one node at least.
+    /// Counts of what is frequent in the node's own transactions; the owner asks for what it lacks. Exact:
+    /// what is large among all transactions is frequent at one node at least.
     #[default]
     Frequent,
 }
@@ -63,11 +64,12 @@ pub struct Settings {
     pub longest: Option<usize>,
     /// Transactions of each node.
     pub transactions: Vec<u64>,
-    /// Bytes of a node's memory from pass 2 on for candidates, their counts and bitmaps; at least a row of pairs, or a
-    /// candidate and a word of each bitmap, is held. Not in it: what is large or asked for, and messages.
+    /// Bytes of a node's memory from pass 2 on for candidates, their counts and bitmaps; at least a row of
+    /// pairs, or a candidate and a word of each bitmap, is held. Not in it: what is large or asked for, and
+    /// messages.
     pub memory: u64,
-    /// Bytes that the large itemsets of all passes may take: a node that has more ends without a result. It holds the newest
-    /// of them several times, as it found, sends and sorts them.
+    /// Bytes that the large itemsets of all passes may take: a node that has more ends without a result. It
+    /// holds the newest of them several times, as it found, sends and sorts them.
     pub found: usize,
     /// Of how many of the most frequent items HPA-ELD's candidates are counted everywhere.
     pub duplicated: u32,
@@ -150,7 +152,8 @@ impl Settings {
         self.transactions.iter().fold(0, |all, some| all.saturating_add(*some))
     }
 
-    /// From which count on a candidate is frequent at a node: what is large among all transactions is so at one of them.
+    /// From which count on a candidate is frequent at a node: what is large among all transactions is so at
+    /// one of them.
     #[must_use]
     pub fn local_minimum(&self, node: usize) -> u64 {
         let (all, own) = (u128::from(self.total().max(1)), u128::from(self.transactions[node]));

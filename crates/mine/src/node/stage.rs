@@ -1,5 +1,5 @@
-//! Where a node is: passes, in each of them slices of the candidates, in each slice steps. What a node sends in a stage
-//! follows from what all nodes have sent in the stages before, so a stage is also a barrier.
+//! Where a node is: passes, in each of them slices of the candidates, in each slice steps. What a node sends
+//! in a stage follows from what all nodes have sent in the stages before, so a stage is also a barrier.
 
 /// What is sent in a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

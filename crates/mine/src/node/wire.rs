@@ -1,8 +1,9 @@
-//! What nodes say to each other on a stream, framed by [`process::wire`]. A message with a body says how long it is; the body
-//! follows as it is. Every byte is hostile: what can't be is [`Malformed`], and bodies have a longest length.
+//! What nodes say to each other on a stream, framed by [`process::wire`]. A message with a body says how long
+//! it is; the body follows as it is. Every byte is hostile: what can't be is [`Malformed`], and bodies have a
+//! longest length.
 //!
-//! Parts carry their stage and their number in it. What a node sends in a stage is always the same, so a number says what
-//! has come, after a crash of either side too.
+//! Parts carry their stage and their number in it. What a node sends in a stage is always the same, so a
+//! number says what has come, after a crash of either side too.
 
 use super::settings::BLOCK;
 use super::stage::{Stage, Step};

@@ -1,9 +1,9 @@
 //! A transaction: patterns by weight, until it has its length.
 //!
-//! Section 2.4.3: a pattern loses items as long as a uniform number is above its confidence (the paper: below its corruption
-//! level). One that does not fit is put in anyway in half of the cases and kept for the next transaction in the other half.
-//! IBM's program: which items are lost is random; items that are there already count once; after |L| patterns a
-//! transaction stays shorter; one without items is drawn anew.
+//! Section 2.4.3: a pattern loses items as long as a uniform number is above its confidence (the paper: below
+//! its corruption level). One that does not fit is put in anyway in half of the cases and kept for the next
+//! transaction in the other half. IBM's program: which items are lost is random; items that are there already
+//! count once; after |L| patterns a transaction stays shorter; one without items is drawn again.
 
 use super::length;
 use super::patterns::Pool;

@@ -1,10 +1,10 @@
-//! The synthetic transactions of Quest: R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB
-//! 1994, section 2.4.3 ("Generation of synthetic data"); where the paper leaves things open, as IBM's program of the
-//! same authors does it, on which the document's data was made.
+//! The synthetic transactions of Quest: R. Agrawal and R. Srikant, "Fast algorithms for mining association
+//! rules", VLDB 1994, section 2.4.3 ("Generation of synthetic data"); where the paper leaves things open, as
+//! IBM's program of the same authors does it, on which the document's data was made.
 //!
-//! People buy sets of items together: there is a pool of such patterns ([`patterns`]), and a transaction is some of them,
-//! drawn by weight, none of them quite whole ([`basket`]). Transactions come in blocks; a block depends on the seed and its
-//! number only, so blocks may be made anywhere and in any order.
+//! People buy sets of items together: there is a pool of such patterns ([`patterns`]), and a transaction is
+//! some of them, drawn by weight, none of them quite whole ([`basket`]). Transactions come in blocks; a block
+//! depends on the seed and its number only, so blocks may be made anywhere and in any order.
 
 mod basket;
 mod patterns;
@@ -37,8 +37,8 @@ pub struct Quest {
     pub items: u32,
     /// Mean share of a pattern's items that are also the previous one's.
     pub correlation: f64,
-    /// Mean probability that a pattern loses no more items when it is put into a transaction; one less the paper's
-    /// corruption level.
+    /// Mean probability that a pattern loses no more items when it is put into a transaction; one less the
+    /// paper's corruption level.
     pub confidence: f64,
     /// Standard deviation of that probability over patterns.
     pub deviation: f64,

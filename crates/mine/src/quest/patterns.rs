@@ -1,8 +1,9 @@
 //! The pool of patterns: what people tend to buy together ("maximal potentially large itemsets").
 //!
-//! Section 2.4.3: the length of a pattern is Poisson about its mean; some of its items are the previous pattern's, their share
-//! exponential about the correlation level; a pattern has a weight, exponential with mean 1, and a corruption level,
-//! normal, that stays with it. IBM's program draws 1 + Poisson(|I| − 1), and new items by weights that are exponential too.
+//! Section 2.4.3: the length of a pattern is Poisson about its mean; some of its items are the previous
+//! pattern's, their share exponential about the correlation level; a pattern has a weight, exponential with
+//! mean 1, and a corruption level, normal, that stays with it. IBM's program draws 1 + Poisson(|I| − 1), and
+//! new items by weights that are exponential too.
 
 use super::{Quest, above_one, length};
 use crate::items::Item;
@@ -67,8 +68,8 @@ fn fill(
     items: u32,
     rng: &mut Pcg64,
 ) {
-    // Where nearly all items are wanted, light ones would take for ever: after so many draws in vain the lowest that is
-    // missing is taken.
+    // Where nearly all items are wanted, light ones would take for ever: after so many draws in vain the
+    // lowest that is missing is taken.
     let mut patience = 100 * wanted;
     while chosen.len() < wanted {
         let drawn = by_weight.sample(rng) as Item;

@@ -1,4 +1,5 @@
-//! How a run ends: each pair of nodes opens one stream and ends it on both sides, however late one of them is.
+//! How a run ends: each pair of nodes opens one stream and ends it on both sides, however late one of them
+//! is.
 
 use super::support::{Cluster, alone, crash, network, shares, transactions};
 use crate::local::Full;

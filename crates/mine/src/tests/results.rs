@@ -1,4 +1,5 @@
-//! What nodes find is what one node finds: for each algorithm and exchange, with any memory, and in the same bytes.
+//! What nodes find is what one node finds: for each algorithm and exchange, with any memory, and in the same
+//! bytes.
 
 use super::support::{Cluster, alone, pack, shares, transactions};
 use crate::local;

@@ -79,7 +79,8 @@ pub fn network(seed: u64) -> Network {
     }
 }
 
-/// A host crashes and comes back within three seconds, as another process if there is one. The others may be told.
+/// A host crashes and comes back within three seconds, as another process if there is one. The others may be
+/// told.
 pub fn crash(world: &mut World, host: usize, process: Option<Box<dyn Process>>, chance: &mut Pcg64) {
     if let Some(process) = process {
         world.replace(host, process);

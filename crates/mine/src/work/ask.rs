@@ -1,9 +1,9 @@
-//! Exchange of what is frequent in a node's own transactions: what is large among all of them is so at one node at least,
-//! so an owner hears of it, and asks the others for the counts that it lacks. D. Cheung et al., "A fast distributed algorithm
-//! for mining association rules", PDIS 1996 (FDM), section 3.
+//! Exchange of what is frequent in a node's own transactions: what is large among all of them is so at one
+//! node at least, so an owner hears of it, and asks the others for the counts that it lacks. D. Cheung et
+//! al., "A fast distributed algorithm for mining association rules", PDIS 1996 (FDM), section 3.
 //!
-//! A node that has not said a count has less than its least frequent one; a candidate that is not large with these
-//! either is not asked for.
+//! A node that has not said a count has less than its least frequent one; a candidate that is not large with
+//! these either is not asked for.
 
 use process::wire::Malformed;
 use std::collections::BTreeMap;
@@ -97,7 +97,8 @@ mod tests {
         asking.give(2, vec![(2, 2), (9, 3)]).unwrap();
         assert_eq!(asking.give(2, vec![(9, 3)]), Err(Malformed), "again");
         asking.ask(&[4, 4, 2], 10);
-        // 1 is large for certain, but not with which count; 2 has 6 and at most 3 more; 9 has at most 3 + 3 + 3.
+        // 1 is large for certain, but not with which count; 2 has 6 and at most 3 more; 9 has at most 3 + 3 +
+        // 3.
         assert_eq!(asking.asks, [vec![], vec![], vec![1]]);
         assert_eq!(asking.answer(2, &[(2, 1)]), Err(Malformed), "not asked");
         asking.answer(2, &[(1, 1)]).unwrap();

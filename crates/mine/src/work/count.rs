@@ -18,7 +18,8 @@ pub(crate) struct Tile {
     pub size: u32,
 }
 
-/// The tiles of a slice: pairs of at most so many, a row at least. Slices of lists are small enough as they are.
+/// The tiles of a slice: pairs of at most so many, a row at least. Slices of lists are small enough as they
+/// are.
 pub(crate) fn tiles(space: &Space, slice: usize, most: u64) -> Vec<Tile> {
     let (codes, rows) = match space {
         Space::Items => return Vec::new(),

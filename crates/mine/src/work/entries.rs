@@ -1,5 +1,6 @@
-//! What is in the bodies of messages. Numbers ascend and are kept as differences; they and counts take as many bytes as they
-//! need (LEB128: seven bits a byte, the lowest first). Itemsets are words of four bytes, as in the document's messages.
+//! What is in the bodies of messages. Numbers ascend and are kept as differences; they and counts take as
+//! many bytes as they need (LEB128: seven bits a byte, the lowest first). Itemsets are words of four bytes,
+//! as in the document's messages.
 
 use crate::items::Level;
 use process::wire::Malformed;

@@ -77,7 +77,8 @@ pub(super) fn chunks(blocks: &[Block], most: u64) -> Vec<std::ops::Range<usize>>
     chunks
 }
 
-/// The codes of the most frequent items, if there are to be any: as many as were asked for, and half the memory takes.
+/// The codes of the most frequent items, if there are to be any: as many as were asked for, and half the
+/// memory takes.
 pub(super) fn duplicated(settings: &Settings, large: &Level) -> Vec<bool> {
     let room = settings.memory / 2 / COUNT_BYTES;
     let mut wanted = settings.duplicated.min(large.len() as u32);

@@ -1,5 +1,6 @@
-//! Work of which only the amounts are known: those of a run of the real miner, or of one in a document. Messages to the owners
-//! of candidates carry zeros of the right length; large itemsets are as many as there should be, of no particular items.
+//! Work of which only the amounts are known: those of a run of the real miner, or of one in a document.
+//! Messages to the owners of candidates carry zeros of the right length; large itemsets are as many as there
+//! should be, of no particular items.
 //!
 //! What a node finds goes to the owners at random, as hashing does: binomial, by its normal approximation.
 

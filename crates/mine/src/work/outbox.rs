@@ -1,5 +1,5 @@
-//! What a stage generates, cut into messages of a block for each node that it goes to. The cuts follow from what is
-//! generated, so parts have the same number and content each time.
+//! What a stage generates, cut into messages of a block for each node that it goes to. The cuts follow from
+//! what is generated, so parts have the same number and content each time.
 
 use super::entries::{put, put_itemset};
 use crate::node::settings::Settings;

@@ -94,8 +94,8 @@ impl Real {
         }
     }
 
-    /// Candidates that a slice of a later pass may have: half the memory is for bitmaps. A node that helps one that is behind,
-    /// or answers, has two lists with counts; and it has sums.
+    /// Candidates that a slice of a later pass may have: half the memory is for bitmaps. A node that helps
+    /// one that is behind, or answers, has two lists with counts; and it has sums.
     fn room_of_lists(&self, length: usize) -> u64 {
         (self.ground.settings.memory / 2 / (2 * (1 + length as u64) * COUNT_BYTES)).max(1)
     }

@@ -1,9 +1,10 @@
 //! The candidates of a pass by number, in slices that memory allows, and who owns which.
 //!
-//! Numbers count from 0 in each slice, in the order of the itemsets. A candidate's owner is its number modulo the nodes: a
-//! hash without collisions, so that owners' parts differ by one candidate at most and need no table of keys. Items of
-//! pass 1, whose numbers say nothing, are hashed. Pairs follow from their numbers; the itemsets of later passes are held for
-//! the slices that are being counted only. HPA: T. Shintani and M. Kitsuregawa, PDIS 1996.
+//! Numbers count from 0 in each slice, in the order of the itemsets. A candidate's owner is its number modulo
+//! the nodes: a hash without collisions, so that owners' parts differ by one candidate at most and need no
+//! table of keys. Items of pass 1, whose numbers say nothing, are hashed. Pairs follow from their numbers;
+//! the itemsets of later passes are held for the slices that are being counted only. HPA: T. Shintani and M.
+//! Kitsuregawa, PDIS 1996.
 
 use crate::candidate::{Candidates, Slices};
 use crate::count::{pairs_before, tiles};
@@ -109,8 +110,8 @@ impl Space {
         }
     }
 
-    /// Whether a node can say that an itemset of any slice is large: it is a candidate, and its own, as far as that can be
-    /// told without the slice.
+    /// Whether a node can say that an itemset of any slice is large: it is a candidate, and its own, as far
+    /// as that can be told without the slice.
     pub(crate) fn is_said_by(&self, itemset: &[u32], from: usize, nodes: usize) -> bool {
         match (self, itemset) {
             (Space::Items, [item]) => owner_of_item(*item, nodes) == from,

@@ -1,7 +1,8 @@
 //! How pages leave, or only the program's reach.
 //!
-//! A page that leaves is hidden first, and what is hidden leaves without a system call. So those that leave next are hidden along with it
-//! where they lie behind it: one look for writes and one move are for all of them, and each still leaves when its turn comes.
+//! A page that leaves is hidden first, and what is hidden leaves without a system call. So those that leave
+//! next are hidden along with it where they lie behind it: one look for writes and one move are for all of
+//! them, and each still leaves when its turn comes.
 
 use super::Pager;
 use crate::exchange::Exchange;
@@ -63,7 +64,8 @@ impl Pager {
         })
     }
 
-    /// Hides a page, and so many behind it; whether somebody wrote to the first. What can't be hidden stays within reach.
+    /// Hides a page, and so many behind it; whether somebody wrote to the first. What can't be hidden stays
+    /// within reach.
     pub(super) fn put_away(&mut self, with: &Exchange, first: Evicted, behind: usize) -> bool {
         let all = Range { start: self.range(first.page).start, bytes: (1 + behind) << self.bits };
         let mut known = [first.dirty; AT_ONCE];

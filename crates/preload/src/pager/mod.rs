@@ -1,10 +1,12 @@
 //! What is local, and how pages come and go; under one lock, [`PAGER`].
 //!
-//! [`farmem::watched`] decides who leaves, and whose accesses are to be seen;  [`farmem::cost`] what an exchange takes. A first touch brings a page of zeros and fetches nothing. A page
-//! that was read when it came is under write protection, which the kernel lifts at the first write (`UFFD_FEATURE_WP_ASYNC`): so what
-//! nobody wrote to leaves without being counted as sent back.
+//! [`farmem::watched`] decides who leaves, and whose accesses are to be seen;  [`farmem::cost`] what an
+//! exchange takes. A first touch brings a page of zeros and fetches nothing. A page that was read when it
+//! came is under write protection, which the kernel lifts at the first write (`UFFD_FEATURE_WP_ASYNC`): so
+//! what nobody wrote to leaves without being counted as sent back.
 //!
-//! Waits of several threads overlap ([`waiting`]); what they send and fetch shares the link ([`farmem::cost::Link`]).
+//! Waits of several threads overlap ([`waiting`]); what they send and fetch shares the link
+//! ([`farmem::cost::Link`]).
 
 mod leaving;
 mod pacing;
@@ -176,8 +178,8 @@ impl Pager {
             count.add(1);
             return;
         }
-        // The faulting thread sees the pages only after its wait. Other threads would see them early, so with several threads the
-        // pages are placed when the wait ends.
+        // The faulting thread sees the pages only after its wait. Other threads would see them early, so with
+        // several threads the pages are placed when the wait ends.
         let alone = threads::is_one() && self.waiting.is_empty();
         if !alone {
             self.not_too_many(with, stats);
@@ -185,7 +187,8 @@ impl Pager {
         let (mut pages, packed_ns) = (Pages::default(), stats.packing_ns());
         self.keep_pace(with, page, since);
         self.enter(with, page, fault.write, &mut pages);
-        // Behind what was seen of the page that left: whoever replays the trace has no place before it leaves.
+        // Behind what was seen of the page that left: whoever replays the trace has no place before it
+        // leaves.
         if let Some(tracing) = &mut self.tracing {
             tracing.access(page, fault.write, fault.thread, since);
         }
@@ -218,7 +221,8 @@ impl Pager {
         if !early {
             self.place(with, page, fault.write, ahead);
         }
-        // Who is woken on this processor runs at once: behind that the clock would show what the program computed, too.
+        // Who is woken on this processor runs at once: behind that the clock would show what the program
+        // computed, too.
         let now = monotonic_ns();
         stats.handled((now - since).saturating_sub(delay_ps / 1000));
         self.resume(now, stats);
@@ -333,7 +337,8 @@ impl Pager {
         }
     }
 
-    /// The range, whole pages, is to stay local; the address of a page that has to be fetched first, if there is one.
+    /// The range, whole pages, is to stay local; the address of a page that has to be fetched first, if there
+    /// is one.
     pub(crate) fn pin(&mut self, range: Range) -> Option<usize> {
         let pages = (range.start >> self.bits) as u64..((range.start + range.bytes) >> self.bits) as u64;
         for page in pages {

@@ -1,4 +1,5 @@
-//! The pace of a traced program: how much it has local, and what has to leave although there is room ([`farmem::pace`]).
+//! The pace of a traced program: how much it has local, and what has to leave although there is room
+//! ([`farmem::pace`]).
 
 use super::Pager;
 use crate::config::Config;
@@ -10,7 +11,8 @@ use farmem::pace::{FAULTS, Pace};
 use farmem::watched::Watched;
 use sys::cpu::{process_time, thread_time};
 
-/// The pace, where a trace is asked about memories, and a cache that can become as large as the least of them.
+/// The pace, where a trace is asked about memories, and a cache that can become as large as the least of
+/// them.
 pub(super) fn begin(config: &Config, pages: u32) -> (Option<Pace>, Watched) {
     let least = config.asked.iter().min().filter(|_| config.trace);
     let mut cache = Watched::new(least.map_or(pages, |least| pages.max(*least)), config.policy);

@@ -1,11 +1,13 @@
 //! Faults of several threads that wait at the same time.
 //!
-//! A fault of the only thread waits while the handler does, as nobody else could want something meanwhile. With more threads a
-//! fault is put here, and the handler serves others until its pages are due; who faults on one of these pages waits for the same fetch.
-//! Pages on their way neither leave nor are given back: a program that gives a part of one back waits until it has come
-//! ([`crate::handler::forget`]). At most a quarter of local memory is on its way.
+//! A fault of the only thread waits while the handler does, as nobody else could want something meanwhile.
+//! With more threads a fault is put here, and the handler serves others until its pages are due; who faults
+//! on one of these pages waits for the same fetch. Pages on their way neither leave nor are given back: a
+//! program that gives a part of one back waits until it has come ([`crate::handler::forget`]). At most a
+//! quarter of local memory is on its way.
 //!
-//! A memory server is asked at once, or, where a wait is added, when that is over; its answers come in the order of the requests.
+//! A memory server is asked at once, or, where a wait is added, when that is over; its answers come in the
+//! order of the requests.
 
 use super::Pager;
 use crate::config::config;

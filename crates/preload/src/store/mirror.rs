@@ -1,7 +1,9 @@
-//! Remote memory in this process: pages stay in the mirror, and only the wait makes them remote. A fork takes them along.
+//! Remote memory in this process: pages stay in the mirror, and only the wait makes them remote. A fork takes
+//! them along.
 //!
-//! A page that comes back behind the one before it is copied: the copy is under write protection at once, which a page that is moved is not.
-//! What such pages leave behind is removed with one call. Of large pages a copy takes longer, and elsewhere each call is for one page.
+//! A page that comes back behind the one before it is copied: the copy is under write protection at once,
+//! which a page that is moved is not. What such pages leave behind is removed with one call. Of large pages a
+//! copy takes longer, and elsewhere each call is for one page.
 
 use super::{Found, Store, empty_mirror};
 use crate::layout::{self, BASE};

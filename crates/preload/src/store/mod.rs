@@ -1,8 +1,9 @@
 //! Remote memory as the pager sees it: where pages are that left, and how they come back.
 //!
-//! A page that leaves is moved to its place in the mirror ([`layout::mirror`]), where nobody but the store touches it: there its content
-//! can't change any more. The store may leave it there, or take it elsewhere and empty the place. All under the pager's lock; what isn't
-//! said otherwise by the thread that handles faults, whose descriptors are its own.
+//! A page that leaves is moved to its place in the mirror ([`layout::mirror`]), where nobody but the store
+//! touches it: there its content can't change any more. The store may leave it there, or take it elsewhere
+//! and empty the place. All under the pager's lock; what isn't said otherwise by the thread that handles
+//! faults, whose descriptors are its own.
 
 mod mirror;
 mod packed;
@@ -47,8 +48,8 @@ pub(crate) trait Store: Send {
     /// The mirror is empty where these pages belong, which are local: something else is to come there.
     fn vacate(&mut self, _pages: Range) {}
 
-    /// Pages of the program have left and are in the mirror now. Not `dirty`: nobody was seen to write to them since they came, but a
-    /// thread may have done so while they left.
+    /// Pages of the program have left and are in the mirror now. Not `dirty`: nobody was seen to write to
+    /// them since they came, but a thread may have done so while they left.
     fn keep(&mut self, pages: Range, dirty: bool);
 
     /// The content of pages that left, to bring them back.

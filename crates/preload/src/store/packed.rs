@@ -1,7 +1,7 @@
 //! Remote memory in this process, compressed: it takes less memory, and less of a link.
 //!
-//! A page that comes back stays here too, so that it need not be packed again if nobody wrote to it. That is known by a hash (XXH3),
-//! because a thread can write to a page while it leaves.
+//! A page that comes back stays here too, so that it need not be packed again if nobody wrote to it. That is
+//! known by a hash (XXH3), because a thread can write to a page while it leaves.
 
 use super::packing::Packing;
 use super::{Found, Store, empty_mirror, page_at, pages_of};

@@ -1,4 +1,5 @@
-//! A number a page of the program's memory: addresses for all of them, and memory for those that one was noted of.
+//! A number a page of the program's memory: addresses for all of them, and memory for those that one was
+//! noted of.
 
 use crate::layout::{self, BASE_BITS, BYTES};
 use crate::raw;

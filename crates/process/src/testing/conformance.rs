@@ -1,10 +1,10 @@
-//! What every driver has to do for a process, as processes that try it: the same bodies run in memory, in the simulator
-//! and on sockets.
+//! What every driver has to do for a process, as processes that try it: the same bodies run in memory, in the
+//! simulator and on sockets.
 //!
-//! A [`Case`] names the process of each host and what each of them notes. Times are not compared, because a wall clock
-//! has its own; that nothing comes early is asserted by the bodies themselves. A driver's test runs [`cases`] one by one:
-//! it builds the processes with [`Case::process`], causes the [`Restart`] if there is one, and hands the [`Log`] to
-//! [`Case::check`].
+//! A [`Case`] names the process of each host and what each of them notes. Times are not compared, because a
+//! wall clock has its own; that nothing comes early is asserted by the bodies themselves. A driver's test
+//! runs [`cases`] one by one: it builds the processes with [`Case::process`], causes the [`Restart`] if there
+//! is one, and hands the [`Log`] to [`Case::check`].
 
 use super::Script;
 use crate::{Addr, Context, Event, HostId, Payload, Process, StreamId};

@@ -1,9 +1,10 @@
-//! A world in memory for tests of processes: hosts that crash and come back, and a network that takes its time, loses,
-//! doubles, splits and cuts.
+//! A world in memory for tests of processes: hosts that crash and come back, and a network that takes its
+//! time, loses, doubles, splits and cuts.
 //!
-//! Everything is an entry in one queue of actions, ordered by time and then by when it was put in, so that a run repeats
-//! itself. There are no packets and no rates: what is sent takes as long as the [`Network`] says. Cores and disks are
-//! as many as are asked for. [`conformance`] has the bodies that run here, in the simulator and on sockets alike.
+//! Everything is an entry in one queue of actions, ordered by time and then by when it was put in, so that a
+//! run repeats itself. There are no packets and no rates: what is sent takes as long as the [`Network`] says.
+//! Cores and disks are as many as are asked for. [`conformance`] has the bodies that run here, in the
+//! simulator and on sockets alike.
 //!
 //! Not for measuring, and not for production: it is behind the feature `testing`.
 
@@ -209,7 +210,8 @@ impl World {
         self.slots.iter().map(|slot| slot.timers_max).max().unwrap_or(0)
     }
 
-    /// The host of process `number` loses its connections, timers and work, silently, and comes back at `back`.
+    /// The host of process `number` loses its connections, timers and work, silently, and comes back at
+    /// `back`.
     pub fn crash(&mut self, number: usize, back: Time) {
         let slot = &mut self.slots[number];
         slot.timers.clear();

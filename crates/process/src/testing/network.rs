@@ -10,8 +10,8 @@ use units::Time;
 pub struct Network {
     /// Everything takes so long.
     pub delay: Time,
-    /// And up to so much more, drawn each time: datagrams overtake each other, what is written to a stream stays in
-    /// order.
+    /// And up to so much more, drawn each time: datagrams overtake each other, what is written to a stream
+    /// stays in order.
     pub jitter: Time,
     /// Probability that a datagram is lost, 0 to 1.
     pub loss: f64,

@@ -1,4 +1,5 @@
-//! Streams of a [`World`]: two ends, a bounded buffer each way, and what arrives in the order in which it was written.
+//! Streams of a [`World`]: two ends, a bounded buffer each way, and what arrives in the order in which it was
+//! written.
 
 use super::{Action, World};
 use crate::{Addr, CloseReason, Event, HostId, Payload, Read, StreamId};

@@ -1,9 +1,9 @@
 //! The codec of messages on streams: framed by their length, numbers little-endian.
 //!
-//! A protocol says how it frames ([`Framing`]), what its messages are, and which lists it allows; [`Writer`] and [`Reader`]
-//! are the bytes of one message, [`Frames`] takes messages off a stream. Every byte is hostile: a frame has a longest
-//! length, a list is no longer than its frame, and what doesn't fit exactly is [`Malformed`]. Datagrams are not framed;
-//! their codecs may use [`Reader`].
+//! A protocol says how it frames ([`Framing`]), what its messages are, and which lists it allows; [`Writer`]
+//! and [`Reader`] are the bytes of one message, [`Frames`] takes messages off a stream. Every byte is
+//! hostile: a frame has a longest length, a list is no longer than its frame, and what doesn't fit exactly is
+//! [`Malformed`]. Datagrams are not framed; their codecs may use [`Reader`].
 
 mod frames;
 mod reader;

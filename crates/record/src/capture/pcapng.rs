@@ -3,9 +3,9 @@
 //!
 //! Own code because the usual crate writes neither a packet's direction nor its comments next to its time.
 //!
-//! Times are whole nanoseconds, rounded down: Wireshark counts a second in 64 bits of the resolution times 10⁹, so
-//! picoseconds overflow it 18 ms after each full second. A packet that leaves less than a nanosecond after another
-//! has its time, and follows it in the file.
+//! Times are whole nanoseconds, rounded down: Wireshark counts a second in 64 bits of the resolution times
+//! 10⁹, so picoseconds overflow it 18 ms after each full second. A packet that leaves less than a nanosecond
+//! after another has its time, and follows it in the file.
 
 use super::frame;
 use super::packet::{Direction, Packet};

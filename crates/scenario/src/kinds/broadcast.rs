@@ -35,7 +35,7 @@ pub struct Broadcast {
     pub plan: Option<PlanData>,
     /// What parents send at most, in percent of the plan's rate; without a value, anything.
     pub headroom_percent: Option<u32>,
-    /// Plan anew when links turn out slower or faster.
+    /// Plan again when links turn out slower or faster.
     pub replan: bool,
     /// Chunks take their time on the receivers' disks.
     pub disk: bool,

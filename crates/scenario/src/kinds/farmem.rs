@@ -1,4 +1,5 @@
-//! Programs whose memory lies at memory nodes: those of [`farmem::pager`], and the tables `programs` and `faults`.
+//! Programs whose memory lies at memory nodes: those of [`farmem::pager`], and the tables `programs` and
+//! `faults`.
 
 use super::kind::{Cast, Kind, Out, Place, Processes, Shown};
 use farmem::cache::Policy;

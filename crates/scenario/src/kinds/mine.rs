@@ -1,5 +1,5 @@
-//! Association rules from transactions that are spread over nodes: the nodes of [`mine`], with real transactions or
-//! with those of a profile, and the table `passes`.
+//! Association rules from transactions that are spread over nodes: the nodes of [`mine`], with real
+//! transactions or with those of a profile, and the table `passes`.
 
 use super::kind::{Cast, Kind, Out, Place, Processes, Shown, read};
 use ::mine::node::{

@@ -130,7 +130,7 @@ pub enum WalkSteps {
 pub enum Retry {
     /// The same way.
     Same,
-    /// It draws anew.
+    /// It draws again.
     Fresh,
 }
 
@@ -468,7 +468,7 @@ struct Row {
 impl Row {
     /// A sample, with the counters as they were at the one before.
     fn sample(&self, out: &mut Out<'_>, now: &Sample, before: &Totals) -> Result<(), Error> {
-        // A server that has crashed counts its finished walks anew.
+        // A server that has crashed counts its finished walks again.
         let since = |of: fn(&Totals) -> u64| of(&now.totals).saturating_sub(of(before));
         out.tables.walks_series.push(rows::WalkSample {
             time_ps: now.time.as_ps(),

@@ -13,7 +13,8 @@ pub struct Fault {
     pub change: Change,
 }
 
-/// What goes wrong, or comes right again. A link is named by its two ends and means all parallel links, both ways.
+/// What goes wrong, or comes right again. A link is named by its two ends and means all parallel links, both
+/// ways.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Change {
@@ -22,7 +23,7 @@ pub enum Change {
         /// The host.
         host: String,
     },
-    /// A crashed host comes back; its processes start anew.
+    /// A crashed host comes back; its processes start again.
     Restart {
         /// The host.
         host: String,

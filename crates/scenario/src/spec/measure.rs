@@ -9,8 +9,8 @@ use units::Time;
 pub struct Measure {
     /// Time between samples of the series; without it, no series.
     pub interval: Option<Time>,
-    /// Ports in the series, `node:peer` (`#2` for a second parallel link), `*` for any text; hosts at their ends are in
-    /// the series of hosts.
+    /// Ports in the series, `node:peer` (`#2` for a second parallel link), `*` for any text; hosts at their
+    /// ends are in the series of hosts.
     pub ports: Vec<String>,
     /// Whether every flow's window and round-trip time are in the series too.
     pub flows: bool,

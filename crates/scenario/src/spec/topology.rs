@@ -14,7 +14,8 @@ pub enum Topology {
         /// Every host's link.
         host_link: LinkProps,
     },
-    /// `left` hosts `left0…` on `switch0`, `right` hosts `right0…` on `switch1`, one link between the switches.
+    /// `left` hosts `left0…` on `switch0`, `right` hosts `right0…` on `switch1`, one link between the
+    /// switches.
     Dumbbell {
         /// Hosts on the left.
         left: u32,
@@ -25,7 +26,8 @@ pub enum Topology {
         /// The link between the switches.
         bottleneck: LinkProps,
     },
-    /// Leaves `leaf0…` of the given sizes, each connected to every spine `spine0…`; hosts `host0…` in order of leaves.
+    /// Leaves `leaf0…` of the given sizes, each connected to every spine `spine0…`; hosts `host0…` in order
+    /// of leaves.
     LeafSpine {
         /// Hosts on each leaf.
         leaves: Vec<u32>,

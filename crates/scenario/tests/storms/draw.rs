@@ -14,7 +14,8 @@ const MEGABIT: u64 = 1_000_000;
 /// A random scenario with a seed of 0.
 pub fn scenario(draws: &mut Pcg64) -> Value {
     let mut scenario = base(2);
-    // Cells need one switch with one rate; PFC is a third of all, so that headroom and pauses are tried enough.
+    // Cells need one switch with one rate; PFC is a third of all, so that headroom and pauses are tried
+    // enough.
     let form = match draws.random_range(0..20) {
         0 => Form::Cells,
         1..=6 => Form::Pfc,
@@ -233,7 +234,8 @@ fn cells(draws: &mut Pcg64) -> Value {
     json!({"buffer": buffer, "queue": {"kind": "tail-drop"}, "class_queues": [], "scheduler": scheduler(false)})
 }
 
-/// Bytes of headroom: a round trip of the longest link at the highest rate, and packets under way at both its ends.
+/// Bytes of headroom: a round trip of the longest link at the highest rate, and packets under way at both its
+/// ends.
 const HEADROOM: u64 = 250_000;
 
 /// A switch with PFC for classes 0 and 3, and room enough for what they may hold.

@@ -1,21 +1,25 @@
-//! Random scenarios with faults: topologies, loads, link flaps, crashes, loss, damage, changes of rate, storms of PAUSE
-//! frames; static, shared and VOQ buffers, cells; RED, CoDel, step marking; ETS and PFC; five congestion controls.
-//! Whatever happens:
+//! Random scenarios with faults: topologies, loads, link flaps, crashes, loss, damage, changes of rate,
+//! storms of PAUSE frames; static, shared and VOQ buffers, cells; RED, CoDel, step marking; ETS and PFC; five
+//! congestion controls. Whatever happens:
 //!
-//! - packets are conserved at every link, switch and host: sent = arrived + dropped, by reason, + still in the
-//!   network;
+//! - packets are conserved at every link, switch and host: sent = arrived + dropped, by reason, + still in
+//!   the network;
 //! - what a capture of all ports shows is what counters count, and capturing changes nothing;
 //! - PFC loses nothing of its classes for want of room, where PAUSE frames get through;
-//! - a datagram that was sent has arrived, or a port or a host has counted why not, or it is still in the network;
+//! - a datagram that was sent has arrived, or a port or a host has counted why not, or it is still in the
+//!   network;
 //! - every flow ends well, or its outcome says why not, and the reason is there: a crash, the loss of its own
 //!   packets, a deadlock, the end of the run;
-//! - a flow that has ended well has carried the bytes that its job asked for, and none of a job's flows is missing;
+//! - a flow that has ended well has carried the bytes that its job asked for, and none of a job's flows is
+//!   missing;
 //! - a deadlock is a cycle of switches' paused queues that no watchdog observes;
 //! - a job that does not end has a reason too;
-//! - the same seed gives the same result, and so does the same scenario with its parts listed in another order.
+//! - the same seed gives the same result, and so does the same scenario with its parts listed in another
+//!   order.
 //!
-//! The ordinary tests try a few cases with three seeds each, `make search` 2,000. A failure prints the scenario and the
-//! command that runs its case again. With `--nocapture` a summary says what the cases had in them.
+//! The ordinary tests try a few cases with three seeds each, `make search` 2,000. A failure prints the
+//! scenario and the command that runs its case again. With `--nocapture` a summary says what the cases had in
+//! them.
 
 mod balance;
 mod draw;

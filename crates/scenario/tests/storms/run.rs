@@ -1,4 +1,5 @@
-//! A run of a scenario, and what is seen of it: by names, so that runs whose parts are listed in another order compare.
+//! A run of a scenario, and what is seen of it: by names, so that runs whose parts are listed in another
+//! order compare.
 
 use fabric::{Counters, NodeId, PortId};
 use serde_json::Value;

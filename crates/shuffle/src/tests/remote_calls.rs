@@ -64,8 +64,9 @@ fn a_map_takes_a_round_trip_longer_for_each_call() {
 
 #[test]
 fn a_job_takes_a_round_trip_longer_for_each_call_on_its_way() {
-    // With Tez the reduce follows the map in the same container, without a heartbeat between them. Without calls,
-    // it waits ten milliseconds for the answer to its node's question for finished maps: so one is there always.
+    // With Tez the reduce follows the map in the same container, without a heartbeat between them. Without
+    // calls, it waits ten milliseconds for the answer to its node's question for finished maps: so one is
+    // there always.
     let end = |container_rpcs, task_rpcs| {
         let job = short(Framework::Tez, container_rpcs, task_rpcs);
         run_over(FAR, &job, 1, Vec::new()).end.unwrap()
@@ -79,8 +80,8 @@ fn a_job_takes_a_round_trip_longer_for_each_call_on_its_way() {
 
 #[test]
 fn a_job_takes_a_round_trip_longer_for_each_call_of_its_application_master() {
-    // The calls at the commit begin while the log is uploaded: so there are some always. Five round trips are a
-    // heartbeat, so the nodes' heartbeats come at the same phase.
+    // The calls at the commit begin while the log is uploaded: so there are some always. Five round trips are
+    // a heartbeat, so the nodes' heartbeats come at the same phase.
     let end = |master_rpcs, commit_rpcs| {
         let mut job = short(Framework::MapReduce, 0, 0);
         (job.costs.master_rpcs, job.costs.commit_rpcs) = (master_rpcs, commit_rpcs);

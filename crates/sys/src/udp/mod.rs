@@ -92,8 +92,8 @@ impl UdpSocket {
     }
 }
 
-/// Segments that this kernel takes as one message; 1 when it can't cut. Which limit it has, only a try tells: it
-/// does not depend on the path.
+/// Segments that this kernel takes as one message; 1 when it can't cut. Which limit it has, only a try tells:
+/// it does not depend on the path.
 pub fn segments_max() -> usize {
     let tried = || -> io::Result<usize> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0).into())?;
@@ -116,7 +116,8 @@ impl AsFd for UdpSocket {
 fn set_option(socket: &Socket, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
     let length = size_of::<libc::c_int>() as libc::socklen_t;
     let value: *const libc::c_int = &value;
-    // SAFETY: the descriptor is open while borrowed; the kernel reads `length` bytes of an integer of that size.
+    // SAFETY: the descriptor is open while borrowed; the kernel reads `length` bytes of an integer of that
+    // size.
     match unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, value.cast(), length) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -1,5 +1,5 @@
-//! Many datagrams a call: recvmmsg(2), and `UDP_GRO` of udp(7), by which the kernel hands over several datagrams
-//! of one sender in one buffer.
+//! Many datagrams a call: recvmmsg(2), and `UDP_GRO` of udp(7), by which the kernel hands over several
+//! datagrams of one sender in one buffer.
 
 use super::{Control, UdpSocket};
 use std::io;
@@ -19,7 +19,7 @@ pub struct RecvBatch {
     filled: usize,
 }
 
-// SAFETY: the pointers in it are set anew by each `UdpSocket::recv`, and point into its own vectors.
+// SAFETY: the pointers in it are set again by each `UdpSocket::recv`, and point into its own vectors.
 unsafe impl Send for RecvBatch {}
 
 /// What came in one buffer.
@@ -122,8 +122,8 @@ impl UdpSocket {
         batch.filled = 0;
         batch.prepare();
         let count = batch.headers.len() as libc::c_uint;
-        // SAFETY: `prepare` has pointed `count` headers at memory of the lengths they say, all of it owned by `batch`,
-        // which is borrowed mutably; the kernel writes no further.
+        // SAFETY: `prepare` has pointed `count` headers at memory of the lengths they say, all of it owned by
+        // `batch`, which is borrowed mutably; the kernel writes no further.
         let filled = unsafe {
             libc::recvmmsg(
                 self.0.as_raw_fd(),
@@ -141,8 +141,8 @@ impl UdpSocket {
 /// Size of segments, and overflows, from the control messages (cmsg(3)).
 fn read_controls(header: &libc::msghdr) -> (Option<usize>, Option<u32>) {
     let (mut segment, mut overflows) = (None, None);
-    // SAFETY: `header` is one that the kernel has filled: `msg_control` points into the batch's own controls, and
-    // `msg_controllen` says how much of it is valid, which the macros keep to.
+    // SAFETY: `header` is one that the kernel has filled: `msg_control` points into the batch's own controls,
+    // and `msg_controllen` says how much of it is valid, which the macros keep to.
     let mut next = unsafe { libc::CMSG_FIRSTHDR(header) };
     // SAFETY: as above; the macros return null at the end.
     while let Some(control) = unsafe { next.as_ref() } {
@@ -166,7 +166,8 @@ fn address(name: &libc::sockaddr_storage, length: libc::socklen_t) -> Option<Soc
     let storage: *const libc::sockaddr_storage = name;
     match i32::from(name.ss_family) {
         libc::AF_INET if length as usize >= size_of::<libc::sockaddr_in>() => {
-            // SAFETY: storage is larger than and aligned for every kind of address, and the family says which it is.
+            // SAFETY: storage is larger than and aligned for every kind of address, and the family says which
+            // it is.
             let v4 = unsafe { &*storage.cast::<libc::sockaddr_in>() };
             let ip = Ipv4Addr::from(u32::from_be(v4.sin_addr.s_addr));
             Some((ip, u16::from_be(v4.sin_port)).into())

@@ -29,7 +29,8 @@ pub struct SendBatch {
 unsafe impl Send for SendBatch {}
 
 impl UdpSocket {
-    /// Sends messages in their order, up to the first that the kernel does not take; returns how many it took.
+    /// Sends messages in their order, up to the first that the kernel does not take; returns how many it
+    /// took.
     ///
     /// # Errors
     /// That of the first message, when none was taken: `WouldBlock` when the socket's buffer is full.
@@ -43,8 +44,9 @@ impl UdpSocket {
             return Ok(0);
         }
         let count = batch.headers.len() as libc::c_uint;
-        // SAFETY: `prepare` has filled `count` headers; what they point to is borrowed for `'a` or lies in `batch`,
-        // whose vectors are not touched until the call returns. The kernel only reads it, but for `msg_len`.
+        // SAFETY: `prepare` has filled `count` headers; what they point to is borrowed for `'a` or lies in
+        // `batch`, whose vectors are not touched until the call returns. The kernel only reads it, but for
+        // `msg_len`.
         let sent = unsafe { libc::sendmmsg(self.as_fd_raw(), batch.headers.as_mut_ptr(), count, 0) };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
@@ -97,7 +99,8 @@ fn segment_size(size: u16) -> Control {
         cmsg_type: libc::UDP_SEGMENT,
     };
     let start: *mut libc::cmsghdr = control.0.as_mut_ptr().cast();
-    // SAFETY: `Control` is aligned for and larger than a header and an integer; `CMSG_DATA` points behind the header.
+    // SAFETY: `Control` is aligned for and larger than a header and an integer; `CMSG_DATA` points behind the
+    // header.
     unsafe {
         start.write(header);
         libc::CMSG_DATA(start).cast::<u16>().write_unaligned(size);

@@ -40,7 +40,8 @@ impl Userfaultfd {
     /// Waits for the next event.
     ///
     /// # Errors
-    /// What the kernel says; `Interrupted` by a signal, `WouldBlock` where there is none after [`Userfaultfd::never_block`].
+    /// What the kernel says; `Interrupted` by a signal, `WouldBlock` where there is none after
+    /// [`Userfaultfd::never_block`].
     #[inline]
     pub fn read(&self) -> io::Result<Event> {
         let mut message = [0; BYTES];
@@ -51,7 +52,8 @@ impl Userfaultfd {
         event(&message)
     }
 
-    /// From now on [`Userfaultfd::read`] does not wait, and poll(2) tells when there is an event: it does not tell before.
+    /// From now on [`Userfaultfd::read`] does not wait, and poll(2) tells when there is an event: it does not
+    /// tell before.
     ///
     /// # Errors
     /// What the kernel says.

@@ -1,8 +1,10 @@
-//! Page faults handled in user space: userfaultfd(2), ioctl_userfaultfd(2), Documentation/admin-guide/mm/userfaultfd.rst.
+//! Page faults handled in user space: userfaultfd(2), ioctl_userfaultfd(2),
+//! Documentation/admin-guide/mm/userfaultfd.rst.
 //!
-//! A descriptor ([`Userfaultfd`]) takes charge of ranges of this process's memory ([`Userfaultfd::register`]). Who touches a page that
-//! is missing there waits, and its fault is read as an [`Event`]; the page comes by one of the `resolve` calls. `UFFDIO_MOVE` (Linux 6.8)
-//! is defined here, because headers of distributions lack it. What a page holds and when it comes is not decided here.
+//! A descriptor ([`Userfaultfd`]) takes charge of ranges of this process's memory
+//! ([`Userfaultfd::register`]). Who touches a page that is missing there waits, and its fault is read as an
+//! [`Event`]; the page comes by one of the `resolve` calls. `UFFDIO_MOVE` (Linux 6.8) is defined here,
+//! because headers of distributions lack it. What a page holds and when it comes is not decided here.
 
 mod carry;
 mod event;
@@ -184,8 +186,8 @@ impl Userfaultfd {
         words: &mut [u64; N],
     ) -> io::Result<()> {
         debug_assert_eq!((request >> 16 & 0x3FFF) as usize, size_of_val(words));
-        // SAFETY: the request's number says how long the structure is, and `words` is as long; what the kernel does to other
-        // memory is the callers' promise.
+        // SAFETY: the request's number says how long the structure is, and `words` is as long; what the
+        // kernel does to other memory is the callers' promise.
         match unsafe { libc::ioctl(self.file.as_raw_fd(), request, words.as_mut_ptr()) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),

@@ -1,4 +1,5 @@
-//! How a missing page comes: `UFFDIO_COPY`, `ZEROPAGE`, `MOVE`, `CONTINUE`; write protection; waking who waits.
+//! How a missing page comes: `UFFDIO_COPY`, `ZEROPAGE`, `MOVE`, `CONTINUE`; write protection; waking who
+//! waits.
 
 use super::{Range, Userfaultfd, both_ways, reads};
 use std::io;
@@ -57,15 +58,16 @@ impl Userfaultfd {
         self.whole(ZEROPAGE, [to.start as u64, to.bytes as u64, later(wake), 0], to.bytes)
     }
 
-    /// Missing pages come by moving those at `from`, which are missing afterwards: at no moment are they in both places or in
-    /// none, whatever other threads do. Only pages that are this process's alone can be moved, and no device uses.
+    /// Missing pages come by moving those at `from`, which are missing afterwards: at no moment are they in
+    /// both places or in none, whatever other threads do. Only pages that are this process's alone can be
+    /// moved, and no device uses.
     ///
     /// # Safety
     /// As [`Userfaultfd::copy`]; and nobody relies on what is at `from`.
     ///
     /// # Errors
-    /// How far it came: `EBUSY` at a page that is shared with a forked process or that a device uses, `EINVAL` where both
-    /// sides aren't alike and writable, `ENOENT` at a hole.
+    /// How far it came: `EBUSY` at a page that is shared with a forked process or that a device uses,
+    /// `EINVAL` where both sides aren't alike and writable, `ENOENT` at a hole.
     pub unsafe fn take(&self, to: Range, from: usize, wake: Wake) -> Result<(), Moved> {
         self.whole(MOVE, [to.start as u64, from as u64, to.bytes as u64, later(wake), 0], to.bytes)
     }
@@ -98,7 +100,8 @@ impl Userfaultfd {
         self.control(WAKE, &mut [range.start as u64, range.bytes as u64])
     }
 
-    /// The last word tells how much was done, or an error's number. What was interrupted before anything happened begins anew.
+    /// The last word tells how much was done, or an error's number. What was interrupted before anything
+    /// happened begins again.
     fn whole<const N: usize>(
         &self,
         request: libc::c_ulong,

@@ -86,8 +86,8 @@ impl Cubic {
         (self.w_max as i64).saturating_add(bytes as i64).max(0) as u64
     }
 
-    /// Multiplicative decrease (4.6) and fast convergence (4.7). Returns ssthresh. After a timeout the next stage
-    /// begins with K = 0 and W_max the window that it begins with (4.8).
+    /// Multiplicative decrease (4.6) and fast convergence (4.7). Returns ssthresh. After a timeout the next
+    /// stage begins with K = 0 and W_max the window that it begins with (4.8).
     pub fn reduce(&mut self, window: &Window, signal: Signal, flight: u64) -> u64 {
         let cwnd = window.cwnd;
         self.w_max = match signal {

@@ -6,10 +6,10 @@
 //! window grows, a maximum of the round-trip time that fades. Unlike Linux, alpha is one again right after a
 //! reduction (there it stays until the window has grown once).
 //!
-//! Checked against FreeBSD's `cc_htcp`, which is after the draft, and Linux's, not against the draft's own text: the
-//! increase function, `2 (1 - beta) f`, beta's bounds of 0.5 and 0.8, the throughput rule of a fifth, and the scaling
-//! by RTT / 100 ms between 0.1 and 2. Where beta is above 0.5, alpha is below one within Delta_L, as in Linux;
-//! FreeBSD holds it at one.
+//! Checked against FreeBSD's `cc_htcp`, which is after the draft, and Linux's, not against the draft's own
+//! text: the increase function, `2 (1 - beta) f`, beta's bounds of 0.5 and 0.8, the throughput rule of a
+//! fifth, and the scaling by RTT / 100 ms between 0.1 and 2. Where beta is above 0.5, alpha is below one
+//! within Delta_L, as in Linux; FreeBSD holds it at one.
 
 use super::input::{Ack, Signal, Window};
 use units::Time;
@@ -134,7 +134,7 @@ impl Htcp {
         2 * (ONE - self.beta) * factor / ONE
     }
 
-    /// A congestion: works out beta and starts alpha anew. Returns ssthresh.
+    /// A congestion: works out beta and starts alpha again. Returns ssthresh.
     pub fn reduce(&mut self, window: &Window, signal: Signal, flight: u64) -> u64 {
         self.update_beta();
         self.congested = true;
@@ -147,7 +147,8 @@ impl Htcp {
         base * self.beta / ONE
     }
 
-    /// beta = RTTmin / RTTmax between its bounds, or 1/2 when the throughput has changed by more than a fifth.
+    /// beta = RTTmin / RTTmax between its bounds, or 1/2 when the throughput has changed by more than a
+    /// fifth.
     fn update_beta(&mut self) {
         self.beta = BETA_MIN;
         let measured = self.rtt_max > Time::ZERO && self.rtt_min > ADAPTS_ABOVE;
@@ -292,7 +293,8 @@ mod tests {
                 assert_eq!(ssthresh, 100 * MSS * htcp.beta / ONE);
                 betas.push(thousandths(htcp.beta));
             }
-            // The first throughput has none to be compared with, and after a change beta waits one congestion.
+            // The first throughput has none to be compared with, and after a change beta waits one
+            // congestion.
             assert_eq!(betas, [500, 500, expected], "{rtt_min} to {rtt_max} ms");
         }
     }

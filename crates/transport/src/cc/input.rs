@@ -1,4 +1,5 @@
-//! What a connection tells its congestion control: the settings, what is acknowledged, and why the window shrinks.
+//! What a connection tells its congestion control: the settings, what is acknowledged, and why the window
+//! shrinks.
 
 use serde::{Deserialize, Serialize};
 use units::Time;

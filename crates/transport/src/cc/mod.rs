@@ -1,9 +1,8 @@
 //! Congestion control: how the window grows and how far it shrinks.
 //!
-//! Loss detection and retransmission are not here: the connection says what happened (`on_ack`,
-//! `reduce`, `on_timeout`) and reads `cwnd` and `ssthresh`. A control with a model of the path (BBR) is told of each
-//! segment too, see [`Control::model`].
-//! Source: RFC 5681 for what is common to all.
+//! Loss detection and retransmission are not here: the connection says what happened (`on_ack`, `reduce`,
+//! `on_timeout`) and reads `cwnd` and `ssthresh`. A control with a model of the path (BBR) is told of each
+//! segment too, see [`Control::model`]. Source: RFC 5681 for what is common to all.
 
 mod bbr;
 mod cubic;

@@ -136,8 +136,8 @@ impl Connection {
         self.rcv.ended && self.readable() == 0
     }
 
-    /// From now on in-order data counts as read at once, without [`Event::Readable`], which comes once, at the
-    /// end of the stream.
+    /// From now on in-order data counts as read at once, without [`Event::Readable`], which comes once, at
+    /// the end of the stream.
     pub fn drain(&mut self) {
         self.rcv.drained = true;
         self.rcv.read += self.readable();

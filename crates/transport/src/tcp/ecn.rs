@@ -1,7 +1,7 @@
 //! ECN: negotiation, which packets are ECN-capable, and what each end echoes.
 //!
-//! Source: RFC 3168 6.1 (negotiation, ECE and CWR), RFC 8257 3.2 (DCTCP's receiver), and Linux where it
-//! goes further. Its rules by kind of packet (functions of `net/ipv4/tcp_output.c` and `tcp_ecn.h`, if not said
+//! Source: RFC 3168 6.1 (negotiation, ECE and CWR), RFC 8257 3.2 (DCTCP's receiver), and Linux where it goes
+//! further. Its rules by kind of packet (functions of `net/ipv4/tcp_output.c` and `tcp_ecn.h`, if not said
 //! otherwise):
 //!
 //! | packet | classic | DCTCP | where |
@@ -15,8 +15,8 @@
 //! | reset | not | ECT(0) | as a pure acknowledgement |
 //!
 //! From the third row on this holds where both ends agreed; without that nothing is ECN-capable, and DCTCP
-//! reduces as Reno does (`dctcp_init`). A host without DCTCP does not agree to ECN when the SYN that asks for it is
-//! ECN-capable itself (`tcp_ecn_create_request`): a DCTCP host has ECN with DCTCP hosts only.
+//! reduces as Reno does (`dctcp_init`). A host without DCTCP does not agree to ECN when the SYN that asks for
+//! it is ECN-capable itself (`tcp_ecn_create_request`): a DCTCP host has ECN with DCTCP hosts only.
 
 use crate::tcp::config::EcnMode;
 use crate::tcp::header::Flags;

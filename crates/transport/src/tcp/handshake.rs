@@ -89,8 +89,9 @@ impl Connection {
         if self.attempts == 0 {
             self.rtt.sample(now.saturating_sub(self.last_sent));
         } else {
-            // Karn: no sample. RFC 6298 5.7: a long timeout. RFC 6928 2: the initial window stays unless more than
-            // one SYN or SYN-ACK was repeated, as Linux's `tcp_init_transfer` has it; then one segment (RFC 5681 3.1).
+            // Karn: no sample. RFC 6298 5.7: a long timeout. RFC 6928 2: the initial window stays unless more
+            // than one SYN or SYN-ACK was repeated, as Linux's `tcp_init_transfer` has it; then one segment
+            // (RFC 5681 3.1).
             self.rtt.restart_after_lost_syn();
             if self.attempts > 1 {
                 self.control.restart_after_idle(1);
@@ -125,8 +126,8 @@ impl Connection {
         if finished {
             self.rcv.ack_now |= header.sequence_length() > 0;
         } else if header.flags.contains(Flags::ACK) {
-            // RFC 9293 3.5.2: the reset's number is the one that the peer waits for. Behind data that were lost, it
-            // would challenge any other, and be reset again, for ever.
+            // RFC 9293 3.5.2: the reset's number is the one that the peer waits for. Behind data that were
+            // lost, it would challenge any other, and be reset again, for ever.
             let nxt = self.board.nxt;
             let distance = header.ack.wrapping_sub(self.isn.wrapping_add(nxt as u32)) as i32;
             self.board.nxt = nxt.saturating_add_signed(i64::from(distance)).max(self.board.una);

@@ -65,7 +65,8 @@ mod urgent {
     pub const FIRST_RESEND: u8 = 32;
     /// The peer's window is closed and nothing is in flight: no segment, but a timer to set.
     pub const PERSIST: u8 = 64;
-    /// The congestion control paces: set for good, for it must be told of each segment, and has a timer to set.
+    /// The congestion control paces: set for good, for it must be told of each segment, and has a timer to
+    /// set.
     pub const PACED: u8 = 128;
 }
 

@@ -24,8 +24,9 @@ impl Connection {
         if self.has_data() { Some(self.transmit_data(now)) } else { self.poll_ack(now) }
     }
 
-    /// Whether nothing can be due but new data and an acknowledgement: the usual case, in which a driver in a hurry
-    /// asks for [full segments](Connection::poll_full_segment) and [plain acknowledgements](Connection::poll_plain_ack) first.
+    /// Whether nothing can be due but new data and an acknowledgement: the usual case, in which a driver in a
+    /// hurry asks for [full segments](Connection::poll_full_segment) and [plain
+    /// acknowledgements](Connection::poll_plain_ack) first.
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.urgent == 0 && self.phase < Phase::Recovery
@@ -126,8 +127,9 @@ impl Connection {
         }
     }
 
-    /// Not all may go out: full segments. What the peer's window leaves over goes out only when it is at least half
-    /// of the largest window that it has offered (RFC 9293 3.8.6.2.1; without the conditions of Nagle).
+    /// Not all may go out: full segments. What the peer's window leaves over goes out only when it is at
+    /// least half of the largest window that it has offered (RFC 9293 3.8.6.2.1; without the conditions of
+    /// Nagle).
     #[inline(always)]
     fn partial_limit(&self, nxt: u64, window_end: u64) -> u64 {
         let mss = u64::from(self.mss);

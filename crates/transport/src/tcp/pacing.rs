@@ -1,10 +1,10 @@
 //! Pacing: a segment goes out no earlier than its rate allows.
 //!
-//! Only connections whose congestion control has a rate pay for it: [`urgent::PACED`] takes them off the short ways. While
-//! one must wait, its pipe counts as full, so that neither new nor repeated data goes out; the driver asks for a
-//! segment after each event, which is when the deadline is put before the others.
-//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 4.2.2 (the rate); each segment has its own time, as from a
-//! timer for each.
+//! Only connections whose congestion control has a rate pay for it: [`urgent::PACED`] takes them off the
+//! short ways. While one must wait, its pipe counts as full, so that neither new nor repeated data goes out;
+//! the driver asks for a segment after each event, which is when the deadline is put before the others.
+//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 4.2.2 (the rate); each segment has its own time, as
+//! from a timer for each.
 
 use super::*;
 
@@ -12,8 +12,8 @@ use super::*;
 pub(super) const HOLD: i64 = 1 << 60;
 
 impl Connection {
-    /// Data up to `end` was sent, `in_flight` being what was on its way before: the congestion control takes note,
-    /// and the next segment waits.
+    /// Data up to `end` was sent, `in_flight` being what was on its way before: the congestion control takes
+    /// note, and the next segment waits.
     #[inline(never)]
     pub(super) fn note_sent(&mut self, now: Time, end: u64, len: u64, in_flight: u64) {
         let srtt = self.rtt.srtt();

@@ -91,9 +91,10 @@ impl Receiver {
         }
     }
 
-    /// Whether the segment touches the window (RFC 9293 3.10.7.4, the table of four cases). Without data it may
-    /// also lie at the window's right edge, as Linux has it (`tcp_sequence`): there are the acknowledgements of a
-    /// peer whose last full window was lost. Two such ends would answer each other's for ever.
+    /// Whether the segment touches the window (RFC 9293 3.10.7.4, the table of four cases). Without data it
+    /// may also lie at the window's right edge, as Linux has it (`tcp_sequence`): there are the
+    /// acknowledgements of a peer whose last full window was lost. Two such ends would answer each other's
+    /// for ever.
     pub fn acceptable(&self, start: u64, len: u64) -> bool {
         match len {
             0 => self.next <= start && start <= self.edge,

@@ -1,7 +1,7 @@
 //! The timers of a connection: retransmission (or persist), probe (tail loss or reordering), delayed ACK.
 //!
-//! Source: RFC 6298 2.3, 5 (granularity of the clock), RFC 8985 7 (TLP), RFC 9293 3.8.6.1 (persist), RFC 1122 4.2.3.5
-//! (giving up).
+//! Source: RFC 6298 2.3, 5 (granularity of the clock), RFC 8985 7 (TLP), RFC 9293 3.8.6.1 (persist), RFC 1122
+//! 4.2.3.5 (giving up).
 
 use super::handshake::SYN_ATTEMPTS_MAX;
 use super::*;
@@ -47,8 +47,8 @@ impl Connection {
         }
     }
 
-    /// A clock of ticks: a timer that was set to a moment between two of them goes off later. The handler is called
-    /// at the tick again, where no timer is set but by this.
+    /// A clock of ticks: a timer that was set to a moment between two of them goes off later. The handler is
+    /// called at the tick again, where no timer is set but by this.
     fn waits_for_tick(&mut self, now: Time) -> bool {
         let (tick, phase) = (self.config.clock_tick.as_ps(), self.config.tick_phase.as_ps());
         if tick == 0 || (now.as_ps() + tick - phase).is_multiple_of(tick) {

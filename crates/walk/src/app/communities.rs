@@ -1,9 +1,9 @@
-//! Communities by personalised PageRank: the nodes around a seed in the order of PageRank over degree, cut where the
-//! fewest arcs lead out for the arcs inside (the smallest conductance).
+//! Communities by personalised PageRank: the nodes around a seed in the order of PageRank over degree, cut
+//! where the fewest arcs lead out for the arcs inside (the smallest conductance).
 //!
-//! R. Andersen, F. Chung and K. Lang, "Local graph partitioning using PageRank vectors", FOCS 2006, section 2 (the sweep).
-//! For undirected graphs. All nodes get a community by sweeping again and again from the node of the largest degree
-//! that has none, over nodes that have none: our own addition.
+//! R. Andersen, F. Chung and K. Lang, "Local graph partitioning using PageRank vectors", FOCS 2006, section 2
+//! (the sweep). For undirected graphs. All nodes get a community by sweeping again and again from the node of
+//! the largest degree that has none, over nodes that have none: our own addition.
 
 use crate::graph::Graph;
 
@@ -12,7 +12,8 @@ use crate::graph::Graph;
 pub struct Community {
     /// Its nodes, by PageRank over degree.
     pub nodes: Vec<u32>,
-    /// Arcs that lead out over the arcs of the smaller side: 0 is a part of its own, 1 holds together by nothing.
+    /// Arcs that lead out over the arcs of the smaller side: 0 is a part of its own, 1 holds together by
+    /// nothing.
     pub conductance: f64,
 }
 
@@ -47,8 +48,9 @@ pub fn sweep(graph: &Graph, scores: &[(u32, f64)], free: impl Fn(u32) -> bool) -
 /// The label of a node that has no community.
 pub const NONE: u32 = u32::MAX;
 
-/// A community for each node: `scores` gives the PageRank around a seed. Nodes without arcs are communities of one. Where
-/// nobody has walked, `scores` gives nothing, and a node that is in no other community has none.
+/// A community for each node: `scores` gives the PageRank around a seed. Nodes without arcs are communities
+/// of one. Where nobody has walked, `scores` gives nothing, and a node that is in no other community has
+/// none.
 pub fn all(graph: &Graph, mut scores: impl FnMut(u32) -> Option<Vec<(u32, f64)>>) -> Vec<u32> {
     let mut labels = vec![NONE; graph.nodes() as usize];
     let mut seeds: Vec<u32> = (0..graph.nodes()).collect();

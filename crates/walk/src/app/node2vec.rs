@@ -1,8 +1,8 @@
-//! What node2vec learns from: the pairs of a node and those within a window around it on a walk. The learning itself
-//! (skip-gram) is left to libraries.
+//! What node2vec learns from: the pairs of a node and those within a window around it on a walk. The learning
+//! itself (skip-gram) is left to libraries.
 //!
-//! A. Grover and J. Leskovec, "node2vec: scalable feature learning for networks", KDD 2016, sections 3 and 4: r = 10 walks
-//! a node, l = 80 nodes, k = 10 nodes on each side.
+//! A. Grover and J. Leskovec, "node2vec: scalable feature learning for networks", KDD 2016, sections 3 and 4:
+//! r = 10 walks a node, l = 80 nodes, k = 10 nodes on each side.
 
 use crate::step::Walk;
 

@@ -1,10 +1,10 @@
-//! Personalised PageRank by end points: of the walks from a node that stop before each step with probability 1 - d, the
-//! share that ends at another is that other's PageRank with damping factor d. The error of a share s of n walks is about
-//! sqrt(s (1 - s) / n).
+//! Personalised PageRank by end points: of the walks from a node that stop before each step with probability
+//! 1 - d, the share that ends at another is that other's PageRank with damping factor d. The error of a share
+//! s of n walks is about sqrt(s (1 - s) / n).
 //!
-//! D. Fogaras, B. Rácz, K. Csalogány and T. Sarlós, "Towards scaling fully personalized PageRank: algorithms, lower
-//! bounds, and experiments", Internet Mathematics 2(3), 2005, section 2. A node without arcs keeps its walkers: with
-//! [`crate::step::DeadEnd::Stop`] it is as if it had a loop.
+//! D. Fogaras, B. Rácz, K. Csalogány and T. Sarlós, "Towards scaling fully personalized PageRank: algorithms,
+//! lower bounds, and experiments", Internet Mathematics 2(3), 2005, section 2. A node without arcs keeps its
+//! walkers: with [`crate::step::DeadEnd::Stop`] it is as if it had a loop.
 
 use crate::step::Walk;
 

@@ -1,17 +1,18 @@
-//! Recommendations by walks from what a person likes, on a graph of people and things: what is reached from several of
-//! the liked things counts more than what is reached from one as often (the multi-hit booster, (Σ √visits)²). What the
-//! person has already is left out.
+//! Recommendations by walks from what a person likes, on a graph of people and things: what is reached from
+//! several of the liked things counts more than what is reached from one as often (the multi-hit booster, (Σ
+//! √visits)²). What the person has already is left out.
 //!
-//! C. Eksombatchai et al., "Pixie: a system for recommending 3+ billion items to 200+ million users in real-time", WWW
-//! 2018, sections 3.1 and 3.2 (equation 3). Pixie's early stopping and its bias by language are not here.
+//! C. Eksombatchai et al., "Pixie: a system for recommending 3+ billion items to 200+ million users in
+//! real-time", WWW 2018, sections 3.1 and 3.2 (equation 3). Pixie's early stopping and its bias by language
+//! are not here.
 
 use std::collections::VecDeque;
 
 use super::Tally;
 use crate::graph::Graph;
 
-/// Which nodes are on the side of the liked ones: all, unless the graph around them has two sides, as one of people
-/// and things has. Walks from things pass people, and nobody wants to be recommended these.
+/// Which nodes are on the side of the liked ones: all, unless the graph around them has two sides, as one of
+/// people and things has. Walks from things pass people, and nobody wants to be recommended these.
 pub fn same_side(graph: &Graph, liked: &[u32]) -> Vec<bool> {
     const UNKNOWN: u8 = 2;
     let mut sides = vec![UNKNOWN; graph.nodes() as usize];
@@ -37,8 +38,8 @@ pub fn same_side(graph: &Graph, liked: &[u32]) -> Vec<bool> {
     sides.into_iter().map(|side| side == 0).collect()
 }
 
-/// The `k` best among the nodes that walks from `liked` visited and that `offered` lets through. `visits` counts visits
-/// by start.
+/// The `k` best among the nodes that walks from `liked` visited and that `offered` lets through. `visits`
+/// counts visits by start.
 pub fn recommend(
     visits: &mut Tally,
     liked: &[u32],

@@ -1,9 +1,10 @@
-//! SimRank by walks: how alike two nodes are is the mean of c^τ over pairs of walks against the arcs' direction, where τ
-//! is the step at which the two first meet. On an undirected graph the direction does not matter; a directed one is
-//! turned around first ([`crate::graph::Graph::reversed`]).
+//! SimRank by walks: how alike two nodes are is the mean of c^τ over pairs of walks against the arcs'
+//! direction, where τ is the step at which the two first meet. On an undirected graph the direction does not
+//! matter; a directed one is turned around first ([`crate::graph::Graph::reversed`]).
 //!
-//! G. Jeh and J. Widom, "SimRank: a measure of structural-context similarity", KDD 2002, section 4.4 (the surfer pairs);
-//! D. Fogaras and B. Rácz, "Scaling link-based similarity search", WWW 2005 (by Monte Carlo, walk i with walk i).
+//! G. Jeh and J. Widom, "SimRank: a measure of structural-context similarity", KDD 2002, section 4.4 (the
+//! surfer pairs); D. Fogaras and B. Rácz, "Scaling link-based similarity search", WWW 2005 (by Monte Carlo,
+//! walk i with walk i).
 
 /// Jeh and Widom's decay c.
 pub const DECAY: f64 = 0.8;

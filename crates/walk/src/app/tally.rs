@@ -1,5 +1,5 @@
-//! How often nodes were reached from each start: counted in sorted runs, eight bytes a walk until a run is closed, so
-//! that memory follows the pairs that occur and not all that could.
+//! How often nodes were reached from each start: counted in sorted runs, eight bytes a walk until a run is
+//! closed, so that memory follows the pairs that occur and not all that could.
 
 /// Pairs that are noted before they are counted: what a cache holds.
 const FRESH: usize = 1 << 18;
@@ -69,8 +69,8 @@ impl Tally {
 /// Bits that are sorted by at once: as many places as the first-level cache has lines for, about.
 const DIGIT: u32 = 10;
 
-/// Sorts numbers by their digits, the last first, and passes over bits that all share (D. E. Knuth, The Art of Computer
-/// Programming 3, 5.2.5): pairs of node numbers have few others.
+/// Sorts numbers by their digits, the last first, and passes over bits that all share (D. E. Knuth, The Art
+/// of Computer Programming 3, 5.2.5): pairs of node numbers have few others.
 fn sort(numbers: &mut Vec<u64>, room: &mut Vec<u64>) {
     let mut differ = numbers.iter().fold(0, |bits, number| bits | (number ^ numbers[0]));
     room.resize(numbers.len(), 0);

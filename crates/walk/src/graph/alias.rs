@@ -1,8 +1,8 @@
-//! Walker's alias method: an arc chosen by weight with one look-up. Each slot holds its own arc with probability
-//! `keep` / 2^32, another one otherwise.
+//! Walker's alias method: an arc chosen by weight with one look-up. Each slot holds its own arc with
+//! probability `keep` / 2^32, another one otherwise.
 //!
-//! A. J. Walker, "An efficient method for generating discrete random variables with general distributions", ACM
-//! TOMS 3(3), 1977; built in linear time as M. D. Vose, IEEE TSE 17(9), 1991.
+//! A. J. Walker, "An efficient method for generating discrete random variables with general distributions",
+//! ACM TOMS 3(3), 1977; built in linear time as M. D. Vose, IEEE TSE 17(9), 1991.
 
 /// One slot of a row: 12 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

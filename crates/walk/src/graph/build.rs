@@ -1,5 +1,5 @@
-//! Rows from arcs in bounded memory: the arcs are read twice, first to count them by node, then to place them. Besides
-//! the graph nothing is held. Arcs that come twice become one; their weights are added.
+//! Rows from arcs in bounded memory: the arcs are read twice, first to count them by node, then to place
+//! them. Besides the graph nothing is held. Arcs that come twice become one; their weights are added.
 
 use super::alias::{Scratch, Slot};
 use super::row::{ARCS_MAX, DEGREE_MAX};
@@ -236,7 +236,7 @@ fn place<A: Given>(
 }
 
 /// Memory on huge pages where the system has them: columns are read in no order, and each small page would be
-/// looked up anew.
+/// looked up again.
 fn blank<T: Clone>(length: usize, value: T) -> Vec<T> {
     let mut memory: Vec<T> = Vec::with_capacity(length);
     // Without huge pages the walks are slower and otherwise the same.

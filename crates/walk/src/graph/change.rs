@@ -1,6 +1,6 @@
-//! Arcs added and removed while walks run. Changes come in batches between steps: each row that changes is written
-//! anew as a whole, where it was if it fits, behind the others if not. When a third of the columns lies unused, the
-//! rows move together. Whoever reads sees the rows before the batch or after it.
+//! Arcs added and removed while walks run. Changes come in batches between steps: each row that changes is
+//! written again as a whole, where it was if it fits, behind the others if not. When a third of the columns
+//! lies unused, the rows move together. Whoever reads sees the rows before the batch or after it.
 
 use super::alias::{Scratch, Slot};
 use super::row::{ARCS_MAX, DEGREE_MAX};
@@ -44,7 +44,8 @@ pub struct Applied {
 type Edit = (u32, u32, Option<f32>);
 
 impl Graph {
-    /// Applies a batch: all of it, or none when a change is refused. Of several changes of an arc the last counts.
+    /// Applies a batch: all of it, or none when a change is refused. Of several changes of an arc the last
+    /// counts.
     pub fn apply(&mut self, changes: &[Change]) -> Result<Applied, GraphError> {
         let edits = self.edits(changes)?;
         let mut batch = edits.as_slice();
@@ -125,7 +126,7 @@ impl Graph {
         }
     }
 
-    /// Writes one row anew.
+    /// Writes one row again.
     fn rewrite(&mut self, node: u32, edits: &[Edit], writer: &mut Writer, applied: &mut Applied) {
         let old = self.rows[node as usize];
         let before: Vec<(u32, f32)> = self.neighbours(node).zip(self.weights(node)).collect();

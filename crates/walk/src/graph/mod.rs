@@ -1,8 +1,8 @@
 //! Graphs in compressed rows: a word a node and a column an arc (4 bytes, 16 with weights), directed or not.
 //!
-//! Rows are sorted and parallel arcs are one, so that membership is a binary search. An undirected graph holds each
-//! edge in the rows of both ends. A row that grows moves to the end of the columns (`change.rs`); what reads the graph
-//! never sees half a row, because whoever changes it holds it alone.
+//! Rows are sorted and parallel arcs are one, so that membership is a binary search. An undirected graph
+//! holds each edge in the rows of both ends. A row that grows moves to the end of the columns (`change.rs`);
+//! what reads the graph never sees half a row, because whoever changes it holds it alone.
 
 pub(crate) mod alias;
 mod build;
@@ -22,8 +22,8 @@ pub use row::{ARCS_MAX, DEGREE_MAX, Row};
 pub struct Shape {
     /// Nodes with a row: 0 to `nodes - 1`.
     pub nodes: u32,
-    /// Targets an arc may have: 0 to `targets - 1`. More than `nodes` where a server knows neighbours that it does
-    /// not own.
+    /// Targets an arc may have: 0 to `targets - 1`. More than `nodes` where a server knows neighbours that it
+    /// does not own.
     pub targets: u32,
     /// Whether an arc goes one way only.
     pub directed: bool,
@@ -108,7 +108,8 @@ impl Graph {
         }
     }
 
-    /// Whether `one` and `another` are neighbours in an undirected graph: looked up in the shorter of the two rows.
+    /// Whether `one` and `another` are neighbours in an undirected graph: looked up in the shorter of the two
+    /// rows.
     pub fn adjacent(&self, one: u32, another: u32) -> bool {
         if self.degree(one) <= self.degree(another) {
             self.has_arc(one, another)

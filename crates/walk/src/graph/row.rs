@@ -1,5 +1,5 @@
-//! One row of a graph in one word: where its arcs begin (40 bits) and how many they are (24 bits), so that a step
-//! reads one word before it reads the arc. A graph has at most 2^40 arcs, a node at most 2^24 - 1.
+//! One row of a graph in one word: where its arcs begin (40 bits) and how many they are (24 bits), so that a
+//! step reads one word before it reads the arc. A graph has at most 2^40 arcs, a node at most 2^24 - 1.
 
 /// Arcs that all rows together can hold.
 pub const ARCS_MAX: u64 = 1 << 40;
@@ -38,8 +38,8 @@ impl Row {
         self.offset()..self.offset() + self.degree() as usize
     }
 
-    /// An arc chosen evenly by 64 random bits (multiply-shift), and the bits that the choice left over: at least
-    /// 40 good ones, at the top.
+    /// An arc chosen evenly by 64 random bits (multiply-shift), and the bits that the choice left over: at
+    /// least 40 good ones, at the top.
     #[inline(always)]
     pub fn draw(self, random: u64) -> (usize, u64) {
         let product = u128::from(random) * u128::from(self.degree());

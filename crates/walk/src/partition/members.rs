@@ -1,4 +1,5 @@
-//! A set of node numbers that also numbers its members: one bit a node of the graph and half a bit for the counts.
+//! A set of node numbers that also numbers its members: one bit a node of the graph and half a bit for the
+//! counts.
 //!
 //! Rank on bit vectors: G. Jacobson, "Space-efficient static trees and graphs", FOCS 1989.
 

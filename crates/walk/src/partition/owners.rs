@@ -1,5 +1,5 @@
-//! The owner of each node: given one by one, as ranges of any size, or as METIS writes it (one partition number a line,
-//! in the order of nodes; METIS manual 5.1, section 4.2).
+//! The owner of each node: given one by one, as ranges of any size, or as METIS writes it (one partition
+//! number a line, in the order of nodes; METIS manual 5.1, section 4.2).
 
 use thiserror::Error;
 
@@ -70,8 +70,8 @@ impl Partition {
         Self::ranges(&sizes)
     }
 
-    /// From the text of a METIS partition file for a graph of `nodes` nodes. There are as many servers as the largest
-    /// number says.
+    /// From the text of a METIS partition file for a graph of `nodes` nodes. There are as many servers as the
+    /// largest number says.
     pub fn metis(text: &str, nodes: u32) -> Result<Self, PartitionError> {
         let mut owners = Vec::new();
         for (line, text) in (1..).zip(text.lines()) {

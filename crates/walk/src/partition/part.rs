@@ -1,5 +1,5 @@
-//! What one server holds of a graph: the rows of its own nodes, and who owns each node that they are joined to. Nodes
-//! keep their numbers in the whole graph.
+//! What one server holds of a graph: the rows of its own nodes, and who owns each node that they are joined
+//! to. Nodes keep their numbers in the whole graph.
 
 use std::collections::BTreeMap;
 
@@ -42,8 +42,8 @@ impl ServerPart {
         Ok(part)
     }
 
-    /// The part of `server`, from the arcs of a graph without weights. Arcs that do not touch its nodes are passed
-    /// over. `arcs` is called three times and gives the same arcs each time.
+    /// The part of `server`, from the arcs of a graph without weights. Arcs that do not touch its nodes are
+    /// passed over. `arcs` is called three times and gives the same arcs each time.
     pub fn even<I>(
         shape: Shape,
         partition: &Partition,
@@ -158,8 +158,8 @@ impl ServerPart {
         self.row(from).is_some_and(|row| self.graph.has_arc(row, to))
     }
 
-    /// Applies a batch of changes: of each, what begins at an own node, and in an undirected graph what ends at one
-    /// too. `owner` knows who owns nodes that are new to this part.
+    /// Applies a batch of changes: of each, what begins at an own node, and in an undirected graph what ends
+    /// at one too. `owner` knows who owns nodes that are new to this part.
     pub fn apply(
         &mut self,
         changes: &[Change],

@@ -1,5 +1,6 @@
-//! What becomes of walkers that have gone from a herd: they go on to other servers, or their walks have ended. They are
-//! sorted without a branch that depends on chance, because a wrong guess costs as much as a walker's step.
+//! What becomes of walkers that have gone from a herd: they go on to other servers, or their walks have
+//! ended. They are sorted without a branch that depends on chance, because a wrong guess costs as much as a
+//! walker's step.
 
 use crate::step::HERD;
 

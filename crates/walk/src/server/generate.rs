@@ -60,7 +60,8 @@ impl Server {
         let batch = self.source.generator.batch();
         let mut left = if self.instant { self.settings.burst } else { batch };
         loop {
-            // No time passes: a look shows nothing but what was told meanwhile, that walkers were dropped here.
+            // No time passes: a look shows nothing but what was told meanwhile, that walkers were dropped
+            // here.
             let most = if self.source.is_calm() { left.next_multiple_of(batch) } else { batch };
             left = left.saturating_sub(self.generate(most, batch, cx));
             if left == 0 {
@@ -73,7 +74,8 @@ impl Server {
         }
     }
 
-    /// Generates walkers, at most `most`, and no more batches once one was dropped. Returns how many it was to be.
+    /// Generates walkers, at most `most`, and no more batches once one was dropped. Returns how many it was
+    /// to be.
     fn generate(&mut self, mut most: u32, batch: u32, cx: &mut dyn Context) -> u32 {
         let now = cx.now();
         let mut count = 0;

@@ -1,11 +1,13 @@
-//! A server: takes walkers in, queues them (RQ), moves them on its part of the graph, and is the source of the walks
-//! that begin there (RG). Document 000, *RWER 単位での非同期型*: each walker is worked on, sent and received by itself.
+//! A server: takes walkers in, queues them (RQ), moves them on its part of the graph, and is the source of
+//! the walks that begin there (RG). Document 000, *RWER 単位での非同期型*: each walker is worked on, sent and
+//! received by itself.
 //!
-//! Walkers that come and walkers that are new wait in one queue. A walker that is served goes as far as it can here;
-//! it does not queue again between local steps. A server has done its share when all walks from its nodes are
-//! finished, and goes on serving the walkers of others: whoever drives it ends it.
+//! Walkers that come and walkers that are new wait in one queue. A walker that is served goes as far as it
+//! can here; it does not queue again between local steps. A server has done its share when all walks from its
+//! nodes are finished, and goes on serving the walkers of others: whoever drives it ends it.
 //!
-//! What comes is in `arrive.rs`, how walkers are served in `serve.rs`, and how new ones come in `generate.rs`.
+//! What comes is in `arrive.rs`, how walkers are served in `serve.rs`, and how new ones come in
+//! `generate.rs`.
 
 mod arrive;
 mod fates;

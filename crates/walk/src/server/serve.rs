@@ -1,7 +1,8 @@
 //! Walkers are served: each goes as far as it can here, and leaves for another server or for its source.
 //!
-//! Where time is modelled, what a worker has served leaves when its time is over. On real hosts the work itself takes
-//! the time: then walkers leave as they are served, a burst after another, and what has come meanwhile waits in the queue.
+//! Where time is modelled, what a worker has served leaves when its time is over. On real hosts the work
+//! itself takes the time: then walkers leave as they are served, a burst after another, and what has come
+//! meanwhile waits in the queue.
 
 use super::{SERVE, Server};
 use crate::queue::Cause;
@@ -61,7 +62,8 @@ impl Server {
         self.leave(to, &record, now);
     }
 
-    /// Takes walkers and moves them together; they leave in the order in which they have gone. Returns how many.
+    /// Takes walkers and moves them together; they leave in the order in which they have gone. Returns how
+    /// many.
     fn drive(&mut self, now: Time, most: usize, dropped: &mut Vec<Walker>) -> usize {
         let Server { queue, batch, herd, fates, territory, outbox, source, settings, codec, board, .. } =
             self;

@@ -1,11 +1,11 @@
-//! Second-order walks: node2vec's search bias. From `v`, reached from `t`, a neighbour `x` has the weight of its arc
-//! times 1/p where x = t, times 1 where x is next to t, times 1/q elsewhere.
+//! Second-order walks: node2vec's search bias. From `v`, reached from `t`, a neighbour `x` has the weight of
+//! its arc times 1/p where x = t, times 1 where x is next to t, times 1/q elsewhere.
 //!
-//! A. Grover and J. Leskovec, "node2vec: scalable feature learning for networks", KDD 2016, section 3.2. "Next to" is an
-//! arc x → t, as in the authors' program; it matters in directed graphs only. Drawn by rejection: K. Yang et al.,
-//! "KnightKing: a fast distributed graph random walk engine", SOSP 2019, section 4: a neighbour is drawn by its arc's
-//! weight and kept with the bias over the largest bias; most draws decide before anybody needs to know who is next to
-//! whom.
+//! A. Grover and J. Leskovec, "node2vec: scalable feature learning for networks", KDD 2016, section 3.2.
+//! "Next to" is an arc x → t, as in the authors' program; it matters in directed graphs only. Drawn by
+//! rejection: K. Yang et al., "KnightKing: a fast distributed graph random walk engine", SOSP 2019, section
+//! 4: a neighbour is drawn by its arc's weight and kept with the bias over the largest bias; most draws
+//! decide before anybody needs to know who is next to whom.
 
 /// What is known of a neighbour that was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,8 @@ impl Bias {
         }
     }
 
-    /// The answer to [`Verdict::Ask`]: whether a neighbour is kept that is next to the node before, or is not.
+    /// The answer to [`Verdict::Ask`]: whether a neighbour is kept that is next to the node before, or is
+    /// not.
     #[inline(always)]
     pub fn keeps(&self, next_to: bool) -> bool {
         next_to == (self.near > self.far)

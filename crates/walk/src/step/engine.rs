@@ -1,5 +1,5 @@
-//! Walks in memory: blocks of walks, each walked by one thread, handed over in order. What comes out depends on the
-//! graph, the rule, the seed and the starts, never on how many threads there are.
+//! Walks in memory: blocks of walks, each walked by one thread, handed over in order. What comes out depends
+//! on the graph, the rule, the seed and the starts, never on how many threads there are.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,7 +1,7 @@
-//! Many walkers of the first order at once, on a graph that no cache holds. While one walker's arc comes from memory,
-//! the others move: a round goes over all of them twice, once to choose an arc and once to follow it, and asks for each
-//! cache line a round before it is read. Whose walk is over makes room for the next, so that as many misses as possible
-//! are outstanding.
+//! Many walkers of the first order at once, on a graph that no cache holds. While one walker's arc comes from
+//! memory, the others move: a round goes over all of them twice, once to choose an arc and once to follow it,
+//! and asks for each cache line a round before it is read. Whose walk is over makes room for the next, so
+//! that as many misses as possible are outstanding.
 
 use mem::prefetch_at;
 

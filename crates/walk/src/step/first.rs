@@ -1,6 +1,6 @@
-//! Many walkers of the first order at once, on a graph that lies in the core's cache. A group of walks is sorted by
-//! length, the longest first, and all of it takes a step at a time: whose walk is over lies behind the others, so no
-//! branch depends on chance.
+//! Many walkers of the first order at once, on a graph that lies in the core's cache. A group of walks is
+//! sorted by length, the longest first, and all of it takes a step at a time: whose walk is over lies behind
+//! the others, so no branch depends on chance.
 
 use crate::graph::{Arc, Row};
 

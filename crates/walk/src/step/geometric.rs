@@ -1,7 +1,7 @@
-//! Lengths of walks that stop with the same probability after each step: P(n steps) = stop · (1 - stop)^n. A length
-//! is one look-up in an alias table; the table's last entry means "so many, and as many more as the next look-up
-//! says", which is right because such lengths have no memory. Entries are a power of two, so the top bits of a draw choose
-//! one.
+//! Lengths of walks that stop with the same probability after each step: P(n steps) = stop · (1 - stop)^n. A
+//! length is one look-up in an alias table; the table's last entry means "so many, and as many more as the
+//! next look-up says", which is right because such lengths have no memory. Entries are a power of two, so the
+//! top bits of a draw choose one.
 
 use crate::graph::{Slot, alias::Scratch};
 

@@ -1,13 +1,15 @@
-//! Many walkers of the first order at once on a server's part. All take a step at a time; who has come to the end of
-//! its walk, or to a node of another server, is set aside without a branch that depends on chance, and while one
-//! walker's arc comes from memory the others move. The same decisions as [`Rule::hop`], walker for walker.
+//! Many walkers of the first order at once on a server's part. All take a step at a time; who has come to the
+//! end of its walk, or to a node of another server, is set aside without a branch that depends on chance, and
+//! while one walker's arc comes from memory the others move. The same decisions as [`Rule::hop`], walker for
+//! walker.
 
 use crate::graph::{Arc, Columns, Row};
 use crate::partition::ServerPart;
 
 use super::{DeadEnd, Rule, Stream};
 
-/// Walkers of a herd: as many as hide each other's cache misses, and the first-level cache holds; a byte numbers them.
+/// Walkers of a herd: as many as hide each other's cache misses, and the first-level cache holds; a byte
+/// numbers them.
 pub const HERD: usize = 256;
 
 /// A walker in a herd.
@@ -48,8 +50,8 @@ impl Herd {
         (self.active, self.count) = (0, 0);
     }
 
-    /// A walker joins at a node of `part`, with so many steps left; they are numbered as they come. One that is nowhere
-    /// on the part, or at the end of its walk, has gone already.
+    /// A walker joins at a node of `part`, with so many steps left; they are numbered as they come. One that
+    /// is nowhere on the part, or at the end of its walk, has gone already.
     ///
     /// # Panics
     /// When there are [`HERD`] of them.
@@ -66,7 +68,8 @@ impl Herd {
         self.count += usize::from(!moves);
     }
 
-    /// Those who have gone, with their numbers: to the ends of their walks (`steps` is `left`), or to other servers.
+    /// Those who have gone, with their numbers: to the ends of their walks (`steps` is `left`), or to other
+    /// servers.
     #[inline]
     pub fn gone(&self) -> impl Iterator<Item = (u8, &Lane)> {
         self.gone[..self.count].iter().map(|&number| (number, &self.lanes[usize::from(number)]))

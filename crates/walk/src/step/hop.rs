@@ -1,5 +1,6 @@
-//! One decision about one walker on a server's part: a step, the fate of a candidate, or the end. Walks are the same as
-//! those that are walked in memory, step for step, because each draws from its own stream in the same order:
+//! One decision about one walker on a server's part: a step, the fate of a candidate, or the end. Walks are
+//! the same as those that are walked in memory, step for step, because each draws from its own stream in the
+//! same order:
 //!
 //! 1. at a dead end: nothing;
 //! 2. with a restart probability: one number, restart or not;
@@ -22,8 +23,9 @@ pub struct Place {
     pub at: u32,
     /// Where it was before, for second-order walks; none at the start and after a restart.
     pub previous: Option<u32>,
-    /// A neighbour that was drawn, and of which only its own server knows whether it is next to `previous`; or `at`
-    /// itself once that neighbour was rejected, so that the step draws another and does not begin again.
+    /// A neighbour that was drawn, and of which only its own server knows whether it is next to `previous`;
+    /// or `at` itself once that neighbour was rejected, so that the step draws another and does not begin
+    /// again.
     pub candidate: Option<u32>,
     /// Steps so far.
     pub steps: u32,
@@ -55,9 +57,9 @@ impl Place {
 }
 
 impl Rule {
-    /// Decides once about a walker whose walk has `length` steps ([`Rule::steps`]). A walker that this part can't
-    /// decide about ([`Place::asks`] is not its own) ends; so does one whose next server the part can't know, which
-    /// only a walker that no server sent can bring about.
+    /// Decides once about a walker whose walk has `length` steps ([`Rule::steps`]). A walker that this part
+    /// can't decide about ([`Place::asks`] is not its own) ends; so does one whose next server the part can't
+    /// know, which only a walker that no server sent can bring about.
     pub fn hop(&self, part: &ServerPart, length: u32, place: &mut Place) -> Hop {
         if place.steps >= length {
             return Hop::End;

@@ -1,7 +1,8 @@
-//! Random numbers of a walk: a stream of its own for each, split off the seed by the walk's number, so that a walk
-//! takes the same way whoever moves it and however many threads there are.
+//! Random numbers of a walk: a stream of its own for each, split off the seed by the walk's number, so that a
+//! walk takes the same way whoever moves it and however many threads there are.
 //!
-//! SplitMix64: G. L. Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+//! SplitMix64: G. L. Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA
+//! 2014.
 
 /// A stream of 64-bit random numbers; its state is one word, so a walker can carry it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

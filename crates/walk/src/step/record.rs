@@ -1,8 +1,10 @@
-//! What is kept of walks while they run in memory: where they end, how often nodes are visited, whole paths, or nothing.
+//! What is kept of walks while they run in memory: where they end, how often nodes are visited, whole paths,
+//! or nothing.
 
 /// Notes walks of a block; the block's walks are numbered from 0 and begin in this order.
 pub(crate) trait Record {
-    /// A walk begins at `start` and will have `steps` steps. What it returns is handed to the walk's other calls.
+    /// A walk begins at `start` and will have `steps` steps. What it returns is handed to the walk's other
+    /// calls.
     fn begin(&mut self, start: u32, steps: u32) -> usize;
     /// A step leads to `node`.
     fn visit(&mut self, mark: &mut usize, node: u32);

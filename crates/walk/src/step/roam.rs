@@ -1,5 +1,5 @@
-//! A walker of the first order goes as far as it can on a server's part: decision for decision as [`Rule::hop`], in one
-//! loop that keeps what it needs in registers. Most walkers of most jobs are such.
+//! A walker of the first order goes as far as it can on a server's part: decision for decision as
+//! [`Rule::hop`], in one loop that keeps what it needs in registers. Most walkers of most jobs are such.
 
 use crate::graph::{Arc, Columns};
 use crate::partition::ServerPart;
@@ -7,8 +7,8 @@ use crate::partition::ServerPart;
 use super::{DeadEnd, Hop, Place, Rule};
 
 impl Rule {
-    /// Decides about a walker until its walk is over or another server decides next: that server. `visit` is told
-    /// each node it passes. The node before is kept only for walks of the second order.
+    /// Decides about a walker until its walk is over or another server decides next: that server. `visit` is
+    /// told each node it passes. The node before is kept only for walks of the second order.
     pub fn roam(
         &self,
         part: &ServerPart,

@@ -1,8 +1,8 @@
 //! The rule by which walkers move, as people give it, and checked.
 //!
 //! Lengths are counted in steps: a walk of n steps passes n + 1 nodes. A walk that *stops* with a probability
-//! (`Length::Geometric`) ends somewhere near its start; a walk that *restarts* is set back to its start, which is a step
-//! too, and goes on to its full length.
+//! (`Length::Geometric`) ends somewhere near its start; a walk that *restarts* is set back to its start,
+//! which is a step too, and goes on to its full length.
 
 use thiserror::Error;
 
@@ -121,8 +121,8 @@ impl Rule {
         Ok(Self { length, restart, bias, dead_end: walk.dead_end })
     }
 
-    /// The steps of the walk whose stream begins with `stream`, if it meets no dead end: whoever knows the walk
-    /// knows them.
+    /// The steps of the walk whose stream begins with `stream`, if it meets no dead end: whoever knows the
+    /// walk knows them.
     #[inline]
     pub fn steps(&self, stream: Stream) -> u32 {
         match &self.length {

@@ -1,6 +1,7 @@
-//! Many walkers of the second order at once. A round has four passes over all walkers: choose an arc; look at the neighbour
-//! that it leads to and decide, if the draw alone decides; for those that must ask, find the shorter of the two rows in
-//! which the answer lies; search all these rows side by side. Each pass asks for the cache lines that the next one reads.
+//! Many walkers of the second order at once. A round has four passes over all walkers: choose an arc; look at
+//! the neighbour that it leads to and decide, if the draw alone decides; for those that must ask, find the
+//! shorter of the two rows in which the answer lies; search all these rows side by side. Each pass asks for
+//! the cache lines that the next one reads.
 
 use mem::prefetch_at;
 

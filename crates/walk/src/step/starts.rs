@@ -31,7 +31,8 @@ impl Starts {
         Self { nodes, walks, first: 0 }
     }
 
-    /// The walks from each node are numbered from `first` on: a run in parts has the walks of one in one piece.
+    /// The walks from each node are numbered from `first` on: a run in parts has the walks of one in one
+    /// piece.
     #[must_use]
     pub fn from_number(self, first: u32) -> Self {
         Self { first, ..self }
@@ -96,9 +97,9 @@ impl<'a> Queue<'a> {
         Self { starts, rule, seed, node, number, taken: 0, left: (end - first) as u32 }
     }
 
-    /// Puts the next walks into `ready`, as many as fit or are left, without those that have no step, and says how many
-    /// these are; none when no walk was left. Streams and lengths depend on nothing, so the processor makes several at
-    /// a time.
+    /// Puts the next walks into `ready`, as many as fit or are left, without those that have no step, and
+    /// says how many these are; none when no walk was left. Streams and lengths depend on nothing, so the
+    /// processor makes several at a time.
     #[inline(never)]
     pub(crate) fn take<R: Record>(&mut self, ready: &mut [Ready], record: &mut R) -> Option<usize> {
         let some = self.left.min(ready.len() as u32);

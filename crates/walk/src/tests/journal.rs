@@ -7,7 +7,7 @@ use crate::store::{self, Store};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 
-/// A journal that begins anew with a snapshot at every fourth time.
+/// A journal that begins again with a snapshot at every fourth time.
 #[derive(Clone)]
 pub struct Log(Arc<Mutex<(Vec<u8>, Batch, u32)>>);
 

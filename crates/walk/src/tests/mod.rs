@@ -1,4 +1,5 @@
-//! Servers among themselves, over a network that loses, doubles and delays; and what they leave for after a crash.
+//! Servers among themselves, over a network that loses, doubles and delays; and what they leave for after a
+//! crash.
 
 mod journal;
 mod servers;

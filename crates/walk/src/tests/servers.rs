@@ -330,7 +330,8 @@ fn paths_come_with_the_walks() {
     assert!(cluster.world.finish(LONG));
     assert_eq!(cluster.ends(), ground.alone(20, 100));
     let nodes: u64 = cluster.sinks.iter().map(|sink| sink.0.lock().unwrap().1).sum();
-    // A path has a node more than its walk has steps; steps of lost walkers are counted where they were walked.
+    // A path has a node more than its walk has steps; steps of lost walkers are counted where they were
+    // walked.
     assert!(nodes > 400 && nodes <= 400 + cluster.sum(|t| t.steps), "{nodes}");
 }
 
@@ -394,7 +395,8 @@ fn what_strangers_send_changes_nothing() {
             let event = Event::Datagram { from, port: PORT, data: Payload::from(data) };
             cluster.world.tell(at, sent.to.host.0 as usize, event);
         };
-        // Recorded datagrams from elsewhere, changed ones, cut ones, nonsense; and recorded ones as they were.
+        // Recorded datagrams from elsewhere, changed ones, cut ones, nonsense; and recorded ones as they
+        // were.
         say(stranger, bytes.clone());
         let mut changed = bytes.clone();
         changed[n % bytes.len()] ^= 1;

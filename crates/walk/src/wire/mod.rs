@@ -1,9 +1,10 @@
 //! What servers say to each other: walkers that move on, walks that have ended, walkers that were dropped.
 //!
-//! A datagram is a header, any number of records and, with a job key, a tag ([`crate::seal`]). A record's length
-//! follows from its own bytes; numbers are little-endian. Decoding takes no more memory than the datagram has
-//! bytes, checks every field that can be wrong by itself, and refuses the whole datagram when one is. What only
-//! a server can know (whether it owns a node) is checked there. Our own form; there is no standard for it.
+//! A datagram is a header, any number of records and, with a job key, a tag ([`crate::seal`]). A record's
+//! length follows from its own bytes; numbers are little-endian. Decoding takes no more memory than the
+//! datagram has bytes, checks every field that can be wrong by itself, and refuses the whole datagram when
+//! one is. What only a server can know (whether it owns a node) is checked there. Our own form; there is no
+//! standard for it.
 //!
 //! One record a datagram is the document's "one RWer, one packet" (document 000, *RWER 単位での非同期型*); more of
 //! them are its future work.
@@ -94,7 +95,8 @@ impl Codec {
         opened.records(records).map(|()| opened.from)
     }
 
-    /// Looks at what a datagram is, but not at its records. `right` says whether its tag is, where that is known.
+    /// Looks at what a datagram is, but not at its records. `right` says whether its tag is, where that is
+    /// known.
     pub(crate) fn open<'a>(&self, datagram: &'a [u8], right: Option<bool>) -> Result<Opened<'a>, Refused> {
         let mut r = Reader(datagram);
         let [m0, m1, version, sealed] = r.take().map_err(|_| Refused::Foreign)?;

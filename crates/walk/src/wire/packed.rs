@@ -1,5 +1,6 @@
-//! A walker in as many words as it takes on the wire, and in the same form. So most walkers of most jobs go from their
-//! datagram to the queue and into the next datagram without being taken apart. What only some carry is kept beside.
+//! A walker in as many words as it takes on the wire, and in the same form. So most walkers of most jobs go
+//! from their datagram to the queue and into the next datagram without being taken apart. What only some
+//! carry is kept beside.
 
 use super::record::{KIND_ENDED, KIND_WALKER, common, flags_of, id_words, node, put};
 use super::said::{ENDED, End, HEADER, LONE, WALKER, WalkId, Walker};
@@ -111,7 +112,8 @@ impl Packed {
         put([one, two, a, b, c, d, e, 0], out);
     }
 
-    /// Reads a datagram with nothing else in it, whose tag is right. Nothing if it has not this header, or carries more.
+    /// Reads a datagram with nothing else in it, whose tag is right. Nothing if it has not this header, or
+    /// carries more.
     #[inline(always)]
     pub fn read_alone(header: [u64; HEADER / 8], datagram: &[u8; LONE]) -> Option<Packed> {
         let (words, _) = datagram.as_chunks::<8>();

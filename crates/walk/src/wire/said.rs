@@ -43,7 +43,8 @@ pub struct Walker {
     pub at: u32,
     /// The node where it was before, for second-order walks.
     pub previous: Option<u32>,
-    /// A neighbour that was drawn and not accepted yet: whether it is next to `previous`, only another server knows.
+    /// A neighbour that was drawn and not accepted yet: whether it is next to `previous`, only another server
+    /// knows.
     pub candidate: Option<u32>,
     /// Steps so far.
     pub steps: u32,

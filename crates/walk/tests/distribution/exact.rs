@@ -2,7 +2,8 @@
 
 use walk::graph::{Graph, Sbm, Shape};
 
-/// Counts against probabilities, a row each: those that are expected fewer than five times are taken together.
+/// Counts against probabilities, a row each: those that are expected fewer than five times are taken
+/// together.
 pub fn fits(rows: impl IntoIterator<Item = (Vec<u64>, Vec<f64>)>) {
     let (mut chi, mut degrees) = (0.0, 0.0);
     for (counts, shares) in rows {

@@ -1,5 +1,5 @@
-//! The same walks three ways: in memory, on servers of the live driver over loopback sockets, on servers of the
-//! simulator.
+//! The same walks three ways: in memory, on servers of the live driver over loopback sockets, on servers of
+//! the simulator.
 
 use fabric::topology::single_switch;
 use fabric::{Framing, LinkProps, SwitchConfig};

@@ -113,7 +113,7 @@ def _worth(parent: Mapping[int, int], between: Floats, prizes: Floats) -> float:
 
 
 def _cut(parent: Mapping[int, int], between: Floats, prizes: Floats) -> Iterator[Mapping[int, int]]:
-    """The tree without branches that cost more than they gain; and anew, as long as fewer are left."""
+    """The tree without branches that cost more than they gain; and again, as long as fewer are left."""
     while parent:
         kept = _without_losing(parent, between, prizes)
         if not kept:

@@ -11,8 +11,8 @@ const QUEUE_LEAST: u32 = 4;
 const MOVE_MOST: u32 = 256;
 
 impl Fetch {
-    /// Streams to hosts that are no parents any more and have been silent for so many looks: they may be dead. To be
-    /// called before [`Fetch::balance`].
+    /// Streams to hosts that are no parents any more and have been silent for so many looks: they may be
+    /// dead. To be called before [`Fetch::balance`].
     pub(crate) fn overdue(&mut self, looks: u32) -> Vec<(HostId, StreamId)> {
         let mut overdue = Vec::new();
         for (host, parent) in &mut self.parents {

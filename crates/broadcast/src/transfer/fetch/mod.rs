@@ -150,8 +150,8 @@ impl Fetch {
         ))
     }
 
-    /// These are the chunks that children wait for: they are to come first, so that nobody behind has nothing to do
-    /// while this node catches up on what others have.
+    /// These are the chunks that children wait for: they are to come first, so that nobody behind has nothing
+    /// to do while this node catches up on what others have.
     pub(crate) fn awaited(&mut self, awaited: ChunkSet, out: &mut Out) {
         if awaited != self.awaited {
             self.awaited = awaited;

@@ -71,7 +71,8 @@ fn a_long_path_costs_little_more_than_one_connection() {
         let size = crate::transfer::good_size(bytes, 1, units::Rate::from_bps(mbps * 1_000_000));
         let far = run_far(&config(topology, bytes, size), delay);
         let ours = far.completed(1);
-        // It has to find the coordinator and be planned for first, which are two more round trips, and to ask for the hash of all.
+        // It has to find the coordinator and be planned for first, which are two more round trips, and to ask
+        // for the hash of all.
         assert!(one / ours > least, "{mbps} Mb/s: {ours} s, one connection {one} s");
     }
 }

@@ -205,7 +205,8 @@ fn the_source_dies_after_a_relay() {
 
 #[test]
 fn who_has_everything_when_it_takes_the_sources_place_is_complete() {
-    // The source dies, then the relay, when host 2 has got the last chunk and nobody to ask for the hash of all.
+    // The source dies, then the relay, when host 2 has got the last chunk and nobody to ask for the hash of
+    // all.
     let faults = vec![(Time::from_ms(401), Change::Crash(0)), (Time::from_ms(930), Change::Crash(1))];
     let run = run_until(&example(), &[], faults, Time::from_secs(30));
     run.assert_whole([2, 3]);
@@ -232,7 +233,8 @@ proptest! {
         };
         let run = run_example(unknown, changes.clone());
         for host in 1..4 {
-            // Who is away for longer than the others take may find that all is over, but still gets everything.
+            // Who is away for longer than the others take may find that all is over, but still gets
+            // everything.
             if !down(host) {
                 run.assert_whole([host as usize]);
                 run.assert_once([host as usize]);

@@ -1,5 +1,5 @@
-//! Plans that follow links, against the plan that knows what will happen: at each time the best for the rates that links
-//! then have.
+//! Plans that follow links, against the plan that knows what will happen: at each time the best for the rates
+//! that links then have.
 
 use super::support::{MBPS, MIB, config, run_lengths, star};
 use crate::algorithm::{Algorithm, plan};

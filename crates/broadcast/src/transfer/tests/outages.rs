@@ -1,6 +1,8 @@
-//! Links that carry nothing for a while: whoever comes back goes on, and an outage costs its own time and little more.
+//! Links that carry nothing for a while: whoever comes back goes on, and an outage costs its own time and
+//! little more.
 //!
-//! Every role, 1 to 60 s, once and again and again, as a link that is down and as one that drops what it carries.
+//! Every role, 1 to 60 s, once and again and again, as a link that is down and as one that drops what it
+//! carries.
 
 use super::support::{MIB, Run, config, run_lengths, run_until, star};
 use crate::transfer::{Config, State};

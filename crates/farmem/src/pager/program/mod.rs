@@ -92,7 +92,7 @@ impl Program {
         }
     }
 
-    /// Everything begins anew: after a crash of the host nothing is left of before.
+    /// Everything begins again: after a crash of the host nothing is left of before.
     fn start(&mut self, cx: &mut dyn Context) {
         if self.task.is_some() {
             let (settings, threads, board) =

@@ -187,7 +187,8 @@ impl Program {
         true
     }
 
-    /// Whether the fault has to wait: too much is on its way back, or one of its own pages is and a request could overtake it.
+    /// Whether the fault has to wait: too much is on its way back, or one of its own pages is and a request
+    /// could overtake it.
     fn is_held(&self, of: usize) -> bool {
         let is_full = match self.settings.write_back {
             WriteBack::Before => false,
@@ -214,7 +215,8 @@ impl Program {
         self.threads[of].phase = Phase::Fetching;
         self.fetching.push_back((of, pages));
         self.totals.sent_bytes += self.links[0].send(&Message::Fetch { page, pages, bytes }, cx);
-        // What left follows a moment later: the request leaves in a packet of its own, as it does where each write is sent at once.
+        // What left follows a moment later: the request leaves in a packet of its own, as it does where each
+        // write is sent at once.
         cx.set_timer(RELEASE, Time::ZERO);
         false
     }

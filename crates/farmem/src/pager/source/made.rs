@@ -20,7 +20,8 @@ pub enum Shape {
         /// Above 0.
         skew: f64,
     },
-    /// A square matrix, row by row of the result: its rows above and below are read, and the result is written behind the matrix.
+    /// A square matrix, row by row of the result: its rows above and below are read, and the result is
+    /// written behind the matrix.
     Convolution {
         /// Rows.
         rows: u32,

@@ -1,8 +1,8 @@
 //! What a traced program did, one thread at a time.
 //!
-//! A trace has the time that passed between faults. Between two accesses a thread computes as long as passed in
-//! the trace. It begins as soon as the first thread has done its steps before: that one starts the others, as a
-//! rule. Other waits of threads for each other, such as locks, are not in a trace.
+//! A trace has the time that passed between faults. Between two accesses a thread computes as long as passed
+//! in the trace. It begins as soon as the first thread has done its steps before: that one starts the others,
+//! as a rule. Other waits of threads for each other, such as locks, are not in a trace.
 
 use crate::steps::{Step, Steps};
 use crate::trace::{Record, Trace};
@@ -30,8 +30,8 @@ struct Thread {
 }
 
 impl Recorded {
-    /// Those of a trace in pages of 2^`page_bits` bytes; nothing when these are smaller than the trace's or above
-    /// 2 MiB.
+    /// Those of a trace in pages of 2^`page_bits` bytes; nothing when these are smaller than the trace's or
+    /// above 2 MiB.
     pub fn new(trace: &Trace<'_>, page_bits: u8) -> Option<Recorded> {
         let mut dealing = Dealing::new();
         let steps = Steps::told(trace, page_bits, |step, record| dealing.record(step, record))?;

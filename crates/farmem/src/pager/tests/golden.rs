@@ -1,6 +1,6 @@
 //! How pages travel in each way, as a text table that a person reviews when it changes.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p incast-farmem golden` writes it anew.
+//! `UPDATE_GOLDEN=1 cargo test -p incast-farmem golden` writes it again.
 
 use super::support::{Run, lossy, run, settings, source};
 use crate::cache::Policy;

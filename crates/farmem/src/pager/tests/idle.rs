@@ -9,7 +9,8 @@ use crate::replay::replay;
 use sim::Pause;
 use units::{Bytes, Time};
 
-/// Bytes of the messages: their length, kind and fields; of a page that is sent back, its number and length too.
+/// Bytes of the messages: their length, kind and fields; of a page that is sent back, its number and length
+/// too.
 const FETCH: u64 = 1 + 1 + 8 + 4 + 4;
 const PAGES: u64 = 1 + 1 + 4 + 4;
 const KEPT: u64 = 1 + 1 + 4;

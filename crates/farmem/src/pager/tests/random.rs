@@ -1,4 +1,5 @@
-//! Whatever a program does and however its pages travel: its faults are those of the cache, no byte is lost, and runs repeat.
+//! Whatever a program does and however its pages travel: its faults are those of the cache, no byte is lost,
+//! and runs repeat.
 
 use super::support::{lossy, pattern, run, settings, source, steps};
 use crate::cache::Policy;

@@ -101,7 +101,8 @@ impl Leaving {
                     let (head, rest) = announced.split_at(HEAD + LENGTH * count(*run));
                     announced = rest;
                     let at = layout::mirror(run.start) as *const u8;
-                    // SAFETY: the pages are in the mirror, where nobody writes, until they are dropped in `sent`.
+                    // SAFETY: the pages are in the mirror, where nobody writes, until they are dropped in
+                    // `sent`.
                     let pages = unsafe { std::slice::from_raw_parts(at, run.bytes) };
                     out.extend([IoSlice::new(head), IoSlice::new(pages)]);
                 }

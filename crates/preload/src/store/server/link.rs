@@ -1,7 +1,7 @@
 //! The connection to a memory server. Whatever is wrong with it ends the program, with a message.
 //!
-//! Who waits looks again and again for a while before it sleeps, because being woken takes longer than an answer of a near
-//! server: as long as that helps. Pages: tcp(7), sendmsg(2), poll(2).
+//! Who waits looks again and again for a while before it sleeps, because being woken takes longer than an
+//! answer of a near server: as long as that helps. Pages: tcp(7), sendmsg(2), poll(2).
 
 use crate::config::Remote;
 use crate::raw;
@@ -60,8 +60,9 @@ fn connect(remote: &Remote) -> io::Result<Socket> {
     socket.connect_timeout(&remote.at.into(), timeout)?;
     socket.set_tcp_nodelay(true)?;
     socket.set_nonblocking(true)?;
-    // A server that gave this program up while it could not be reached says so only when it hears from it, and who waits for an
-    // answer that was lost has nothing to send. The kernel asks for longer than the time that this program itself waits.
+    // A server that gave this program up while it could not be reached says so only when it hears from it,
+    // and who waits for an answer that was lost has nothing to send. The kernel asks for longer than the time
+    // that this program itself waits.
     let every = (timeout / (ASKED / 2)).max(SECOND);
     socket
         .set_tcp_keepalive(&TcpKeepalive::new().with_time(SECOND).with_interval(every).with_retries(ASKED))?;
@@ -130,7 +131,8 @@ impl Link {
         }
     }
 
-    /// Between two tries: `progress` says whether the last one brought anything, `sending` whether room to send is waited for too.
+    /// Between two tries: `progress` says whether the last one brought anything, `sending` whether room to
+    /// send is waited for too.
     pub(super) fn wait(&self, waiting: &mut Waiting, progress: bool, sending: bool) {
         let now = monotonic_ns();
         if progress {

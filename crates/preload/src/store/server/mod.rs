@@ -1,13 +1,16 @@
-//! Remote memory in a memory server ([`farmem::wire`]): pages that leave are sent there, and read back when they are touched.
+//! Remote memory in a memory server ([`farmem::wire`]): pages that leave are sent there, and read back when
+//! they are touched.
 //!
-//! A fault asks for its page at once; what has to leave for it leaves while the answer is on its way. Pages that leave wait in the mirror
-//! until several of them, or the next fault, go to the server: nobody waits for an acknowledgement, because a connection's
-//! messages are handled in order. Whatever goes wrong with the connection ends the program: what it had is not known to be there.
+//! A fault asks for its page at once; what has to leave for it leaves while the answer is on its way. Pages
+//! that leave wait in the mirror until several of them, or the next fault, go to the server: nobody waits for
+//! an acknowledgement, because a connection's messages are handled in order. Whatever goes wrong with the
+//! connection ends the program: what it had is not known to be there.
 //!
 //! With a codec they are packed when they leave, and travel and are kept like that.
 //!
-//! **A page that nobody was seen to write to is still checked**: threads can write to it between that look and its leaving. What it was when it came is
-//! known by a hash of 64 bits (XXH3); one that is the same is not sent.
+//! **A page that nobody was seen to write to is still checked**: threads can write to it between that look
+//! and its leaving. What it was when it came is known by a hash of 64 bits (XXH3); one that is the same is
+//! not sent.
 
 mod inbox;
 mod leaving;
@@ -304,7 +307,8 @@ impl Store for Server {
 }
 
 impl Server {
-    /// Takes pages that have come whole, behind their lengths: the address of what they hold. Nothing where it is none.
+    /// Takes pages that have come whole, behind their lengths: the address of what they hold. Nothing where
+    /// it is none.
     fn take(&mut self, pages: Range, told: usize, total: usize) -> Option<usize> {
         if total < pages.bytes {
             // What came before is still to be known where it is.

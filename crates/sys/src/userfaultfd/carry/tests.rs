@@ -1,4 +1,5 @@
-//! A kernel that fails wherever one can fail, and as Linux 6.18 does beside compaction: no page is lost, doubled or told twice.
+//! A kernel that fails wherever one can fail, and as Linux 6.18 does beside compaction: no page is lost,
+//! doubled or told twice.
 
 use super::*;
 use proptest::prelude::*;
@@ -9,7 +10,8 @@ const TO: usize = 500 * PAGE;
 /// What happens when a call comes to a page.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
-    /// The call moves so many pages from here on, and then reports this: it tried again, and remembers the first try.
+    /// The call moves so many pages from here on, and then reports this: it tried again, and remembers the
+    /// first try.
     MovedAndSaid(usize, i32),
     /// It says so, and nothing has happened.
     Said(i32),

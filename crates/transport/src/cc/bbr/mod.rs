@@ -1,11 +1,11 @@
 //! BBR, version 1: sends at the bottleneck's rate, as a model of the path has it.
 //!
-//! The model is the greatest delivery rate of ten round trips and the least round-trip time of ten seconds. Integers
-//! only: gains in thousandths, rates in bytes per second. A send quantum is one segment, for there is no
-//! segmentation offload here. ECN is ignored.
-//! Source: draft-cardwell-iccrg-bbr-congestion-control-00, section 4, read against this file function by function;
-//! names as there. What differs: the send quantum (4.2.2 leaves it open); the end of an idle restart waits for an
-//! acknowledgement that delivers something, as in Linux; the filter of 4.1.1.2 is exact.
+//! The model is the greatest delivery rate of ten round trips and the least round-trip time of ten seconds.
+//! Integers only: gains in thousandths, rates in bytes per second. A send quantum is one segment, for there
+//! is no segmentation offload here. ECN is ignored. Source: draft-cardwell-iccrg-bbr-congestion-control-00,
+//! section 4, read against this file function by function; names as there. What differs: the send quantum
+//! (4.2.2 leaves it open); the end of an idle restart waits for an acknowledgement that delivers something,
+//! as in Linux; the filter of 4.1.1.2 is exact.
 
 use super::filter::WindowedMax;
 use super::input::{Ack, Phase, Window};

@@ -4,8 +4,8 @@ use super::*;
 
 const MSS: u64 = 1000;
 
-/// A path of so many bytes per second and a round trip, without loss: what is sent at BBR's rate and within its window
-/// is acknowledged a round trip later, no faster than the path allows.
+/// A path of so many bytes per second and a round trip, without loss: what is sent at BBR's rate and within
+/// its window is acknowledged a round trip later, no faster than the path allows.
 struct CleanPath {
     bbr: Bbr,
     window: Window,

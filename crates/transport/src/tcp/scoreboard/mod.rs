@@ -340,8 +340,8 @@ impl Scoreboard {
         delivered
     }
 
-    /// The offset below which every segment that is not SACKED is lost by RFC 6675's IsLost: at
-    /// least `dup_thresh` discontiguous ranges, or more than the bytes of one full segment less, are SACKED above.
+    /// The offset below which every segment that is not SACKED is lost by RFC 6675's IsLost: at least
+    /// `dup_thresh` discontiguous ranges, or more than the bytes of one full segment less, are SACKED above.
     pub fn lost_below(&self, mss: u32, dup_thresh: u32) -> u64 {
         let bytes_thresh = u64::from(dup_thresh - 1) * u64::from(mss);
         let (mut bytes, mut ranges, mut next) = (0u64, 0, u64::MAX);
@@ -361,7 +361,8 @@ impl Scoreboard {
         self.una
     }
 
-    /// Marks as lost every segment below `end` that is not SACKED nor sent again. Returns whether there was one.
+    /// Marks as lost every segment below `end` that is not SACKED nor sent again. Returns whether there was
+    /// one.
     pub fn mark_lost_below(&mut self, end: u64) -> bool {
         let mut found = false;
         let from = self.judged.max(self.una);

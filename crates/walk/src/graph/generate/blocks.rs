@@ -1,5 +1,5 @@
-//! The stochastic block model with a probability for each pair of blocks: document 000, experiment 3, sets three of them
-//! apart (A, B and C).
+//! The stochastic block model with a probability for each pair of blocks: document 000, experiment 3, sets
+//! three of them apart (A, B and C).
 
 use super::Sbm;
 use crate::graph::{Graph, GraphError, Shape};
@@ -15,7 +15,8 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// The graph that `seed` gives; none when a probability is outside 0–1 or missing, or the nodes are too many.
+    /// The graph that `seed` gives; none when a probability is outside 0–1 or missing, or the nodes are too
+    /// many.
     pub fn graph(&self, seed: u64) -> Option<Result<Graph, GraphError>> {
         let nodes = self.sizes.iter().try_fold(0u32, |sum, &size| sum.checked_add(size))?;
         let blocks = self.sizes.len();

@@ -1,7 +1,8 @@
-//! R-MAT: each arc falls into one quarter of the adjacency matrix, then into a quarter of that, down to one entry.
+//! R-MAT: each arc falls into one quarter of the adjacency matrix, then into a quarter of that, down to one
+//! entry.
 //!
-//! D. Chakrabarti, Y. Zhan and C. Faloutsos, "R-MAT: a recursive model for graph mining", SDM 2004. The quarters'
-//! default probabilities are those of Graph500 (.57, .19, .19, .05).
+//! D. Chakrabarti, Y. Zhan and C. Faloutsos, "R-MAT: a recursive model for graph mining", SDM 2004. The
+//! quarters' default probabilities are those of Graph500 (.57, .19, .19, .05).
 
 use crate::graph::{Graph, GraphError, Shape};
 use crate::step::Stream;

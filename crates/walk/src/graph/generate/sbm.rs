@@ -1,9 +1,9 @@
 //! The stochastic block model as document 000 uses it: partitions, nodes, the probability of an edge inside a
 //! partition and between two.
 //!
-//! P. W. Holland, K. B. Laskey and S. Leinhardt, "Stochastic blockmodels: first steps", Social Networks 5(2), 1983.
-//! Pairs without an edge are skipped in one draw: V. Batagelj and U. Brandes, "Efficient generation of large random
-//! networks", Phys. Rev. E 71, 2005.
+//! P. W. Holland, K. B. Laskey and S. Leinhardt, "Stochastic blockmodels: first steps", Social Networks 5(2),
+//! 1983. Pairs without an edge are skipped in one draw: V. Batagelj and U. Brandes, "Efficient generation of
+//! large random networks", Phys. Rev. E 71, 2005.
 
 use crate::graph::{Graph, GraphError, Shape};
 use crate::step::Stream;
