@@ -301,8 +301,11 @@ def test_thresholds_stand_with_what_was_measured(tmp_path: Path) -> None:
     folder = write_run(tmp_path, DEEP)
     summary = json.loads((folder / "summary.json").read_text())
     summary["thresholds"] = [
-        {"text": "jobs.shuffle.duration < 50ms", "value": 16_700_000_000, "holds": True},
-        {"text": "ports.drops == 0", "value": 12, "holds": False},
+        {"text": f"{figure} {bound}", "figure": figure, "value": value, "holds": holds}
+        for figure, bound, value, holds in (
+            ("jobs.shuffle.duration", "< 50ms", 16_700_000_000, True),
+            ("ports.drops", "== 0", 12, False),
+        )
     ]
     (folder / "summary.json").write_text(json.dumps(summary))
     page = text_of(write(folder))
@@ -313,7 +316,8 @@ def test_thresholds_stand_with_what_was_measured(tmp_path: Path) -> None:
 def test_the_overview_may_not_point_outside_its_folder(tmp_path: Path) -> None:
     write_run(tmp_path / "elsewhere", DEEP)
     folder = write_choices(tmp_path / "choices")
-    listed = {"choices": [{"name": "out", "runs": ["../elsewhere"]}, {"name": "deep", "runs": ["deep"]}]}
+    runs = {"out": "../elsewhere", "deep": "deep"}
+    listed = {"choices": [{"name": name, "folder": name, "runs": [run]} for name, run in runs.items()]}
     (folder / "summary.json").write_text(json.dumps(listed))
     report = load(folder)
     assert [run.name for run in report.runs] == ["deep"]

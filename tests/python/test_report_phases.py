@@ -84,7 +84,7 @@ def test_the_flow_of_a_task_with_most_timeouts_is_named(tmp_path: Path) -> None:
 
 def test_background_lasts_as_long_as_the_run(tmp_path: Path) -> None:
     folder = write_run(tmp_path, DEEP)
-    (folder / "summary.json").write_text(json.dumps({"sim_time_ps": 2_000 * MS}))
+    (folder / "summary.json").write_text(json.dumps({"seed": 1, "sim_time_ps": 2_000 * MS}))
     jobs = pl.read_parquet(folder / "jobs").to_dicts()
     row = {
         "job": "other",
