@@ -63,6 +63,7 @@ pub struct Server {
     house: House,
     settings: Settings,
     epoll: Epoll,
+    signals: Requests,
     connections: BTreeMap<u64, Connection>,
     next: u64,
     /// Who may have more to read: nothing tells so again.
@@ -73,7 +74,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at an address; `secret` is random, and another one each time.
+    /// Listens at an address; `secret` is random, and another one each time. Requests to end count from here
+    /// on: whoever learns the address may ask for it at once.
     ///
     /// # Errors
     /// When the address can't be had.
@@ -81,11 +83,14 @@ impl Server {
         let door = Door::open(at, settings.timeout).map_err(|error| Error::Listen(at, error))?;
         let epoll = Epoll::new()?;
         epoll.add(&door, LISTENER)?;
+        let signals = Requests::catch()?;
+        epoll.add(&signals, SIGNALS)?;
         Ok(Server {
             door,
             house: House::new(key, secret, settings.memory, settings.client_memory),
             settings,
             epoll,
+            signals,
             connections: BTreeMap::new(),
             next: SIGNALS + 1,
             busy: Vec::new(),
@@ -107,8 +112,6 @@ impl Server {
     /// # Errors
     /// When the system fails.
     pub fn run(mut self, tell: &mut dyn FnMut(&str)) -> Result<(), Error> {
-        let signals = Requests::catch()?;
-        self.epoll.add(&signals, SIGNALS)?;
         let mut ticked = 0;
         loop {
             let now = monotonic_ns();
@@ -120,7 +123,7 @@ impl Server {
                 self.serve(client, now, tell);
             }
             let sleeps = asked.is_none() && self.busy.is_empty();
-            if self.look(if sleeps { TICK } else { Duration::ZERO }, now, tell)? && signals.take() {
+            if self.look(if sleeps { TICK } else { Duration::ZERO }, now, tell)? && self.signals.take() {
                 return Ok(());
             }
             if now - ticked > TICK.as_nanos() as u64 {
