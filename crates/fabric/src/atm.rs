@@ -2,7 +2,7 @@
 //!
 //! A host's interface sends the cells of a packet one behind the other, and tells the queue that they will
 //! come to. When the last cell has come to the switch, it is known which were let in and when the last of
-//! them leaves: the packet arrives with that, or is discarded. So a packet costs one event a hop, as
+//! them leaves: the packet arrives with that, or is discarded. So a packet costs one event per hop, as
 //! elsewhere.
 
 use crate::aal5::{CELL, cell_rate, cell_time};

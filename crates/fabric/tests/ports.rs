@@ -219,7 +219,7 @@ fn loads() -> impl Strategy<Value = Vec<Load>> {
 }
 
 proptest! {
-    /// The short way (one event a hop) is exact: the same arrivals, marks and drops as when every
+    /// The short way (one event per hop) is exact: the same arrivals, marks and drops as when every
     /// packet leaves by an event of its own.
     #[test]
     fn the_short_way_is_exact(loads in loads(), limit in 1u64..30, k in 0u64..10, bytes in any::<bool>()) {

@@ -1,5 +1,5 @@
-//! Who calls: the C library and the loader, or the program. Theirs lies on the heap that is never remote
-//! ([`crate::local`]).
+//! Tells callers apart: the C library and the loader, or the program. Memory of the former lies on the heap
+//! that is never remote ([`crate::local`]).
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -1,9 +1,9 @@
-//! fork(2): the child has a copy of everything, here and there, but neither the thread that handles faults
+//! fork(2): the child has a copy of all pages, local and remote, but neither the thread that handles faults
 //! nor its registration.
 //!
-//! Who forks holds all locks meanwhile, so that no page is on its way; faults of other threads wait. What the
-//! child's C library touches before it calls [`child`] is never remote ([`crate::callers`]); nothing else of
-//! the child has run by then, because these handlers were registered before anybody else's
+//! The forking thread holds all locks meanwhile, so that no page is on its way; faults of other threads wait.
+//! What the child's C library touches before it calls [`child`] is never remote ([`crate::callers`]); nothing
+//! else of the child has run by then, because these handlers were registered before anybody else's
 //! (pthread_atfork(3)), and signals wait: their handlers could touch what is away, which nobody would bring,
 //! and of which a child would see zeros.
 

@@ -1,8 +1,8 @@
 //! A lock that needs nothing of the program: a futex(2) in this library's own data (Drepper, Futexes are
 //! tricky, mutex 2).
 //!
-//! Who forks holds all of them meanwhile, and may pass through them ([`forking`]): the C library allocates on
-//! the way.
+//! The forking thread holds all of them meanwhile, and may pass through them ([`forking`]): the C library
+//! allocates on the way.
 
 use crate::signals::{self, Waiting};
 use crate::{raw, stacks};

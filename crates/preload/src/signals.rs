@@ -10,8 +10,8 @@ pub(crate) struct Waiting {
 
 /// Nothing where no memory is remote: what a signal's handler touches is there then.
 ///
-/// Who holds a lock that the handler of page faults needs gets no signal: the signal's handler could touch
-/// what is away, and nobody would bring it.
+/// A thread that holds a lock that the handler of page faults needs gets no signal: the signal's handler
+/// could touch what is away, and nobody would bring it.
 pub(crate) fn quiet() -> Option<Waiting> {
     crate::stacks::stay();
     crate::handler::is_remote().then(wait)

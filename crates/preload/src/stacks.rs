@@ -1,9 +1,9 @@
 //! Stacks that lie in the program's own memory: of coroutines, of threads whose stack the program brought
 //! along, of signals' handlers.
 //!
-//! Who holds a lock that the handler of page faults needs may touch nothing that is away: nobody would bring
-//! it. What this library touches meanwhile is its own; but it runs on the stack of whoever calls. Where that
-//! may be remote, the part that it can use is kept local before the lock is taken. Only the thread that
+//! A thread that holds a lock that the handler of page faults needs may touch no remote page: nobody would
+//! bring it. What this library touches meanwhile is its own; but it runs on the stack of whoever calls. Where
+//! that may be remote, the part that it can use is kept local before the lock is taken. Only the thread that
 //! handles faults can bring what is away: a fault on a page of its own asks it.
 
 use crate::handler::is_remote;

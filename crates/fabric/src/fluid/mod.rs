@@ -4,7 +4,7 @@
 //! The port serves at its line rate; a packet waits for all that came before it, fluid or packet. With less
 //! fluid than the line rate the work ahead of a packet is known when it enters: while there is work `W`, it
 //! shrinks at `1 − fluid rate / line rate`, and a packet adds the time it takes to send. So a first-in
-//! first-out port keeps its one event a hop. A scheduled port with one queue remembers for each packet how
+//! first-out port keeps its one event per hop. A scheduled port with one queue remembers for each packet how
 //! much fluid is to be sent before it. Nothing happens at a port between its packets: the fluid is brought up
 //! to date when one comes or goes.
 //!

@@ -3,9 +3,9 @@
 //! Of two nodes the one with the lower number opens their stream, and opens it again when it breaks; the
 //! other one does so when nothing has come for a while, because the first may believe that it is done.
 //!
-//! Who has found everything ends its side of a stream once the other node has all that it needs; who has not
-//! leaves its own side open until it has. So a stream whose two sides have ended is not opened again, and a
-//! node has finished when all are.
+//! A node that has found everything ends its side of a stream once the other node has all that it needs.
+//! Until then it leaves its side open. So a stream whose two sides have ended is not opened again, and a node
+//! has finished when all of its streams have ended.
 
 use super::board::Board;
 use super::costs::{Costs, PPM};

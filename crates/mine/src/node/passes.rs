@@ -1,8 +1,8 @@
 //! From stage to stage and pass to pass: what is complete, what is kept, and how a node that is behind
 //! catches up.
 //!
-//! Who is a pass behind asks a node that is ahead for what the pass found, and leaves out what is left of it:
-//! a node is ahead only when it has had everything that it needed.
+//! A node that is a pass behind asks a node that is ahead for what the pass found, and skips the rest of the
+//! pass: a node is ahead only when it has had everything that it needed.
 
 use super::board::PassReport;
 use super::costs::PPM;

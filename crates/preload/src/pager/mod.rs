@@ -221,8 +221,8 @@ impl Pager {
         if !early {
             self.place(with, page, fault.write, ahead);
         }
-        // Who is woken on this processor runs at once: behind that the clock would show what the program
-        // computed, too.
+        // A thread that is woken on this processor runs at once. Read after that, the clock would include
+        // what the program computed.
         let now = monotonic_ns();
         stats.handled((now - since).saturating_sub(delay_ps / 1000));
         self.resume(now, stats);

@@ -233,7 +233,7 @@ proptest! {
         };
         let run = run_example(unknown, changes.clone());
         for host in 1..4 {
-            // Who is away for longer than the others take may find that all is over, but still gets
+            // A host that is away for longer than the others take may find the broadcast over. It still gets
             // everything.
             if !down(host) {
                 run.assert_whole([host as usize]);

@@ -1,6 +1,6 @@
 //! The connection to a memory server. Whatever is wrong with it ends the program, with a message.
 //!
-//! Who waits looks again and again for a while before it sleeps, because being woken takes longer than an
+//! A thread that waits polls for a while before it sleeps, because being woken takes longer than an
 //! answer of a near server: as long as that helps. Pages: tcp(7), sendmsg(2), poll(2).
 
 use crate::config::Remote;
