@@ -110,19 +110,23 @@ fn other_permissions_move_nothing() {
     assert_eq!((mode(&target), fs::read(&target).unwrap()), (0o750, bytes(10_500)));
 }
 
+/// A source that has this length since it was copied.
+fn resized(at: &TempDir, length: usize) -> Source {
+    let file = at.path().join("source.bin");
+    fs::write(&file, bytes(length)).unwrap();
+    Source::open(&file, Choice::default(), CHUNK).unwrap()
+}
+
 #[test]
 fn what_was_appended_is_all_that_moves() {
     let at = TempDir::new().unwrap();
     let (_, target) = both(&at, &[]);
-    let file = at.path().join("source.bin");
-    fs::write(&file, bytes(12_700)).unwrap();
-    let mut source = Source::open(&file, Choice::default(), CHUNK).unwrap();
+    let mut source = resized(&at, 12_700);
     let mut earlier = find(&target, source.layout(), true).unwrap();
     complete(&mut source, &mut earlier, &[10, 11, 12]);
     assert_eq!(fs::read(&target).unwrap(), bytes(12_700));
     // One that was cut off has all of it but for the last chunk's length, which is there too.
-    fs::write(&file, bytes(9_300)).unwrap();
-    let mut source = Source::open(&file, Choice::default(), CHUNK).unwrap();
+    let mut source = resized(&at, 9_300);
     let mut earlier = find(&target, source.layout(), true).unwrap();
     complete(&mut source, &mut earlier, &[]);
     assert_eq!(fs::read(&target).unwrap(), bytes(9_300));
@@ -164,9 +168,7 @@ fn what_shares_no_file_is_not_compared() {
 fn what_changes_after_it_was_compared_is_not_reused() {
     let at = TempDir::new().unwrap();
     let (_, target) = both(&at, &[]);
-    let file = at.path().join("source.bin");
-    fs::write(&file, bytes(12_700)).unwrap();
-    let mut source = Source::open(&file, Choice::default(), CHUNK).unwrap();
+    let mut source = resized(&at, 12_700);
     let mut earlier = find(&target, source.layout(), true).unwrap();
     let all = same(&mut source, &mut earlier);
     fs::write(&target, vec![7; 10_500]).unwrap();
