@@ -23,7 +23,7 @@ class Plan:
     """One run."""
 
     choice: str
-    """The choice's name; empty for the scenario itsource."""
+    """The choice's name; empty for the scenario itself."""
     scenario: Scenario
     """What is run."""
     resolved: Resolved

@@ -19,8 +19,10 @@ settings.load_profile("incast")
 for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
 
-# A shell ignores Ctrl-C for what it starts in the background, and so would all that the tests interrupt.
+# A shell ignores Ctrl-C for what it starts in the background, and nohup ignores SIGHUP. Programs that the tests
+# interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ descriptor of the same socket (pidfd_getfd(2)), so the program knows nothing of 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import socket
 import struct
@@ -51,7 +52,11 @@ def _attach(child: subprocess.Popen[bytes], share: float) -> None:
             known.add(number)
             fd = libc.syscall(_PIDFD_GETFD, pid, int(number), 0)
             if fd < 0:
-                raise OSError(ctypes.get_errno(), "pidfd_getfd")
+                # Closed in the meantime; the next socket may get its number.
+                if (error := ctypes.get_errno()) in (errno.EBADF, errno.ESRCH):
+                    known.discard(number)
+                    continue
+                raise OSError(error, "pidfd_getfd")
             with socket.socket(fileno=fd) as end:
                 if end.type == socket.SOCK_DGRAM and end.family == socket.AF_INET:
                     _lose(end, share)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from copy import deepcopy
 from pathlib import Path
-from shutil import rmtree
+from shutil import copytree, rmtree
 
 import pytest
 
@@ -18,15 +18,22 @@ from studies import SMALL, written
 from test_study_cli import call
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a study that was run and kept, and its results."""
-    written(tmp_path / "small")
-    assert call("study", "run", tmp_path / "small", "--out", tmp_path / "out").exit_code == Exit.OK
-    found = call("study", "report", tmp_path / "small", "--results", tmp_path / "out", "--keep")
+    folder = tmp_path_factory.mktemp("kept")
+    written(folder / "small")
+    assert call("study", "run", folder / "small", "--out", folder / "out").exit_code == Exit.OK
+    found = call("study", "report", folder / "small", "--results", folder / "out", "--keep")
     assert found.exit_code == Exit.OK, found.output
-    assert f"Runs: {tmp_path / 'small/runs.csv'}" in found.output.replace("\n", "")
-    return tmp_path
+    assert f"Runs: {folder / 'small/runs.csv'}" in found.output.replace("\n", "")
+    return folder
+
+
+@pytest.fixture
+def place(finished: Path, tmp_path: Path) -> Path:
+    """The same, to change."""
+    return copytree(finished, tmp_path, dirs_exist_ok=True)
 
 
 def test_all_that_was_found_is_found_without_the_folder(place: Path) -> None:
@@ -45,6 +52,41 @@ def test_it_is_said_what_was_not_run_here(place: Path) -> None:
     assert "1 holds, 1 does not hold, 1 not tested" in found.output
     assert "8 of 8 runs not run here: kept with the study, in runs.csv." in found.output
     assert not (place / "results").exists()
+
+
+def test_some_kept_runs_are_run_again(place: Path) -> None:
+    rmtree(place / "out")
+    asked = ("reproduce", "small", "--studies", place, "--results", place / "results")
+    assert "4 kept runs run again here, with the same figures." in call(*asked).output
+    (said,) = json.loads(call(*asked, "--json").stdout)
+    assert said["run_again"] == {"runs": 4, "other": []}
+
+
+def test_kept_runs_of_an_earlier_version_are_told(place: Path) -> None:
+    """A figure that this version does not find stands for what an earlier one found."""
+    rmtree(place / "out")
+    file = place / "small/runs.csv"
+    head, *rows = file.read_text().splitlines()
+    column = head.split(",").index("time_ps")
+    for number, row in enumerate(rows):
+        if row.startswith("shallow/two,"):
+            fields = row.split(",")
+            fields[column] = str(int(fields[column]) + 1)
+            rows[number] = ",".join(fields)
+    file.write_text("\n".join([head, *rows]) + "\n")
+    asked = ("reproduce", "small", "--studies", place, "--results", place / "results")
+    said = " ".join(call(*asked).output.split())
+    assert "earlier version: 1 of 4 that were run again have other figures, like shallow/two" in said
+    (found,) = json.loads(call(*asked, "--json").stdout)
+    assert [each.partition("/seed-")[0] for each in found["run_again"]["other"]] == ["shallow/two"]
+
+
+def test_what_was_run_here_is_not_run_again(place: Path) -> None:
+    asked = ("reproduce", "small", "--studies", place, "--results", place / "results", "--json")
+    (place / "results").mkdir()
+    (place / "out").rename(place / "results/small")
+    (said,) = json.loads(call(*asked).stdout)
+    assert said["run_again"] == {"runs": 0, "other": []}
 
 
 def test_kept_again_they_are_the_same_bytes(place: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from incast import text
 from incast.cli import exits, show, show_study
@@ -18,6 +19,7 @@ from incast.extras import need
 from incast.folder import write_text
 from incast.study import calibrate as calibration
 from incast.study import judged, kept, load, page, tables, words
+from incast.study.again import Again, run_again
 from incast.study.axes import Cell
 from incast.study.cells import plan
 from incast.study.load import FILE, Study
@@ -80,6 +82,12 @@ def _print_end(outcome: Outcome) -> None:
         show.out.print(show_study.tally(outcome.findings), highlight=False)
     if outcome.kept:
         show.out.print(words.kept(len(outcome.ran), outcome.kept), highlight=False)
+
+
+def _print_again(again: Again) -> None:
+    """Whether this version finds what is kept."""
+    if said := words.again(again):
+        show.out.print(f"[yellow]{escape(said)}[/]" if again.other else said, highlight=False)
 
 
 def _run(
@@ -219,7 +227,9 @@ def reproduce(
 ) -> None:
     """Show every claim of the documents: its text, our figures, whether it holds.
 
-    Studies of measured programs are judged by their kept measurements: `--run` does not measure again.
+    Of the runs that are kept with a study, a few short ones are run again: a warning says when this version
+    finds other figures. Studies of measured programs are judged by their kept measurements: `--run` does not
+    measure again.
     """
     listed: list[dict[str, Any]] = []
     with told(as_json):
@@ -235,9 +245,20 @@ def reproduce(
             place = results / found.name
             wanted = found.cells if run_missing else []
             outcome = _run(found, place, wanted, seeds_of(found, seeds), jobs)
+            again = run_again(outcome, jobs or os.cpu_count() or 1, StudyBars(found.name, show.err))
             if not as_json:
                 show.out.print(show_study.claims(found.name, outcome.findings, found))
                 _print_end(outcome)
-            listed.append({"study": found.name, "claims": [finding.json() for finding in outcome.findings]})
+                _print_again(again)
+            listed.append(
+                {
+                    "study": found.name,
+                    "claims": [finding.json() for finding in outcome.findings],
+                    "run_again": {
+                        "runs": again.runs,
+                        "other": [f"{each.cell.name}/seed-{each.seed}" for each in again.other],
+                    },
+                }
+            )
     if as_json:
         show.print_json(listed)

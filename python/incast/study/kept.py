@@ -1,7 +1,7 @@
 """The runs that are kept with a study, a row a run in `runs.csv`: claims are checked without days of running.
 
 A row counts while its cell's scenario is what it was: `scenario` is a hash of the cell's document. It says
-nothing of the build: figures are of the version that ran them.
+nothing of the build: figures are of the version that ran them (`again.py` looks whether this one agrees).
 """
 
 from __future__ import annotations

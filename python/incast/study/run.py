@@ -86,18 +86,26 @@ def run_study(
     runs = [each for each in plan(study, cells, seeds) if (each.cell, each.seed) not in but]
     claim(out, study)
     missing = [each for each in runs if force or not ended(each, out)]
+    run_missing(missing, out, jobs=jobs, total=len(runs), watcher=watcher)
+    return found(out, runs)
+
+
+def run_missing(
+    missing: Sequence[CellRun], out: Path, *, jobs: int, total: int, watcher: Watcher | None = None
+) -> list[Done]:
+    """Runs these, the missing ones of `total`, and notes how each ended."""
     failed = []
     for each in missing:
         _forget(each, out)
     with watcher or Watcher() as watched:
-        watched.begin(missing, len(runs))
+        watched.begin(missing, total)
         with closing(processes.run(missing, out / RUNS, jobs, watched.progress)) as ending:
             for end in ending:
                 failed += _note(missing[end.number], end, out)
                 watched.ended(end.number)
     if failed:
         raise RunError("\n".join(failed))
-    return found(out, runs)
+    return found(out, missing)
 
 
 def found(out: Path, runs: Sequence[CellRun]) -> list[Done]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from incast import text
+from incast.study.again import Again
 from incast.study.load import Study
 from incast.study.tables import Row
 from incast.study.verdict import Comparison, Finding, Verdict
@@ -83,4 +84,17 @@ def kept(runs: int, of_them: int) -> str:
         return ""
     return (
         f"{text.count(of_them)} of {text.plural(runs, 'run')} not run here: kept with the study, in runs.csv."
+    )
+
+
+def again(again: Again) -> str:
+    """Whether the kept runs that were run again were the same; empty where none were."""
+    if not again.runs:
+        return ""
+    if not again.other:
+        return f"{text.plural(again.runs, 'kept run')} run again here, with the same figures."
+    first = again.other[0]
+    return (
+        f"The kept runs are of an earlier version: {len(again.other)} of {again.runs} that were run again "
+        f"have other figures, like {first.cell.name}, seed {first.seed}."
     )
