@@ -1,4 +1,4 @@
-"""Runs a scenario in this simulator, without Python on the path of the simulation."""
+"""Runs a scenario in this simulator, or builds the program that measures what a run costs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import Any
 
 import polars as pl
 
+from incast import _core
 from testkit.ns3.case_file import Ways
 
 ROOT = Path(__file__).resolve().parents[1]
 Run = dict[str, Any]
 
 
-def binary(example: str = "run") -> Path:
+def binary(example: str) -> Path:
     """The release build of an example of `crates/scenario`, built when it is out of date."""
     command = ["cargo", "build", "-q", "--release", "-p", "incast-scenario", "--example", example]
     subprocess.run(command, cwd=ROOT, check=True)
@@ -25,17 +26,11 @@ def binary(example: str = "run") -> Path:
     return target / "release" / "examples" / example
 
 
-def run(program: Path, scenario: dict[str, Any]) -> Run:
+def run(scenario: dict[str, Any]) -> Run:
     """Flows, drops and marks of a run, in the form in which `testkit.ns3.simulate` gives them."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        file = folder / "scenario.json"
-        file.write_text(json.dumps(scenario))
-        out = folder / "out"
-        done = subprocess.run([str(program), str(file), str(out)], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"{scenario['name']}: {done.stderr.strip()}")
-        outcome: Run = json.loads(done.stdout)
+        out = Path(name) / "out"
+        outcome: Run = json.loads(_core.run(json.dumps(scenario), str(out), False, lambda _: True))
         flows = pl.read_parquet(out / "flows" / "*.parquet")
         ports = pl.read_parquet(out / "ports" / "*.parquet")
     unfinished = flows.filter(pl.col("outcome") != "finished").height

@@ -26,14 +26,13 @@ def cell(figure: str, mine: float, peer: float) -> str:
 
 def main(names: list[str]) -> None:
     """Runs ours."""
-    program = ours.binary()
     reference = json.loads(record.REFERENCE.read_text())["settings"]
     print("| setting | mean µs | p99 µs | Gb/s | drops | marks |\n|---|--:|--:|--:|--:|--:|")
     for setting in matrix.SETTINGS:
         for control in matrix.CONTROLS:
             if names and setting.name not in names:
                 continue
-            runs = [ours.run(program, scenario) for scenario in record.scenarios(setting, control)]
+            runs = [ours.run(scenario) for scenario in record.scenarios(setting, control)]
             peer = reference[f"{setting.name}/{control}"]["figures"]
             cells = [cell(name, value, peer[name]) for name, value in figures.of_runs(runs).items()]
             print(f"| {setting.name}, {control} | {' | '.join(cells)} |", flush=True)

@@ -49,8 +49,7 @@ def record(ns3: build.Ns3, setting: matrix.Setting, control: str) -> dict[str, A
     """The figures of one setting under one congestion control."""
     mine = []
     if setting.several_ways:
-        program = ours.binary()
-        mine = [ours.run(program, scenario) for scenario in scenarios(setting, control)]
+        mine = [ours.run(scenario) for scenario in scenarios(setting, control)]
     given = cases(setting, control, mine)
     runs = [simulate.run(ns3, scenario, setting.model, ways) for scenario, ways in given]
     rounded = {key: round(value, 3) for key, value in figures_of(setting, runs).items()}

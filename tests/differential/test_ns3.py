@@ -12,7 +12,6 @@ too, so the list can't rot.
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -95,21 +94,14 @@ KNOWN = {
 }
 
 
-@pytest.fixture(scope="session")
-def program() -> Path:
-    if shutil.which("cargo") is None:
-        pytest.skip("needs cargo to build the simulator")
-    return ours.binary()
-
-
 def key(setting: matrix.Setting, control: str) -> str:
     return f"{setting.name}/{control}"
 
 
 @pytest.mark.parametrize(("setting", "control"), matrix.PAIRS, ids=[key(*pair) for pair in matrix.PAIRS])
-def test_ours_is_within_the_tolerance_of_ns3(setting: matrix.Setting, control: str, program: Path) -> None:
+def test_ours_is_within_the_tolerance_of_ns3(setting: matrix.Setting, control: str) -> None:
     reference = REFERENCE["settings"][key(setting, control)]
-    runs = [ours.run(program, scenario) for scenario in record.scenarios(setting, control)]
+    runs = [ours.run(scenario) for scenario in record.scenarios(setting, control)]
     cases = record.cases(setting, control, runs)
     assert reference["cases"] == record.digest(setting, cases), f"run `{record.COMMAND}` again"
     apart = differences(figures.of_runs(runs), reference["figures"])
@@ -120,9 +112,9 @@ def test_ours_is_within_the_tolerance_of_ns3(setting: matrix.Setting, control: s
 @pytest.mark.parametrize(
     ("setting", "control"), matrix.LONG_PAIRS, ids=[key(*pair) for pair in matrix.LONG_PAIRS]
 )
-def test_goodput_on_long_paths(setting: matrix.Setting, control: str, program: Path) -> None:
+def test_goodput_on_long_paths(setting: matrix.Setting, control: str) -> None:
     reference = REFERENCE["settings"][key(setting, control)]
-    runs = [ours.run(program, scenario) for scenario in record.scenarios(setting, control)]
+    runs = [ours.run(scenario) for scenario in record.scenarios(setting, control)]
     cases = record.cases(setting, control, runs)
     assert reference["cases"] == record.digest(setting, cases), f"run `{record.COMMAND}` again"
     mine, peer = figures.of_long_runs(runs)["goodput_mbps"], reference["figures"]["goodput_mbps"]

@@ -13,9 +13,12 @@ SCENARIO = ROOT / "crates/scenario/tests/determinism.json"
 
 
 def debug_build() -> Path:
-    """The debug build of the program that runs a resolved scenario."""
+    """The debug build of the program that runs a resolved scenario.
+
+    Of the whole workspace, as `cargo test` builds it: alone it would have other features, and be built again.
+    """
     subprocess.run(
-        ["cargo", "build", "-q", "--locked", "-p", "incast-scenario", "--example", "run"],
+        ["cargo", "build", "-q", "--locked", "--workspace", "--example", "run"],
         cwd=ROOT,
         check=True,
     )
