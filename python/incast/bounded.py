@@ -28,12 +28,14 @@ def read_bytes(path: Path, most: int) -> bytes:
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         most = most if stat.S_ISREG(status.st_mode) else min(most, _STREAM_BYTES_MAX)
-        # A regular file comes as one piece, so that joining copies nothing.
-        pieces = [file.read(min(status.st_size, most) + 1)]
-        length = len(pieces[0])
-        while pieces[-1] and length <= most:
-            pieces.append(file.read(min(_PIECE, most + 1 - length)))
-            length += len(pieces[-1])
+        length = status.st_size
+        if length <= most:
+            # A regular file comes as one piece, so that joining copies nothing.
+            pieces = [file.read(length + 1)]
+            length = len(pieces[0])
+            while pieces[-1] and length <= most:
+                pieces.append(file.read(min(_PIECE, most + 1 - length)))
+                length += len(pieces[-1])
     if length > most:
         raise OSError(errno.EFBIG, f"the file is too large: at most {most} bytes are allowed", str(path))
     return b"".join(piece for piece in pieces if piece)

@@ -12,7 +12,7 @@ import incast
 from incast.report import write
 from incast.report.load import load
 from incast.report.measures import figures, measures
-from test_report_data import (
+from report_data import (
     DCTCP,
     DEEP,
     MS,

@@ -13,8 +13,8 @@ from incast.report import write
 from incast.study import page as study_page
 from incast.study.outcome import collect
 from incast.study.run import run_study
+from report_data import write_choices, write_pauses, write_run, write_tasks
 from studies import study
-from test_report_data import write_choices, write_pauses, write_run, write_tasks
 from test_study_page import DRAWN
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from incast.report import write
+from report_data import DCTCP, MS, SHALLOW, write_choices, write_pauses, write_run
 from test_report import charts_of, data_of, edit, text_of
-from test_report_data import DCTCP, MS, SHALLOW, write_choices, write_pauses, write_run
 
 UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "ns": 1e3, "µs": 1e6, "ms": 1e9}
 

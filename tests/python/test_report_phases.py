@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from incast.report import write
+from report_data import DEEP, MS, write_run, write_table, write_tasks
 from test_report import edit, text_of
-from test_report_data import DEEP, MS, write_run, write_table, write_tasks
 
 
 def job(folder: Path, **options: int | float) -> Path:

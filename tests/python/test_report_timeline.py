@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from incast.lanes import lanes
 from incast.report import write
+from report_data import DCTCP, DEEP, write_run, write_tasks
 from test_report import charts_of, data_of, text_of
-from test_report_data import DCTCP, DEEP, write_run, write_tasks
 
 INTERVALS = st.lists(
     st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 50), st.none() | st.integers(0, 30)),

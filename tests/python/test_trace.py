@@ -14,7 +14,7 @@ from incast.cli.exits import Exit
 from incast.errors import ResultError
 from incast.result import Result
 from incast.trace import write
-from test_report_data import write_choices, write_run, write_tasks
+from report_data import write_choices, write_run, write_tasks
 
 BEGIN, END = proto.TrackEvent.TYPE_SLICE_BEGIN, proto.TrackEvent.TYPE_SLICE_END
 COUNTER, INSTANT = proto.TrackEvent.TYPE_COUNTER, proto.TrackEvent.TYPE_INSTANT

@@ -273,10 +273,10 @@ def write_choices(folder: Path, **options: Any) -> Path:
     return folder
 
 
-def write_table(folder: Path, name: str, rows: Rows, part: int = 0) -> None:
+def write_table(folder: Path, name: str, rows: Rows | pl.DataFrame, part: int = 0) -> None:
     """Writes rows as a part of a table; no rows, an empty part."""
     (folder / name).mkdir(parents=True, exist_ok=True)
-    frame = pl.DataFrame(rows, infer_schema_length=None)
+    frame = rows if isinstance(rows, pl.DataFrame) else pl.DataFrame(rows, infer_schema_length=None)
     text = [c for c in frame.columns if frame[c].dtype == pl.String]
     frame.with_columns(pl.col(text).cast(pl.Categorical)).write_parquet(
         folder / name / f"part-{part:05}.parquet"
@@ -332,20 +332,15 @@ def _windows(flows: Rows, end: int) -> Rows:
     ]
 
 
-def _traffic(hosts: list[str], end: int, samples: int) -> Rows:
+def _traffic(hosts: list[str], end: int, samples: int) -> pl.DataFrame:
     step = end // max(samples, 1)
-    return [
-        {
-            "time_ps": (i + 1) * step,
-            "host": host,
-            "sent_bytes": step * 200 // 10**6,
-            "received_bytes": step * 300 // 10**6,
-            "core_busy_ps": 0,
-            "disk_busy_ps": 0,
-        }
-        for i in range(samples)
-        for host in hosts
-    ]
+    times = pl.DataFrame({"time_ps": [(i + 1) * step for i in range(samples)]}, schema={"time_ps": pl.Int64})
+    return times.join(pl.DataFrame({"host": hosts}), how="cross").with_columns(
+        sent_bytes=pl.lit(step * 200 // 10**6),
+        received_bytes=pl.lit(step * 300 // 10**6),
+        core_busy_ps=pl.lit(0),
+        disk_busy_ps=pl.lit(0),
+    )
 
 
 def _jobs(flows: Rows, end: int) -> Rows:
