@@ -1,7 +1,7 @@
 """Which choice is best, and by what.
 
 Programs on remote memory are judged by how much slower they are than with all memory local, whatever else
-runs beside them. Jobs whose work is all there at the start are judged by their end; coflows that arrive over
+runs next to them. Jobs whose work is all there at the start are judged by their end; coflows that arrive over
 time by how long one takes on average, and broadcasts by how long a receiver takes; other flows by the 99th
 percentile of their completion times.
 """

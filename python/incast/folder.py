@@ -84,7 +84,7 @@ def prepare(folder: Path) -> None:
 
 
 def mark(folder: Path, marker: str, **more: Any) -> None:
-    """Says that the folder is a result, who wrote it, and whatever else belongs there."""
+    """Says that the folder is a result, which version wrote it, and whatever else belongs there."""
     from incast._version import __version__  # It reads the package's metadata, which takes a while.
 
     write_json(folder / marker, {"format": FORMAT, "written_by": f"incast {__version__}", **more})

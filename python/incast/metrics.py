@@ -55,7 +55,7 @@ PORTS = (
 
 PLAN = (
     Metric("aggregate_bps", "aggregate", 1),
-    Metric("stayed_bps", "aggregate without who joins", 1),
+    Metric("stayed_bps", "aggregate without the host that joins", 1),
     Metric("minimum_bps", "lowest rate", 1),
     Metric("alone_bps", "what each could receive alone, together", 0),
     Metric("of_bound", "part of what each could receive alone", 1),

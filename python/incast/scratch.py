@@ -1,7 +1,7 @@
 """Folders that go when their process is gone, however it ends.
 
-Each is locked (flock(2)) for as long as somebody needs it, and the kernel lets go of the lock of who was
-killed. So a folder without a lock is nobody's any more: the next that is made beside it removes it.
+Each is locked (flock(2)) for as long as a process needs it, and the kernel releases the lock of a process
+that was killed. So a folder without a lock is nobody's any more: the next that is made next to it removes it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Scratch:
     """An empty folder of this user's own, until it is closed. A process that inherits `lock` needs it too."""
 
     def __init__(self, beside: Path | None = None, prefix: str = PREFIX) -> None:
-        """In the folder for temporary files, or beside a file, on the same disk."""
+        """In the folder for temporary files, or next to a file, on the same disk."""
         parent = Path(gettempdir()) if beside is None else beside
         _sweep(parent, prefix)
         while True:
             self.path = Path(mkdtemp(prefix=prefix, dir=parent))
-            # Somebody who sweeps may have come first, and removed it.
+            # Another process that sweeps may have removed it first.
             if (lock := _locked(self.path)) is not None:
                 self.lock = lock
                 return

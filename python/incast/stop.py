@@ -17,7 +17,7 @@ REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def heed() -> None:
     """Lets each request raise `KeyboardInterrupt`, as Ctrl-C does; for commands, in the main thread.
 
-    What whoever started the process has had ignored, like nohup, stays ignored.
+    A signal that was ignored at the start, as by nohup, stays ignored.
     """
     for number in REQUESTS:
         if signal.getsignal(number) is signal.SIG_DFL:

@@ -1,7 +1,7 @@
 """What is read of a result's `summary.json`, and that it has the types that it was written with.
 
-A result may come from others, or be damaged. Whoever reads a summary gets it from here, and need not look at
-types again. Fields that nobody reads by their name may be anything.
+A result may come from others, or be damaged. A module that reads a summary gets it from here, and need not
+check types again. Fields that nobody reads by their name may be anything.
 """
 
 from __future__ import annotations

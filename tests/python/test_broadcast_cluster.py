@@ -155,8 +155,8 @@ def test_a_node_that_is_gone_costs_only_itself(raylets: Any, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--to", "hosts.txt", "--cluster", "auto"], "--to, --cluster: one of them says who receives"),
-        ([], "--to, --cluster: one of them says who receives"),
+        (["--to", "hosts.txt", "--cluster", "auto"], "--to, --cluster: one of them names the receivers"),
+        ([], "--to, --cluster: one of them names the receivers"),
         (["--cluster", "auto", "--rsh", "ssh"], "--rsh: with --cluster Ray starts agents"),
         (["--cluster", "http://x"], "'http://x' is no cluster: ray://HOST:PORT, auto or local is allowed"),
         (["--cluster", "auto", "--dest", "x/y"], "--dest: x/y: with --cluster a path from / on is needed"),

@@ -1,4 +1,4 @@
-"""Agents that wait: whoever knows their key may send a file to their machine, into a folder.
+"""Agents that wait: everyone with their key may send a file to their machine, into a folder.
 
 A launcher connects and proves that it knows the key, as members of a run do (`incast.live.control`). It says
 where it is and which run it is; the run's key is derived from the agent's, so it does not cross the network.

@@ -32,7 +32,7 @@ class Bound:
     seconds: float | None
     """Until it has everything."""
     parents: list[str]
-    """Who sends to it."""
+    """The hosts that send to it."""
 
 
 @dataclass(frozen=True)

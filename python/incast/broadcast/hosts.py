@@ -1,4 +1,4 @@
-"""Who receives: a file with a host a line.
+"""The receivers: a file with one host per line.
 
 ```
 # comments and empty lines are skipped

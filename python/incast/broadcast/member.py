@@ -30,7 +30,7 @@ def prepare(init: Frame) -> Work:
             if told["owner"] and os.geteuid() != 0:
                 raise RunError("owners can't be kept: the agent here is not root")
             told["path"] = _place(told, root)
-        # What the launcher says of a root does not count: whoever started this member has said it.
+        # What the launcher says of a root does not count: the process that started this member has said it.
         return _begun({**told, "root": root}, init)
     except OSError as error:
         raise RunError(str(error)) from error

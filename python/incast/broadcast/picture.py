@@ -137,7 +137,7 @@ def _largest(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _ends(a: Spot, b: Spot) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Where a link leaves both boxes: their middles' height where one is beside the other."""
+    """Where a link leaves both boxes: their middles' height where one is next to the other."""
     if abs(a.y - b.y) < 1:
         left, right = (a, b) if a.x < b.x else (b, a)
         inner = (left.x + left.width / 2, left.y), (right.x - right.width / 2, right.y)

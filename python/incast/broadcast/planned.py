@@ -142,7 +142,7 @@ def best(asked: Request, algorithm: str, trials: int) -> Plan:
 
 
 def figures(asked: Request, plan: Plan) -> dict[str, Any]:
-    """What the plan gives, beside others on the same topology."""
+    """What the plan gives, next to others on the same topology."""
     alone = sum(asked.alone.values())
     others = {name: asked.plan(name).aggregate for name in ("flat", "fpfr", "stable")}
     return {

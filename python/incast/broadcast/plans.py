@@ -1,7 +1,7 @@
 """Plans by name: the core's planners and the linear programs, on a topology, for a source and destinations.
 
 A plan is data (`crates/broadcast/src/plan_data.rs`): trees with rates, hops as lists of the nodes that they
-pass. Whoever made it, the core has checked that it can be run.
+pass. Wherever it comes from, the core has checked that it can be run.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Request:
-    """Who sends what where."""
+    """What each host sends, and where to."""
 
     topology: Topology
     source: str
@@ -118,7 +118,7 @@ class Request:
         ]
         if not self.destinations:
             wrong.append(
-                Problem("no destination is left: at least one host beside the source is needed", file="--to")
+                Problem("no destination is left: at least one host besides the source is needed", file="--to")
             )
         for name in dict.fromkeys(self.destinations):
             if name == self.source:

@@ -66,7 +66,7 @@ class LinkEntry(Model):
     @model_validator(mode="after")
     def _has_a_rate(self) -> LinkEntry:
         if self.rate and (self.ab or self.ba):
-            raise ValueError("rate is for both ways: it has no meaning beside ab and ba")
+            raise ValueError("rate is for both ways: it has no meaning together with ab and ba")
         if not (self.rate or self.ab or self.ba):
             raise ValueError("has no bandwidth: rate (both ways), ab or ba is required")
         return self

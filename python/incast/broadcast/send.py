@@ -21,9 +21,9 @@ from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, sta
 SOURCE = 0
 PORT = 1
 PATIENCE_S = _core.BROADCAST_PATIENCE_PS / 1e12
-"""A host that is silent for longer has failed for good, whoever it is silent to: the launcher, the source,
-the others. Until then whoever comes back goes on. After an outage of a minute half of one is left to find
-each other again."""
+"""A host that is silent for longer has failed for good, whether the launcher, the source or others miss it.
+Until then a host that comes back goes on. After an outage of a minute, half of one is left to find each other
+again."""
 HEADROOM, HEADROOM_MEASURED = 110, 125
 """Percent of the plan's rate at which a parent sends, where rates are known and where they were measured."""
 UNKNOWN_RATE = 10_000_000_000
@@ -81,7 +81,7 @@ def look(path: Path, exclude: Sequence[str] = (), owner: bool = False) -> Conten
 
 @dataclass(frozen=True)
 class Broadcast:
-    """What is sent to whom, and how."""
+    """What is sent, to which hosts, and how."""
 
     content: Content
     names: Sequence[str]

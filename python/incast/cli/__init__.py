@@ -46,5 +46,5 @@ def _answer(app: Callable[..., Any]) -> int:
     except typer.Abort:
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        return Exit.FAILED  # Who read the output has seen enough.
+        return Exit.FAILED  # The reader of the output has seen enough.
     return code if isinstance(code, int) else Exit.OK

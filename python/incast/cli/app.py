@@ -192,7 +192,7 @@ lazy(
     "Allocate remote memory: assign each program to a node with the least total loss.",
 )
 
-study = _group("study", "Studies: a scenario over all its axes, beside what was published.")
+study = _group("study", "Studies: a scenario over all its axes, next to what was published.")
 lazy(
     study,
     "run",

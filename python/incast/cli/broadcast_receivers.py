@@ -1,4 +1,4 @@
-"""Who receives, from the options that say so: hosts of a file, or nodes of a cluster."""
+"""The receivers, from the options that name them: hosts of a file, or nodes of a cluster."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ class Asked:
     def check(self) -> None:
         """Refuses what contradicts itself."""
         if (self.to is None) == (self.cluster is None):
-            message = (
-                "one of them says who receives: --to a file with hosts, --cluster all nodes of a Ray cluster"
-            )
+            message = "one of them names the receivers: --to a file with hosts, --cluster a Ray cluster"
             raise ScenarioError([Problem(message, "--to, --cluster")])
         others = {"--rsh": self.rsh, "--incast": self.program, "--key-file": self.key_file}
         unfit = [name for name, value in others.items() if value is not None and self.cluster is not None]
@@ -56,7 +54,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Receivers:
-    """Who receives."""
+    """The receivers."""
 
     names: list[str]
     way: Way

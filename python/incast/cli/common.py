@@ -38,7 +38,7 @@ def told(as_json: bool) -> Iterator[None]:
         show.error(error, as_json)
         raise typer.Exit(Exit.FAILED if isinstance(error, RunError) else Exit.USAGE) from None
     except BrokenPipeError:
-        raise  # Who read the output has seen enough.
+        raise  # The reader of the output has seen enough.
     except OSError as error:  # A full disk, a folder without permission.
         from incast.cli import show
 

@@ -1,4 +1,4 @@
-"""Options that `incast farmem run` and `grid` share: how pages are exchanged, and with whom."""
+"""Options that `incast farmem run` and `grid` share: how pages are exchanged, and with which server."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def memory(
     compress: Codec | None,
     server: Server | None,
 ) -> Memory:
-    """All of it local, at no distance: who asks says how much and how far."""
+    """All of it local, at no distance: the caller says how much and how far."""
     size = options.pages(page, "--page", 4096)
     if len(size) != 1:
         options.refuse("one page size is expected", f"--page {page}")

@@ -32,7 +32,7 @@ from incast.quantity import format_bytes
 
 
 class Backend(StrEnum):
-    """Who keeps memory away from a program."""
+    """How memory is kept away from a program."""
 
     PRELOAD = "preload"
     SWAP = "swap"

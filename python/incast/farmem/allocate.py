@@ -1,4 +1,4 @@
-"""Which program gets which memory: the best way, and two simple ones beside it.
+"""Which program gets which memory: the best way, and two simple ones next to it.
 
 The document asks for such an algorithm (004, slide 12): programs that suffer from latency get near memory.
 """
@@ -21,7 +21,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """Who is where."""
+    """Which node each program is at."""
 
     method: str
     """`optimal`, `sensitivity-first` or `arrival-order`."""

@@ -16,7 +16,7 @@ __all__ = ["Indicator", "correlate"]
 
 @dataclass(frozen=True, slots=True)
 class Indicator:
-    """A figure of programs beside what they suffer."""
+    """A figure of programs next to what they suffer."""
 
     name: str
     pearson: float | None

@@ -64,7 +64,7 @@ class Instance:
     tasks: tuple[Task, ...]
     places: tuple[Place, ...]
     fixed: int = 0
-    """Picoseconds of each request beside distance, switches and congestion."""
+    """Picoseconds of each request apart from distance, switches and congestion."""
     write_back: bool = True
 
     @cached_property

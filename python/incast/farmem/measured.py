@@ -1,4 +1,4 @@
-"""What a grid's runs come to: cells with their degradation, and beside each what one traced run predicts.
+"""What a grid's runs come to: cells with their degradation, and next to each what one traced run predicts.
 
 A cell's degradation is the median of its runs: how much longer each took than the runs with all memory local
 before and after it in the same session, as a share of the median with all memory local (document 004,
@@ -99,7 +99,7 @@ _SCHEMA = {
 
 
 def _beyond(rows: Sequence[Row], clock: Clock) -> Iterator[tuple[Row, float]]:
-    """How many seconds longer each run took than those beside it with all memory local."""
+    """How many seconds longer each run took than those next to it with all memory local."""
     ats = [at for at, row in enumerate(rows) if row.kind == LOCAL]
     for at, row in enumerate(rows):
         next_one = bisect(ats, at)

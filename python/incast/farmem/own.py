@@ -1,4 +1,4 @@
-"""What faults cost without a network on this machine, learned from runs of the program beside the cells.
+"""What faults cost without a network on this machine, learned from runs of the program next to the cells.
 
 Injecting takes time of its own: the switch to the handler and back, the page that comes, from the store or
 full of zeros, and the page that leaves. Runs without a network, with little memory local and with more, take

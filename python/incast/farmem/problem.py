@@ -1,7 +1,7 @@
 """Which program gets which memory: the question, as people write it.
 
 ```yaml
-fixed: 1us                     # of each request beside distance and switches
+fixed: 1us                     # of each request apart from distance and switches
 hop: 500ns                     # a switch, passed once
 programs:
   - {name: classify, memory: 150MB, faults: 27000, written_back: 9000, time: 400ms, latency: 5us}
@@ -99,7 +99,7 @@ class ProgramEntry(Model):
     page: PositiveSize = _PAGE
     """Size of a page."""
     trace: str | None = None
-    """A trace of its page faults, instead of these figures; the file is sought beside the problem's."""
+    """A trace of its page faults, instead of these figures; the file is sought next to the problem's."""
     local: Local | None = None
     """Local memory of a traced program: a size, or a share of what it has in use."""
     policy: str | None = None
@@ -154,15 +154,15 @@ class Problem(Model):
     """Programs and nodes."""
 
     fixed: Time = "0s"
-    """What a request takes beside distance and switches, there and back."""
+    """What a request takes apart from distance and switches, there and back."""
     hop: Time = "0s"
     """What a switch takes, passed once."""
     write_back: bool = True
     """Whether faults wait for the page that leaves."""
     programs: Annotated[list[ProgramEntry], Field(min_length=1, max_length=5000)]
-    """Who needs memory."""
+    """The programs that need memory."""
     nodes: Annotated[list[NodeEntry], Field(min_length=1, max_length=1000)]
-    """Who has it."""
+    """The nodes that have it."""
 
 
 def read(path: Path) -> Instance:

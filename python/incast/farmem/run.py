@@ -192,7 +192,7 @@ class Outcome:
     def fetches_a_page(self) -> float | None:
         """How often a page that was touched was fetched, on average; None when none was touched.
 
-        A hit ratio can't be had: who handles page faults sees no access to a page that is there.
+        A hit ratio can't be had: the handler of page faults sees no access to a page that is there.
         """
         touched = (self.adopted or 0) + (self.first_touches or 0)
         return self.faults / touched if touched else None

@@ -5,7 +5,7 @@ Before each there is one with all memory local: how fast a machine is drifts wit
 all alike. Of the four, three have no network, with little memory local, a half and three quarters; the last
 has little local and the longest wait of the grid. Little is the least of the grid, or less where that has few
 faults: so none of the four takes longer than the grid's longest cell, unless it is a moment. Each run is a
-line of `runs.csv`, written when it ends: whoever stops the grid keeps them, and the same command goes on. Not
+line of `runs.csv`, written when it ends: a grid that is stopped keeps them, and the same command goes on. Not
 here: what they come to (`incast.farmem.measured`).
 """
 
@@ -168,7 +168,7 @@ class Session:
         return self.out / TRACE_FILE
 
     def a_round(self) -> list[tuple[str, Sized]]:
-        """What is run beside all memory local, in order; there has to be a trace."""
+        """What is run apart from all memory local, in order; there has to be a trace."""
         if self._round is None:
             self._round = self._plan_round()
         return self._round

@@ -45,7 +45,7 @@ class Counts(NamedTuple):
 
 
 class Handled(NamedTuple):
-    """What whoever handles faults does for them."""
+    """What the handler of faults does for them."""
 
     counts: Counts
     unseen: int

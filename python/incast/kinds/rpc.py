@@ -1,4 +1,4 @@
-"""Remote procedure calls: who calls whom and when, what messages weigh, and how long calls take."""
+"""Remote procedure calls: which clients call which servers and when, sizes of messages, times of calls."""
 
 from __future__ import annotations
 

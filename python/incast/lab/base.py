@@ -112,7 +112,7 @@ class Kind(Model):
 
 
 class Override(Model):
-    """What is different on some nodes; the fields beside `match` are laid over the whole."""
+    """What is different on some nodes; the fields other than `match` are laid over the whole."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -80,7 +80,7 @@ CHANGES = (
 
 
 class Fault(Model):
-    """Something that goes wrong at a time: exactly one of the fields beside `at` and `for`."""
+    """Something that goes wrong at a time: exactly one of the fields other than `at` and `for`."""
 
     at: Time
     """When."""

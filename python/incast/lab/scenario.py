@@ -82,7 +82,7 @@ class Scenario(Model):
         return scenario
 
     def source(self) -> Source:
-        """Where it comes from: its file, unless it was changed since; files that it names are beside that."""
+        """Its file, unless it was changed since, and the folder of the files that it names."""
         if self._source is None:
             return Source.from_model(self, Path())
         if validate(self._source.document, type(self)).model_dump() == self.model_dump():

@@ -1,4 +1,4 @@
-"""`python -m incast.live`: a member of a live run. Whom it serves comes by its standard input."""
+"""`python -m incast.live`: a member of a live run. Its launcher's address comes by its standard input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from incast.live.member import Bounds, serve
 
 
 def main() -> int:
-    """Reads whom to serve."""
+    """Reads where the launcher is."""
     # Ctrl-C in the terminal, and its end, reach the whole group: the launcher decides what they mean.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

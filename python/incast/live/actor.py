@@ -137,7 +137,7 @@ class ActorChild:
         self._code = 1 if got is None else got
         # It may be one that does not end by itself.
         self.kill()
-        # Who still knows this child must not keep objects of a cluster that may be left behind.
+        # What still refers to this child must not keep objects of a cluster that may be left behind.
         self._refs = None
         self._begin = _nothing
         return self._code

@@ -1,9 +1,9 @@
 """The control channel between a launcher and its members: frames of JSON, bounded in length, over TCP.
 
-Whoever connects proves first that it knows the job's key, and is shown the same: the challenge of
+A process that connects proves first that it knows the job's key, and gets the same proof: the challenge of
 `multiprocessing.connection`, an HMAC of random bytes. From then on frames are sealed
 (`crates/live/src/seal.rs`: Noise, with keys of the connection's own). So what a stranger sends or changes is
-never interpreted, and who can read the network reads lengths and times only.
+never interpreted, and a listener on the network reads lengths and times only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SEALED_MAX_BYTES = FRAME_MAX_BYTES + FRAME_MAX_BYTES // 512
 HANDSHAKE_S = 5.0
 """A stranger who has not proved anything by then is dropped, however much it says."""
 CONNECT_S = 10.0
-"""Who does not answer within it is not there."""
+"""A process that does not answer within it is not there."""
 SILENCE_S = 20.0
 """What was sent and is not acknowledged for so long has not arrived."""
 STRANGERS_MAX = 64
@@ -108,7 +108,7 @@ class Channel:
             return str(same.getsockname()[0])
 
     def shut(self) -> None:
-        """Ends the connection; whoever receives from it is told, and closes it."""
+        """Ends the connection; the thread that receives from it is told, and closes it."""
         _shut(self.connection)
 
     def close(self) -> None:
@@ -179,7 +179,7 @@ class Door:
         self.refused = 0
         self._guard = threading.Lock()
         self._strangers: dict[Connection, str] = {}
-        """Where each comes from; who came first stands first."""
+        """Where each comes from, the oldest first."""
         threading.Thread(target=self._accept, daemon=True, name="incast-door").start()
 
     @property
@@ -206,7 +206,7 @@ class Door:
     def _make_room(self) -> None:
         """Drops the stranger that has waited longest, of the network that most come from.
 
-        Whoever knows the key has proved it within a few round trips; many who don't can't keep it out.
+        A process that knows the key proves it within a few round trips; many that don't can't keep it out.
         """
         with self._guard:
             if len(self._strangers) < STRANGERS_MAX:
@@ -252,7 +252,7 @@ def _origin(connection: Connection) -> str:
 
 
 def _shut(connection: Connection) -> None:
-    """Ends a connection: whoever reads from it in another thread is told."""
+    """Ends a connection: a thread that reads from it is told."""
     with contextlib.suppress(OSError), _socket(connection) as same:
         same.shutdown(socket.SHUT_RDWR)
 

@@ -62,7 +62,7 @@ def start_here(host: int, address: tuple[str, int], key: bytes) -> Child:
     told = {"ip": address[0], "port": address[1], "key": key.hex(), "host": host}
     assert child.stdin is not None
     # Not in the arguments or the environment: others on this machine can read those.
-    with contextlib.suppress(BrokenPipeError):  # It has ended already: who watches over it says so.
+    with contextlib.suppress(BrokenPipeError):  # It has ended already: its watcher says so.
         child.stdin.write((json.dumps(told) + "\n").encode())
         child.stdin.close()
     return child

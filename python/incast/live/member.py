@@ -1,6 +1,6 @@
 """A member of a live run: a process that the launcher has started, here or on another machine.
 
-It is told who it is and what its work is, prepares it, says where its sockets are, and runs when all members
+It is told its number and its work, prepares it, says where its sockets are, and runs when all members
 are ready. A thread of its own reads the control channel while the work runs without the Python lock. When the
 launcher is gone the member ends.
 """
@@ -68,7 +68,7 @@ class Outlives(Protocol):
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a launcher may make a member do; said by who started the member."""
+    """What a launcher may make a member do; said by the process that started the member."""
 
     works: Sequence[str] | None = None
     """The names of the work that it may do; any of this package when there are none."""
@@ -84,7 +84,8 @@ def serve(
 ) -> int:
     """Takes part in a run as `host`; returns an exit code.
 
-    Who started it may know this machine's address; otherwise it is the one by which the launcher is reached.
+    The process that started it may know this machine's address. Otherwise it is the one that reaches the
+    launcher.
     Raises `RunError` when that does not answer.
     """
     channel = _reach(address, key)

@@ -185,7 +185,7 @@ class Running:
             self._step()
 
     def _check_reports(self) -> None:
-        """Who has finished may yet have died with what it had found."""
+        """A member that has finished may still have died with what it had found."""
         if self._is_found():
             return
         for member in self.members.values():
@@ -275,7 +275,7 @@ class Running:
                 self._gone(member, frame["message"])
 
     def _meet(self, channel: Channel) -> None:
-        """Somebody has connected: the first frame says who."""
+        """A process has connected: the first frame says which member it is."""
         try:
             self.hellos.put((channel, channel.receive(self.launch.patience_s)))
         except (ChannelClosedError, TimeoutError):
@@ -358,14 +358,14 @@ class Running:
     def _ready(self, member: Member, address: dict[str, Any]) -> None:
         member.address, member.ready = address, True
         if self.start_ns:
-            # They are told first: whoever comes from an address that they don't know is a stranger.
+            # They are told first: a member at an address that they don't know is a stranger.
             for other in self.members.values():
                 if other is not member and other.ready:
                     self._send(other, {"type": "moved", "address": address})
             self._begin(member)
 
     def _look(self) -> None:
-        """Who has died, or says nothing any more."""
+        """Members that have died, or say nothing any more."""
         now = time.monotonic()
         still, self.looked = now - self.looked, now
         for member in list(self.members.values()):

@@ -30,7 +30,7 @@ class _Node:
         self._core.load(str(self._folder / PART))
 
     def __call__(self, member: _core.LiveMember, begin: str, progress: Callable[[str], bool]) -> str:
-        """Mines; what it finds is in its journal, and left for who started it."""
+        """Mines; the launcher finds the result in its journal."""
         journal = self._folder / JOURNAL
         report = self._core.run(member, begin, lambda now: progress(self._with_passes(now)), str(journal))
         with suppress(FileNotFoundError):

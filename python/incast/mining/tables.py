@@ -210,7 +210,7 @@ def _is_simple(item: Any) -> bool:
 
 
 def _type(item: Any) -> type:
-    """Its type, whoever's number or text it is."""
+    """Its type, whichever library's number or text it is."""
     if isinstance(item, bool | np.bool_):
         return bool
     for kind, others in ((int, np.integer), (float, np.floating), (str, np.str_)):

@@ -1,4 +1,4 @@
-"""Who is connected to whom, from `graph.json` or, without it, from the ports table."""
+"""The network's nodes and links, from `graph.json` or, without it, from the ports table."""
 
 from dataclasses import dataclass
 from typing import Any

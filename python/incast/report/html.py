@@ -80,5 +80,5 @@ def _breakable(name: str) -> Markup:
 
 
 def resource(name: str) -> str:
-    """The text of a file beside this one."""
+    """The text of a file next to this one."""
     return files("incast.report").joinpath(name).read_text(encoding="utf-8")

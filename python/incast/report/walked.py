@@ -1,4 +1,4 @@
-"""Servers of random walks in words: who dropped walkers and why, who found out how, how long queues were."""
+"""Servers of random walks in words: walkers that they dropped, how losses were found, lengths of queues."""
 
 from __future__ import annotations
 

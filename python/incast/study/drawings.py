@@ -1,4 +1,4 @@
-"""What the page draws beside the tables: checks of `bars` and `pictures`, and the cells that they mean."""
+"""What the page draws next to the tables: checks of `bars` and `pictures`, and the cells that they mean."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_images(model: StudyFile, folder: Path, findings: Findings) -> None:
     for number, image in enumerate(model.images):
         place, file = ("images", number, "file"), folder / image.file
         if not file.is_file():
-            findings.add(place, f"{image.file}: there is no such file beside study.yaml")
+            findings.add(place, f"{image.file}: there is no such file next to study.yaml")
         elif file.stat().st_size > IMAGE_MAX:
             findings.add(place, f"{image.file}: at most {IMAGE_MAX // 1_000_000} MB are allowed")
 

@@ -1,6 +1,6 @@
 """Runs a study: what is missing or out of date, seed by seed, and then the tables of all.
 
-A run whose end is noted beside it and that would be the same again is not run again; so a study that was
+A run whose end is noted next to it and that would be the same again is not run again; so a study that was
 stopped goes on where it was.
 """
 

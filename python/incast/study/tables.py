@@ -121,7 +121,7 @@ def write(study: Study, found: Sequence[Row], ran: Sequence[Ran], out: Path) -> 
 
 
 def csv(study: Study, found: Sequence[Row]) -> str:
-    """The rows as text, to keep beside the published figures: times in seconds, five digits."""
+    """The rows as text, to keep next to the published figures: times in seconds, five digits."""
     names = [
         (figure, *_UNITS.get(figure.metric.unit, (figure.metric.unit, 1)))
         for figure in study.figures.values()

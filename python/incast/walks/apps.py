@@ -27,7 +27,7 @@ CELLS_MAX = 1 << 40
 
 
 class Walks(Protocol):
-    """Whoever walks."""
+    """What walks: the core in memory, or servers."""
 
     @property
     def interrupted(self) -> bool:

@@ -1,6 +1,6 @@
 """What servers say of themselves while they walk, gathered: for the terminal, Prometheus, and the tables.
 
-Not here: who runs the servers (`incast.walks.servers`), and how it is shown.
+Not here: how servers are run (`incast.walks.servers`), and how it is shown.
 """
 
 from __future__ import annotations

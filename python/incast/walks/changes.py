@@ -87,7 +87,7 @@ class Changes:
         return self.by_walks[0].walks - walks if self.by_walks else 2**63
 
     def add(self, batch: Batch) -> None:
-        """One more, from whoever reads them while walks run."""
+        """One more, read while walks run."""
         if batch.at_ps is None:
             self.by_walks = deque(sorted((*self.by_walks, batch), key=_walks))
         else:

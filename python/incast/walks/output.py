@@ -1,4 +1,4 @@
-"""The folder that walks are written to: first beside its place, moved there when it is whole."""
+"""The folder that walks are written to: first next to its place, moved there when it is whole."""
 
 from __future__ import annotations
 

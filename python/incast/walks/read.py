@@ -28,7 +28,7 @@ FORMS = (
 def read(source: Any, *, weighted: bool, directed: bool | None, seed: int) -> Graph:
     """The graph that a path, the text `sbm:…` or a networkx object stands for."""
     if not isinstance(source, str | Path):
-        import networkx as nx  # Only who brings such a graph needs it.
+        import networkx as nx  # Only such a graph needs it.
 
         if isinstance(source, nx.Graph):
             return _networkx(source, weighted, source.is_directed() if directed is None else directed)

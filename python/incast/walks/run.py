@@ -167,7 +167,7 @@ def _walker(
     stop: Stop,
     places: ExitStack,
 ) -> Memory | Servers:
-    """Who walks: this process, or servers."""
+    """Where walks run: in this process, or on servers."""
     turned = wanted.app == "simrank" and given.core.directed()
     core = given.core.reversed() if turned else given.core
     servers, cluster = options.get("servers"), options.get("cluster")

@@ -1,4 +1,4 @@
-"""What a run on servers leaves beside walks: the tables `walks`, `walks_series`, `hosts`, and its figures."""
+"""What a run on servers leaves but walks: the tables `walks`, `walks_series`, `hosts`, and its figures."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _WHOLE = 1_000_000
 _TOLERANCE = 2e-5
 _ROUNDS_MAX = 200
 _WISH = 1e-4
-"""What a link's load counts beside a rate."""
+"""What a link's load counts apart from a rate."""
 Sides = NDArray[np.bool_]
 
 

@@ -26,7 +26,7 @@ CLUSTER = Path("/proc/sys/vm/page-cluster")
 
 
 def check(version: int) -> None:
-    """Raises `RunError` where there can be no such device, beside control groups of this version."""
+    """Raises `RunError` where there can be no such device, next to control groups of this version."""
     if not _CONTROL.exists():
         raise RunError(
             "--backend swap needs zram, a swap device in memory, and this kernel has none: modprobe zram, or "

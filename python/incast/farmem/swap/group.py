@@ -1,7 +1,7 @@
 """A control group with a limit of memory: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst.
 
-It lies within the group of whoever starts it, or beside that where version 2 wants it: limits above hold for
-it as well.
+It lies within the group of the process that starts it, or next to that where version 2 wants it: limits above
+hold for it as well.
 """
 
 from __future__ import annotations

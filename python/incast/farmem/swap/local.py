@@ -17,7 +17,7 @@ from incast.farmem.swap.group import Group
 ROOM = 1 << 18
 """Bytes above the size before a program has begun."""
 _STEP = 1 << 17
-"""The limit is not lowered for less: the kernel lets the one who lowers it write pages back."""
+"""The limit is not lowered for less: the kernel lets the process that lowers it write pages back."""
 _BEGIN_S, _EACH_S = 0.001, 0.005
 """How often the limit follows: in the first tenth of a second, and then."""
 _FAST = 100

@@ -30,7 +30,7 @@ def svg(drawing: Drawing) -> str:
 
 
 def _panel(heading: str, chart: Chart, keyed: bool) -> dict[str, Any]:
-    """A chart with its heading, and with a legend where the page has one beside it."""
+    """A chart with its heading, and with a legend where the page has one next to it."""
     spec = {key: value for key, value in deepcopy(chart.spec).items() if key not in ("$schema", "config")}
     for encoding in (layer["encoding"] for layer in spec["layer"][:2] if keyed):
         # A panel of one curve says in its heading what it is.
