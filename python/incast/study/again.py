@@ -17,8 +17,8 @@ from incast.study.ran import Ran, measure
 from incast.study.run import Watcher, run_missing
 
 _MOST = 8
-_EACH_S = 5.0
-"""Only runs that took less processor time are run again."""
+_TOGETHER_S = 30.0
+"""Processor time that these runs took when they were kept, at most."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Again:
 
 
 def run_again(outcome: Outcome, jobs: int, watcher: Watcher | None = None) -> Again:
-    """Runs some kept runs again: short ones, from all over the study."""
+    """Runs some kept runs again: short ones that differ in as many values of the axes as possible."""
     study = outcome.study
     chosen = _chosen(outcome)
     runs = [each for kept in chosen for each in plan(study, [kept.cell], [kept.seed])]
@@ -44,16 +44,27 @@ def run_again(outcome: Outcome, jobs: int, watcher: Watcher | None = None) -> Ag
 
 
 def _chosen(outcome: Outcome) -> list[Ran]:
-    """The shortest kept run of each cell; of these that are short enough, some at even distances."""
+    """Kept runs of different cells: each has the most values of axes that those before it have not."""
     here = {(each.run.cell, each.run.seed) for each in outcome.done}
-    shortest: dict[str, Ran] = {}
-    for each in outcome.ran:
-        before = shortest.get(each.cell.name)
-        if (each.cell, each.seed) not in here and (before is None or each.cost.cpu_s < before.cost.cpu_s):
-            shortest[each.cell.name] = each
-    short = [each for each in shortest.values() if each.cost.cpu_s <= _EACH_S]
-    count = min(_MOST, len(short))
-    return [short[number * len(short) // count] for number in range(count)]
+    kept = [each for each in outcome.ran if (each.cell, each.seed) not in here]
+    chosen: list[Ran] = []
+    seen: set[tuple[int, str]] = set()
+    left_s = _TOGETHER_S
+    while len(chosen) < _MOST:
+        cells = {each.cell for each in chosen}
+        short = [each for each in kept if each.cell not in cells and each.cost.cpu_s <= left_s]
+        if not short:
+            break
+        best = max(short, key=lambda each: (len(_values(each) - seen), -each.cost.cpu_s))
+        chosen.append(best)
+        seen |= _values(best)
+        left_s -= best.cost.cpu_s
+    return chosen
+
+
+def _values(ran: Ran) -> set[tuple[int, str]]:
+    """The value of each axis, by the axis' number."""
+    return set(enumerate(ran.cell.values))
 
 
 def _same(study: Study, kept: Ran, found: Ran) -> bool:
