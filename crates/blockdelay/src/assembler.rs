@@ -153,7 +153,7 @@ impl Assembler {
         self
     }
 
-    /// `*(to + offset) += from`, whoever else does so at the same time.
+    /// `*(to + offset) += from`, atomically.
     pub fn add_to(&mut self, to: Register, offset: i16, from: Register) -> &mut Self {
         self.push(ATOMIC | Size::Eight as u8, to as u8, from as u8, offset, 0);
         self

@@ -243,7 +243,7 @@ impl<B: Copy + Default> Classes<B> {
             } else if self.filled & bit == 0 {
                 self.forgo(bit);
             }
-            // On to the next that may send; who has nothing to send loses its deficit on the way.
+            // On to the next that may send; a class with nothing to send loses its deficit on the way.
             let ahead = ready.rotate_right(u32::from(self.turn) + 1).trailing_zeros() as u8;
             let passed = ((1u16 << ahead) - 1) as u8;
             self.forgo(passed.rotate_left(u32::from(self.turn) + 1) & !self.filled);

@@ -44,7 +44,7 @@ impl Discipline {
         match self {
             Discipline::Tail | Discipline::Codel(_) => Verdict::Accept,
             Discipline::Step { bytes: k, packets: n } if bytes <= *k && packets <= *n => Verdict::Accept,
-            // RFC 8257, section 3.1, marks; who can't be marked is dropped (RFC 3168, section 5).
+            // RFC 8257, section 3.1, marks; a packet that can't be marked is dropped (RFC 3168, section 5).
             Discipline::Step { .. } if capable => Verdict::Mark,
             Discipline::Step { .. } => Verdict::Drop,
             Discipline::Red(red) => red.admit(now, bytes, packets, capable),

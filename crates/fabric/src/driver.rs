@@ -1,4 +1,4 @@
-//! What the fabric and whoever drives it say to each other.
+//! The interface between the fabric and its driver.
 
 use crate::ids::PortId;
 use crate::packet::{Discard, Packet};
@@ -17,7 +17,7 @@ pub enum PortEvent {
     Room(PortId),
 }
 
-/// What the fabric needs of whoever drives it.
+/// What the fabric needs of its driver.
 pub trait Driver<B> {
     /// Call back at `at`. A port has at most one live event to arrive or transmit; a stale one does no harm.
     fn schedule(&mut self, at: Time, event: PortEvent);

@@ -173,7 +173,7 @@ impl<B: Copy + Default> Fabric<B> {
     /// The discipline drops `first`, which would have left at `start`: the next one, and what it says to
     /// that.
     #[cold]
-    #[allow(clippy::too_many_arguments, reason = "where the packet is, when, and who is told")]
+    #[allow(clippy::too_many_arguments, reason = "where the packet is, when, and the driver that is told")]
     fn drop_from_front<D: Driver<B>>(
         &mut self,
         now: Time,

@@ -79,7 +79,7 @@ impl Pfc {
         let below = !group.xoff && pool.take_below(&self.config.xoff, group.held, cells);
         let room =
             below || (group.headroom + cells <= self.config.headroom.get() && cells <= self.headroom_left);
-        // Who holds nothing could never say that the peer may go on.
+        // A port that holds nothing could never say that the peer may go on.
         let begins = !below && !group.xoff && (room || group.held > 0);
         group.xoff |= begins;
         if !room {

@@ -43,7 +43,7 @@ pub(crate) mod flag {
     pub const PAUSES: u32 = 1 << 7;
     /// A discipline decides when packets leave (a kind of scheduled port).
     pub const LEAVING: u32 = 1 << 8;
-    /// One class, and nobody who finds it empty is dropped or marked (a kind of scheduled port).
+    /// One class, and no packet that finds it empty is dropped or marked (a kind of scheduled port).
     pub const OPEN: u32 = 1 << 9;
     /// The link carries cells.
     pub const CELLS: u32 = 1 << 12;

@@ -1,7 +1,7 @@
 //! SipHash-1-3 of eight messages of one length side by side, four in a register of 256 bits: J.-P. Aumasson
 //! and D. J. Bernstein, "SipHash: a fast short-input PRF", 2012, with one round a word and three at the end.
-//! Each round waits for the one before it; while one four waits, the other goes on. Who has no such registers
-//! computes one after the other: that is the caller's business, as is what the hashes are for.
+//! Each round waits for the one before it; while one four waits, the other goes on. A processor without such
+//! registers computes one after the other: that is the caller's business, as is what the hashes are for.
 //!
 //! Intel SDM: AVX2.
 

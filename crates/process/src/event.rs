@@ -50,7 +50,7 @@ pub enum Event {
     Start,
     /// A datagram came in on a local port that this process has bound.
     Datagram {
-        /// Who sent it.
+        /// The sender.
         from: Addr,
         /// The local port.
         port: u16,
@@ -61,7 +61,7 @@ pub enum Event {
     Accepted {
         /// The new stream.
         stream: StreamId,
-        /// Who opened it.
+        /// The end that opened it.
         from: Addr,
         /// The local port.
         port: u16,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 /// Datagrams of one sender, in their order: all of one length but the last, which may be shorter.
 #[derive(Clone, Copy, Debug)]
 pub struct Train<'a> {
-    /// Who sent them.
+    /// The sender.
     pub from: Addr,
     /// The local port.
     pub port: u16,

@@ -1,8 +1,8 @@
 //! Reading a stream at one's own pace, in pieces that are worth an event.
 //!
-//! Who reads whatever is there is told of every packet. This reader waits a moment after a short read, as
-//! long as a Linux scheduler tick, and takes what has come meanwhile. Between reads the receive buffer fills,
-//! and its window holds the sender back.
+//! A reader that takes whatever is there is told of every packet. This reader waits a moment after a short
+//! read, as long as a Linux scheduler tick, and takes what has come meanwhile. Between reads the receive
+//! buffer fills, and its window holds the sender back.
 
 use process::{Context, StreamId};
 use units::Time;

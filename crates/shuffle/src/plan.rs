@@ -1,4 +1,4 @@
-//! What follows from a job: its maps, who gets which part of their output, where blocks are.
+//! What follows from a job: its maps, which reduce gets which part of their output, where blocks are.
 
 use crate::job::{Framework, Job};
 use process::HostId;

@@ -1,8 +1,8 @@
 //! Remote calls that a container or a task makes one after the other, each when the last one is answered:
 //! connections and their authentication, the umbilical, the NameNode's metadata.
 //!
-//! Who waits for calls waits for as many round trips to the master: a queue on the way costs its delay for
-//! each. What they ask for, and the time of the master, are left out.
+//! A task that waits for calls waits for as many round trips to the master: a queue on the way costs its
+//! delay for each. What they ask for, and the time of the master, are left out.
 
 use crate::env::{Env, Op};
 use crate::wire::{Kind, Message};

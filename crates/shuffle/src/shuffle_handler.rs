@@ -19,7 +19,7 @@ enum Serving {
     Sending(BlockServer),
 }
 
-/// Map outputs of a node, and who fetches them.
+/// Map outputs of a node, and the reduces that fetch them.
 #[derive(Debug, Default)]
 pub(crate) struct ShuffleHandler {
     streams: BTreeMap<StreamId, Serving>,

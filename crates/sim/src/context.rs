@@ -79,7 +79,7 @@ impl Context for View<'_> {
         if let Some((id, flow)) = self.sim.endpoint_of(stream) {
             let end = &mut flow.ends[(id & 1) as usize];
             end.tcp.abort();
-            // Who aborts is not told.
+            // The side that aborts is not told.
             end.stage = Stage::Closed;
             flow.outcome = crate::Outcome::Reset;
             self.sim.touch(id);

@@ -1,4 +1,4 @@
-//! Streams as the simulator keeps them: two endpoints, who opened them, what is on its way.
+//! Streams as the simulator keeps them: two endpoints, which of them opened it, what is on its way.
 
 use crate::body::{Body, DATAGRAM, Sacks};
 use crate::endpoint::{Endpoint, Stage, endpoint};
@@ -41,7 +41,7 @@ impl Flow {
     /// What the results say of it.
     pub(crate) fn record(&self) -> FlowRecord {
         let [a, b] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];
-        // Who sent more is the sender: an aggregator opens a stream to be sent something.
+        // The side that sent more is the sender: an aggregator opens a stream to be sent something.
         let backwards = self.ends[0].tcp.received() > self.ends[1].tcp.received();
         let sender = if backwards { b } else { a };
         let side = usize::from(backwards);

@@ -29,9 +29,9 @@ pub struct FlowRecord {
     pub job: u32,
     /// What ties flows together.
     pub group: u64,
-    /// Who sent most of its bytes.
+    /// The host that sent most of its bytes.
     pub from: Addr,
-    /// Who received them.
+    /// The host that received them.
     pub to: Addr,
     /// Traffic class.
     pub class: u8,

@@ -17,7 +17,7 @@ use units::{Bytes, Time};
 
 /// A cluster and what it is to do.
 pub struct Setup {
-    /// Who is connected to whom.
+    /// Its nodes and links.
     pub graph: Graph,
     /// Bytes on the wire.
     pub framing: Framing,

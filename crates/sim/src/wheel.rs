@@ -1,8 +1,8 @@
 //! The event queue: a wheel of short buckets for what comes soon, a heap for what comes late.
 //!
 //! Events are ordered by time and then by a key of the model, never by when they were put in, so the
-//! order is the same whoever computes it. Nothing is removed: who schedules again ignores the old
-//! event when it comes.
+//! order is the same in whichever way it is computed. Nothing is removed: code that reschedules ignores the
+//! old event when it comes.
 
 use crate::buckets::{Buckets, Short};
 use std::cmp::Reverse;

@@ -1,7 +1,7 @@
 //! The least that a page of another machine can take: a request of the size of one for a page, and an answer
 //! of a head and a page, over TCP. `ping serve ADDRESS block|spin` answers one client; `ping ask ADDRESS
-//! block|spin COUNT` prints nanoseconds of each answer. Who spins looks again and again instead of sleeping
-//! until something comes.
+//! block|spin COUNT` prints nanoseconds of each answer. A spinning end looks again and again instead of
+//! sleeping until something comes.
 #![allow(clippy::disallowed_types, reason = "it measures sockets, and simulates nothing")]
 
 use std::io::{self, ErrorKind, Read, Write};

@@ -1,6 +1,6 @@
 //! Waiting for many descriptors at once. Pages: epoll(7), epoll_pwait2(2), ppoll(2).
 //!
-//! Edge-triggered: who is told reads or writes until it would block.
+//! Edge-triggered: the caller reads or writes until it would block.
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};

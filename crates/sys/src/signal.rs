@@ -1,7 +1,7 @@
 //! Requests to end: SIGINT, SIGTERM and SIGHUP become something that can be read. Pages: signal(7),
 //! sigaction(2).
 //!
-//! A signal that the process ignores stays ignored: whoever started it has said so.
+//! A signal that the process ignores stays ignored: the process that started it wants that.
 
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

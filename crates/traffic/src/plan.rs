@@ -1,4 +1,4 @@
-//! Pure functions from a job's parameters to a plan: who sends how much to whom, and when.
+//! Pure functions from a job's parameters to a plan: how much each host sends, to which host, and when.
 //!
 //! A plan says nothing of how flows are carried out; `source` does that.
 

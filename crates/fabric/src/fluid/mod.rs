@@ -44,7 +44,7 @@ pub struct FluidTotals {
     pub lost_bytes: u64,
 }
 
-/// The fluid at a port as somebody sees it who looks.
+/// The fluid at a port as an observer sees it.
 pub(crate) struct FluidLook {
     pub totals: FluidTotals,
     /// IP bytes that wait.

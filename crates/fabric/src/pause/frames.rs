@@ -54,7 +54,7 @@ impl<B: Copy + Default> Fabric<B> {
         let port = &mut self.ports[own.index()];
         let pausing = port.cold.pausing.as_deref_mut().expect("a port that pauses");
         let due = std::mem::take(&mut pausing.due);
-        // Who asks for one pause renews all: the next time that they are renewed is reckoned from now.
+        // A port that asks for one pause renews all: the next renewal is counted from now.
         let (xoff, xon) = (if due & wanted == 0 { 0 } else { wanted }, due & !wanted);
         if xoff != 0 {
             // Half a pause leaves time for the packet that the frame waits for.

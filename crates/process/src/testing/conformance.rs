@@ -467,7 +467,7 @@ fn restarted(host: HostId, log: Log) -> Box<dyn Process> {
                 log.note(cx, "lost");
             }
         }
-        // Who was told that a host is gone gives up what it has there.
+        // A process that was told that a host is gone gives up what it has there.
         Event::PeerLost { .. } => {
             if let Some(open) = stream.take() {
                 cx.abort(open);

@@ -38,7 +38,7 @@ impl<F: FnMut(Event, &mut dyn Context) + Send> Process for Script<F> {
 pub struct Sent {
     /// When.
     pub at: Time,
-    /// Who sent it.
+    /// The sender.
     pub from: Addr,
     /// Where to.
     pub to: Addr,

@@ -13,9 +13,9 @@ const PATIENCE: Time = Time::from_secs(10);
 /// What became of a stream.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Who opened it.
+    /// The end that opened it.
     pub from: HostId,
-    /// Who was called.
+    /// The other end.
     pub to: HostId,
     /// The group that the opener gave it.
     pub group: u64,
@@ -29,7 +29,7 @@ pub struct Row {
     pub closed: Option<CloseReason>,
 }
 
-/// Who has an end of a stream.
+/// The holder of an end of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Process(usize),
@@ -92,7 +92,7 @@ impl World {
         self.ends.iter().filter(|(_, end)| own(end)).map(|(stream, _)| *stream).collect()
     }
 
-    /// A stranger who passes for `from` opens a stream to `to` and writes; the end of whoever accepts it.
+    /// A stranger that passes for `from` opens a stream to `to` and writes; the end that accepts it.
     pub fn call(&mut self, from: Addr, to: Addr, bytes: Vec<u8>) -> StreamId {
         let stream = self.open(from, None, to, 0);
         self.write(stream, Payload::from(bytes));
@@ -354,7 +354,7 @@ impl World {
 
     fn gone(&mut self, stream: StreamId, reason: CloseReason) {
         let Some(end) = self.ends.remove(&stream) else { return };
-        // Who has finished does not learn that the other broke afterwards.
+        // An end that has finished does not learn that the other broke afterwards.
         let reason = if end.over { CloseReason::Finished } else { reason };
         if reason != CloseReason::Finished {
             self.later(end.peer, Strand::Gone(reason));

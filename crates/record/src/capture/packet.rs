@@ -9,9 +9,9 @@ pub struct Packet<'a> {
     pub time: Time,
     /// Which way, seen from the port's node.
     pub direction: Direction,
-    /// Who sent it.
+    /// The sender.
     pub from: Endpoint,
-    /// Who is to get it.
+    /// The receiver.
     pub to: Endpoint,
     /// 802.1p class; above 0 the frame has an 802.1Q tag with it.
     pub class: u8,

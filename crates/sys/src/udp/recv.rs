@@ -25,7 +25,7 @@ unsafe impl Send for RecvBatch {}
 /// What came in one buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// Who sent it; `None` for what is neither IPv4 nor IPv6.
+    /// The sender; `None` for what is neither IPv4 nor IPv6.
     pub from: Option<SocketAddr>,
     /// Content of all its datagrams.
     pub data: &'a [u8],

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 /// What is sent to one destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// To whom.
+    /// The receiver.
     pub to: &'a Destination,
     /// One datagram, or several behind one another.
     pub data: &'a [u8],

@@ -79,7 +79,7 @@ fn event(message: &[u8; BYTES]) -> io::Result<Event> {
             thread: third as u32,
         }),
         0x13 => {
-            // SAFETY: the kernel made this descriptor for who reads the event, and nobody else has it.
+            // SAFETY: the kernel made this descriptor for the reader of the event, and nobody else has it.
             let fd = unsafe { OwnedFd::from_raw_fd(first as u32 as i32) };
             Event::Fork(Userfaultfd { file: fd.into() })
         }

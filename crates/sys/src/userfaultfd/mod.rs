@@ -2,7 +2,7 @@
 //! Documentation/admin-guide/mm/userfaultfd.rst.
 //!
 //! A descriptor ([`Userfaultfd`]) takes charge of ranges of this process's memory
-//! ([`Userfaultfd::register`]). Who touches a page that is missing there waits, and its fault is read as an
+//! ([`Userfaultfd::register`]). A thread that touches a missing page waits, and its fault is read as an
 //! [`Event`]; the page comes by one of the `resolve` calls. `UFFDIO_MOVE` (Linux 6.8) is defined here,
 //! because headers of distributions lack it. What a page holds and when it comes is not decided here.
 
@@ -141,7 +141,7 @@ impl Userfaultfd {
         }
     }
 
-    /// Who may open the device may have any scope (Linux 6.1).
+    /// A process that may open the device may have any scope (Linux 6.1).
     fn from_device(flags: i32) -> io::Result<OwnedFd> {
         let device = File::options().read(true).write(true).open("/dev/userfaultfd")?;
         // SAFETY: USERFAULTFD_IOC_NEW takes a number and makes a descriptor.
@@ -171,7 +171,7 @@ impl Userfaultfd {
         self.control(REGISTER, &mut [range.start as u64, range.bytes as u64, mode.0, 0])
     }
 
-    /// Gives a range back to the kernel: who waits there goes on, and missing pages are zero.
+    /// Gives a range back to the kernel: waiting threads go on, and missing pages are zero.
     ///
     /// # Errors
     /// What the kernel says.

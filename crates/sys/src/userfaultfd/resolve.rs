@@ -1,10 +1,10 @@
-//! How a missing page comes: `UFFDIO_COPY`, `ZEROPAGE`, `MOVE`, `CONTINUE`; write protection; waking who
-//! waits.
+//! How a missing page comes: `UFFDIO_COPY`, `ZEROPAGE`, `MOVE`, `CONTINUE`; write protection; waking threads
+//! that waits.
 
 use super::{Range, Userfaultfd, both_ways, reads};
 use std::io;
 
-/// Whether those who wait for a page go on when it is there.
+/// Whether threads that wait for a page go on when it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// They do.
@@ -92,7 +92,7 @@ impl Userfaultfd {
         self.control(WRITEPROTECT, &mut [range.start as u64, range.bytes as u64, mode])
     }
 
-    /// Those who wait in this range try again.
+    /// Threads that wait in this range try again.
     ///
     /// # Errors
     /// What the kernel says.

@@ -1,7 +1,7 @@
 //! Round-trip estimation and the retransmission timeout.
 //!
 //! Source: RFC 6298 (2.1 to 2.5, 5.5 to 5.7); the least and greatest timeout are settings.
-//! Karn's rule (no sample from a segment sent twice) is kept by the caller, who knows the segments.
+//! Karn's rule (no sample from a segment sent twice) is kept by the caller, which knows the segments.
 
 use units::Time;
 
