@@ -159,7 +159,7 @@ struct LiveSeal(Mutex<Seal>);
 
 #[pymethods]
 impl LiveSeal {
-    /// The end of who speaks first, or the other one.
+    /// The end that speaks first, or the other one.
     #[new]
     fn new(secret: [u8; 32], about: &[u8], opener: bool) -> LiveSeal {
         let new = if opener { Seal::opener } else { Seal::listener };

@@ -25,9 +25,9 @@ pub enum PlanError {
         "host {destination:?} can't be reached from {source_host:?}: each way has a link of rate 0 in that direction"
     )]
     Unreachable {
-        /// Who has the data.
+        /// The host that has the data.
         source_host: String,
-        /// Who can't get them.
+        /// The hosts that can't get them.
         destination: String,
     },
     /// A hop of less than two nodes.
@@ -57,9 +57,9 @@ pub enum PlanError {
     Gap {
         /// Its number.
         tree: usize,
-        /// Who sends.
+        /// The sender.
         parent: String,
-        /// Who receives.
+        /// The receiver.
         child: String,
     },
     /// A host that is to send what it hasn't got.
@@ -67,9 +67,9 @@ pub enum PlanError {
     Early {
         /// Its number.
         tree: usize,
-        /// Who sends.
+        /// The sender.
         parent: String,
-        /// Who receives.
+        /// The receiver.
         child: String,
     },
     /// A host that receives the same data twice.
@@ -77,15 +77,15 @@ pub enum PlanError {
     Twice {
         /// Its number.
         tree: usize,
-        /// Who receives.
+        /// The receiver.
         child: String,
     },
-    /// Somebody receives who is no destination.
+    /// A host receives that is no destination.
     #[error("tree {tree}: {child:?} is no destination")]
     Stranger {
         /// Its number.
         tree: usize,
-        /// Who receives.
+        /// The receiver.
         child: String,
     },
     /// More on a link than it carries.

@@ -12,9 +12,9 @@ use units::Rate;
 /// A transfer from one host to another as part of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop<'a> {
-    /// Who sends: the source, or a host that receives the same tree's data.
+    /// The sender: the source, or a host that receives the same tree's data.
     pub parent: NodeId,
-    /// Who receives.
+    /// The receiver.
     pub child: NodeId,
     /// The directed links between them, in order.
     pub path: &'a [LinkId],
@@ -25,9 +25,9 @@ pub struct Hop<'a> {
 pub struct Plan {
     /// What it was made by.
     pub algorithm: String,
-    /// Who has the data.
+    /// The host that has the data.
     pub source: NodeId,
-    /// Who is to get them.
+    /// The receivers.
     pub destinations: Vec<NodeId>,
     hops: Hops,
     trees: Vec<Tree>,
@@ -64,7 +64,7 @@ impl<'a> TreeRef<'a> {
     pub fn hops(self) -> impl ExactSizeIterator<Item = Hop<'a>> + Clone {
         self.tree.hops.iter().map(move |&hop| self.plan.hops.get(hop))
     }
-    /// Who receives, in the same order.
+    /// The receivers, in the same order.
     pub fn members(self) -> impl ExactSizeIterator<Item = NodeId> + Clone {
         self.hops().map(|hop| hop.child)
     }

@@ -16,9 +16,9 @@ use units::Rate;
 pub struct PlanData {
     /// What it was made by.
     pub algorithm: String,
-    /// Who has the data.
+    /// The host that has the data.
     pub source: String,
-    /// Who is to get them.
+    /// The receivers.
     pub destinations: Vec<String>,
     /// Trees that carry different parts of the data.
     pub trees: Vec<TreeData>,

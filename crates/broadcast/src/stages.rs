@@ -18,7 +18,7 @@ pub struct Stage {
     pub start: Time,
     /// Until when.
     pub end: Time,
-    /// Who has all data at its end.
+    /// The hosts that have all data at its end.
     pub finished: Vec<NodeId>,
 }
 

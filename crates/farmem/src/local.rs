@@ -90,7 +90,7 @@ impl<P: Deref<Target = [u64]>> Local<P> {
     }
 
     /// Steps while nothing is remote: what is in use behind them is local, the lowest address first in, and
-    /// counts as written to, as whoever handles faults takes it over. How many accesses these were, and how
+    /// counts as written to, as the handler of faults takes it over. How many accesses these were, and how
     /// many of them first ones.
     pub fn adopt(&mut self, steps: &[Step]) -> (u64, u64) {
         let (mut accesses, mut first) = (0, 0);

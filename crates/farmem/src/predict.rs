@@ -14,7 +14,7 @@ pub struct Waits {
     pub fetch: Time,
     /// For pages on their way back.
     pub write_back: Time,
-    /// For whoever handles faults, first accesses too: what a fault costs without a network.
+    /// For a handler of faults, first accesses too: what a fault costs without a network.
     pub handler: Time,
 }
 

@@ -51,7 +51,7 @@ impl Counts {
     }
 }
 
-/// What whoever handles faults does for them.
+/// What the handler of faults does for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handled {
     /// What is exchanged.

@@ -15,7 +15,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Stack {
     /// Time of each page's last access; [`NONE`] of one that is not in the stack.
     last: Vec<u32>,
-    /// Who lies at each time: a page, a hole, or nobody any more.
+    /// What lies at each time: a page, a hole, or nothing any more.
     at: Vec<Place>,
     tree: Fenwick,
     /// Times of holes.

@@ -90,7 +90,7 @@ pub struct Pages {
     pub page: u64,
     /// How many, at least one. Pages that are accessed come to [`MAX_RECORDS`] at most in all of a trace.
     pub pages: u32,
-    /// Who did it; from 256 threads on, numbers repeat.
+    /// The thread that did it; from 256 threads on, numbers repeat.
     pub thread: u8,
     /// Nanoseconds that the program computed since the record before. More than fit are a [`Record::Pass`].
     pub computed_ns: u32,

@@ -1,4 +1,4 @@
-//! Both ends of the memory protocol against a model: what was written is what is read, whoever shares it,
+//! Both ends of the memory protocol against a model: what was written is what is read, however it is shared,
 //! however the stream is cut.
 
 use farmem::wire::client::{Client, Coming, Greeting, Wrong};

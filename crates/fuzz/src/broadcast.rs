@@ -67,7 +67,7 @@ pub fn messages(bytes: &[u8]) {
     world.step(100);
 }
 
-/// A topology is refused in words, or is what it says; whoever can be reached has a bound.
+/// A topology is refused in words, or is what it says; a host that can be reached has a bound.
 pub fn topology(bytes: &[u8]) {
     let topology: Topology = match serde_json::from_slice(bytes) {
         Ok(topology) => topology,

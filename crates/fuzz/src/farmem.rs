@@ -69,8 +69,9 @@ fn process(kind: u8) -> Box<dyn Process> {
     Box::new(Program::new(0, Arc::new(settings), source, memory, Board::default()))
 }
 
-/// Messages: the first byte says who gets them; then each has a byte for its stream, one for its length, and
-/// its content. Lengths on a stream are right, unless the byte for the stream has its highest bit set.
+/// Messages: the first byte says which end gets them; then each has a byte for its stream, one for its
+/// length, and its content. Lengths on a stream are right, unless the byte for the stream has its highest bit
+/// set.
 pub fn messages(bytes: &[u8]) {
     let Some((&kind, mut rest)) = bytes.split_first() else { return };
     let host = HostId(0);

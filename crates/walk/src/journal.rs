@@ -1,7 +1,7 @@
 //! Records that a source's finished walks are kept in: a snapshot of all of them, and batches of those that
 //! were finished since.
 //!
-//! A journal is such records one after the other, the snapshot first if there is one. Who writes it only
+//! A journal is such records one after the other, the snapshot first if there is one. Its writer only
 //! appends; so a record that is torn or damaged ends what can be read, and what is behind it is walked again.
 //! Not here: files, and what a snapshot holds ([`crate::store`]).
 

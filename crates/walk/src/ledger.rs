@@ -273,7 +273,7 @@ impl Ledger {
         self.finished_count += 1;
         self.under_way -= u64::from(current != 0 && !self.is_lost(entry));
         let overdue = self.overdue.remove(&entry.0).unwrap_or_default();
-        // Given up is who is lost, and would not be generated again.
+        // Given up is a walk that is lost, and would not be generated again.
         let was_given_up = self.is_lost(entry) && (!self.regenerate || overdue >= self.attempts_max);
         self.given_up -= u64::from(was_given_up);
         if current == attempt { Worth::Finished } else { Worth::Late }

@@ -1,4 +1,4 @@
-//! Changes of the graph from outside while walks run: whoever drives a server puts them in, from any thread,
+//! Changes of the graph from outside while walks run: the driver of a server puts them in, from any thread,
 //! and the server takes them out between two events. So no walker sees half of a batch.
 //!
 //! Changes that are known before the run are part of the set-up ([`crate::server::ServerSetup::changes`]).

@@ -151,7 +151,7 @@ pub(crate) struct Outbox {
     port: u16,
     peers: Vec<Addr>,
     trays: Vec<Trays>,
-    /// Receivers for whom something waits.
+    /// Receivers for which something waits.
     waiting: Vec<u16>,
 }
 

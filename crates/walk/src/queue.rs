@@ -1,7 +1,7 @@
 //! RQ: the walkers that wait at a server, those that came and those that are new alike (document 000, *RQ*).
 //!
-//! A discipline decides whom it drops; whatever it is, the queue holds no more than `limit`. The walker that
-//! is being served does not count.
+//! A discipline decides which walker it drops; whatever it is, the queue holds no more than `limit`. The
+//! walker that is being served does not count.
 
 use crate::codel::{Codel, CodelSettings};
 use crate::red::{Red, RedSettings, Verdict};
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::Time;
 
-/// Who is dropped.
+/// Which walker is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Discipline {
-    /// Who finds the queue full.
+    /// The one that finds the queue full.
     TailDrop {},
     /// Random early detection, on entering.
     Red(RedSettings),
@@ -26,7 +26,7 @@ pub enum Discipline {
 /// The queue's settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueSettings {
-    /// Who is dropped.
+    /// Which walker is dropped.
     pub discipline: Discipline,
     /// Most walkers that wait.
     pub limit: usize,
@@ -125,7 +125,7 @@ impl Queue {
         self.longest = self.longest.max(self.waiting.len());
     }
 
-    /// The walker that is served next; whom CoDel drops goes to `dropped`.
+    /// The walker that is served next; one that CoDel drops goes to `dropped`.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time, dropped: impl FnMut(Walker)) -> Option<Walker> {
         let Queue { waiting, more, came, state, .. } = self;
@@ -142,7 +142,7 @@ impl Queue {
         next
     }
 
-    /// Takes up to `most` of those who are served next, where none carries more than all do.
+    /// Takes up to `most` of those that are served next, where none carries more than all do.
     pub(crate) fn pop_packed(
         &mut self,
         now: Time,

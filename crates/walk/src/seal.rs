@@ -43,7 +43,7 @@ impl Key {
         let side_by_side = if count < FEW {
             None
         } else {
-            // Who is missing is stood in for by the last one.
+            // The last one stands in for those that are missing.
             mem::sip_eight(start(&self.0), std::array::from_fn(|i| message(i.min(count - 1))))
         };
         side_by_side.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! What a source needs after a restart, kept by whoever drives it: a journal ([`crate::journal`]), of which a
+//! What a source needs after a restart, kept by its driver: a journal ([`crate::journal`]), of which a
 //! snapshot is the shortest.
 //!
 //! The walks that it doesn't know of are walked again, with the same result: each has a random stream of its
@@ -10,7 +10,7 @@ use crate::sink::Sink;
 
 /// Keeps the journal of one source.
 pub trait Store: Send {
-    /// It is time to keep what is finished: `snapshot` writes all of it down. Who appends what comes
+    /// It is time to keep what is finished: `snapshot` writes all of it down. A store that appends what comes
     /// meanwhile need not ask for it. Returns false when it could not.
     fn save(&mut self, snapshot: &dyn Fn() -> Vec<u8>) -> bool;
     /// The journal, if there is one.

@@ -75,8 +75,8 @@ impl Territory {
         next
     }
 
-    /// Moves many walkers at once, each as far as it goes here. `herd` then has those who have gone, by their
-    /// index.
+    /// Moves many walkers at once, each as far as it goes here. `herd` then has those that have gone, by
+    /// their index.
     pub(crate) fn drive(&self, walkers: &[Packed], steps_max: u32, herd: &mut Herd) {
         herd.clear();
         for walker in walkers {

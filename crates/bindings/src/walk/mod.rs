@@ -131,7 +131,7 @@ impl WalkGraph {
         Ok((words(sources), words(targets), weights))
     }
 
-    /// A byte a node: 1 for those that may be recommended to whom `liked` is liked.
+    /// A byte a node: 1 for those that may be recommended to people who like `liked`.
     fn same_side<'py>(&self, py: Python<'py>, liked: Vec<u32>) -> Bound<'py, PyBytes> {
         bytes(py, same_side(&self.0, &liked).into_iter().map(|same| [u8::from(same)]))
     }

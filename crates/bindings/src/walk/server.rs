@@ -60,7 +60,7 @@ struct Told {
     sample: Time,
 }
 
-/// A batch of changes, and who owns the nodes that they join.
+/// A batch of changes, and the owners of the nodes that they join.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Changed {

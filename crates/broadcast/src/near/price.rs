@@ -167,7 +167,8 @@ impl<'a> Pricer<'a> {
         if chosen.len() > PEELED_MAX {
             return None;
         }
-        // The best tree may need a host left out that is worth its own cost: out goes who is missed least.
+        // The best tree may need a host left out that is worth its own cost: the one that is missed least
+        // goes.
         while chosen.len() > 2 {
             let without = |at: usize| {
                 let mut rest = chosen.clone();

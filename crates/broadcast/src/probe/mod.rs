@@ -26,9 +26,9 @@ const HALVES: usize = 5;
 pub struct Sample {
     /// The round.
     pub round: u32,
-    /// Who sent.
+    /// The sender.
     pub from: u32,
-    /// Who received.
+    /// The receiver.
     pub to: u32,
     /// Bytes that came while it was measured.
     pub bytes: u64,

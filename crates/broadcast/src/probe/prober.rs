@@ -54,7 +54,7 @@ impl Setup {
     }
 }
 
-/// What a host has measured, shared with who looks at it.
+/// What a host has measured, shared with its observers.
 #[derive(Clone, Debug, Default)]
 pub struct Board(Arc<Mutex<Vec<Sample>>>);
 

@@ -124,7 +124,7 @@ impl Links {
         changed
     }
 
-    /// `worst` was to blame for former slow hops too, not who was blamed.
+    /// `worst` was to blame for former slow hops too, not the one that was blamed.
     fn acquit(&mut self, worst: LinkId) {
         for past in self.past.iter_mut().filter(|past| past.suspects.contains(&worst)) {
             let blamed = std::mem::replace(&mut past.blamed, worst);

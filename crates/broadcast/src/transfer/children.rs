@@ -73,7 +73,7 @@ impl Node {
         self.pump_all(cx);
     }
 
-    /// Sends all children what can go, first to those of whom nothing is known.
+    /// Sends all children what can go, first to those of which nothing is known.
     fn pump_all(&mut self, cx: &mut dyn Context) {
         let mut hosts = self.serve.hosts();
         hosts.sort_by_key(|host| self.probing().is_some_and(|probing| !probing.is_unknown(*host)));

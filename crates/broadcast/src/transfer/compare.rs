@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    /// Whoever has not joined is waited for: it joins to say that it can't go on.
+    /// A host that has not joined is waited for: it joins to say that it can't go on.
     fn fail_to_compare(&mut self, reason: &str, cx: &mut dyn Context) {
         self.compared = None;
         if let Some(stream) = self.follow.stream {

@@ -213,7 +213,7 @@ impl Coordinator {
         }
     }
 
-    /// Who waits for the hash of all.
+    /// The hosts that wait for the hash of all.
     pub(crate) fn root_wanted(&mut self) -> Vec<StreamId> {
         let asks = |member: &mut Member| member.stream.filter(|_| std::mem::take(&mut member.asks_root));
         self.members.values_mut().filter_map(asks).collect()
@@ -224,7 +224,7 @@ impl Coordinator {
         self.members.values().any(|member| member.asks_root)
     }
 
-    /// A host is gone; its stream with this node, if there is one, and who is to be told.
+    /// A host is gone; its stream with this node, if there is one, and the hosts to tell.
     pub(crate) fn lose(&mut self, host: HostId, now: Time, out: &mut Out) -> Option<StreamId> {
         let stream = self.members.get_mut(&host)?.stream.take()?;
         if let Some(probing) = &mut self.probing {
@@ -327,8 +327,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// For a node that took over with an incomplete copy, after members had time to join: who has the chunks
-    /// that it lacks.
+    /// For a node that took over with an incomplete copy, after members had time to join: which hosts have
+    /// the chunks that it lacks.
     ///
     /// # Errors
     /// How many chunks nobody has.

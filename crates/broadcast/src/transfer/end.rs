@@ -86,7 +86,7 @@ impl Node {
             self.have -= 1;
         }
         if !wrong.is_empty() {
-            // Whoever it came from may have it wrong too, with a hash that fits.
+            // The host it came from may have it wrong too, with a hash that fits.
             let holder = self.follow.trusted().unwrap_or(self.config.source);
             let set = wrong.iter().copied().collect();
             self.fetch_from(wrong.into_iter().map(|chunk| (chunk, holder)).collect(), cx);

@@ -18,7 +18,7 @@ use units::Time;
 /// The host that a node follows.
 #[derive(Debug, Default)]
 pub(super) struct Follow {
-    /// Whom it tries, or follows.
+    /// The host that it tries, or follows.
     host: Option<HostId>,
     pub stream: Option<StreamId>,
     /// It has answered.
@@ -33,7 +33,7 @@ pub(super) struct Follow {
     complete: Vec<HostId>,
     /// Times that one of all destinations was tried.
     rounds: u32,
-    /// Who was told of as the coordinator, to be tried next.
+    /// The host that others named as the coordinator, to be tried next.
     hint: Option<HostId>,
 }
 
@@ -98,7 +98,7 @@ impl Node {
     }
 
     /// Whether this node may take the coordinator's part when it is asked to: it has it, or it has lost its
-    /// own, and has everything or nobody is known who has.
+    /// own, and has everything or knows no host that has.
     pub(super) fn may_coordinate(&self, now: Time) -> bool {
         let lost = |patience| !self.follow.answered && late(self.follow.heard, patience, now);
         let able = if self.complete {
@@ -124,7 +124,7 @@ impl Node {
         }
     }
 
-    /// Gives up whom it follows, and tries another.
+    /// Gives up the host that it follows, and tries another.
     fn follow_next(&mut self, cx: &mut dyn Context) {
         if self.coordinator.is_some() || self.over || self.failed {
             return;
@@ -136,7 +136,7 @@ impl Node {
         self.follow(next, cx);
     }
 
-    /// Who comes after the one that was tried last.
+    /// The host after the one that was tried last.
     fn next_candidate(&mut self, now: Time) -> HostId {
         // What only this node knows of itself doesn't count: the others would look elsewhere.
         let known = |host: &&HostId| self.follow.complete.contains(host);

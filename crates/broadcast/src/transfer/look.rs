@@ -76,7 +76,7 @@ impl Node {
         self.links.abort(stream, cx);
     }
 
-    /// As the coordinator: who is gone, what has changed, is it over.
+    /// As the coordinator: which hosts are gone, what has changed, is it over.
     fn look_at_members(&mut self, cx: &mut dyn Context) {
         let Some(coordinator) = &mut self.coordinator else { return };
         let mut out = Vec::new();

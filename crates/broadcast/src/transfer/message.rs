@@ -7,7 +7,7 @@ use process::HostId;
 /// What a parent says of a child: how fast data went there since the last report, and what kept it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
-    /// Who receives.
+    /// The receiver.
     pub child: HostId,
     /// What the child confirmed, in bytes.
     pub bytes: u64,
@@ -37,7 +37,7 @@ pub(crate) enum Message {
     /// To the coordinator: what are the hashes of the chunks from this one on?
     AskHashes { from: u32 },
     /// From the coordinator: the rates of all trees in bit/s, the trees that the receiver of this is in, and
-    /// who feeds it there.
+    /// the parent that feeds it there.
     Plan { version: u32, rates: Vec<u64>, mine: Vec<(u32, HostId)> },
     /// From the coordinator: it is there, and the first hosts that have everything.
     Beat { complete: Vec<HostId> },
@@ -51,7 +51,7 @@ pub(crate) enum Message {
     Finish,
     /// From the coordinator: the broadcast can't be finished.
     Abandon { reason: String },
-    /// To who took it for the coordinator: it follows another one, or nobody.
+    /// To a host that took it for the coordinator: it follows another one, or none.
     Elsewhere { coordinator: Option<HostId> },
     /// To a parent, first of all.
     Fetch,

@@ -116,7 +116,7 @@ mod tests {
         let mut limit = Limit::new(Rate::from_bps(8_000_000));
         let now = Time::from_secs(1);
         let booked: Vec<Time> = (0..4).map(|_| limit.book(10_000, now)).collect();
-        // Whoever comes late by less than a timer may makes up for it.
+        // A turn that is late by less than a timer may be makes up for it.
         assert_eq!(booked, [995, 1005, 1015, 1025].map(Time::from_ms));
     }
 

@@ -43,7 +43,7 @@ struct Train {
     leaves: bool,
 }
 
-/// What is known of hosts, and who is being looked at.
+/// What is known of hosts, and which of them is being probed.
 #[derive(Debug, Default)]
 pub(crate) struct Probing {
     /// Bytes of a chunk.

@@ -64,7 +64,7 @@ pub struct Progress {
     pub plans: u32,
     /// Bytes by parent, as long as it is one.
     pub parents: BTreeMap<HostId, u64>,
-    /// Whom it takes its plans from.
+    /// The host that it takes its plans from.
     pub coordinator: Option<HostId>,
     /// When it had everything.
     pub completed: Option<Time>,
@@ -87,7 +87,7 @@ pub struct Sample {
     pub planned: u64,
 }
 
-/// A node's progress, shared with who looks at it.
+/// A node's progress, shared with its observers.
 #[derive(Clone, Debug, Default)]
 pub struct Board(Arc<Mutex<Progress>>, Arc<Mutex<Vec<Sample>>>);
 

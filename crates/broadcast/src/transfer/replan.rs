@@ -41,7 +41,7 @@ pub(crate) struct Planning {
 /// What a member is told of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// Trees that it is in, and who feeds it there.
+    /// Trees that it is in, and the parent that feeds it there.
     pub mine: Vec<(u32, HostId)>,
     /// At which rate it receives in all, in bit/s.
     pub rate: u64,
@@ -96,7 +96,7 @@ impl Planning {
             None => {
                 let without = self.without_relays(leaves);
                 let made = algorithm::plan(config.algorithm, &without, from, &to, config.seed);
-                // Who must not relay may be the only way to another.
+                // A host that must not relay may be the only way to another.
                 made.or_else(|_| algorithm::plan(config.algorithm, &self.links.now, from, &to, config.seed))
                     .map_err(|error| error.to_string())?
             }

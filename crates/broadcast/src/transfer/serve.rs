@@ -183,7 +183,7 @@ impl Serve {
         true
     }
 
-    /// A chunk is there now; who waits for it.
+    /// A chunk is there now; the children that wait for it.
     pub(crate) fn arrived(&mut self, chunk: u32) -> Vec<HostId> {
         let mut fed = Vec::new();
         for (host, child) in &mut self.children {

@@ -135,7 +135,7 @@ impl Node {
         }
     }
 
-    /// Who has opened a stream says what for.
+    /// The end that has opened a stream says what for.
     fn greeted(&mut self, stream: StreamId, host: HostId, message: Message, cx: &mut dyn Context) -> bool {
         let now = cx.now();
         let role = match message {

@@ -64,7 +64,7 @@ pub(super) fn tag(
     hash(key, &[&[side as u8], client, server, &ticket.0])
 }
 
-/// A number that nobody can guess who does not know the secret, and another one for each `number`.
+/// A number that can't be guessed without the secret, another one for each `number`.
 pub(super) fn fresh(secret: &Key, number: u64) -> [u8; 16] {
     hash(secret, &[&[0], &number.to_be_bytes()])
 }

@@ -137,7 +137,7 @@ impl Session {
                 self.state = State::Hello;
                 return 0;
             }
-            // Whoever it is would not understand a word.
+            // The other end would not understand a word.
             self.refused = Some("it spoke another protocol, or another version".to_owned());
             return bytes.len();
         };

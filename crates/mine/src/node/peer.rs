@@ -30,7 +30,7 @@ impl Cursor {
 #[derive(Debug, Default)]
 pub(crate) struct Peer {
     pub link: Option<Link>,
-    /// It has said who it is, on this stream.
+    /// It has said its number, on this stream.
     pub greeted: bool,
     /// What it is to be sent next; not known before it has said so.
     pub cursor: Option<Cursor>,

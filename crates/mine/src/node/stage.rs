@@ -6,7 +6,7 @@
 pub(crate) enum Step {
     /// Candidates, to their owners.
     Give,
-    /// What the owner lacks, to who has not said it.
+    /// What the owner lacks, to the node that has not said it.
     Ask,
     /// The answers, to the owner.
     Answer,

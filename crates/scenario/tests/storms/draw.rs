@@ -1,4 +1,4 @@
-//! A random scenario: who is connected to whom, how switches queue, what hosts run, what goes wrong.
+//! A random scenario: its links, how switches queue, what hosts run, what goes wrong.
 
 use crate::support::{base, link, us};
 use rand::RngExt;

@@ -1,5 +1,5 @@
-//! What people get from walks: pure functions from finished walks to results. It does not matter who walked
-//! them, or in which order they are handed over.
+//! What people get from walks: pure functions from finished walks to results. It does not matter where they
+//! were walked them, or in which order they are handed over.
 
 pub mod communities;
 pub mod corpus;

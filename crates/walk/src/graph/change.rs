@@ -1,6 +1,6 @@
 //! Arcs added and removed while walks run. Changes come in batches between steps: each row that changes is
 //! written again as a whole, where it was if it fits, behind the others if not. When a third of the columns
-//! lies unused, the rows move together. Whoever reads sees the rows before the batch or after it.
+//! lies unused, the rows move together. A reader sees the rows before the batch or after it.
 
 use super::alias::{Scratch, Slot};
 use super::row::{ARCS_MAX, DEGREE_MAX};

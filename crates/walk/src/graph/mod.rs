@@ -2,7 +2,7 @@
 //!
 //! Rows are sorted and parallel arcs are one, so that membership is a binary search. An undirected graph
 //! holds each edge in the rows of both ends. A row that grows moves to the end of the columns (`change.rs`);
-//! what reads the graph never sees half a row, because whoever changes it holds it alone.
+//! what reads the graph never sees half a row, because a change holds it alone.
 
 pub(crate) mod alias;
 mod build;

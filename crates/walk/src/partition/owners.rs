@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-/// Who owns each node.
+/// The owner of each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     owners: Vec<u16>,

@@ -1,5 +1,5 @@
-//! What one server holds of a graph: the rows of its own nodes, and who owns each node that they are joined
-//! to. Nodes keep their numbers in the whole graph.
+//! What one server holds of a graph: the rows of its own nodes, and the owner of each node that they are
+//! joined to. Nodes keep their numbers in the whole graph.
 
 use std::collections::BTreeMap;
 
@@ -159,7 +159,7 @@ impl ServerPart {
     }
 
     /// Applies a batch of changes: of each, what begins at an own node, and in an undirected graph what ends
-    /// at one too. `owner` knows who owns nodes that are new to this part.
+    /// at one too. `owner` knows the owners of nodes that are new to this part.
     pub fn apply(
         &mut self,
         changes: &[Change],

@@ -36,7 +36,7 @@ impl Fates {
         self.counts = [going, own, others];
     }
 
-    /// Who goes on.
+    /// Walkers that go on.
     pub fn going(&self) -> &[u8] {
         &self.going[..self.counts[0]]
     }

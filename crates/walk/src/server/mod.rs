@@ -4,7 +4,7 @@
 //!
 //! Walkers that come and walkers that are new wait in one queue. A walker that is served goes as far as it
 //! can here; it does not queue again between local steps. A server has done its share when all walks from its
-//! nodes are finished, and goes on serving the walkers of others: whoever drives it ends it.
+//! nodes are finished, and goes on serving the walkers of others: its driver ends it.
 //!
 //! What comes is in `arrive.rs`, how walkers are served in `serve.rs`, and how new ones come in
 //! `generate.rs`.

@@ -22,7 +22,7 @@ pub(super) struct Worker {
 }
 
 impl Server {
-    /// A worker begins with those who wait.
+    /// A worker begins with those that wait.
     pub(super) fn begin(&mut self, index: usize, cx: &mut dyn Context) {
         if self.instant {
             // When all that has come by now is in the queue.

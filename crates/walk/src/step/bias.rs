@@ -5,7 +5,7 @@
 //! "Next to" is an arc x → t, as in the authors' program; it matters in directed graphs only. Drawn by
 //! rejection: K. Yang et al., "KnightKing: a fast distributed graph random walk engine", SOSP 2019, section
 //! 4: a neighbour is drawn by its arc's weight and kept with the bias over the largest bias; most draws
-//! decide before anybody needs to know who is next to whom.
+//! decide before it matters which nodes are neighbours.
 
 /// What is known of a neighbour that was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

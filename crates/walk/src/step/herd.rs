@@ -1,7 +1,7 @@
-//! Many walkers of the first order at once on a server's part. All take a step at a time; who has come to the
-//! end of its walk, or to a node of another server, is set aside without a branch that depends on chance, and
-//! while one walker's arc comes from memory the others move. The same decisions as [`Rule::hop`], walker for
-//! walker.
+//! Many walkers of the first order at once on a server's part. All take a step at a time; one that has come
+//! to the end of its walk, or to a node of another server, is set aside without a branch that depends on
+//! chance, and while one walker's arc comes from memory the others move. The same decisions as [`Rule::hop`],
+//! walker for walker.
 
 use crate::graph::{Arc, Columns, Row};
 use crate::partition::ServerPart;
@@ -31,7 +31,7 @@ pub struct Lane {
 #[derive(Clone, Debug)]
 pub struct Herd {
     lanes: [Lane; HERD],
-    /// Numbers of those who move, and of those who have gone, in the order in which they went.
+    /// Numbers of those that move, and of those that have gone, in the order in which they went.
     moving: [u8; HERD],
     gone: [u8; HERD],
     active: usize,
@@ -45,7 +45,7 @@ impl Default for Herd {
 }
 
 impl Herd {
-    /// Forgets who has gone.
+    /// Forgets those that have gone.
     pub fn clear(&mut self) {
         (self.active, self.count) = (0, 0);
     }
@@ -68,7 +68,7 @@ impl Herd {
         self.count += usize::from(!moves);
     }
 
-    /// Those who have gone, with their numbers: to the ends of their walks (`steps` is `left`), or to other
+    /// Those that have gone, with their numbers: to the ends of their walks (`steps` is `left`), or to other
     /// servers.
     #[inline]
     pub fn gone(&self) -> impl Iterator<Item = (u8, &Lane)> {

@@ -121,8 +121,8 @@ impl Rule {
         Ok(Self { length, restart, bias, dead_end: walk.dead_end })
     }
 
-    /// The steps of the walk whose stream begins with `stream`, if it meets no dead end: whoever knows the
-    /// walk knows them.
+    /// The steps of the walk whose stream begins with `stream`, if it meets no dead end: a server that knows
+    /// the walk knows them.
     #[inline]
     pub fn steps(&self, stream: Stream) -> u32 {
         match &self.length {

@@ -142,7 +142,7 @@ proptest! {
                     let mut bytes = Vec::new();
                     ledger.save(&mut bytes);
                     prop_assert_eq!(ledger.restore(&bytes), Ok(&[][..]));
-                    // Who set out before belongs to an earlier life.
+                    // A walk that set out before belongs to an earlier life.
                     seen.iter_mut().for_each(|(_, attempt)| *attempt = 0);
                     under_way.clear();
                 }

@@ -34,7 +34,7 @@ pub(crate) struct Fetch {
     loose: ChunkSet,
     parents: BTreeMap<HostId, Parent>,
     order: Option<Order>,
-    /// Trees that this node is in, and who feeds it there.
+    /// Trees that this node is in, and its parent in each.
     mine: BTreeMap<u32, HostId>,
     /// Chunks that are to come from a certain host, whatever the trees say.
     direct: BTreeMap<u32, HostId>,
@@ -69,7 +69,7 @@ impl Fetch {
         self.parents.values().map(|parent| parent.rate).sum()
     }
 
-    /// A new plan: the rates of all trees, and who feeds this node in those that it is in.
+    /// A new plan: the rates of all trees, and this node's parent in those that it is in.
     pub(crate) fn plan(&mut self, rates: &[u64], mine: &[(u32, HostId)], out: &mut Out) {
         self.order = (!rates.is_empty()).then(|| Order::new(rates, self.chunks.count()));
         self.mine = mine.iter().copied().collect();
@@ -98,7 +98,7 @@ impl Fetch {
         !self.direct.is_empty()
     }
 
-    /// From whom it fetches certain chunks that are missing.
+    /// The hosts from which it fetches certain chunks that are missing.
     pub(crate) fn holders(&self) -> impl Iterator<Item = HostId> {
         self.parents.iter().filter(|(_, parent)| parent.direct).map(|(host, _)| *host)
     }

@@ -70,7 +70,7 @@ fn who_comes_late_gets_a_place_and_costs_the_others_nothing() {
     run.assert_whole(1..4);
     for host in [1, 3] {
         let (late, usual) = (run.completed(host), calm.completed(host));
-        // The first plan waits a moment for who is not there.
+        // The first plan waits a moment for hosts that are not there.
         assert!(late < usual * 1.05 + 0.05, "host {host}: {late} instead of {usual} s");
     }
 }

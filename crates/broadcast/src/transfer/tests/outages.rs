@@ -1,4 +1,4 @@
-//! Links that carry nothing for a while: whoever comes back goes on, and an outage costs its own time and
+//! Links that carry nothing for a while: a host that comes back goes on, and an outage costs its own time and
 //! little more.
 //!
 //! Every role, 1 to 60 s, once and again and again, as a link that is down and as one that drops what it

@@ -184,7 +184,7 @@ impl Run {
         let source = self.kept[0].lock().unwrap().chunks.clone();
         for host in hosts {
             let kept = self.kept[host].lock().unwrap();
-            // Not the chunks themselves: who reads a failure wants to see which are missing.
+            // Not the chunks themselves: the reader of a failure wants to see which are missing.
             let lacks: Vec<usize> = (0..source.len()).filter(|at| kept.chunks[*at] != source[*at]).collect();
             assert!(lacks.is_empty(), "host {host} lacks {lacks:?}: {:?}", self.progress[host]);
             assert!(kept.complete, "host {host}");

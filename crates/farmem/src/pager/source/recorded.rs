@@ -65,7 +65,8 @@ impl Dealing {
         self.clock = self.clock.saturating_add(record.computed_ns());
         match record {
             Record::Read(of) | Record::Write(of) => self.turn(usize::from(of.thread), step),
-            // Nobody says who gives memory back, and what leaves does so for the fault that follows.
+            // No record says which thread gives memory back, and what leaves does so for the fault that
+            // follows.
             Record::Dirty(_) | Record::Free(_) => {}
             Record::Pass(_) | Record::Asked(_) => return,
         }
@@ -89,7 +90,7 @@ impl Dealing {
         self.threads[thread].runs.push(step..step);
     }
 
-    /// Whoever's turn it is has computed up to now.
+    /// The thread whose turn it is has computed up to now.
     fn compute(&mut self, step: usize) {
         let Some(thread) = self.threads.get_mut(self.now) else { return };
         let ns = self.clock - thread.clock;
@@ -101,7 +102,7 @@ impl Dealing {
         }
     }
 
-    /// Whoever's turn it was had the steps before this one.
+    /// The thread whose turn it was had the steps before this one.
     fn close(&mut self, step: usize) {
         if let Some(run) = self.threads.get_mut(self.now).and_then(|thread| thread.runs.last_mut()) {
             run.end = step;
