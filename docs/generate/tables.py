@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from textwrap import fill
 
 from page import code, rows
 
@@ -50,7 +51,7 @@ def table(name: str) -> str:
         (code(column), about, kind + (" or missing" if nullable else ""))
         for column, kind, about, nullable in columns()[name]
     ]
-    return f"{_doc(found['doc'])}\n\n" + rows(("column", "what it is", "type"), body)
+    return f"{fill(_doc(found['doc']), 110)}\n\n" + rows(("column", "what it is", "type"), body)
 
 
 def figures(section: str) -> str:

@@ -155,7 +155,7 @@ def test_a_server_gives_up_a_program_that_it_cannot_reach(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("lost", ["a question", "an answer"])
 def test_a_program_that_comes_back_after_it_was_given_up_ends(lost: str, tmp_path: Path) -> None:
-    # Who waits for an answer sends nothing, so that nobody tells it on its own that it was given up.
+    # A program that waits for an answer sends nothing, so that nobody tells it on its own that it was given up.
     with both(tmp_path, "60s", "--memory", "64MiB", "--timeout", "2s") as (network, server, program):
         if lost == "an answer":
             server.process.send_signal(signal.SIGSTOP)
