@@ -25,7 +25,7 @@ class RunError(Exception):
     """A run that began and failed."""
 
 class SpecError(ValueError):
-    """A scenario that can't run; its arguments are path and message."""
+    """A scenario that can't run: the steps to the field (names and indices) as a tuple, the message."""
 
 TABLES: list[str]
 

@@ -3,16 +3,22 @@
 //! A run holds no Python lock. About ten times a second it tells Python how far it is; Python answers
 //! whether to go on, and what it raises stops the run too.
 
+use pyo3::IntoPyObjectExt;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use scenario::{Problem, Progress};
+use pyo3::types::{PyDict, PyTuple};
+use scenario::{Problem, Progress, Step};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 create_exception!(_core, RunError, PyException, "A run that began and failed.");
-create_exception!(_core, SpecError, PyValueError, "A scenario that can't run: path, message.");
+create_exception!(
+    _core,
+    SpecError,
+    PyValueError,
+    "A scenario that can't run: the steps to the field, the message."
+);
 
 /// Time between two calls into Python.
 const TELL_EVERY: Duration = Duration::from_millis(100);
@@ -29,7 +35,17 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 pub(crate) fn refused(problem: Problem) -> PyErr {
-    SpecError::new_err((problem.path, problem.message))
+    Python::attach(|py| {
+        let step = |step: &Step| match step {
+            Step::Field(name) => name.into_py_any(py),
+            Step::Index(index) => index.into_py_any(py),
+        };
+        let steps: PyResult<Vec<Py<PyAny>>> = problem.path.steps().iter().map(step).collect();
+        match steps.and_then(|steps| Ok(PyTuple::new(py, steps)?.unbind())) {
+            Ok(path) => SpecError::new_err((path, problem.message)),
+            Err(error) => error,
+        }
+    })
 }
 
 pub(crate) fn json(value: &impl serde::Serialize) -> PyResult<String> {

@@ -165,7 +165,7 @@ fn kept(begun: &Begun) -> Option<Kept> {
 
 #[test]
 fn threads_and_windows_change_nothing() {
-    let quest = Quest { transactions: 3000, ..QUEST };
+    let quest = Quest { count: 3000, ..QUEST };
     let mut transactions = Transactions::default();
     let generator = Generator::new(quest, 3).unwrap();
     (0..generator.blocks()).for_each(|block| generator.block(block, |items| transactions.push(items)));
@@ -181,7 +181,7 @@ fn threads_and_windows_change_nothing() {
 }
 
 const QUEST: Quest = Quest {
-    transactions: 0,
+    count: 0,
     length: 10.0,
     pattern: 4.0,
     patterns: 100,

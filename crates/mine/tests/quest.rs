@@ -4,7 +4,7 @@ use mine::quest::{BLOCK, Generator, Quest};
 use std::collections::BTreeMap;
 
 const PLAIN: Quest = Quest {
-    transactions: 40_000,
+    count: 40_000,
     length: 10.0,
     pattern: 4.0,
     patterns: 500,
@@ -86,7 +86,7 @@ fn patterns(quest: Quest, seed: u64) -> BTreeMap<Vec<u32>, u32> {
 
 #[test]
 fn pattern_lengths_and_weights_are_those_of_the_paper() {
-    let quest = Quest { patterns: 1000, items: 100_000, correlation: 0.0, transactions: 400_000, ..PLAIN };
+    let quest = Quest { patterns: 1000, items: 100_000, correlation: 0.0, count: 400_000, ..PLAIN };
     let found = patterns(quest, 4);
     // Each transaction is one pattern: the first that fits, or the first that is put in anyway.
     let lengths: Vec<f64> = found.keys().map(|items| items.len() as f64).collect();
@@ -103,7 +103,7 @@ fn pattern_lengths_and_weights_are_those_of_the_paper() {
 #[test]
 fn patterns_share_items_with_the_one_before_by_the_correlation() {
     let shared = |correlation| {
-        let quest = Quest { patterns: 300, items: 1_000_000, correlation, transactions: 60_000, ..PLAIN };
+        let quest = Quest { patterns: 300, items: 1_000_000, correlation, count: 60_000, ..PLAIN };
         let found = patterns(quest, 5);
         let total: usize = found.keys().map(Vec::len).sum();
         let mut distinct: Vec<u32> = found.into_keys().flatten().collect();
@@ -144,22 +144,22 @@ fn a_block_depends_on_its_number_and_the_seed_only() {
         text
     };
     let last = text(&generator, 4);
-    assert_eq!(generator.blocks(), PLAIN.transactions.div_ceil(BLOCK));
+    assert_eq!(generator.blocks(), PLAIN.count.div_ceil(BLOCK));
     assert_eq!(text(&Generator::new(PLAIN, 7).unwrap(), 4), last);
     assert_ne!(text(&generator, 3), text(&generator, 2));
     assert_ne!(text(&Generator::new(PLAIN, 8).unwrap(), 4), last);
     let lines = (0..generator.blocks()).map(|block| text(&generator, block));
     let lines: usize = lines.map(|text| text.iter().filter(|byte| **byte == b'\n').count()).sum();
-    assert_eq!(lines as u64, PLAIN.transactions);
-    let more = Generator::new(Quest { transactions: 1_000_000_000, ..PLAIN }, 7).unwrap();
+    assert_eq!(lines as u64, PLAIN.count);
+    let more = Generator::new(Quest { count: 1_000_000_000, ..PLAIN }, 7).unwrap();
     assert_eq!(text(&more, 0), text(&generator, 0), "more transactions change none");
     assert!(text(&generator, generator.blocks()).is_empty());
 }
 
 #[test]
 fn what_cannot_be_is_refused_and_extremes_end() {
-    let refused = |quest| Generator::new(quest, 1).unwrap_err().path;
-    assert_eq!(refused(Quest { transactions: 0, ..PLAIN }), "transactions");
+    let refused = |quest| Generator::new(quest, 1).unwrap_err().path.to_string();
+    assert_eq!(refused(Quest { count: 0, ..PLAIN }), "count");
     assert_eq!(refused(Quest { length: 0.5, ..PLAIN }), "length");
     assert_eq!(refused(Quest { pattern: f64::NAN, ..PLAIN }), "pattern");
     assert_eq!(refused(Quest { patterns: 0, ..PLAIN }), "patterns");
@@ -167,8 +167,8 @@ fn what_cannot_be_is_refused_and_extremes_end() {
     assert_eq!(refused(Quest { correlation: 1.5, ..PLAIN }), "correlation");
     assert_eq!(refused(Quest { confidence: 0.0, ..PLAIN }), "confidence");
     assert_eq!(refused(Quest { deviation: -1.0, ..PLAIN }), "deviation");
-    let few = Quest { transactions: 100, items: 3, pattern: 50.0, length: 100.0, patterns: 2, ..PLAIN };
+    let few = Quest { count: 100, items: 3, pattern: 50.0, length: 100.0, patterns: 2, ..PLAIN };
     assert_eq!(all(few, 1).len(), 100);
-    let lost = Quest { transactions: 100, confidence: 0.001, deviation: 1.0, patterns: 1, ..PLAIN };
+    let lost = Quest { count: 100, confidence: 0.001, deviation: 1.0, patterns: 1, ..PLAIN };
     assert_eq!(all(lost, 1).len(), 100);
 }

@@ -33,7 +33,7 @@ impl Shelf for InMemory {
 /// Some blocks.
 fn quest(items: u32, room: Option<Room>) -> Transactions {
     let quest = Quest {
-        transactions: 25_000,
+        count: 25_000,
         length: 10.0,
         pattern: 4.0,
         patterns: 200,

@@ -15,7 +15,7 @@ pub trait Hosts {
     ///
     /// # Errors
     /// No host is called so.
-    fn one(&self, name: &str, field: &str) -> Result<HostId, Problem> {
+    fn one(&self, name: &str, field: &'static str) -> Result<HostId, Problem> {
         self.find(name).map_err(|message| Problem::new(field, message))
     }
 
@@ -23,9 +23,9 @@ pub trait Hosts {
     ///
     /// # Errors
     /// The first that does not exist.
-    fn all(&self, names: &[String], field: &str) -> Result<Vec<HostId>, Problem> {
+    fn all(&self, names: &[String], field: &'static str) -> Result<Vec<HostId>, Problem> {
         let host = |(i, name): (usize, &String)| {
-            self.find(name).map_err(|message| Problem::new(format!("{field}[{i}]"), message))
+            self.find(name).map_err(|message| Problem::new((field, i), message))
         };
         names.iter().enumerate().map(host).collect()
     }

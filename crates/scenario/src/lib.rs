@@ -19,7 +19,7 @@ pub use error::Error;
 pub use run::{End, Outcome, Progress, diverge, measure, run};
 pub use spec::Scenario;
 pub use topology::{GraphView, LinkView, NodeView, expand};
-pub use units::Problem;
+pub use units::{Problem, Step};
 
 /// The tables of a run folder.
 pub const TABLES: &[&str] = record::Tables::NAMES;
@@ -29,7 +29,7 @@ pub const TABLES: &[&str] = record::Tables::NAMES;
 /// # Errors
 /// When it isn't a scenario: the field's path and what was expected.
 pub fn parse(json: &str) -> Result<Scenario, Problem> {
-    serde_json::from_str(json).map_err(|error| Problem::new("", error.to_string()))
+    serde_json::from_str(json).map_err(|error| Problem::whole(error.to_string()))
 }
 
 /// Refuses a scenario that can't run.

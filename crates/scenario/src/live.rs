@@ -35,7 +35,7 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
         return Err(Problem::new("faults", "a live run has none: only the simulator breaks hosts and links"));
     }
     for (index, job) in scenario.jobs.iter().enumerate() {
-        job.work.kind().check_live().map_err(|problem| problem.within(&format!("jobs[{index}]")))?;
+        job.work.kind().check_live().map_err(|problem| problem.within(("jobs", index)))?;
     }
     let (graph, jobs, _) = build::cast(scenario, None)?;
     let own = build::ports(scenario)?;
@@ -43,7 +43,7 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
     for (index, job) in jobs.iter().enumerate() {
         if job.processes.is_empty() {
             let message = "a fluid has no packets: leave it out of a live run";
-            return Err(Problem::new(format!("jobs[{index}]"), message));
+            return Err(Problem::new(("jobs", index), message));
         }
         for (host, _) in &job.processes {
             ports.entry(host.0).or_default().push(own[index]);

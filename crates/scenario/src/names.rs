@@ -19,8 +19,8 @@ impl<'a> Names<'a> {
         Names { graph, nodes }
     }
 
-    pub(crate) fn node(&self, name: &str, path: &str) -> Result<NodeId, Problem> {
-        self.find_node(name).map_err(|message| Problem::new(path, message))
+    pub(crate) fn node(&self, name: &str) -> Result<NodeId, Problem> {
+        self.find_node(name).map_err(Problem::whole)
     }
 
     fn find_node(&self, name: &str) -> Result<NodeId, String> {
@@ -70,15 +70,15 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// The settings of the last rule of the list `field` that matches `name`, and their path.
+/// The settings of the last rule of the list `field` that matches `name`, and its index.
 pub(crate) fn last_match<'a, T>(
     rules: &'a [Rule<T>],
     name: &str,
-    field: &str,
-) -> Result<(&'a T, String), Problem> {
+    field: &'static str,
+) -> Result<(&'a T, usize), Problem> {
     let found = rules.iter().enumerate().rfind(|(_, rule)| matches(&rule.pattern, name));
     found
-        .map(|(index, rule)| (&rule.config, format!("{field}[{index}].config")))
+        .map(|(index, rule)| (&rule.config, index))
         .ok_or_else(|| Problem::new(field, format!("no rule matches {name}: begin with a rule for \"*\"")))
 }
 

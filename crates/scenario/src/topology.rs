@@ -89,7 +89,7 @@ fn any_graph(nodes: &[crate::spec::NodeSpec], links: &[crate::spec::GraphLink]) 
     switches.sort_by(|a, b| names::natural(a, b));
     if hosts.is_empty() {
         return Err(Problem::new(
-            "topology.nodes",
+            ["topology", "nodes"],
             "there is no host: at least one node of kind host is needed",
         ));
     }
@@ -104,7 +104,7 @@ fn any_graph(nodes: &[crate::spec::NodeSpec], links: &[crate::spec::GraphLink]) 
         let find = |name: &String| {
             ids.get(name.as_str()).copied().ok_or_else(|| {
                 let error = TopologyError::UnknownNode(link.a.clone(), link.b.clone(), name.clone());
-                Problem::new(format!("topology.links[{index}]"), error)
+                Problem::new(("links", index), error).within("topology")
             })
         };
         let (a, b, ab, ba) = (find(&link.a)?, find(&link.b)?, props(&link.ab)?, props(&link.ba)?);

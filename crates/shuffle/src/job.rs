@@ -3,7 +3,7 @@
 use process::{HostId, Hosts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use units::{Problem, Rate, Time};
+use units::{Path, Problem, Rate, Time};
 
 /// Maps and reduces of a job may be at most so many: a fetch for each pair of them is planned.
 const PAIRS_MAX: u64 = 50_000_000;
@@ -121,7 +121,7 @@ pub struct Costs {
     pub node_expiry: Time,
 }
 
-fn refuse<T>(field: &str, message: impl Into<String>) -> Result<T, Problem> {
+fn refuse<T>(field: impl Into<Path>, message: impl Into<String>) -> Result<T, Problem> {
     Err(Problem::new(field, message.into()))
 }
 
@@ -171,7 +171,7 @@ impl Job {
         self.check_replication("input_replication", self.input_replication)?;
         self.check_replication("output_replication", self.output_replication)?;
         self.check_parts()?;
-        self.costs.check()
+        self.costs.check().map_err(|problem| problem.within("costs"))
     }
 
     fn check_roles(&self, hosts: usize) -> Result<(), Problem> {
@@ -217,7 +217,6 @@ impl Job {
             ("parallel_copies", u64::from(self.parallel_copies)),
             ("io_sort", self.io_sort),
             ("reduce_memory", self.reduce_memory),
-            ("costs.assignments", u64::from(self.costs.assignments)),
         ];
         for (field, number) in numbers {
             if number == 0 {
@@ -257,11 +256,14 @@ impl Job {
 
 impl Costs {
     fn check(&self) -> Result<(), Problem> {
+        if self.assignments == 0 {
+            return refuse("assignments", "0: at least 1 is needed");
+        }
         let rates = [
-            ("costs.map_rate", self.map_rate),
-            ("costs.sort_rate", self.sort_rate),
-            ("costs.merge_rate", self.merge_rate),
-            ("costs.reduce_rate", self.reduce_rate),
+            ("map_rate", self.map_rate),
+            ("sort_rate", self.sort_rate),
+            ("merge_rate", self.merge_rate),
+            ("reduce_rate", self.reduce_rate),
         ];
         for (field, rate) in rates {
             if rate.as_bps() < 1_000 {
@@ -269,10 +271,10 @@ impl Costs {
             }
         }
         let times = [
-            ("costs.heartbeat", self.heartbeat),
-            ("costs.umbilical", self.umbilical),
-            ("costs.socket_timeout", self.socket_timeout),
-            ("costs.fetch_penalty", self.fetch_penalty),
+            ("heartbeat", self.heartbeat),
+            ("umbilical", self.umbilical),
+            ("socket_timeout", self.socket_timeout),
+            ("fetch_penalty", self.fetch_penalty),
         ];
         for (field, time) in times {
             if time < Time::from_us(100) {
@@ -280,12 +282,12 @@ impl Costs {
             }
         }
         let calls = [
-            ("costs.master_rpcs", self.master_rpcs),
-            ("costs.localisation_rpcs", self.localisation_rpcs),
-            ("costs.container_rpcs", self.container_rpcs),
-            ("costs.map_rpcs", self.map_rpcs),
-            ("costs.reduce_rpcs", self.reduce_rpcs),
-            ("costs.commit_rpcs", self.commit_rpcs),
+            ("master_rpcs", self.master_rpcs),
+            ("localisation_rpcs", self.localisation_rpcs),
+            ("container_rpcs", self.container_rpcs),
+            ("map_rpcs", self.map_rpcs),
+            ("reduce_rpcs", self.reduce_rpcs),
+            ("commit_rpcs", self.commit_rpcs),
         ];
         for (field, calls) in calls {
             if calls > RPCS_MAX {
@@ -293,16 +295,13 @@ impl Costs {
             }
         }
         if self.node_expiry <= self.heartbeat {
-            return refuse(
-                "costs.node_expiry",
-                format!("{}: more than a heartbeat is needed", self.node_expiry),
-            );
+            return refuse("node_expiry", format!("{}: more than a heartbeat is needed", self.node_expiry));
         }
         if !(0.0..1.0).contains(&self.variation) {
-            return refuse("costs.variation", format!("{}: 0 to 1, 1 excluded", self.variation));
+            return refuse("variation", format!("{}: 0 to 1, 1 excluded", self.variation));
         }
         if !(0.0..=1.0).contains(&self.page_cache) {
-            return refuse("costs.page_cache", format!("{}: 0 to 1", self.page_cache));
+            return refuse("page_cache", format!("{}: 0 to 1", self.page_cache));
         }
         Ok(())
     }

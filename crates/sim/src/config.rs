@@ -111,7 +111,7 @@ impl HostConfig {
 /// Draws the host's own retransmission timeouts, and the phase of its clock.
 fn draw(tcp: &mut tcp::Config, host: &str, seed: u64) -> Result<(), Problem> {
     let mut draw = rng::stream(seed, &format!("retransmission timers of {host}"));
-    let mut time = |span: Span, field: &str| match span {
+    let mut time = |span: Span, field: &'static str| match span {
         Span::Fixed(time) => Ok(time),
         Span::Uniform(from, to) if from <= to => {
             Ok(Time::from_ps(draw.random_range(from.as_ps()..=to.as_ps())))

@@ -34,7 +34,9 @@ impl Coflow<String> {
     /// The first name that no host has.
     pub fn on(&self, hosts: &dyn Hosts) -> Result<Coflow<HostId>, units::Problem> {
         let reducer = |(i, (name, bytes)): (usize, &(String, u64))| {
-            Ok((hosts.one(name, &format!("reducers[{i}][0]"))?, *bytes))
+            let host =
+                hosts.find(name).map_err(|message| units::Problem::new(0, message).within(("reducers", i)));
+            Ok((host?, *bytes))
         };
         Ok(Coflow {
             id: self.id,

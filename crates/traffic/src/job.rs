@@ -44,7 +44,7 @@ impl Job {
                 "{bytes:.0} bytes at host number {host} take longer than the longest run (106 days) at \
                  {rate}: send less"
             );
-            Err(Problem::new("", message))
+            Err(Problem::whole(message))
         })
     }
 
@@ -157,7 +157,7 @@ fn room_for_data(host: HostId, over: Carrier, hosts: &[HostInfo]) -> Result<(), 
         return Ok(());
     }
     let message = format!("host number {} has an MTU of {mtu}: at least {least} bytes are needed", host.0);
-    Err(Problem::new("", message))
+    Err(Problem::whole(message))
 }
 
 /// Bytes that each host sends and receives.
@@ -175,7 +175,7 @@ fn few(flows: f64) -> Result<(), Problem> {
         return Ok(());
     }
     let message = format!("the job has about {flows:.0} flows: at most {FLOWS_MAX} are allowed");
-    Err(Problem::new("", message))
+    Err(Problem::whole(message))
 }
 
 fn positive(field: &'static str, n: u64) -> Result<(), Problem> {
@@ -191,7 +191,7 @@ fn known(host: HostId, hosts: &[HostInfo]) -> Result<(), Problem> {
         return Ok(());
     }
     let message = format!("host number {} does not exist: the topology has {} hosts", host.0, hosts.len());
-    Err(Problem::new("", message))
+    Err(Problem::whole(message))
 }
 
 fn known_pairs(pairs: &[(HostId, HostId)], hosts: &[HostInfo]) -> Result<(), Problem> {

@@ -138,9 +138,21 @@ impl Rpc<String> {
     }
 }
 
+impl Arrivals {
+    fn check(&self) -> Result<(), Problem> {
+        match *self {
+            Arrivals::Closed { callers, .. } if !(1..=CALLERS_MAX).contains(&callers) => {
+                Err(Problem::new("callers", format!("{callers}: 1 to {CALLERS_MAX} are allowed")))
+            }
+            Arrivals::Open { every: Time::ZERO } => Err(Problem::new("every", "it must be longer than 0")),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Rpc {
     fn check(&self) -> Result<(), Problem> {
-        let refuse = |field: &str, message: String| Err(Problem::new(field, message));
+        let refuse = |field: &'static str, message: String| Err(Problem::new(field, message));
         for (field, hosts) in [("clients", &self.clients), ("servers", &self.servers)] {
             let mut sorted = hosts.clone();
             sorted.sort_unstable();
@@ -158,15 +170,7 @@ impl Rpc {
             let message = format!("{}: 1 to {CONNECTIONS_MAX} are allowed", self.connections);
             return refuse("connections", message);
         }
-        match self.arrivals {
-            Arrivals::Closed { callers, .. } if !(1..=CALLERS_MAX).contains(&callers) => {
-                return refuse("arrivals.callers", format!("{callers}: 1 to {CALLERS_MAX} are allowed"));
-            }
-            Arrivals::Open { every: Time::ZERO } => {
-                return refuse("arrivals.every", "it must be longer than 0".into());
-            }
-            _ => {}
-        }
+        self.arrivals.check().map_err(|problem| problem.within("arrivals"))?;
         for client in &self.clients {
             let others = self.servers.iter().filter(|server| *server != client).count();
             if self.fan_out == 0 || self.fan_out as usize > others {

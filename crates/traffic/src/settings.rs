@@ -244,12 +244,19 @@ impl Named for Background<String> {
 
 fn pairs(hosts: &dyn Hosts, pairs: &[(String, String)]) -> Result<Vec<(HostId, HostId)>, Problem> {
     let pair = |(i, (from, to)): (usize, &(String, String))| {
-        Ok((hosts.one(from, &format!("pairs[{i}][0]"))?, hosts.one(to, &format!("pairs[{i}][1]"))?))
+        let end = |side: usize, name| {
+            hosts.find(name).map_err(|message| Problem::new(side, message).within(("pairs", i)))
+        };
+        Ok((end(0, from)?, end(1, to)?))
     };
     pairs.iter().enumerate().map(pair).collect()
 }
 
-fn each<T, U>(items: &[T], field: &str, one: impl Fn(&T) -> Result<U, Problem>) -> Result<Vec<U>, Problem> {
-    let item = |(i, item)| one(item).map_err(|error| error.within(&format!("{field}[{i}]")));
+fn each<T, U>(
+    items: &[T],
+    field: &'static str,
+    one: impl Fn(&T) -> Result<U, Problem>,
+) -> Result<Vec<U>, Problem> {
+    let item = |(i, item)| one(item).map_err(|error| error.within((field, i)));
     items.iter().enumerate().map(item).collect()
 }

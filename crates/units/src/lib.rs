@@ -20,6 +20,6 @@ mod time;
 
 pub use bytes::Bytes;
 pub use parse::ParseError;
-pub use problem::Problem;
+pub use problem::{Path, Problem, Step};
 pub use rate::{Rate, Serializer};
 pub use time::Time;

@@ -9,7 +9,7 @@ use crate::red::RedSettings;
 use crate::seal::TAG;
 use crate::wire::{DATAGRAM_MAX, HEADER, WALKER};
 use serde::{Deserialize, Serialize};
-use units::{Problem, Time};
+use units::{Path, Problem, Time};
 
 /// Steps that a walk may have at most.
 pub const STEPS_MAX: u32 = 1 << 24;
@@ -103,11 +103,11 @@ impl Settings {
 
 type Check = Result<(), Problem>;
 
-fn refuse(field: &str, message: impl Into<String>) -> Check {
+fn refuse(field: impl Into<Path>, message: impl Into<String>) -> Check {
     Err(Problem::new(field, message.into()))
 }
 
-fn within(field: &str, value: u64, least: u64, most: u64) -> Check {
+fn within(field: impl Into<Path>, value: u64, least: u64, most: u64) -> Check {
     if (least..=most).contains(&value) {
         Ok(())
     } else {
@@ -137,26 +137,29 @@ impl Settings {
     }
 
     fn check_queue(&self) -> Check {
-        within("queue.limit", self.queue.limit as u64, 1, 1 << 32)?;
+        within(["queue", "limit"], self.queue.limit as u64, 1, 1 << 32)?;
         match self.queue.discipline {
             Discipline::TailDrop {} => Ok(()),
             Discipline::Red(red) => {
                 if !(red.min >= 0.0 && red.max > red.min && red.max.is_finite()) {
                     let message = format!("min {} and max {}: 0 ≤ min < max", red.min, red.max);
-                    return refuse("queue.red.max", message);
+                    return refuse(["queue", "red", "max"], message);
                 }
                 if !(0.0..=1.0).contains(&red.max_p) {
-                    return refuse("queue.red.max_p", format!("{}: 0 to 1 are allowed", red.max_p));
+                    return refuse(["queue", "red", "max_p"], format!("{}: 0 to 1 are allowed", red.max_p));
                 }
                 if !(red.weight > 0.0 && red.weight <= 1.0) {
-                    return refuse("queue.red.weight", format!("{}: above 0 and at most 1", red.weight));
+                    return refuse(
+                        ["queue", "red", "weight"],
+                        format!("{}: above 0 and at most 1", red.weight),
+                    );
                 }
                 Ok(())
             }
             Discipline::Codel(codel) if codel.target == Time::ZERO || codel.interval < codel.target => {
                 let message =
                     format!("target {}, interval {}: 0 < target ≤ interval", codel.target, codel.interval);
-                refuse("queue.codel.interval", message)
+                refuse(["queue", "codel", "interval"], message)
             }
             Discipline::Codel(_) => Ok(()),
         }
@@ -164,36 +167,37 @@ impl Settings {
 
     fn check_generation(&self) -> Check {
         if self.loss.initial == Time::ZERO || self.loss.floor == Time::ZERO {
-            return refuse("loss.floor", "0s: timeouts are above zero");
+            return refuse(["loss", "floor"], "0s: timeouts are above zero");
         }
         if self.loss.window.is_some_and(|(from, to)| from == Time::ZERO || to <= from) {
-            return refuse("loss.window", "0 < least < greatest age");
+            return refuse(["loss", "window"], "0 < least < greatest age");
         }
-        within("loss.attempts", self.loss.attempts.into(), 1, u16::MAX.into())?;
-        within("generator.batch", self.generator.batch.into(), 1, 1 << 20)?;
+        within(["loss", "attempts"], self.loss.attempts.into(), 1, u16::MAX.into())?;
+        within(["generator", "batch"], self.generator.batch.into(), 1, 1 << 20)?;
         if let Some(window) = self.generator.window {
-            within("generator.window", window, 1, 1 << 40)?;
+            within(["generator", "window"], window, 1, 1 << 40)?;
         }
         if let Rule::AfterLoss(x) = self.generator.rule {
-            within("generator.checks", x.into(), 1, 1 << 20)?;
+            within(["generator", "checks"], x.into(), 1, 1 << 20)?;
         }
         if self.generator.rule != Rule::Never && self.generator.time == Time::ZERO {
-            return refuse("generator.sleep", "0s: a sleep is above zero");
+            return refuse(["generator", "sleep"], "0s: a sleep is above zero");
         }
         match self.generator.sleep {
-            Sleep::Additive { max } | Sleep::Aimd { max } if max < self.generator.time => {
-                refuse("generator.max_sleep", format!("{max}: at least a sleep of {}", self.generator.time))
-            }
+            Sleep::Additive { max } | Sleep::Aimd { max } if max < self.generator.time => refuse(
+                ["generator", "max_sleep"],
+                format!("{max}: at least a sleep of {}", self.generator.time),
+            ),
             _ => Ok(()),
         }
     }
 
     fn check_datagrams(&self) -> Check {
         let DatagramSettings { records, bytes, .. } = self.datagrams;
-        within("datagrams.records", records as u64, 1, u64::from(u16::MAX))?;
+        within(["datagrams", "records"], records as u64, 1, u64::from(u16::MAX))?;
         // A walker with all that is optional, and a header with a tag.
         let least = HEADER + TAG + WALKER + 8;
-        within("datagrams.bytes", bytes as u64, least as u64, DATAGRAM_MAX as u64)?;
+        within(["datagrams", "bytes"], bytes as u64, least as u64, DATAGRAM_MAX as u64)?;
         let longest = least + 2 + 4 * (self.steps_max as usize + 1);
         if self.paths && longest > bytes {
             let fit = (bytes - least - 2) / 4;
@@ -219,7 +223,7 @@ mod tests {
     fn field(change: impl FnOnce(&mut Settings)) -> Option<String> {
         let mut settings = Settings::default();
         change(&mut settings);
-        settings.check().err().map(|error| error.path)
+        settings.check().err().map(|error| error.path.to_string())
     }
 
     #[test]

@@ -142,9 +142,9 @@ def ask_core(
         findings.stop_if_any()
 
 
-def _written(path: str, spec: dict[str, Any], scenario: Scenario, cluster: Cluster) -> Loc:
+def _written(loc: Loc, spec: dict[str, Any], scenario: Scenario, cluster: Cluster) -> Loc:
     """Where people write it: a rule at `switch`, `host` or an override, a job's work at the job."""
-    match loc := _loc(path):
+    match loc:
         case ("jobs", int(number), "work", *field):
             return ("jobs", number, *field)
         case ("switches" | "hosts" as section, int(number), "config", *field):
@@ -162,11 +162,6 @@ def _written(path: str, spec: dict[str, Any], scenario: Scenario, cluster: Clust
         if meant and field and field[0] in override.changes():
             return (f"{whole}_overrides", index, *field)
     return (whole, *field)
-
-
-def _loc(path: str) -> Loc:
-    steps = path.replace("[", ".").replace("]", "").split(".")
-    return tuple(int(step) if step.isdecimal() else step for step in steps if step)
 
 
 def _topology_spec(topology: Topology, folder: Path, findings: Findings) -> dict[str, Any]:

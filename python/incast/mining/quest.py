@@ -81,7 +81,9 @@ def generate(
     try:
         core = _core.QuestGenerator(**given)
     except _core.QuestFieldError as error:
-        name, wrong = error.args
+        field, wrong = error.args
+        # Scenarios of mining, and so the core, call the number of transactions their count.
+        name = "transactions" if field == "count" else field
         refuse(f"{given[name]:g}: {wrong}", f"--{name}")
     except OverflowError as error:
         refuse(f"{error}: a smaller number is allowed")

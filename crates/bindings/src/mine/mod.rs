@@ -268,10 +268,18 @@ impl QuestGenerator {
         deviation: f64,
         seed: u64,
     ) -> PyResult<Self> {
-        let quest =
-            Quest { transactions, length, pattern, patterns, items, correlation, confidence, deviation };
+        let quest = Quest {
+            count: transactions,
+            length,
+            pattern,
+            patterns,
+            items,
+            correlation,
+            confidence,
+            deviation,
+        };
         let made = py.detach(|| Generator::new(quest, seed));
-        made.map(Self).map_err(|error| QuestFieldError::new_err((error.path, error.message)))
+        made.map(Self).map_err(|error| QuestFieldError::new_err((error.path.to_string(), error.message)))
     }
 
     /// Blocks of transactions, each of which may be made by itself.

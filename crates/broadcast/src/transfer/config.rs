@@ -101,7 +101,7 @@ impl Config {
     /// # Errors
     /// The first field that can't be as it is.
     pub fn check(&self) -> Result<(), Problem> {
-        let refuse = |field: &str, message: &str| Err(Problem::new(field, message));
+        let refuse = |field: &'static str, message: &str| Err(Problem::new(field, message));
         let mut hosts: Vec<HostId> = self.destinations.clone();
         hosts.sort_unstable();
         if hosts.is_empty() {

@@ -73,7 +73,7 @@ impl Settings {
     /// # Errors
     /// The first that is wrong.
     pub fn check(&self) -> Result<(), Problem> {
-        let within = |field: &str, value: u64, least: u64, most: u64| {
+        let within = |field: &'static str, value: u64, least: u64, most: u64| {
             let message = || format!("{value}: {least} to {most} is allowed");
             if (least..=most).contains(&value) { Ok(()) } else { Err(Problem::new(field, message())) }
         };

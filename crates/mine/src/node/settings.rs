@@ -113,7 +113,7 @@ impl Settings {
     /// # Errors
     /// The first field that can't be as it is.
     pub fn check(&self) -> Result<(), Problem> {
-        let refuse = |field: &str, message: String| Err(Problem::new(field, message));
+        let refuse = |field: &'static str, message: String| Err(Problem::new(field, message));
         let nodes = self.transactions.len();
         if !(1..=NODES_MAX).contains(&nodes) {
             return refuse("nodes", format!("{nodes}: 1 to {NODES_MAX} are allowed"));
@@ -186,7 +186,7 @@ mod tests {
             (Settings { exchange: Exchange::Combined { transactions: Some(0) }, ..good.clone() }, "exchange"),
         ];
         for (settings, field) in refused {
-            assert_eq!(settings.check().unwrap_err().path, field);
+            assert_eq!(settings.check().unwrap_err().path.to_string(), field);
         }
     }
 

@@ -25,8 +25,7 @@ pub const BLOCK: u64 = 8192;
 #[serde(deny_unknown_fields)]
 pub struct Quest {
     /// |D|: transactions.
-    #[serde(rename = "count")]
-    pub transactions: u64,
+    pub count: u64,
     /// |T|: mean items of a transaction.
     pub length: f64,
     /// |I|: mean items of a pattern.
@@ -49,7 +48,7 @@ impl Quest {
         let unit = 0.0..=1.0;
         let mean = 1.0..=1000.0;
         let checks = [
-            ("transactions", self.transactions > 0, "at least 1"),
+            ("count", self.count > 0, "at least 1"),
             ("length", mean.contains(&self.length), "1 to 1000"),
             ("pattern", mean.contains(&self.pattern), "1 to 1000"),
             ("patterns", (1..=MOST).contains(&self.patterns), "1 to 10000000"),
@@ -89,7 +88,7 @@ impl Generator {
 
     /// How many blocks there are.
     pub fn blocks(&self) -> u64 {
-        self.quest.transactions.div_ceil(BLOCK)
+        self.quest.count.div_ceil(BLOCK)
     }
 
     /// Calls `take` with each transaction of a block; their items ascend.
@@ -97,7 +96,7 @@ impl Generator {
         let start = number.saturating_mul(BLOCK);
         let mut rng = stream(self.seed, &format!("quest block {number}"));
         let mut basket = Basket::new(&self.pool);
-        for _ in start..self.quest.transactions.min(start.saturating_add(BLOCK)) {
+        for _ in start..self.quest.count.min(start.saturating_add(BLOCK)) {
             take(basket.fill(&mut rng, self.length.as_ref()));
         }
     }

@@ -58,29 +58,29 @@ impl Profile {
     /// # Errors
     /// The first field that can't be as it is.
     pub fn check(&self) -> Result<(), Problem> {
-        let refuse = |field: String, message: &str| Err(Problem::new(field, message));
         if self.passes.is_empty() || self.passes.len() > PASSES_MAX {
-            return refuse("passes".into(), "1 to 1000 are allowed");
+            return Err(Problem::new("passes", "1 to 1000 are allowed"));
         }
         for (at, pass) in self.passes.iter().enumerate() {
-            let field = |name: &str| format!("passes[{at}].{name}");
+            let refuse =
+                |field: &'static str, message| Err(Problem::new(field, message).within(("passes", at)));
             if pass.large > LARGE_MAX {
-                return refuse(field("large"), "at most 1048576 are allowed");
+                return refuse("large", "at most 1048576 are allowed");
             }
             if pass.large == 0 && at + 1 < self.passes.len() {
-                return refuse(field("large"), "0: then no pass follows");
+                return refuse("large", "0: then no pass follows");
             }
             if pass.candidates.is_none() != (at == 0) {
-                return refuse(field("candidates"), "each pass but the first has them");
+                return refuse("candidates", "each pass but the first has them");
             }
             if pass.candidates.is_some_and(|candidates| candidates < pass.large.max(1)) {
-                return refuse(field("candidates"), "at least as many as are large, and 1, are allowed");
+                return refuse("candidates", "at least as many as are large, and 1, are allowed");
             }
             if !(1..=64).contains(&pass.entry_bytes) {
-                return refuse(field("entry_bytes"), "1 to 64 are allowed");
+                return refuse("entry_bytes", "1 to 64 are allowed");
             }
             if !(1..=10_000).contains(&pass.scans) {
-                return refuse(field("scans"), "1 to 10000 are allowed");
+                return refuse("scans", "1 to 10000 are allowed");
             }
         }
         Ok(())

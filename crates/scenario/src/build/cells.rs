@@ -82,15 +82,16 @@ pub(super) fn check_use(
     }
     for (index, fault) in scenario.faults.iter().enumerate() {
         let Change::Rate { a, b, .. } = &fault.change else { continue };
-        let path = &format!("faults[{index}].change");
-        if is_cells(names.node(a, path)?) || is_cells(names.node(b, path)?) {
-            return Err(Problem::new(path, "links of cells keep their rate"));
+        let at = |problem: Problem| problem.within("change").within(("faults", index));
+        let is_of_cells = |name| names.node(name).map(is_cells).map_err(at);
+        if is_of_cells(a)? || is_of_cells(b)? {
+            return Err(at(Problem::whole("links of cells keep their rate")));
         }
     }
     match scenario.jobs.iter().position(|job| job.work.kind().is_fluid()) {
         Some(index) => {
             let message = "fluid is not possible with a switch of cells, which needs packets";
-            Err(Problem::new(format!("jobs[{index}].work.model"), message))
+            Err(Problem::new(["work", "model"], message).within(("jobs", index)))
         }
         None => Ok(()),
     }

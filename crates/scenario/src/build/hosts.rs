@@ -12,8 +12,10 @@ use units::Problem;
 /// A host that no rule matches, or a setting that can't be.
 pub fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<HostConfig>, Problem> {
     let host = |name| {
-        let (config, path) = last_match(&scenario.hosts, name, "hosts")?;
-        config.of_host(name, scenario.seed).map_err(|problem| problem.within(&path))
+        let (config, rule) = last_match(&scenario.hosts, name, "hosts")?;
+        config
+            .of_host(name, scenario.seed)
+            .map_err(|problem| problem.within("config").within(("hosts", rule)))
     };
     graph.names().take(graph.hosts()).map(host).collect()
 }

@@ -54,11 +54,10 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Proble
         Setup { framing: scenario.framing, seed: scenario.seed, switches, hosts, jobs, faults, until, graph };
     let mut sim = Sim::new(setup);
     for (index, fluids) in fluids.into_iter().enumerate() {
-        let path = format!("jobs[{index}].work");
-        for (number, fluid) in fluids.map_err(|error| error.within(&path))?.iter().enumerate() {
-            sim.add_fluid(fluid).map_err(|error| {
-                Problem::new(format!("{path}.pairs[{number}]"), format!("as a fluid: {error}"))
-            })?;
+        let at = |problem: Problem| problem.within("work").within(("jobs", index));
+        for (number, fluid) in fluids.map_err(at)?.iter().enumerate() {
+            let refused = |error| at(Problem::new(("pairs", number), format!("as a fluid: {error}")));
+            sim.add_fluid(fluid).map_err(refused)?;
         }
     }
     measure(scenario, &mut sim)?;
@@ -101,10 +100,7 @@ fn end(scenario: &Scenario) -> Result<Time, Problem> {
 fn check_framing(framing: Framing) -> Result<(), Problem> {
     for (field, bytes) in [("overhead", framing.overhead), ("min_payload", framing.min_payload)] {
         if bytes > 65_535 {
-            return Err(Problem::new(
-                format!("framing.{field}"),
-                format!("{bytes} B a packet: at most 65535 B"),
-            ));
+            return Err(Problem::new(["framing", field], format!("{bytes} B a packet: at most 65535 B")));
         }
     }
     Ok(())
@@ -142,17 +138,18 @@ fn jobs(
     let mut setups: Vec<JobSetup> = Vec::with_capacity(places.len());
     let mut all = Vec::with_capacity(places.len());
     for (job, mut place) in scenario.jobs.iter().zip(places) {
-        let path = format!("jobs[{}]", place.index);
+        let index = place.index;
+        let at = |problem: Problem| problem.within(("jobs", index));
         if setups.iter().any(|other| other.name == job.name) {
-            return Err(Problem::new(format!("{path}.name"), format!("{:?} is used twice", job.name)));
+            return Err(at(Problem::new("name", format!("{:?} is used twice", job.name))));
         }
         if job.class > 7 {
-            return Err(Problem::new(format!("{path}.class"), format!("{}: 0 to 7 are allowed", job.class)));
+            return Err(at(Problem::new("class", format!("{}: 0 to 7 are allowed", job.class))));
         }
-        in_a_run(job.start).map_err(|error| error.within(&format!("{path}.start")))?;
+        in_a_run(job.start).map_err(|error| at(error.within("start")))?;
         let kind = job.work.kind();
         let cast = kind.cast(&mut place);
-        let Cast { processes, shown } = cast.map_err(|error| error.within(&format!("{path}.work")))?;
+        let Cast { processes, shown } = cast.map_err(|error| at(error.within("work")))?;
         all.push(shown);
         setups.push(JobSetup {
             name: job.name.clone(),
@@ -172,7 +169,7 @@ pub(crate) fn in_a_run(at: Time) -> Result<(), Problem> {
     if at < LAST {
         return Ok(());
     }
-    Err(Problem::new("", format!("{at} is beyond the longest run ({} days)", LAST.as_us() / 86_400_000_000)))
+    Err(Problem::whole(format!("{at} is beyond the longest run ({} days)", LAST.as_us() / 86_400_000_000)))
 }
 
 /// Refuses a job with two hosts that no way joins.
@@ -185,7 +182,7 @@ fn reachable(graph: &Graph, jobs: &[JobSetup]) -> Result<(), Problem> {
             let (a, b) = (NodeId(first.0), NodeId(host.0));
             if fabric.route(a, b, 0).is_none() {
                 let message = format!("no way leads from {} to {}", graph.name(a), graph.name(b));
-                return Err(Problem::new(format!("jobs[{index}]"), message));
+                return Err(Problem::new(("jobs", index), message));
             }
         }
     }
@@ -198,7 +195,7 @@ const INTERVAL_LEAST: Time = Time::from_ns(10);
 fn measure(scenario: &Scenario, sim: &mut Sim) -> Result<(), Problem> {
     let graph = sim.graph().clone();
     let ports = names::ports(&graph, sim.network());
-    let select = |patterns: &[String], field: &str| {
+    let select = |patterns: &[String], field: &'static str| {
         let mut chosen = vec![false; ports.len()];
         for (index, pattern) in patterns.iter().enumerate() {
             let mut any = false;
@@ -209,7 +206,7 @@ fn measure(scenario: &Scenario, sim: &mut Sim) -> Result<(), Problem> {
             }
             if !any {
                 let message = format!("no port matches {pattern:?}: ports are called like {}", ports[0].1);
-                return Err(Problem::new(format!("measure.{field}[{index}]"), message));
+                return Err(Problem::new((field, index), message).within("measure"));
             }
         }
         Ok(ports.iter().zip(chosen).filter(|(_, is)| *is).map(|((port, _), _)| *port).collect::<Vec<_>>())
@@ -220,7 +217,7 @@ fn measure(scenario: &Scenario, sim: &mut Sim) -> Result<(), Problem> {
         Some(interval) if interval < INTERVAL_LEAST => {
             let message =
                 format!("{interval}: at least {INTERVAL_LEAST} is needed, or samples outnumber packets");
-            return Err(Problem::new("measure.interval", message));
+            return Err(Problem::new(["measure", "interval"], message));
         }
         Some(interval) => sim.sample(interval, sampled, scenario.measure.flows),
         None => {}

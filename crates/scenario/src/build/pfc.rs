@@ -17,11 +17,11 @@ pub(super) fn check(
     framing: Framing,
 ) -> Result<(), Problem> {
     let Buffer::Shared { size, reserve, cell, .. } = switch.buffer else {
-        return Err(Problem::new("", "PFC counts memory that ports share: it needs a buffer of kind shared"));
+        return Err(Problem::whole("PFC counts memory that ports share: it needs a buffer of kind shared"));
     };
     if switch.scheduler == (Scheduler::Fifo {}) {
         let message = "PFC pauses single classes: it needs the scheduler ets, with a queue a class";
-        return Err(Problem::new("", message));
+        return Err(Problem::whole(message));
     }
     if pfc.quanta == 0 {
         return Err(Problem::new("quanta", "0: 1 to 65535 are allowed"));
@@ -64,7 +64,7 @@ fn check_headroom(pfc: &PfcConfig, size: Bytes, reserve: Bytes, ports: usize) ->
     if matches!(pfc.xoff, Xoff::Static { limit } if limit.get() > rest) {
         let message =
             format!("above the {} that headroom leaves: no pause would come in time", Bytes::new(rest));
-        return Err(Problem::new("xoff.limit", message));
+        return Err(Problem::new(["xoff", "limit"], message));
     }
     Ok(())
 }
@@ -77,7 +77,7 @@ fn check_xoff(pfc: &PfcConfig, size: Bytes) -> Result<(), Problem> {
             Bytes::new((alpha / (1.0 + alpha) * size.get() as f64) as u64)
         }
         Xoff::Dynamic { alpha } => {
-            return Err(Problem::new("xoff.alpha", format!("{alpha}: a number above 0 is needed")));
+            return Err(Problem::new(["xoff", "alpha"], format!("{alpha}: a number above 0 is needed")));
         }
     };
     if pfc.xon > highest {

@@ -27,9 +27,9 @@ pub(super) fn check(config: &SwitchConfig, links: &[Way], sent: u64) -> Result<(
     }
     // A lossless class may hold more than its share of the memory.
     let share = if config.pfc.is_some() { most } else { most.of_one_queue(&config.buffer, pool, largest) };
-    threshold(&config.queue, share, largest, "queue")?;
+    threshold(&config.queue, share, largest).map_err(|problem| problem.within("queue"))?;
     config.class_queues.iter().enumerate().try_for_each(|(index, (_, queue))| {
-        threshold(queue, share, largest, &format!("class_queues[{index}]"))
+        threshold(queue, share, largest).map_err(|problem| problem.within(("class_queues", index)))
     })
 }
 
@@ -45,7 +45,7 @@ fn of_cells(config: &CellsConfig, packet: u64) -> Result<(), Problem> {
         config.limit,
         cells - 1
     );
-    Err(Problem::new("buffer.limit", message))
+    Err(Problem::new(["buffer", "limit"], message))
 }
 
 /// The most that a queue can hold.
@@ -91,17 +91,17 @@ const PACKET_LEAST: u64 = 28;
 
 /// A threshold that lies above the memory is never reached, however large or small packets are, up to
 /// `largest` bytes.
-fn threshold(queue: &Queue, most: Most, largest: u64, path: &str) -> Result<(), Problem> {
+fn threshold(queue: &Queue, most: Most, largest: u64) -> Result<(), Problem> {
     match queue {
-        Queue::Step { threshold } => below(*threshold, most, largest, &format!("{path}.threshold")),
+        Queue::Step { threshold } => below(*threshold, most, largest, "threshold"),
         Queue::Red(RedConfig { min, max, .. }) => [("min", min), ("max", max)]
             .into_iter()
-            .try_for_each(|(field, depth)| below(*depth, most, largest, &format!("{path}.{field}"))),
+            .try_for_each(|(field, depth)| below(*depth, most, largest, field)),
         Queue::TailDrop {} | Queue::Codel(_) => Ok(()),
     }
 }
 
-fn below(depth: Depth, most: Most, largest: u64, path: &str) -> Result<(), Problem> {
+fn below(depth: Depth, most: Most, largest: u64, field: &'static str) -> Result<(), Problem> {
     let (asked, room, unit) = match (depth, most) {
         (Depth::Bytes(asked), Most::Bytes(room) | Most::Shared(room)) => (asked, room, "B"),
         (Depth::Bytes(asked), Most::Packets(packets)) => (asked, packets.saturating_mul(largest), "B"),
@@ -116,5 +116,5 @@ fn below(depth: Depth, most: Most, largest: u64, path: &str) -> Result<(), Probl
     let message = format!(
         "{asked} {unit}: above the buffer, of which a queue holds at most {room} {unit}: none reaches it"
     );
-    Err(Problem::new(path, message))
+    Err(Problem::new(field, message))
 }

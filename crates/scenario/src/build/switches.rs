@@ -21,13 +21,14 @@ pub(super) fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<SwitchConfig
     let sent = scenario.hosts.iter().map(|rule| u64::from(rule.config.mtu)).min().unwrap_or_default();
     let mut configs = Vec::with_capacity(graph.nodes() - graph.hosts());
     for (node, name) in graph.names().enumerate().skip(graph.hosts()) {
-        let (config, path) = last_match(&scenario.switches, name, "switches")?;
+        let (config, rule) = last_match(&scenario.switches, name, "switches")?;
         let checked = check(config, &links[node], (scenario.framing, sent));
         let cells = || match config.buffer {
             Buffer::Cells(_) => cells::check(config, graph, NodeId(node as u32), &links[node]),
             _ => Ok(()),
         };
-        checked.and_then(|()| cells()).map_err(|problem| problem.within(&path))?;
+        let at = |problem: Problem| problem.within("config").within(("switches", rule));
+        checked.and_then(|()| cells()).map_err(at)?;
         configs.push(config.clone());
     }
     Ok(configs)
@@ -36,11 +37,10 @@ pub(super) fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<SwitchConfig
 fn check(config: &SwitchConfig, links: &[Way], (framing, sent): (Framing, u64)) -> Result<(), Problem> {
     check_queue(&config.queue).map_err(|problem| problem.within("queue"))?;
     for (index, (class, queue)) in config.class_queues.iter().enumerate() {
-        let path = format!("class_queues[{index}]");
         if *class > 7 {
-            return Err(Problem::new(path, format!("class {class}: 0 to 7 are allowed")));
+            return Err(Problem::new(("class_queues", index), format!("class {class}: 0 to 7 are allowed")));
         }
-        check_queue(queue).map_err(|problem| problem.within(&path))?;
+        check_queue(queue).map_err(|problem| problem.within(("class_queues", index)))?;
     }
     check_scheduler(&config.scheduler)?;
     let classes = config.scheduler.classes() as u64;
@@ -147,7 +147,7 @@ fn check_codel(config: &CodelConfig) -> Result<(), Problem> {
 fn check_scheduler(scheduler: &Scheduler) -> Result<(), Problem> {
     let Scheduler::Ets { strict, weights } = scheduler else { return Ok(()) };
     for (class, weight) in weights.iter().enumerate() {
-        let refused = |message| Err(Problem::new(format!("scheduler.weights[{class}]"), message));
+        let refused = |message| Err(Problem::new(("weights", class), message).within("scheduler"));
         if *weight > 10_000 {
             return refused(format!("weight {weight}: 1 to 10000 are allowed"));
         }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_where_it_stands() {
-        let at = |buffer: Buffer| check_buffer(&buffer, 10, 1).unwrap_err().path;
+        let at = |buffer: Buffer| check_buffer(&buffer, 10, 1).unwrap_err().path.to_string();
         assert_eq!(check_buffer(&voq(0.3, 0.15, 125_000_000, 1.0), 10, 1), Ok(()));
         assert_eq!(at(voq(0.3, 0.15, 8_000_000_001, 1.0)), "cap");
         assert_eq!(at(voq(0.3, 0.15, 0, 1.0)), "cap");
@@ -183,9 +183,9 @@ mod tests {
             let (target, interval) = (Time::from_us(target), Time::from_us(interval));
             check_codel(&CodelConfig { target, interval, ecn: false })
         };
-        assert_eq!(delay(6, 5).unwrap_err().path, "target");
-        assert_eq!(delay(0, 5).unwrap_err().path, "target");
-        assert_eq!(delay(0, 0).unwrap_err().path, "target");
+        assert_eq!(delay(6, 5).unwrap_err().path.to_string(), "target");
+        assert_eq!(delay(0, 5).unwrap_err().path.to_string(), "target");
+        assert_eq!(delay(0, 0).unwrap_err().path.to_string(), "target");
         assert!(delay(5, 5).is_ok());
     }
 }

@@ -57,7 +57,7 @@ impl Kind for Broadcast {
         let source = place.names.one(&self.source, "source")?;
         let destinations = place.names.all(&self.destinations, "destinations")?;
         let members: Vec<HostId> = [source].iter().chain(&destinations).copied().collect();
-        let topology = topology(graph, &members).map_err(|error| Problem::new("", error))?;
+        let topology = topology(graph, &members).map_err(Problem::whole)?;
         let place = |host: &HostId| {
             let name = graph.name(fabric::NodeId(host.0));
             (*host, topology.node(name).expect("members are in the topology"))
@@ -71,14 +71,14 @@ impl Kind for Broadcast {
         let first = match &given {
             Some(plan) => plan.clone(),
             None => algorithm::plan(self.algorithm, &topology, place(&source).1, &to, seed)
-                .map_err(|error| Problem::new("", error))?,
+                .map_err(Problem::whole)?,
         };
         let bytes = self.bytes.get();
         let infos = super::traffic::host_infos(graph, hosts);
         if let Some(host) = members.iter().find(|host| !carries(infos[host.0 as usize].rate, bytes)) {
             let (rate, name) = (infos[host.0 as usize].rate, graph.name(fabric::NodeId(host.0)));
             let message = format!("{bytes} B take longer than the longest run (106 days) at {rate} ({name})");
-            return Err(Problem::new("", message));
+            return Err(Problem::whole(message));
         }
         let size = self.chunk.map_or_else(|| chunk_size(&first, bytes), |size| size.get());
         let chunks = Chunks::new(bytes, size).ok_or_else(|| {

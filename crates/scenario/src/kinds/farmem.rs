@@ -14,7 +14,7 @@ use record::Error;
 use record::rows::{self, ProgramOutcome};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use units::{Bytes, Problem, Time};
+use units::{Bytes, Path, Problem, Time};
 
 /// Programs on remote memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -170,7 +170,7 @@ impl Kind for Farmem {
     }
 }
 
-fn wrong<T>(field: &str, message: impl Into<String>) -> Result<T, Problem> {
+fn wrong<T>(field: impl Into<Path>, message: impl Into<String>) -> Result<T, Problem> {
     Err(Problem::new(field, message.into()))
 }
 
@@ -262,18 +262,21 @@ fn pattern(spec: &Farmem) -> Result<Accesses, Problem> {
                 FarmemOrder::Random => Shape::Random,
                 FarmemOrder::Zipf(skew) if (0.01..=10.0).contains(&skew) => Shape::Zipf { skew },
                 FarmemOrder::Zipf(skew) => {
-                    return wrong("pattern.skew", format!("{skew}: 0.01 to 10 is allowed"));
+                    return wrong(["pattern", "skew"], format!("{skew}: 0.01 to 10 is allowed"));
                 }
             };
             let pages = size.get().div_ceil(page);
             if !(1..=PAGES_MAX).contains(&pages) {
-                return wrong("pattern.size", format!("{pages} pages: 1 to {PAGES_MAX} are allowed"));
+                return wrong(["pattern", "size"], format!("{pages} pages: 1 to {PAGES_MAX} are allowed"));
             }
             if !(1..=ACCESSES_MAX).contains(accesses) {
-                return wrong("pattern.accesses", format!("{accesses}: 1 to {ACCESSES_MAX} are allowed"));
+                return wrong(
+                    ["pattern", "accesses"],
+                    format!("{accesses}: 1 to {ACCESSES_MAX} are allowed"),
+                );
             }
             if !(0.0..=1.0).contains(writes) {
-                return wrong("pattern.writes", format!("{writes}: 0 to 1 is allowed"));
+                return wrong(["pattern", "writes"], format!("{writes}: 0 to 1 is allowed"));
             }
             let (pages, times) = (pages as u32, *accesses);
             made(Pattern { shape, pages, times, writes: *writes, compute: *compute }, *threads)
@@ -281,17 +284,20 @@ fn pattern(spec: &Farmem) -> Result<Accesses, Problem> {
         FarmemPattern::Convolution { matrix, kernel, times, compute, threads } => {
             let row = 8 * u64::from(*matrix);
             if kernel % 2 == 0 || kernel > matrix {
-                return wrong("pattern.kernel", format!("{kernel}: an odd number up to {matrix} is allowed"));
+                return wrong(
+                    ["pattern", "kernel"],
+                    format!("{kernel}: an odd number up to {matrix} is allowed"),
+                );
             }
             if !(1..=TIMES_MAX).contains(times) {
-                return wrong("pattern.times", format!("{times}: 1 to {TIMES_MAX} are allowed"));
+                return wrong(["pattern", "times"], format!("{times}: 1 to {TIMES_MAX} are allowed"));
             }
             if row.saturating_mul(u64::from(*matrix)).div_ceil(page) > PAGES_MAX / 2 {
-                return wrong("pattern.matrix", format!("{matrix}: more than {PAGES_MAX} pages"));
+                return wrong(["pattern", "matrix"], format!("{matrix}: more than {PAGES_MAX} pages"));
             }
             let pattern = Pattern::convolution(*matrix, row, *kernel, page, *times, *compute);
             if pattern.accesses() > ACCESSES_MAX {
-                return wrong("pattern.times", format!("{times}: more than {ACCESSES_MAX} accesses"));
+                return wrong(["pattern", "times"], format!("{times}: more than {ACCESSES_MAX} accesses"));
             }
             made(pattern, *threads)
         }
@@ -303,14 +309,14 @@ fn made(pattern: Pattern, threads: u32) -> Result<Accesses, Problem> {
     let most = pattern.parts().min(pattern.pages.into()).min(THREADS_MAX.into());
     if !(1..=most).contains(&threads.into()) {
         let message = format!("{threads}: 1 to {most} are allowed, each with accesses and pages of its own");
-        return wrong("pattern.threads", message);
+        return wrong(["pattern", "threads"], message);
     }
     Ok(Accesses::Made(pattern, threads))
 }
 
 fn recorded(words: &[u64], page: u64) -> Result<Accesses, Problem> {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let trace = Trace::read(&bytes).map_err(|error| Problem::new("pattern.file", error))?;
+    let trace = Trace::read(&bytes).map_err(|error| Problem::new(["pattern", "file"], error))?;
     let (bits, traced) = (page.trailing_zeros() as u8, trace.header.page_bits);
     let Some(recorded) = Recorded::new(&trace, bits) else {
         let message =
@@ -318,7 +324,7 @@ fn recorded(words: &[u64], page: u64) -> Result<Accesses, Problem> {
         return wrong("page", message);
     };
     if recorded.steps.footprint == 0 {
-        return wrong("pattern.file", "nothing is accessed in it");
+        return wrong(["pattern", "file"], "nothing is accessed in it");
     }
     Ok(Accesses::Recorded(Arc::new(recorded)))
 }

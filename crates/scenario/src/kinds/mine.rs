@@ -165,27 +165,24 @@ fn part(count: u64, node: u64, nodes: usize) -> u64 {
 fn costs(spec: &Mine) -> Result<Costs, Problem> {
     let costs = &spec.costs;
     if costs.variation_ppm >= 1_000_000 {
-        return Err(Problem::new("costs.variation", "0 to 1, 1 excluded"));
+        return Err(Problem::new(["costs", "variation"], "0 to 1, 1 excluded"));
     }
     if costs.io.get() == 0 {
-        return Err(Problem::new("costs.io", "0 B: at least 1 B is read at a time"));
+        return Err(Problem::new(["costs", "io"], "0 B: at least 1 B is read at a time"));
     }
     Ok(*costs)
 }
 
 fn source(spec: &Mine, nodes: usize, seed: u64) -> Result<Source, Problem> {
-    let wrong = |field: &str, message: String| Err(Problem::new(field, message));
+    let wrong = |field: &'static str, message: String| Err(Problem::new(field, message));
     match &spec.transactions {
         MineTransactions::Quest(quest) => {
-            if quest.transactions > TRANSACTIONS_MAX {
-                let count = quest.transactions;
+            if quest.count > TRANSACTIONS_MAX {
+                let count = quest.count;
                 return wrong("count", format!("{count}: at most {TRANSACTIONS_MAX}; more with a profile"));
             }
-            let generator = Generator::new(*quest, seed).map_err(|error| match error.path.as_str() {
-                "transactions" => Problem { path: "count".into(), ..error },
-                _ => error,
-            })?;
-            let mut shares = Shares::new(quest.transactions, nodes);
+            let generator = Generator::new(*quest, seed)?;
+            let mut shares = Shares::new(quest.count, nodes);
             (0..generator.blocks()).for_each(|block| generator.block(block, |items| shares.push(items)));
             Ok(shares.done())
         }

@@ -96,9 +96,9 @@ fn processes(job: &Job, place: &mut Place<'_>) -> Result<Processes, Problem> {
 
 /// Refuses flows that would begin after the longest run.
 fn begins_in_a_run(job: &Job, start: Time) -> Result<(), Problem> {
-    let all = |field: &str, ats: &mut dyn Iterator<Item = Time>| {
+    let all = |field: &'static str, ats: &mut dyn Iterator<Item = Time>| {
         ats.enumerate().try_for_each(|(number, at)| {
-            in_a_run(start.saturating_add(at)).map_err(|error| error.within(&format!("{field}[{number}].at")))
+            in_a_run(start.saturating_add(at)).map_err(|error| error.within("at").within((field, number)))
         })
     };
     match job {

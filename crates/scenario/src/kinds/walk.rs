@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use transport::UDP_HEADERS;
-use units::{Problem, Time};
+use units::{Path, Problem, Step, Time};
 use walk::counters::{Board, Sample, Totals};
 use walk::generator::{self, GeneratorSettings, Rule};
 use walk::graph::{Blocks, Change, Graph, Shape};
@@ -190,7 +190,7 @@ impl Kind for Walk {
         check_servers(&servers, self)?;
         let mtu = servers.iter().map(|host| place.hosts[host.0 as usize].mtu).min().unwrap_or(0);
         let settings = settings(self, place.sample, mtu.saturating_sub(UDP_HEADERS) as usize);
-        settings.check().map_err(|error| Problem { path: name_of(&error.path).into(), ..error })?;
+        settings.check().map_err(|error| Problem { path: name_of(error.path), ..error })?;
         let (graph_seed, seed): (u64, u64) = (draws.random(), draws.random());
         let key = Key::new(draws.random());
         let rule = step::Rule::new(&rule(self)).map_err(|error| Problem::new("stop", error.to_string()))?;
@@ -198,7 +198,7 @@ impl Kind for Walk {
         let partition =
             partition(self, &graph, servers.len()).map_err(|message| Problem::new("partition", message))?;
         let changes = changes(self, &graph, &partition, place.start)
-            .map_err(|(index, message)| Problem::new(format!("changes[{index}]"), message))?;
+            .map_err(|(index, message)| Problem::new(("changes", index), message))?;
         let addresses: Vec<Addr> =
             servers.iter().map(|host| Addr { host: *host, port: place.port }).collect();
         let (mut processes, mut shown): (Processes, _) = (Vec::new(), Vec::new());
@@ -258,18 +258,18 @@ fn check_servers(servers: &[HostId], spec: &Walk) -> Result<(), Problem> {
 }
 
 /// The field of the scenario behind one of the settings.
-fn name_of(field: &str) -> &str {
-    match field {
-        "queue.limit" => "limit",
-        "queue.red.max" | "queue.red.max_p" | "queue.red.weight" | "queue.codel.interval" => "queue",
-        "generator.batch" => "generation.batch",
-        "generator.checks" => "generation.checks",
-        "generator.window" => "generation.under_way",
-        "generator.sleep" => "generation.time",
-        "generator.max_sleep" => "generation.max",
-        "datagrams.records" => "datagrams.walkers",
-        "datagrams.bytes" => "servers",
-        other => other,
+fn name_of(path: Path) -> Path {
+    let &[Step::Field(part), Step::Field(field), ..] = path.steps() else { return path };
+    match (part, field) {
+        ("queue", "limit") => "limit".into(),
+        ("queue", _) => "queue".into(),
+        ("generator", "window") => ["generation", "under_way"].into(),
+        ("generator", "sleep") => ["generation", "time"].into(),
+        ("generator", "max_sleep") => ["generation", "max"].into(),
+        ("generator", field) => ["generation", field].into(),
+        ("datagrams", "records") => ["datagrams", "walkers"].into(),
+        ("datagrams", "bytes") => "servers".into(),
+        _ => path,
     }
 }
 

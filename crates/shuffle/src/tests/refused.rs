@@ -10,7 +10,7 @@ fn refused(change: impl FnOnce(&mut Job)) -> (String, String) {
     assert_eq!(job.check(6), Ok(()));
     change(&mut job);
     let error = job.check(6).expect_err("it can't run");
-    (error.path, error.message)
+    (error.path.to_string(), error.message)
 }
 
 #[test]

@@ -178,7 +178,7 @@ fn a_restarted_aggregator_goes_on_with_the_next_round() {
 #[test]
 fn bad_jobs_are_refused_with_what_is_allowed() {
     let refusal = |job: &Job| build(job, &hosts(4), &mut rng(1), PORT).err().expect("refused");
-    let field = |job: Job| refusal(&job).path;
+    let field = |job: Job| refusal(&job).path.to_string();
     let members = |list: &[u32]| list.iter().map(|host| HostId(*host)).collect::<Vec<_>>();
     let load = |load, seconds, sizes: &[(u64, f64)]| {
         let (hosts, duration) = (members(&[0, 1]), Time::from_secs(seconds));

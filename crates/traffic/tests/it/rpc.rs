@@ -148,7 +148,7 @@ fn jobs_that_cannot_run_are_refused() {
     let refused = |change: fn(&mut Rpc)| {
         let mut job = good.clone();
         change(&mut job);
-        build(job, PORT).err().map(|problem| problem.path).expect("refused")
+        build(job, PORT).err().map(|problem| problem.path.to_string()).expect("refused")
     };
     assert_eq!(refused(|job| job.clients.clear()), "clients");
     assert_eq!(refused(|job| job.servers = vec![HostId(1), HostId(1)]), "servers");

@@ -111,7 +111,7 @@ impl Config {
     /// # Errors
     /// The first setting that can't be as it is.
     pub fn check(&self) -> Result<(), Problem> {
-        let problem = |field: &str, message: String| Err(Problem::new(field, message));
+        let problem = |field: &'static str, message: String| Err(Problem::new(field, message));
         let (rto_min, rto_max) = (self.rto_min.drawn(), self.rto_max.drawn());
         if rto_min > rto_max {
             return problem("rto_min", format!("{rto_min} is above rto_max, {rto_max}"));
