@@ -4,7 +4,7 @@ use crate::alone::alone;
 use ::walk::counters::Board;
 use ::walk::graph::{Graph, Shape};
 use ::walk::partition::{Partition, ServerPart};
-use ::walk::queue::{Discipline, QueueSettings};
+use ::walk::queue::Discipline;
 use ::walk::seal::Key;
 use ::walk::server::{Server, ServerSetup};
 use ::walk::settings::{Costs, Settings};
@@ -84,8 +84,9 @@ impl Store for Given {
 /// A server without a key, so that anything may be said to it.
 fn open_server(walk: &Walk, paths: bool, journal: Option<Vec<u8>>) -> (Server, Shared, Arc<Board>) {
     let (sink, board) = (Shared::default(), Arc::new(Board::default()));
-    let queue = QueueSettings { discipline: Discipline::TailDrop {}, limit: 8 };
-    let settings = Settings { walks: WALKS, steps_max: 12, paths, queue, ..Settings::default() };
+    let queue = Discipline::TailDrop {};
+    let mut settings = Settings { walks: WALKS, steps_max: 12, queue, limit: 8, ..Settings::default() };
+    settings.derived.paths = paths;
     let server = Server::new(ServerSetup {
         settings,
         costs: Costs {

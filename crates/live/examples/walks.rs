@@ -47,7 +47,7 @@ struct Case {
     name: &'static str,
     mode: Datagrams,
     /// Walkers a datagram.
-    walkers: usize,
+    walkers: u32,
     /// Walks from each of the 300 nodes.
     walks: u32,
     /// The document's settings instead of those for sockets.
@@ -304,12 +304,13 @@ fn setup(case: &Case, server: u16, sink: Box<dyn Sink>) -> ServerSetup {
     let part = ServerPart::of(&graph, &partition, server).unwrap();
     let rule = Rule::new(&Walk::geometric(0.15)).unwrap();
     let (plain, live) = (Settings::default(), Settings::live());
-    let mut settings = if case.document { Settings { burst: live.burst, ..plain } } else { live };
+    let mut settings = if case.document { Settings { derived: live.derived, ..plain } } else { live };
     if case.mode != Datagrams::Segmented {
         // Each datagram takes a buffer of its own, so a socket holds fewer.
-        settings.generator.window = Some(UNDER_WAY as u64);
+        settings.generation.under_way = Some(UNDER_WAY as u64);
     }
-    let datagrams = DatagramSettings { records: case.walkers, bytes: 4096, ..settings.datagrams };
+    settings.derived.datagram_bytes = 4096;
+    let datagrams = DatagramSettings { walkers: case.walkers, ..settings.datagrams };
     ServerSetup {
         settings: Settings { walks: case.walks, datagrams, ..settings },
         costs: Costs::default(),

@@ -10,22 +10,22 @@ use crate::counters::Counters;
 use crate::wire::packed::{Packed, PackedEnd};
 use crate::wire::{Codec, ENDED, HEADER, LONE, Record, WALKER, Walker};
 use process::{Addr, Context};
+use serde::{Deserialize, Serialize};
 
 /// How records share datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DatagramSettings {
     /// Most walkers in a datagram.
-    pub records: usize,
-    /// Most bytes in a datagram, UDP and IP headers not counted.
-    pub bytes: usize,
-    /// With more than one record: how long one waits for others while the server is busy.
+    pub walkers: u32,
+    /// With more than one walker: how long one waits for others while the server is busy.
     pub linger: units::Time,
 }
 
 impl Default for DatagramSettings {
-    /// The document's one walker a datagram; what fits an Ethernet frame.
+    /// The document's one walker a datagram.
     fn default() -> DatagramSettings {
-        DatagramSettings { records: 1, bytes: 1472, linger: units::Time::ZERO }
+        DatagramSettings { walkers: 1, linger: units::Time::ZERO }
     }
 }
 
@@ -143,7 +143,11 @@ impl Trays {
 
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    settings: DatagramSettings,
+    /// Most records in a datagram of walkers.
+    records: usize,
+    /// Most bytes in a datagram.
+    bytes: usize,
+    linger: units::Time,
     codec: Codec,
     /// Of a walker alone.
     header: [u64; HEADER / 8],
@@ -156,10 +160,28 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    pub(crate) fn new(settings: DatagramSettings, codec: Codec, port: u16, peers: Vec<Addr>) -> Outbox {
+    /// Datagrams have up to `bytes` bytes, UDP and IP headers not counted.
+    pub(crate) fn new(
+        settings: DatagramSettings,
+        bytes: usize,
+        codec: Codec,
+        port: u16,
+        peers: Vec<Addr>,
+    ) -> Outbox {
+        let DatagramSettings { walkers, linger } = settings;
         let trays = peers.iter().map(|_| Trays::default()).collect();
         let header = codec.lone_header(codec.server);
-        Outbox { settings, codec, header, port, peers, trays, waiting: Vec::new() }
+        Outbox {
+            records: walkers as usize,
+            bytes,
+            linger,
+            codec,
+            header,
+            port,
+            peers,
+            trays,
+            waiting: Vec::new(),
+        }
     }
 
     /// Forgets what waits.
@@ -184,7 +206,7 @@ impl Outbox {
     /// Adds a walker that carries nothing more than all do.
     #[inline]
     pub(crate) fn push_packed(&mut self, to: u16, walker: Packed) {
-        let DatagramSettings { records, bytes, .. } = self.settings;
+        let Outbox { records, bytes, .. } = *self;
         if (records, self.codec.key.is_some(), bytes >= LONE) == (1, true, true) {
             let Outbox { trays, waiting, header, .. } = self;
             let trays = trays[usize::from(to)].woken(to, waiting);
@@ -197,7 +219,7 @@ impl Outbox {
 
     #[inline(always)]
     fn put_walker(&mut self, to: u16, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
-        let DatagramSettings { records, bytes, .. } = self.settings;
+        let Outbox { records, bytes, .. } = *self;
         let Outbox { trays, waiting, codec, .. } = self;
         let trays = trays[usize::from(to)].woken(to, waiting);
         trays.walkers.push(length, write, (records, bytes), codec);
@@ -211,7 +233,7 @@ impl Outbox {
 
     #[inline(always)]
     fn put_notice(&mut self, to: u16, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
-        let DatagramSettings { records, bytes, linger } = self.settings;
+        let Outbox { records, bytes, linger, .. } = *self;
         let Outbox { trays, waiting, codec, .. } = self;
         let Trays { walkers, notices } = trays[usize::from(to)].woken(to, waiting);
         // What lingers leaves sooner when everything shares a datagram.

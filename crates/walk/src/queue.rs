@@ -23,22 +23,6 @@ pub enum Discipline {
     Codel(CodelSettings),
 }
 
-/// The queue's settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct QueueSettings {
-    /// Which walker is dropped.
-    pub discipline: Discipline,
-    /// Most walkers that wait.
-    pub limit: usize,
-}
-
-impl Default for QueueSettings {
-    /// The document's: RED, and never more than its `max_th` of 100.
-    fn default() -> QueueSettings {
-        QueueSettings { discipline: Discipline::Red(RedSettings::default()), limit: 100 }
-    }
-}
-
 /// Why a walker was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -72,14 +56,15 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn new(settings: QueueSettings) -> Queue {
-        let state = match settings.discipline {
+    pub(crate) fn new(discipline: Discipline, limit: u64) -> Queue {
+        let state = match discipline {
             Discipline::TailDrop {} => State::TailDrop,
             Discipline::Red(red) => State::Red(Box::new(Red::new(red))),
             Discipline::Codel(codel) => State::Codel(Box::new(Codel::new(codel))),
         };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let (waiting, more, came) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
-        Queue { waiting, more, came, limit: settings.limit, state, longest: 0 }
+        Queue { waiting, more, came, limit, state, longest: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -195,7 +180,7 @@ mod tests {
     }
 
     fn fill(discipline: Discipline, n: u32) -> (Queue, Vec<(u32, Cause)>) {
-        let mut queue = Queue::new(QueueSettings { discipline, limit: 100 });
+        let mut queue = Queue::new(discipline, 100);
         let mut rng = Pcg64::seed_from_u64(1);
         let mut drops = Vec::new();
         for number in 0..n {

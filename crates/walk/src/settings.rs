@@ -1,10 +1,10 @@
 //! Everything that can be set about walks on servers, with the readings of document 000 as defaults, and the
 //! checks that refuse what can't work.
 
-use crate::generator::{GeneratorSettings, Rule, Sleep};
+use crate::generator::Generation;
 use crate::loss::LossSettings;
 use crate::outbox::DatagramSettings;
-use crate::queue::{Discipline, QueueSettings};
+use crate::queue::Discipline;
 use crate::red::RedSettings;
 use crate::seal::TAG;
 use crate::wire::{DATAGRAM_MAX, HEADER, WALKER};
@@ -33,50 +33,70 @@ pub struct Costs {
 }
 
 /// How walks are run; the same on all servers of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Finished walks that each start node is to have.
     pub walks: u32,
-    /// A lost walk is generated again (document 000: experiment 1; experiment 2 doesn't).
-    pub regenerate: bool,
     /// A walk ends after so many steps, whatever its rule says.
     pub steps_max: u32,
-    /// Walkers carry the nodes that they pass.
-    pub paths: bool,
-    /// RQ.
-    pub queue: QueueSettings,
-    /// RG's loss detection.
+    /// A lost walk is generated again (document 000: experiment 1; experiment 2 doesn't).
+    pub regenerate: bool,
+    /// RQ: how walkers wait.
+    pub queue: Discipline,
+    /// Most walkers that wait at a server.
+    pub limit: u64,
+    /// RG: how losses are found.
     pub loss: LossSettings,
-    /// RG's generation.
-    pub generator: GeneratorSettings,
+    /// RG: how walkers are generated.
+    pub generation: Generation,
     /// How walkers share datagrams.
     pub datagrams: DatagramSettings,
     /// Walkers that a server serves side by side.
     pub workers: u32,
+    /// Time between snapshots of a source; nothing: one at its end.
+    pub snapshot: Option<Time>,
+    /// What nobody sets.
+    #[serde(skip)]
+    pub derived: Derived,
+}
+
+/// What follows from where servers run, and from what is asked of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Derived {
+    /// Walkers carry the nodes that they pass.
+    pub paths: bool,
+    /// Most bytes in a datagram, UDP and IP headers not counted.
+    pub datagram_bytes: usize,
     /// Walkers that are served, or generated, between two looks at what has come: 1 where time is modelled,
     /// more on real hosts.
     pub burst: u32,
     /// Time between samples; nothing: none.
     pub sample: Option<Time>,
-    /// Time between snapshots; nothing: one at the end.
-    pub snapshot: Option<Time>,
+}
+
+impl Default for Derived {
+    /// What fits an Ethernet frame, in modelled time.
+    fn default() -> Derived {
+        Derived { paths: false, datagram_bytes: 1472, burst: 1, sample: None }
+    }
 }
 
 impl Default for Settings {
+    /// The document's: RED, and never more than its `max_th` of 100.
     fn default() -> Settings {
         Settings {
             walks: 10_000,
-            regenerate: true,
             steps_max: 1 << 16,
-            paths: false,
-            queue: QueueSettings::default(),
+            regenerate: true,
+            queue: Discipline::Red(RedSettings::default()),
+            limit: 100,
             loss: LossSettings::default(),
-            generator: GeneratorSettings::default(),
+            generation: Generation::default(),
             datagrams: DatagramSettings::default(),
             workers: 1,
-            burst: 1,
-            sample: None,
             snapshot: None,
+            derived: Derived::default(),
         }
     }
 }
@@ -90,16 +110,19 @@ impl Settings {
     /// run for some turns of the scheduler.
     pub fn live() -> Settings {
         let plain = Settings::default();
-        let red = RedSettings { min: 4_000.0, max: 20_000.0, ..RedSettings::default() };
         Settings {
-            queue: QueueSettings { discipline: Discipline::Red(red), limit: 20_000 },
+            queue: Discipline::Red(RedSettings { min: 4_000.0, max: 20_000.0, ..RedSettings::default() }),
+            limit: 20_000,
             loss: LossSettings { floor: Time::from_ms(200), attempts: 100, ..plain.loss },
-            generator: GeneratorSettings { window: Some(4_096), ..plain.generator },
-            burst: 256,
+            generation: Generation { under_way: Some(4_096), ..plain.generation },
+            derived: Derived { burst: LIVE_BURST, ..plain.derived },
             ..plain
         }
     }
 }
+
+/// [`Derived::burst`] on real hosts.
+pub const LIVE_BURST: u32 = 256;
 
 type Check = Result<(), Problem>;
 
@@ -124,11 +147,13 @@ impl Settings {
         within("walks", self.walks.into(), 1, WALKS_MAX.into())?;
         within("steps_max", self.steps_max.into(), 1, STEPS_MAX.into())?;
         within("workers", self.workers.into(), 1, 1024)?;
-        within("burst", self.burst.into(), 1, 1 << 16)?;
-        self.check_queue()?;
-        self.check_generation()?;
+        within("burst", self.derived.burst.into(), 1, 1 << 16)?;
+        within("limit", self.limit, 1, 1 << 32)?;
+        self.check_queue().map_err(|message| Problem::new("queue", message))?;
+        self.check_loss().map_err(|problem| problem.within("loss"))?;
+        self.generation.check().map_err(|problem| problem.within("generation"))?;
         self.check_datagrams()?;
-        for (field, time) in [("sample", self.sample), ("snapshot", self.snapshot)] {
+        for (field, time) in [("sample", self.derived.sample), ("snapshot", self.snapshot)] {
             if time.is_some_and(|time| time < Time::from_us(1)) {
                 return refuse(field, "below a microsecond: at least 1us");
             }
@@ -136,70 +161,48 @@ impl Settings {
         Ok(())
     }
 
-    fn check_queue(&self) -> Check {
-        within(["queue", "limit"], self.queue.limit as u64, 1, 1 << 32)?;
-        match self.queue.discipline {
+    fn check_queue(&self) -> Result<(), String> {
+        match self.queue {
             Discipline::TailDrop {} => Ok(()),
             Discipline::Red(red) => {
                 if !(red.min >= 0.0 && red.max > red.min && red.max.is_finite()) {
-                    let message = format!("min {} and max {}: 0 ≤ min < max", red.min, red.max);
-                    return refuse(["queue", "red", "max"], message);
+                    return Err(format!("min {} and max {}: 0 ≤ min < max", red.min, red.max));
                 }
                 if !(0.0..=1.0).contains(&red.max_p) {
-                    return refuse(["queue", "red", "max_p"], format!("{}: 0 to 1 are allowed", red.max_p));
+                    return Err(format!("{}: 0 to 1 are allowed", red.max_p));
                 }
                 if !(red.weight > 0.0 && red.weight <= 1.0) {
-                    return refuse(
-                        ["queue", "red", "weight"],
-                        format!("{}: above 0 and at most 1", red.weight),
-                    );
+                    return Err(format!("{}: above 0 and at most 1", red.weight));
                 }
                 Ok(())
             }
             Discipline::Codel(codel) if codel.target == Time::ZERO || codel.interval < codel.target => {
-                let message =
-                    format!("target {}, interval {}: 0 < target ≤ interval", codel.target, codel.interval);
-                refuse(["queue", "codel", "interval"], message)
+                let (target, interval) = (codel.target, codel.interval);
+                Err(format!("target {target}, interval {interval}: 0 < target ≤ interval"))
             }
             Discipline::Codel(_) => Ok(()),
         }
     }
 
-    fn check_generation(&self) -> Check {
+    fn check_loss(&self) -> Check {
         if self.loss.initial == Time::ZERO || self.loss.floor == Time::ZERO {
-            return refuse(["loss", "floor"], "0s: timeouts are above zero");
+            return refuse("floor", "0s: timeouts are above zero");
         }
         if self.loss.window.is_some_and(|(from, to)| from == Time::ZERO || to <= from) {
-            return refuse(["loss", "window"], "0 < least < greatest age");
+            return refuse("window", "0 < least < greatest age");
         }
-        within(["loss", "attempts"], self.loss.attempts.into(), 1, u16::MAX.into())?;
-        within(["generator", "batch"], self.generator.batch.into(), 1, 1 << 20)?;
-        if let Some(window) = self.generator.window {
-            within(["generator", "window"], window, 1, 1 << 40)?;
-        }
-        if let Rule::AfterLoss(x) = self.generator.rule {
-            within(["generator", "checks"], x.into(), 1, 1 << 20)?;
-        }
-        if self.generator.rule != Rule::Never && self.generator.time == Time::ZERO {
-            return refuse(["generator", "sleep"], "0s: a sleep is above zero");
-        }
-        match self.generator.sleep {
-            Sleep::Additive { max } | Sleep::Aimd { max } if max < self.generator.time => refuse(
-                ["generator", "max_sleep"],
-                format!("{max}: at least a sleep of {}", self.generator.time),
-            ),
-            _ => Ok(()),
-        }
+        within("attempts", self.loss.attempts.into(), 1, u16::MAX.into())
     }
 
     fn check_datagrams(&self) -> Check {
-        let DatagramSettings { records, bytes, .. } = self.datagrams;
-        within(["datagrams", "records"], records as u64, 1, u64::from(u16::MAX))?;
+        within(["datagrams", "walkers"], self.datagrams.walkers.into(), 1, u64::from(u16::MAX))?;
+        let bytes = self.derived.datagram_bytes;
         // A walker with all that is optional, and a header with a tag.
         let least = HEADER + TAG + WALKER + 8;
-        within(["datagrams", "bytes"], bytes as u64, least as u64, DATAGRAM_MAX as u64)?;
+        // It is what the MTU of the servers leaves.
+        within("servers", bytes as u64, least as u64, DATAGRAM_MAX as u64)?;
         let longest = least + 2 + 4 * (self.steps_max as usize + 1);
-        if self.paths && longest > bytes {
+        if self.derived.paths && longest > bytes {
             let fit = (bytes - least - 2) / 4;
             let message = if fit < 2 {
                 format!("{bytes} bytes a datagram are too few for paths")
@@ -230,12 +233,12 @@ mod tests {
     fn what_cannot_work_is_refused_by_its_field() {
         assert_eq!(field(|_| ()), None);
         assert_eq!(field(|s| s.walks = 0).as_deref(), Some("walks"));
-        assert_eq!(field(|s| s.queue.limit = 0).as_deref(), Some("queue.limit"));
+        assert_eq!(field(|s| s.limit = 0).as_deref(), Some("limit"));
         let red = RedSettings { max_p: 1.5, ..RedSettings::default() };
-        assert_eq!(field(|s| s.queue.discipline = Discipline::Red(red)).as_deref(), Some("queue.red.max_p"));
-        assert_eq!(field(|s| s.generator.time = Time::ZERO).as_deref(), Some("generator.sleep"));
-        assert_eq!(field(|s| s.datagrams.bytes = 60).as_deref(), Some("datagrams.bytes"));
-        assert_eq!(field(|s| s.paths = true).as_deref(), Some("steps_max"));
-        assert_eq!(field(|s| (s.paths, s.steps_max) = (true, 80)), None);
+        assert_eq!(field(|s| s.queue = Discipline::Red(red)).as_deref(), Some("queue"));
+        assert_eq!(field(|s| s.generation.time = Time::ZERO).as_deref(), Some("generation.time"));
+        assert_eq!(field(|s| s.derived.datagram_bytes = 60).as_deref(), Some("servers"));
+        assert_eq!(field(|s| s.derived.paths = true).as_deref(), Some("steps_max"));
+        assert_eq!(field(|s| (s.derived.paths, s.steps_max) = (true, 80)), None);
     }
 }

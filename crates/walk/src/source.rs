@@ -39,7 +39,7 @@ impl Source {
         Source {
             ledger: Ledger::new(starts, settings.walks, settings.loss.attempts, settings.regenerate),
             watch: Watch::new(settings.loss),
-            generator: Generator::new(settings.generator),
+            generator: Generator::new(settings.generation),
             sink,
             server,
             epoch: 0,
@@ -157,7 +157,7 @@ impl Source {
     ) -> Result<(), SnapshotError> {
         self.ledger = self.ledger.renewed();
         self.watch = Watch::new(settings.loss);
-        self.generator = Generator::new(settings.generator);
+        self.generator = Generator::new(settings.generation);
         self.told = false;
         self.epoch = self.epoch.max(lives).wrapping_add(1);
         let restored = match journal {

@@ -156,7 +156,7 @@ fn made(graph: Result<Graph, GraphError>) -> PyResult<WalkGraph> {
 pub(crate) fn rule(steps: Option<u32>, stop: Option<f64>, bias: Option<(f64, f64)>) -> PyResult<Rule> {
     let length = match (steps, stop) {
         (Some(steps), None) => Length::Fixed(steps),
-        (None, Some(stop)) => Length::Geometric { stop },
+        (None, Some(stop)) => Length::Stop(stop),
         _ => return Err(PyValueError::new_err("either a number of steps or a probability to stop")),
     };
     Rule::new(&Walk { length, node2vec: bias, ..Walk::fixed(0) })

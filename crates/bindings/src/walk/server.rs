@@ -4,17 +4,18 @@
 use super::bytes;
 use super::kept::{Disk, Shared, left};
 use crate::live::{Begin, LiveMember, read};
-use ::scenario::kinds::{Generation, WalkChanges, WalkDatagrams};
+use ::scenario::kinds::WalkChanges;
 use ::walk::counters::{Board, Sample, Totals};
+use ::walk::generator::Generation;
 use ::walk::graph::Shape;
 use ::walk::loss::LossSettings;
 use ::walk::mailbox::Mailbox;
 use ::walk::outbox::DatagramSettings;
 use ::walk::partition::{Partition, ServerPart};
-use ::walk::queue::{Discipline, QueueSettings};
+use ::walk::queue::Discipline;
 use ::walk::seal::Key;
 use ::walk::server::{Server, ServerSetup};
-use ::walk::settings::{Costs, STEPS_MAX, Settings};
+use ::walk::settings::{Costs, Derived, LIVE_BURST, STEPS_MAX, Settings};
 use ::walk::step::Rule;
 use ::walk::territory::{Territory, TimedChanges};
 use ::walk::wire::{Codec, DATAGRAM_MAX};
@@ -53,7 +54,7 @@ struct Told {
     limit: u64,
     loss: LossSettings,
     generation: Generation,
-    datagrams: WalkDatagrams,
+    datagrams: DatagramSettings,
     /// Bytes that a datagram may have where it is shared: more than a frame takes would be cut by a network.
     shared_bytes: usize,
     /// Time between samples.
@@ -236,24 +237,25 @@ fn settings(told: &Told, rule: &Rule) -> Settings {
         None if told.paths => fit,
         None => STEPS_MAX,
     };
-    let WalkDatagrams { walkers, linger } = told.datagrams;
-    let plain = DatagramSettings::default().bytes;
+    let plain = Derived::default().datagram_bytes;
     let path = if told.paths { BESIDE_PATH.saturating_add(steps_max.saturating_mul(4)) } else { 0 };
-    let shared = if walkers > 1 { told.shared_bytes } else { 0 };
+    let shared = if told.datagrams.walkers > 1 { told.shared_bytes } else { 0 };
     let bytes = (path.min(bytes_max) as usize).max(shared.min(DATAGRAM_MAX));
     Settings {
         walks: told.walks,
         steps_max,
-        paths: told.paths,
-        queue: QueueSettings {
-            discipline: told.queue,
-            limit: usize::try_from(told.limit).unwrap_or(usize::MAX),
-        },
+        queue: told.queue,
+        limit: told.limit,
         loss: told.loss,
-        generator: told.generation.into(),
-        datagrams: DatagramSettings { records: walkers as usize, bytes: bytes.max(plain), linger },
-        sample: Some(told.sample),
+        generation: told.generation,
+        datagrams: told.datagrams,
         snapshot: Some(KEEP),
+        derived: Derived {
+            paths: told.paths,
+            datagram_bytes: bytes.max(plain),
+            burst: LIVE_BURST,
+            sample: Some(told.sample),
+        },
         ..Settings::live()
     }
 }

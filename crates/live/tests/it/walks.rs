@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use units::Time;
 use walk::counters::Board;
-use walk::generator::GeneratorSettings;
+use walk::generator::Generation;
 use walk::graph::{Graph, Sbm};
 use walk::outbox::DatagramSettings;
 use walk::partition::{Partition, ServerPart};
@@ -93,7 +93,7 @@ fn alone(walks: u32) -> Ends {
 #[test]
 fn walks_end_where_they_end_in_memory() {
     let expected = alone(200);
-    for (mode, records, gather_bytes) in [
+    for (mode, walkers, gather_bytes) in [
         (Datagrams::Single, 1, 0),
         (Datagrams::Batched, 1, 0),
         (Datagrams::Segmented, 1, 0),
@@ -101,10 +101,10 @@ fn walks_end_where_they_end_in_memory() {
         (Datagrams::Segmented, 64, 16 << 10),
     ] {
         let live = Walks::live();
-        let datagrams = DatagramSettings { records, ..live.datagrams };
+        let datagrams = DatagramSettings { walkers, ..live.datagrams };
         let settings = Walks { walks: 200, datagrams, ..live };
         let (ends, boards) = run(mode, gather_bytes, &settings);
-        assert_eq!(ends, expected, "{mode:?}, {records} a datagram");
+        assert_eq!(ends, expected, "{mode:?}, {walkers} a datagram");
         for board in boards {
             let totals = board.counters.totals();
             assert_eq!(totals.finished, totals.required);
@@ -117,8 +117,9 @@ fn walks_end_where_they_end_in_memory() {
 fn the_documents_queue_drops_walkers_and_loses_no_walk() {
     let plain = Walks::default();
     // So few under way that it gets through, and more than RED takes without a drop.
-    let generator = GeneratorSettings { window: Some(60), ..plain.generator };
-    let settings = Walks { walks: 100, burst: 64, generator, ..plain };
+    let generation = Generation { under_way: Some(60), ..plain.generation };
+    let mut settings = Walks { walks: 100, generation, ..plain };
+    settings.derived.burst = 64;
     let (ends, boards) = run(Datagrams::Segmented, 0, &settings);
     assert_eq!(ends, alone(100));
     let drops = |board: &Arc<Board>| {

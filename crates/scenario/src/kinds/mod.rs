@@ -19,7 +19,7 @@ use kind::Kind;
 pub(crate) use kind::{AllShown, Cast, Ended, Out, Place, Shown};
 pub use mine::{Mine, MineTransactions};
 use serde::{Deserialize, Serialize};
-pub use walk::{Generation, Partition, Retry, Sleep, Walk, WalkChanges, WalkDatagrams, WalkGraph, WalkSteps};
+pub use walk::{Partition, Retry, Walk, WalkChanges, WalkGraph};
 
 /// The work of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]

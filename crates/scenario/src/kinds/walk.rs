@@ -9,18 +9,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use transport::UDP_HEADERS;
-use units::{Path, Problem, Step, Time};
+use units::{Problem, Time};
 use walk::counters::{Board, Sample, Totals};
-use walk::generator::{self, GeneratorSettings, Rule};
 use walk::graph::{Blocks, Change, Graph, Shape};
-use walk::loss::LossSettings;
 use walk::partition::{self, ServerPart};
-use walk::queue::{Discipline, QueueSettings};
 use walk::seal::Key;
 use walk::server::{Server, ServerSetup};
-use walk::settings::{Costs, Settings};
+use walk::settings::{Costs, Derived, Settings};
 use walk::territory::{Territory, TimedChanges};
-use walk::{outbox, sink, step, store, wire};
+use walk::{sink, step, store, wire};
 
 /// Random walks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,38 +31,18 @@ pub struct Walk {
     pub partition: Partition,
     /// Arcs that come and go while walks run, by time.
     pub changes: Vec<WalkChanges>,
-    /// Finished walks that each node is to have.
-    pub walks: u32,
-    /// How long walks are.
-    pub steps: WalkSteps,
-    /// The probability that a step leads back to the start.
-    pub restart: f64,
-    /// node2vec's p and q.
-    pub node2vec: Option<(f64, f64)>,
-    /// A walk ends after so many steps, whatever its rule says.
-    pub steps_max: u32,
-    /// A lost walk is generated again.
-    pub regenerate: bool,
-    /// Where it goes then.
+    /// How walkers move.
+    #[serde(flatten)]
+    pub moves: step::Walk,
+    /// How servers run walks.
+    #[serde(flatten)]
+    pub settings: Settings,
+    /// Where a lost walk goes when it is generated again.
     pub retry: Retry,
-    /// RQ: how walkers wait.
-    pub queue: Discipline,
-    /// Most walkers that wait at a server.
-    pub limit: u64,
-    /// RG: how losses are found.
-    pub loss: LossSettings,
-    /// RG: how walkers are generated.
-    pub generation: Generation,
-    /// How walkers share datagrams.
-    pub datagrams: WalkDatagrams,
     /// Datagrams carry a tag that only members can make.
     pub authenticate: bool,
-    /// Walkers that a server serves side by side.
-    pub workers: u32,
     /// How long things take: one for all servers, or one for each.
     pub costs: Vec<Costs>,
-    /// Time between snapshots of a source; without it, one at its end.
-    pub snapshot: Option<Time>,
 }
 
 /// A graph.
@@ -73,12 +50,7 @@ pub struct Walk {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WalkGraph {
     /// A stochastic block model, drawn from the seed.
-    Blocks {
-        /// Nodes of each block.
-        sizes: Vec<u32>,
-        /// The probability of an edge between block a and block b ≥ a, at `[a][b - a]`.
-        probabilities: Vec<Vec<f64>>,
-    },
+    Blocks(Blocks),
     /// Its arcs.
     Arcs {
         /// Nodes are numbered below it.
@@ -114,16 +86,6 @@ pub struct WalkChanges {
     pub remove: Vec<(u32, u32)>,
 }
 
-/// How long walks are.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WalkSteps {
-    /// So many steps.
-    Fixed(u32),
-    /// Stops with this probability before each step.
-    Stop(f64),
-}
-
 /// Where a lost walk goes when it is generated again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -132,51 +94,6 @@ pub enum Retry {
     Same,
     /// It draws again.
     Fresh,
-}
-
-/// How a source generates walkers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Generation {
-    /// When it sleeps.
-    pub sleep: Sleep,
-    /// Checks without a loss after which it sleeps no more.
-    pub checks: u32,
-    /// Length of a sleep, or of its step.
-    pub time: Time,
-    /// Longest sleep, where it varies.
-    pub max: Time,
-    /// Walkers between two checks.
-    pub batch: u32,
-    /// Most walkers of a source that are under way; nothing: any number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub under_way: Option<u64>,
-}
-
-/// When a source sleeps, and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sleep {
-    /// Never.
-    Never,
-    /// Always.
-    Always,
-    /// After a loss, always as long.
-    Fixed,
-    /// After a loss; longer and shorter by steps.
-    Additive,
-    /// After a loss; half the rate, then more of it by steps.
-    Aimd,
-}
-
-/// How walkers share datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WalkDatagrams {
-    /// Most walkers in one.
-    pub walkers: u32,
-    /// How long one waits for others while the server is busy.
-    pub linger: Time,
 }
 
 impl Kind for Walk {
@@ -189,11 +106,18 @@ impl Kind for Walk {
         let servers = place.names.all(&self.servers, "servers")?;
         check_servers(&servers, self)?;
         let mtu = servers.iter().map(|host| place.hosts[host.0 as usize].mtu).min().unwrap_or(0);
-        let settings = settings(self, place.sample, mtu.saturating_sub(UDP_HEADERS) as usize);
-        settings.check().map_err(|error| Problem { path: name_of(error.path), ..error })?;
+        let settings = Settings {
+            derived: Derived {
+                datagram_bytes: mtu.saturating_sub(UDP_HEADERS) as usize,
+                sample: place.sample,
+                ..Derived::default()
+            },
+            ..self.settings.clone()
+        };
+        settings.check()?;
         let (graph_seed, seed): (u64, u64) = (draws.random(), draws.random());
         let key = Key::new(draws.random());
-        let rule = step::Rule::new(&rule(self)).map_err(|error| Problem::new("stop", error.to_string()))?;
+        let rule = step::Rule::new(&self.moves).map_err(|error| Problem::new("stop", error.to_string()))?;
         let graph = graph(&self.graph, graph_seed).map_err(|message| Problem::new("graph", message))?;
         let partition =
             partition(self, &graph, servers.len()).map_err(|message| Problem::new("partition", message))?;
@@ -257,60 +181,6 @@ fn check_servers(servers: &[HostId], spec: &Walk) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The field of the scenario behind one of the settings.
-fn name_of(path: Path) -> Path {
-    let &[Step::Field(part), Step::Field(field), ..] = path.steps() else { return path };
-    match (part, field) {
-        ("queue", "limit") => "limit".into(),
-        ("queue", _) => "queue".into(),
-        ("generator", "window") => ["generation", "under_way"].into(),
-        ("generator", "sleep") => ["generation", "time"].into(),
-        ("generator", "max_sleep") => ["generation", "max"].into(),
-        ("generator", field) => ["generation", field].into(),
-        ("datagrams", "records") => ["datagrams", "walkers"].into(),
-        ("datagrams", "bytes") => "servers".into(),
-        _ => path,
-    }
-}
-
-fn settings(spec: &Walk, sample: Option<Time>, bytes: usize) -> Settings {
-    Settings {
-        walks: spec.walks,
-        regenerate: spec.regenerate,
-        steps_max: spec.steps_max,
-        paths: false,
-        queue: QueueSettings {
-            discipline: spec.queue,
-            limit: usize::try_from(spec.limit).unwrap_or(usize::MAX),
-        },
-        loss: spec.loss,
-        generator: spec.generation.into(),
-        datagrams: outbox::DatagramSettings {
-            records: spec.datagrams.walkers as usize,
-            bytes,
-            linger: spec.datagrams.linger,
-        },
-        workers: spec.workers,
-        burst: 1,
-        sample,
-        snapshot: spec.snapshot,
-    }
-}
-
-impl From<Generation> for GeneratorSettings {
-    fn from(generation: Generation) -> GeneratorSettings {
-        let Generation { sleep, checks, time, max, batch, under_way } = generation;
-        let (rule, sleep) = match sleep {
-            Sleep::Never => (Rule::Never, generator::Sleep::Fixed),
-            Sleep::Always => (Rule::Always, generator::Sleep::Fixed),
-            Sleep::Fixed => (Rule::AfterLoss(checks), generator::Sleep::Fixed),
-            Sleep::Additive => (Rule::AfterLoss(checks), generator::Sleep::Additive { max }),
-            Sleep::Aimd => (Rule::AfterLoss(checks), generator::Sleep::Aimd { max }),
-        };
-        GeneratorSettings { rule, sleep, time, batch, window: under_way }
-    }
-}
-
 impl WalkChanges {
     /// The changes in the order in which they are applied: what goes, then what comes.
     pub fn changes(&self) -> Vec<Change> {
@@ -320,18 +190,9 @@ impl WalkChanges {
     }
 }
 
-fn rule(spec: &Walk) -> step::Walk {
-    let length = match spec.steps {
-        WalkSteps::Fixed(steps) => step::Length::Fixed(steps),
-        WalkSteps::Stop(stop) => step::Length::Geometric { stop },
-    };
-    step::Walk { length, restart: spec.restart, node2vec: spec.node2vec, dead_end: step::DeadEnd::Stop }
-}
-
 fn graph(spec: &WalkGraph, seed: u64) -> Result<Graph, String> {
     let built = match spec {
-        WalkGraph::Blocks { sizes, probabilities } => {
-            let blocks = Blocks { sizes: sizes.clone(), probabilities: probabilities.clone() };
+        WalkGraph::Blocks(blocks) => {
             let message =
                 "a probability for each pair of blocks, from 0 to 1, and fewer than 2^32 nodes are needed";
             blocks.graph(seed).ok_or(message)?
@@ -537,6 +398,29 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use walk::loss::LossSettings;
+
+    /// Flattened settings do not let unknown fields through.
+    #[test]
+    fn a_field_that_nobody_knows_is_refused() {
+        let text = r#"{
+            "servers": [], "graph": {"kind": "blocks", "sizes": [], "probabilities": []},
+            "partition": {"ranges": []}, "changes": [], "walks": 1, "steps": {"stop": 0.5}, "restart": 0,
+            "node2vec": null, "steps_max": 9, "regenerate": true, "retry": "same",
+            "queue": {"kind": "tail-drop"}, "limit": 5, "authenticate": true, "workers": 1, "costs": [],
+            "snapshot": null, "datagrams": {"walkers": 1, "linger": 0},
+            "loss": {"initial": 1, "floor": 1, "window": null, "repeated": false, "direct": true, "remote": false},
+            "generation": {"sleep": "never", "checks": 1, "time": 1, "max": 1, "batch": 1}
+        }"#;
+        let walk: Walk = serde_json::from_str(text).unwrap();
+        assert_eq!((walk.settings.limit, walk.moves.length), (5, step::Length::Stop(0.5)));
+        let written = serde_json::to_value(&walk).unwrap();
+        let as_read: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(written.as_object().unwrap().len(), as_read.as_object().unwrap().len());
+        let more = text.replace(r#""limit": 5"#, r#""limit": 5, "derived": {}"#);
+        let error = serde_json::from_str::<Walk>(&more).unwrap_err().to_string();
+        assert!(error.contains("unknown field `derived`"), "{error}");
+    }
 
     #[test]
     fn losses_of_a_document_of_earlier_versions_know_no_end() {

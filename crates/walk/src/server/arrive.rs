@@ -61,7 +61,7 @@ impl Server {
 
     #[inline(always)]
     fn on_packed(&mut self, walker: Packed, now: Time, cx: &mut dyn Context) {
-        let own = self.territory.part.owns(walker.at()) && !self.settings.paths;
+        let own = self.territory.part.owns(walker.at()) && !self.settings.derived.paths;
         if own & self.may_be(walker.source(), walker.start(), walker.steps()) {
             self.counters().arrived.add(1);
             self.enqueue_packed(walker, now, cx);
@@ -153,7 +153,7 @@ impl Server {
         self.may_be(walker.source, walker.id.start, walker.steps)
             && walker.previous.as_ref().is_none_or(exists)
             && walker.candidate.as_ref().is_none_or(exists)
-            && walker.path.is_empty() != self.settings.paths
+            && walker.path.is_empty() != self.settings.derived.paths
             && walker.path.iter().all(exists)
             && self.territory.takes(walker)
     }

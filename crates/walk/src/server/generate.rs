@@ -58,7 +58,7 @@ impl Server {
     /// Generates a batch; where that takes no modelled time, as many as a burst has, with a look before each.
     pub(super) fn on_generated(&mut self, cx: &mut dyn Context) {
         let batch = self.source.generator.batch();
-        let mut left = if self.instant { self.settings.burst } else { batch };
+        let mut left = if self.instant { self.settings.derived.burst } else { batch };
         loop {
             // No time passes: a look shows nothing but what was told meanwhile, that walkers were dropped
             // here.
@@ -101,7 +101,7 @@ impl Server {
             begun += 1;
             match queue.admit(now, || cx.rng().random()) {
                 Err(cause) => return (begun, Some((cause, walker))),
-                Ok(()) if settings.paths => {
+                Ok(()) if settings.derived.paths => {
                     let path = vec![walker.start()];
                     queue.push(now, Walker { path, ..walker.unpack(None) });
                 }

@@ -115,12 +115,18 @@ impl Server {
         let port = servers[usize::from(codec.server)].port;
         Server {
             source: Source::new(&settings, starts, codec.server, sink),
-            queue: Queue::new(settings.queue),
+            queue: Queue::new(settings.queue, settings.limit),
             workers: (0..settings.workers).map(|_| Worker::default()).collect(),
             herd: Herd::default(),
             fates: Fates::default(),
             batch: Vec::new(),
-            outbox: Outbox::new(settings.datagrams, codec.clone(), port, servers.clone()),
+            outbox: Outbox::new(
+                settings.datagrams,
+                settings.derived.datagram_bytes,
+                codec.clone(),
+                port,
+                servers.clone(),
+            ),
             settings,
             costs,
             instant: costs == Costs::default(),
@@ -150,7 +156,7 @@ impl Server {
         if std::mem::replace(&mut self.started, true) {
             self.counters().restarts.add(1);
         }
-        self.queue = Queue::new(self.settings.queue);
+        self.queue = Queue::new(self.settings.queue, self.settings.limit);
         self.workers.iter_mut().for_each(|worker| *worker = Worker::default());
         self.outbox.clear();
         self.owed = Time::ZERO;
@@ -165,7 +171,7 @@ impl Server {
         counters.given_up.set(0);
         counters.finished_ps.set(0);
         cx.bind(self.servers[usize::from(self.codec.server)].port);
-        for (token, every) in [(SAMPLE, self.settings.sample), (SNAPSHOT, self.settings.snapshot)] {
+        for (token, every) in [(SAMPLE, self.settings.derived.sample), (SNAPSHOT, self.settings.snapshot)] {
             if let Some(every) = every {
                 cx.set_timer(token, every);
             }
@@ -203,7 +209,7 @@ impl Server {
             }
             SAMPLE => {
                 self.sample(cx.now());
-                cx.set_timer(SAMPLE, self.settings.sample.expect("the timer is set only with it"));
+                cx.set_timer(SAMPLE, self.settings.derived.sample.expect("the timer is set only with it"));
             }
             FLUSH => {
                 self.lingering = false;

@@ -36,11 +36,11 @@ impl Server {
     /// Serves a burst of walkers: they leave at once.
     fn serve_at_once(&mut self, index: usize, cx: &mut dyn Context) {
         let now = cx.now();
-        let mut left = self.settings.burst as usize;
+        let mut left = self.settings.derived.burst as usize;
         let mut dropped = Vec::new();
         while left > 0 && self.queue.len() > 0 {
             let most = left.min(HERD);
-            let served = if self.territory.drives(self.settings.paths) {
+            let served = if self.territory.drives(self.settings.derived.paths) {
                 self.drive(now, most, &mut dropped)
             } else {
                 let walker = self.queue.pop(now, |walker| dropped.push(walker));
@@ -104,7 +104,7 @@ impl Server {
         let mut worker = std::mem::take(&mut self.workers[index]);
         (worker.walkers, worker.time) = (0, Time::ZERO);
         let mut dropped = Vec::new();
-        while worker.walkers < u64::from(self.settings.burst) {
+        while worker.walkers < u64::from(self.settings.derived.burst) {
             let Some(walker) = self.queue.pop(now, |walker| dropped.push(walker)) else { break };
             let before = walker.steps;
             let (to, record) = self.walk(walker);
@@ -125,7 +125,7 @@ impl Server {
 
     /// Moves a walker: where it leaves for, and what leaves.
     fn walk(&self, mut walker: Walker) -> (u16, Record) {
-        match self.territory.walk(&mut walker, self.settings.steps_max, self.settings.paths) {
+        match self.territory.walk(&mut walker, self.settings.steps_max, self.settings.derived.paths) {
             Some(server) => (server, Record::Walker(walker)),
             None => {
                 let Walker { id, source, at: end, steps, path, .. } = walker;

@@ -1,7 +1,7 @@
 //! The rule by which walkers move, as people give it, and checked.
 //!
 //! Lengths are counted in steps: a walk of n steps passes n + 1 nodes. A walk that *stops* with a probability
-//! (`Length::Geometric`) ends somewhere near its start; a walk that *restarts* is set back to its start,
+//! (`Length::Stop`) ends somewhere near its start; a walk that *restarts* is set back to its start,
 //! which is a step too, and goes on to its full length.
 
 use thiserror::Error;
@@ -9,17 +9,17 @@ use thiserror::Error;
 use super::bias::Bias;
 use super::geometric::Geometric;
 use super::random::Stream;
+use serde::{Deserialize, Serialize};
 
 /// How many steps a walk has.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Length {
     /// Always so many.
     Fixed(u32),
-    /// The walk stops with this probability before each step: (1 - stop) / stop steps on average.
-    Geometric {
-        /// From 0.000001 to 1.
-        stop: f64,
-    },
+    /// The walk stops with this probability, from 0.000001 to 1, before each step: (1 - p) / p steps on
+    /// average.
+    Stop(f64),
 }
 
 /// What a walker does at a node that no arc leaves.
@@ -33,15 +33,17 @@ pub enum DeadEnd {
 }
 
 /// How walkers move.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Walk {
     /// How many steps.
+    #[serde(rename = "steps")]
     pub length: Length,
     /// The probability that a step leads back to the start; 0 to below 1.
     pub restart: f64,
     /// node2vec's return parameter p and in-out parameter q, from 0.001 to 1000.
     pub node2vec: Option<(f64, f64)>,
-    /// What happens at a node that no arc leaves.
+    /// What happens at a node that no arc leaves: on servers, the walk is over.
+    #[serde(skip)]
     pub dead_end: DeadEnd,
 }
 
@@ -53,7 +55,7 @@ impl Walk {
 
     /// First-order walks that stop with the probability before each step.
     pub fn geometric(stop: f64) -> Self {
-        Self { length: Length::Geometric { stop }, ..Self::fixed(0) }
+        Self { length: Length::Stop(stop), ..Self::fixed(0) }
     }
 
     /// node2vec's walks of so many steps.
@@ -102,10 +104,8 @@ impl Rule {
     pub fn new(walk: &Walk) -> Result<Self, WalkError> {
         let length = match walk.length {
             Length::Fixed(steps) => Lengths::Fixed(steps),
-            Length::Geometric { stop } if (1e-6..=1.0).contains(&stop) => {
-                Lengths::Geometric(Geometric::new(stop))
-            }
-            Length::Geometric { stop } => return Err(WalkError::Stop(stop)),
+            Length::Stop(stop) if (1e-6..=1.0).contains(&stop) => Lengths::Geometric(Geometric::new(stop)),
+            Length::Stop(stop) => return Err(WalkError::Stop(stop)),
         };
         if !(0.0..1.0).contains(&walk.restart) {
             return Err(WalkError::Restart(walk.restart));

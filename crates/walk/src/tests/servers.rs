@@ -3,11 +3,11 @@
 
 use crate::codel::CodelSettings;
 use crate::counters::{Board, Totals};
-use crate::generator::{GeneratorSettings, Rule};
+use crate::generator::{Generation, Sleep};
 use crate::graph::{Change, Graph, Sbm, Shape};
 use crate::mailbox::{LOOK, Mailbox};
 use crate::partition::{Partition, ServerPart};
-use crate::queue::{Discipline, QueueSettings};
+use crate::queue::Discipline;
 use crate::seal::Key;
 use crate::server::{Server, ServerSetup};
 use crate::settings::{Costs, Settings};
@@ -220,18 +220,18 @@ fn the_comparisons_of_the_document_differ_as_it_says() {
         cluster.sum(|t| t.generated - t.required)
     };
     let rq_rg = run(|_| ());
-    let sleep0 = run(|s| s.generator.rule = Rule::Never);
-    let sleep1 = run(|s| s.generator.rule = Rule::Always);
-    let tail = run(|s| s.queue.discipline = Discipline::TailDrop {});
+    let sleep0 = run(|s| s.generation.sleep = Sleep::Never);
+    let sleep1 = run(|s| s.generation.sleep = Sleep::Always);
+    let tail = run(|s| s.queue = Discipline::TailDrop {});
     assert!(sleep0 > 5 * rq_rg && sleep1 < rq_rg && tail > rq_rg, "{sleep0} {sleep1} {tail} {rq_rg}");
 }
 
 #[test]
 fn several_walkers_share_a_datagram() {
     let ground = Ground::new(&[30, 30], 0.08);
-    let datagrams = |records: usize| {
+    let datagrams = |walkers: u32| {
         let mut settings = quick(100);
-        settings.datagrams.records = records;
+        settings.datagrams.walkers = walkers;
         settings.datagrams.linger = Time::from_us(100);
         let mut cluster = Cluster::new(&settings, &ground, &[], Network::default(), 1);
         assert!(cluster.world.finish(LONG));
@@ -245,8 +245,9 @@ fn several_walkers_share_a_datagram() {
 #[test]
 fn what_is_said_of_walks_shares_datagrams_and_walkers_do_not() {
     let ground = Ground::new(&[30, 30], 0.08);
-    let mut settings = Settings { burst: 64, ..quick(100) };
-    settings.queue = QueueSettings { discipline: Discipline::TailDrop {}, limit: 1 << 20 };
+    let mut settings = quick(100);
+    settings.derived.burst = 64;
+    (settings.queue, settings.limit) = (Discipline::TailDrop {}, 1 << 20);
     let free = Costs::default();
     let mut cluster = Cluster::at(free, &settings, &ground, &[], Network::default(), 1, false);
     cluster.world.keep_sent = true;
@@ -259,7 +260,7 @@ fn what_is_said_of_walks_shares_datagrams_and_walkers_do_not() {
             [Record::Walker(_)] => walkers += 1,
             many => {
                 assert!(many.iter().all(|record| matches!(record, Record::Ended(_))));
-                assert!(datagram.data.len() as usize <= settings.datagrams.bytes);
+                assert!(datagram.data.len() as usize <= settings.derived.datagram_bytes);
                 notices += many.len();
             }
         }
@@ -272,9 +273,10 @@ fn what_is_said_of_walks_shares_datagrams_and_walkers_do_not() {
 #[test]
 fn a_window_bounds_the_walkers_under_way() {
     let ground = Ground::new(&[20, 20, 20], 0.15);
-    let mut settings = Settings { burst: 1024, ..quick(100) };
-    settings.generator = GeneratorSettings { rule: Rule::Never, window: Some(30), ..settings.generator };
-    settings.queue = QueueSettings { discipline: Discipline::TailDrop {}, limit: 90 };
+    let mut settings = quick(100);
+    settings.derived.burst = 1024;
+    settings.generation = Generation { sleep: Sleep::Never, under_way: Some(30), ..settings.generation };
+    (settings.queue, settings.limit) = (Discipline::TailDrop {}, 90);
     let free = Costs::default();
     let mut cluster = Cluster::at(free, &settings, &ground, &[], Network::default(), 1, false);
     assert!(cluster.world.finish(LONG));
@@ -325,7 +327,8 @@ fn walks_that_are_lost_in_all_attempts_are_given_up_and_the_others_end() {
 #[test]
 fn paths_come_with_the_walks() {
     let ground = Ground::new(&[10, 10], 0.23);
-    let settings = Settings { paths: true, steps_max: 100, ..quick(20) };
+    let mut settings = Settings { steps_max: 100, ..quick(20) };
+    settings.derived.paths = true;
     let mut cluster = Cluster::new(&settings, &ground, &[], Network::default(), 1);
     assert!(cluster.world.finish(LONG));
     assert_eq!(cluster.ends(), ground.alone(20, 100));
@@ -412,7 +415,7 @@ fn what_strangers_send_changes_nothing() {
 
 fn disciplines() -> impl Strategy<Value = Discipline> {
     prop_oneof![
-        Just(QueueSettings::default().discipline),
+        Just(Settings::default().queue),
         Just(Discipline::TailDrop {}),
         Just(Discipline::Codel(CodelSettings { target: Time::from_us(20), interval: Time::from_us(200) })),
     ]
@@ -424,15 +427,15 @@ proptest! {
     #[test]
     fn each_walk_is_counted_once_under_loss_duplicates_and_reordering(
         loss in 0.0f64..0.5, doubled in 0.0f64..0.5, jitter in 0u64..30_000, seed: u64,
-        records in 1usize..20, discipline in disciplines(), workers in 1u32..4,
+        walkers in 1u32..20, discipline in disciplines(), workers in 1u32..4,
         direct: bool, remote: bool, repeated: bool
     ) {
         let ground = Ground::new(&[7, 5, 12], 0.23);
         // A long walk that crosses servers often needs exponentially many attempts at such losses.
         let mut settings = Settings { workers, steps_max: 8, ..quick(20) };
-        settings.datagrams.records = records;
+        settings.datagrams.walkers = walkers;
         settings.datagrams.linger = Time::from_us(50);
-        settings.queue = QueueSettings { discipline, limit: 20 };
+        (settings.queue, settings.limit) = (discipline, 20);
         (settings.loss.direct, settings.loss.remote, settings.loss.repeated) = (direct, remote, repeated);
         let trouble = Network { loss, doubled, jitter: Time::from_us(jitter), ..Network::default() };
         let mut cluster = Cluster::new(&settings, &ground, &[], trouble, seed);
@@ -445,16 +448,17 @@ proptest! {
     #[test]
     fn each_walk_is_counted_once_where_the_work_takes_the_time(
         loss in 0.0f64..0.5, doubled in 0.0f64..0.5, jitter in 0u64..30_000, seed: u64,
-        records in prop_oneof![Just(1usize), 1usize..20], discipline in disciplines(), burst in 1u32..300,
+        walkers in prop_oneof![Just(1u32), 1u32..20], discipline in disciplines(), burst in 1u32..300,
         window in proptest::option::of(1u64..300), remote: bool, second: bool
     ) {
         // Walkers of the second order cross servers to ask, too.
         let walk = if second { Walk::node2vec(2, 2.0, 0.5) } else { Walk::geometric(0.23) };
         let ground = Ground::of(&[7, 5, 12], &walk);
-        let mut settings = Settings { burst, steps_max: 8, ..quick(20) };
-        settings.datagrams.records = records;
-        settings.generator.window = window;
-        settings.queue = QueueSettings { discipline, limit: 50 };
+        let mut settings = Settings { steps_max: 8, ..quick(20) };
+        settings.derived.burst = burst;
+        settings.datagrams.walkers = walkers;
+        settings.generation.under_way = window;
+        (settings.queue, settings.limit) = (discipline, 50);
         settings.loss.remote = remote;
         let trouble = Network { loss, doubled, jitter: Time::from_us(jitter), ..Network::default() };
         let mut cluster = Cluster::at(Costs::default(), &settings, &ground, &[], trouble, seed, false);

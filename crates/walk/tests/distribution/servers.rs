@@ -84,8 +84,9 @@ fn servers(graph: &Graph, rule: &Rule, starts: &[u32], walks: u32, kept: &Kept, 
     // Every node's neighbours are mostly elsewhere.
     let owners = (0..graph.nodes()).map(|node| (node % u32::from(SERVERS)) as u16).collect();
     let partition = Partition::new(owners, SERVERS).unwrap();
-    let mut settings = Settings { walks, paths: true, steps_max: STEPS_MAX, ..Settings::default() };
-    settings.burst = if modelled { 1 } else { 64 };
+    let mut settings = Settings { walks, steps_max: STEPS_MAX, ..Settings::default() };
+    settings.derived.paths = true;
+    settings.derived.burst = if modelled { 1 } else { 64 };
     settings.loss.initial = Time::from_ms(50);
     let step = Time::from_ns(100);
     let costs = if modelled {

@@ -4,9 +4,11 @@
 use super::Sbm;
 use crate::graph::{Graph, GraphError, Shape};
 use crate::step::Stream;
+use serde::{Deserialize, Serialize};
 
 /// A stochastic block model. Edges go both ways.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Blocks {
     /// Nodes of each block; their numbers follow one another.
     pub sizes: Vec<u32>,
