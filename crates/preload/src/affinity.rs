@@ -94,7 +94,7 @@ fn told(result: i64) -> c_int {
     if result < 0 { -1 } else { 0 }
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn sched_getaffinity(of: pid_t, bytes: usize, to: *mut cpu_set_t) -> c_int {
     // SAFETY: the caller's place for so many bytes.
     let place = unsafe { std::slice::from_raw_parts_mut(to.cast::<u8>(), bytes) };
@@ -114,14 +114,14 @@ unsafe extern "C" fn sched_getaffinity(of: pid_t, bytes: usize, to: *mut cpu_set
     told(wrote)
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn sched_setaffinity(of: pid_t, bytes: usize, to: *const cpu_set_t) -> c_int {
     chosen();
     // SAFETY: the caller's bytes.
     told(unsafe { libc::syscall(libc::SYS_sched_setaffinity, of, bytes, to) })
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn pthread_getaffinity_np(of: pthread_t, bytes: usize, to: *mut cpu_set_t) -> c_int {
     // SAFETY: as `sched_getaffinity`; the thread's number is asked for where it isn't this one.
     let error = unsafe {

@@ -56,7 +56,7 @@ fn moved(to: impl FnOnce(usize) -> Option<usize>) -> Option<usize> {
     Some(end)
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn sbrk(more: intptr_t) -> *mut c_void {
     if !is_on() {
         // SAFETY: the C library's function of this name has this form.
@@ -66,7 +66,7 @@ extern "C" fn sbrk(more: intptr_t) -> *mut c_void {
     moved(|end| end.checked_add_signed(more)).map_or_else(failed, |end| end as *mut c_void)
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn brk(to: *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: as above.
@@ -78,4 +78,32 @@ extern "C" fn brk(to: *mut c_void) -> c_int {
     }
     raw::fail(libc::ENOMEM);
     -1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{alone, want};
+
+    #[test]
+    fn the_end_moves_within_its_addresses_only() {
+        alone!({
+            want("local=1073741824,rate=1");
+            let start = sbrk(0) as usize;
+            assert_eq!((sbrk(10_000) as usize, sbrk(0) as usize), (start, start + 10_000), "the end before");
+            // SAFETY: bytes that the heap has by now.
+            let last = unsafe { &mut *((start + 9_999) as *mut u8) };
+            *last = 1;
+            assert_eq!(sbrk(-9_999) as usize, start + 10_000);
+            assert_eq!(
+                (brk((start + 10_000) as *mut c_void), *last),
+                (0, 0),
+                "what it had given back is zero"
+            );
+            for wrong in [-10_001, MOST as isize, isize::MIN, isize::MAX] {
+                assert_eq!(sbrk(wrong), libc::MAP_FAILED, "{wrong}");
+            }
+            assert_eq!((brk((start - 1) as *mut c_void), sbrk(0) as usize), (-1, start + 10_000));
+        });
+    }
 }

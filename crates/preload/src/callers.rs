@@ -49,3 +49,25 @@ unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, found: *mut l
     }
     0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::alone;
+
+    #[test]
+    fn the_c_library_is_told_from_the_program() {
+        alone!({
+            let ours = find as *const () as usize;
+            assert!(!is_system(libc_itself()), "nobody has looked yet");
+            find();
+            assert!(is_system(libc_itself()) && !is_system(ours));
+        });
+    }
+
+    /// An address inside the C library: a program may have a way there of its own (its PLT).
+    fn libc_itself() -> usize {
+        // SAFETY: a C string.
+        unsafe { libc::dlsym(libc::RTLD_NEXT, c"getpid".as_ptr()) as usize }
+    }
+}

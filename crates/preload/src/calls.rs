@@ -10,7 +10,7 @@ use crate::raw;
 /// not used for them: a process that shares it may return first (vfork(2)).
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn syscall() {
     std::arch::naked_asm!(
         "mov rax, rdi",
@@ -50,7 +50,7 @@ unsafe extern "C" fn syscall() {
 /// As above; here no such number is below 214 (`brk`) or above 233 (`madvise`).
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn syscall() {
     std::arch::naked_asm!(
         "mov x8, x0",
@@ -101,5 +101,64 @@ extern "C" fn memory(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize,
         libc::SYS_madvise => madvise(at, b, c as i32).into(),
         // SAFETY: as the caller promises.
         _ => unsafe { mremap(at, b, c, d as i32, e as *mut libc::c_void) as i64 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{self, BASE};
+    use crate::testing::{alone, want};
+
+    const BOTH: usize = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    const ANONYMOUS: usize = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
+
+    fn map(protection: usize, flags: usize) -> usize {
+        memory(0, BASE, protection, flags, usize::MAX, 0, libc::SYS_mmap) as usize
+    }
+
+    fn is_ours(at: usize) -> bool {
+        assert_ne!(at as i64, -1);
+        let ours = layout::offset(at).is_some();
+        assert_eq!(memory(at, BASE, 0, 0, 0, 0, libc::SYS_munmap), 0);
+        ours
+    }
+
+    #[test]
+    fn memory_by_number_is_where_it_is_by_name() {
+        alone!({
+            assert!(!is_ours(map(BOTH, ANONYMOUS)), "the launcher has wanted nothing yet");
+            want("local=1073741824,rate=1");
+            assert!(is_ours(map(BOTH, ANONYMOUS)));
+            assert!(is_ours(map(0, ANONYMOUS | libc::MAP_NORESERVE as usize)), "a reservation");
+            assert!(!is_ours(map(BOTH | libc::PROT_EXEC as usize, ANONYMOUS)), "code runs from it");
+            for flag in [libc::MAP_LOCKED, libc::MAP_STACK, libc::MAP_GROWSDOWN] {
+                assert!(!is_ours(map(BOTH, ANONYMOUS | flag as usize)), "{flag:x}");
+            }
+            let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS) as usize;
+            assert!(!is_ours(map(BOTH, shared)), "other processes see it");
+        });
+    }
+
+    #[test]
+    fn what_the_kernel_would_refuse_is_refused() {
+        alone!({
+            want("local=1073741824,rate=1");
+            let at = map(BOTH, ANONYMOUS);
+            let errno = || std::io::Error::last_os_error().raw_os_error();
+            for (number, arguments) in [
+                (libc::SYS_munmap, [at + 1, BASE, 0, 0]),
+                (libc::SYS_munmap, [at, 0, 0, 0]),
+                (libc::SYS_munmap, [layout::start(), BASE, 0, 0]),
+                (libc::SYS_madvise, [at + 1, BASE, 4, 0]),
+                (libc::SYS_mremap, [at, BASE, 0, 1]),
+                (libc::SYS_mremap, [at, BASE, BASE, 1 << 10]),
+                (libc::SYS_mremap, [at, BASE, 2 * BASE, libc::MREMAP_FIXED as usize]),
+            ] {
+                let [a, b, c, d] = arguments;
+                assert_eq!((memory(a, b, c, d, 0, 0, number), errno()), (-1, Some(libc::EINVAL)), "{number}");
+            }
+            assert!(is_ours(at), "it is still there");
+        });
     }
 }

@@ -130,13 +130,6 @@ impl Config {
                 _ => return Err(format!("{VARIABLE}: nobody knows {key}")),
             }
         }
-        for bytes in asked.split('+').filter(|bytes| !bytes.is_empty()) {
-            let pages = bytes.parse::<usize>().ok().and_then(|bytes| u32::try_from(bytes / config.page).ok());
-            let pages = pages.filter(|pages| (1..1 << 31).contains(pages));
-            config.asked.push(pages.ok_or_else(|| format!("{VARIABLE}: asked={asked} can't be"))?);
-        }
-        let way = Way { pages_a_request: batch, ..Way::new(Time::from_ps(latency), Rate::from_bps(rate)) };
-        config.cost = (rate > 0).then_some(Cost { fetch: way, write_back: Some(way) });
         let fits = config.page.is_power_of_two() && (12..=21).contains(&config.page.ilog2());
         if !fits
             || (rate == 0 && server.is_none())
@@ -145,6 +138,13 @@ impl Config {
         {
             return Err(format!("{VARIABLE}: {text} can't be"));
         }
+        for bytes in asked.split('+').filter(|bytes| !bytes.is_empty()) {
+            let pages = bytes.parse::<usize>().ok().and_then(|bytes| u32::try_from(bytes / config.page).ok());
+            let pages = pages.filter(|pages| (1..1 << 31).contains(pages));
+            config.asked.push(pages.ok_or_else(|| format!("{VARIABLE}: asked={asked} can't be"))?);
+        }
+        let way = Way { pages_a_request: batch, ..Way::new(Time::from_ps(latency), Rate::from_bps(rate)) };
+        config.cost = (rate > 0).then_some(Cost { fetch: way, write_back: Some(way) });
         if let Some(at) = server {
             let at = at.parse().map_err(|_| format!("{VARIABLE}: server={at} is no address"))?;
             let leaving_bytes = (config.local / 8).min(LEAVING_MAX) / config.page * config.page;
@@ -169,4 +169,101 @@ fn key(folder: &str) -> Result<Key, String> {
     let file = Path::new(folder).join("server.key");
     let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     bytes.try_into().map(Key).map_err(|_| format!("{}: 16 bytes are expected", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn refused(text: &str) -> String {
+        Config::parse(text).expect_err(text)
+    }
+
+    #[test]
+    fn what_the_launcher_wants_is_read() {
+        let text = "local=1048576,page=65536,latency=10000000,rate=40000000000,policy=clock,prefetch=4,\
+            batch=8,trace=1,asked=65536+1310720,codec=lz4,cpus=5,folder=/tmp/a=b";
+        let config = Config::parse(text).expect("it can be");
+        assert_eq!((config.local, config.page, config.prefetch, config.cpus), (1 << 20, 1 << 16, 4, 5));
+        assert_eq!((config.policy, config.codec, config.trace), (Policy::Clock, Some(Codec::Lz4), true));
+        assert_eq!((config.asked, config.folder.as_str()), (vec![1, 20], "/tmp/a=b"));
+        let way = Way { pages_a_request: 8, ..Way::new(Time::from_us(10), Rate::from_gbps(40)) };
+        assert_eq!(config.cost, Some(Cost { fetch: way, write_back: Some(way) }));
+        assert!(config.server.is_none());
+    }
+
+    #[test]
+    fn a_page_is_a_power_of_two_from_4_kib_to_2_mib() {
+        for page in [0, 1, 2048, 4097, 4 << 20] {
+            // A page of no bytes is refused before anything is divided by it.
+            let text = format!("local=1073741824,rate=1,asked=4096,page={page}");
+            assert!(refused(&text).ends_with("can't be"), "{page}");
+        }
+        for page in [4096, 2 << 20] {
+            assert!(Config::parse(&format!("local=1073741824,rate=1,page={page}")).is_ok(), "{page}");
+        }
+    }
+
+    #[test]
+    fn local_memory_has_the_least_pages_and_fits_the_addresses() {
+        assert!(Config::parse("rate=1,local=65536").is_ok());
+        assert!(refused("rate=1,local=65535").ends_with("can't be"));
+        assert!(refused(&format!("rate=1,local={}", 1u64 << 43)).ends_with("can't be"));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_name() {
+        for (text, name) in [
+            ("", " is not key=value"),
+            ("local", "local is not key=value"),
+            ("local=many", "local=many is not a number"),
+            ("colour=red", "nobody knows colour"),
+            ("policy=best", "no policy is called best"),
+            ("codec=zip", "no codec is called zip"),
+            ("rate=1,local=65536,asked=4096+x", "asked=4096+x can't be"),
+            ("rate=1,local=65536,asked=4095", "asked=4095 can't be"),
+            ("local=65536", "can't be"),
+        ] {
+            assert!(refused(text).ends_with(name), "{text}: {}", refused(text));
+        }
+    }
+
+    #[test]
+    fn a_server_has_a_key_and_takes_a_part_of_local_memory() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = folder.path().display();
+        let text = format!("local=65536,server=127.0.0.1:7000,timeout=250,folder={at}");
+        assert!(refused(&text).contains("server.key"), "no key");
+        std::fs::write(folder.path().join("server.key"), [7; 15]).expect("it can be written");
+        assert!(refused(&text).ends_with("16 bytes are expected"));
+        std::fs::write(folder.path().join("server.key"), [7; 16]).expect("it can be written");
+        let config = Config::parse(&text).expect("it can be");
+        let remote = config.server.expect("a server");
+        assert_eq!((remote.at.port(), remote.timeout_ms, remote.key.0), (7000, 250, [7; 16]));
+        assert_eq!((remote.leaving_bytes, config.local, config.cost), (8192, 65536 - 8192, None));
+        assert!(refused(&text.replace("127.0.0.1:7000", "here")).ends_with("server=here is no address"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(pairs in prop::collection::vec(pair(), 0..8)) {
+            if let Ok(config) = Config::parse(&pairs.join(",")) {
+                prop_assert!(config.local / config.page >= LEAST);
+                prop_assert!(config.asked.iter().all(|asked| *asked > 0));
+            }
+        }
+    }
+
+    fn pair() -> impl Strategy<Value = String> {
+        const KEYS: [&str; 10] =
+            ["local", "page", "latency", "rate", "policy", "prefetch", "batch", "trace", "asked", "timeout"];
+        let number = prop_oneof![
+            (0u32..64).prop_map(|bits| (1u64 << bits).to_string()),
+            Just("0".to_owned()),
+            any::<u64>().prop_map(|number| number.to_string()),
+            "[0-9+a-z.=-]{0,12}",
+        ];
+        (prop::sample::select(&KEYS[..]), number).prop_map(|(key, value)| format!("{key}={value}"))
+    }
 }

@@ -91,3 +91,46 @@ pub(crate) fn keeper() -> usize {
 pub(crate) fn trip() -> usize {
     bell() + BASE
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::alone;
+
+    #[test]
+    fn before_the_addresses_are_reserved_none_is_the_programs() {
+        // Other tests reserve them in processes of their own.
+        assert_eq!((offset(0), offset(BASE), touches(0, usize::MAX)), (None, None, false));
+    }
+
+    #[test]
+    fn the_programs_range_has_an_end_on_both_sides() {
+        alone!({
+            let first = start();
+            assert!(first.is_multiple_of(LARGEST_PAGE));
+            assert_eq!((offset(first - 1), offset(first), offset(first + BYTES)), (None, Some(0), None));
+            assert_eq!(offset(first + BYTES - 1), Some(BYTES - 1));
+            assert!(!touches(first - BASE, BASE) && touches(first - BASE, BASE + 1));
+            assert!(touches(first + BYTES - 1, 1) && !touches(first + BYTES, 1));
+            assert!(touches(first - 1, usize::MAX), "a length beyond all addresses");
+        });
+    }
+
+    #[test]
+    fn nothing_lies_on_something_else() {
+        alone!({
+            let parts = [
+                (start(), BYTES),
+                (mirror(start()), BYTES),
+                (bell(), BASE),
+                (trip(), BASE),
+                (keeper(), BASE),
+            ];
+            let states = (states(), BYTES >> BASE_BITS);
+            let mut all: Vec<_> = parts.into_iter().chain([states]).collect();
+            all.sort_unstable();
+            assert!(all.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{all:x?}");
+            assert_eq!(states.0 + states.1, start() + BYTES + BESIDE_BYTES);
+        });
+    }
+}

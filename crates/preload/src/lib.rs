@@ -17,7 +17,11 @@
 //! themselves (open files, thread-local storage), thread stacks, the program's own data segment, memory that
 //! code runs from and what is mapped from files stay local. So does what the program gets by instructions of
 //! its own that enter the kernel: the launcher says how much of its memory all that is.
+//!
+//! **Tests export nothing**: names of the C library, this library's allocator and its beginning exist only
+//! outside of `cfg(test)`, so a test keeps the C library's malloc and calls ours as ordinary functions.
 #![allow(unsafe_code, reason = "it implements C interfaces on raw memory; each block says why it is sound")]
+#![cfg_attr(test, allow(dead_code, reason = "tests export nothing, so the loader's ways in are not used"))]
 
 mod affinity;
 mod areas;
@@ -44,6 +48,8 @@ mod start;
 mod states;
 mod stats;
 mod store;
+#[cfg(test)]
+mod testing;
 mod threads;
 mod touched;
 mod tracing;

@@ -80,5 +80,6 @@ unsafe impl GlobalAlloc for Own {
     }
 }
 
+#[cfg(not(test))]
 #[global_allocator]
 static OWN: Own = Own;

@@ -133,3 +133,45 @@ impl<T> Drop for Held<'_, T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::alone;
+
+    #[test]
+    fn one_thread_at_a_time_has_the_value() {
+        static COUNT: Lock<u64> = Lock::new(0);
+        std::thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| (0..20_000).for_each(|_| *COUNT.lock() += 1));
+            }
+        });
+        assert_eq!(*COUNT.lock(), 80_000);
+        assert_eq!(COUNT.word.load(Relaxed), 0, "free, and nobody waits");
+    }
+
+    #[test]
+    fn trying_takes_nothing_from_the_holder() {
+        let lock = Lock::new(());
+        let held = lock.lock();
+        assert!(lock.try_lock().is_none());
+        assert_eq!(lock.word.load(Relaxed), 1, "still held");
+        drop(held);
+        assert!(lock.try_lock().is_some());
+    }
+
+    #[test]
+    fn the_thread_that_forks_passes_through_what_it_holds() {
+        alone!({
+            static LOCK: Lock<u8> = Lock::new(1);
+            LOCK.hold();
+            forking(true);
+            *LOCK.lock() += 1;
+            assert!(LOCK.try_lock().is_none(), "passing through gives nothing back");
+            forking(false);
+            LOCK.release();
+            assert_eq!(LOCK.try_lock().map(|value| *value), Some(2));
+        });
+    }
+}

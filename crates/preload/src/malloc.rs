@@ -213,7 +213,7 @@ extern "C" fn pvalloc_for(bytes: usize, caller: usize) -> *mut u8 {
 macro_rules! with_caller {
     ($name:ident($($argument:ident: $type:ty),*) -> $result:ty, $ours:ident, $x86:literal, $arm:literal) => {
         #[unsafe(naked)]
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             #[cfg(target_arch = "x86_64")]
             std::arch::naked_asm!(concat!("mov ", $x86, ", [rsp]"), "jmp {ours}", ours = sym $ours);
@@ -233,7 +233,7 @@ with_caller!(posix_memalign(to: *mut *mut u8, align: usize, bytes: usize) -> c_i
 with_caller!(valloc(bytes: usize) -> *mut u8, valloc_for, "rsi", "x1");
 with_caller!(pvalloc(bytes: usize) -> *mut u8, pvalloc_for, "rsi", "x1");
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn free(at: *mut c_void) {
     if let Some(at) = NonNull::new(at.cast()) {
         // SAFETY: reads and restores this thread's error number: free(3) leaves it alone.
@@ -243,7 +243,99 @@ unsafe extern "C" fn free(at: *mut c_void) {
     }
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn malloc_usable_size(at: *mut c_void) -> usize {
     NonNull::new(at.cast()).map_or(0, usable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{alone, want};
+
+    /// Bytes that say where they belong.
+    fn fill(at: *mut u8, bytes: usize) {
+        // SAFETY: as many were allocated.
+        unsafe { std::slice::from_raw_parts_mut(at, bytes) }
+            .iter_mut()
+            .enumerate()
+            .for_each(|(at, byte)| *byte = at as u8);
+    }
+
+    fn is_filled(at: *mut u8, bytes: usize) -> bool {
+        // SAFETY: as many were allocated.
+        unsafe { std::slice::from_raw_parts(at, bytes) }
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| *byte == at as u8)
+    }
+
+    #[test]
+    fn what_is_resized_keeps_its_bytes_wherever_it_lies() {
+        alone!({
+            want("local=1073741824,rate=1");
+            let ours = fill as *const () as usize;
+            let mut at = malloc_for(1, ours);
+            let mut had = 1;
+            fill(at, had);
+            for bytes in [100, 70_000, LARGE, 3 * LARGE, LARGE / 2, 5000, 40] {
+                at = realloc_for(at, bytes, ours);
+                assert!(is_filled(at, had.min(bytes)), "{had} to {bytes} bytes");
+                // SAFETY: it was allocated.
+                assert!(unsafe { malloc_usable_size(at.cast()) } >= bytes);
+                fill(at, bytes);
+                had = bytes;
+            }
+            assert!(realloc_for(at, 0, ours).is_null());
+        });
+    }
+
+    #[test]
+    fn the_c_librarys_memory_stays_local_and_the_programs_does_not() {
+        alone!({
+            let ours = fill as *const () as usize;
+            assert!(matches!(place(malloc_for(10, ours) as usize), Place::Local), "nothing is wanted yet");
+            want("local=1073741824,rate=1");
+            callers::find();
+            // SAFETY: a C string.
+            let theirs = unsafe { libc::dlsym(libc::RTLD_NEXT, c"getpid".as_ptr()) as usize };
+            assert!(matches!(place(malloc_for(10, theirs) as usize), Place::Local));
+            assert!(matches!(place(malloc_for(10, ours) as usize), Place::Heap(_)));
+            assert!(matches!(place(malloc_for(LARGE, ours) as usize), Place::Run));
+            assert!(matches!(place(ours), Place::Unknown));
+        });
+    }
+
+    #[test]
+    fn alignments_sizes_and_zeros_are_as_they_are_asked_for() {
+        alone!({
+            want("local=1073741824,rate=1");
+            let ours = fill as *const () as usize;
+            for align in [16, 64, 4096, 1 << 16, 1 << 21] {
+                for bytes in [1, 5000, LARGE + 1] {
+                    let at = aligned_alloc_for(align, bytes, ours);
+                    assert!((at as usize).is_multiple_of(align), "{bytes} bytes at {align}");
+                    fill(at, bytes);
+                    // SAFETY: it was allocated above, and is not used again.
+                    unsafe { free(at.cast()) };
+                }
+            }
+            for bytes in [1, 5000, LARGE + 1] {
+                let at = calloc_for(1, bytes, ours);
+                // SAFETY: as many were allocated.
+                assert!(unsafe { std::slice::from_raw_parts(at, bytes) }.iter().all(|byte| *byte == 0));
+            }
+            assert!(
+                calloc_for(usize::MAX, 2, ours).is_null()
+                    && reallocarray_for(ptr::null_mut(), 1 << 63, 2, ours).is_null()
+            );
+            assert!(malloc_for(layout::BYTES, ours).is_null() && aligned_alloc_for(48, 1, ours).is_null());
+            let mut at = ptr::null_mut();
+            assert_eq!(
+                [3, 4, 24].map(|align| posix_memalign_for(&mut at, align, 1, ours)),
+                [libc::EINVAL; 3]
+            );
+            assert_eq!((posix_memalign_for(&mut at, 8, 1, ours), at.is_null()), (0, false));
+        });
+    }
 }

@@ -55,7 +55,7 @@ fn is_plain(protection: c_int, flags: c_int) -> bool {
     flags & !PLAIN == 0 && flags & ANONYMOUS == ANONYMOUS && protection & libc::PROT_EXEC == 0
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn mmap(
     at: *mut c_void,
     bytes: usize,
@@ -86,7 +86,7 @@ pub(crate) extern "C" fn mmap(
     run.start as *mut c_void
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn mmap64(
     at: *mut c_void,
     bytes: usize,
@@ -130,7 +130,7 @@ fn change(range: Range, protection: c_int) -> c_int {
     pager::quietly(|_| done(raw::protect(range.start, range.bytes, protection)))
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn mprotect(at: *mut c_void, bytes: usize, protection: c_int) -> c_int {
     let start = at as usize;
     if !layout::touches(start, bytes) || !start.is_multiple_of(BASE) {
@@ -147,7 +147,7 @@ pub(crate) extern "C" fn mprotect(at: *mut c_void, bytes: usize, protection: c_i
     change(Range { start, bytes }, protection)
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn pkey_mprotect(at: *mut c_void, bytes: usize, protection: c_int, key: c_int) -> c_int {
     if key == -1 {
         return mprotect(at, bytes, protection);
@@ -162,7 +162,7 @@ extern "C" fn pkey_mprotect(at: *mut c_void, bytes: usize, protection: c_int, ke
     unsafe { libc::syscall(libc::SYS_pkey_mprotect, at, bytes, protection, key) as c_int }
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn munmap(at: *mut c_void, bytes: usize) -> c_int {
     let start = at as usize;
     let Some(offset) = layout::offset(start) else { return done(raw::unmap(start, bytes)) };
@@ -187,7 +187,7 @@ fn give_back(range: Range) {
     RUNS.quietly().unmap(range);
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn mremap(
     at: *mut c_void,
     bytes: usize,
@@ -248,7 +248,7 @@ fn stretch(start: usize, old: usize, new: usize) -> bool {
     true
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn madvise(at: *mut c_void, bytes: usize, advice: c_int) -> c_int {
     let start = at as usize;
     if !layout::touches(start, bytes) {
@@ -289,12 +289,12 @@ fn advise(range: Range, advice: c_int) -> c_int {
     0
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn mlock(at: *const c_void, bytes: usize) -> c_int {
     lock(libc::SYS_mlock, at, bytes, 0)
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn mlock2(at: *const c_void, bytes: usize, flags: libc::c_uint) -> c_int {
     lock(libc::SYS_mlock2, at, bytes, flags)
 }
@@ -308,7 +308,7 @@ fn lock(call: libc::c_long, at: *const c_void, bytes: usize, flags: libc::c_uint
     unsafe { libc::syscall(call, at, bytes, flags) as c_int }
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn mlockall(flags: c_int) -> c_int {
     if is_on() {
         // It would ask for all addresses that are reserved.

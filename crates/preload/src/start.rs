@@ -47,6 +47,7 @@ extern "C" fn begin() {
 }
 
 /// The loader calls what is listed in this section.
+#[cfg(not(test))]
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEGIN: extern "C" fn() = begin;

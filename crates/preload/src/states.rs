@@ -55,3 +55,32 @@ pub(crate) fn runs(range: Range, mut each: impl FnMut(u8, Range)) {
         first += same;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::BASE;
+    use crate::testing::alone;
+
+    #[test]
+    fn runs_are_the_longest_of_one_state() {
+        alone!({
+            let pages = |first: usize, count: usize| Range {
+                start: layout::start() + first * BASE,
+                bytes: count * BASE,
+            };
+            set(pages(2, 3), HERE);
+            set(pages(5, 1), THERE);
+            let mut seen = Vec::new();
+            runs(pages(0, 8), |state, run| seen.push((state, run)));
+            assert_eq!(
+                seen,
+                [(NEW, pages(0, 2)), (HERE, pages(2, 3)), (THERE, pages(5, 1)), (NEW, pages(6, 2))]
+            );
+            assert!(any(pages(0, 8), THERE) && !any(pages(0, 5), THERE) && !any(pages(0, 8), HIDDEN));
+            assert_eq!((at(pages(4, 1).start), at(pages(5, 1).start + BASE - 1)), (HERE, THERE));
+            set(pages(3, 3), NEW);
+            assert!(any(pages(2, 1), HERE) && !any(pages(3, 5), HERE));
+        });
+    }
+}

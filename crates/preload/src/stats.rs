@@ -213,3 +213,48 @@ fn create(folder: &Path) -> io::Result<(File, PathBuf)> {
     }
     Err(io::ErrorKind::AlreadyExists.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::alone;
+
+    #[test]
+    fn numbers_lie_behind_their_names_in_a_file_for_each_program() {
+        alone!({
+            let folder = tempfile::tempdir().expect("a folder");
+            begin(folder.path().to_str().expect("a name"));
+            stats().before_the_wait(1200);
+            stats().exchange(Crossing { pages: 2, bytes: 8000 }, Crossing::default());
+            stats().exchange(Crossing::default(), Crossing { pages: 1, bytes: 4096 });
+            let path = folder.path().join(format!("{}-0", std::process::id()));
+            let bytes = std::fs::read(&path).expect("a file");
+            assert_eq!(bytes.len(), 2 * BASE);
+            let names = std::str::from_utf8(&bytes[..BASE]).expect("text").trim_end_matches('\0');
+            let number = |name: &str| {
+                let at = names.lines().position(|each| each == name).expect(name);
+                u64::from_ne_bytes(*bytes[BASE + 8 * at..].first_chunk().expect("a number"))
+            };
+            assert_eq!(["faults", "first_touches", "pages_in", "pages_out"].map(number), [1, 1, 2, 1]);
+            assert_eq!(
+                ["bytes_in", "hides_500", "hides_1000", "hides_1500"].map(number),
+                [8000, 500, 1000, 1200]
+            );
+            assert_eq!(number("memory_at"), layout::start() as u64);
+            assert_eq!(beside("trace"), Some(path.with_extension("trace")));
+
+            begin(folder.path().to_str().expect("a name"));
+            assert_eq!(
+                beside("trace").and_then(|path| path.file_stem().map(|stem| stem.to_owned())),
+                Some(format!("{}-1", std::process::id()).into()),
+                "the same number, and another program"
+            );
+        });
+    }
+
+    #[test]
+    fn without_a_file_numbers_go_nowhere_and_nothing_fails() {
+        stats().faults.add(1);
+        assert!(beside("trace").is_none());
+    }
+}

@@ -110,8 +110,8 @@ fn keep_stack(attributes: *const pthread_attr_t) {
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_create(
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) unsafe extern "C" fn pthread_create(
     thread: *mut pthread_t,
     attributes: *const pthread_attr_t,
     body: Body,

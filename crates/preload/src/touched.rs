@@ -69,6 +69,7 @@ extern "C" fn end() {
 }
 
 /// The loader calls what is listed in this section when the program ends.
+#[cfg(not(test))]
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static END: extern "C" fn() = end;

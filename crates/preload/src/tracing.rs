@@ -114,3 +114,52 @@ fn map(path: &Path) -> io::Result<usize> {
     file.set_len(BYTES as u64)?;
     raw::map(0, BYTES, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file.as_raw_fd(), 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farmem::trace::Trace;
+
+    #[test]
+    fn the_file_holds_what_happened() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("trace");
+        let config = Config::parse("local=1048576,rate=1,page=4096").expect("it can be");
+        let mut tracing = Tracing::begin(&config, &path, 1000).expect("a trace");
+        tracing.access(7, true, 3, 1500);
+        tracing.resume(2000);
+        tracing.access(8, false, 3, 2000 + (1 << 33));
+        tracing.wrote(8);
+        tracing.asked(4096);
+        tracing.free((5 << 12) + 1, 3 << 12, 0);
+        tracing.free(5 << 12, 4095, 0);
+        tracing.has_local(300);
+        tracing.has_local(10);
+
+        let bytes = std::fs::read(&path).expect("a file");
+        assert_eq!(bytes.len(), BYTES);
+        let trace = Trace::read(&bytes).expect("a trace");
+        assert_eq!((trace.header.page_bits, trace.header.capacity), (12, 300), "the most that was local");
+        let of = |page, pages, thread, computed_ns| Pages { page, pages, thread, computed_ns };
+        let expected = [
+            Record::Write(of(7, 1, 3, 500)),
+            Record::Pass(1 << 33),
+            Record::Read(of(8, 1, 3, 0)),
+            Record::Dirty(of(8, 1, 0, 0)),
+            Record::Asked(4096),
+            Record::Free(of(6, 2, 0, 0)),
+        ];
+        assert_eq!(trace.records().collect::<Vec<_>>(), expected, "parts of pages are not given back");
+        assert_eq!(tracing.used() as usize, (1 + expected.len()) * RECORD);
+    }
+
+    #[test]
+    fn an_earlier_trace_is_not_overwritten() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("trace");
+        std::fs::write(&path, "somebody's").expect("it can be written");
+        let config = Config::parse("local=1048576,rate=1").expect("it can be");
+        assert!(Tracing::begin(&config, &path, 0).is_none());
+        assert_eq!(std::fs::read(&path).expect("a file"), b"somebody's");
+    }
+}

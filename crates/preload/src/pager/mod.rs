@@ -10,6 +10,8 @@
 
 mod leaving;
 mod pacing;
+#[cfg(test)]
+mod tests;
 pub(crate) mod waiting;
 
 use crate::config::{Config, config};

@@ -218,3 +218,38 @@ impl Pager {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(page: u64, ahead: u64, at: u64) -> Due {
+        Due { page, ahead, write: false, fetches: true, since: 0, left: 0, at, waits: true, delay_ps: 0 }
+    }
+
+    #[test]
+    fn a_page_is_covered_by_the_fault_that_it_comes_along_with() {
+        let timed = vec![due(10, 2, 5), due(20, 0, 3), due(30, 0, 3)];
+        let waiting = Waiting { timed, asked: VecDeque::from([due(40, 1, 0)]) };
+        let covered = (0..50).filter(|page| waiting.covers(*page)).collect::<Vec<_>>();
+        assert_eq!(covered, [10, 11, 12, 20, 30, 40, 41]);
+        assert_eq!((waiting.pages(), waiting.first()), (7, Some(1)), "the first of those that are due first");
+        assert!(!waiting.is_empty() && Waiting::default().is_empty() && Waiting::default().first().is_none());
+    }
+
+    #[test]
+    fn who_gives_memory_back_sleeps_until_something_comes() {
+        let seen = comings();
+        let giver = std::thread::spawn(move || until_some_come(seen));
+        while GIVERS.load(SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+        COMINGS.fetch_add(1, SeqCst);
+        while !giver.is_finished() {
+            crate::raw::wake(&COMINGS, i32::MAX);
+        }
+        giver.join().expect("it goes on");
+        until_some_come(seen);
+        assert_eq!(GIVERS.load(SeqCst), 0, "what has come since is not waited for");
+    }
+}

@@ -69,3 +69,78 @@ impl Store for Mirror {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::alone;
+
+    fn page(at: usize, count: usize) -> Range {
+        Range { start: layout::start() + at * BASE, bytes: count * BASE }
+    }
+
+    /// The first byte of a page's place in the mirror.
+    fn kept(at: usize) -> &'static mut u8 {
+        // SAFETY: addresses that were reserved, and that only this test uses.
+        unsafe { &mut *(layout::mirror(page(at, 1).start) as *mut u8) }
+    }
+
+    fn is_copied(found: &Found) -> bool {
+        matches!(found, Found::At(_))
+    }
+
+    #[test]
+    fn a_page_behind_the_one_before_is_copied_and_left_behind() {
+        alone!({
+            let mut mirror = Mirror::new();
+            (0..4).for_each(|at| *kept(at) = 1);
+            assert!(!is_copied(&mirror.find(page(0, 1))), "nothing came before");
+            assert!(is_copied(&mirror.find(page(1, 1))) && is_copied(&mirror.find(page(2, 1))));
+            assert!(!is_copied(&mirror.find(page(5, 1))), "it does not follow");
+            assert_eq!([*kept(1), *kept(2)], [1, 1], "not yet removed");
+            mirror.vacate(page(3, 1));
+            assert_eq!(*kept(2), 1, "only what something else comes to");
+            mirror.vacate(page(2, 1));
+            assert_eq!(
+                [*kept(0), *kept(1), *kept(2), *kept(3)],
+                [1, 0, 0, 1],
+                "all that was left behind, at once"
+            );
+        });
+    }
+
+    #[test]
+    fn what_is_left_behind_has_a_bound() {
+        alone!({
+            let mut mirror = Mirror::new();
+            let most = BEHIND_MAX / BASE;
+            (0..=most + 1).for_each(|at| *kept(at) = 1);
+            let _ = mirror.find(page(0, 1));
+            (1..=most).for_each(|at| assert!(is_copied(&mirror.find(page(at, 1)))));
+            assert_eq!((*kept(1), *kept(most)), (1, 1));
+            let _ = mirror.find(page(most + 1, 1));
+            assert_eq!((*kept(1), *kept(most), *kept(most + 1)), (0, 0, 1));
+        });
+    }
+
+    #[test]
+    fn larger_pages_are_moved() {
+        alone!({
+            let mut mirror = Mirror::new();
+            assert!(!is_copied(&mirror.find(page(0, 2))) && !is_copied(&mirror.find(page(2, 2))));
+        });
+    }
+
+    #[test]
+    fn what_the_program_gives_up_is_removed_where_some_of_it_left() {
+        alone!({
+            let mut mirror = Mirror::new();
+            (*kept(0), *kept(1)) = (1, 1);
+            mirror.forget(page(0, 2));
+            assert_eq!([*kept(0), *kept(1)], [1, 1], "nothing of it is remote");
+            states::set(page(1, 1), THERE);
+            mirror.forget(page(0, 2));
+            assert_eq!([*kept(0), *kept(1)], [0, 0]);
+        });
+    }
+}

@@ -74,3 +74,73 @@ impl Store for Packed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::stats;
+    use crate::testing::alone;
+
+    fn range(first: usize, count: usize) -> Range {
+        Range { start: layout::start() + first * BASE, bytes: count * BASE }
+    }
+
+    /// A page leaves that is full of a byte.
+    fn leave(store: &mut Packed, at: usize, fill: u8, dirty: bool) {
+        let to = layout::mirror(range(at, 1).start) as *mut [u8; BASE];
+        // SAFETY: addresses that were reserved, and that only this test uses.
+        unsafe { to.write([fill; BASE]) };
+        store.keep(range(at, 1), dirty);
+        // SAFETY: as above.
+        assert_eq!(unsafe { (*to)[7] }, 0, "its place in the mirror is empty again");
+    }
+
+    fn content(store: &mut Packed, first: usize, count: usize) -> Vec<u8> {
+        let Found::At(at) = store.find(range(first, count)) else { panic!("it is not in the mirror") };
+        // SAFETY: the pages that were found, until the next call.
+        unsafe { std::slice::from_raw_parts(at as *const u8, count * BASE) }.to_vec()
+    }
+
+    #[test]
+    fn pages_come_back_as_they_left() {
+        alone!({
+            let mut store = Packed::new(Codec::Lz4, 2 * BASE);
+            leave(&mut store, 0, 3, true);
+            leave(&mut store, 1, 4, true);
+            assert_eq!(content(&mut store, 0, 2), [[3; BASE], [4; BASE]].concat());
+            assert!(store.saved(range(0, 2)) > BASE as u64, "a page of one byte gets much smaller");
+            assert_eq!(content(&mut store, 1, 1), [4; BASE], "what came back is still known");
+        });
+    }
+
+    #[test]
+    fn a_page_is_packed_again_only_when_it_has_changed() {
+        alone!({
+            let mut store = Packed::new(Codec::Lz4, BASE);
+            let packed = || stats().packed.get();
+            leave(&mut store, 0, 3, true);
+            let before = packed();
+            leave(&mut store, 0, 3, false);
+            assert_eq!(packed(), before, "it is as it was");
+            // A thread wrote to it while it left: nobody was seen.
+            leave(&mut store, 0, 5, false);
+            assert_eq!((packed(), content(&mut store, 0, 1)), (before + 1, vec![5; BASE]));
+        });
+    }
+
+    #[test]
+    fn what_is_given_up_is_forgotten_and_nothing_around_it() {
+        alone!({
+            let mut store = Packed::new(Codec::Lz4, BASE);
+            (0..3).for_each(|at| leave(&mut store, at, 1, true));
+            store.forget(range(1, 1));
+            assert_eq!(
+                store.kept.keys().copied().collect::<Vec<_>>(),
+                [range(0, 1).start, range(2, 1).start]
+            );
+            assert_eq!(store.saved(range(1, 1)), 0);
+            store.fresh(range(2, 1));
+            assert_eq!(store.kept.len(), 1);
+        });
+    }
+}

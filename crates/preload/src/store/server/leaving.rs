@@ -132,3 +132,82 @@ fn part(range: Range, from: usize, to: usize) -> Option<Range> {
     let (from, to) = (from.max(range.start), to.min(range.start + range.bytes));
     (from < to).then(|| Range { start: from, bytes: to - from })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::alone;
+    use farmem::wire::{Head, Kind};
+
+    fn page(at: usize) -> usize {
+        layout::start() + at * BASE
+    }
+
+    fn range(first: usize, count: usize) -> Range {
+        Range { start: page(first), bytes: count * BASE }
+    }
+
+    /// The first page and the number of pages of each message.
+    fn messages(leaving: &Leaving) -> Vec<(u64, u32)> {
+        let mut announced = Vec::new();
+        leaving.announce(&Client::default(), &mut announced);
+        let (mut left, mut seen) = (&announced[..], Vec::new());
+        while let Some((head, rest)) = left.split_first_chunk::<HEAD>() {
+            let head = Head::decode(head).expect("a head");
+            assert_eq!(head.kind, Kind::Write);
+            seen.push((head.page, head.count));
+            left = &rest[head.count as usize * LENGTH..];
+        }
+        seen
+    }
+
+    #[test]
+    fn neighbours_are_one_message_up_to_its_most_pages() {
+        alone!({
+            let mut leaving = Leaving::default();
+            [4, 5, 6, 9].into_iter().for_each(|at| leaving.put(page(at)));
+            assert_eq!((messages(&leaving), leaving.bytes()), (vec![(4, 3), (9, 1)], 4 * BASE));
+            leaving.sent();
+            assert!(leaving.is_empty() && leaving.bytes() == 0);
+            let most = PAGES_MAX as usize;
+            (0..=most).for_each(|at| leaving.put(page(at)));
+            assert_eq!(messages(&leaving), [(0, PAGES_MAX), (most as u64, 1)]);
+        });
+    }
+
+    #[test]
+    fn what_is_given_up_leaves_what_lies_around_it() {
+        alone!({
+            let (mut leaving, client) = (Leaving::default(), Client::default());
+            (0..5).for_each(|at| leaving.put(page(at)));
+            leaving.put_packed(page(7), &[1, 2, 3], &client);
+            leaving.put_packed(page(8), &[4], &client);
+            assert!(leaving.holds(range(4, 1)) && leaving.holds(range(7, 1)) && !leaving.holds(range(5, 2)));
+            leaving.forget(range(2, 1));
+            leaving.forget(range(7, 1));
+            assert_eq!(messages(&leaving), [(0, 2), (3, 2)]);
+            assert!(!leaving.holds(range(2, 1)) && !leaving.holds(range(7, 1)) && leaving.holds(range(8, 1)));
+        });
+    }
+
+    #[test]
+    fn the_bytes_that_are_sent_are_each_message_and_its_pages() {
+        alone!({
+            let (mut leaving, client) = (Leaving::default(), Client::default());
+            // SAFETY: addresses that were reserved, and that only this test uses.
+            unsafe { (layout::mirror(page(1)) as *mut [u8; BASE]).write([9; BASE]) };
+            leaving.put(page(1));
+            leaving.put_packed(page(3), &[4, 5], &client);
+            let (mut announced, mut pieces) = (Vec::new(), Vec::new());
+            leaving.announce(&client, &mut announced);
+            leaving.slices(&announced, &mut pieces);
+            let sent = pieces.iter().flat_map(|piece| piece.to_vec()).collect::<Vec<u8>>();
+            let mut wanted = client.write(1, 1).to_vec();
+            wanted.extend([0x10, 0]);
+            wanted.extend([9; BASE]);
+            wanted.extend(client.write(3, 1));
+            wanted.extend([0, 2, 4, 5]);
+            assert_eq!(sent, wanted);
+        });
+    }
+}
