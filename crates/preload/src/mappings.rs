@@ -215,6 +215,7 @@ pub(crate) unsafe extern "C" fn mremap(
         return failed(libc::EINVAL);
     }
     if !fixed && !keeps && stretch(start, old, new) {
+        RUNS.quietly().stretched(start, new);
         return at;
     }
     if !may_move {

@@ -18,6 +18,8 @@ pub(crate) struct Runs {
     sizes: BTreeSet<(usize, usize)>,
     /// Bytes by start of what malloc has.
     allocated: BTreeMap<usize, usize>,
+    /// Bytes by start of mappings, where pages of remote memory are larger than the processor's.
+    mapped: BTreeMap<usize, usize>,
     end: usize,
 }
 
@@ -26,6 +28,7 @@ pub(crate) static RUNS: Lock<Runs> = Lock::new(Runs {
     free: BTreeMap::new(),
     sizes: BTreeSet::new(),
     allocated: BTreeMap::new(),
+    mapped: BTreeMap::new(),
     end: ALL_HEAPS,
 });
 
@@ -124,14 +127,30 @@ impl Runs {
     /// A run for a mapping. Where pages of remote memory are larger than the processor's, a mapping is given
     /// back as a whole only.
     pub(crate) fn map(&mut self, bytes: usize) -> Option<Run> {
-        if config().page == BASE { self.find(bytes, BASE) } else { self.allocate(bytes, BASE) }
+        if config().page == BASE {
+            return self.find(bytes, BASE);
+        }
+        let run = self.allocate(bytes, BASE)?;
+        self.mapped.insert(run.start, bytes);
+        Some(run)
     }
 
-    /// A mapping, or a part of one, is free. Addresses of parts of larger pages are not used again.
+    /// A mapping has become longer or shorter where it is.
+    pub(crate) fn stretched(&mut self, start: usize, bytes: usize) {
+        if let Some(had) = self.mapped.get_mut(&start) {
+            *had = bytes;
+            let size = self.size(start).max(whole(bytes));
+            self.allocated.insert(start, size);
+        }
+    }
+
+    /// A mapping, or a part of one, is free. Addresses of parts of larger pages are not used again: the
+    /// rest of the page may still be the program's.
     pub(crate) fn unmap(&mut self, range: Range) {
         if config().page == BASE {
             self.put(range.start, range.bytes);
-        } else if self.size(range.start) == whole(range.bytes) {
+        } else if self.mapped.get(&range.start).is_some_and(|bytes| range.bytes >= *bytes) {
+            self.mapped.remove(&range.start);
             self.release(range.start);
         }
     }
@@ -171,5 +190,137 @@ impl Runs {
         }
         self.allocated.insert(start, wanted);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{alone, want};
+
+    fn taken(bytes: usize) -> usize {
+        RUNS.lock().find(bytes, BASE).expect("there are addresses").start
+    }
+
+    /// What is free, by offsets; by size there is the same.
+    fn free() -> Vec<(usize, usize)> {
+        let runs = RUNS.lock();
+        assert_eq!(runs.free.len(), runs.sizes.len());
+        runs.free.iter().map(|(at, bytes)| (*at, *bytes)).collect()
+    }
+
+    fn mapped(bytes: usize) -> usize {
+        RUNS.lock().map(bytes).expect("there are addresses").start
+    }
+
+    fn unmap(start: usize, bytes: usize) {
+        RUNS.lock().unmap(Range { start, bytes });
+    }
+
+    fn size(start: usize) -> usize {
+        RUNS.lock().size(start)
+    }
+
+    fn resize(start: usize, bytes: usize) -> bool {
+        RUNS.lock().resize(start, bytes)
+    }
+
+    #[test]
+    fn the_smallest_free_run_that_fits_is_taken() {
+        alone!({
+            want("local=1073741824,rate=1");
+            let [large, _, small, _] = [4, 1, 2, 1].map(|pages| taken(pages * BASE));
+            RUNS.lock().put(large, 4 * BASE);
+            RUNS.lock().put(small, 2 * BASE);
+            let found = RUNS.lock().find(2 * BASE, BASE).expect("a run");
+            assert!(found.used && found.start == small, "not a part of the larger one");
+            // What is left of a larger one stays free.
+            assert_eq!([taken(BASE), taken(3 * BASE)], [large, large + BASE]);
+            assert_eq!(range().bytes, 8 * BASE);
+            assert!(
+                !RUNS.lock().find(1, BASE).expect("a run").used,
+                "nothing is free: it comes from the end"
+            );
+        });
+    }
+
+    #[test]
+    fn neighbours_are_joined_in_any_order() {
+        alone!({
+            want("local=1073741824,rate=1");
+            let first = taken(3 * BASE);
+            let _ = taken(BASE);
+            for page in [0, 2, 1] {
+                RUNS.lock().put(first + page * BASE, BASE);
+            }
+            assert_eq!(free(), [(ALL_HEAPS, 3 * BASE)]);
+            assert_eq!(taken(3 * BASE), first);
+            assert!(free().is_empty());
+        });
+    }
+
+    #[test]
+    fn an_alignment_gives_back_what_lies_around() {
+        alone!({
+            want("local=1073741824,rate=1");
+            let _ = taken(BASE);
+            let run = RUNS.lock().find(BASE, 1 << 21).expect("there are addresses");
+            assert!(run.start.is_multiple_of(1 << 21));
+            let unused: usize = free().iter().map(|(_, bytes)| bytes).sum();
+            assert_eq!(range().bytes - unused, 2 * BASE, "one page more than the first is taken");
+        });
+    }
+
+    #[test]
+    fn a_run_of_malloc_grows_only_into_what_is_free() {
+        alone!({
+            want("local=1073741824,rate=1");
+            let start = RUNS.lock().allocate(2 * BASE, BASE).expect("a run").start;
+            let behind = taken(BASE);
+            assert!(!resize(start, 3 * BASE), "what follows is somebody's");
+            RUNS.lock().put(behind, BASE);
+            assert!(resize(start, 3 * BASE) && free().is_empty());
+            assert!(resize(start, 1));
+            assert_eq!((size(start), free()), (BASE, vec![(start + BASE - layout::start(), 2 * BASE)]));
+            RUNS.lock().release(start);
+            RUNS.lock().release(start);
+            assert_eq!((size(start), taken(3 * BASE)), (0, start), "freed once, though told twice");
+        });
+    }
+
+    #[test]
+    fn parts_of_larger_pages_are_not_used_again() {
+        alone!({
+            want("local=1073741824,rate=1,page=65536");
+            let start = mapped(3 * BASE);
+            unmap(start, BASE);
+            assert_eq!((size(start), free().len()), (65536, 0), "the program has two thirds of it");
+            unmap(start, 3 * BASE);
+            assert_eq!(mapped(1), start);
+        });
+    }
+
+    #[test]
+    fn a_mapping_of_larger_pages_is_free_at_the_length_that_it_has_by_then() {
+        alone!({
+            want("local=1073741824,rate=1,page=65536");
+            let start = mapped(3 * BASE);
+            RUNS.lock().stretched(start, 5 * BASE);
+            unmap(start, 3 * BASE);
+            assert!(free().is_empty(), "it has become longer");
+            RUNS.lock().stretched(start, 2 * BASE);
+            unmap(start, 2 * BASE);
+            assert_eq!(free(), [(ALL_HEAPS, 65536)], "and shorter");
+        });
+    }
+
+    #[test]
+    fn more_than_all_addresses_is_none() {
+        alone!({
+            want("local=1073741824,rate=1");
+            assert!(RUNS.lock().find(BYTES + 1, BASE).is_none());
+            assert!(RUNS.lock().find(BYTES - ALL_HEAPS + BASE, BASE).is_none());
+            assert_eq!(range().bytes, 0, "nothing was taken");
+        });
     }
 }
