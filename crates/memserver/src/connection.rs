@@ -127,3 +127,20 @@ impl Connection {
         Ok(sent)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_has_ten_seconds_to_prove_that_it_knows_the_key() {
+        let socket = Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
+        let peer = "127.0.0.1:1".parse().expect("an address");
+        let connection = Connection::new(socket, peer, 5);
+        assert!(!connection.is_late(5 + PATIENCE_NS) && connection.is_late(6 + PATIENCE_NS));
+        let why = |kind: io::ErrorKind| connection.end(&kind.into());
+        assert_eq!(why(io::ErrorKind::TimedOut), "said nothing for 10 s");
+        assert_eq!(why(io::ErrorKind::UnexpectedEof), "left without the key");
+        assert!(why(io::ErrorKind::ConnectionReset).starts_with("lost: "));
+    }
+}
