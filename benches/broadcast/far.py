@@ -31,7 +31,13 @@ from pathlib import Path
 
 from testkit.namespaces import PREFIX, remove, run, sweep, unavailable
 
+from benches.broadcast.report import FAR_METRIC
+from benches.broadcast.rows import keep, row
+
+COMMAND = "python -m benches.broadcast.far"
 TRIP_S = 0.1
+#: Of curl's rate that ours is to have.
+SHARE = 0.95
 #: Of the queue in front of each direction's link, in round trips of it.
 QUEUE_TRIPS = 1.0
 #: if_tun.h: make a device of this name and kind; packets without a header.
@@ -173,7 +179,10 @@ def main() -> None:
             folder = Path(place)
             (folder / "file").write_bytes(os.urandom(int(asked.seconds * mbps * 10**6 / BITS)))
             curl, ours = curl_s(names, folder), ours_s(names, folder)
-            print(f"{mbps} Mb/s, 100 ms: curl {curl:.2f} s, ours {ours:.2f} s: {curl / ours:.2f}", flush=True)
+        case = f"{mbps} Mb/s, {asked.seconds:g} s, round trip of {TRIP_S * 1000:g} ms"
+        print(f"{case}: curl {curl:.2f} s, ours {ours:.2f} s: {curl / ours:.2f}", flush=True)
+        target = (SHARE, curl / ours >= SHARE)
+        keep([row(case, FAR_METRIC, "s", ours, ("curl", curl), target, COMMAND)])
 
 
 if __name__ == "__main__":

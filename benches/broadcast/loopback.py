@@ -28,7 +28,8 @@ ADDRESS = "127.0.0.1"
 GIGABITS = 8e-9
 #: In bit/s; more than a loopback interface carries.
 UNLIMITED = 100_000_000_000
-OURS = "incast broadcast"
+#: With the options of each.
+OURS: dict[str, list[str]] = {"incast broadcast": [], "incast broadcast --plain": ["--plain"]}
 WRITES = "sendfile, receiver writes a file"
 SINKS = {WRITES: "sink", "sendfile, receiver discards": "hole"}
 
@@ -47,14 +48,14 @@ def bare(network: Network, role: str, content: Path, folder: Path) -> float:
     return SIZE * GIGABITS / float(done.stdout)
 
 
-def own(network: Network, content: Path, folder: Path) -> float:
+def own(network: Network, content: Path, folder: Path, options: list[str]) -> float:
     """Gb/s of `incast broadcast` to an agent in the same namespace."""
     home = folder / "own"
     (home / "h1").mkdir(parents=True)
     (home / "file").hardlink_to(content)
     links = ours.topology(home, {SOURCE: 0, "h1": UNLIMITED}, None)
     shell = " ".join([*network.enter(SOURCE), "env", "HOST={host}"])
-    command = [*network.enter(SOURCE), *ours.command(home, ["h1"], shell, ADDRESS, links)]
+    command = [*network.enter(SOURCE), *ours.command(home, ["h1"], shell, ADDRESS, links), *options]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     shutil.rmtree(home)
     seconds: float = json.loads(done.stdout)["receivers"][0]["seconds"]
@@ -62,11 +63,12 @@ def own(network: Network, content: Path, folder: Path) -> float:
 
 
 def rates(content: Path, folder: Path) -> Iterator[tuple[str, float]]:
-    """Name and Gb/s, the median of some runs in turn; ours first."""
-    found: dict[str, list[float]] = {name: [] for name in (OURS, *SINKS)}
+    """Name and Gb/s, the median of some runs in turn."""
+    found: dict[str, list[float]] = {name: [] for name in (*OURS, *SINKS)}
     with Network(star({SOURCE: 0})) as network:
         for _ in range(REPETITIONS):
-            found[OURS].append(own(network, content, folder))
+            for name, options in OURS.items():
+                found[name].append(own(network, content, folder, options))
             for name, role in SINKS.items():
                 found[name].append(bare(network, role, content, folder))
     for name, values in found.items():

@@ -27,6 +27,10 @@ from pathlib import Path
 
 from testkit.namespaces import Network, star, unavailable
 
+from benches.broadcast.report import OUTAGE_METRIC
+from benches.broadcast.rows import keep, row
+
+COMMAND = "python -m benches.broadcast.outages"
 MBPS = 1_000_000
 SOURCE = "source"
 RATES = {SOURCE: 10 * MBPS, "relay": 10 * MBPS, "other": 10 * MBPS, "leaf": 5 * MBPS}
@@ -36,6 +40,8 @@ INCAST = [sys.executable, "-m", "incast"]
 AGENT_PORT = 7411
 #: After the first chunks.
 BEGIN_S = 1.0
+#: For which an outage may cost more than its own duration.
+SLACK_S = 5.0
 ROLES = (SOURCE, "relay", "leaf", "launcher")
 KINDS = ("down", "carrier", "drop", "frozen")
 LAUNCHER_KINDS = ("drop", "frozen")
@@ -226,7 +232,12 @@ def main() -> None:
                 f" {extra:+.1f} s, whole: {result.whole}, restarts {result.restarts}, {result.states}",
                 flush=True,
             )
-            failed += result.code != 0 or not result.whole
+            is_good = result.code == 0 and result.whole
+            failed += not is_good
+            name = f"{case.role}, {case.kind}, {case.times} x {case.seconds:g} s"
+            target = (case.down() + SLACK_S, is_good and extra <= case.down() + SLACK_S)
+            cost = extra if is_good else None
+            keep([row(name, OUTAGE_METRIC, "s", cost, None, target, COMMAND)])
     if failed:
         sys.exit(f"{failed} of {len(chosen)} failed")
 

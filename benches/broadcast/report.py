@@ -8,7 +8,12 @@ from typing import Any
 OWN = "**incast broadcast**"
 MEAN = "fast receivers, mean"
 LEAST = "share of the bound, fast receiver, least"
+FAR_METRIC = "seconds over a long path"
+OUTAGE_METRIC = "cost of an outage"
 NEVER = "never"
+
+FAR = """"""
+OUTAGES = """"""
 
 HEAD = """## Broadcasts
 
@@ -73,9 +78,12 @@ def section(rows: Iterable[dict[str, Any]]) -> str:
         each = [row for row in kept if row["case"] == case]
         if any(row["metric"] == MEAN for row in each):
             parts.append(f"**{case}**\n\n{table(each)}\n\n")
-    slow = [row for row in kept if row["metric"] == "rate"]
-    if slow:
-        parts.append(f"{LOOPBACK}{rates(slow)}\n")
+    if bare := [row for row in kept if row["unit"] == "Gb/s"]:
+        parts.append(f"{LOOPBACK}{rates(bare)}\n")
+    if far := [row for row in kept if row["metric"] == FAR_METRIC]:
+        parts.append(f"{FAR}{paths(far)}\n")
+    if cut := [row for row in kept if row["metric"] == OUTAGE_METRIC]:
+        parts.append(f"{OUTAGES}{outages(cut)}\n")
     planned = [row for row in kept if row["metric"] == "processor time"]
     if planned:
         parts.append(f"{PLANNING}{times(planned)}\n")
@@ -119,13 +127,56 @@ def figure(value: float | None) -> str:
 
 def rates(rows: list[dict[str, Any]]) -> str:
     """Of the loopback interface."""
-    lines = ["| beside | Gb/s | ours, Gb/s | ratio | target |", "|---|--:|--:|--:|---|"]
+    lines = ["| program | Gb/s | compared with | Gb/s | ratio | target |", "|---|--:|---|--:|--:|---|"]
     for row in rows:
-        ours = "–" if row["ours"] is None else figure(row["ours"])
-        ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
-        target = "" if row["target"] is None else f"{row['target']}: {'met' if row['met'] else '**missed**'}"
-        lines.append(f"| {row['peer_name']} | {figure(row['peer'])} | {ours} | {ratio} | {target} |")
+        cells = [
+            row["metric"],
+            figure(row["ours"]),
+            row["peer_name"],
+            figure(row["peer"]),
+            f"{row['ratio']:.2f}",
+        ]
+        lines.append(f"| {' | '.join([*cells, aim(row)])} |")
     return "\n".join(lines)
+
+
+def paths(rows: list[dict[str, Any]]) -> str:
+    """Of long round trips."""
+    lines = ["| link | curl, s | ours, s | curl / ours | target |", "|---|--:|--:|--:|---|"]
+    for row in rows:
+        cells = [row["case"], figure(row["peer"]), figure(row["ours"]), f"{row['peer'] / row['ours']:.2f}"]
+        lines.append(f"| {' | '.join([*cells, aim(row)])} |")
+    return "\n".join(lines)
+
+
+def outages(rows: list[dict[str, Any]]) -> str:
+    """A line per host and kind of outage, a column per duration."""
+    costs: dict[str, dict[str, str]] = {}
+    for row in rows:
+        host, kind, outage = row["case"].split(", ")
+        late = "" if row["met"] else " **(late)**"
+        costs.setdefault(f"{host}, {kind}", {})[outage] = cost(row["ours"]) + late
+    columns = sorted({outage for line in costs.values() for outage in line}, key=order)
+    lines = [f"| host, kind | {' | '.join(columns)} |", f"|---|{'--:|' * len(columns)}"]
+    for name, line in costs.items():
+        lines.append(f"| {name} | {' | '.join(line.get(outage, '–') for outage in columns)} |")
+    return "\n".join(lines)
+
+
+def cost(seconds: float | None) -> str:
+    """Of an outage; nothing of one that left a host without the file."""
+    return "**failed**" if seconds is None else f"{seconds:+.1f}"
+
+
+def order(outage: str) -> tuple[int, float]:
+    """By how many outages there are, then by how long they last."""
+    times, _, seconds = outage.removesuffix(" s").partition(" x ")
+    return int(times), float(seconds)
+
+
+def aim(row: dict[str, Any]) -> str:
+    """A target, and whether it is met."""
+    return "" if row["target"] is None else f"{row['target']}: {'met' if row['met'] else '**missed**'}"
 
 
 def times(rows: list[dict[str, Any]]) -> str:
