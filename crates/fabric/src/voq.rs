@@ -1,7 +1,6 @@
-//! Virtual output queues: packets wait at the port they came in by, in a queue for each port that they leave
-//! by and each class, so that none stands behind a packet that can't go on yet (McKeown, Mekkittikul,
-//! Anantharam & Walrand, "Achieving 100% Throughput in an Input-Queued Switch", IEEE Trans. Comm. 47(8),
-//! 1999).
+//! Virtual output queues: packets wait at the port they came in by, in a queue for each output port and
+//! class. So none stands behind a packet that can't go on yet (McKeown, Mekkittikul, Anantharam & Walrand,
+//! "Achieving 100% Throughput in an Input-Queued Switch", IEEE Trans. Comm. 47(8), 1999).
 //!
 //! The port that they leave by grants: its scheduler picks a class as it does without them, and within
 //! the class the ports of entry take turns by deficit round robin (Shreedhar & Varghese 1996), in

@@ -2,7 +2,7 @@
 //! where it happened.
 //!
 //! As long as a process has one thread, that thread and the one that handles its faults stay on one
-//! processor, because waking a thread on another one takes several times as long as handling a fault. With
+//! processor: waking a thread on another one takes several times as long as handling a fault. With
 //! the first thread more, all are free to go where they were. Meanwhile the program is told that it may run
 //! where it might without us: that is how many threads it will want.
 

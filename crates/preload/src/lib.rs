@@ -9,13 +9,13 @@
 //! **The handler of page faults is a thread of the program** ([`handler`]), not another process: only within
 //! a process can pages be moved; the switch to it needs no other page tables; and a fork takes the remote
 //! pages along, so that the child's are its own. It runs nothing of the program and touches none of its
-//! memory, has blocked all signals, and has a table of file descriptors of its own, so that no program can
+//! memory, and has blocked all signals. It has a table of file descriptors of its own, so that no program can
 //! close its descriptor.
 //!
 //! As long as all that the program asked for fits into local memory, nothing is registered and no thread
-//! exists: the program runs as it would without this library. What the C library and the loader allocate for
-//! themselves (open files, thread-local storage), thread stacks, the program's own data segment, memory that
-//! code runs from and what is mapped from files stay local. So does what the program gets by instructions of
+//! exists: the program runs as it would without this library. Some memory stays local: thread stacks, the
+//! program's own data segment, memory that code runs from, mapped files, and what the C library and the
+//! loader allocate for themselves (open files, thread-local storage). So does what the program gets by instructions of
 //! its own that enter the kernel: the launcher says how much of its memory all that is.
 //!
 //! **Tests export nothing**: names of the C library, this library's allocator and its beginning exist only

@@ -1,7 +1,7 @@
 //! The event queue: a wheel of short buckets for what comes soon, a heap for what comes late.
 //!
-//! Events are ordered by time and then by a key of the model, never by when they were put in, so the
-//! order is the same in whichever way it is computed. Nothing is removed: code that reschedules ignores the
+//! Events are ordered by time and then by a key of the model, never by when they were put in. So the order
+//! does not depend on how it is computed. Nothing is removed: code that reschedules ignores the
 //! old event when it comes.
 
 use crate::buckets::{Buckets, Short};

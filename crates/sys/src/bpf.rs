@@ -1,8 +1,8 @@
 //! Programs that the kernel runs at its own events: bpf(2), Documentation/bpf/ in Linux's source.
 //!
-//! Maps that programs count in, the types that they are described by (BTF), programs checked and loaded by
-//! the kernel, and their attachment to raw tracepoints, which ends with the descriptor. What a program does,
-//! its author says: instructions come as numbers.
+//! Maps that programs count in, types that describe them (BTF), and programs that the kernel checks and
+//! loads. They are attached to raw tracepoints, until the descriptor is closed. What a program does is its
+//! author's business: instructions come as numbers.
 
 use std::ffi::CString;
 use std::io;

@@ -21,9 +21,8 @@ pub struct LossSettings {
     pub floor: Time,
     /// Instead of [T, 2T]: the window's least and greatest age.
     pub window: Option<(Time, Time)>,
-    /// A walker slows generation down at every check as long as it is in the window and its end is not
-    /// confirmed, and is given up when the window has passed; otherwise at the first check that finds it
-    /// there, which gives it up.
+    /// An unconfirmed walker slows generation down at every check as long as it is in the window, and is
+    /// given up when the window has passed. Otherwise the first check that finds it there gives it up.
     pub repeated: bool,
     /// A walker dropped on the server where it was born is known to be lost at once.
     pub direct: bool,

@@ -1,7 +1,7 @@
 //! Which links carry less than their given rate, and when one is trusted again.
 //!
-//! A link is to blame for a slow hop if no other hop over it reaches its planned rate, and all hops over it
-//! together are well below its assumed capacity. The link is then assumed to carry exactly that. Of several
+//! A link is to blame for a slow hop on two conditions. No other hop over it reaches its planned rate, and
+//! all hops over it together are well below its assumed capacity. The link is then assumed to carry exactly that. Of several
 //! links the one that explains most slow hops is blamed, including hops of the previous plan. If the hop that
 //! now feeds a host is slow too, the link of its former feeder was not the cause.
 //!

@@ -2,8 +2,8 @@
 //! Srikant, "Fast algorithms for mining association rules", VLDB 1994, section 2.1.1.
 //!
 //! The paper joins pairs with a common beginning and then looks up the subsets of each. Here both are one
-//! step: with the beginning and the item behind it fixed, the last items that may follow are those that
-//! follow in each subset too, so sorted lists are intersected, and no candidate is made to be thrown away. A
+//! step. With the beginning and the item behind it fixed, the last items that may follow are those that
+//! follow in each subset too. So sorted lists are intersected, and no candidate is made to be thrown away. A
 //! [`Generator`] makes them in portions, and from a [`Mark`] on, so that not all have to be held at once.
 
 use super::list::Candidates;

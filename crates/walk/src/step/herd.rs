@@ -1,7 +1,7 @@
-//! Many walkers of the first order at once on a server's part. All take a step at a time; one that has come
+//! Many walkers of the first order at once on a server's part. All take a step at a time. One that has come
 //! to the end of its walk, or to a node of another server, is set aside without a branch that depends on
-//! chance, and while one walker's arc comes from memory the others move. The same decisions as [`Rule::hop`],
-//! walker for walker.
+//! chance. While one walker's arc comes from memory the others move. The decisions are those of
+//! [`Rule::hop`], walker for walker.
 
 use crate::graph::{Arc, Columns, Row};
 use crate::partition::ServerPart;

@@ -1,5 +1,5 @@
-//! Random numbers of a walk: a stream of its own for each, split off the seed by the walk's number, so that a
-//! walk takes the same way on any server and with any number of threads.
+//! Random numbers of a walk: a stream of its own for each, split off the seed by the walk's number. So a walk
+//! takes the same way on any server and with any number of threads.
 //!
 //! SplitMix64: G. L. Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA
 //! 2014.

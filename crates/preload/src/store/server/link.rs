@@ -60,9 +60,9 @@ fn connect(remote: &Remote) -> io::Result<Socket> {
     socket.connect_timeout(&remote.at.into(), timeout)?;
     socket.set_tcp_nodelay(true)?;
     socket.set_nonblocking(true)?;
-    // A server that gave this program up while it could not be reached says so only when it hears from it,
-    // and who waits for an answer that was lost has nothing to send. The kernel asks for longer than the time
-    // that this program itself waits.
+    // A server that gave this program up while it could not be reached says so only when it hears from it. A
+    // program that waits for an answer that was lost has nothing to send. The kernel asks for longer than the
+    // time that this program itself waits.
     let every = (timeout / (ASKED / 2)).max(SECOND);
     socket
         .set_tcp_keepalive(&TcpKeepalive::new().with_time(SECOND).with_interval(every).with_retries(ASKED))?;

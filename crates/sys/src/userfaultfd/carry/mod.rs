@@ -3,8 +3,8 @@
 //!
 //! **An error is not believed; where the page is, is looked up at both ends.** `UFFDIO_MOVE` tries a page
 //! again whose physical page is on its way meanwhile (compaction). Linux up to 6.18 keeps the error of the
-//! first try, takes the second one, which moved the page, for a failure, and finds the page in its own way at
-//! the third: `EEXIST`, or `ENOENT` where it was. Linux 6.18 moves several pages at a try, so that those
+//! first try, so it takes the second one, which moved the page, for a failure. At the third it finds the page
+//! in its own way: `EEXIST`, or `ENOENT` where it was. Linux 6.18 moves several pages at a try, so that those
 //! behind it are gone too.
 //!
 //! A page that is also a forked process's (`EBUSY`) is made this process's own first; one that can't be
