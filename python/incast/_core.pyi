@@ -155,6 +155,8 @@ class MineProgress:
     def outlook(self) -> tuple[int, int, float] | None: ...
     def passes(self) -> list[tuple[int, int | None, int, int]]: ...
 
+MINE_MEASURES: tuple[str, ...]
+
 class MineItemsets:
     """Large itemsets."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from incast.lab.scenario import Scenario
-from incast.mining.problem import make as make_plan
+from incast.mining.request import make as make_plan
 from incast.mining.result import MineResult
 from incast.mining.run import run as run_mining
 from incast.plans import make_plans, seed_list

@@ -17,9 +17,9 @@ from broadcasts import size
 from incast.errors import RunError, ScenarioError
 from incast.live.cluster import Cluster
 from incast.live.running import Member, Running
-from incast.mining.problem import make
+from incast.mining.request import make
 from incast.mining.run import run
-from incast.walks import plan
+from incast.walks import request
 from incast.walks.member import JOURNAL
 from incast.walks.memory import Memory
 from incast.walks.read import read
@@ -68,7 +68,7 @@ class _Once:
 def _ends(place: Cluster) -> tuple[list[list[int]], list[list[int]], int]:
     """Where walks of three servers end, where they should, and how many were taken up after a crash."""
     graph = read(SBM, weighted=False, directed=None, seed=1).core
-    wanted = plan.make(
+    wanted = request.make(
         "ppr", walks=20_000, restart=None, length=None, p=None, q=None, seed=1, top=1, starts=()
     )
     everywhere = np.arange(60, dtype=np.uint32)

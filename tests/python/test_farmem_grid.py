@@ -30,12 +30,12 @@ from incast.farmem.measured import cells
 from incast.farmem.own import Beyond, Near, Own, Ran, calibrate
 from incast.farmem.predict import Grid, Size, predict
 from incast.farmem.run import ALL, Memory, Outcome
-from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Plan, Session
+from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Request, Session
 from incast.farmem.traced import Counts, Handled, Traced
 from memory_servers import serving, written_key
 
 US = 1_000_000
-PLAN = Plan(
+REQUEST = Request(
     ("program",),
     (Size("50%", share=0.5), Size("2MB", bytes=2_000_000)),
     (US, 20 * US),
@@ -98,7 +98,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def test_a_run_with_all_memory_local_precedes_each_other(machine: Machine, tmp_path: Path) -> None:
-    session = Session.open(PLAN, tmp_path)
+    session = Session.open(REQUEST, tmp_path)
     session.measure()
     kinds = [row.kind for row in session.rows]
     a_round = [NEAR, NEAR, NEAR, FAR, *[CELL] * 4]
@@ -114,7 +114,7 @@ def test_runs_that_calibrate_have_no_more_faults_than_cells_unless_they_are_few(
 ) -> None:
     # 600 pages do not fit into the 488 of the least memory; another 300 do, but not into a part of it.
     machine.scans = [*traces.scans(1953, 1), *traces.scans(600, times), *traces.scans(300, times)]
-    session = Session.open(PLAN, tmp_path)
+    session = Session.open(REQUEST, tmp_path)
     session.measure()
     least = min(row.local_bytes for row in session.done(CELL))
     for kind in (NEAR, FAR):
@@ -125,18 +125,18 @@ def test_runs_that_calibrate_have_no_more_faults_than_cells_unless_they_are_few(
 def test_what_has_ended_is_not_run_again(machine: Machine, tmp_path: Path) -> None:
     machine.interrupt_at = 11
     with pytest.raises(KeyboardInterrupt):
-        Session.open(PLAN, tmp_path).measure()
+        Session.open(REQUEST, tmp_path).measure()
     machine.interrupt_at = None
     with (tmp_path / "runs.csv").open("a") as torn:
         torn.write("cell,1,2048000,10")
-    again = Session.open(PLAN, tmp_path)
+    again = Session.open(REQUEST, tmp_path)
     assert [row.kind for row in again.rows][1::2] == [TRACE, NEAR, NEAR, NEAR, FAR]
     assert again.missing() == 2 * (4 + 2 * 8)
     again.measure()
     assert len(again.done(CELL)) == 12
     assert len(again.done(TRACE)) == 1
     assert {row.session for row in again.done(LOCAL)} == {1, 2}
-    more = Session.open(replace(PLAN, runs=4), tmp_path)
+    more = Session.open(replace(REQUEST, runs=4), tmp_path)
     assert len(more.rows) == len(again.rows)
     more.measure()
     assert len(more.done(CELL)) == 16
@@ -146,41 +146,41 @@ def test_pages_are_exchanged_as_asked_in_all_runs_but_the_traced_one(
     machine: Machine, tmp_path: Path
 ) -> None:
     memory = Memory(ALL, 0, 0, prefetch=3, pages_a_request=4, policy="lru")
-    session = Session.open(replace(PLAN, memory=memory), tmp_path)
+    session = Session.open(replace(REQUEST, memory=memory), tmp_path)
     session.measure()
     assert {each.policy for each in machine.ran} == {"lru"}
     assert {each.prefetch for each in machine.ran if each.trace} == {0}
     assert {each.prefetch for each in machine.ran if not each.trace} == {3}
     with pytest.raises(OutputExistsError):
-        Session.open(PLAN, tmp_path)
+        Session.open(REQUEST, tmp_path)
 
 
 def test_a_folder_of_something_else_is_left_alone(machine: Machine, tmp_path: Path) -> None:
-    Session.open(PLAN, tmp_path / "ours").measure()
+    Session.open(REQUEST, tmp_path / "ours").measure()
     with pytest.raises(OutputExistsError):
-        Session.open(replace(PLAN, command=("another",)), tmp_path / "ours")
+        Session.open(replace(REQUEST, command=("another",)), tmp_path / "ours")
     runs = tmp_path / "ours" / "runs.csv"
     of_before = runs.read_text().replace(",hides_ns", "")
     runs.write_text(of_before)
     with pytest.raises(OutputExistsError):
-        Session.open(PLAN, tmp_path / "ours")
+        Session.open(REQUEST, tmp_path / "ours")
     assert runs.read_text() == of_before
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "file").touch()
     with pytest.raises(OutputExistsError):
-        Session.open(PLAN, tmp_path / "theirs")
+        Session.open(REQUEST, tmp_path / "theirs")
     machine.exit_code = 3
     with pytest.raises(RunError, match="exit code 3: out of luck"):
-        Session.open(PLAN, tmp_path / "fails").measure()
+        Session.open(REQUEST, tmp_path / "fails").measure()
 
 
 @pytest.mark.usefixtures("machine")
 def test_a_machine_that_becomes_slower_is_not_taken_for_the_network(tmp_path: Path) -> None:
-    session = Session.open(PLAN, tmp_path)
+    session = Session.open(REQUEST, tmp_path)
     session.measure()
-    steady = cells(PLAN, session.rows, Traced.read(session.trace), "wall").cells["measured"].to_list()
+    steady = cells(REQUEST, session.rows, Traced.read(session.trace), "wall").cells["measured"].to_list()
     drifts = [replace(row, wall_s=row.wall_s + at * 0.01) for at, row in enumerate(session.rows)]
-    found = cells(PLAN, drifts, Traced.read(session.trace), "wall")
+    found = cells(REQUEST, drifts, Traced.read(session.trace), "wall")
     by_its_own = [each * found.all_local_s for each in found.cells["measured"].to_list()]
     assert by_its_own == pytest.approx(steady, abs=1e-6)
     assert found.all_local_s > 1.1
@@ -188,10 +188,10 @@ def test_a_machine_that_becomes_slower_is_not_taken_for_the_network(tmp_path: Pa
 
 @pytest.mark.parametrize("compress", [None, "lz4"])
 def test_one_traced_run_foretells_the_cells(compress: str | None, machine: Machine, tmp_path: Path) -> None:
-    plan = replace(PLAN, memory=replace(PLAN.memory, compress=compress))
-    session = Session.open(plan, tmp_path)
+    request = replace(REQUEST, memory=replace(REQUEST.memory, compress=compress))
+    session = Session.open(request, tmp_path)
     session.measure()
-    found = cells(plan, session.rows, Traced.read(session.trace), "wall")
+    found = cells(request, session.rows, Traced.read(session.trace), "wall")
     assert machine.ran[1].trace
     assert found.cells.height == 4
     assert found.errors.largest < 1.5
@@ -260,7 +260,7 @@ def test_faults_that_wait_twice_hide_more_than_others() -> None:
 
 @pytest.mark.usefixtures("machine")
 def test_the_time_left_is_that_of_the_runs_to_come(tmp_path: Path) -> None:
-    session = Session.open(PLAN, tmp_path)
+    session = Session.open(REQUEST, tmp_path)
     told: list[tuple[float, float]] = []
 
     def tell(_: str, session: Session) -> None:
@@ -393,9 +393,9 @@ def test_what_cant_be_is_refused(option: list[str], said: str, tmp_path: Path) -
 
 @pytest.mark.usefixtures("machine")
 def test_what_fits_costs_nothing(tmp_path: Path) -> None:
-    plan = replace(PLAN, local=(Size("100%", share=1.0), Size("9MB", bytes=9_000_000)), runs=0)
-    session = Session.open(plan, tmp_path)
+    request = replace(REQUEST, local=(Size("100%", share=1.0), Size("9MB", bytes=9_000_000)), runs=0)
+    session = Session.open(request, tmp_path)
     session.measure()
-    found = cells(plan, session.rows, Traced.read(session.trace), "processor").cells
+    found = cells(request, session.rows, Traced.read(session.trace), "processor").cells
     assert found.filter(local_bytes=9_000_000 // 4096 * 4096)["degradation"].to_list() == [0.0, 0.0]
     assert Own().total(Ran(0, 5, 0, 0), 0, 0) == 0

@@ -333,9 +333,9 @@ def test_a_study_and_a_grid_go_on_with_no_folder_of_a_later_version(tmp_path: Pa
         (tmp_path / name / f"incast-{name}.json").write_text('{"format": 99}')
     found = call("study", "run", tmp_path / "study", "--out", tmp_path / "study")
     assert "in format 99" in found.stderr
-    plan = grid.Plan(("true",), (), (), (), Memory(ALL, 0, 0))
+    asked = grid.Request(("true",), (), (), (), Memory(ALL, 0, 0))
     with pytest.raises(ResultError, match="in format 99"):
-        grid.Session.open(plan, tmp_path / "farmem")
+        grid.Session.open(asked, tmp_path / "farmem")
 
 
 def test_an_ascii_terminal_shows_what_it_can(tmp_path: Path) -> None:

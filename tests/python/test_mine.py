@@ -25,8 +25,8 @@ from sklearn.datasets import load_digits
 import incast
 from incast.mining import mlxtend as ours
 from incast.mining import output, tables
-from incast.mining.problem import share
 from incast.mining.quest import generate, like
+from incast.mining.request import share
 from incast.mining.result import METRICS
 
 Found = dict[frozenset[Any], int]

@@ -28,7 +28,7 @@ from incast.live.launch import Child
 from incast.live.place import Here
 from incast.live.running import LIVES_MAX, Running
 from incast.mining import output
-from incast.mining.problem import make
+from incast.mining.request import make
 from incast.mining.result import MineResult
 from incast.mining.run import Progress, Watch, run
 from incast.mining.tables import collections

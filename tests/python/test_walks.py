@@ -24,10 +24,10 @@ from incast import _core
 from incast.cli.app import app
 from incast.errors import OutputExistsError, ScenarioError
 from incast.live.place import Here
-from incast.walks import plan
+from incast.walks import request
 from incast.walks.memory import Memory
-from incast.walks.plan import APPS
 from incast.walks.read import read
+from incast.walks.request import APPS
 from incast.walks.servers import Servers
 from lives import Lives, not_over_before
 
@@ -370,7 +370,9 @@ def test_a_server_that_dies_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> 
             lives.kill(1)
 
     graph = read(SBM, weighted=False, directed=None, seed=1).core
-    wanted = plan.make("ppr", walks=3000, restart=None, length=None, p=None, q=None, seed=1, top=1, starts=())
+    wanted = request.make(
+        "ppr", walks=3000, restart=None, length=None, p=None, q=None, seed=1, top=1, starts=()
+    )
     everywhere = np.arange(60, dtype=np.uint32)
     owners = (everywhere % 2).astype(np.uint16)
     with Here(lives.start) as place:

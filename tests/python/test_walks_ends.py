@@ -25,7 +25,7 @@ from incast.cli.app import app
 from incast.errors import RunError
 from incast.live.launch import Child
 from incast.live.place import Here
-from incast.walks import plan
+from incast.walks import request
 from incast.walks.board import Board
 from incast.walks.member import JOURNAL
 from incast.walks.memory import Memory
@@ -177,7 +177,9 @@ def test_a_server_that_is_killed_takes_up_what_it_had_finished(
     lives = Lives()
     everywhere = np.arange(60, dtype=np.uint32)
     wanted = (
-        plan.make("ppr", walks=10_000) if takes == "ends" else plan.make("corpus", walks=10_000, length=5)
+        request.make("ppr", walks=10_000)
+        if takes == "ends"
+        else request.make("corpus", walks=10_000, length=5)
     )
     owners = (everywhere // 20).astype(np.uint16)
     with Here(lives.start) as place:
@@ -295,7 +297,7 @@ def test_a_server_that_never_answers_is_named_in_bounded_time() -> None:
     with Here(start) as place:
         place.patience_s = 1.0
         walker = Servers(
-            graph().core, plan.make("ppr"), everywhere, np.zeros(60, np.uint16), 1, place, lambda _: None
+            graph().core, request.make("ppr"), everywhere, np.zeros(60, np.uint16), 1, place, lambda _: None
         )
         with pytest.raises(RunError, match=r"server0 has not answered for 1\.5 s"):
             next(walker.ends(everywhere))

@@ -12,7 +12,7 @@ import incast
 from incast.cli.app import app
 from incast.errors import ScenarioError
 from incast.live.place import Here
-from incast.walks import plan
+from incast.walks import request
 from incast.walks.read import read
 from incast.walks.servers import Servers
 
@@ -38,4 +38,4 @@ def servers(place: Here, tell: Any = lambda _: None, walks: int = 200) -> Server
     """Two servers that walk on the block model."""
     everywhere = np.arange(60, dtype=np.uint32)
     owners = (everywhere // 30).astype(np.uint16)
-    return Servers(graph().core, plan.make("ppr", walks=walks), everywhere, owners, 2, place, tell)
+    return Servers(graph().core, request.make("ppr", walks=walks), everywhere, owners, 2, place, tell)

@@ -22,7 +22,7 @@ from incast.farmem.coverage import SHARE_MAX
 from incast.farmem.measured import CLOCKS, Clock, Measured, cells
 from incast.farmem.program import find
 from incast.farmem.run import LEAST_PAGES, Memory, check
-from incast.farmem.session import TRACE, Plan, Session
+from incast.farmem.session import TRACE, Request, Session
 from incast.farmem.traced import Traced
 from incast.folder import write_table, write_text
 
@@ -76,10 +76,10 @@ def grid(
         need("farmem", "altair", "vl_convert", "scipy.optimize")
         there = shared.server_at(server, key_file, timeout)
         memory = shared.memory(page, prefetch, pages_a_request, policy, compress, there)
-        plan = _plan(program, local, latency, bandwidth, memory, runs)
+        request = _request(program, local, latency, bandwidth, memory, runs)
         by = _clock(clock)
         place = out or Path("results") / f"farmem-{Path(program[0]).name}"
-        session = Session.open(plan, place)
+        session = Session.open(request, place)
         try:
             with GridBar(show.err) as bar:
                 session.tell = bar.tell
@@ -91,7 +91,7 @@ def grid(
         found = _write(session, by)
         assert found
     if as_json:
-        show.print_json(_plain(plan, found, place))
+        show.print_json(_plain(request, found, place))
     else:
         if not found.covers:
             show.err.print(_uncovered(found), style="bold red", soft_wrap=True)
@@ -109,7 +109,9 @@ def _uncovered(found: Measured) -> str:
     )
 
 
-def _plan(program: list[str], local: str, latency: str, bandwidth: str, memory: Memory, runs: int) -> Plan:
+def _request(
+    program: list[str], local: str, latency: str, bandwidth: str, memory: Memory, runs: int
+) -> Request:
     sizes = options.local(local, "--local")
     for size in sizes:
         if size.bytes is not None and size.bytes < LEAST_PAGES * memory.page:
@@ -117,7 +119,7 @@ def _plan(program: list[str], local: str, latency: str, bandwidth: str, memory: 
             options.refuse(f"at least {LEAST_PAGES} pages are needed: {least}", f"--local {size.said}")
     find(program[0])
     check()
-    return Plan(
+    return Request(
         command=tuple(program),
         local=tuple(sizes),
         latencies=tuple(options.times(latency, "--latency")),
@@ -138,10 +140,10 @@ def _write(session: Session, clock: Clock) -> Measured | None:
     """The tables and the picture of what is there; nothing before the traced run."""
     if not session.done(TRACE):
         return None
-    found = cells(session.plan, session.rows, Traced.read(session.trace), clock)
+    found = cells(session.request, session.rows, Traced.read(session.trace), clock)
     write_table(session.out / "cells.parquet", found.cells)
     write_text(session.out / "cells.csv", found.cells.write_csv())
-    write_text(session.out / chart.FILE, chart.heat(found.cells, Path(session.plan.command[0]).name))
+    write_text(session.out / chart.FILE, chart.heat(found.cells, Path(session.request.command[0]).name))
     return found
 
 
@@ -151,7 +153,7 @@ def _show(session: Session, found: Measured, clock: Clock) -> None:
     footprint = Traced.read(session.trace).footprint()
     of = "wall time" if clock == "wall" else "processor time"
     show.out.print(
-        f"{escape(' '.join(session.plan.command))}: {text.size(footprint)} in use, "
+        f"{escape(' '.join(session.request.command))}: {text.size(footprint)} in use, "
         f"{text.time(found.all_local_s * 1e12)} of {of} with all of it local. "
         "Slower by, measured (predicted; how far the predicted time is off):",
         soft_wrap=True,
@@ -160,7 +162,7 @@ def _show(session: Session, found: Measured, clock: Clock) -> None:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for head in ("local", "faults", "latency"):
         table.add_column(head, justify="right", no_wrap=True)
-    for rate in session.plan.rates:
+    for rate in session.request.rates:
         table.add_column(text.rate(rate), justify="right", no_wrap=True)
     for (local,), group in rows.group_by("local_bytes", maintain_order=True):
         assert isinstance(local, int)
@@ -210,9 +212,9 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if share < _MANY else f"{share:,.0%}"
 
 
-def _plain(plan: Plan, found: Measured, place: Path) -> dict[str, Any]:
+def _plain(request: Request, found: Measured, place: Path) -> dict[str, Any]:
     return {
-        "command": list(plan.command),
+        "command": list(request.command),
         "result": str(place),
         "all_local_s": found.all_local_s,
         "covers": found.covers,

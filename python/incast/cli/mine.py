@@ -18,7 +18,7 @@ from incast.cli.common import Json, told
 from incast.cli.mine_view import View
 from incast.cli.plain import plain
 from incast.mining import output
-from incast.mining.problem import make, refuse
+from incast.mining.request import make, refuse
 from incast.mining.result import METRICS, MineResult
 from incast.mining.run import run
 
@@ -45,7 +45,7 @@ def mine(
 ) -> None:
     """Find large itemsets and association rules in transactions, by Apriori."""
     with told(as_json):
-        plan = make(
+        request = make(
             support,
             confidence,
             longest=longest,
@@ -62,7 +62,7 @@ def mine(
         place = out or Path("results") / f"mine-{transactions.name.partition('.')[0]}"
         output.check_free(place, force)
         with View() as view:
-            result = run(transactions, plan, view, place)
+            result = run(transactions, request, view, place)
         summary = output.write(result, place, form)
         if as_json:
             print(json.dumps({"folder": str(place), **summary}, indent=2))
@@ -82,7 +82,7 @@ def _show(result: MineResult, summary: dict[str, Any]) -> None:
     if result.found_rules is not None and result.found_rules.len():
         print(f"\nRules with the highest lift, of {_count(summary['rules'])}:")
         _table(["", "support", "confidence", "lift"], _best(result), left=1)
-    kind = "" if result.plan.kind == "all" else f"{result.plan.kind} "
+    kind = "" if result.request.kind == "all" else f"{result.request.kind} "
     least = f"in {result.minimum:,} or more of {result.transactions:,} transactions"
     print(f"\n{summary['itemsets']:,} {kind}itemsets are {least}")
 

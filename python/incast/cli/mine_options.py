@@ -9,7 +9,7 @@ import typer
 
 from incast.cli.common import option as _of
 from incast.mining.output import FORMATS
-from incast.mining.problem import KINDS
+from incast.mining.request import KINDS
 
 _FIND, _MACHINE, _NODES, _RESULT = "What to find", "Machine", "Nodes", "Result"
 

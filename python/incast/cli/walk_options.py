@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from incast.cli.common import option as _of
-from incast.walks.plan import APPS
+from incast.walks.request import APPS
 
 _WALKS, _SERVERS, _RESULT = "Walks", "Servers", "Result"
 

@@ -19,7 +19,7 @@ import polars as pl
 from incast.farmem.coverage import SHARE_MAX
 from incast.farmem.own import Beyond, Own, Ran, calibrate
 from incast.farmem.predict import Errors, Grid, Packing, Size, error_share, errors, predict
-from incast.farmem.session import CELL, FAR, LOCAL, NEAR, Plan, Row, Sized
+from incast.farmem.session import CELL, FAR, LOCAL, NEAR, Request, Row, Sized
 from incast.farmem.traced import Cache, Traced
 
 __all__ = ["CLOCKS", "Measured", "cells"]
@@ -51,21 +51,23 @@ class Measured:
         return float(self.cells["spread_points"].median() or 0.0)  # type: ignore[arg-type]
 
 
-def cells(plan: Plan, rows: Sequence[Row], traced: Traced, clock: Clock) -> Measured:
-    """All cells of the plan; there has to be a run with all memory local."""
+def cells(request: Request, rows: Sequence[Row], traced: Traced, clock: Clock) -> Measured:
+    """All cells of the request; there has to be a run with all memory local."""
     base = median(_time(row, clock) for row in rows if row.kind == LOCAL)
     beyond = list(_beyond(rows, clock))
-    own = _own(plan, beyond, traced)
+    own = _own(request, beyond, traced)
     footprint = traced.footprint()
     grid = Grid(
-        local=[Size(each.said, bytes=each.of(footprint) // plan.page * plan.page) for each in plan.local],
-        latencies=plan.latencies,
-        rates=plan.rates,
-        policies=(plan.memory.policy,),
-        read_ahead=plan.memory.prefetch,
-        pages_a_request=plan.memory.pages_a_request,
+        local=[
+            Size(each.said, bytes=each.of(footprint) // request.page * request.page) for each in request.local
+        ],
+        latencies=request.latencies,
+        rates=request.rates,
+        policies=(request.memory.policy,),
+        read_ahead=request.memory.prefetch,
+        pages_a_request=request.memory.pages_a_request,
         own=own,
-        packing=Packing(_ratio(plan, rows)),
+        packing=Packing(_ratio(request, rows)),
     )
     predicted = predict(traced, grid, round(base * 1e12))
     measured = [
@@ -133,18 +135,18 @@ def _cell(cell: Sized, beyond: Sequence[tuple[Row, float]], base: float) -> dict
     }
 
 
-def _own(plan: Plan, beyond: Sequence[tuple[Row, float]], traced: Traced) -> Own:
+def _own(request: Request, beyond: Sequence[tuple[Row, float]], traced: Traced) -> Own:
     """From the runs that are there for it; nothing is known of faults before there are any."""
     found: dict[str, list[Beyond]] = {NEAR: [], FAR: []}
-    memory = plan.memory
+    memory = request.memory
     for kind, cell in dict.fromkeys((row.kind, row.cell) for row, _ in beyond if row.kind in found):
         runs = [(row, longer) for row, longer in beyond if (row.kind, row.cell) == (kind, cell)]
-        pages = cell.local_bytes // plan.page
+        pages = cell.local_bytes // request.page
         cache = Cache(pages, memory.policy, memory.prefetch, memory.pages_a_request)
         faults, touched = (
             median(getattr(row, name) for row, _ in runs) for name in ("faults", "first_touches")
         )
-        ran = Ran.predicted(traced.handled(plan.page, cache)).counted(round(faults), round(touched))
+        ran = Ran.predicted(traced.handled(request.page, cache)).counted(round(faults), round(touched))
         found[kind].append(
             Beyond(
                 ran,
@@ -163,12 +165,12 @@ def _hides(runs: Sequence[Row]) -> dict[int, float]:
     return {int(wait): median(int(each[wait]) for each in said) / 1e9 for wait in said[0]}
 
 
-def _ratio(plan: Plan, rows: Sequence[Row]) -> float:
+def _ratio(request: Request, rows: Sequence[Row]) -> float:
     """What compression saves, of the runs that tell what faults cost; its time is in these costs."""
     told = [row for row in rows if row.kind in (NEAR, FAR)]
     travelled = sum(row.bytes_in + row.bytes_out for row in told)
-    plain = sum(row.pages_in + row.pages_out for row in told) * plan.page
-    return plain / travelled if plan.memory.compress and travelled else 1.0
+    plain = sum(row.pages_in + row.pages_out for row in told) * request.page
+    return plain / travelled if request.memory.compress and travelled else 1.0
 
 
 def _time(row: Row, clock: Clock) -> float:

@@ -28,7 +28,7 @@ from incast.farmem.predict import Size
 from incast.farmem.run import Memory, Outcome, run
 from incast.farmem.traced import Cache, Handled, Traced
 
-__all__ = ["CELL", "FAR", "LOCAL", "NEAR", "TRACE", "Plan", "Row", "Session", "Sized"]
+__all__ = ["CELL", "FAR", "LOCAL", "NEAR", "TRACE", "Request", "Row", "Session", "Sized"]
 
 RUNS = "runs.csv"
 TRACE_FILE = "program.trace"
@@ -52,7 +52,7 @@ _TAIL = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Request:
     """What is asked."""
 
     command: tuple[str, ...]
@@ -136,7 +136,7 @@ class Row:
 class Session:
     """A call of the command, in a folder that former calls may have been in."""
 
-    plan: Plan
+    request: Request
     out: Path
     rows: list[Row]
     number: int
@@ -147,9 +147,9 @@ class Session:
     _handled: dict[int, Handled] = field(default_factory=dict)
 
     @staticmethod
-    def open(plan: Plan, out: Path) -> Session:
+    def open(request: Request, out: Path) -> Session:
         """Goes on with what the folder has; refuses one of something else."""
-        said = plan.identity()
+        said = request.identity()
         folder.check_format(out)
         marker = out / folder.FARMEM_MARKER
         if marker.is_file():
@@ -160,7 +160,7 @@ class Session:
         out.mkdir(parents=True, exist_ok=True)
         folder.mark(out, folder.FARMEM_MARKER, of=said)
         rows = _read(out / RUNS)
-        return Session(plan, out, rows, max((row.session for row in rows), default=0) + 1)
+        return Session(request, out, rows, max((row.session for row in rows), default=0) + 1)
 
     @property
     def trace(self) -> Path:
@@ -178,14 +178,14 @@ class Session:
         footprint = traced.footprint()
         little = self._little(traced)
         half, most = (self._whole(footprint * share // 4) for share in (2, 3))
-        nearest = self.plan.near.latency_ps, self.plan.near.rate_bps
-        longest = max(self.plan.latencies), min(self.plan.rates)
-        sizes = [self._whole(size.of(footprint), least=1) for size in self.plan.local]
-        cells = product(sizes, self.plan.latencies, self.plan.rates)
+        nearest = self.request.near.latency_ps, self.request.near.rate_bps
+        longest = max(self.request.latencies), min(self.request.rates)
+        sizes = [self._whole(size.of(footprint), least=1) for size in self.request.local]
+        cells = product(sizes, self.request.latencies, self.request.rates)
         return [
             *((NEAR, Sized(size, *nearest)) for size in dict.fromkeys((little, half, most))),
             (FAR, Sized(little, *longest)),
-            *((CELL, Sized(*cell)) for cell in cells if self.plan.runs),
+            *((CELL, Sized(*cell)) for cell in cells if self.request.runs),
         ]
 
     def measure(self) -> None:
@@ -195,13 +195,13 @@ class Session:
         fails.
         """
         if not self.done(TRACE):
-            self._trace(self._run(LOCAL, self.plan.near).touched_bytes)
+            self._trace(self._run(LOCAL, self.request.near).touched_bytes)
         what = self.a_round()
-        for number in range(max(1, self.plan.runs)):
+        for number in range(max(1, self.request.runs)):
             for kind, at in (each for each in what if len(self.done(*each)) <= number):
-                self._run(LOCAL, self.plan.near)
+                self._run(LOCAL, self.request.near)
                 memory = replace(
-                    self.plan.memory,
+                    self.request.memory,
                     local=at.local_bytes,
                     latency_ps=at.latency_ps,
                     rate_bps=at.bandwidth_bps,
@@ -212,14 +212,14 @@ class Session:
         """How many runs are still to come; 0 where nobody knows yet."""
         if not self.done(TRACE):
             return 0
-        runs = max(1, self.plan.runs)
+        runs = max(1, self.request.runs)
         return 2 * sum(max(0, runs - len(self.done(*each))) for each in self.a_round())
 
     def left_s(self) -> float:
         """About how many seconds the missing runs take: as others of their kind did, or as the trace says."""
         if not self.done(TRACE):
             return 0.0
-        runs = max(1, self.plan.runs)
+        runs = max(1, self.request.runs)
         local_s = fmean(row.wall_s for row in self.done(LOCAL))
         left = 0.0
         for kind, at in self.a_round():
@@ -231,13 +231,13 @@ class Session:
     def _faults_s(self, at: Sized) -> float:
         """What faults and their waits take in a run."""
         if at.local_bytes not in self._handled:
-            memory = self.plan.memory
-            pages = at.local_bytes // self.plan.page
+            memory = self.request.memory
+            pages = at.local_bytes // self.request.page
             cache = Cache(pages, memory.policy, memory.prefetch, memory.pages_a_request)
-            self._handled[at.local_bytes] = self.traced().handled(self.plan.page, cache)
+            self._handled[at.local_bytes] = self.traced().handled(self.request.page, cache)
         handled = self._handled[at.local_bytes]
         counts = handled.counts
-        page_s = self.plan.page * 8 / at.bandwidth_bps if at.bandwidth_bps else 0.0
+        page_s = self.request.page * 8 / at.bandwidth_bps if at.bandwidth_bps else 0.0
         latencies = (counts.requests + counts.sends) * at.latency_ps / 1e12
         waits = latencies + (counts.fetched + counts.written_back) * page_s
         return waits + (counts.faults + counts.cold - handled.unseen) * _FAULT_S
@@ -255,43 +255,44 @@ class Session:
     def _trace(self, touched: int) -> None:
         # What is fetched ahead would not be seen.
         local = self._part(touched, _TRACED)
-        sizes = tuple(sorted({self._whole(size.of(touched), least=1) for size in self.plan.local}))
-        memory = replace(self.plan.near, local=local, prefetch=0, trace=self.trace, asked=sizes)
+        sizes = tuple(sorted({self._whole(size.of(touched), least=1) for size in self.request.local}))
+        memory = replace(self.request.near, local=local, prefetch=0, trace=self.trace, asked=sizes)
         self._run(TRACE, memory)
 
     def _part(self, touched: int, part: int) -> int:
         """Bytes, in whole pages, of a part of the least local memory of a program with so much in use."""
-        return self._whole(min(touched, *(size.of(touched) for size in self.plan.local)) // part)
+        return self._whole(min(touched, *(size.of(touched) for size in self.request.local)) // part)
 
     def _little(self, traced: Traced) -> int:
         """Bytes of a quarter of the least local memory, or of more where faults would not be few."""
         touched = self.done(TRACE)[0].touched_bytes
         *less, least = (self._part(touched, part) for part in (_LITTLE, _LITTLE // 2, 1))
-        memory = self.plan.memory
+        memory = self.request.memory
 
         def faults(size: int) -> int:
-            cache = Cache(size // self.plan.page, memory.policy, memory.prefetch, memory.pages_a_request)
-            return traced.handled(self.plan.page, cache).counts.faults
+            cache = Cache(size // self.request.page, memory.policy, memory.prefetch, memory.pages_a_request)
+            return traced.handled(self.request.page, cache).counts.faults
 
         most = max(faults(least), _FEW)
         return next((size for size in less if faults(size) <= most), least)
 
     def _whole(self, size: int, least: int = _LEAST_TRACE_PAGES) -> int:
         """So many bytes in whole pages."""
-        return max(least, size // self.plan.page) * self.plan.page
+        return max(least, size // self.request.page) * self.request.page
 
     def _run(self, kind: str, memory: Memory) -> Row:
         self.tell(kind, self)
         with (self.out / LOG).open("wb") as log:
             before = _processor_s()
-            outcome = run(self.plan.command, memory, log=log)
+            outcome = run(self.request.command, memory, log=log)
             processor = _processor_s() - before
         if outcome.interrupted:
             raise KeyboardInterrupt
         if outcome.exit_code:
             said = read_end(self.out / LOG, _TAIL).decode(errors="replace").strip()
             raise RunError(
-                f"{self.plan.command[0]} ended with exit code {outcome.exit_code}: {said or 'without a word'}"
+                f"{self.request.command[0]} ended with exit code {outcome.exit_code}: "
+                f"{said or 'without a word'}"
             )
         row = _row(kind, self.number, memory, outcome, processor)
         self.rows.append(row)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from incast.mining.problem import Plan, make, refuse
+from incast.mining.request import Request, make, refuse
 from incast.mining.result import MineResult
 from incast.mining.run import run
 
@@ -43,8 +43,8 @@ def fpgrowth(
     return _mined(df, make(min_support, longest=max_len), use_colnames)
 
 
-def _mined(df: Any, plan: Plan, use_colnames: bool) -> Any:
-    found: MineResult = run(df, plan)
+def _mined(df: Any, request: Request, use_colnames: bool) -> Any:
+    found: MineResult = run(df, request)
     if not found.core.len():
         import pandas as pd
 

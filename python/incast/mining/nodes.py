@@ -23,7 +23,7 @@ from incast.live.place import Place
 from incast.mining import words
 from incast.mining.member import JOURNAL, LEFT, PART
 from incast.mining.output import KEPT_PASSES, keep
-from incast.mining.problem import NODES_MAX, Plan, refuse
+from incast.mining.request import NODES_MAX, Request, refuse
 from incast.scratch import Scratch
 from incast.walks.where import place as place_of
 
@@ -100,7 +100,7 @@ class Nodes:
     core: _core.MineTransactions | None
     """Until nodes have them."""
     minimum: int
-    plan: Plan
+    request: Request
     watch: Any
     folder: Path | None
     """Where finished passes are kept."""
@@ -117,7 +117,7 @@ class Nodes:
         """The large itemsets."""
         self._count(self.core)
         with ExitStack() as places:
-            place, nodes = place_of(self.plan.cluster, self.plan.nodes, places)
+            place, nodes = place_of(self.request.cluster, self.request.nodes, places)
             if not 1 <= nodes <= NODES_MAX:
                 refuse(f"{nodes} nodes: 1 to {NODES_MAX} are allowed", "--nodes")
             self.nodes = nodes
@@ -140,15 +140,15 @@ class Nodes:
         """What is needed of the transactions when nodes have them. Another support has other passes."""
         assert core is not None, "a run is made once"
         self._transactions = core.transactions()
-        self._job = (core.digest() ^ (self.minimum << 20) ^ (self.plan.longest or 0)) & (2**63 - 1)
+        self._job = (core.digest() ^ (self.minimum << 20) ^ (self.request.longest or 0)) & (2**63 - 1)
 
     def summary(self) -> dict[str, Any]:
         """What the summary says of the nodes."""
         said = self.board.said.values()
         return {
             "count": self.nodes,
-            "algorithm": self.plan.algorithm,
-            "exchange": self.plan.exchange,
+            "algorithm": self.request.algorithm,
+            "exchange": self.request.exchange,
             "crashes": sum(self.crashes.values()),
             "sent_bytes": sum(each["sent_bytes"] for node in said for each in node["passes"]),
         }
@@ -194,7 +194,7 @@ class Nodes:
             self.watch.warn(words.many(outlook["pass"], outlook["large"], outlook["most"]))
         if full := self.board.said_of("full"):
             most = outlook["most"] if outlook else None
-            raise RunError(words.full(full["length"], full["before"], most, self.plan.memory))
+            raise RunError(words.full(full["length"], full["before"], most, self.request.memory))
 
     def _hosts(self, place: Place, nodes: int) -> list[Host]:
         """A host a node, with its part of the transactions."""
@@ -209,18 +209,18 @@ class Nodes:
             place.give(node, PART, write)
             if self._begun is not None:
                 place.give(node, JOURNAL, self._give_journal)
-        plan = self.plan
+        request = self.request
         spec = {
             "job": self._job,
-            "algorithm": plan.algorithm,
+            "algorithm": request.algorithm,
             "exchange": {"combined": {"transactions": None}}
-            if plan.exchange == "combined"
-            else plan.exchange,
+            if request.exchange == "combined"
+            else request.exchange,
             "minimum": self.minimum,
-            "longest": plan.longest,
+            "longest": request.longest,
             "transactions": shares,
-            "memory": plan.memory,
-            "duplicated": plan.duplicated,
+            "memory": request.memory,
+            "duplicated": request.duplicated,
         }
         return [
             Host(node, f"node{node}", [1], {"folder": place.folder(node), "spec": {**spec, "node": node}})

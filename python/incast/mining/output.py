@@ -58,11 +58,11 @@ def summary(result: MineResult) -> dict[str, Any]:
     rules = result.found_rules
     return {
         "transactions": result.transactions,
-        "support": result.plan.support,
+        "support": result.request.support,
         "minimum_count": result.minimum,
-        "confidence": result.plan.confidence,
-        "longest": result.plan.longest,
-        "only": result.plan.kind,
+        "confidence": result.request.confidence,
+        "longest": result.request.longest,
+        "only": result.request.kind,
         "itemsets": result.kept.len(),
         "rules": None if rules is None else rules.len(),
         "passes": result.passes,

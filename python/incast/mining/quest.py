@@ -13,7 +13,7 @@ from typing import Any
 from incast import _core
 from incast.errors import OutputError
 from incast.mining import text
-from incast.mining.problem import refuse
+from incast.mining.request import refuse
 
 
 @dataclass(frozen=True, slots=True)

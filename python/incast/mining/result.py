@@ -6,27 +6,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from incast import _core
-from incast.mining.problem import Plan, refuse
+from incast.mining.request import Request, refuse
 
 if TYPE_CHECKING:
     import polars as pl
 
     from incast.mining.nodes import Nodes
 
-METRICS = (
-    "antecedent support",
-    "consequent support",
-    "support",
-    "confidence",
-    "lift",
-    "representativity",
-    "leverage",
-    "conviction",
-    "zhangs_metric",
-    "jaccard",
-    "certainty",
-    "kulczynski",
-)
+METRICS = _core.MINE_MEASURES
 """Columns of rules behind the antecedents and consequents."""
 
 
@@ -37,14 +24,14 @@ class MineResult:
         self,
         core: _core.MineItemsets,
         names: list[Any] | None,
-        plan: Plan,
+        request: Request,
         minimum: int,
         spread: Nodes | None = None,
     ) -> None:
         self.core = core
         self.names = names
         """Of items that are no numbers."""
-        self.plan = plan
+        self.request = request
         self.minimum = minimum
         """Transactions that hold a large itemset, at least."""
         self.transactions = core.transactions()
@@ -54,12 +41,12 @@ class MineResult:
     @cached_property
     def kept(self) -> _core.MineItemsets:
         """Those itemsets that were asked for: all, closed or maximal ones."""
-        return self.core if self.plan.kind == "all" else self.core.condensed(self.plan.kind)
+        return self.core if self.request.kind == "all" else self.core.condensed(self.request.kind)
 
     @cached_property
     def found_rules(self) -> _core.MineRules | None:
         """The rules, where a confidence was asked for."""
-        return None if self.plan.confidence is None else self.core.rules(self.plan.confidence)
+        return None if self.request.confidence is None else self.core.rules(self.request.confidence)
 
     @property
     def passes(self) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from incast import _core
 from incast.errors import RunError
 from incast.mining import output, text, words
-from incast.mining.problem import Plan, refuse
+from incast.mining.request import Request, refuse
 from incast.mining.result import MineResult
 
 if TYPE_CHECKING:
@@ -52,45 +52,45 @@ class Watch:
         warnings.warn(message, stacklevel=2)
 
 
-def run(source: Any, plan: Plan, watch: Watch | None = None, folder: Path | None = None) -> MineResult:
+def run(source: Any, request: Request, watch: Watch | None = None, folder: Path | None = None) -> MineResult:
     """The large itemsets of `source`: a file, a frame, or collections of items.
 
     Passes that are finished are kept in `folder` when it does not come to its end, until the result has been
     written there.
     """
     try:
-        return _run(source, plan, watch or Watch(), folder)
+        return _run(source, request, watch or Watch(), folder)
     except _core.MineOverflowError as error:
         raise RunError(str(error)) from None
 
 
-def _run(source: Any, plan: Plan, watch: Watch, folder: Path | None) -> MineResult:
-    core = _core.MineTransactions(plan.memory, None if folder is None else str(folder))
-    names = _read(source, core, plan, watch)
+def _run(source: Any, request: Request, watch: Watch, folder: Path | None) -> MineResult:
+    core = _core.MineTransactions(request.memory, None if folder is None else str(folder))
+    names = _read(source, core, request, watch)
     transactions = core.transactions()
     if not transactions:
         refuse("there is no transaction in it", file=source if isinstance(source, str | Path) else "")
-    minimum = _core.mine_minimum(plan.support, transactions)
+    minimum = _core.mine_minimum(request.support, transactions)
     spread: Nodes | None = None
-    if plan.spread:
+    if request.spread:
         from incast.mining.nodes import Nodes
 
-        spread = Nodes(core, minimum, plan, watch, folder)
+        spread = Nodes(core, minimum, request, watch, folder)
         del core
         found = spread.mine()
     else:
-        found = _mined(core, minimum, plan, watch, folder)
-    return MineResult(found, names, plan, minimum, spread)
+        found = _mined(core, minimum, request, watch, folder)
+    return MineResult(found, names, request, minimum, spread)
 
 
-def _read(source: Any, core: _core.MineTransactions, plan: Plan, watch: Watch) -> list[Any] | None:
+def _read(source: Any, core: _core.MineTransactions, request: Request, watch: Watch) -> list[Any] | None:
     """Takes the transactions to `core`; the names of their items, where they are no numbers."""
     if isinstance(source, str | Path):
         file = Path(source)
         if file.name.endswith(TABLES):
             from incast.mining import tables
 
-            return tables.read(file, core, plan.memory)
+            return tables.read(file, core, request.memory)
         text.read(file, core, watch.reading, watch.read)
         return None
     from incast.mining import tables
@@ -109,7 +109,7 @@ def _read(source: Any, core: _core.MineTransactions, plan: Plan, watch: Watch) -
 
 
 def _mined(
-    core: _core.MineTransactions, minimum: int, plan: Plan, watch: Watch, folder: Path | None
+    core: _core.MineTransactions, minimum: int, request: Request, watch: Watch, folder: Path | None
 ) -> _core.MineItemsets:
     """In a thread of its own, so that this one sees Ctrl-C."""
     transactions = core.transactions()
@@ -122,7 +122,9 @@ def _mined(
 
     def mine() -> None:
         try:
-            found.append(core.mine(minimum, plan.longest, plan.memory, plan.threads, progress, begun))
+            found.append(
+                core.mine(minimum, request.longest, request.memory, request.threads, progress, begun)
+            )
         except BaseException as error:  # It is raised again where somebody can handle it.
             failed.append(error)
         finally:
@@ -149,7 +151,7 @@ def _mined(
         outlook = progress.outlook()
         most = outlook[2] if outlook else None
         kept = "; the result's folder keeps what was finished" if _keep(progress, folder) else ""
-        raise RunError(words.full(length, before, most, plan.memory) + kept)
+        raise RunError(words.full(length, before, most, request.memory) + kept)
     if failed:
         raise failed[0]
     itemsets = found[0]

@@ -15,7 +15,7 @@ import polars as pl
 from incast import _core, table_files
 from incast.damage import DAMAGED
 from incast.errors import why
-from incast.mining.problem import ITEM_MAX, refuse
+from incast.mining.request import ITEM_MAX, refuse
 from incast.walks.problem import refuse_twice
 
 Names = list[str] | None

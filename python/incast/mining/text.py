@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from incast import _core
 from incast.errors import why
-from incast.mining.problem import refuse
+from incast.mining.request import refuse
 
 PIECE = 1 << 18
 """Bytes of text that the core takes at a time: they stay in a cache."""

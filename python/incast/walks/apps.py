@@ -16,8 +16,8 @@ from incast import _core
 from incast.walks.graph import U32, Graph
 from incast.walks.memory import U64, Ends, Paths
 from incast.walks.output import Writer
-from incast.walks.plan import Plan
 from incast.walks.problem import refuse
+from incast.walks.request import Request
 
 NO_NODE = 2**32 - 1
 """Fills a row of `walks.npy` whose walk ended at a node without arcs."""
@@ -48,7 +48,7 @@ class Task:
     """What an application has to work with."""
 
     graph: Graph
-    plan: Plan
+    request: Request
     starts: U32
     walks: Walks
     writer: Writer
@@ -56,22 +56,22 @@ class Task:
     @property
     def all(self) -> bool:
         """Nobody has said where walks begin."""
-        return not self.plan.starts
+        return not self.request.starts
 
 
 def pagerank(task: Task) -> pl.DataFrame:
     """Personalised PageRank of every start; of all starts together, PageRank."""
     ended = np.zeros(len(task.graph.names), dtype=np.uint64)
-    best = [_best(_scores(task, _NOTHING), task.plan.top)]
+    best = [_best(_scores(task, _NOTHING), task.request.top)]
     for part in task.walks.ends(task.starts):
         np.add.at(ended, part[1], part[2])
         scores = _scores(task, part)
         task.writer.table("scores", scores)
-        best.append(_best(scores, task.plan.top))
+        best.append(_best(scores, task.request.top))
     top = pl.concat(best)
     task.writer.table("top", top)
     visits = _visits(task, ended, "walks")
-    return _most(visits, task.plan.top) if task.all else top
+    return _most(visits, task.request.top) if task.all else top
 
 
 _NOTHING: Ends = (np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint64))
@@ -116,7 +116,7 @@ def corpus(task: Task) -> pl.DataFrame:
         for nodes, offsets in task.walks.paths(task.starts):
             visited += np.bincount(nodes, minlength=len(visited)).astype(np.uint64)
             file.write(_core.walk_lines(nodes, offsets) if names is None else _lines(names, nodes, offsets))
-    return _most(_visits(task, visited, "visits"), task.plan.top)
+    return _most(_visits(task, visited, "visits"), task.request.top)
 
 
 def _numbers(task: Task) -> bool:
@@ -132,8 +132,8 @@ def _lines(names: Any, nodes: U32, offsets: U64) -> bytes:
 
 def node2vec(task: Task) -> pl.DataFrame:
     """Walks as a matrix of node numbers, a row each; the table `nodes` has the names."""
-    assert task.plan.steps is not None
-    shape = (len(task.starts) * task.plan.walks, task.plan.steps + 1)
+    assert task.request.steps is not None
+    shape = (len(task.starts) * task.request.walks, task.request.steps + 1)
     if shape[0] * shape[1] > CELLS_MAX:
         refuse(f"walks.npy would have {shape[0]} × {shape[1]} numbers: at most 2^40 are allowed", "--walks")
     file = task.writer.folder / "walks.npy"
@@ -154,7 +154,7 @@ def node2vec(task: Task) -> pl.DataFrame:
     if row < len(matrix):
         _cut(file, matrix[:row])
     task.writer.table("nodes", pl.DataFrame({"node": task.graph.names}).with_row_index("number"))
-    return _most(_visits(task, visited, "visits"), task.plan.top)
+    return _most(_visits(task, visited, "visits"), task.request.top)
 
 
 def _cut(file: Path, rows: npt.NDArray[np.uint32]) -> None:
@@ -171,11 +171,11 @@ def simrank(task: Task) -> pl.DataFrame:
     prints = _core.WalkFingerprints()
     for nodes, offsets in task.walks.paths(everything):
         prints.add(nodes, offsets)
-    tops = [_ranked(task, prints.top(int(start), task.plan.top), start) for start in task.starts]
+    tops = [_ranked(task, prints.top(int(start), task.request.top), start) for start in task.starts]
     top = pl.concat(tops)
     task.writer.table("top", top)
     return (
-        top.sort(["score", "start", "rank"], descending=[True, False, False]).head(task.plan.top)
+        top.sort(["score", "start", "rank"], descending=[True, False, False]).head(task.request.top)
         if task.all
         else top
     )
@@ -208,7 +208,7 @@ def communities(task: Task) -> pl.DataFrame:
     sizes = (
         frame.drop_nulls("community").group_by("community").agg(nodes=pl.len(), first=pl.col("node").min())
     )
-    return sizes.sort(["nodes", "community"], descending=[True, False]).head(task.plan.top)
+    return sizes.sort(["nodes", "community"], descending=[True, False]).head(task.request.top)
 
 
 class _Around:
@@ -244,7 +244,7 @@ def recommend(task: Task) -> pl.DataFrame:
     for nodes, offsets in task.walks.paths(task.starts):
         visits.add(nodes, offsets)
     offered = task.graph.core.same_side([int(start) for start in task.starts])
-    found = visits.recommend([int(start) for start in task.starts], offered, task.plan.top)
+    found = visits.recommend([int(start) for start in task.starts], offered, task.request.top)
     top = _ranked(task, found)
     task.writer.table("top", top)
     return top

@@ -14,7 +14,7 @@ from incast import _core
 from incast.stop import Stop
 from incast.walks.changes import Changes
 from incast.walks.graph import U32
-from incast.walks.plan import Plan
+from incast.walks.request import Request
 
 U64 = npt.NDArray[np.uint64]
 Ends = tuple[U32, U32, U64]
@@ -30,10 +30,10 @@ CALL_STEPS = 1 << 22
 
 @dataclass(frozen=True)
 class Memory:
-    """Walks of a plan on a graph in memory."""
+    """Walks of a request on a graph in memory."""
 
     graph: _core.WalkGraph
-    plan: Plan
+    request: Request
     threads: int
     tell: Tell
     changes: Changes = field(default_factory=Changes)
@@ -56,7 +56,7 @@ class Memory:
             )
             parts.append((starts_, nodes, counts))
             self.tell(len(some) * walks)
-            if first + walks == self.plan.walks:
+            if first + walks == self.request.walks:
                 yield _together(parts)
                 parts = []
         if parts:
@@ -71,12 +71,14 @@ class Memory:
             yield np.frombuffer(nodes, np.uint32), np.frombuffer(offsets, np.uint64)
 
     def _engine(self) -> _core.WalkEngine:
-        plan = self.plan
-        return _core.WalkEngine(self.graph, plan.steps, plan.stop, plan.bias, plan.seed, self.threads)
+        request = self.request
+        return _core.WalkEngine(
+            self.graph, request.steps, request.stop, request.bias, request.seed, self.threads
+        )
 
     def _calls(self, engine: _core.WalkEngine, starts: U32) -> Iterator[tuple[U32, int, int]]:
         """Starts, the number of the first walk, how many from each; changes of the graph come between."""
-        walks = self.plan.walks
+        walks = self.request.walks
         began, done, at, first = time.monotonic_ns(), 0, 0, 0
         while at < len(starts) and not self.stop.asked:
             for batch in self.changes.due((time.monotonic_ns() - began) * 1000, done):
@@ -96,7 +98,7 @@ class Memory:
     @property
     def _size(self) -> int:
         """Walks of a call."""
-        return max(1, int(CALL_STEPS / (self.plan.mean_steps + 1)))
+        return max(1, int(CALL_STEPS / (self.request.mean_steps + 1)))
 
 
 def _together(parts: list[Ends]) -> Ends:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from incast.walks.changes import Said
-from incast.walks.plan import Numbers
+from incast.walks.request import Numbers
 from incast.walks.settings import ServerSettings
 
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from incast.errors import RunError, why
 from incast.stop import Stop
-from incast.walks import apps, plan, served
+from incast.walks import apps, request, served
 from incast.walks.board import Board
 from incast.walks.changes import read as read_changes
 from incast.walks.graph import U32, Graph
@@ -22,9 +22,9 @@ from incast.walks.metrics import Exporter, split
 from incast.walks.options import Options
 from incast.walks.output import Writer, check_free, written
 from incast.walks.partition import read as read_partition
-from incast.walks.plan import Numbers, Plan
 from incast.walks.problem import refuse
 from incast.walks.read import read
+from incast.walks.request import Numbers, Request
 from incast.walks.result import WalkResult
 from incast.walks.servers import Servers
 from incast.walks.settings import make as make_settings
@@ -58,7 +58,7 @@ def run(
 ) -> WalkResult:
     """Walks on a graph into the folder `out`; the parameters are those of `incast.walk`."""
     watch = watch or Watch()
-    wanted = plan.make(options.get("app", "ppr"), **_numbers(options))
+    wanted = request.make(options.get("app", "ppr"), **_numbers(options))
     _check(wanted, options)
     check_free(out, force)
     given = read(
@@ -136,7 +136,7 @@ def _numbers(options: Options) -> Numbers:
     return cast(Numbers, {name: said for name, said in options.items() if name in known})
 
 
-def _check(wanted: Plan, options: Options) -> None:
+def _check(wanted: Request, options: Options) -> None:
     """Refuses options that mean nothing, or can't be."""
     threads = options.get("threads")
     if threads is not None and threads < 1:
@@ -160,7 +160,7 @@ _OF_SERVERS = {
 
 def _walker(
     given: Graph,
-    wanted: Plan,
+    wanted: Request,
     starts: U32,
     options: Options,
     count: _Count,
@@ -186,7 +186,7 @@ def _walker(
     return walker
 
 
-def _summary(graph: Graph, wanted: Plan, starts: int, top: pl.DataFrame) -> dict[str, Any]:
+def _summary(graph: Graph, wanted: Request, starts: int, top: pl.DataFrame) -> dict[str, Any]:
     core = graph.core
     return {
         "app": wanted.app,

@@ -31,8 +31,8 @@ from incast.walks.graph import U32
 from incast.walks.member import JOURNAL, LEFT, PART, WALKS
 from incast.walks.memory import Ends, Paths, Tell
 from incast.walks.partition import U16
-from incast.walks.plan import Plan
 from incast.walks.problem import refuse
+from incast.walks.request import Request
 from incast.walks.settings import ServerSettings
 
 DATAGRAM_MAX_BYTES = 65_507
@@ -58,10 +58,10 @@ START_S = 0.5
 
 @dataclass(frozen=True)
 class Servers:
-    """Walks of a plan on servers: all of them are walked when the first are asked for."""
+    """Walks of a request on servers: all of them are walked when the first are asked for."""
 
     graph: _core.WalkGraph
-    plan: Plan
+    request: Request
     starts: U32
     """Where walks begin, ascending."""
     owners: U16
@@ -111,12 +111,12 @@ class Servers:
 
     def check(self) -> None:
         """Refuses walks whose paths fit no datagram."""
-        if self.plan.takes == "ends":
+        if self.request.takes == "ends":
             return
-        if self.plan.steps is not None and self.plan.steps > PATH_STEPS_MAX:
-            refuse(f"{self.plan.steps}: with --servers, 1 to {PATH_STEPS_MAX} is allowed", "--length")
-        if self.plan.stop is not None and self.plan.stop < PATH_STOP_MIN:
-            refuse(f"{self.plan.stop:g}: with --servers, {PATH_STOP_MIN} to 1 is allowed", "--restart")
+        if self.request.steps is not None and self.request.steps > PATH_STEPS_MAX:
+            refuse(f"{self.request.steps}: with --servers, 1 to {PATH_STEPS_MAX} is allowed", "--length")
+        if self.request.stop is not None and self.request.stop < PATH_STOP_MIN:
+            refuse(f"{self.request.stop:g}: with --servers, {PATH_STOP_MIN} to 1 is allowed", "--restart")
 
     def ends(self, starts: U32) -> Iterator[Ends]:
         """Where walks end, all at once."""
@@ -155,7 +155,7 @@ class Servers:
 
     def _complete(self, walks: int) -> None:
         self.handed.append(walks)
-        wanted = len(self.starts) * self.plan.walks - self.given_up
+        wanted = len(self.starts) * self.request.walks - self.given_up
         if walks != wanted and not self.interrupted:
             raise RunError(f"the servers handed over {walks} walks of {wanted}")
 
@@ -201,11 +201,11 @@ class Servers:
 
     def _rescued(self, server: int) -> list[Any]:
         """What a server that is gone had finished, as far as its journal is there to tell."""
-        paths = self.plan.takes == "paths"
+        paths = self.request.takes == "paths"
         starts = self.starts[self.owners[self.starts] == server]
         try:
             with self.place.take(server, JOURNAL) as file:
-                found = _core.walk_journal(str(file.name), starts, self.plan.walks, paths)
+                found = _core.walk_journal(str(file.name), starts, self.request.walks, paths)
         except (OSError, RunError, ValueError):
             found = [b"", b"", b"", bytes(8)] if paths else [b"", b"", b""]
         arrays = [np.frombuffer(each, np.uint8) for each in found]
@@ -232,7 +232,7 @@ class Servers:
     def _losing(self) -> str:
         """Why it takes so long, and when it ends at the latest."""
         board, attempts = self.board, self.settings.loss.attempts
-        left = len(self.starts) * self.plan.walks - board.finished - self.given_up
+        left = len(self.starts) * self.request.walks - board.finished - self.given_up
         # A walker counts as lost when it is older than T, and at most 2 T.
         seconds = 2 * attempts * max(server.timeout_ps for server in board.servers) / 1e12
         return (
@@ -259,18 +259,18 @@ class Servers:
         if weights is not None:
             part["weights"] = np.frombuffer(weights, np.float32)
         self.place.give(server, PART, lambda file: np.savez(file, **part))
-        plan = self.plan
+        request = self.request
         spec = {
             "server": server,
             "servers": self.servers,
             "nodes": self.graph.nodes(),
             "directed": self.graph.directed(),
-            "walks": plan.walks,
-            "steps": plan.steps,
-            "stop": plan.stop,
-            "bias": plan.bias,
-            "seed": plan.seed,
-            "paths": plan.takes == "paths",
+            "walks": request.walks,
+            "steps": request.steps,
+            "stop": request.stop,
+            "bias": request.bias,
+            "seed": request.seed,
+            "paths": request.takes == "paths",
             **self.settings.base_units(),
             # Within a machine no datagram is cut.
             "shared_bytes": DATAGRAM_MAX_BYTES if self.place.ip == HERE else FRAME_BYTES,

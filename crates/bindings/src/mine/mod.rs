@@ -14,6 +14,7 @@ use ::mine::quest::{Generator, Quest};
 use ::mine::read::Reader;
 use ::mine::shelf::Room;
 use ::mine::support::Support;
+use ::mine::table::MEASURES;
 use ::mine::transactions::Transactions;
 use file::Overflow;
 use found::{MineItemsets, MineRules};
@@ -21,7 +22,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,6 +47,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MineFullError", module.py().get_type::<MineFullError>())?;
     module.add("MineOverflowError", module.py().get_type::<MineOverflowError>())?;
     module.add("QuestFieldError", module.py().get_type::<QuestFieldError>())?;
+    module.add("MINE_MEASURES", PyTuple::new(module.py(), MEASURES)?)?;
     module.add_class::<MineTransactions>()?;
     module.add_class::<MineProgress>()?;
     module.add_class::<MineItemsets>()?;

@@ -41,7 +41,7 @@ APPS: dict[str, App] = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class Request:
     """Walks to be walked."""
 
     app: str
@@ -126,8 +126,8 @@ class Numbers(TypedDict, total=False):
     """All randomness derives from it; 1 by default."""
 
 
-def make(app: str, **said: Unpack[Numbers]) -> Plan:
-    """A plan; raises `ScenarioError` with all that can't be."""
+def make(app: str, **said: Unpack[Numbers]) -> Request:
+    """A request; raises `ScenarioError` with all that can't be."""
     if app not in APPS:
         raise ScenarioError([Problem(unknown("an application", app, APPS), "--app")])
     known = APPS[app]
@@ -137,7 +137,7 @@ def make(app: str, **said: Unpack[Numbers]) -> Plan:
     if problems := [*_ranges(numbers), *_meanings(app, known, numbers, bool(starts))]:
         raise ScenarioError(problems)
     sized = "restart" in numbers or "length" in numbers
-    return Plan(
+    return Request(
         app=app,
         walks=numbers.get("walks", known.walks),
         steps=numbers.get("length") if sized else known.steps,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from incast import _core
 from incast.walks.problem import refuse
 
-__all__ = ["ALGORITHMS", "EXCHANGES", "ITEM_MAX", "KINDS", "NODES_MAX", "Plan", "make", "refuse", "share"]
+__all__ = ["ALGORITHMS", "EXCHANGES", "ITEM_MAX", "KINDS", "NODES_MAX", "Request", "make", "refuse", "share"]
 
 ITEM_MAX = 2**32 - 1
 """The largest item."""
@@ -21,7 +21,7 @@ _SHARE = "a share above 0 and at most 1, like 0.007, or above 0% and at most 100
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Request:
     """What to find, and with how much of the machine."""
 
     support: float
@@ -59,8 +59,8 @@ def make(
     cluster: str | None = None,
     algorithm: str | None = None,
     exchange: str | None = None,
-) -> Plan:
-    """The checked plan."""
+) -> Request:
+    """The checked request."""
     if longest is not None and longest < 1:
         refuse(f"{longest} items: at least 1 is allowed", "--longest")
     if kind not in KINDS:
@@ -68,7 +68,7 @@ def make(
     if threads < 1:
         refuse(f"{threads} threads: at least 1 is allowed", "--threads")
     _check_nodes(nodes, cluster, {"--algorithm": algorithm, "--exchange": exchange}, threads)
-    return Plan(
+    return Request(
         support=share(support, "--support"),
         confidence=None if confidence is None else share(confidence, "--confidence", least=True),
         longest=longest,
