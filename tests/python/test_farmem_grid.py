@@ -27,7 +27,7 @@ from incast.errors import OutputExistsError, RunError
 from incast.farmem import session as sessions
 from incast.farmem.coverage import Coverage
 from incast.farmem.measured import cells
-from incast.farmem.own import Beyond, Near, Own, Ran, calibrate
+from incast.farmem.overhead import Beyond, Near, Overhead, Ran, calibrate
 from incast.farmem.predict import Grid, Size, predict
 from incast.farmem.run import ALL, Memory, Outcome
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Request, Session
@@ -69,10 +69,10 @@ class Machine:
         way = memory.latency_ps + packed * 8 * 10**12 // memory.rate_bps
         nominal = (counts.faults + counts.written_back) * way / 1e12
         pages = memory.local // 4096
-        own = counts.faults * 5e-6 + counts.cold * 3e-6 + counts.written_back * 5e-6
+        overhead = counts.faults * 5e-6 + counts.cold * 3e-6 + counts.written_back * 5e-6
         waiting = counts.faults + max(0, counts.cold - pages)
         hides_ns = {wait: min(wait, 2000) * waiting for wait in (1000, 2000, 8000)}
-        added = nominal * 1.01 + own - (2e-6 * waiting if memory.latency_ps else 0)
+        added = nominal * 1.01 + overhead - (2e-6 * waiting if memory.latency_ps else 0)
         return Outcome(
             command=list(command), exit_code=self.exit_code, wall_s=1 + added, processes=1, faults=counts.faults,
             first_touches=counts.cold, adopted=0, soft_faults=0, pages_in=counts.fetched,
@@ -196,9 +196,9 @@ def test_one_traced_run_foretells_the_cells(compress: str | None, machine: Machi
     assert found.cells.height == 4
     assert found.errors.largest < 1.5
     # All runs without a network fetch as much: what they do can't be told apart.
-    assert found.own.fault_ps + found.own.leave_ps == pytest.approx(10 * US, rel=0.05)
-    assert found.own.hides(20 * US, 2_000_000) == pytest.approx(2 * US, rel=0.001)
-    assert found.own.late == pytest.approx(0.01, rel=0.03)
+    assert found.overhead.fault_ps + found.overhead.leave_ps == pytest.approx(10 * US, rel=0.05)
+    assert found.overhead.hides(20 * US, 2_000_000) == pytest.approx(2 * US, rel=0.001)
+    assert found.overhead.late == pytest.approx(0.01, rel=0.03)
     assert set(found.cells["runs"]) == {3}
 
 
@@ -216,7 +216,7 @@ def test_runs_tell_what_each_kind_of_work_costs(
 
     small, large = ran(faults, cold // 8), ran(faults // (2 + fewer), cold // 2)
     fault, touch, leave = (round(cost * US) for cost in costs)
-    meant = Own(fault, touch, leave)
+    meant = Overhead(fault, touch, leave)
     near = [Beyond(each, at, meant.total(each, 0, at) / 1e12) for at, each in enumerate((small, large))]
     far = Beyond(small, 0, near[0].beyond_s + 1.02, waits_s=1.0)
     found = calibrate(near, [far])
@@ -229,9 +229,9 @@ def test_runs_tell_what_each_kind_of_work_costs(
 
 
 def test_between_two_sizes_of_local_memory_it_is_in_between() -> None:
-    own = Own(4 * US, near=(Near(1000, 1.0), Near(3000, 1.5)))
+    overhead = Overhead(4 * US, near=(Near(1000, 1.0), Near(3000, 1.5)))
     ran = Ran(faults=10, touched=0, evicted=0, waiting=0)
-    of = {size: own.total(ran, 0, size) for size in (0, 1000, 2000, 3000, 10**9)}
+    of = {size: overhead.total(ran, 0, size) for size in (0, 1000, 2000, 3000, 10**9)}
     assert of == {0: 40 * US, 1000: 40 * US, 2000: 50 * US, 3000: 60 * US, 10**9: 60 * US}
 
 
@@ -279,10 +279,12 @@ def test_waits_of_threads_overlap_as_in_a_run_with_long_waits_but_not_on_the_lin
     ran = Ran(faults=9000, touched=0, evicted=0, waiting=9000)
     # Four threads: 9,000 waits of 20 µs make the run a quarter of their sum longer.
     far = Beyond(ran, 1 << 20, beyond_s=0.045, waits_s=0.18)
-    own = calibrate([Beyond(ran, 1 << 20, beyond_s=1e-9)], [far])
-    assert own.late == pytest.approx(-0.75, abs=1e-3)
+    overhead = calibrate([Beyond(ran, 1 << 20, beyond_s=1e-9)], [far])
+    assert overhead.late == pytest.approx(-0.75, abs=1e-3)
     traced = Traced.read(traces.write(tmp_path / "trace", traces.scans(1000, 10)))
-    grid = Grid(local=[Size("half", share=0.5)], latencies=[10 * US], rates=[10**14, 10**8], own=own)
+    grid = Grid(
+        local=[Size("half", share=0.5)], latencies=[10 * US], rates=[10**14, 10**8], overhead=overhead
+    )
     far_away, narrow = predict(traced, grid, 10**12).to_dicts()
     asked = far_away["fetch_ps"] + far_away["write_back_ps"]
     assert far_away["time_ps"] - 10**12 == pytest.approx(asked / 4, rel=0.01)
@@ -398,4 +400,4 @@ def test_what_fits_costs_nothing(tmp_path: Path) -> None:
     session.measure()
     found = cells(request, session.rows, Traced.read(session.trace), "processor").cells
     assert found.filter(local_bytes=9_000_000 // 4096 * 4096)["degradation"].to_list() == [0.0, 0.0]
-    assert Own().total(Ran(0, 5, 0, 0), 0, 0) == 0
+    assert Overhead().total(Ran(0, 5, 0, 0), 0, 0) == 0

@@ -173,10 +173,10 @@ def _show(session: Session, found: Measured, clock: Clock) -> None:
             said = ["", ""]
         table.add_section()
     show.out.print(table)
-    own = found.own
+    overhead = found.overhead
     show.out.print(
-        f"Of its own a fault costs {text.time(own.fault_ps)}, a first touch {text.time(own.touch_ps)}, "
-        f"a page that leaves for it {text.time(own.leave_ps)}.",
+        f"Without a network a fault costs {text.time(overhead.fault_ps)}, a first touch "
+        f"{text.time(overhead.touch_ps)}, a page that leaves for it {text.time(overhead.leave_ps)}.",
         soft_wrap=True,
         highlight=False,
     )
@@ -219,7 +219,7 @@ def _plain(request: Request, found: Measured, place: Path) -> dict[str, Any]:
         "all_local_s": found.all_local_s,
         "covers": found.covers,
         "not_governed": found.not_governed,
-        "own": asdict(found.own),
+        "overhead": asdict(found.overhead),
         "cells": found.cells.to_dicts(),
         "errors": {
             "cells": found.errors.cells.height,

@@ -17,7 +17,7 @@ from incast.cli.common import Json, told
 from incast.damage import DAMAGED
 from incast.errors import why
 from incast.farmem import options
-from incast.farmem.own import Own
+from incast.farmem.overhead import Overhead
 from incast.farmem.predict import Errors, Grid, Packing, errors
 from incast.farmem.predict import predict as predict_grid
 from incast.farmem.traced import Traced
@@ -96,7 +96,7 @@ def predict(
                 options.one_time(compress, "--compress"),
                 options.one_time(decompress, "--decompress"),
             ),
-            own=Own(cost, cost),
+            overhead=Overhead(cost, cost),
         )
         base = options.one_time(time, "--time", least=1) if time else None
         _check(read, grid, base)

@@ -17,7 +17,7 @@ from typing import Literal
 import polars as pl
 
 from incast.farmem.coverage import SHARE_MAX
-from incast.farmem.own import Beyond, Own, Ran, calibrate
+from incast.farmem.overhead import Beyond, Overhead, Ran, calibrate
 from incast.farmem.predict import Errors, Grid, Packing, Size, error_share, errors, predict
 from incast.farmem.session import CELL, FAR, LOCAL, NEAR, Request, Row, Sized
 from incast.farmem.traced import Cache, Traced
@@ -35,7 +35,7 @@ class Measured:
     cells: pl.DataFrame
     """A row a cell: what is predicted, and where it was run `measured`, `error_points`, `runs`, …"""
     errors: Errors
-    own: Own
+    overhead: Overhead
     all_local_s: float
     not_governed: float
     """The share of the program's memory that could not be remote: median over runs."""
@@ -55,7 +55,7 @@ def cells(request: Request, rows: Sequence[Row], traced: Traced, clock: Clock) -
     """All cells of the request; there has to be a run with all memory local."""
     base = median(_time(row, clock) for row in rows if row.kind == LOCAL)
     beyond = list(_beyond(rows, clock))
-    own = _own(request, beyond, traced)
+    overhead = _overhead(request, beyond, traced)
     footprint = traced.footprint()
     grid = Grid(
         local=[
@@ -66,7 +66,7 @@ def cells(request: Request, rows: Sequence[Row], traced: Traced, clock: Clock) -
         policies=(request.memory.policy,),
         read_ahead=request.memory.prefetch,
         pages_a_request=request.memory.pages_a_request,
-        own=own,
+        overhead=overhead,
         packing=Packing(_ratio(request, rows)),
     )
     predicted = predict(traced, grid, round(base * 1e12))
@@ -81,7 +81,7 @@ def cells(request: Request, rows: Sequence[Row], traced: Traced, clock: Clock) -
     )
     apart = (pl.col("degradation") - pl.col("measured")) * 100
     both = both.with_columns(error_share(), apart.alias("error_points"))
-    return Measured(both, found, own, base, median(row.not_governed for row in rows))
+    return Measured(both, found, overhead, base, median(row.not_governed for row in rows))
 
 
 _SCHEMA = {
@@ -135,7 +135,7 @@ def _cell(cell: Sized, beyond: Sequence[tuple[Row, float]], base: float) -> dict
     }
 
 
-def _own(request: Request, beyond: Sequence[tuple[Row, float]], traced: Traced) -> Own:
+def _overhead(request: Request, beyond: Sequence[tuple[Row, float]], traced: Traced) -> Overhead:
     """From the runs that are there for it; nothing is known of faults before there are any."""
     found: dict[str, list[Beyond]] = {NEAR: [], FAR: []}
     memory = request.memory

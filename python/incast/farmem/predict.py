@@ -13,7 +13,7 @@ from itertools import product
 import polars as pl
 
 from incast import _core
-from incast.farmem.own import Own, Ran
+from incast.farmem.overhead import Overhead, Ran
 from incast.farmem.traced import Cache, Counts, Traced
 
 __all__ = [
@@ -24,7 +24,7 @@ GRID_LATENCIES = (1_000_000, 10_000_000, 20_000_000)
 """The document's: 1, 10 and 20 µs."""
 GRID_RATES = (10_000_000_000, 40_000_000_000, 100_000_000_000)
 """The document's: 10, 40 and 100 Gb/s."""
-_FREE = Own()
+_FREE = Overhead()
 _KEYS = ("policy", "page_bytes", "local_bytes", "latency_ps", "bandwidth_bps")
 
 
@@ -86,7 +86,7 @@ class Grid:
     """How many pages share a latency."""
     write_back: bool = True
     """Whether a fault waits for the page that leaves."""
-    own: Own = _FREE
+    overhead: Overhead = _FREE
     """What a fault costs without a network."""
     packing: Packing = _PLAIN
     """What compression saves and takes."""
@@ -109,12 +109,12 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
     rows = []
     for page, local, cache in grid.caches(traced):
         counts = traced.counts(page, cache)
-        ran = Ran.predicted(traced.handled(page, cache)) if grid.own != _FREE else None
+        ran = Ran.predicted(traced.handled(page, cache)) if grid.overhead != _FREE else None
         packing = grid.packing.takes(counts, page)
         for latency, rate in product(grid.latencies, grid.rates):
             bytes_ = grid.packing.travels(page)
             fetch, back, _ = _core.farmem_waits(counts, bytes_, latency, rate, grid.write_back, 0)
-            handler = grid.own.total(ran, fetch + back, local.of(footprint)) if ran else 0
+            handler = grid.overhead.total(ran, fetch + back, local.of(footprint)) if ran else 0
             # However many threads wait at the same time, the link sends all pages.
             wire = max(counts.fetched, counts.written_back) * bytes_ * 8 * 10**12 // rate if rate else 0
             waits = max(fetch + back + packing + handler, wire)

@@ -1,12 +1,13 @@
 """Runs a program over a grid of remote memories: once traced, then rounds of all that is compared.
 
-A round is four runs that tell what faults cost on this machine (`incast.farmem.own`), and one of each cell.
-Before each there is one with all memory local: how fast a machine is drifts within seconds, which so falls on
-all alike. Of the four, three have no network, with little memory local, a half and three quarters; the last
-has little local and the longest wait of the grid. Little is the least of the grid, or less where that has few
-faults: so none of the four takes longer than the grid's longest cell, unless it is a moment. Each run is a
-line of `runs.csv`, written when it ends: a grid that is stopped keeps them, and the same command goes on. Not
-here: what they come to (`incast.farmem.measured`).
+A round is four runs for the overhead of faults on this machine (`incast.farmem.overhead`), and one of each
+cell. Before each there is a run with all memory local. The speed of a machine drifts within seconds, and so
+it drifts for all alike. Three of the four have no network: with little memory local, a half and three
+quarters. The last has little local and the longest wait of the grid. Little is the least of the grid, or less
+where that has few faults. So none of the four takes longer than the grid's longest cell, unless it is short.
+
+Each run is a line of `runs.csv`, written when it ends. A grid that is stopped keeps them, and the same
+command goes on. Not here: the evaluation (`incast.farmem.measured`).
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""What faults cost without a network on this machine, learned from runs of the program next to the cells.
+"""The overhead of faults on this machine: what they cost without a network. Runs of the program tell it.
 
-Injecting takes time of its own: the switch to the handler and back, the page that comes, from the store or
-full of zeros, and the page that leaves. Runs without a network, with little memory local and with more, take
-longer than with all memory local by that: what each of the three costs is a least-squares fit, pulled
-slightly towards all costing the same, which decides where these runs don't tell them apart. How far each of
-them is from the fit, others are that have about as much local memory. The handler does its work while the
-fault waits, which is counted from the fault on: waits hide that. How much waits of each length would hide is
-counted in the runs without a network. A run with long waits tells how much longer than asked they make it;
-with several threads, whose waits overlap, how much less.
+A fault takes time even at no distance. There is the switch to the handler and back, the page that comes from
+the store or is filled with zeros, and the page that leaves. Runs without a network take that much longer than
+the run with all memory local. A least-squares fit over such runs, with little and with more local memory,
+gives the cost of each of the three. It is pulled slightly towards equal costs, which decides where the runs
+can't tell them apart. A cell deviates from the fit as the runs with about as much local memory do.
+
+The handler works while the fault waits, and a wait is counted from the fault on. So waits hide a part of the
+overhead. The runs without a network count how much waits of each length would hide. A run with long waits
+gives how much longer than asked they are, or, with several threads whose waits overlap, how much shorter.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from incast.extras import extra
 from incast.farmem.traced import Handled
 
-__all__ = ["Beyond", "Near", "Own", "Ran", "calibrate"]
+__all__ = ["Beyond", "Near", "Overhead", "Ran", "calibrate"]
 
 _ALIKE = 0.03
 """Runs are good to about so much: an error of that size weighs as much as costs that differ by themselves."""
@@ -92,7 +93,7 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class Overhead:
     """What a fault costs, in picoseconds."""
 
     fault_ps: int = 0
@@ -130,11 +131,11 @@ class Own:
         return float(np.interp(local_bytes, sizes, values)) if sizes else otherwise
 
 
-def calibrate(near: Sequence[Beyond], far: Sequence[Beyond]) -> Own:
+def calibrate(near: Sequence[Beyond], far: Sequence[Beyond]) -> Overhead:
     """From runs without a network, and from runs with long waits."""
     told = [each for each in near if sum(each.ran.kinds) and each.beyond_s > 0]
     if not told:
-        return Own()
+        return Overhead()
     rows = [[often / each.beyond_s for often in each.ran.kinds] for each in told]
     one = sum(map(sum, rows)) / len(rows) * _ALIKE
     alike = [[one, -one, 0], [0, one, -one], [one, 0, -one]]
@@ -142,14 +143,14 @@ def calibrate(near: Sequence[Beyond], far: Sequence[Beyond]) -> Own:
         from scipy.optimize import nnls
     found, _ = nnls(np.array([*rows, *alike], float), np.array([1.0] * len(rows) + [0.0] * len(alike)))
     fault, touch, leave = (round(float(each) * 1e12) for each in found)
-    own = Own(fault, touch, leave)
+    overhead = Overhead(fault, touch, leave)
     by_size = sorted(told, key=lambda each: each.local_bytes)
-    own = replace(own, near=tuple(_near(each, own) for each in by_size))
-    return replace(own, late=_late(far, own))
+    overhead = replace(overhead, near=tuple(_near(each, overhead) for each in by_size))
+    return replace(overhead, late=_late(far, overhead))
 
 
-def _near(run: Beyond, own: Own) -> Near:
-    alike = own.alike(run.ran)
+def _near(run: Beyond, overhead: Overhead) -> Near:
+    alike = overhead.alike(run.ran)
     apart = run.beyond_s * 1e12 / alike if alike else 1.0
     if not run.ran.waiting:
         return Near(run.local_bytes, apart)
@@ -162,7 +163,9 @@ def _near(run: Beyond, own: Own) -> Near:
     )
 
 
-def _late(far: Sequence[Beyond], own: Own) -> float:
+def _late(far: Sequence[Beyond], overhead: Overhead) -> float:
     asked = sum(each.waits_s for each in far)
-    beside = sum(own.total(each.ran, round(each.waits_s * 1e12), each.local_bytes) for each in far) / 1e12
+    beside = (
+        sum(overhead.total(each.ran, round(each.waits_s * 1e12), each.local_bytes) for each in far) / 1e12
+    )
     return (sum(each.beyond_s for each in far) - beside) / asked - 1 if asked else 0.0
