@@ -5,7 +5,7 @@ use super::journal::OnDisk;
 use crate::live::{LiveMember, read};
 use crate::scenario::json;
 use ::mine::local::FOUND_MIN;
-use ::mine::node::{Algorithm, Board, Costs, Exchange, Node, NodeSetup, Settings};
+use ::mine::node::{Algorithm, Board, Costs, Derived, Exchange, Node, NodeSetup, Settings};
 use ::mine::transactions::Transactions;
 use ::mine::work::Real;
 use process::{Addr, HostId};
@@ -58,15 +58,19 @@ impl MineNode {
     fn new(told: &str) -> PyResult<MineNode> {
         let told: Told = read(told)?;
         let settings = Settings {
-            job: told.job,
             algorithm: told.algorithm,
             exchange: told.exchange,
             longest: told.longest,
             memory: told.memory,
-            found: (told.memory as usize).max(FOUND_MIN) / HELD,
             duplicated: told.duplicated,
             block: BLOCK,
-            ..Settings::new(told.minimum, told.transactions)
+            derived: Derived {
+                job: told.job,
+                minimum: told.minimum,
+                transactions: told.transactions,
+                found: Some((told.memory as usize).max(FOUND_MIN) / HELD),
+            },
+            ..Settings::new(told.minimum, Vec::new())
         };
         settings.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
         if told.node >= settings.nodes() {
@@ -94,7 +98,7 @@ impl MineNode {
         journal: PathBuf,
     ) -> PyResult<String> {
         let transactions = std::mem::take(&mut *self.given.lock().unwrap_or_else(PoisonError::into_inner));
-        if transactions.len() != self.settings.transactions[self.me] {
+        if transactions.len() != self.settings.derived.transactions[self.me] {
             return Err(PyValueError::new_err("these are not as many transactions as the others believe"));
         }
         let address = |host: usize| Addr { host: HostId(host as u32), port: PORT };

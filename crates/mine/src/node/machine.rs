@@ -153,7 +153,7 @@ impl Node {
         self.inbox.clear();
         (self.run, self.probing, self.over, self.tasks) = (None, false, false, Tasks::default());
         self.work.reset();
-        let sound = self.journal.load(self.settings.found);
+        let sound = self.journal.load(self.settings.derived.found_most());
         if let Some(full) = sound.full() {
             return self.end_full(full);
         }
@@ -176,7 +176,7 @@ impl Node {
     /// Ends when large itemsets exceed the memory.
     fn check_memory(&mut self) {
         let held: usize = self.levels.iter().map(Level::bytes).sum();
-        if held.saturating_add(self.work.found_bytes()) > self.settings.found {
+        if held.saturating_add(self.work.found_bytes()) > self.settings.derived.found_most() {
             let before = self.levels.iter().map(|level| level.len() as u64).sum();
             self.end_full(Full { length: self.stage.pass as usize, before });
         }
@@ -212,7 +212,7 @@ impl Node {
         self.stay(peer, cx);
         self.streams.insert(stream, peer);
         (self.peers[peer].link, self.peers[peer].settled) = (Some(Link::new(stream)), false);
-        self.say(peer, &Message::Hello { job: self.settings.job, node: self.me as u32 }, cx);
+        self.say(peer, &Message::Hello { job: self.settings.derived.job, node: self.me as u32 }, cx);
         self.say_position(peer, cx);
     }
 

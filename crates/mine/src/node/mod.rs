@@ -26,4 +26,4 @@ pub use board::{Board, PassReport, Progress};
 pub use costs::Costs;
 pub use journal::{InMemory, Journal};
 pub use machine::{Node, NodeSetup};
-pub use settings::{Algorithm, BLOCK, Exchange, NODES_MAX, Order, Settings};
+pub use settings::{Algorithm, BLOCK, Derived, Exchange, NODES_MAX, Order, Settings};

@@ -70,7 +70,10 @@ impl Node {
     /// Shows what may follow, when that is more than fits into memory.
     fn look_ahead(&self) {
         let held = self.levels.iter().map(Level::bytes).sum();
-        let outlook = self.levels.last().and_then(|last| Outlook::behind(last, held, self.settings.found));
+        let outlook = self
+            .levels
+            .last()
+            .and_then(|last| Outlook::behind(last, held, self.settings.derived.found_most()));
         if outlook.is_some() {
             self.board.change(|progress| progress.outlook = outlook);
         }
@@ -168,7 +171,7 @@ impl Node {
         if level.length() != pass as usize || body.zeros > 0 {
             return false;
         }
-        let (length, counts) = (level.length(), self.settings.minimum..=self.settings.total());
+        let (length, counts) = (level.length(), self.settings.derived.minimum..=self.settings.total());
         let (words, rest) = body.data.as_chunks::<4>();
         if !rest.is_empty() || words.len() % (length + 1) != 0 {
             return false;

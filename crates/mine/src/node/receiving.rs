@@ -35,7 +35,8 @@ impl Node {
     fn take(&mut self, peer: usize, message: Message, body: Body, cx: &mut dyn Context) -> bool {
         match message {
             Message::Hello { job, node } => {
-                let known = job == self.settings.job && node as usize == peer && !self.peers[peer].greeted;
+                let known =
+                    job == self.settings.derived.job && node as usize == peer && !self.peers[peer].greeted;
                 self.peers[peer].greeted = known;
                 return known;
             }

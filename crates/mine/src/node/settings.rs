@@ -49,36 +49,52 @@ pub enum Order {
     Rotated,
 }
 
-/// A run over several nodes: the same at each of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How the nodes of a run share the work: the same at each of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Which run it is: nodes of different ones refuse each other.
-    pub job: u64,
     /// How candidates are shared out.
     pub algorithm: Algorithm,
-    /// What nodes send.
+    /// What nodes send the owners of candidates.
     pub exchange: Exchange,
-    /// Transactions that hold a large itemset, at least.
-    pub minimum: u64,
     /// Items of the longest itemset; none: as long as they come.
     pub longest: Option<usize>,
-    /// Transactions of each node.
-    pub transactions: Vec<u64>,
     /// Bytes of a node's memory from pass 2 on for candidates, their counts and bitmaps; at least a row of
     /// pairs, or a candidate and a word of each bitmap, is held. Not in it: what is large or asked for, and
     /// messages.
     pub memory: u64,
-    /// Bytes that the large itemsets of all passes may take: a node that has more ends without a result. It
-    /// holds the newest of them several times, as it found, sends and sorts them.
-    pub found: usize,
     /// Of how many of the most frequent items HPA-ELD's candidates are counted everywhere.
     pub duplicated: u32,
     /// Bytes of a message, its header included.
     pub block: usize,
     /// Messages of large itemsets are filled up to a block.
     pub padded: bool,
-    /// In which order.
+    /// In which order a node sends to the others what all of them get.
     pub order: Order,
+    /// What nobody sets.
+    #[serde(skip)]
+    pub derived: Derived,
+}
+
+/// What follows from the run and its transactions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Derived {
+    /// Which run it is: nodes of different ones refuse each other.
+    pub job: u64,
+    /// Transactions that hold a large itemset, at least.
+    pub minimum: u64,
+    /// Transactions of each node.
+    pub transactions: Vec<u64>,
+    /// Bytes that the large itemsets of all passes may take: a node that has more ends without a result. It
+    /// holds the newest of them several times, as it found, sends and sorts them. None: any number.
+    pub found: Option<usize>,
+}
+
+impl Derived {
+    /// [`Derived::found`] as a number that is compared with.
+    pub(crate) fn found_most(&self) -> usize {
+        self.found.unwrap_or(usize::MAX)
+    }
 }
 
 /// Nodes are at most so many.
@@ -93,18 +109,15 @@ impl Settings {
     #[must_use]
     pub fn new(minimum: u64, transactions: Vec<u64>) -> Settings {
         Settings {
-            job: 0,
             algorithm: Algorithm::default(),
             exchange: Exchange::default(),
-            minimum,
             longest: None,
-            transactions,
             memory: 256 << 20,
-            found: usize::MAX,
             duplicated: 0,
             block: 8192,
             padded: false,
             order: Order::default(),
+            derived: Derived { minimum, transactions, ..Derived::default() },
         }
     }
 
@@ -114,14 +127,14 @@ impl Settings {
     /// The first field that can't be as it is.
     pub fn check(&self) -> Result<(), Problem> {
         let refuse = |field: &'static str, message: String| Err(Problem::new(field, message));
-        let nodes = self.transactions.len();
+        let nodes = self.derived.transactions.len();
         if !(1..=NODES_MAX).contains(&nodes) {
             return refuse("nodes", format!("{nodes}: 1 to {NODES_MAX} are allowed"));
         }
         if self.total() >= u64::from(u32::MAX) {
             return refuse("transactions", format!("{}: fewer than 2^32 - 1 are allowed", self.total()));
         }
-        if self.minimum == 0 {
+        if self.derived.minimum == 0 {
             return refuse("support", "0 transactions: at least 1 is allowed".into());
         }
         if self.longest == Some(0) {
@@ -143,21 +156,21 @@ impl Settings {
     /// Nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.transactions.len()
+        self.derived.transactions.len()
     }
 
     /// Transactions of all nodes.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.transactions.iter().fold(0, |all, some| all.saturating_add(*some))
+        self.derived.transactions.iter().fold(0, |all, some| all.saturating_add(*some))
     }
 
     /// From which count on a candidate is frequent at a node: what is large among all transactions is so at
     /// one of them.
     #[must_use]
     pub fn local_minimum(&self, node: usize) -> u64 {
-        let (all, own) = (u128::from(self.total().max(1)), u128::from(self.transactions[node]));
-        (u128::from(self.minimum) * own).div_ceil(all).max(1) as u64
+        let (all, own) = (u128::from(self.total().max(1)), u128::from(self.derived.transactions[node]));
+        (u128::from(self.derived.minimum) * own).div_ceil(all).max(1) as u64
     }
 
     /// The other nodes, in the order in which `node` sends to them.
@@ -177,9 +190,9 @@ mod tests {
         let good = Settings::new(1, vec![3, 4]);
         good.check().unwrap();
         let refused = [
-            (Settings { transactions: vec![], ..good.clone() }, "nodes"),
-            (Settings { transactions: vec![1 << 31, 1 << 31], ..good.clone() }, "transactions"),
-            (Settings { minimum: 0, ..good.clone() }, "support"),
+            (Settings::new(1, vec![]), "nodes"),
+            (Settings::new(1, vec![1 << 31, 1 << 31]), "transactions"),
+            (Settings::new(0, vec![3, 4]), "support"),
             (Settings { longest: Some(0), ..good.clone() }, "longest"),
             (Settings { memory: 1000, ..good.clone() }, "memory"),
             (Settings { block: 100, ..good.clone() }, "block"),
@@ -196,7 +209,7 @@ mod tests {
         let local: Vec<u64> = (0..4).map(|node| settings.local_minimum(node)).collect();
         assert_eq!(local, [3, 4, 1, 4]);
         let most_without: u64 = local.iter().map(|least| least - 1).sum();
-        assert!(most_without < settings.minimum);
+        assert!(most_without < settings.derived.minimum);
     }
 
     #[test]

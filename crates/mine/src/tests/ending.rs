@@ -69,7 +69,8 @@ fn large_itemsets_that_exceed_the_memory_end_it_without_a_result() {
     let bytes = |count: usize, length: usize| count * (4 * length + 8);
     // A node takes the others' parts to be as large as its own, which is one itemset larger at most.
     let found = bytes(12, 1) + bytes(66, 2) + bytes(220 + 3, 3);
-    let settings = Settings { block: 256, found, ..Settings::new(40, vec![]) };
+    let mut settings = Settings { block: 256, ..Settings::new(40, vec![]) };
+    settings.derived.found = Some(found);
     for exchange in [Exchange::Frequent, Exchange::Plain] {
         let settings = Settings { exchange, ..settings.clone() };
         let cluster = Cluster::new(settings, Costs::default(), shares(&all, 3));

@@ -33,7 +33,7 @@ fn trouble() -> impl Strategy<Value = Trouble> {
 fn bytes(cluster: &Cluster, from: usize, seed: u64) -> Vec<u8> {
     use crate::node::wire::Message;
     let mut rng = Pcg64::seed_from_u64(seed);
-    let mut bytes = Message::Hello { job: cluster.settings.job, node: from as u32 }.encode();
+    let mut bytes = Message::Hello { job: cluster.settings.derived.job, node: from as u32 }.encode();
     bytes.extend((0..rng.random_range(0..200)).map(|_| rng.random_range(0..=6u8)));
     bytes
 }

@@ -81,7 +81,8 @@ fn one_node_with_short_memory_scans_more_often_too() {
 fn fewer_bytes_go_when_counts_are_combined_and_fewest_when_they_are_frequent() {
     let all = transactions(3000, 200, 3);
     let sent = |exchange| {
-        let settings = Settings { minimum: 40, block: 8192, ..settings(Algorithm::Hpa, exchange) };
+        let mut settings = Settings { block: 8192, ..settings(Algorithm::Hpa, exchange) };
+        settings.derived.minimum = 40;
         let cluster = Cluster::new(settings, Costs::default(), shares(&all, 4));
         assert!(cluster.world(1).finish(LONG), "{:?}", cluster.boards);
         cluster.boards.iter().map(|board| board.progress().passes[1].sent_bytes).sum::<u64>()
@@ -107,13 +108,9 @@ fn costs_and_orders_change_nothing_but_the_time() {
     for order in [Order::Same, Order::Rotated] {
         for padded in [false, true] {
             for exchange in exchanges() {
-                let settings = Settings {
-                    order,
-                    padded,
-                    minimum: 10,
-                    longest: Some(3),
-                    ..settings(Algorithm::Hpa, exchange)
-                };
+                let mut settings =
+                    Settings { order, padded, longest: Some(3), ..settings(Algorithm::Hpa, exchange) };
+                settings.derived.minimum = 10;
                 let cluster = Cluster::new(settings, costs, shares(&all, 4));
                 let mut world = cluster.world(5);
                 assert!(world.finish(LONG));
@@ -128,7 +125,8 @@ fn costs_and_orders_change_nothing_but_the_time() {
 fn nothing_large_ends_with_pass_1_and_no_transactions_do_too() {
     let all = transactions(50, 20, 4);
     for (all, minimum) in [(&all[..], 51), (&[], 1)] {
-        let settings = Settings { minimum, ..settings(Algorithm::Hpa, Exchange::Frequent) };
+        let mut settings = settings(Algorithm::Hpa, Exchange::Frequent);
+        settings.derived.minimum = minimum;
         let cluster = Cluster::new(settings, Costs::default(), shares(all, 3));
         assert!(cluster.world(5).finish(LONG));
         cluster.assert_found(&[]);

@@ -101,11 +101,11 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    pub fn new(settings: Settings, costs: Costs, shares: Vec<Arc<Transactions>>) -> Cluster {
-        let transactions = shares.iter().map(|share| share.len()).collect();
+    pub fn new(mut settings: Settings, costs: Costs, shares: Vec<Arc<Transactions>>) -> Cluster {
+        settings.derived.transactions = shares.iter().map(|share| share.len()).collect();
         let nodes = shares.len();
         Cluster {
-            settings: Arc::new(Settings { transactions, ..settings }),
+            settings: Arc::new(settings),
             costs,
             shares,
             disks: vec![Disk::default(); nodes].iter().map(|_| Disk::default()).collect(),

@@ -136,7 +136,7 @@ impl Modelled {
     /// The node's part of something.
     fn part(&self, all: u64) -> u64 {
         let total = u128::from(self.settings.total().max(1));
-        (u128::from(all) * u128::from(self.settings.transactions[self.me]) / total) as u64
+        (u128::from(all) * u128::from(self.settings.derived.transactions[self.me]) / total) as u64
     }
 
     /// The `step`th part of so much.
@@ -147,7 +147,7 @@ impl Modelled {
 
     /// A word an item, and one for how many there are.
     fn bytes(&self) -> u64 {
-        4 * (self.part(self.profile.items) + self.settings.transactions[self.me])
+        4 * (self.part(self.profile.items) + self.settings.derived.transactions[self.me])
     }
 
     fn give(&mut self, out: &mut Outbox) -> (Effort, bool) {
@@ -160,7 +160,7 @@ impl Modelled {
         let scan = |all: u64| some(self.part(all));
         let slices = u64::from(model.scans);
         let effort = Effort {
-            transactions: some(self.settings.transactions[self.me]),
+            transactions: some(self.settings.derived.transactions[self.me]),
             items: scan(self.profile.items),
             bytes: some(self.bytes()),
             generated: scan(model.found / slices),
@@ -223,7 +223,7 @@ impl Work for Modelled {
         self.found = Level::new(self.pass);
         for number in 0..model.large as u32 {
             if owner(number, self.pass, nodes) == self.me {
-                self.found.push(&itemset(number, self.pass), self.settings.minimum);
+                self.found.push(&itemset(number, self.pass), self.settings.derived.minimum);
             }
         }
         (self.items, self.counts) = (Vec::new(), Vec::new());
@@ -284,6 +284,6 @@ impl Work for Modelled {
     }
 
     fn transactions(&self) -> u64 {
-        self.settings.transactions[self.me]
+        self.settings.derived.transactions[self.me]
     }
 }

@@ -217,7 +217,7 @@ impl Real {
 
     /// A slice is counted.
     fn end_slice(&mut self, slice: usize) {
-        let (at, minimum) = (self.at(), self.ground.settings.minimum);
+        let (at, minimum) = (self.at(), self.ground.settings.derived.minimum);
         if self.ground.space.length() == 1 || self.giving() != Giving::Frequent {
             self.own.large(&self.ground.space, slice, minimum, at, &mut self.found);
         } else {
@@ -320,7 +320,7 @@ impl Work for Real {
                 let settings = &self.ground.settings;
                 let least: Vec<u64> =
                     (0..settings.nodes()).map(|node| settings.local_minimum(node)).collect();
-                self.asking[slice].ask(&least, settings.minimum);
+                self.asking[slice].ask(&least, settings.derived.minimum);
             }
             Step::Give | Step::Answer => self.end_slice(slice),
             Step::Ask | Step::Large => {}
@@ -348,6 +348,6 @@ impl Work for Real {
     }
 
     fn transactions(&self) -> u64 {
-        self.ground.settings.transactions[self.ground.me]
+        self.ground.settings.derived.transactions[self.ground.me]
     }
 }

@@ -21,7 +21,7 @@ impl Real {
             }
             Kind::Counts => {
                 let counts = entries::numbers(used, part.entries, true)?;
-                let most = self.ground.settings.transactions[from];
+                let most = self.ground.settings.derived.transactions[from];
                 let can_be = |count: u32| (1..=most).contains(&u64::from(count));
                 if counts.iter().all(|(_, count)| can_be(*count)) { Ok(counts) } else { Err(Malformed) }
             }
@@ -81,7 +81,7 @@ impl Real {
         let length = self.ground.space().length();
         let words = entries::words(used, part.entries, length + 1)?;
         let (_, nodes) = self.at();
-        let counts = self.ground.settings.minimum..=self.ground.settings.total();
+        let counts = self.ground.settings.derived.minimum..=self.ground.settings.total();
         let mut last = &self.lasts[from][..];
         for row in words.chunks_exact(length + 1) {
             let (itemset, count) = row.split_at(length);

@@ -2,13 +2,11 @@
 //! transactions or with those of a profile, and the table `passes`.
 
 use super::kind::{Cast, Kind, Out, Place, Processes, Shown, read};
-use ::mine::node::{
-    Algorithm, Board, Costs, Exchange, InMemory, Node, NodeSetup, Order, PassReport, Settings,
-};
+use ::mine::node::{Board, Costs, Derived, InMemory, Node, NodeSetup, PassReport, Settings};
 use ::mine::quest::{Generator, Quest};
 use ::mine::support::Support;
 use ::mine::transactions::Transactions;
-use ::mine::work::{Modelled, PassModel, Profile, Real};
+use ::mine::work::{Modelled, Profile, Real};
 use process::{Addr, HostId, Hosts, Process};
 use record::Error;
 use record::rows::MinePass;
@@ -16,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use units::{Bytes, Problem, Time};
+use units::{Problem, Time};
 
 /// Mining.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,22 +26,9 @@ pub struct Mine {
     pub transactions: MineTransactions,
     /// From when on an itemset is large.
     pub support: Support,
-    /// Items of the longest itemset; without a value, as long as they come.
-    pub longest: Option<u32>,
-    /// How candidates are shared out.
-    pub algorithm: Algorithm,
-    /// What nodes send the owners of candidates.
-    pub exchange: Exchange,
-    /// A node's memory for counts.
-    pub memory: Bytes,
-    /// Of how many of the most frequent items HPA-ELD's candidates are counted everywhere.
-    pub duplicated: u32,
-    /// Size of a message.
-    pub block: Bytes,
-    /// Messages of large itemsets are filled up to a block.
-    pub padded: bool,
-    /// In which order a node sends to the others what all of them get.
-    pub order: Order,
+    /// How nodes share the work.
+    #[serde(flatten)]
+    pub settings: Settings,
     /// How long things take.
     pub costs: Costs,
 }
@@ -65,10 +50,9 @@ pub enum MineTransactions {
     Profile {
         /// Transactions.
         count: u64,
-        /// Items of all of them.
-        items: u64,
-        /// The passes.
-        passes: Vec<PassModel>,
+        /// What is known of them.
+        #[serde(flatten)]
+        profile: Profile,
     },
 }
 
@@ -143,18 +127,8 @@ fn settings(spec: &Mine, index: usize, source: &Source, nodes: usize) -> Result<
         }
     };
     let minimum = spec.support.minimum(transactions.iter().sum()).map_err(|error| error.to_string())?;
-    Ok(Settings {
-        job: index as u64,
-        algorithm: spec.algorithm,
-        exchange: spec.exchange,
-        longest: spec.longest.map(|longest| longest as usize),
-        memory: spec.memory.get(),
-        duplicated: spec.duplicated,
-        block: usize::try_from(spec.block.get()).unwrap_or(usize::MAX),
-        padded: spec.padded,
-        order: spec.order,
-        ..Settings::new(minimum, transactions)
-    })
+    let derived = Derived { job: index as u64, minimum, transactions, found: None };
+    Ok(Settings { derived, ..spec.settings.clone() })
 }
 
 /// How many of `count` belong to the nodes before `node`.
@@ -199,10 +173,9 @@ fn source(spec: &Mine, nodes: usize, seed: u64) -> Result<Source, Problem> {
             }
             Ok(shares.done())
         }
-        MineTransactions::Profile { count, items, passes } => {
-            let profile = Profile { items: *items, passes: passes.clone() };
+        MineTransactions::Profile { count, profile } => {
             profile.check()?;
-            Ok(Source::Modelled(Arc::new(profile), *count))
+            Ok(Source::Modelled(Arc::new(profile.clone()), *count))
         }
     }
 }
@@ -273,4 +246,31 @@ fn passes(out: &mut Out<'_>, host: HostId, passes: &[PassReport]) -> Result<(), 
             end_ps: (pass.end > Time::ZERO).then(|| pass.end.as_ps()),
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flattened settings do not let unknown fields through.
+    #[test]
+    fn a_field_that_nobody_knows_is_refused() {
+        let text = r#"{
+            "nodes": [], "support": {"count": 1}, "longest": 3, "algorithm": "npa", "exchange": "plain", "memory": 4096,
+            "duplicated": 0, "block": 512, "padded": false, "order": "same",
+            "transactions": {"kind": "profile", "count": 9, "items": 4, "passes": []},
+            "costs": {
+                "transaction": 0, "item": 0, "generate": 0, "probe": 0, "disk": true, "io": 1, "variation_ppm": 0
+            }
+        }"#;
+        let mine: Mine = serde_json::from_str(text).unwrap();
+        assert_eq!((mine.settings.block, mine.settings.longest), (512, Some(3)));
+        assert_eq!(serde_json::to_value(&mine).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        for (old, new) in
+            [(r#""block""#, r#""derived": {}, "block""#), (r#""items""#, r#""more": 1, "items""#)]
+        {
+            let error = serde_json::from_str::<Mine>(&text.replace(old, new)).unwrap_err().to_string();
+            assert!(error.contains("unknown field"), "{error}");
+        }
+    }
 }
