@@ -6,22 +6,29 @@
 
 use crate::cache::{Cache, Evicted, Policy};
 use crate::steps::Step;
+use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
 /// The cache, and what comes with a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Pages of the cache.
+    /// Pages of the cache. It follows from a program's memory.
+    #[serde(skip)]
     pub capacity: u32,
     /// Which page leaves.
     pub policy: Policy,
     /// How many of the pages that follow in memory are fetched with a page, up to the first that is local or
     /// that remote memory has nothing of; half of the cache at most.
     pub read_ahead: u32,
-    /// How many pages leave when there is no room; those beyond one leave early.
+    /// How many pages leave when there is no room; those beyond one leave early. Scenarios have one.
+    #[serde(skip, default = "one")]
     pub batch: u32,
     /// How many pages share a request, of those that a fault fetches and of those that it sends.
     pub pages_a_request: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 impl Setting {

@@ -58,7 +58,8 @@ fn process(kind: u8) -> Box<dyn Process> {
     let settings = Settings {
         local: Setting { pages_a_request: 2, read_ahead: 3, ..Setting::new(8, Policy::Clock) },
         page: Bytes::new(64),
-        write_back: if kind & 32 == 0 { WriteBack::Before } else { WriteBack::After { most: 2 } },
+        write_back: if kind & 32 == 0 { WriteBack::Before } else { WriteBack::After },
+        write_buffer: 2,
         schedule,
         costs: Costs { compress: serve, ..Costs::default() },
     };

@@ -1,19 +1,19 @@
 //! How pages travel: the settings that a program and its memory node share.
 
+use crate::cache::Policy;
 use crate::local::Setting;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Problem, Time};
 
 /// When a fault sends back the pages that leave for the one it needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum WriteBack {
     /// Before it fetches, and it waits until they are there: the document's formula in both directions.
     Before,
-    /// Behind its request, and it does not wait, as long as no more than so many pages are on their way back.
-    After {
-        /// Pages.
-        most: u32,
-    },
+    /// Behind its request, and it does not wait, as long as no more pages are on their way back than the
+    /// buffer holds.
+    After,
 }
 
 /// Which transfer goes first.
@@ -50,18 +50,30 @@ pub struct Costs {
 }
 
 /// A program's setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Its local memory.
+    /// Its local memory. Scenarios say the rest of it next to these settings.
+    #[serde(skip, default = "unknown")]
     pub local: Setting,
-    /// Bytes of a page as it travels: compressed, if it is.
+    /// Bytes of a page as it travels: compressed, if it is. It follows from the page's size.
+    #[serde(skip, default = "no_bytes")]
     pub page: Bytes,
     /// When pages are sent back.
     pub write_back: WriteBack,
+    /// With [`WriteBack::After`]: pages on their way back at most.
+    pub write_buffer: u32,
     /// Which transfer goes first.
     pub schedule: Schedule,
     /// How long things take.
     pub costs: Costs,
+}
+
+fn unknown() -> Setting {
+    Setting::new(0, Policy::Lru)
+}
+
+fn no_bytes() -> Bytes {
+    Bytes::new(0)
 }
 
 /// Most pages of a request.
@@ -84,7 +96,7 @@ impl Settings {
         within("page", self.page.get(), 1, 2 << 20)?;
         match self.write_back {
             WriteBack::Before => Ok(()),
-            WriteBack::After { most } => within("write_buffer", most.into(), 1, 1 << 20),
+            WriteBack::After => within("write_buffer", self.write_buffer.into(), 1, 1 << 20),
         }
     }
 }

@@ -2,12 +2,8 @@
 //! `faults`.
 
 use super::kind::{Cast, Kind, Out, Place, Processes, Shown};
-use farmem::cache::Policy;
 use farmem::local::Setting;
-use farmem::pager::{
-    Board, Costs, Fault, Memory, Outcome, Pattern, Program, Recorded, Schedule, Settings, Shape, Source,
-    WriteBack,
-};
+use farmem::pager::{Board, Fault, Memory, Outcome, Pattern, Program, Recorded, Settings, Shape, Source};
 use farmem::trace::Trace;
 use process::{Addr, HostId, Hosts, rng};
 use record::Error;
@@ -30,22 +26,14 @@ pub struct Farmem {
     pub local: FarmemLocal,
     /// Size of a page: a power of two.
     pub page: Bytes,
-    /// Which page leaves.
-    pub policy: Policy,
-    /// Pages fetched with the one needed.
-    pub read_ahead: u32,
-    /// How many pages share a request.
-    pub pages_a_request: u32,
-    /// When pages are sent back.
-    pub write_back: FarmemWriteBack,
-    /// With `after`: pages on their way back at most.
-    pub write_buffer: u32,
-    /// Which transfer goes first.
-    pub schedule: Schedule,
+    /// Which pages are local.
+    #[serde(flatten)]
+    pub paging: Setting,
+    /// How pages travel.
+    #[serde(flatten)]
+    pub settings: Settings,
     /// A page travels as its size divided by this, at least 1.
     pub compression: f64,
-    /// How long things take.
-    pub costs: Costs,
 }
 
 /// What a program does to its memory.
@@ -107,16 +95,6 @@ pub enum FarmemLocal {
     Bytes(Bytes),
     /// Part of the most that the program has in use.
     Share(f64),
-}
-
-/// When pages are sent back.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FarmemWriteBack {
-    /// Before the fault fetches.
-    Before,
-    /// Behind its request, and nobody waits.
-    After,
 }
 
 /// Most pages that a pattern goes to, its matrices' together: a program takes some 40 bytes for each.
@@ -234,18 +212,9 @@ fn settings(spec: &Farmem, footprint: u64) -> Result<Settings, Problem> {
         return wrong("compression", format!("{}: 1 to 1000 is allowed", spec.compression));
     }
     Ok(Settings {
-        local: Setting {
-            read_ahead: spec.read_ahead,
-            pages_a_request: spec.pages_a_request,
-            ..Setting::new(pages as u32, spec.policy)
-        },
+        local: Setting { capacity: pages as u32, ..spec.paging },
         page: Bytes::new((page as f64 / spec.compression).ceil() as u64),
-        write_back: match spec.write_back {
-            FarmemWriteBack::Before => WriteBack::Before,
-            FarmemWriteBack::After => WriteBack::After { most: spec.write_buffer },
-        },
-        schedule: spec.schedule,
-        costs: spec.costs,
+        ..spec.settings
     })
 }
 
@@ -401,5 +370,29 @@ impl Shown for Vec<Shows> {
             })?;
         }
         Ok(whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    /// Flattened settings do not let unknown fields through.
+    #[test]
+    fn a_field_that_nobody_knows_is_refused() {
+        let text = r#"{
+            "programs": [], "memory": [], "local": {"share": 0.5}, "page": 4096, "policy": "lru",
+            "read_ahead": 0, "pages_a_request": 1, "write_back": "after", "write_buffer": 64,
+            "schedule": "fifo", "compression": 1.5,
+            "pattern": {"kind": "trace", "words": []},
+            "costs": {"handler": 0, "compress": 0, "decompress": 0, "serve": 0}
+        }"#;
+        let farmem: Farmem = serde_json::from_str(text).unwrap();
+        assert_eq!((farmem.settings.write_buffer, farmem.paging.batch), (64, 1));
+        assert_eq!(serde_json::to_value(&farmem).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        let more = text.replace(r#""page""#, r#""capacity": 7, "page""#);
+        let error = serde_json::from_str::<Farmem>(&more).unwrap_err().to_string();
+        assert!(error.contains("unknown field `capacity`"), "{error}");
     }
 }

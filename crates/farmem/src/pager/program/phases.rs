@@ -132,7 +132,7 @@ impl Program {
         let thread = &mut self.threads[of];
         let packing = match self.settings.write_back {
             WriteBack::Before => costs.compress.saturating_mul(thread.back.len() as u64),
-            WriteBack::After { .. } => Time::ZERO,
+            WriteBack::After => Time::ZERO,
         };
         let takes = costs.handler.saturating_add(packing);
         if let Some(touched) = &mut thread.touched {
@@ -145,7 +145,7 @@ impl Program {
         let thread = &mut self.threads[of];
         thread.phase = match self.settings.write_back {
             WriteBack::Before => Phase::Send,
-            WriteBack::After { .. } => {
+            WriteBack::After => {
                 self.outgoing.push(&thread.back, self.settings.local.pages_a_request);
                 thread.back.clear();
                 Phase::Room
@@ -192,7 +192,7 @@ impl Program {
     fn is_held(&self, of: usize) -> bool {
         let is_full = match self.settings.write_back {
             WriteBack::Before => false,
-            WriteBack::After { most } => self.outgoing.pages() > most,
+            WriteBack::After => self.outgoing.pages() > self.settings.write_buffer,
         };
         let unsent = !self.settings.schedule.apart();
         let coming =

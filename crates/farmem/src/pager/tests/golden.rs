@@ -45,7 +45,7 @@ fn three_programs_at_one_memory_node() {
         ("convolution", Pattern::convolution(64, 8192, 3, 4096, 2, us(2))),
     ];
     let plain = settings(64);
-    let after = Settings { write_back: WriteBack::After { most: 16 }, ..plain };
+    let after = Settings { write_back: WriteBack::After, write_buffer: 16, ..plain };
     let ahead = Setting { read_ahead: 7, pages_a_request: 8, ..plain.local };
     let work = Costs { handler: us(3), compress: us(2), decompress: us(1), serve: us(1) };
     let ways = [

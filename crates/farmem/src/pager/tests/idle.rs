@@ -101,7 +101,7 @@ fn a_compressed_page_takes_its_smaller_size_and_the_work_on_it() {
 
 #[test]
 fn nobody_waits_for_what_is_sent_back_after() {
-    let after = Settings { write_back: WriteBack::After { most: 64 }, ..settings(16) };
+    let after = Settings { write_back: WriteBack::After, write_buffer: 64, ..settings(16) };
     let [before, after] =
         [settings(16), after].map(|each| run(each, vec![source(pattern(500, 0.5), 7)], Vec::new()));
     assert_eq!(before.totals[0].counts, after.totals[0].counts);

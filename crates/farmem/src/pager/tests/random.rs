@@ -41,7 +41,7 @@ pub fn any_settings() -> impl Strategy<Value = Settings> {
             ..Setting::new(capacity, Policy::ALL[policy])
         },
     );
-    let back = prop_oneof![Just(WriteBack::Before), (1..20u32).prop_map(|most| WriteBack::After { most })];
+    let back = (prop_oneof![Just(WriteBack::Before), Just(WriteBack::After)], 1..20u32);
     let schedule =
         prop_oneof![Just(Schedule::Fifo), Just(Schedule::ReadsFirst), Just(Schedule::ShortestFirst)];
     let costs = prop_oneof![
@@ -53,8 +53,9 @@ pub fn any_settings() -> impl Strategy<Value = Settings> {
             serve: Time::from_us(serve),
         })
     ];
-    (local, back, schedule, costs, 1..9000u64).prop_map(|(local, write_back, schedule, costs, page)| {
-        Settings { local, page: Bytes::new(page), write_back, schedule, costs }
+    (local, back, schedule, costs, 1..9000u64).prop_map(|(local, back, schedule, costs, page)| {
+        let (write_back, write_buffer) = back;
+        Settings { local, page: Bytes::new(page), write_back, write_buffer, schedule, costs }
     })
 }
 
@@ -97,7 +98,7 @@ proptest! {
 #[test]
 fn runs_repeat() {
     let run = || {
-        let settings = Settings { write_back: WriteBack::After { most: 8 }, ..settings(16) };
+        let settings = Settings { write_back: WriteBack::After, write_buffer: 8, ..settings(16) };
         run(settings, (0..3).map(|seed| source(pattern(300, 0.5), seed)).collect(), Vec::new())
     };
     let (a, b) = (run(), run());

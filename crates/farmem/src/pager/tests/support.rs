@@ -25,6 +25,7 @@ pub fn settings(capacity: u32) -> Settings {
         local: Setting::new(capacity, Policy::Lru),
         page: Bytes::new(4096),
         write_back: WriteBack::Before,
+        write_buffer: 64,
         schedule: Schedule::Fifo,
         costs: Costs::default(),
     }

@@ -122,7 +122,7 @@ fn a_page_on_its_way_is_waited_for_and_not_fetched_again() {
         Record::Read(pages(0, 1, 2, 0)),
     ];
     let link = LinkProps { rate: RATE, delay: Time::from_us(50), mtu: 9000 };
-    let after = Settings { write_back: WriteBack::After { most: 64 }, ..settings(8) };
+    let after = Settings { write_back: WriteBack::After, write_buffer: 64, ..settings(8) };
     let done = run_on(link, after, vec![recorded(&records)], Vec::new());
     let counts = done.totals[0].counts;
     assert_eq!((counts.fetched, counts.hits, counts.cold), (1, 2, 16));
