@@ -1,10 +1,10 @@
 //! Transactions from text: they are what the lines say, in whatever pieces they come, or a line is refused.
 //! And journals of finished passes: what is read from one is written as the same bytes.
 
+use mine::begun::Begun;
 use mine::block::{Words, each};
 use mine::items::{Item, Level};
 use mine::journal::{self, Kept};
-use mine::local::Begun;
 use mine::read::{ReadError, Reader};
 use mine::transactions::Transactions;
 use std::collections::BTreeSet;

@@ -6,8 +6,8 @@
 //!
 //! Levels may take most of the memory, so records are written and read piece by piece.
 
+use crate::begun::{Begun, Full};
 use crate::items::{Item, Level};
-use crate::local::{Begun, Full};
 use crate::progress::Pass;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};

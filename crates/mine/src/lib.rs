@@ -8,6 +8,7 @@
 //! made of large itemsets; a [`journal`] has finished passes as bytes. Nothing here reads a file, a clock or
 //! a socket.
 
+pub mod begun;
 pub mod block;
 pub mod candidate;
 pub mod codes;

@@ -7,6 +7,7 @@
 //!
 //! R. Agrawal and R. Srikant, "Fast algorithms for mining association rules", VLDB 1994, figure 1.
 
+use crate::begun::{Begun, Full};
 use crate::candidate::{Candidates, Slices};
 use crate::codes::{Codes, large};
 use crate::count::vertical::Vertical;
@@ -16,7 +17,6 @@ use crate::journal::Kept;
 use crate::progress::{Outlook, Pass, Progress};
 use crate::sparse::{Occurrences, Task};
 use crate::transactions::{Transactions, mix};
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -41,20 +41,6 @@ pub struct Settings {
 /// A level for each length that has any large itemset, and what each pass did.
 pub type Found = (Vec<Level>, Vec<Pass>);
 
-/// What a run had finished when it was asked to stop.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Begun {
-    /// Of which transactions and settings.
-    pub digest: u64,
-    /// What each pass found.
-    pub levels: Vec<Level>,
-    /// What each did.
-    pub passes: Vec<Pass>,
-    /// Of sparse transactions: levels behind the first one hold only itemsets whose first item is one of so
-    /// many.
-    pub rows: Option<u32>,
-}
-
 /// Why there is no result, and what there is instead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unfinished {
@@ -62,15 +48,6 @@ pub struct Unfinished {
     pub begun: Option<Begun>,
     /// Large itemsets did not fit into memory; without it, somebody asked to stop.
     pub full: Option<Full>,
-}
-
-/// Where large itemsets did not fit into memory any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Full {
-    /// Items of the itemset that did not fit.
-    pub length: usize,
-    /// Large itemsets that did.
-    pub before: u64,
 }
 
 /// The large itemsets of transactions. Nothing when `progress` was asked to stop, or they do not fit into

@@ -1,10 +1,11 @@
 //! Apriori against the definition: every subset of every transaction is counted.
 
+use mine::begun::Begun;
 use mine::codes::Codes;
 use mine::count::{ItemCounts, Triangle, tiles};
 use mine::items::{Item, Level};
 use mine::journal::{Kept, keep};
-use mine::local::{Begun, Settings, Unfinished, go_on, mine};
+use mine::local::{Settings, Unfinished, go_on, mine};
 use mine::progress::Progress;
 use mine::quest::{Generator, Quest};
 use mine::transactions::Transactions;

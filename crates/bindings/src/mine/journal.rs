@@ -1,9 +1,9 @@
 //! The journal of a node as a file.
 
 use super::found::{MineItemsets, PassTuple};
+use ::mine::begun::Begun;
 use ::mine::items::Level;
 use ::mine::journal::{Kept, Sound, count, read, write};
-use ::mine::local::Begun;
 use ::mine::node::Journal;
 use ::mine::progress::Pass;
 use pyo3::prelude::*;

@@ -7,8 +7,9 @@ mod journal;
 mod node;
 mod parquet;
 
+use ::mine::begun::Begun;
 use ::mine::condense::Kind;
-use ::mine::local::{Begun, Settings, Unfinished, go_on};
+use ::mine::local::{Settings, Unfinished, go_on};
 use ::mine::progress::Progress;
 use ::mine::quest::{Generator, Quest};
 use ::mine::read::Reader;

@@ -1,7 +1,7 @@
 //! What a node shows of itself: where it is, and what each pass did. Others read it while the node runs.
 
+use crate::begun::Full;
 use crate::items::Level;
-use crate::local::Full;
 use crate::progress::Outlook;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

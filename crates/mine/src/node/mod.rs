@@ -17,6 +17,7 @@ mod machine;
 mod passes;
 mod peer;
 mod receiving;
+mod run;
 mod sending;
 pub(crate) mod settings;
 pub(crate) mod stage;

@@ -2,6 +2,7 @@
 //! later gets it generated once more.
 
 use super::machine::{Node, STEP};
+use super::run::Run;
 use super::stage::Stage;
 use super::wire::Message;
 use crate::work::{Effort, Outbox, Ready};
@@ -10,24 +11,6 @@ use units::Time;
 
 /// Generation waits while so many bytes, and a block, wait for a stream.
 const UNSENT: u64 = 256 << 10;
-
-/// A stage on its way out.
-pub(super) struct Run {
-    out: Outbox,
-    /// A step is under way: what it will take once the disk has read.
-    under_way: Option<Time>,
-    /// Transactions have all been gone over.
-    generated: bool,
-    /// Somebody's stream is full.
-    blocked: bool,
-}
-
-impl Run {
-    /// Whether this stage is under way.
-    pub(super) fn is_of(&self, stage: Stage) -> bool {
-        self.out.stage() == stage
-    }
-}
 
 impl Node {
     /// The stage of which a peer lacks parts, if it can take them.

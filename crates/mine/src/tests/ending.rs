@@ -2,7 +2,7 @@
 //! is.
 
 use super::support::{Cluster, alone, crash, network, shares, transactions};
-use crate::local::Full;
+use crate::begun::Full;
 use crate::node::{Costs, Exchange, Settings};
 use process::HostId;
 use process::testing::Network;
