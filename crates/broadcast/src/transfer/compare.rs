@@ -5,24 +5,8 @@
 
 use super::message::Message;
 use super::node::Node;
-use super::set::ChunkSet;
 use super::store::{Hash, StoreError};
 use process::Context;
-
-/// How far what was here before is compared.
-#[derive(Debug, Default)]
-pub(super) struct Compared {
-    chunks: u32,
-    /// Of these, the source's.
-    same: ChunkSet,
-}
-
-impl Compared {
-    /// The next chunk to compare.
-    pub(super) fn next(&self) -> u32 {
-        self.chunks
-    }
-}
 
 impl Node {
     /// The source's hashes of some chunks: those that are here are the same, or are not.

@@ -15,41 +15,6 @@ use super::set::ChunkSet;
 use process::{Addr, Context, HostId, StreamId};
 use units::Time;
 
-/// The host that a node follows.
-#[derive(Debug, Default)]
-pub(super) struct Follow {
-    /// The host that it tries, or follows.
-    host: Option<HostId>,
-    pub stream: Option<StreamId>,
-    /// It has answered.
-    answered: bool,
-    /// When a coordinator was last heard.
-    heard: Time,
-    /// When the present one was tried first.
-    since: Time,
-    /// The last that was tried.
-    tried: Option<HostId>,
-    /// Hosts that have everything.
-    complete: Vec<HostId>,
-    /// Times that one of all destinations was tried.
-    rounds: u32,
-    /// The host that others named as the coordinator, to be tried next.
-    hint: Option<HostId>,
-}
-
-impl Follow {
-    /// The coordinator, if it has answered.
-    pub(super) fn trusted(&self) -> Option<HostId> {
-        self.host.filter(|_| self.answered)
-    }
-
-    /// This host stood still for so long: silence during that time was its own.
-    pub(super) fn stood_still(&mut self, time: Time) {
-        self.heard = self.heard.saturating_add(time);
-        self.since = self.since.saturating_add(time);
-    }
-}
-
 impl Node {
     /// Follows the source.
     pub(super) fn follow_first(&mut self, cx: &mut dyn Context) {

@@ -6,11 +6,11 @@
 //! [`super::follow`].
 
 use super::chunks::Chunks;
-use super::compare::Compared;
+use super::compared::Compared;
 use super::config::Config;
 use super::coordinator::Coordinator;
 use super::fetch::Fetch;
-use super::follow::Follow;
+use super::followed::Follow;
 use super::links::{Links, Role};
 use super::message::Message;
 use super::progress::{Board, State};
