@@ -2,7 +2,7 @@
 
 use crate::datagrams::Known;
 use crate::driver::Driver;
-use process::{Addr, Context, Event, HostId, Payload, Read, StreamId, TaskId};
+use process::{Addr, Context, Event, HostId, Payload, Process, Read, StreamId, TaskId, Train};
 use rand::Rng;
 use units::Time;
 
@@ -10,6 +10,26 @@ use units::Time;
 pub(crate) struct View<'a> {
     pub driver: &'a mut Driver,
     pub process: u32,
+}
+
+impl Driver {
+    /// A process handles an event.
+    pub fn dispatch(&mut self, process: u32, event: Event) {
+        self.let_handle(process, 1, |state, view| state.handle(event, view));
+    }
+
+    /// A process handles datagrams that came together.
+    pub fn dispatch_train(&mut self, process: u32, train: &Train<'_>, datagrams: u64) {
+        self.let_handle(process, datagrams, |state, view| state.handle_train(train, view));
+    }
+
+    fn let_handle(&mut self, process: u32, events: u64, act: impl FnOnce(&mut dyn Process, &mut View<'_>)) {
+        let Some(mut state) = self.slots[process as usize].process.take() else { return };
+        self.now.set(None);
+        self.counters.events += events;
+        act(&mut *state, &mut View { driver: self, process });
+        self.slots[process as usize].process = Some(state);
+    }
 }
 
 impl View<'_> {

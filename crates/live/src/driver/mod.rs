@@ -9,7 +9,6 @@ mod books;
 mod receive;
 
 use crate::clock::{self, Clock};
-use crate::context::View;
 use crate::datagrams::Datagrams;
 use crate::handle::{Command, Handle};
 use crate::pace::Pace;
@@ -302,14 +301,6 @@ impl Driver {
                 streams.closed(stream, &world);
             }
         }
-    }
-
-    fn dispatch(&mut self, process: u32, event: Event) {
-        let Some(mut state) = self.slots[process as usize].process.take() else { return };
-        self.now.set(None);
-        self.counters.events += 1;
-        state.handle(event, &mut View { driver: self, process });
-        self.slots[process as usize].process = Some(state);
     }
 
     /// The time; it stands still while an event is handled.

@@ -1,7 +1,6 @@
 //! What comes to the ports of a member, up to the bound of a turn, and to whom it is handed.
 
 use super::Driver;
-use crate::context::View;
 use crate::report::Counters;
 use process::Train;
 use std::io;
@@ -81,12 +80,8 @@ impl Driver {
         self.counters.received_datagrams += count;
         self.counters.received_bytes += length;
         self.datagrams.came(job, from.host.0, count, length);
-        let Some(mut state) = self.slots[process as usize].process.take() else { return };
-        self.counters.events += count;
         let train = Train { from, port: number, data: received.data, segment: received.segment };
-        self.now.set(None);
-        state.handle_train(&train, &mut View { driver: self, process });
-        self.slots[process as usize].process = Some(state);
+        self.dispatch_train(process, &train, count);
     }
 }
 
