@@ -25,6 +25,7 @@ from incast.broadcast.shell import command
 from incast.errors import RunError, ScenarioError
 from incast.live.control import HANDSHAKE_S
 from incast.live.launch import Host, Launch
+from incast.live.running import Running
 from incast.peers import read_key
 
 LONG_GREETING = b"\0\0\0\x80"
@@ -190,7 +191,7 @@ def told_by_an_attacker(agent: str, key: bytes, told: dict[str, Any], work: str)
         ip="127.0.0.1",
     )
     with pytest.raises(RunError) as raised:
-        launch.run(lambda _: None, threading.Event())
+        Running(launch, lambda _: None, threading.Event()).run()
     return str(raised.value)
 
 

@@ -26,6 +26,7 @@ from incast.errors import RunError
 from incast.live import Host, Launch, run_jobs
 from incast.live.control import ChannelClosedError, Door, connect
 from incast.live.launch import Child, FailedRunError
+from incast.live.running import Running
 from lives import LONG_S, Lives
 
 LIMIT_S = 240.0
@@ -81,7 +82,7 @@ def _kill_once(lives: Lives, host: int, how: int) -> Any:
 def test_a_member_that_dies_is_named_and_the_others_report(tmp_path: Path, how: int) -> None:
     lives = Lives()
     with pytest.raises(FailedRunError, match=r"^host1 (is gone|was ended from outside)") as caught:
-        _launch(_slow(tmp_path), lives).run(_kill_once(lives, 1, how))
+        Running(_launch(_slow(tmp_path), lives), _kill_once(lives, 1, how)).run()
     assert 0 in [report["host"] for report in caught.value.outcome.reports]
     assert not caught.value.outcome.finished
     codes = {host: child.wait(LIMIT_S) for host, (child,) in lives.of.items()}
@@ -97,7 +98,7 @@ def test_a_member_that_dies_before_its_report_is_named(tmp_path: Path) -> None:
             lives.kill(1)
 
     with pytest.raises(FailedRunError, match=r"^host1 is gone: it died before it had reported") as caught:
-        _launch(_slow(tmp_path, 30), lives).run(kill)
+        Running(_launch(_slow(tmp_path, 30), lives), kill).run()
     assert [report["host"] for report in caught.value.outcome.reports] == [0]
 
 
@@ -118,7 +119,9 @@ def test_a_member_that_dies_is_started_anew(tmp_path: Path) -> None:
     # By then it is there again, on a machine as busy as this one is.
     last_ms = 2000 + int(8000 * (time.monotonic() - began))
     lives = Lives()
-    outcome = _launch(_slow(tmp_path, last_ms), lives, restarts=1).run(_kill_once(lives, 1, signal.SIGKILL))
+    outcome = Running(
+        _launch(_slow(tmp_path, last_ms), lives, restarts=1), _kill_once(lives, 1, signal.SIGKILL)
+    ).run()
     assert outcome.finished
     assert outcome.crashes == {1: 1}
     assert len(outcome.reports) == 2
@@ -138,7 +141,7 @@ def test_a_member_that_does_not_answer_is_named(tmp_path: Path) -> None:
             launch.patience_s = 3.0
 
     with pytest.raises(RunError, match=r"^host1 has not answered for 3 s"):
-        launch.run(watch)
+        Running(launch, watch).run()
 
 
 def test_a_member_that_never_comes_is_named() -> None:
@@ -147,13 +150,13 @@ def test_a_member_that_never_comes_is_named() -> None:
 
     launch = Launch([Host(1, "late", [5000], {})], "incast.live.jobs:prepare", patience_s=1.0, start=start)
     with pytest.raises(RunError, match=r"^late has not answered for 1 s"):
-        launch.run()
+        Running(launch).run()
 
 
 def test_work_that_fails_is_told_with_its_host() -> None:
     launch = Launch([Host(7, "g", [5000], {})], "os:system")
     with pytest.raises(RunError, match=r"^g: ValueError: 'os:system' is not of this package"):
-        launch.run()
+        Running(launch).run()
 
 
 def test_a_run_that_is_stopped_keeps_its_reports(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from sklearn.datasets import load_digits
 import incast
 from incast.mining import mlxtend as ours
 from incast.mining import output, tables
+from incast.mining.passes import KEPT_PASSES
 from incast.mining.quest import generate, like
 from incast.mining.request import share
 from incast.mining.result import METRICS
@@ -252,7 +253,7 @@ def test_itemsets_that_explode_end_within_the_memory_and_say_so_before(
 
 def test_passes_that_more_memory_found_are_refused_within_the_memory(tmp_path: Path) -> None:
     exploded(tmp_path, 256)
-    kept = tmp_path / "results" / "mine-a" / output.KEPT_PASSES
+    kept = tmp_path / "results" / "mine-a" / KEPT_PASSES
     size = kept.stat().st_size
     (error,), peak = exploded(tmp_path, 16)
     assert "large itemsets of 5 items do not fit into --memory (16 MiB) with the 523,685" in error

@@ -28,6 +28,7 @@ from incast.live.launch import Child
 from incast.live.place import Here
 from incast.live.running import LIVES_MAX, Running
 from incast.mining import output
+from incast.mining.passes import KEPT_PASSES
 from incast.mining.request import make
 from incast.mining.result import MineResult
 from incast.mining.run import Progress, Watch, run
@@ -226,7 +227,7 @@ def test_nodes_that_are_lost_with_what_they_found_are_named(
 
 def cut(folder: Path, passes: int) -> None:
     """Leaves of the passes that are kept only the first ones."""
-    job, rows, journal = (folder / output.KEPT_PASSES).read_bytes().split(b"\n", 2)
+    job, rows, journal = (folder / KEPT_PASSES).read_bytes().split(b"\n", 2)
     end = 0
     for _ in range(passes):
         length, count = struct.unpack_from("<QQ", journal, end)
@@ -235,7 +236,7 @@ def cut(folder: Path, passes: int) -> None:
     assert _core.mine_journal_passes(str(folder / "journal")) == passes
     (folder / "journal").unlink()
     rows = json.dumps(json.loads(rows)[:passes]).encode()
-    (folder / output.KEPT_PASSES).write_bytes(b"\n".join([job, rows, journal[:end]]))
+    (folder / KEPT_PASSES).write_bytes(b"\n".join([job, rows, journal[:end]]))
 
 
 @pytest.mark.parametrize("kept", [2, None])
@@ -254,7 +255,7 @@ def test_a_run_that_fails_goes_on_from_its_last_finished_pass(
         with pytest.raises(RunError, match="keeps the passes"):
             run(text, make(SUPPORT, 0.5, nodes=2), killer, folder)
     assert killer.killed > 1
-    assert (folder / output.KEPT_PASSES).exists()
+    assert (folder / KEPT_PASSES).exists()
     output.check_free(folder, False)
     if kept:
         cut(folder, kept)
@@ -265,14 +266,14 @@ def test_a_run_that_fails_goes_on_from_its_last_finished_pass(
     assert before >= 2 if kept is None else before == kept
     alone = incast.mine(text, SUPPORT, 0.5)
     assert written(spread, folder) == written(alone, tmp_path / "alone")
-    assert not (folder / output.KEPT_PASSES).exists()
+    assert not (folder / KEPT_PASSES).exists()
     assert [each["pass"] for each in spread.passes] == list(range(1, len(alone.passes) + 1))
 
 
 def test_other_passes_are_not_gone_on_with(text: Path, tmp_path: Path) -> None:
     folder = tmp_path / "result"
     folder.mkdir()
-    (folder / output.KEPT_PASSES).write_bytes(b"0" * 16 + b"\n[]\nnonsense")
+    (folder / KEPT_PASSES).write_bytes(b"0" * 16 + b"\n[]\nnonsense")
     spread = run(text, make(SUPPORT, nodes=2), None, folder)
     assert spread.spread is not None
     assert spread.spread.board.before == []
@@ -291,7 +292,7 @@ def test_ctrl_c_keeps_what_is_finished(text: Path, tmp_path: Path) -> None:
     folder = tmp_path / "result"
     with pytest.raises(KeyboardInterrupt):
         run(text, make(SUPPORT, nodes=2), Impatient(), folder)
-    assert (folder / output.KEPT_PASSES).exists()
+    assert (folder / KEPT_PASSES).exists()
     # A run on one node has passes of its own.
     found = run(text, make(SUPPORT), None, folder)
     assert [each["scans"] for each in found.passes] == [1] * len(found.passes)
@@ -316,7 +317,7 @@ def test_ctrl_c_on_one_node_keeps_what_is_finished_too(tmp_path: Path) -> None:
     assert scans[-1] == 1
     assert found.itemsets.to_dicts() == incast.mine(rows, SUPPORT).itemsets.to_dicts()
     output.write(found, folder, "csv")
-    assert not (folder / output.KEPT_PASSES).exists()
+    assert not (folder / KEPT_PASSES).exists()
 
 
 SCENARIO: dict[str, Any] = {
@@ -419,7 +420,7 @@ def test_a_terminal_that_is_closed_is_as_ctrl_c(tmp_path: Path, request_: signal
     until(lambda: int(stat.read_text().rpartition(")")[2].split()[11]) > 2 * ticks)
     process.send_signal(request_)
     assert process.wait(60) == 130
-    assert (tmp_path / "out" / output.KEPT_PASSES).exists()
+    assert (tmp_path / "out" / KEPT_PASSES).exists()
 
 
 def test_itemsets_that_explode_end_all_nodes_within_the_memory(tmp_path: Path) -> None:

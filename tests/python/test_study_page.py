@@ -14,10 +14,10 @@ import pytest
 
 from incast.study import page
 from incast.study.axes import joined
-from incast.study.load import Study
 from incast.study.outcome import Outcome, collect
 from incast.study.page import pictures
 from incast.study.run import run_study
+from incast.study.study import Study
 from studies import NO_TESTS, SMALL, refused, study
 from test_report import data_of, text_of
 

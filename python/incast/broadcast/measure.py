@@ -18,6 +18,7 @@ from incast.errors import RunError
 from incast.live.control import Frame
 from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, start_here
 from incast.live.member import Work
+from incast.live.running import Running
 
 SOURCE = 0
 SEED = 1
@@ -102,7 +103,7 @@ def measure(
         ip=ip,
     )
     try:
-        outcome = launch.run(None, stop)
+        outcome = Running(launch, None, stop).run()
     except FailedRunError as error:
         outcome = error.outcome
     return _found(names, outcome)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from incast import _core
 from incast.errors import Problem, RunError, ScenarioError
 from incast.live.launch import Child, FailedRunError, Host, Launch, Outcome, start_here
+from incast.live.running import Running
 
 SOURCE = 0
 PORT = 1
@@ -242,7 +243,7 @@ def _run(broadcast: Broadcast, told: dict[str, Any], watch: Callable[[Any], None
         ip=broadcast.ip,
     )
     try:
-        return launch.run(watch, broadcast.stop)
+        return Running(launch, watch, broadcast.stop).run()
     except FailedRunError as error:
         return error.outcome
 

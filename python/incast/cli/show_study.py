@@ -17,8 +17,8 @@ from incast.folder import REPORT
 from incast.hints import unknown
 from incast.study import judged, tables, words
 from incast.study.calibrate import Trial, Values
-from incast.study.load import FILE, Study
 from incast.study.outcome import Outcome
+from incast.study.study import FILE, Study
 from incast.study.tables import Row
 from incast.study.verdict import Finding, Verdict
 

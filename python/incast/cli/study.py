@@ -22,9 +22,9 @@ from incast.study import judged, kept, load, page, tables, words
 from incast.study.again import Again, run_again
 from incast.study.axes import Cell
 from incast.study.cells import plan
-from incast.study.load import FILE, Study
 from incast.study.outcome import Outcome, collect, write
 from incast.study.run import Watcher, claim, run_study, seeds_of
+from incast.study.study import FILE, Study
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder, like studies/NAME.")]
 Cells = Annotated[

@@ -15,6 +15,7 @@ from incast import _core
 from incast.live.control import Frame
 from incast.live.launch import FailedRunError, Host, Launch, Outcome, Watch
 from incast.live.member import Work
+from incast.live.running import Running
 
 
 def prepare(init: Frame) -> Work:
@@ -52,7 +53,7 @@ def run_jobs(
     launch = Launch(hosts, "incast.live.jobs:prepare", chosen, restarts=restarts, limit_s=limit_s)
     failure = None
     try:
-        outcome = launch.run(watch, stop)
+        outcome = Running(launch, watch, stop).run()
     except FailedRunError as error:
         failure, outcome = error, error.outcome
     _core.live_write(text, str(folder), force, json.dumps(outcome.reports), outcome.crashes)

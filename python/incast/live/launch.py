@@ -11,7 +11,6 @@ import json
 import secrets
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -142,15 +141,3 @@ class Launch:
     """What members prove that they know."""
     ip: str = "127.0.0.1"
     """Where members reach this process."""
-
-    def run(
-        self, watch: Watch | None = None, stop: threading.Event | None = None, tick: Tick | None = None
-    ) -> Outcome:
-        """Runs to the end. Ctrl-C stops the members in good order, and their reports are kept.
-
-        Raises `RunError` with the host's name when one doesn't answer, fails, or crashes once too often; a
-        `FailedRunError` when they had begun.
-        """
-        from incast.live.running import Running  # It knows what is defined here.
-
-        return Running(self, watch, stop or threading.Event(), tick).run()

@@ -76,10 +76,16 @@ class Member:
 class Running:
     """A run under way. One thread a member reads its channel; all else happens in the caller's thread."""
 
-    def __init__(self, launch: Launch, watch: Watch | None, stop: threading.Event, tick: Tick | None) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        watch: Watch | None = None,
+        stop: threading.Event | None = None,
+        tick: Tick | None = None,
+    ) -> None:
         self.launch = launch
         self.watch = watch
-        self.stop = stop
+        self.stop = stop or threading.Event()
         self.tick = tick
         self.told: list[Frame] = []
         self.key = launch.key
@@ -94,7 +100,12 @@ class Running:
         self.stopping = False
 
     def run(self) -> Outcome:
-        """From the first process to the last report."""
+        """Runs from the first process to the last report.
+
+        Ctrl-C stops the members in good order, and their reports are kept.
+        Raises `RunError` with the host's name when one doesn't answer, fails, or crashes once too often; a
+        `FailedRunError` when they had begun.
+        """
         try:
             for host in self.launch.hosts:
                 self.members[host.number] = self._new(host)

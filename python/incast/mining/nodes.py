@@ -20,9 +20,10 @@ from incast import _core
 from incast.errors import RunError
 from incast.live.launch import FailedRunError, Host, Launch, Outcome
 from incast.live.place import Place
+from incast.live.running import Running
 from incast.mining import words
 from incast.mining.member import JOURNAL, LEFT, PART
-from incast.mining.output import KEPT_PASSES, keep
+from incast.mining.passes import KEPT_PASSES, keep
 from incast.mining.request import NODES_MAX, Request, refuse
 from incast.scratch import Scratch
 from incast.walks.where import place as place_of
@@ -177,7 +178,7 @@ class Nodes:
                 self._keep(place, nodes)
 
         try:
-            return launch.run(hear)
+            return Running(launch, hear).run()
         except KeyboardInterrupt:
             self._keep(place, nodes)
             raise

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from incast.errors import OutputExistsError
 from incast.folder import MINE_MARKER, SUMMARY, mark, write_json
+from incast.mining.passes import KEPT_PASSES
 from incast.mining.result import MineResult
 
 FORMATS = ("parquet", "csv", "json")
-KEPT_PASSES = ".passes"
-"""What finished passes found, when a run does not come to its end."""
 _TABLES = ("itemsets", "rules")
 
 
@@ -24,17 +22,6 @@ def check_free(folder: Path, force: bool) -> None:
     ours = (folder / MINE_MARKER).is_file()
     if not force or not ours:
         raise OutputExistsError(folder, ours=ours)
-
-
-def keep(write: Callable[[Path], None], folder: Path) -> None:
-    """Finished passes go to the result's folder; `write` writes them to a file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f"{KEPT_PASSES}.tmp"
-    try:
-        write(part)
-        part.replace(folder / KEPT_PASSES)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def write(result: MineResult, folder: Path, form: str) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from incast import _core
 from incast.errors import RunError
-from incast.mining import output, text, words
+from incast.mining import text, words
+from incast.mining.passes import KEPT_PASSES, keep
 from incast.mining.request import Request, refuse
 from incast.mining.result import MineResult
 
@@ -118,7 +119,7 @@ def _mined(
     failed: list[BaseException] = []
     # A thread that Ctrl-C finds in `join` is taken to be over before it is.
     over = Event()
-    begun = None if folder is None else str(folder / output.KEPT_PASSES)
+    begun = None if folder is None else str(folder / KEPT_PASSES)
 
     def mine() -> None:
         try:
@@ -165,6 +166,6 @@ def _keep(progress: _core.MineProgress, folder: Path | None) -> bool:
         return False
     if progress.is_begun():
         with suppress(OSError):
-            output.keep(lambda file: progress.keep(str(file)), folder)
+            keep(lambda file: progress.keep(str(file)), folder)
     # They may also be an earlier run's, which had more memory.
-    return (folder / output.KEPT_PASSES).is_file()
+    return (folder / KEPT_PASSES).is_file()

@@ -4,6 +4,7 @@ A study is a folder: `study.yaml`, `claims.toml`, `published.csv`, and what a ca
 turns it into runs, their figures into tables, and those into verdicts. It simulates nothing itself.
 """
 
-from incast.study.load import Study, load
+from incast.study.load import load
+from incast.study.study import Study
 
 __all__ = ["Study", "load"]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from incast.scratch import Scratch
 from incast.study.cells import plan
-from incast.study.load import Study
 from incast.study.outcome import Outcome
 from incast.study.ran import Ran, measure
 from incast.study.run import Watcher, run_missing
+from incast.study.study import Study
 
 _MOST = 8
 _TOGETHER_S = 30.0

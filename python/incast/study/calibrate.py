@@ -19,10 +19,10 @@ from incast.comparison import mean
 from incast.errors import Problem, RunError, ScenarioError
 from incast.extras import extra
 from incast.study import parameters, tables
-from incast.study.load import FILE, Study
 from incast.study.parameters import Fitted
 from incast.study.ran import measure
 from incast.study.run import Watcher, run_study
+from incast.study.study import FILE, Study
 
 Values: TypeAlias = "tuple[str | int | float, ...]"
 # The search runs in 1..2 for each parameter, so that a relative step is never zero; noise hides shorter ones.

@@ -16,7 +16,7 @@ from incast._version import __version__
 from incast.document import Node, assign, lay_over
 from incast.errors import Problem, ScenarioError
 from incast.study.axes import Cell, select
-from incast.study.load import Study
+from incast.study.study import Study
 from incast.study.work import Work, work
 
 

@@ -21,9 +21,9 @@ from incast.folder import write_text
 from incast.hints import allowed, shortened
 from incast.study import cells, published
 from incast.study.axes import Cell
-from incast.study.load import Study
 from incast.study.processes import Cost
 from incast.study.ran import Ran
+from incast.study.study import Study
 
 FILE = "runs.csv"
 _COST = ("wall_s", "cpu_s", "memory_max_bytes")

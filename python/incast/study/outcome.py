@@ -14,9 +14,9 @@ from incast import folder
 from incast.study import kept, tables
 from incast.study.axes import Cell
 from incast.study.cells import plan
-from incast.study.load import Study
 from incast.study.ran import Ran, measure
 from incast.study.run import RUNS, Done, found
+from incast.study.study import Study
 from incast.study.tables import Row
 from incast.study.verdict import Finding, judge
 

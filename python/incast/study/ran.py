@@ -10,9 +10,9 @@ from incast.folder import SUMMARY
 from incast.hints import allowed
 from incast.result import Result
 from incast.study.axes import Cell
-from incast.study.load import Study
 from incast.study.processes import Cost
 from incast.study.run import Done
+from incast.study.study import Study
 
 FINISHED = "finished"
 INCOMPLETE = "incomplete"

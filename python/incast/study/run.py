@@ -20,8 +20,8 @@ from incast.errors import OutputExistsError, RunError
 from incast.study import processes
 from incast.study.axes import Cell
 from incast.study.cells import CellRun, plan
-from incast.study.load import Study
 from incast.study.processes import Cost, Ended
+from incast.study.study import Study
 
 RUNS = "runs"
 _ENDED = "study-run.json"

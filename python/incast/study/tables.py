@@ -16,8 +16,8 @@ import polars as pl
 from incast import folder
 from incast.comparison import Samples, change, half_interval, mean
 from incast.study.axes import Cell
-from incast.study.load import Study
 from incast.study.ran import FINISHED, Ran
+from incast.study.study import Study
 
 _UNITS = {"_ps": ("_s", 1e12)}
 """What text has instead of a unit of ours, and how many of ours that is."""

@@ -17,7 +17,7 @@ from incast.hints import unknown
 from incast.study.axes import Cell, Selection, select
 from incast.study.claims import Claim, Test
 from incast.study.figures import Figure
-from incast.study.load import Study
+from incast.study.study import Study
 
 
 class Verdict(StrEnum):

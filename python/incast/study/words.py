@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from incast import text
 from incast.study.again import Again
-from incast.study.load import Study
+from incast.study.study import Study
 from incast.study.tables import Row
 from incast.study.verdict import Comparison, Finding, Verdict
 

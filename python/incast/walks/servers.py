@@ -24,6 +24,7 @@ from incast.kinds.walk.settings import WalkRed
 from incast.live.control import Frame
 from incast.live.launch import FailedRunError, Host, Launch, Outcome
 from incast.live.place import Place
+from incast.live.running import Running
 from incast.stop import Stop
 from incast.walks.board import LOST, Board
 from incast.walks.changes import Changes
@@ -176,7 +177,7 @@ class Servers:
             ip=place.ip,
         )
         try:
-            outcome = launch.run(self._hear, self.stop.event, self._tick)
+            outcome = Running(launch, self._hear, self.stop.event, self._tick).run()
         except FailedRunError as error:
             self.failed.append(error)
             outcome = error.outcome

@@ -16,10 +16,10 @@ from incast.report.parts import Figure, Key
 from incast.study.axes import Cell
 from incast.study.drawings import cells_of, panels_of
 from incast.study.figures import Figure as Metered
-from incast.study.load import Study
 from incast.study.model import Bars
 from incast.study.outcome import Outcome
 from incast.study.page.drawing import Drawing, command
+from incast.study.study import Study
 from incast.study.tables import Row
 
 _HEIGHT = 190

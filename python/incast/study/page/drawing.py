@@ -9,8 +9,8 @@ from pathlib import Path
 
 from incast.report.parts import Figure
 from incast.study.axes import Cell, joined
-from incast.study.load import Study
 from incast.study.model import Bars, Picture
+from incast.study.study import Study
 
 
 @dataclass(frozen=True)

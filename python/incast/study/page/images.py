@@ -6,8 +6,8 @@ import base64
 from dataclasses import dataclass
 
 from incast.bounded import read_bytes
-from incast.study.load import Study
 from incast.study.model import Image
+from incast.study.study import Study
 
 _BYTES_MAX = 64_000_000
 

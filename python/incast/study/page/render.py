@@ -9,7 +9,6 @@ from typing import Any
 from incast import text
 from incast.report import html
 from incast.study import words
-from incast.study.load import Study
 from incast.study.outcome import Outcome
 from incast.study.page import tables
 from incast.study.page.bars import bars
@@ -17,6 +16,7 @@ from incast.study.page.claims import groups, tally
 from incast.study.page.drawing import Drawing, command
 from incast.study.page.images import images
 from incast.study.page.pictures import pictures
+from incast.study.study import Study
 from incast.study.tables import Row
 
 

@@ -8,7 +8,7 @@ from incast import text
 from incast.comparison import half_interval, mean, spread
 from incast.report.parts import Cell, Table, cells
 from incast.study import words
-from incast.study.load import Study
+from incast.study.study import Study
 from incast.study.tables import Row
 
 
