@@ -1,8 +1,9 @@
 //! The network as a clockless model: links, ports, buffers, queue disciplines, schedulers, routes.
 //!
 //! Nothing here reads a clock or owns a socket. A driver hands in a packet and the time. [`Driver`] tells it
-//! when to come back and what was discarded, so virtual time and wall time drive the same code. For each port a driver keeps the times it was asked for and then calls
-//! [`Fabric::arrive`] (a packet reaches the far end) or [`Fabric::transmit`] (the transmitter is free).
+//! when to come back and what was discarded, so virtual time and wall time drive the same code. For each port
+//! a driver keeps the times it was asked for and then calls [`Fabric::arrive`] (a packet reaches the far end)
+//! or [`Fabric::transmit`] (the transmitter is free).
 //!
 //! What a packet carries (`B`) is the driver's: the simulator puts a transport header there,
 //! emulation a handle to real bytes.
@@ -11,8 +12,8 @@
 //!
 //! ```
 //! use fabric::topology::{TopologyError, single_switch};
-//! use fabric::{Discard, Driver, Fabric, Framing, LinkProps, NodeId, Packet, PortEvent, PortId, SwitchConfig};
-//! use units::{Rate, Time};
+//! use fabric::{Discard, Driver, Fabric, Framing, LinkProps, NodeId, Packet, PortEvent, PortId,
+//! SwitchConfig}; use units::{Rate, Time};
 //!
 //! /// The port that has to be asked next, and when.
 //! #[derive(Default)]

@@ -22,7 +22,7 @@ pub(crate) struct Port {
     /// Its number in the job.
     pub port: u16,
     pub socket: UdpSocket,
-    /// Who has bound it.
+    /// The job that has bound it.
     pub owner: Option<u32>,
     /// Something may be there to read.
     pub readable: bool,

@@ -31,7 +31,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Who opens a stream.
+/// The end that opens a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
     /// The host.
@@ -67,7 +67,7 @@ pub fn encode(key: &Key, hello: Hello, to: Addr) -> [u8; LENGTH] {
     bytes
 }
 
-/// Who opens a stream to `to` that begins with `bytes`; `None`: nobody of this job.
+/// The end that opens a stream to `to` that begins with `bytes`; `None`: none of this job.
 pub fn decode(key: &Key, bytes: &[u8; LENGTH], to: Addr) -> Option<Hello> {
     let (head, rest) = bytes.split_at(TAG);
     let word = |at: usize| head[at..].first_chunk().map(|word| u64::from_be_bytes(*word));

@@ -7,7 +7,7 @@
 //!
 //! A [`Member`] is one host of a run: it binds its sockets and says where they are; when all members are
 //! known ([`Table`]) it runs its processes until it is told to stop ([`Handle`]), and hands back a
-//! [`Report`]. Who starts members and carries these between machines is not this crate's business; [`local`]
+//! [`Report`]. Starting members and carrying these between machines is not this crate's business; [`local`]
 //! does it for threads of one process.
 
 mod clock;

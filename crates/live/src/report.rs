@@ -102,7 +102,7 @@ pub struct FlowRow {
     pub job: u32,
     /// What ties flows together.
     pub group: u64,
-    /// Who sent more.
+    /// The host that sent more.
     pub from: u32,
     /// The other.
     pub to: u32,

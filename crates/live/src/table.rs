@@ -101,7 +101,7 @@ impl Table {
         Some(SocketAddr::new(host.ip, *host.tcp.get(&to.port)?))
     }
 
-    /// Who sends datagrams from `address`.
+    /// The host that sends datagrams from `address`.
     pub fn source(&self, address: SocketAddr) -> Option<Addr> {
         self.sources.get(&address).copied()
     }

@@ -103,8 +103,8 @@ impl Connection {
         self.left.extend(&all[done..]);
         self.send()?;
         if self.session.refused().is_some() && !was_refused {
-            // Whoever closes while something comes takes back what the other end has not yet read: it is to
-            // read why, and leave.
+            // An end that closes while something comes takes back what the other end has not yet read: it is
+            // to read why, and leave.
             self.since_ns = now.as_ps() / 1000;
             self.socket.shutdown(Shutdown::Write)?;
         }

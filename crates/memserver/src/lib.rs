@@ -66,9 +66,9 @@ pub struct Server {
     signals: Requests,
     connections: BTreeMap<u64, Connection>,
     next: u64,
-    /// Who may have more to read: nothing tells so again.
+    /// Connections that may have more to read: nothing tells so again.
     busy: Vec<u64>,
-    /// Who asked last, and when.
+    /// The connection that asked last, and when.
     last: Option<(u64, u64)>,
     input: Box<[u8]>,
 }

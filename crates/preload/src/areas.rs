@@ -87,7 +87,7 @@ pub(crate) fn pin(these: Range) {
             None
         }
     }) {
-        // Whoever waits for it may also write to it meanwhile.
+        // A thread that waits for it may also write to it meanwhile.
         let _ = crate::raw::protect(away & !(BASE - 1), BASE, libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: the program has this memory; it is fetched by being read.
         unsafe { (away as *const u8).read_volatile() };

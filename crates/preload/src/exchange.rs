@@ -79,7 +79,7 @@ impl Exchange {
         Ok(Exchange { uffd, pagemap, memory: File::open("/proc/self/mem").ok(), looks: Cell::new(false) })
     }
 
-    /// The range, which is a page, is there, and who waits for it goes on.
+    /// The range, which is a page, is there, and threads that wait for it go on.
     pub(crate) fn bring(&self, range: Range, write: bool, store: &mut dyn Store) {
         self.place(range, write, store);
         self.wake(range);
@@ -103,7 +103,7 @@ impl Exchange {
         states::set(range, HERE);
     }
 
-    /// Who waits for a page goes on.
+    /// Threads that wait for a page go on.
     pub(crate) fn wake(&self, range: Range) {
         let _ = self.uffd.wake(range);
     }
@@ -141,7 +141,8 @@ impl Exchange {
                 Some(libc::EEXIST) => done += BASE,
                 // Parts of it are protected in different ways, which the kernel does not fill at once.
                 Some(libc::ENOENT) if step > BASE => step = BASE,
-                // Nobody has this memory any more: who waits for it gets what it would get without us.
+                // Nobody has this memory any more: a thread that waits for it gets what it would get without
+                // us.
                 Some(libc::ENOENT) => done += BASE,
                 _ => lost("a page that is copied", &error),
             }
@@ -153,7 +154,7 @@ impl Exchange {
         self.fill(Range { start: address, bytes: BASE }, None, false);
     }
 
-    /// Who waits for a page goes on.
+    /// Threads that wait for a page go on.
     pub(crate) fn wake_page(&self, address: usize) {
         self.wake(Range { start: address, bytes: BASE });
     }
@@ -197,8 +198,8 @@ impl Exchange {
     }
 
     fn take(&self, to: Range, from: usize) -> Result<(), Moved> {
-        // SAFETY: what is moved to the program's memory is its content; who touches what is moved from there
-        // waits for it. Nobody else looks at the mirror.
+        // SAFETY: what is moved to the program's memory is its content; a thread that touches what is moved
+        // from there waits for it. Nobody else looks at the mirror.
         unsafe { self.uffd.take(to, from, Wake::Later) }
     }
 

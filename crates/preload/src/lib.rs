@@ -15,8 +15,8 @@
 //! As long as all that the program asked for fits into local memory, nothing is registered and no thread
 //! exists: the program runs as it would without this library. Some memory stays local: thread stacks, the
 //! program's own data segment, memory that code runs from, mapped files, and what the C library and the
-//! loader allocate for themselves (open files, thread-local storage). So does what the program gets by instructions of
-//! its own that enter the kernel: the launcher says how much of its memory all that is.
+//! loader allocate for themselves (open files, thread-local storage). So does what the program gets by
+//! instructions of its own that enter the kernel: the launcher says how much of its memory all that is.
 //!
 //! **Tests export nothing**: names of the C library, this library's allocator and its beginning exist only
 //! outside of `cfg(test)`, so a test keeps the C library's malloc and calls ours as ordinary functions.

@@ -124,7 +124,7 @@ fn protect_new(range: Range, protection: c_int, had_other: bool) {
     }
 }
 
-/// Pages that are changed can't be on their way: who copies one that may not be written to relies on that.
+/// Pages that are changed can't be on their way: a copy of one that may not be written to relies on that.
 fn change(range: Range, protection: c_int) -> c_int {
     CHANGED.store(true, Relaxed);
     pager::quietly(|_| done(raw::protect(range.start, range.bytes, protection)))
@@ -138,7 +138,7 @@ pub(crate) extern "C" fn mprotect(at: *mut c_void, bytes: usize, protection: c_i
     }
     let range = areas::clipped(start, bytes);
     if protection & libc::PROT_EXEC != 0 {
-        // Who writes to code and runs it can't be kept from writing while a page leaves.
+        // A program that writes to code and runs it can't be kept from writing while a page leaves.
         areas::pin(range);
     }
     if protection != libc::PROT_NONE {

@@ -58,7 +58,7 @@ pub(crate) fn keep(range: Range) {
             // It may be nobody's, or a guard.
             let _ = raw::advise(page, BASE, libc::MADV_POPULATE_WRITE);
         }
-        // Whoever makes memory remote sees that first, or it is seen here.
+        // The code that makes memory remote sees that first, or it is seen here.
         fence(SeqCst);
         if !is_remote() {
             return;

@@ -26,9 +26,9 @@ pub struct Costs {
     pub walker: Time,
     /// Generating a walker.
     pub generate: Time,
-    /// A walker that is dropped: it has been taken in too. Whoever is served next waits for it.
+    /// A walker that is dropped: it has been taken in too. The next to be served waits for it.
     pub drop: Time,
-    /// A datagram that comes or goes, whatever it carries. Whoever is served next waits for it.
+    /// A datagram that comes or goes, whatever it carries. The next to be served waits for it.
     pub datagram: Time,
 }
 

@@ -1,9 +1,9 @@
 //! Which links carry less than their given rate, and when one is trusted again.
 //!
 //! A link is to blame for a slow hop on two conditions. No other hop over it reaches its planned rate, and
-//! all hops over it together are well below its assumed capacity. The link is then assumed to carry exactly that. Of several
-//! links the one that explains most slow hops is blamed, including hops of the previous plan. If the hop that
-//! now feeds a host is slow too, the link of its former feeder was not the cause.
+//! all hops over it together are well below its assumed capacity. The link is then assumed to carry exactly
+//! that. Of several links the one that explains most slow hops is blamed, including hops of the previous
+//! plan. If the hop that now feeds a host is slow too, the link of its former feeder was not the cause.
 //!
 //! A slow link is assumed to have twice its rate while hops over it are not held back. An unused link is
 //! tried again after a delay that doubles each time it fails. Until it has been right for as long, it is

@@ -6,7 +6,7 @@ use units::Time;
 /// The host that a node follows.
 #[derive(Debug, Default)]
 pub(super) struct Follow {
-    /// Whom it tries, or follows.
+    /// The host that it tries, or follows.
     pub(super) host: Option<HostId>,
     pub(super) stream: Option<StreamId>,
     /// It has answered.
@@ -21,7 +21,7 @@ pub(super) struct Follow {
     pub(super) complete: Vec<HostId>,
     /// Times that one of all destinations was tried.
     pub(super) rounds: u32,
-    /// Who was told of as the coordinator, to be tried next.
+    /// The host that others named as the coordinator, to be tried next.
     pub(super) hint: Option<HostId>,
 }
 

@@ -169,9 +169,9 @@ impl Driver {
         Ok(())
     }
 
-    /// Waits for sockets, at most until the next timer or until `wake`. Who has something to do doesn't wait,
-    /// and just tries its ports: they are not among what epoll watches, which would cost something with every
-    /// datagram.
+    /// Waits for sockets, at most until the next timer or until `wake`. A member with something to do doesn't
+    /// wait, and just tries its ports: they are not among what epoll watches, which would cost something with
+    /// every datagram.
     fn wait(&mut self, wake: Time) -> io::Result<()> {
         let mut timeout = self.timeout(wake);
         if timeout != Duration::ZERO && self.gather(timeout) {

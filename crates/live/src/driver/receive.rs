@@ -10,7 +10,7 @@ use sys::udp::Received;
 /// Calls that read a port in a turn, however many datagrams they bring.
 const RECEIVE_CALLS: u64 = 4;
 
-/// Who has a timer to look after sooner does not pause.
+/// A member with an earlier timer does not pause.
 const PAUSE_MAX: Duration = Duration::from_micros(200);
 
 impl Driver {

@@ -30,7 +30,7 @@ pub(crate) struct Listener {
     /// Its number in the job.
     pub port: u16,
     pub socket: Socket,
-    /// Who listens.
+    /// The listener.
     pub owner: Option<(u32, u32)>,
     /// Somebody may wait to be accepted.
     pub ready: bool,

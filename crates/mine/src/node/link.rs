@@ -56,7 +56,7 @@ impl Link {
         body: impl IntoIterator<Item = Payload>,
         cx: &mut dyn Context,
     ) -> u64 {
-        // Who has ended the stream has nothing to say that the other side needs.
+        // A node that has ended the stream has nothing to say that the other side needs.
         if self.closed {
             return 0;
         }

@@ -32,7 +32,7 @@ const DIAL: u64 = 3;
 
 /// A broken stream is opened again after so long.
 const REDIAL: Time = Time::from_ms(200);
-/// Who waits to be called calls himself after so long.
+/// A node that waits to be called calls itself after so long.
 const PATIENCE: Time = Time::from_secs(10);
 
 /// A stage is generated when all nodes are there, or so long after one was lost.
@@ -165,7 +165,7 @@ impl Node {
             if peer > self.me {
                 self.dial(peer, cx);
             } else if self.over {
-                // Who needs something calls.
+                // A node that needs something calls.
                 self.peers[peer].settled = true;
             } else {
                 cx.set_timer(DIAL + peer as u64, PATIENCE);
@@ -182,7 +182,7 @@ impl Node {
         }
     }
 
-    /// Who started the node sees why, and ends the run.
+    /// The launcher sees why, and ends the run.
     fn end_full(&mut self, full: Full) {
         self.full = true;
         self.board.change(|progress| progress.full = Some(full));

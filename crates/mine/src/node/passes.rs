@@ -57,7 +57,7 @@ impl Node {
             cx.end_task(task, self.tasks.bytes);
         }
         self.begin_pass(cx);
-        // Who has not had all of the pass that is over can't be sent it any more.
+        // A node that lacks a part of the pass that is over can't be sent it any more.
         for peer in 0..self.peers.len() {
             let behind =
                 self.peers[peer].cursor.is_some_and(|cursor| cursor.stage < Stage::first(self.stage.pass));

@@ -1,5 +1,5 @@
-//! What a node sends: stages are generated one after the other, each for all who lack it. Who comes back
-//! later gets it generated once more.
+//! What a node sends: stages are generated one after the other, each for all that lack it. A node that comes
+//! back later gets it generated once more.
 
 use super::machine::{Node, STEP};
 use super::run::Run;
@@ -45,7 +45,7 @@ impl Node {
     /// Begins with the first stage that somebody lacks.
     fn begin_run(&mut self, cx: &mut dyn Context) {
         let nodes = 0..self.peers.len();
-        // A stage is generated once for all who are about to come.
+        // A stage is generated once for all that are about to come.
         if self.patient && nodes.clone().any(|peer| peer != self.me && !self.peers[peer].greeted) {
             return;
         }
@@ -138,7 +138,7 @@ impl Node {
         }
     }
 
-    /// A stage has been generated: who has had all of it goes on to the next.
+    /// A stage has been generated: a node that has had all of it goes on to the next.
     fn end_run(&mut self, run: &Run) {
         let stage = run.out.stage();
         for to in 0..self.peers.len() {

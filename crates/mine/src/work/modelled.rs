@@ -198,7 +198,7 @@ fn binomial(n: u64, parts: u64, rng: &mut Pcg64) -> u64 {
     ((mean + deviation * normal + 0.5).max(0.0) as u64).min(n)
 }
 
-/// Who owns a made-up itemset.
+/// The owner of a made-up itemset.
 fn owner(number: u32, pass: usize, nodes: usize) -> usize {
     super::space::owner_of_item(number.wrapping_mul(31).wrapping_add(pass as u32), nodes)
 }

@@ -7,7 +7,7 @@ use crate::node::stage::Stage;
 use crate::node::wire::{HEAD, Kind, Part};
 use process::Payload;
 
-/// A part, whom it goes to, and its body.
+/// A part, its receivers, and its body.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     pub to: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Outbox {
     block: usize,
     padded: bool,
     parcels: Vec<Parcel>,
-    /// Whom it is generated for.
+    /// The nodes that it is generated for.
     wanted: Vec<bool>,
     ready: Vec<Ready>,
 }
@@ -50,7 +50,7 @@ impl Outbox {
         self.stage
     }
 
-    /// Whom it is generated for.
+    /// The nodes that it is generated for.
     pub(crate) fn wants(&self, to: usize) -> bool {
         self.wanted[to]
     }

@@ -133,7 +133,7 @@ impl Server {
         while !pieces.is_empty() {
             let sent = link.send(pieces);
             IoSlice::advance_slices(&mut pieces, sent);
-            // Who only sends, and takes nothing, may wait for somebody who does the same.
+            // An end that only sends, and takes nothing, may wait for another that does the same.
             let came = if sent == 0 { self.inbox.receive(link) } else { 0 };
             link.wait(&mut waiting, sent + came > 0, true);
         }
