@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich import box
@@ -24,6 +24,7 @@ from incast.broadcast.send import PATIENCE_S, Broadcast, Receipt, Sent, look
 from incast.broadcast.send import send as send_now
 from incast.cli import broadcast_options as options
 from incast.cli import broadcast_receivers as receivers
+from incast.cli import broadcast_send_options as choices
 from incast.cli import show
 from incast.cli.broadcast_dry_run import show_foreseen
 from incast.cli.broadcast_view import View
@@ -35,119 +36,56 @@ from incast.quantity import parse_bytes, parse_rate
 from incast.scratch import Scratch
 from incast.stop import Stop
 
-ALGORITHMS = ("stable", "fpfr", "dijkstra", "depth-first", "random-pipeline", "flat", "near")
 STDIN = "-"
 MEASURED_BYTES = 8 << 30
 """Measuring takes ten seconds, and finds groups of hosts. Of less, the first chunks tell rates."""
 RATE_MIN = 1000
-_PLANNING = "Routes of the data"
 _STATES = {"complete": "green", "failed": "red", "unreachable": "red", "interrupted": "yellow"}
 
 
 def send(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="A file or a folder; - for standard input, which is stored on disk first."
-        ),
-    ],
+    file: choices.File,
     to: options.To = None,
     cluster: options.Cluster = None,
-    dest: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH",
-            help="Where the copies will be; with / at its end, in that folder; {host} stands for the host. "
-            "Default: the same path as here, or below the folder of a waiting agent.",
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing copies that differ.")] = False,
-    exclude: Annotated[
-        list[str],
-        typer.Option(
-            metavar="PATTERN",
-            help="Exclude what matches, as a line of .gitignore does; may be repeated.",
-        ),
-    ] = [],  # noqa: B006 - typer's way
-    owner: Annotated[
-        bool, typer.Option("--owner", help="Keep owners and groups, by number: agents must be root.")
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Only show what would go where, by which plan, and how long it takes."
-        ),
-    ] = False,
+    dest: choices.Dest = None,
+    force: choices.Force = False,
+    exclude: choices.Exclude = [],  # noqa: B006 - typer's way
+    owner: choices.Owner = False,
+    dry_run: choices.DryRun = False,
     rsh: options.Rsh = None,
     program: options.Program = None,
     key_file: options.KeyFile = None,
     address: options.Address = None,
     patience: options.Patience = PATIENCE_S,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RATE",
-            help="Limit of what each host, this one too, sends of the file, like 50Mbps; default: none.",
-        ),
-    ] = None,
-    plain: Annotated[
-        bool,
-        typer.Option("--plain", help="Don't encrypt file contents: for trusted networks above 2 Gbps."),
-    ] = False,
-    topology: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Hosts, switches and bandwidths. Default: estimated at the start; from 8 GiB on, measured.",
-            rich_help_panel=_PLANNING,
-        ),
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="This machine in the topology; default: its name.", rich_help_panel=_PLANNING
-        ),
-    ] = None,
-    algorithm: Annotated[
-        str,
-        typer.Option(metavar="NAME", help=f"{', '.join(ALGORITHMS)}.", rich_help_panel=_PLANNING),
-    ] = "stable",
-    chunk: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE", help="Size of a chunk; default: chosen to fit.", rich_help_panel=_PLANNING
-        ),
-    ] = None,
+    rate: choices.Rate = None,
+    plain: choices.Plain = False,
+    topology: choices.Topology = None,
+    source: choices.Source = None,
+    algorithm: choices.Algorithm = "stable",
+    chunk: choices.Chunk = None,
     as_json: Json = False,
 ) -> None:
     """Send a file or folder to many hosts; slow ones don't slow the others."""
     with told(as_json), ExitStack() as stack:
-        if algorithm not in ALGORITHMS:
-            raise ScenarioError([Problem(unknown("an algorithm", algorithm, ALGORITHMS), "--algorithm")])
         limit = None if rate is None else _rate(rate)
         asked = receivers.Asked(to, cluster, rsh, program, key_file, address)
-        asked.check()
-        if cluster is not None:
-            check_dest(dest)
-        if file == STDIN and (dest is None or dest.endswith("/")):
-            message = "standard input has no name: say where the copies will be"
-            raise ScenarioError([Problem(message, "--dest")])
+        _check(asked, file, dest, algorithm)
         known = _topology(topology)
         name = _own_name(known, source)
         found = receivers.find(asked, name, None if known is None else _hosts_of(known), stack)
-        names, way, ip = found.names, found.way, found.ip
         content = look(stack.enter_context(_spooled()) if file == STDIN else Path(file), exclude, owner)
         stop = stack.enter_context(Stop())
         # Measuring takes all that hosts can send.
-        measured = known is None and limit is None and len(names) > 1 and content.bytes >= MEASURED_BYTES
+        measured = known is None and limit is None and len(found.names) > 1
+        measured = measured and content.bytes >= MEASURED_BYTES
         if measured and not dry_run:
-            known = _measured([name, *names], found, patience, stop)
+            known = _measured([name, *found.names], found, patience, stop)
         broadcast = Broadcast(
             content,
-            names,
-            way,
-            way.key(),
-            ip,
+            found.names,
+            found.way,
+            found.way.key(),
+            found.ip,
             name,
             known,
             measured=measured,
@@ -167,6 +105,18 @@ def send(
             sent = send_now(broadcast, view.see)
         _show(sent, as_json)
     raise typer.Exit(_code(sent))
+
+
+def _check(asked: receivers.Asked, file: str, dest: str | None, algorithm: str) -> None:
+    """Refuses options that can't be as they are."""
+    if algorithm not in choices.ALGORITHMS:
+        raise ScenarioError([Problem(unknown("an algorithm", algorithm, choices.ALGORITHMS), "--algorithm")])
+    asked.check()
+    if asked.cluster is not None:
+        check_dest(dest)
+    if file == STDIN and (dest is None or dest.endswith("/")):
+        message = "standard input has no name: say where the copies will be"
+        raise ScenarioError([Problem(message, "--dest")])
 
 
 def _foreseen(broadcast: Broadcast, agents: Collection[str]) -> Foreseen:

@@ -108,12 +108,16 @@ def predict(
     if as_json:
         show.print_json({"cells": cells.to_dicts(), "errors": beside and _plain(beside)})
         return
-    for each in read:
-        _show(each, cells.filter(program=each.name), measured=base is not None)
-    if beside:
-        _tell(beside)
+    _show_all(read, cells, beside, base is not None)
     if out:
         show.place("Cells", out)
+
+
+def _show_all(read: list[Traced], cells: pl.DataFrame, beside: Errors | None, measured: bool) -> None:
+    for each in read:
+        _show(each, cells.filter(program=each.name), measured=measured)
+    if beside:
+        _tell(beside)
 
 
 def _check(read: list[Traced], grid: Grid, base: int | None) -> None:
