@@ -10,6 +10,7 @@ use fabric::{
 };
 use proptest::prelude::*;
 use support::{Lab, Load};
+use units::testing::cases;
 use units::{Bytes, Rate, Time};
 
 fn link() -> impl Strategy<Value = LinkProps> {
@@ -141,7 +142,7 @@ fn balance(lab: &mut Lab, ports: &[PortId]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(cases(400)))]
     #[test]
     fn every_packet_is_accounted_for(
         graph in graph(),

@@ -10,6 +10,7 @@ use fabric::{
 };
 use proptest::prelude::*;
 use support::{Lab, Load, port};
+use units::testing::cases;
 use units::{Bytes, Rate, Time};
 
 const LINK: LinkProps = LinkProps { rate: Rate::from_gbps(10), delay: Time::from_us(1), mtu: 1500 };
@@ -353,7 +354,7 @@ fn packet() -> impl Strategy<Value = (u64, u32, u32, u16, u8)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
     /// With the headroom of the formula, whatever else is set, not one packet of a lossless class is lost.
     #[test]
     fn lossless_is_lossless(

@@ -6,6 +6,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+use units::testing::cases;
 
 const CHUNK: u64 = 1000;
 const ABOUT: About = About { mode: 0o755, mtime_ns: 0, owner: None };
@@ -487,7 +488,7 @@ fn layouts() -> impl Strategy<Value = Vec<(String, usize)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(40)))]
 
     /// Whatever the files, the order of chunks, and where the copy is interrupted: it is the same in the end.
     #[test]

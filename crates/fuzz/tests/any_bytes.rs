@@ -3,6 +3,7 @@
 
 use fuzz::TARGETS;
 use proptest::prelude::*;
+use units::testing::cases;
 use walk::wire::{Codec, Ended, Record, WalkId, Walker};
 
 fn id() -> impl Strategy<Value = WalkId> {
@@ -123,7 +124,7 @@ fn no_number_of_a_scenario_is_too_large_to_be_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(cases(256)))]
 
     #[test]
     fn any_bytes_keep_all_promises(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {

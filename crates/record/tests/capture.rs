@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use units::Time;
+use units::testing::cases;
 
 const CLIENT: Endpoint = Endpoint { host: 0, port: 40_000 };
 const SERVER: Endpoint = Endpoint { host: 258, port: 5001 };
@@ -143,7 +144,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
     /// RFC 1071: the sum over everything that a right checksum covers, itself included, is all ones.
     #[test]

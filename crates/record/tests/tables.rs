@@ -10,6 +10,7 @@ use record::rows::{Flow, FlowSample, Outcome, PortSample};
 use record::{RunFolder, Tables};
 use std::fs::{self, File};
 use std::path::Path;
+use units::testing::cases;
 
 fn flow(number: u64) -> Flow<'static> {
     let finished = !number.is_multiple_of(3);
@@ -132,7 +133,7 @@ fn samples() -> impl Strategy<Value = Vec<(u64, String, Option<u8>, Option<u64>)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
     #[test]
     fn any_rows_in_any_parts_come_back(samples in samples(), part_rows in 3_usize..40) {

@@ -9,6 +9,7 @@ use sim::{Change, Outcome, Pause};
 use std::sync::{Arc, Mutex};
 use support::{Cluster, LINK, bulk, run};
 use units::Time;
+use units::testing::cases;
 
 /// Sends a datagram to host 0 at each of these times.
 struct Sender(Vec<Time>);
@@ -71,7 +72,7 @@ fn times() -> impl Strategy<Value = Vec<Vec<Time>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
     #[test]
     fn one_after_the_other_each_for_its_cost(sent in times(), cost in 0..200u64) {

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use support::{Cluster, LINK, bulk, run};
 use traffic::{Incast, Job, Permutation};
 use units::Time;
+use units::testing::cases;
 
 #[test]
 fn a_lone_flow_takes_its_bytes_at_the_links_rate() {
@@ -126,7 +127,7 @@ fn loss(p: f64) -> (Time, Change) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(cases(40)))]
     #[test]
     fn content_arrives_as_it_was_sent(seed in any::<u64>(), length in 1usize..200_000, percent in 0u32..8, sack in any::<bool>()) {
         let mut cluster = Cluster::new(single_switch(2, LINK).unwrap());

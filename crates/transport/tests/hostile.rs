@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use support::{App, Bench};
 use transport::tcp::{Config, Congestion, Connection, EcnMode, Flags, Header, Notes, SackBlock};
 use units::Time;
+use units::testing::cases;
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -68,7 +69,7 @@ fn poll(connection: &mut Connection, now: Time) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(cases(400)))]
 
     #[test]
     fn arbitrary_segments_do_no_harm(

@@ -5,6 +5,7 @@ mod support;
 use proptest::prelude::*;
 use support::{App, Bench, Path, Verdict};
 use transport::tcp::{CloseReason, Config, Congestion, EcnMode};
+use units::testing::cases;
 use units::{Rate, Time};
 
 fn congestion() -> impl Strategy<Value = Congestion> {
@@ -75,7 +76,7 @@ fn faulty(seed: u64, percent: [u64; 4]) -> impl FnMut(&support::Packet) -> Verdi
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(cases(400)))]
 
     #[test]
     fn everything_arrives_once_and_both_ends_close(

@@ -16,6 +16,8 @@ mod bytes;
 pub mod parse;
 mod problem;
 mod rate;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod time;
 
 pub use bytes::Bytes;

@@ -2,6 +2,7 @@
 //! graphs that lie in the cache and graphs that don't, at any number of threads.
 
 use proptest::prelude::*;
+use units::testing::cases;
 use walk::graph::{Change, Graph, Rmat, Sbm, Shape};
 use walk::partition::{Partition, ServerPart};
 use walk::step::{DeadEnd, Engine, HERD, Herd, Hop, Place, Rule, Starts, Stream, Walk};
@@ -168,7 +169,7 @@ fn walks_outside_the_cache_are_those_of_servers() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(cases(40)))]
     #[test]
     fn walks_on_any_graph_are_those_of_servers(
         arcs in prop::collection::vec((0u32..9, 0u32..9), 0..30),

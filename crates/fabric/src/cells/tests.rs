@@ -4,6 +4,7 @@ use super::*;
 use crate::config::CellDiscard;
 use proptest::prelude::*;
 use std::collections::VecDeque;
+use units::testing::cases;
 
 const CELL: u64 = 1000;
 
@@ -158,7 +159,7 @@ fn discard() -> impl Strategy<Value = (CellDiscard, u32)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(1000)))]
     #[test]
     fn trains_are_exact_to_the_cell(packets in packets(), limit in 1u32..60, discard in discard()) {
         let config = config(limit, discard);

@@ -15,6 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::mpsc;
 use std::time::SystemTime;
 use units::Time;
+use units::testing::cases;
 
 const KEY: Key = Key(*b"the key of a job");
 const SECRET: Secret = Secret(*b"the secret of a job, a long one.");
@@ -124,7 +125,7 @@ fn what_is_longer_than_allowed_is_counted_and_dropped() {
 
 #[test]
 fn any_bytes_from_anybody_are_taken_apart_or_dropped() {
-    let mut runner = TestRunner::new(Config { cases: 20, ..Config::default() });
+    let mut runner = TestRunner::new(Config::with_cases(cases(20)));
     let datagram = (any::<bool>(), prop::collection::vec(any::<u8>(), 0..300));
     let cases = prop::collection::vec(datagram, 0..50);
     runner

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use sim::{Outcome, Pause, TaskOutcome};
 use std::collections::BTreeMap;
 use units::Time;
+use units::testing::cases;
 
 const MIB: u64 = 1 << 20;
 
@@ -165,7 +166,7 @@ fn a_full_buffer_holds_fetches_up_and_is_merged() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     #[test]
     fn every_byte_once_in_order_within_limits(

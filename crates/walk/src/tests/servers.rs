@@ -22,6 +22,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use units::Time;
+use units::testing::cases;
 
 /// Ends that the test can look at, and the longest path.
 #[derive(Clone, Default)]
@@ -422,7 +423,7 @@ fn disciplines() -> impl Strategy<Value = Discipline> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(cases(32)))]
 
     #[test]
     fn each_walk_is_counted_once_under_loss_duplicates_and_reordering(

@@ -6,6 +6,7 @@ use crate::transfer::{Config, State};
 use proptest::prelude::*;
 use sim::{Change, LinkChange, Pause};
 use units::Time;
+use units::testing::cases;
 
 const SWITCH: fabric::NodeId = fabric::NodeId(4);
 
@@ -213,7 +214,7 @@ fn who_has_everything_when_it_takes_the_sources_place_is_complete() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(12)))]
     #[test]
     fn whoever_stays_gets_everything(
         faults in prop::collection::vec((1u32..4, 0u64..2500, prop::option::of(1u64..3000)), 1..5),

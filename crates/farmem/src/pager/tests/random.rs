@@ -8,6 +8,7 @@ use crate::pager::{Costs, Outcome, Pattern, Schedule, Settings, Shape, WriteBack
 use crate::replay::replay;
 use proptest::prelude::*;
 use sim::Pause;
+use units::testing::cases;
 use units::{Bytes, Time};
 
 pub fn any_pattern() -> impl Strategy<Value = Pattern> {
@@ -60,7 +61,7 @@ pub fn any_settings() -> impl Strategy<Value = Settings> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
     #[test]
     fn faults_are_those_of_the_cache_and_no_byte_is_lost(

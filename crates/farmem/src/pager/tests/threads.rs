@@ -10,6 +10,7 @@ use fabric::LinkProps;
 use process::rng;
 use proptest::prelude::*;
 use std::sync::Arc;
+use units::testing::cases;
 use units::{Bytes, Rate, Time};
 
 /// Bytes of a request, and of its answer without the page.
@@ -133,7 +134,7 @@ fn a_page_on_its_way_is_waited_for_and_not_fetched_again() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
     #[test]
     fn whatever_threads_do_they_end_and_no_byte_is_lost(
