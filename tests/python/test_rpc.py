@@ -109,6 +109,19 @@ def test_calls_that_fail_or_do_not_end_are_said_first(tmp_path: Path) -> None:
     assert "calls failed" in result.incomplete[0]
 
 
+@pytest.mark.parametrize("restart", ["2s", None])
+def test_calls_fail_at_a_server_that_crashes_while_it_works(tmp_path: Path, restart: str | None) -> None:
+    """It has acknowledged the request, so TCP has nothing to repeat: only a ping shows that it is gone."""
+    faults = [{"at": "1s", "crash": "host1"}, *([{"at": restart, "restart": "host1"}] if restart else [])]
+    content = {**scenario(calls=1, service="10s"), "faults": faults, "until": "2h"}
+    done = CliRunner().invoke(app, ["run", str(written(tmp_path, content)), "--out", str(tmp_path / "out")])
+    assert done.exit_code == Exit.INCOMPLETE, done.output
+    result = incast.Result.open(tmp_path / "out")
+    assert [str(outcome) for outcome in result.calls["outcome"]] == ["failed"], "known, and not unfinished"
+    minute, end = 60 * 1000 * MS, result.calls["end_ps"][0]
+    assert minute < end < (2 if restart else 60) * minute, "a restarted host answers the first ping"
+
+
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     for change, field in (
         ({"fan_out": 2}, "fan_out"),

@@ -9,6 +9,10 @@
 //! A connection carries one request at a time and stays open, as RFC 9112 section 9.3 has it for HTTP/1.1. If
 //! all of a client's connections to a server are busy, it opens another one, up to a limit; then requests
 //! wait for a connection. A request whose connection breaks fails, and its call with it: nothing is repeated.
+//!
+//! A server that is lost after it acknowledged a request says nothing, and TCP does not notice: nothing is on
+//! its way to it. So a client that has waited for [`SILENCE`] sends a ping, as Hadoop's clients do
+//! (`ipc.ping.interval`). A server that has restarted resets the connection; if none answers, TCP gives up.
 
 use crate::Cdf;
 use crate::draw;
@@ -23,6 +27,8 @@ use units::{Problem, Time};
 pub const CALLS_MAX: u64 = 10_000_000;
 /// Callers of a client, at most.
 pub const CALLERS_MAX: u32 = 10_000;
+/// A client that has heard nothing of a server for so long, and waits for its reply, sends a ping.
+pub const SILENCE: Time = Time::from_secs(60);
 /// Connections of a client to a server, at most.
 pub const CONNECTIONS_MAX: u32 = 10_000;
 
@@ -230,6 +236,9 @@ struct Head {
 }
 
 impl Head {
+    /// Asks for nothing. No call has this number.
+    const PING: Head = Head { call: u64::MAX, bytes: 0, wanted: 0 };
+
     fn encode(self) -> Payload {
         let mut writer = Writer::new(FRAMING);
         writer.long(self.call).long(self.bytes).long(self.wanted);
@@ -376,6 +385,7 @@ impl Server {
         let Some(wire) = self.connections.get_mut(&stream) else { return };
         loop {
             match wire.receive(stream, cx) {
+                Ok(Some(Head::PING)) => {}
                 Ok(Some(head)) if self.service > Time::ZERO => {
                     self.working.insert(self.next, (stream, head));
                     cx.compute(self.next, self.service);
@@ -403,6 +413,8 @@ impl Server {
 /// A client's timer: the next arrival of an open loop. A caller of a closed loop has the timer of its number
 /// behind it.
 const ARRIVAL: u64 = 0;
+/// And the one that finds servers from which nothing has come.
+const LISTEN: u64 = u64::MAX;
 
 /// A call under way.
 #[derive(Debug)]
@@ -437,6 +449,8 @@ struct Connection {
     wire: Wire,
     /// The call whose reply it waits for.
     call: Option<u64>,
+    /// When the request was written, the server was last heard, or a ping was sent.
+    quiet_since: Time,
 }
 
 /// Calls servers.
@@ -453,6 +467,8 @@ struct Client {
     open: BTreeMap<u64, Open>,
     connections: BTreeMap<StreamId, Connection>,
     pools: BTreeMap<HostId, Pool>,
+    /// The timer [`LISTEN`] is set.
+    listens: bool,
     finished: bool,
 }
 
@@ -460,7 +476,8 @@ impl Client {
     fn new(host: HostId, port: u16, job: Arc<Rpc>, sizes: Arc<Sizes>, board: Board) -> Client {
         let servers = job.servers.iter().copied().filter(|server| *server != host).collect();
         let (open, connections, pools) = Default::default();
-        Client { port, job, sizes, servers, board, begun: 0, open, connections, pools, finished: false }
+        let (begun, listens, finished) = (0, false, false);
+        Client { port, job, sizes, servers, board, begun, open, connections, pools, listens, finished }
     }
 
     fn handle(&mut self, event: &Event, cx: &mut dyn Context) {
@@ -470,6 +487,7 @@ impl Client {
                 self.call(None, cx);
                 self.await_arrival(cx);
             }
+            Event::Timer { token: LISTEN } => self.listen(cx),
             Event::Timer { token } => self.call(Some((token - 1) as u32), cx),
             Event::Readable { stream } => self.receive(stream, cx),
             Event::Writable { stream } => {
@@ -494,7 +512,7 @@ impl Client {
     fn start(&mut self, cx: &mut dyn Context) {
         self.connections.clear();
         self.pools.clear();
-        self.finished = false;
+        (self.listens, self.finished) = (false, false);
         let lost: Vec<u64> = self.open.keys().copied().collect();
         for number in lost {
             let open = self.open.get_mut(&number).expect("a key of the same map");
@@ -558,15 +576,42 @@ impl Client {
                 None => return,
             };
             let Some(Request { call, bytes, wanted }) = pool.waiting.pop_front() else { return };
-            let new = || Connection { server, wire: Wire::new(), call: None };
+            let quiet_since = cx.now();
+            let new = || Connection { server, wire: Wire::new(), call: None, quiet_since };
             let connection = self.connections.entry(stream).or_insert_with(new);
-            connection.call = Some(call);
+            (connection.call, connection.quiet_since) = (Some(call), quiet_since);
             connection.wire.send(Head { call, bytes, wanted }, stream, cx);
+            if !std::mem::replace(&mut self.listens, true) {
+                cx.set_timer(LISTEN, SILENCE);
+            }
+        }
+    }
+
+    /// Pings servers that have said nothing for long. What is unsent does the same.
+    fn listen(&mut self, cx: &mut dyn Context) {
+        let (now, mut next) = (cx.now(), None);
+        for (stream, connection) in &mut self.connections {
+            if connection.call.is_none() {
+                continue;
+            }
+            if now >= connection.quiet_since.saturating_add(SILENCE) {
+                connection.quiet_since = now;
+                if connection.wire.unsent.is_empty() {
+                    connection.wire.send(Head::PING, *stream, cx);
+                }
+            }
+            let due = connection.quiet_since.saturating_add(SILENCE);
+            next = Some(next.map_or(due, |next: Time| next.min(due)));
+        }
+        self.listens = next.is_some();
+        if let Some(due) = next {
+            cx.set_timer(LISTEN, due - now);
         }
     }
 
     fn receive(&mut self, stream: StreamId, cx: &mut dyn Context) {
         while let Some(connection) = self.connections.get_mut(&stream) {
+            connection.quiet_since = cx.now();
             match connection.wire.receive(stream, cx) {
                 Ok(Some(head)) if connection.call == Some(head.call) => {
                     connection.call = None;

@@ -57,7 +57,10 @@ MessageSizes = Annotated[
 
 
 class Rpc(Job):
-    """Remote procedure calls: clients send requests to servers and wait for all replies."""
+    """Remote procedure calls: clients send requests to servers and wait for all replies.
+
+    A client that hears nothing for a minute sends a ping: a call whose server is lost fails when TCP notices.
+    """
 
     traits = Traits(judged="own", flows="lasting")
     metrics = (

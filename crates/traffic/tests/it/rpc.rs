@@ -4,7 +4,8 @@ use crate::support::empty_world;
 use process::testing::{Script, World};
 use process::{Addr, Context, Event, HostId, Payload};
 use proptest::prelude::*;
-use traffic::rpc::{Arrivals, Board, CONNECTIONS_MAX, Call, Rpc, build};
+use std::sync::{Arc, Mutex};
+use traffic::rpc::{Arrivals, Board, CONNECTIONS_MAX, Call, Rpc, SILENCE, build};
 use units::Time;
 
 const PORT: u16 = 7000;
@@ -123,6 +124,44 @@ fn calls_of_a_client_that_crashes_fail_and_it_goes_on() {
     let calls = ended(&boards);
     assert!(world.finished() && calls.len() == 300);
     assert_eq!(calls.iter().filter(|call| call.failed).count(), before);
+}
+
+#[test]
+fn a_server_that_says_nothing_gets_a_ping_a_minute() {
+    let (mut world, boards) = world(job(&[0], &[1], closed(1), 1, 1), &[1]);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&heard);
+    world.add(
+        HostId(1),
+        Box::new(Script(move |event, cx: &mut dyn Context| match event {
+            Event::Start => cx.listen(PORT),
+            Event::Readable { stream } => {
+                told.lock().unwrap().push((cx.now(), cx.read(stream, u64::MAX).len()));
+            }
+            _ => {}
+        })),
+    );
+    world.run(SILENCE.saturating_mul(5));
+    let heard = heard.lock().unwrap();
+    let pings: Vec<_> = heard.iter().filter(|(at, _)| *at > Time::from_secs(1)).collect();
+    assert_eq!(pings.len(), 4, "{heard:?}");
+    let first = heard[0].0;
+    for (number, (at, bytes)) in (1..).zip(pings) {
+        // A head, as long as that of a request.
+        let late = *at - first - SILENCE.saturating_mul(number);
+        assert!(late < Time::from_ms(10) && *bytes < 40, "{heard:?}");
+    }
+    assert_eq!(boards[0].open().len(), 1, "it is waited for");
+}
+
+#[test]
+fn a_server_that_works_for_long_is_not_given_up() {
+    let slow = Rpc { service: Time::from_secs(500), ..job(&[0], &[1], closed(1), 3, 1) };
+    let (mut world, boards) = world(slow, &[]);
+    world.run(HOUR);
+    let calls = ended(&boards);
+    assert!(world.finished() && calls.len() == 3);
+    assert!(calls.iter().all(|call| !call.failed && call.bytes == REQUEST + REPLY));
 }
 
 #[test]
