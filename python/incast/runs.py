@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,7 +23,7 @@ from incast import _core, folder
 from incast._version import __version__
 from incast.errors import ResultError, RunError, why
 from incast.lab.findings import Findings
-from incast.lab.resolve import ask_core
+from incast.lab.resolve import Written
 from incast.plans import Plan
 from incast.progress import Share
 from incast.source import Source
@@ -84,7 +85,9 @@ def run_all(
 def _check_live(source: Source, plans: Sequence[Plan]) -> None:
     """Refuses what only the simulator has."""
     for plan in plans:
-        ask_core(_core.live_members, plan.resolved, plan.scenario, Findings(source.variant(plan.choice)))
+        findings = Findings(source.variant(plan.choice))
+        written = Written(plan.resolved.spec, plan.scenario, plan.resolved.cluster, findings)
+        written.ask(partial(_core.live_members, plan.resolved.core))
 
 
 def _places(plans: Sequence[Plan], out: Path) -> list[Path]:
@@ -142,8 +145,8 @@ class _Run:
 
     def _core(self) -> dict[str, Any]:
         """What the core says of the run."""
-        text = self.plan.resolved.text
-        core: dict[str, Any] = json.loads(_core.run(text, str(self.place), self.force, self._progress))
+        checked = self.plan.resolved.core
+        core: dict[str, Any] = json.loads(_core.run(checked, str(self.place), self.force, self._progress))
         return core
 
     def _progress(self, progress: Mapping[str, Any]) -> bool:
@@ -189,10 +192,15 @@ class _LiveRun(_Run):
     def _core(self) -> dict[str, Any]:
         from incast.live import run_jobs
 
-        spec = self.plan.resolved.spec
-        settings = {"paced": True}
+        resolved = self.plan.resolved
         outcome = run_jobs(
-            spec, self.place, force=self.force, settings=settings, watch=self._live_progress, stop=self.stop
+            resolved.spec,
+            resolved.core,
+            self.place,
+            force=self.force,
+            settings={"paced": True},
+            watch=self._live_progress,
+            stop=self.stop,
         )
         end = max((report["time_ps"] for report in outcome.reports), default=0)
         return {"end": "finished" if outcome.finished else "interrupted", "sim_time_ps": end, "live": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from incast import _core
 from incast.errors import Problem, ScenarioError
 from incast.plans import Plan, make_plans
 from incast.source import Source
@@ -38,6 +40,11 @@ def spec(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> dict[
     """What the core would get."""
     (plan,) = plans(folder, content, *changes)
     return plan.resolved.spec
+
+
+def checked(given: Mapping[str, Any]) -> _core.Scenario:
+    """The same, read and checked by the core."""
+    return _core.check(json.dumps(given))
 
 
 def refused(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> list[Problem]:

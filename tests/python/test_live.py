@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -19,12 +20,13 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from helpers import SMALL, spec, written
+from helpers import SMALL, checked, spec, written
 from incast import _core
 from incast.cli.app import app
 from incast.errors import RunError
 from incast.live import Host, Launch, run_jobs
 from incast.live.control import ChannelClosedError, Door, connect
+from incast.live.jobs import members
 from incast.live.launch import Child, FailedRunError
 from incast.live.running import Running
 from lives import LONG_S, Lives
@@ -45,9 +47,9 @@ def _slow(tmp_path: Path, last_ms: int = 600_000) -> dict[str, Any]:
 
 def test_the_same_flows_as_in_the_simulator(tmp_path: Path) -> None:
     given = spec(tmp_path, SMALL)
-    _core.run(json.dumps(given), str(tmp_path / "sim"), False, lambda _: True)
+    _core.run(checked(given), str(tmp_path / "sim"), False, lambda _: True)
     told: list[Mapping[int, Mapping[str, Any]]] = []
-    outcome = run_jobs(given, tmp_path / "live", limit_s=LIMIT_S, watch=told.append)
+    outcome = run_jobs(given, checked(given), tmp_path / "live", limit_s=LIMIT_S, watch=told.append)
     assert outcome.finished
     assert not outcome.crashes
     assert _flows(tmp_path / "live") == _flows(tmp_path / "sim")
@@ -61,10 +63,26 @@ def test_the_same_flows_as_in_the_simulator(tmp_path: Path) -> None:
     assert hosts["received_bytes"][0] == 60_000
 
 
+def test_a_member_is_told_its_own_jobs_only(tmp_path: Path) -> None:
+    second = {"name": "one", "kind": "bulk", "pairs": [["host2", "host3"]], "size": "1kB"}
+    given = spec(tmp_path, {**SMALL, "jobs": [*SMALL["jobs"], second], "measure": {"interval": "1ms"}})
+    told = {host.name: host.work["share"] for host in members(given, checked(given))}
+    assert [job["index"] for job in told["host2"]["jobs"]] == [0, 1]
+    assert [job["index"] for job in told["host0"]["jobs"]] == [0]
+    assert told["host3"]["jobs"][1]["port"] != told["host3"]["jobs"][0]["port"]
+    assert told["host0"].keys() == {"seed", "topology", "hosts", "interval", "jobs"}
+
+
+def test_a_checked_scenario_goes_to_other_processes(tmp_path: Path) -> None:
+    core = checked(spec(tmp_path, SMALL))
+    again = pickle.loads(pickle.dumps(core))
+    assert _core.diverge(core, again, lambda _: True) is None
+
+
 def _launch(given: dict[str, Any], lives: Lives, **more: Any) -> Launch:
-    members = json.loads(_core.live_members(json.dumps(given)))
-    hosts = [Host(each["host"], each["name"], each["ports"], {"spec": given}) for each in members]
-    return Launch(hosts, "incast.live.jobs:prepare", start=lives.start, limit_s=LIMIT_S, **more)
+    return Launch(
+        members(given, checked(given)), "incast.live.jobs:prepare", start=lives.start, limit_s=LIMIT_S, **more
+    )
 
 
 def _kill_once(lives: Lives, host: int, how: int) -> Any:
@@ -107,8 +125,9 @@ def test_a_run_that_fails_keeps_what_the_others_have_measured(
 ) -> None:
     lives = Lives()
     monkeypatch.setattr("incast.live.jobs.Launch", functools.partial(Launch, start=lives.start))
+    slow = _slow(tmp_path)
     with pytest.raises(RunError, match=r"^host1 is gone"):
-        run_jobs(_slow(tmp_path), tmp_path / "live", watch=_kill_once(lives, 1, signal.SIGKILL))
+        run_jobs(slow, checked(slow), tmp_path / "live", watch=_kill_once(lives, 1, signal.SIGKILL))
     hosts = pl.read_parquet(tmp_path / "live/hosts/*.parquet")
     assert hosts["host"].to_list() == ["host0"]
 
@@ -161,7 +180,8 @@ def test_work_that_fails_is_told_with_its_host() -> None:
 
 def test_a_run_that_is_stopped_keeps_its_reports(tmp_path: Path) -> None:
     stop = threading.Event()
-    outcome = run_jobs(_slow(tmp_path), tmp_path / "live", watch=lambda _: stop.set(), stop=stop)
+    slow = _slow(tmp_path)
+    outcome = run_jobs(slow, checked(slow), tmp_path / "live", watch=lambda _: stop.set(), stop=stop)
     assert not outcome.finished
     assert len(outcome.reports) == 2
     assert pl.read_parquet(tmp_path / "live/jobs/*.parquet")["end_ps"][0] is None
@@ -170,10 +190,10 @@ def test_a_run_that_is_stopped_keeps_its_reports(tmp_path: Path) -> None:
 def test_ctrl_c_stops_in_good_order(tmp_path: Path) -> None:
     (tmp_path / "spec.json").write_text(json.dumps(_slow(tmp_path)), encoding="utf-8")
     script = (
-        "import json, pathlib, sys; from incast.live import run_jobs\n"
-        "spec = json.loads(pathlib.Path(sys.argv[1]).read_text())\n"
+        "import json, pathlib, sys; from incast import _core; from incast.live import run_jobs\n"
+        "text = pathlib.Path(sys.argv[1]).read_text()\n"
         "told = lambda now: print('going', flush=True)\n"
-        "out = run_jobs(spec, pathlib.Path(sys.argv[2]), watch=told)\n"
+        "out = run_jobs(json.loads(text), _core.check(text), pathlib.Path(sys.argv[2]), watch=told)\n"
         "print('finished' if out.finished else 'stopped', len(out.reports))\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "spec.json"), str(tmp_path / "live")]
@@ -189,10 +209,11 @@ def test_ctrl_c_stops_in_good_order(tmp_path: Path) -> None:
 
 def test_what_only_the_simulator_has_is_refused(tmp_path: Path) -> None:
     faults = [{"at": "1ms", "crash": "host1"}]
+    broken, small = spec(tmp_path, {**SMALL, "faults": faults}), spec(tmp_path, SMALL)
     with pytest.raises(_core.SpecError, match="a live run has none"):
-        run_jobs(spec(tmp_path, {**SMALL, "faults": faults}), tmp_path / "live")
+        run_jobs(broken, checked(broken), tmp_path / "live")
     with pytest.raises(ValueError, match="batch: 0 is not within 1–1024"):
-        run_jobs(spec(tmp_path, SMALL), tmp_path / "live", settings={"batch": 0})
+        run_jobs(small, checked(small), tmp_path / "live", settings={"batch": 0})
     assert not (tmp_path / "live").exists()
 
 

@@ -19,7 +19,7 @@ import pytest
 from benches.measure import children, peak_memory
 
 import incast
-from helpers import spec, until
+from helpers import checked, spec, until
 from incast import __version__, _core, report
 from incast.errors import RunError, ScenarioError
 from incast.live import run_jobs
@@ -358,7 +358,7 @@ def test_a_run_has_a_table_of_passes(text: Path, tmp_path: Path) -> None:
 def test_a_live_run_has_it_too(text: Path, tmp_path: Path) -> None:
     job = {**SCENARIO["jobs"][0], "transactions": {"kind": "file", "file": str(text)}, "support": SUPPORT}
     given = spec(tmp_path, {**SCENARIO, "jobs": [job]})
-    assert run_jobs(given, tmp_path / "run", limit_s=60).finished
+    assert run_jobs(given, checked(given), tmp_path / "run", limit_s=60).finished
     check_passes(pl.read_parquet(tmp_path / "run/passes/*.parquet"), incast.mine(text, SUPPORT), 4)
     assert pl.read_parquet(tmp_path / "run/flows/*.parquet")["outcome"].to_list() == ["finished"] * 6
 

@@ -248,14 +248,8 @@ def test_the_core_refuses_what_is_no_scenario() -> None:
 
 
 def test_the_core_names_the_first_event_that_differs(tmp_path: Path) -> None:
-    one, other = (
-        json.dumps(
-            make_plans(Source.from_file(written(tmp_path, SMALL), [f"jobs.answers.size={size}"]))[
-                0
-            ].resolved.spec
-        )
-        for size in ("20kB", "21kB")
-    )
+    sources = [Source.from_file(written(tmp_path, SMALL), [f"jobs.answers.size={n}kB"]) for n in (20, 21)]
+    one, other = (make_plans(source)[0].resolved.core for source in sources)
     assert _core.diverge(one, one, lambda _: True) is None
     found = _core.diverge(one, other, lambda _: True)
     assert found

@@ -3,7 +3,8 @@
 //! A run holds no Python lock. Several times a second it tells Python how far it is; Python answers whether
 //! to go on. [`LiveMember::run_jobs`] is the way for every part that brings processes of its own.
 
-use crate::scenario::{json, refused};
+use crate::scenario::{Checked, json, refused};
+use ::scenario::live::Share;
 use bytes::BytesMut;
 use live::seal::{Damaged, HANDSHAKE, Opened, Seal, Secret};
 use live::{Handle, HostAddress, Job, Key, Member, Run, Settings, Table};
@@ -87,14 +88,14 @@ impl LiveMember {
         Ok(())
     }
 
-    /// Runs the jobs of a scenario until told to stop; returns the report.
-    fn run(&self, py: Python<'_>, scenario: &str, begin: &str, progress: Py<PyAny>) -> PyResult<String> {
-        let spec = ::scenario::parse(scenario).map_err(refused)?;
-        let part = ::scenario::live::part(&spec, self.host).map_err(refused)?;
+    /// Runs this host's share of a scenario's jobs until told to stop; returns the report.
+    fn run(&self, py: Python<'_>, share: &str, begin: &str, progress: Py<PyAny>) -> PyResult<String> {
+        let share: Share = read(share)?;
+        let part = ::scenario::live::part(&share, self.host).map_err(refused)?;
         if part.jobs.is_empty() {
             return Err(LiveError::new_err("this host has no part in the scenario"));
         }
-        let report = self.run_report(py, begin, (part.name, spec.seed), part.jobs, &progress)?;
+        let report = self.run_report(py, begin, (part.name, share.seed), part.jobs, &progress)?;
         json(&part.boards.report(report))
     }
 }
@@ -226,26 +227,26 @@ fn live_settings(settings: &str) -> PyResult<String> {
     json(&settings)
 }
 
-/// The hosts that a live run of a scenario needs: number, name, ports.
+/// The hosts that a live run of a scenario needs: number, name, jobs, ports.
 #[pyfunction]
-fn live_members(scenario: &str) -> PyResult<String> {
-    let spec = ::scenario::parse(scenario).map_err(refused)?;
-    json(&::scenario::live::members(&spec).map_err(refused)?)
+fn live_members(py: Python<'_>, scenario: &Bound<'_, Checked>) -> PyResult<String> {
+    let spec = &scenario.get().scenario;
+    json(&py.detach(|| ::scenario::live::members(spec)).map_err(refused)?)
 }
 
 /// Writes reports of members into the folder of a run. `crashes` says how often a host crashed.
 #[pyfunction]
 fn live_write(
     py: Python<'_>,
-    scenario: &str,
+    scenario: &Bound<'_, Checked>,
     folder: PathBuf,
     overwrite: bool,
     reports: &str,
     crashes: BTreeMap<u32, u64>,
 ) -> PyResult<()> {
-    let spec = ::scenario::parse(scenario).map_err(refused)?;
+    let spec = &scenario.get().scenario;
     let reports: Vec<::scenario::live::MemberReport> = read(reports)?;
-    let written = py.detach(|| ::scenario::live::write(&spec, &folder, overwrite, &reports, &crashes));
+    let written = py.detach(|| ::scenario::live::write(spec, &folder, overwrite, &reports, &crashes));
     written.map_err(|error| match error {
         ::scenario::Error::Scenario(problem) => refused(problem),
         error => crate::scenario::RunError::new_err(error.to_string()),

@@ -29,6 +29,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SpecError", module.py().get_type::<SpecError>())?;
     module.add("TABLES", scenario::TABLES)?;
     module.add_function(wrap_pyfunction!(expand, module)?)?;
+    module.add_class::<Checked>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(diverge, module)?)
@@ -58,26 +59,50 @@ fn expand(py: Python<'_>, topology: &str) -> PyResult<String> {
     json(&py.detach(|| scenario::expand(topology)).map_err(refused)?)
 }
 
-/// Refuses a scenario that can't run.
+/// A scenario that can run, as the core has read it.
+#[pyclass(frozen, name = "Scenario", module = "incast._core")]
+pub(crate) struct Checked {
+    /// Other processes read it again: JSON that is written here could differ in the last digit of a number.
+    text: String,
+    pub(crate) scenario: scenario::Scenario,
+}
+
+#[pymethods]
+impl Checked {
+    /// Reads a scenario that was checked in another process.
+    #[new]
+    fn new(text: String) -> PyResult<Checked> {
+        let scenario = scenario::parse(&text).map_err(refused)?;
+        Ok(Checked { text, scenario })
+    }
+
+    /// For pickle.
+    fn __getnewargs__(&self) -> (&str,) {
+        (&self.text,)
+    }
+}
+
+/// Reads a scenario; refuses one that can't run.
 #[pyfunction]
-fn check(py: Python<'_>, scenario: &str) -> PyResult<()> {
-    py.detach(|| scenario::check(scenario)).map_err(refused)
+fn check(py: Python<'_>, scenario: String) -> PyResult<Checked> {
+    let checked = py.detach(|| scenario::check(&scenario)).map_err(refused)?;
+    Ok(Checked { text: scenario, scenario: checked })
 }
 
 /// Runs a scenario into a folder. `progress` gets a mapping and answers whether to go on.
 #[pyfunction]
 fn run(
     py: Python<'_>,
-    scenario: &str,
+    scenario: &Bound<'_, Checked>,
     folder: PathBuf,
     overwrite: bool,
     progress: Py<PyAny>,
 ) -> PyResult<String> {
-    let spec = scenario::parse(scenario).map_err(refused)?;
+    let spec = &scenario.get().scenario;
     let mut raised = None;
     let outcome = py.detach(|| {
         let mut due = Due::now();
-        scenario::run(&spec, &folder, overwrite, &mut |now| {
+        scenario::run(spec, &folder, overwrite, &mut |now| {
             !due.is() || ask(&mut raised, |py| progress.call1(py, (told(py, now)?,)))
         })
     });
@@ -94,16 +119,15 @@ fn run(
 #[pyfunction]
 fn diverge(
     py: Python<'_>,
-    first: &str,
-    second: &str,
+    first: &Bound<'_, Checked>,
+    second: &Bound<'_, Checked>,
     progress: Py<PyAny>,
 ) -> PyResult<Option<(u64, String, String)>> {
-    let (first, second) =
-        (scenario::parse(first).map_err(refused)?, scenario::parse(second).map_err(refused)?);
+    let (first, second) = (&first.get().scenario, &second.get().scenario);
     let mut raised = None;
     let found = py.detach(|| {
         let mut due = Due::now();
-        scenario::diverge(&first, &second, &mut |events| {
+        scenario::diverge(first, second, &mut |events| {
             !due.is() || ask(&mut raised, |py| progress.call1(py, (events,)))
         })
     });

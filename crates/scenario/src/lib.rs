@@ -32,10 +32,15 @@ pub fn parse(json: &str) -> Result<Scenario, Problem> {
     serde_json::from_str(json).map_err(|error| Problem::whole(error.to_string()))
 }
 
-/// Refuses a scenario that can't run.
+/// Reads a scenario from JSON, and refuses one that can't run.
+///
+/// The simulation that is built to check it is not kept. Many variants and seeds are checked before the first
+/// one runs, and their simulations would all be in memory at the same time.
 ///
 /// # Errors
 /// The first problem.
-pub fn check(json: &str) -> Result<(), Problem> {
-    build(&parse(json)?).map(drop)
+pub fn check(json: &str) -> Result<Scenario, Problem> {
+    let scenario = parse(json)?;
+    build(&scenario)?;
+    Ok(scenario)
 }

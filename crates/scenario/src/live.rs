@@ -2,18 +2,19 @@
 //!
 //! The network is the real one: topology, switches and the transports' settings have no effect here.
 
-use crate::build;
-use crate::kinds::{AllShown, Ended, Out};
-use crate::spec::{Job, Scenario};
+use crate::build::{self, AllWork};
+use crate::kinds::{Ended, Out, Shown};
+use crate::spec::{Job, Rule, Scenario, Topology};
 use live::{FlowRow, Report};
 use process::HostId;
 use record::rows::{self, JobOutcome, Outcome, TaskOutcome};
 use record::{Error, RunFolder, Tables};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sim::HostConfig;
 use std::collections::BTreeMap;
 use std::path::Path;
-use units::Problem;
+use units::{Problem, Time};
 
 /// A host that takes part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,7 +23,9 @@ pub struct MemberView {
     pub host: u32,
     /// Its name.
     pub name: String,
-    /// Ports that its jobs use.
+    /// The indices of the jobs in which it has a part.
+    pub jobs: Vec<u32>,
+    /// The ports that these use.
     pub ports: Vec<u16>,
 }
 
@@ -37,21 +40,26 @@ pub fn members(scenario: &Scenario) -> Result<Vec<MemberView>, Problem> {
     for (index, job) in scenario.jobs.iter().enumerate() {
         job.work.kind().check_live().map_err(|problem| problem.within(("jobs", index)))?;
     }
-    let (graph, jobs, _) = build::cast(scenario, None)?;
-    let own = build::ports(scenario)?;
-    let mut ports: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
+    let work = AllWork::of(scenario)?;
+    let (graph, jobs, _) = build::cast(&scenario.topology, &scenario.hosts, &work, None)?;
+    let mut parts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (index, job) in jobs.iter().enumerate() {
         if job.processes.is_empty() {
             let message = "a fluid has no packets: leave it out of a live run";
             return Err(Problem::new(("jobs", index), message));
         }
         for (host, _) in &job.processes {
-            ports.entry(host.0).or_default().push(own[index]);
+            parts.entry(host.0).or_default().push(index);
         }
     }
     let names: Vec<&str> = graph.names().collect();
-    let view = |(host, ports): (u32, _)| MemberView { host, name: names[host as usize].to_owned(), ports };
-    Ok(ports.into_iter().map(view).collect())
+    let view = |(host, jobs): (u32, Vec<usize>)| MemberView {
+        host,
+        name: names[host as usize].to_owned(),
+        ports: jobs.iter().map(|index| work.jobs[*index].1).collect(),
+        jobs: jobs.into_iter().map(|index| index as u32).collect(),
+    };
+    Ok(parts.into_iter().map(view).collect())
 }
 
 /// What a member reports: how it ran, and how what ran on it did.
@@ -67,7 +75,7 @@ pub struct MemberReport {
 
 /// What shows how the processes of a host do.
 pub struct Boards {
-    shown: AllShown,
+    shown: Vec<(u32, Box<dyn Shown>)>,
     host: HostId,
 }
 
@@ -75,9 +83,35 @@ impl Boards {
     /// What they have shown by now, with how the host ran.
     #[must_use]
     pub fn report(&self, report: Report) -> MemberReport {
-        let all = (0..).zip(&self.shown).map(|(job, shown)| (job, shown.report(self.host)));
+        let all = self.shown.iter().map(|(job, shown)| (*job, shown.report(self.host)));
         MemberReport { report, shown: all.filter(|(_, shown)| !shown.is_null()).collect() }
     }
+}
+
+/// What a host is told of a scenario: the jobs in which it has a part, and what their plans depend on.
+///
+/// The network is the real one, so switches are left out, and so is all that is measured or breaks in a
+/// simulation. Rules for hosts have the MTU, by which jobs choose the size of datagrams.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// The run's.
+    pub seed: u64,
+    /// Who is connected to whom: the names and numbers of hosts.
+    topology: Topology,
+    hosts: Vec<Rule<HostConfig>>,
+    /// Time between samples.
+    interval: Option<Time>,
+    jobs: Vec<ShareOfJob>,
+}
+
+/// A job with its index and port in the scenario.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ShareOfJob {
+    index: usize,
+    port: u16,
+    job: Job,
 }
 
 /// What a host does in a live run.
@@ -94,16 +128,18 @@ pub struct Part {
 ///
 /// # Errors
 /// A scenario that can't run.
-pub fn part(scenario: &Scenario, host: HostId) -> Result<Part, Problem> {
-    let (graph, jobs, shown) = build::cast(scenario, Some(host))?;
-    let own = |(index, job): (usize, sim::JobSetup)| {
+pub fn part(share: &Share, host: HostId) -> Result<Part, Problem> {
+    let jobs = share.jobs.iter().map(|own| (own.index, own.port, &own.job)).collect();
+    let work = AllWork { seed: share.seed, sample: share.interval, jobs };
+    let (graph, jobs, shown) = build::cast(&share.topology, &share.hosts, &work, Some(host))?;
+    let indices = || share.jobs.iter().map(|own| own.index as u32);
+    let own = |(index, job): (u32, sim::JobSetup)| {
         let (_, process) = job.processes.into_iter().find(|(at, _)| *at == host)?;
-        let (index, name) = (index as u32, job.name);
-        Some(live::Job { index, name, start: job.start, background: job.background, process })
+        Some(live::Job { index, name: job.name, start: job.start, background: job.background, process })
     };
     let name = graph.names().nth(host.0 as usize).unwrap_or_default().to_owned();
-    let jobs = jobs.into_iter().enumerate().filter_map(own).collect();
-    Ok(Part { name, jobs, boards: Boards { shown, host } })
+    let jobs = indices().zip(jobs).filter_map(own).collect();
+    Ok(Part { name, jobs, boards: Boards { shown: indices().zip(shown).collect(), host } })
 }
 
 /// Writes what members report into the folder `out`. A host of which there is no report crashed, as often as
@@ -118,7 +154,8 @@ pub fn write(
     reports: &[MemberReport],
     crashes: &BTreeMap<u32, u64>,
 ) -> Result<(), crate::error::Error> {
-    let (graph, jobs, shown) = build::cast(scenario, None)?;
+    let work = AllWork::of(scenario)?;
+    let (graph, jobs, shown) = build::cast(&scenario.topology, &scenario.hosts, &work, None)?;
     let members = reports;
     let reports: Vec<Report> = members.iter().map(|each| each.report.clone()).collect();
     let folder = RunFolder::create(out, overwrite)?;

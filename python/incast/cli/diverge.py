@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -35,7 +34,7 @@ def diverge(
             _single(Source.from_file(path, said))
             for path, said in ((scenario, []), (other or scenario, changes))
         )
-        found = _core.diverge(json.dumps(left), json.dumps(right), lambda _: True)
+        found = _core.diverge(left, right, lambda _: True)
     if as_json:
         after, first, second = found or (None, None, None)
         show.print_json({"equal": found is None, "after": after, "first": first, "second": second})
@@ -49,7 +48,7 @@ def diverge(
         raise typer.Exit(Exit.DIFFERENT)
 
 
-def _single(source: Source) -> dict[str, Any]:
+def _single(source: Source) -> _core.Scenario:
     """The scenario without its choices."""
     document = source.variant("")
-    return resolve(validate(document, Scenario), document, source.folder).spec
+    return resolve(validate(document, Scenario), document, source.folder).core

@@ -7,10 +7,10 @@ said together.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from incast import _core
 from incast.document import Loc, Node
@@ -32,8 +32,8 @@ class Resolved:
 
     spec: dict[str, Any]
     """The scenario as the core reads it."""
-    text: str
-    """The same as JSON."""
+    core: _core.Scenario
+    """The same, read and checked by the core."""
     cluster: Cluster
     """Its nodes and links."""
     thresholds: tuple[Threshold, ...]
@@ -68,9 +68,8 @@ def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
     _check_end(scenario, findings)
     _check_mtu(scenario, spec, cluster, findings)
     findings.stop_if_any()
-    resolved = Resolved(spec, json.dumps(spec), cluster, thresholds)
-    ask_core(_core.check, resolved, scenario, findings)
-    return resolved
+    written = Written(spec, scenario, cluster, findings)
+    return Resolved(spec, written.ask(lambda: _core.check(json.dumps(spec))), cluster, thresholds)
 
 
 def _topology(scenario: Scenario, folder: Path, findings: Findings) -> tuple[dict[str, Any], Cluster]:
@@ -130,38 +129,48 @@ def _check_mtu(scenario: Scenario, spec: dict[str, Any], cluster: Cluster, findi
             )
 
 
-def ask_core(
-    check: Callable[[str], object], resolved: Resolved, scenario: Scenario, findings: Findings
-) -> None:
-    """Lets the core check a scenario; what it refuses is said where the field is, as near as names allow."""
-    try:
-        check(resolved.text)
-    except _core.SpecError as problem:
-        path, message = problem.args
-        findings.add(_written(path, resolved.spec, scenario, resolved.cluster), message)
-        findings.stop_if_any()
+T = TypeVar("T")
 
 
-def _written(loc: Loc, spec: dict[str, Any], scenario: Scenario, cluster: Cluster) -> Loc:
-    """Where people write it: a rule at `switch`, `host` or an override, a job's work at the job."""
-    match loc:
-        case ("jobs", int(number), "work", *field):
-            return ("jobs", number, *field)
-        case ("switches" | "hosts" as section, int(number), "config", *field):
-            pattern = spec[section][number]["pattern"]
-        case _:
-            return loc
-    whole, overrides, names = (
-        ("switch", scenario.switch_overrides, cluster.switches)
-        if section == "switches"
-        else ("host", scenario.host_overrides, cluster.hosts)
-    )
-    for index, override in reversed(list(enumerate(overrides))):
-        # A rule is of an override's pattern, or of a single name.
-        meant = override.match == pattern or pattern in select(override.match, names, f"a {whole}")
-        if meant and field and field[0] in override.changes():
-            return (f"{whole}_overrides", index, *field)
-    return (whole, *field)
+@dataclass(frozen=True)
+class Written:
+    """A scenario in the core's terms and as people wrote it."""
+
+    spec: Mapping[str, Any]
+    scenario: Scenario
+    cluster: Cluster
+    findings: Findings
+
+    def ask(self, question: Callable[[], T]) -> T:
+        """The core's answer; what it refuses is said where the field is, as near as names allow."""
+        try:
+            return question()
+        except _core.SpecError as problem:
+            loc, message = problem.args
+            self.findings.add(self._place(loc), message)
+            self.findings.stop_if_any()
+            raise
+
+    def _place(self, loc: Loc) -> Loc:
+        """Where people write it: a rule at `switch`, `host` or an override, a job's work at the job."""
+        match loc:
+            case ("jobs", int(number), "work", *field):
+                return ("jobs", number, *field)
+            case ("switches" | "hosts" as section, int(number), "config", *field):
+                pattern = self.spec[section][number]["pattern"]
+            case _:
+                return loc
+        whole, overrides, names = (
+            ("switch", self.scenario.switch_overrides, self.cluster.switches)
+            if section == "switches"
+            else ("host", self.scenario.host_overrides, self.cluster.hosts)
+        )
+        for index, override in reversed(list(enumerate(overrides))):
+            # A rule is of an override's pattern, or of a single name.
+            meant = override.match == pattern or pattern in select(override.match, names, f"a {whole}")
+            if meant and field and field[0] in override.changes():
+                return (f"{whole}_overrides", index, *field)
+        return (whole, *field)
 
 
 def _topology_spec(topology: Topology, folder: Path, findings: Findings) -> dict[str, Any]:

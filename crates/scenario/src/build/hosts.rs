@@ -1,7 +1,7 @@
 //! The settings of every host.
 
 use crate::names::last_match;
-use crate::spec::Scenario;
+use crate::spec::Rule;
 use fabric::Graph;
 use sim::HostConfig;
 use units::Problem;
@@ -10,12 +10,10 @@ use units::Problem;
 ///
 /// # Errors
 /// A host that no rule matches, or a setting that can't be.
-pub fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<HostConfig>, Problem> {
+pub fn all(rules: &[Rule<HostConfig>], seed: u64, graph: &Graph) -> Result<Vec<HostConfig>, Problem> {
     let host = |name| {
-        let (config, rule) = last_match(&scenario.hosts, name, "hosts")?;
-        config
-            .of_host(name, scenario.seed)
-            .map_err(|problem| problem.within("config").within(("hosts", rule)))
+        let (config, rule) = last_match(rules, name, "hosts")?;
+        config.of_host(name, seed).map_err(|problem| problem.within("config").within(("hosts", rule)))
     };
     graph.names().take(graph.hosts()).map(host).collect()
 }

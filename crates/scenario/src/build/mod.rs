@@ -2,7 +2,7 @@
 
 use crate::kinds::{AllShown, Cast, Place};
 use crate::names::{self, Names, matches};
-use crate::spec::{Job, Scenario};
+use crate::spec::{Job, Rule, Scenario, Topology};
 use crate::topology;
 use fabric::{Fabric, Framing, Graph, NodeId};
 use process::HostId;
@@ -30,7 +30,7 @@ pub fn build(scenario: &Scenario) -> Result<Sim, Problem> {
 pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Problem> {
     let graph = topology::graph(&scenario.topology)?;
     let names = Names::new(&graph);
-    let hosts = hosts::all(scenario, &graph)?;
+    let hosts = hosts::all(&scenario.hosts, scenario.seed, &graph)?;
     let until = end(scenario)?;
     let only_background = scenario.jobs.iter().all(|job| job.work.kind().is_background());
     if scenario.jobs.is_empty() {
@@ -42,10 +42,11 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Proble
             "is required: no run waits for background jobs, and there are no others",
         ));
     }
-    let places = places(scenario, &graph, &names, &hosts, None)?;
+    let work = AllWork::of(scenario)?;
+    let places = places(&work, &graph, &names, &hosts, None);
     let fluid = |(job, place): (&Job, &Place<'_>)| job.work.kind().fluids(place);
     let fluids: Vec<_> = scenario.jobs.iter().zip(&places).map(fluid).collect();
-    let (jobs, shown) = jobs(scenario, &graph, places)?;
+    let (jobs, shown) = jobs(&work, &graph, places)?;
     let faults = faults::all(scenario, &names)?;
     check_framing(scenario.framing)?;
     let switches = switches::all(scenario, &graph)?;
@@ -64,25 +65,45 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Proble
     Ok((sim, shown))
 }
 
-/// The topology of a scenario, and its jobs with their processes, or at least with that of one host: all that
-/// doesn't depend on who runs them.
+/// What is to be done, and what its plans depend on beside the cluster.
+pub(crate) struct AllWork<'a> {
+    /// The run's.
+    pub seed: u64,
+    /// Time between samples.
+    pub sample: Option<Time>,
+    /// Jobs with their index and port in the scenario.
+    pub jobs: Vec<(usize, u16, &'a Job)>,
+}
+
+impl<'a> AllWork<'a> {
+    /// All of a scenario's.
+    pub(crate) fn of(scenario: &'a Scenario) -> Result<AllWork<'a>, Problem> {
+        let names: Vec<&str> = scenario.jobs.iter().map(|job| job.name.as_str()).collect();
+        let ports = sim::job_ports(&names).map_err(|error| Problem::new("jobs", error))?;
+        let jobs = scenario.jobs.iter().zip(ports).enumerate();
+        Ok(AllWork {
+            seed: scenario.seed,
+            sample: scenario.measure.interval,
+            jobs: jobs.map(|(index, (job, port))| (index, port, job)).collect(),
+        })
+    }
+}
+
+/// A topology, and jobs on it with their processes, or at least with that of one host: all that doesn't
+/// depend on who runs them.
 ///
 /// # Errors
 /// The first thing that is wrong with them.
 pub(crate) fn cast(
-    scenario: &Scenario,
+    topology: &Topology,
+    rules: &[Rule<HostConfig>],
+    work: &AllWork<'_>,
     only: Option<HostId>,
 ) -> Result<(Graph, Vec<JobSetup>, AllShown), Problem> {
-    let graph = topology::graph(&scenario.topology)?;
-    let (hosts, names) = (hosts::all(scenario, &graph)?, Names::new(&graph));
-    let (jobs, shown) = jobs(scenario, &graph, places(scenario, &graph, &names, &hosts, only)?)?;
+    let graph = topology::graph(topology)?;
+    let (hosts, names) = (hosts::all(rules, work.seed, &graph)?, Names::new(&graph));
+    let (jobs, shown) = jobs(work, &graph, places(work, &graph, &names, &hosts, only))?;
     Ok((graph, jobs, shown))
-}
-
-/// The ports that jobs listen on, in their order.
-pub(crate) fn ports(scenario: &Scenario) -> Result<Vec<u16>, Problem> {
-    let names: Vec<&str> = scenario.jobs.iter().map(|job| job.name.as_str()).collect();
-    sim::job_ports(&names).map_err(|error| Problem::new("jobs", error))
 }
 
 /// When the run ends at the latest.
@@ -108,37 +129,36 @@ fn check_framing(framing: Framing) -> Result<(), Problem> {
 
 /// The place of each job.
 fn places<'a>(
-    scenario: &'a Scenario,
+    work: &AllWork<'a>,
     graph: &'a Graph,
     names: &'a Names<'a>,
     hosts: &'a [HostConfig],
     only: Option<HostId>,
-) -> Result<Vec<Place<'a>>, Problem> {
-    let place = |(index, (job, port)): (usize, (&'a Job, u16))| Place {
+) -> Vec<Place<'a>> {
+    let place = |&(index, port, job): &(usize, u16, &'a Job)| Place {
         index,
         name: &job.name,
         port,
         start: job.start,
-        seed: scenario.seed,
-        draws: rng::stream(scenario.seed, &format!("plan of job {}", job.name)),
-        sample: scenario.measure.interval,
+        seed: work.seed,
+        draws: rng::stream(work.seed, &format!("plan of job {}", job.name)),
+        sample: work.sample,
         graph,
         names,
         hosts,
         only,
     };
-    Ok(scenario.jobs.iter().zip(ports(scenario)?).enumerate().map(place).collect())
+    work.jobs.iter().map(place).collect()
 }
 
 fn jobs(
-    scenario: &Scenario,
+    work: &AllWork<'_>,
     graph: &Graph,
     places: Vec<Place<'_>>,
 ) -> Result<(Vec<JobSetup>, AllShown), Problem> {
     let mut setups: Vec<JobSetup> = Vec::with_capacity(places.len());
     let mut all = Vec::with_capacity(places.len());
-    for (job, mut place) in scenario.jobs.iter().zip(places) {
-        let index = place.index;
+    for (&(index, _, job), mut place) in work.jobs.iter().zip(places) {
         let at = |problem: Problem| problem.within(("jobs", index));
         if setups.iter().any(|other| other.name == job.name) {
             return Err(at(Problem::new("name", format!("{:?} is used twice", job.name))));
