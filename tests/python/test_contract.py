@@ -15,7 +15,7 @@ from helpers import plans
 CRATES = Path(__file__).parents[2] / "crates"
 # Where the settings of scenarios are declared.
 DECLARED = (
-    "scenario/src/spec/*.rs",
+    "scenario/src/lab/*.rs",
     "scenario/src/kinds/*.rs",
     "fabric/src/config.rs",
     "fabric/src/topology/graph.rs",
@@ -27,14 +27,21 @@ DECLARED = (
     "traffic/src/coflow.rs",
     "traffic/src/rpc.rs",
     "mine/src/node/costs.rs",
+    "mine/src/node/settings.rs",
     "mine/src/quest/mod.rs",
     "mine/src/support.rs",
+    "mine/src/work/modelled.rs",
     "walk/src/codel.rs",
+    "walk/src/generator.rs",
+    "walk/src/graph/generate/blocks.rs",
     "walk/src/loss.rs",
+    "walk/src/outbox.rs",
     "walk/src/queue.rs",
     "walk/src/red.rs",
     "walk/src/settings.rs",
+    "walk/src/step/rule.rs",
     "farmem/src/cache.rs",
+    "farmem/src/local.rs",
     "farmem/src/pager/settings.rs",
 )
 READ = re.compile(
@@ -219,7 +226,8 @@ def declared() -> tuple[set[str], set[str]]:
     variants: set[str] = set()
     for file in (file for pattern in DECLARED for file in CRATES.glob(pattern)):
         source = re.sub(r"//.*", "", file.read_text("utf-8"))
-        source = re.sub(r"#\[serde\(skip\)\]\n.*\n", "", source)
+        # Fields that nobody sets, and those whose own fields take their place.
+        source = re.sub(r"^ *#\[serde\((skip|flatten)\b.*\]\n.*\n", "", source, flags=re.MULTILINE)
         for form, kind, body in READ.findall(source):
             fields |= set(re.findall(r"^\s+(?:pub )?([a-z]\w*): ", body, re.MULTILINE))
             names = re.findall(r"^    ([A-Z]\w+)", body, re.MULTILINE) if kind == "enum" else []

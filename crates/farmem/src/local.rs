@@ -11,6 +11,7 @@ use std::ops::Deref;
 
 /// The cache, and what comes with a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Setting {
     /// Pages of the cache. It follows from a program's memory.
     #[serde(skip)]

@@ -1,24 +1,22 @@
 //! A scenario as plain data, and what is done with it: checked, built into a simulation, run into a
 //! run folder.
 //!
-//! People write YAML; the Python package reads it, checks it and hands over this crate's [`spec`] as
+//! People write YAML; the Python package reads it, checks it and hands over this crate's [`lab`] as
 //! JSON. Whatever is wrong with it is a [`Problem`] that names the field.
 
 mod build;
 mod error;
 pub mod kinds;
+pub mod lab;
 pub mod live;
 mod names;
 mod run;
-pub mod spec;
 mod tables;
-mod topology;
 
 pub use build::build;
 pub use error::Error;
+pub use lab::{GraphView, LinkView, NodeView, Scenario, expand};
 pub use run::{End, Outcome, Progress, diverge, measure, run};
-pub use spec::Scenario;
-pub use topology::{GraphView, LinkView, NodeView, expand};
 pub use units::{Problem, Step};
 
 /// The tables of a run folder.

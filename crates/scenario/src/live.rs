@@ -4,7 +4,7 @@
 
 use crate::build::{self, AllWork};
 use crate::kinds::{Ended, Out, Shown};
-use crate::spec::{Job, Rule, Scenario, Topology};
+use crate::lab::{Job, Rule, Scenario, Topology};
 use live::{FlowRow, Report};
 use process::HostId;
 use record::rows::{self, JobOutcome, Outcome, TaskOutcome};

@@ -1,6 +1,6 @@
 //! Names of a topology: looked up, and matched by patterns.
 
-use crate::spec::Rule;
+use crate::lab::Rule;
 use fabric::{Fabric, Graph, NodeId, PortId};
 use process::{HostId, Hosts};
 use std::cmp::Ordering;

@@ -2,8 +2,8 @@
 
 use crate::build::{build, build_shown};
 use crate::error::Error;
+use crate::lab::Scenario;
 use crate::names;
-use crate::spec::Scenario;
 use crate::tables::Writer;
 use fabric::{PortId, QueueId};
 use record::RunFolder;

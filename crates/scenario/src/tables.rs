@@ -1,8 +1,8 @@
 //! From what the simulator measured to the tables and captures of a run folder.
 
 use crate::kinds::{AllShown, Ended, Out, Shown};
+use crate::lab::Job;
 use crate::names;
-use crate::spec::Job;
 use fabric::{Discard, Fabric, NodeId, PauseCounters, PortId, Route};
 use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
 use record::rows::{self, JobOutcome, PortKind};

@@ -4,7 +4,7 @@
 
 use fabric::{Buffer, Depth, Discard, Framing, LinkProps, PortId, Queue, SwitchConfig};
 use scenario::kinds::*;
-use scenario::spec::*;
+use scenario::lab::*;
 use sim::{FlowRecord, HostConfig, Pause};
 use std::fmt::Write;
 use std::path::Path;

@@ -1,6 +1,6 @@
 """A scenario in the core's terms: base units, every name known, every file read.
 
-The form is that of crates/scenario/src/spec and kinds. All that is wrong is found before anything runs, and
+The form is that of crates/scenario/src/lab and kinds. All that is wrong is found before anything runs, and
 said together.
 """
 

@@ -51,6 +51,7 @@ pub struct Costs {
 
 /// A program's setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Its local memory. Scenarios say the rest of it next to these settings.
     #[serde(skip, default = "unknown")]

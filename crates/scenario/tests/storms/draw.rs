@@ -117,7 +117,7 @@ fn graph(draws: &mut Pcg64) -> Value {
 /// Names of hosts, and the ends of links.
 fn nodes(topology: &Value) -> (Vec<String>, Vec<(String, String)>) {
     let view = scenario::expand(&topology.to_string()).unwrap();
-    let is_host = |node: &&scenario::NodeView| node.kind == scenario::spec::NodeKind::Host;
+    let is_host = |node: &&scenario::NodeView| node.kind == scenario::lab::NodeKind::Host;
     let names = view.nodes.iter().filter(is_host).map(|node| node.name.clone()).collect();
     (names, view.links.iter().map(|link| (link.a.clone(), link.b.clone())).collect())
 }

@@ -3,7 +3,7 @@
 use fabric::{PfcConfig, WatchdogAction};
 use scenario::Scenario;
 use scenario::kinds::Work;
-use scenario::spec::{Change, Job};
+use scenario::lab::{Change, Job};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

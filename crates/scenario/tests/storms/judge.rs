@@ -5,7 +5,7 @@ use crate::losses::Losses;
 use crate::run::{End, Flow, Seen};
 use scenario::Scenario;
 use scenario::kinds::Work;
-use scenario::spec::Job;
+use scenario::lab::Job;
 use sim::{Outcome, Sim};
 use traffic::{AllToAll, Bulk, Incast, Permutation};
 

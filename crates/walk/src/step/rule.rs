@@ -34,6 +34,7 @@ pub enum DeadEnd {
 
 /// How walkers move.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Walk {
     /// How many steps.
     #[serde(rename = "steps")]

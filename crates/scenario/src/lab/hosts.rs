@@ -1,7 +1,7 @@
 //! The settings of every host.
 
+use super::Rule;
 use crate::names::last_match;
-use crate::spec::Rule;
 use fabric::Graph;
 use sim::HostConfig;
 use units::Problem;

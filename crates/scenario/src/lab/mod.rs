@@ -1,22 +1,25 @@
 //! A scenario as plain data, checked and in base units: what the Python package hands over as JSON.
 //!
 //! Times are picoseconds, sizes bytes, rates bits per second. Names of hosts and switches are the
-//! topology's. Unknown fields are refused here too, so the two sides can't drift apart unseen.
+//! topology's. A file has the settings of one subject, their checks, and what the simulation is built from.
+//! Unknown fields are refused here too, so the two sides can't drift apart unseen.
 
-mod fault;
+pub(crate) mod faults;
+pub(crate) mod hosts;
 mod job;
-mod measure;
+pub(crate) mod measure;
 mod rule;
-mod topology;
+pub(crate) mod switches;
+pub(crate) mod topology;
 
 use fabric::{Framing, SwitchConfig};
-pub use fault::{Change, Fault};
+pub use faults::{Change, Fault};
 pub use job::Job;
 pub use measure::Measure;
 pub use rule::Rule;
 use serde::{Deserialize, Serialize};
 use sim::HostConfig;
-pub use topology::{GraphLink, NodeKind, NodeSpec, Topology};
+pub use topology::{GraphLink, GraphView, LinkView, NodeKind, NodeSpec, NodeView, Topology, expand};
 use units::Time;
 
 /// One run: a cluster, what it is asked to do, what goes wrong, what is measured.

@@ -1,18 +1,20 @@
 //! The settings of every switch, and what can't be.
 
-use super::cells;
-use super::pfc::{self, Way};
-use super::room;
+pub(crate) mod cells;
+mod pfc;
+mod room;
+
+use super::Scenario;
 use crate::names::last_match;
-use crate::spec::Scenario;
 use fabric::{Buffer, CodelConfig, Depth, Framing, Graph, NodeId, Queue, RedConfig, Scheduler, SwitchConfig};
+use pfc::Way;
 use units::{Bytes, Problem, Time};
 
 /// Bytes of a cell of a switch's memory at most.
 const CELL_MAX: u64 = 1 << 20;
 
 /// The settings of every switch, in the graph's order.
-pub(super) fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<SwitchConfig>, Problem> {
+pub(crate) fn all(scenario: &Scenario, graph: &Graph) -> Result<Vec<SwitchConfig>, Problem> {
     let mut links: Vec<Vec<Way>> = vec![Vec::new(); graph.nodes()];
     for link in graph.links() {
         links[link.a.0 as usize].push((link.ba, link.ab));

@@ -1,8 +1,8 @@
 //! Switches of ATM cells: what can't be.
 
 use super::pfc::Way;
+use crate::lab::{Change, Scenario};
 use crate::names::Names;
-use crate::spec::{Change, Scenario};
 use fabric::{Buffer, CellDiscard, CellsConfig, Graph, NodeId, Queue, Scheduler, SwitchConfig};
 use units::Problem;
 
@@ -67,7 +67,7 @@ pub(super) fn check(
 }
 
 /// Refuses what else a scenario asks of links of cells.
-pub(super) fn check_use(
+pub(crate) fn check_use(
     scenario: &Scenario,
     graph: &Graph,
     names: &Names<'_>,

@@ -1,20 +1,12 @@
 //! From a scenario to a simulation.
 
 use crate::kinds::{AllShown, Cast, Place};
-use crate::names::{self, Names, matches};
-use crate::spec::{Job, Rule, Scenario, Topology};
-use crate::topology;
+use crate::lab::{Job, Rule, Scenario, Topology, faults, hosts, measure, switches, topology};
+use crate::names::Names;
 use fabric::{Fabric, Framing, Graph, NodeId};
 use process::HostId;
 use sim::{HostConfig, JobSetup, Setup, Sim, rng};
 use units::{Problem, Time};
-
-mod cells;
-mod faults;
-mod hosts;
-mod pfc;
-mod room;
-mod switches;
 
 const LAST: Time = Time::LONGEST_RUN;
 
@@ -50,7 +42,7 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Proble
     let faults = faults::all(scenario, &names)?;
     check_framing(scenario.framing)?;
     let switches = switches::all(scenario, &graph)?;
-    cells::check_use(scenario, &graph, &names, &switches)?;
+    switches::cells::check_use(scenario, &graph, &names, &switches)?;
     let setup =
         Setup { framing: scenario.framing, seed: scenario.seed, switches, hosts, jobs, faults, until, graph };
     let mut sim = Sim::new(setup);
@@ -61,7 +53,7 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Proble
             sim.add_fluid(fluid).map_err(refused)?;
         }
     }
-    measure(scenario, &mut sim)?;
+    measure::prepare(&scenario.measure, &mut sim)?;
     Ok((sim, shown))
 }
 
@@ -205,45 +197,6 @@ fn reachable(graph: &Graph, jobs: &[JobSetup]) -> Result<(), Problem> {
                 return Err(Problem::new(("jobs", index), message));
             }
         }
-    }
-    Ok(())
-}
-
-/// Least time between samples: at 400 Gb/s the shortest frame takes 1.7 ns.
-const INTERVAL_LEAST: Time = Time::from_ns(10);
-
-fn measure(scenario: &Scenario, sim: &mut Sim) -> Result<(), Problem> {
-    let graph = sim.graph().clone();
-    let ports = names::ports(&graph, sim.network());
-    let select = |patterns: &[String], field: &'static str| {
-        let mut chosen = vec![false; ports.len()];
-        for (index, pattern) in patterns.iter().enumerate() {
-            let mut any = false;
-            for (at, (_, name)) in ports.iter().enumerate().filter(|(_, (_, name))| matches(pattern, name)) {
-                debug_assert!(!name.is_empty());
-                chosen[at] = true;
-                any = true;
-            }
-            if !any {
-                let message = format!("no port matches {pattern:?}: ports are called like {}", ports[0].1);
-                return Err(Problem::new((field, index), message).within("measure"));
-            }
-        }
-        Ok(ports.iter().zip(chosen).filter(|(_, is)| *is).map(|((port, _), _)| *port).collect::<Vec<_>>())
-    };
-    let (sampled, captured) =
-        (select(&scenario.measure.ports, "ports")?, select(&scenario.measure.capture, "capture")?);
-    match scenario.measure.interval {
-        Some(interval) if interval < INTERVAL_LEAST => {
-            let message =
-                format!("{interval}: at least {INTERVAL_LEAST} is needed, or samples outnumber packets");
-            return Err(Problem::new(["measure", "interval"], message));
-        }
-        Some(interval) => sim.sample(interval, sampled, scenario.measure.flows),
-        None => {}
-    }
-    for port in captured {
-        sim.capture(port);
     }
     Ok(())
 }
