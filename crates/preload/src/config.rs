@@ -29,11 +29,24 @@ pub(crate) const NAME: &std::ffi::CStr = c"INCAST_FARMEM";
 static CONFIG: OnceLock<Config> = OnceLock::new();
 /// Whether the program's memory is ours to give. Until then, and where nobody wants it, all is local.
 static ON: AtomicBool = AtomicBool::new(false);
+/// Whether some of it is remote.
+static REMOTE: AtomicBool = AtomicBool::new(false);
 
 /// Whether the program's memory may become remote.
 #[inline]
 pub(crate) fn is_on() -> bool {
     ON.load(Acquire)
+}
+
+/// Whether memory is remote already.
+#[inline]
+pub(crate) fn is_remote() -> bool {
+    REMOTE.load(Acquire)
+}
+
+/// Memory is remote from now on; false where it was before.
+pub(crate) fn becomes_remote() -> bool {
+    !REMOTE.swap(true, AcqRel)
 }
 
 /// What the launcher wants.

@@ -7,7 +7,7 @@
 //! (pthread_atfork(3)), and signals wait: their handlers could touch what is away, which nobody would bring,
 //! and of which a child would see zeros.
 
-use crate::config::config;
+use crate::config::{config, is_remote};
 use crate::lock::Lock;
 use crate::pager::PAGER;
 use crate::runs::RUNS;
@@ -71,7 +71,7 @@ extern "C" fn child() {
     local::HEAP.release();
     areas::KERNEL.release();
     areas::UNUSED.release();
-    if handler::is_remote() {
+    if is_remote() {
         handler::begin_again();
         stats::stats().remote.set(1);
     }

@@ -2,7 +2,7 @@
 //! memory has.
 
 use crate::areas;
-use crate::config::config;
+use crate::config::{self, config, is_remote};
 use crate::exchange::Exchange;
 use crate::layout::{self, BASE};
 use crate::pager::{self, PAGER, Pager, waiting};
@@ -10,32 +10,24 @@ use crate::raw;
 use crate::runs;
 use crate::stats::stats;
 use crate::{affinity, heap, signals, stacks, threads, touched, trip};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Event, Range};
 
 /// Bytes that the program has been given, what it gave back among them.
 static GIVEN: AtomicUsize = AtomicUsize::new(0);
-/// Whether memory is remote.
-static REMOTE: AtomicBool = AtomicBool::new(false);
 /// 1 as soon as the thread handles faults.
 static READY: AtomicU32 = AtomicU32::new(0);
 
 /// 1 while the thread waits for a fork to be over.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// Whether memory is remote already.
-#[inline]
-pub(crate) fn is_remote() -> bool {
-    REMOTE.load(Acquire)
-}
-
 /// The program gets so many more bytes. When that is more than local memory has, memory is remote from now
 /// on.
 pub(crate) fn give(bytes: usize) {
     let given = GIVEN.fetch_add(bytes, Relaxed) + bytes;
     stats().asked_bytes.set(given as u64);
-    if given > config().local && !REMOTE.swap(true, AcqRel) {
+    if given > config().local && config::becomes_remote() {
         *PAGER.lock() = Some(Pager::new(config()));
         begin(first, false);
         stats().remote.set(1);

@@ -40,6 +40,7 @@ mod lock;
 mod malloc;
 mod mappings;
 mod pager;
+mod quiet;
 mod raw;
 mod runs;
 mod signals;

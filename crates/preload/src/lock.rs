@@ -4,8 +4,7 @@
 //! The forking thread holds all of them meanwhile, and may pass through them ([`forking`]): the C library
 //! allocates on the way.
 
-use crate::signals::{self, Waiting};
-use crate::{raw, stacks};
+use crate::raw;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
@@ -37,14 +36,6 @@ impl<T> Lock<T> {
     pub(crate) fn lock(&self) -> Held<'_, T> {
         let mine = self.word.compare_exchange(0, 1, Acquire, Relaxed).is_ok() || self.wait();
         Held { lock: self, mine }
-    }
-
-    /// As [`Lock::lock`], but with no signals meanwhile: their handlers may call what needs it too, and
-    /// mmap(2) is called by some. Nothing that is needed of the stack is away.
-    pub(crate) fn quietly(&self) -> Quiet<'_, T> {
-        let waiting = signals::wait();
-        stacks::stay();
-        Quiet { held: self.lock(), _waiting: waiting }
     }
 
     /// Only when nobody has it.
@@ -82,26 +73,6 @@ impl<T> Lock<T> {
 /// From now on this thread holds all locks, or (false) no longer.
 pub(crate) fn forking(yes: bool) {
     FORKING.store(if yes { me() } else { 0 }, Relaxed);
-}
-
-/// The right to use the value while no signal comes.
-pub(crate) struct Quiet<'a, T> {
-    // Given back first.
-    held: Held<'a, T>,
-    _waiting: Waiting,
-}
-
-impl<T> Deref for Quiet<'_, T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.held
-    }
-}
-
-impl<T> DerefMut for Quiet<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.held
-    }
 }
 
 /// The right to use the value.

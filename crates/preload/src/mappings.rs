@@ -6,8 +6,8 @@
 //! fixed place elsewhere. A program may put one of these into what it has ([`crate::areas`]).
 
 use crate::areas;
-use crate::config::is_on;
-use crate::handler::{forget, is_remote};
+use crate::config::{is_on, is_remote};
+use crate::handler::forget;
 use crate::layout::{self, ALL_HEAPS, BASE};
 use crate::pager;
 use crate::raw;

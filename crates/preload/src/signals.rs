@@ -14,7 +14,7 @@ pub(crate) struct Waiting {
 /// could touch what is away, and nobody would bring it.
 pub(crate) fn quiet() -> Option<Waiting> {
     crate::stacks::stay();
-    crate::handler::is_remote().then(wait)
+    crate::config::is_remote().then(wait)
 }
 
 /// No signal comes from now on; those of the C library itself do.

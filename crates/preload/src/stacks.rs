@@ -6,7 +6,7 @@
 //! that may be remote, the part that it can use is kept local before the lock is taken. Only the thread that
 //! handles faults can bring what is away: a fault on a page of its own asks it.
 
-use crate::handler::is_remote;
+use crate::config::is_remote;
 use crate::layout::{self, BASE};
 use crate::lock::Lock;
 use crate::states::{self, PINNED};

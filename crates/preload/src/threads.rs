@@ -5,8 +5,9 @@
 //! threads are counted here: one that ends, however it does, gives up a value of its own
 //! (pthread_key_create(3)), and the last one ends the process.
 
+use crate::config::is_remote;
 use crate::layout::{self, BASE};
-use crate::{affinity, areas, handler, stacks, trip};
+use crate::{affinity, areas, stacks, trip};
 use libc::{c_int, c_void, pthread_attr_t, pthread_key_t, pthread_t};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
@@ -76,7 +77,7 @@ fn remember(round: usize) {
 unsafe extern "C" fn ended(round: *mut c_void) {
     if (round as usize) < ROUNDS {
         remember(round as usize + 1);
-    } else if ALIVE.fetch_sub(1, AcqRel) == 1 && handler::is_remote() {
+    } else if ALIVE.fetch_sub(1, AcqRel) == 1 && is_remote() {
         // SAFETY: as the C library does when the last thread ends.
         unsafe { libc::exit(0) };
     }
@@ -92,7 +93,7 @@ extern "C-unwind" fn run(start: *mut c_void) -> *mut c_void {
     // SAFETY: made by `pthread_create` for this thread alone.
     let Start { body, argument } = *unsafe { Box::from_raw(start.cast::<Start>()) };
     remember(1);
-    if handler::is_remote() {
+    if is_remote() {
         trip::measure_with_several();
     }
     body(argument)

@@ -4,10 +4,10 @@
 //! At its end the pages are counted. What it gave back before is seen in the size of the process, which is
 //! looked at before much is given back; what of that size is not the program's memory is known at the end.
 
-use crate::config::is_on;
+use crate::config::{is_on, is_remote};
 use crate::layout::BASE;
 use crate::stats::stats;
-use crate::{areas, handler, heap, runs};
+use crate::{areas, heap, runs};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use sys::userfaultfd::Range;
 
@@ -58,7 +58,7 @@ fn present(of: Range) -> usize {
 }
 
 extern "C" fn end() {
-    if !is_on() || handler::is_remote() {
+    if !is_on() || is_remote() {
         return;
     }
     let ranges = heap::ranges().chain(areas::used(runs::range()).into_iter().flat_map(areas::ours));

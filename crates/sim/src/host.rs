@@ -1,7 +1,7 @@
 //! A simulated host: its NIC, what it listens to, its cores and disk.
 
 use crate::config::HostConfig;
-use crate::receive::Received;
+use crate::received::Received;
 use crate::records::HostDrops;
 use std::collections::VecDeque;
 use units::Time;

@@ -70,6 +70,7 @@ mod outside;
 mod ports;
 mod pump;
 mod receive;
+mod received;
 mod records;
 mod run;
 mod sample;

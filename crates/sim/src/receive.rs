@@ -11,17 +11,7 @@ use crate::host::{Host, NORMAL};
 use crate::key::Kind;
 use crate::run::Sim;
 use fabric::{Delivery, Packet};
-use std::collections::VecDeque;
 use units::Time;
-
-/// Packets that have come to a host and wait.
-#[derive(Debug, Default)]
-pub(crate) struct Received {
-    /// The one behind the last of them would begin here.
-    free: Time,
-    /// When each is done; in order.
-    waiting: VecDeque<(Time, Packet<Body>)>,
-}
 
 impl HostConfig {
     /// Whether packets may have to wait at the host.

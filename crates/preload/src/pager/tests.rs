@@ -1,6 +1,6 @@
 //! The pager on real mappings: whatever leaves comes back as it was, from each kind of remote memory.
 
-use crate::handler::is_remote;
+use crate::config::is_remote;
 use crate::layout::{self, BASE};
 use crate::mappings::{madvise, mmap, mprotect, mremap, munmap};
 use crate::stats::{self, stats};
