@@ -3,8 +3,8 @@
 //!
 //! The C library's malloc has one too and does not ask here; but ours takes its place.
 
-use crate::areas;
 use crate::config::is_on;
+use crate::granted;
 use crate::handler::forget;
 use crate::layout::BASE;
 use crate::lock::Lock;
@@ -49,7 +49,7 @@ fn moved(to: impl FnOnce(usize) -> Option<usize>) -> Option<usize> {
     *heap = Some((start, next));
     drop(heap);
     if has > had {
-        areas::commit(Range { start: had, bytes: has - had });
+        granted::commit(Range { start: had, bytes: has - had });
     } else if has < had {
         forget(Range { start: has, bytes: had - has });
     }

@@ -59,7 +59,7 @@ fn release() {
 
 extern "C" fn child() {
     let signals = SIGNALS.lock().take();
-    stats::begin(&config().folder);
+    local::begin_stats(&config().folder);
     threads::alone();
     affinity::forked();
     affinity::KEPT.release();

@@ -9,7 +9,7 @@ use crate::pager::{self, PAGER, Pager, waiting};
 use crate::raw;
 use crate::runs;
 use crate::stats::stats;
-use crate::{affinity, heap, signals, stacks, threads, touched, trip};
+use crate::{affinity, grown, signals, stacks, threads, touched, trip};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Event, Range};
@@ -64,7 +64,7 @@ fn begin(run: extern "C-unwind" fn(*mut libc::c_void) -> *mut libc::c_void, fork
 extern "C-unwind" fn first(_: *mut libc::c_void) -> *mut libc::c_void {
     let exchange = open();
     if let Some(pager) = PAGER.lock().as_mut() {
-        let ranges = heap::ranges().chain(areas::used(runs::range()));
+        let ranges = grown::ranges().chain(areas::used(runs::range()));
         ranges.for_each(|range| exchange.present(range, |address| pager.adopt(address)));
     }
     serve(&exchange)

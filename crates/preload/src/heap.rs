@@ -5,17 +5,15 @@
 
 use crate::config::{Config, config};
 use crate::growing::{Addresses, Growing};
+use crate::grown::USED;
 use crate::handler;
 use crate::layout::{self, HEAP_BYTES, HEAPS};
 use crate::lock::{Held, Lock};
 use dlmalloc::Dlmalloc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use sys::userfaultfd::Range;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Least bytes that a heap grows by.
 const GROWTH: usize = 64 << 10;
-
-static USED: [AtomicUsize; HEAPS] = [const { AtomicUsize::new(0) }; HEAPS];
 
 /// Memory of one heap's range, from one end to the other.
 pub(crate) struct Source {
@@ -74,11 +72,4 @@ pub(crate) fn any() -> Held<'static, Heap> {
 #[inline]
 pub(crate) fn of(offset: usize) -> Held<'static, Heap> {
     ALL[offset / HEAP_BYTES].lock()
-}
-
-/// What heaps have of the program's memory.
-pub(crate) fn ranges() -> impl Iterator<Item = Range> {
-    let at =
-        |heap: usize| Range { start: layout::start() + heap * HEAP_BYTES, bytes: USED[heap].load(Relaxed) };
-    (0..HEAPS).map(at)
 }

@@ -24,16 +24,19 @@ pub(crate) fn reserve() -> io::Result<usize> {
     Ok(START.load(Relaxed))
 }
 
-/// First address, or 0 where there is none yet.
-pub(crate) fn start() -> usize {
-    START.load(Relaxed)
-}
-
 /// Bytes that this library has allocated.
 static OWN_BYTES: AtomicUsize = AtomicUsize::new(0);
 
+/// Begins this process's numbers, with where this heap lies.
+pub(crate) fn begin_stats(folder: &str) {
+    stats::begin(folder);
+    stats::stats().local_at.set(START.load(Relaxed) as u64);
+    stats::stats().local_bytes.set(LOCAL_BYTES as u64);
+    tell();
+}
+
 /// Writes down how many that are.
-pub(crate) fn tell() {
+fn tell() {
     stats::stats().own_bytes.set(OWN_BYTES.load(Relaxed) as u64);
 }
 

@@ -3,8 +3,8 @@
 //! Each exported function hands over the address that it returns to: what the C library and the loader
 //! allocate stays local.
 
-use crate::areas;
 use crate::config::is_on;
+use crate::granted;
 use crate::handler::forget;
 use crate::layout::{self, ALL_HEAPS, BASE};
 use crate::runs::{self, RUNS, Run};
@@ -46,7 +46,7 @@ fn allocate(bytes: usize, align: usize, zero: bool, caller: usize) -> *mut u8 {
 fn large(bytes: usize, align: usize, zero: bool) -> *mut u8 {
     let run = RUNS.quietly().allocate(bytes, align.max(BASE));
     let Some(Run { start, used }) = run else { return ptr::null_mut() };
-    areas::commit(Range { start, bytes: runs::whole(bytes) });
+    granted::commit(Range { start, bytes: runs::whole(bytes) });
     if zero && used {
         forget(Range { start, bytes: bytes.next_multiple_of(BASE) });
     }
@@ -99,7 +99,7 @@ fn give_back(at: NonNull<u8>) {
             if stacks::KEPT.load(Relaxed) {
                 let run = Range { start: address, bytes: RUNS.quietly().size(address) };
                 forget(run);
-                areas::unpin(run);
+                granted::unpin(run);
             }
             RUNS.quietly().release(address);
         }
@@ -120,7 +120,7 @@ fn resize(at: NonNull<u8>, bytes: usize, caller: usize) -> *mut u8 {
             unsafe { local::HEAP.lock().realloc(at.as_ptr(), had, 1, bytes) }
         }
         Place::Run if bytes >= LARGE / 2 && RUNS.quietly().resize(at.as_ptr() as usize, bytes) => {
-            areas::commit(Range { start: at.as_ptr() as usize, bytes: runs::whole(bytes) });
+            granted::commit(Range { start: at.as_ptr() as usize, bytes: runs::whole(bytes) });
             at.as_ptr()
         }
         _ => ptr::null_mut(),

@@ -7,6 +7,7 @@
 
 use crate::areas;
 use crate::config::{is_on, is_remote};
+use crate::granted;
 use crate::handler::forget;
 use crate::layout::{self, ALL_HEAPS, BASE};
 use crate::pager;
@@ -73,7 +74,7 @@ pub(crate) extern "C" fn mmap(
         if range.start == at as usize && is_plain(protection, flags & !libc::MAP_FIXED) {
             return fixed(range, protection, flags);
         }
-        areas::hand_over(range);
+        granted::hand_over(range);
         return kernels();
     }
     let ours = is_on() && bytes > 0 && bytes <= RESERVED_MAX && is_plain(protection, flags);
@@ -108,7 +109,7 @@ fn fixed(range: Range, protection: c_int, flags: c_int) -> *mut c_void {
     }
     for part in areas::ours(range) {
         forget(part);
-        areas::unpin(part);
+        granted::unpin(part);
         protect_new(part, protection, true);
     }
     range.start as *mut c_void
@@ -117,7 +118,7 @@ fn fixed(range: Range, protection: c_int, flags: c_int) -> *mut c_void {
 /// Pages hold nothing yet.
 fn protect_new(range: Range, protection: c_int, had_other: bool) {
     if protection != libc::PROT_NONE {
-        areas::commit(range);
+        granted::commit(range);
     }
     if protection != BOTH || had_other && CHANGED.load(Relaxed) {
         change(range, protection);
@@ -139,10 +140,10 @@ pub(crate) extern "C" fn mprotect(at: *mut c_void, bytes: usize, protection: c_i
     let range = areas::clipped(start, bytes);
     if protection & libc::PROT_EXEC != 0 {
         // A program that writes to code and runs it can't be kept from writing while a page leaves.
-        areas::pin(range);
+        granted::pin(range);
     }
     if protection != libc::PROT_NONE {
-        areas::commit(range);
+        granted::commit(range);
     }
     change(Range { start, bytes }, protection)
 }
@@ -155,8 +156,8 @@ extern "C" fn pkey_mprotect(at: *mut c_void, bytes: usize, protection: c_int, ke
     if layout::touches(at as usize, bytes) {
         // A key is a thread's: the one that moves pages has none.
         let range = areas::clipped(at as usize, bytes);
-        areas::pin(range);
-        areas::commit(range);
+        granted::pin(range);
+        granted::commit(range);
     }
     // SAFETY: the kernel checks the addresses.
     unsafe { libc::syscall(libc::SYS_pkey_mprotect, at, bytes, protection, key) as c_int }
@@ -180,7 +181,7 @@ pub(crate) extern "C" fn munmap(at: *mut c_void, bytes: usize) -> c_int {
 /// Pages are the program's no longer.
 fn give_back(range: Range) {
     forget(range);
-    areas::used(range).into_iter().for_each(areas::unpin);
+    areas::used(range).into_iter().for_each(granted::unpin);
     if CHANGED.load(Relaxed) {
         change(range, BOTH);
     }
@@ -200,7 +201,7 @@ pub(crate) unsafe extern "C" fn mremap(
     let range = areas::clipped(start, bytes);
     if layout::offset(start).is_none() || !areas::kernels(range).is_empty() {
         if fixed && layout::touches(to as usize, new_bytes) {
-            areas::hand_over(areas::clipped(to as usize, new_bytes));
+            granted::hand_over(areas::clipped(to as usize, new_bytes));
         }
         return told(raw::remap(start, bytes, new_bytes, flags, to as usize));
     }
@@ -244,7 +245,7 @@ fn stretch(start: usize, old: usize, new: usize) -> bool {
     if behind.bytes > 0 && !RUNS.quietly().extend(behind.start, behind.bytes) {
         return false;
     }
-    areas::commit(behind);
+    granted::commit(behind);
     forget(Range { start: start + old, bytes: new - old });
     true
 }
@@ -282,7 +283,7 @@ fn advise(range: Range, advice: c_int) -> c_int {
         libc::MADV_DONTFORK | libc::MADV_DOFORK => {}
         // The kernel can't wipe what it does not see.
         libc::MADV_WIPEONFORK => {
-            areas::pin(range);
+            granted::pin(range);
             return done(raw::advise(range.start, range.bytes, advice));
         }
         _ => return done(raw::advise(range.start, range.bytes, advice)),

@@ -2,7 +2,7 @@
 
 use crate::config::{self, Config, NAME, VARIABLE};
 use crate::exchange::Exchange;
-use crate::{affinity, callers, fork, layout, local, raw, stats, store, threads};
+use crate::{affinity, callers, fork, layout, local, raw, store, threads};
 
 /// The launcher asks whether it can be done at all, with what it wants behind it where a server is to be
 /// asked too.
@@ -37,7 +37,7 @@ extern "C" fn begin() {
     }
     let config = Config::parse(&text).unwrap_or_else(|wrong| raw::die(&wrong));
     callers::find();
-    stats::begin(&config.folder);
+    local::begin_stats(&config.folder);
     if config::set(config) {
         fork::prepare_for();
         threads::begin();

@@ -3,7 +3,7 @@
 
 use crate::layout::{self, BASE};
 use crate::lock::Lock;
-use crate::{local, raw};
+use crate::raw;
 use farmem::cost::Crossing;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -182,9 +182,6 @@ pub(crate) fn begin(folder: &str) {
         stats.memory_at.set(layout::start() as u64);
         stats.memory_bytes.set(layout::BYTES as u64);
         stats.beside_bytes.set(layout::BESIDE_BYTES as u64);
-        stats.local_at.set(local::start() as u64);
-        stats.local_bytes.set(layout::LOCAL_BYTES as u64);
-        local::tell();
     }
 }
 

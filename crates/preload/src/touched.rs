@@ -7,7 +7,7 @@
 use crate::config::{is_on, is_remote};
 use crate::layout::BASE;
 use crate::stats::stats;
-use crate::{areas, heap, runs};
+use crate::{areas, grown, runs};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use sys::userfaultfd::Range;
 
@@ -61,7 +61,7 @@ extern "C" fn end() {
     if !is_on() || is_remote() {
         return;
     }
-    let ranges = heap::ranges().chain(areas::used(runs::range()).into_iter().flat_map(areas::ours));
+    let ranges = grown::ranges().chain(areas::used(runs::range()).into_iter().flat_map(areas::ours));
     let program: usize = ranges.map(present).sum();
     let others = anonymous().unwrap_or(0).saturating_sub(program);
     let most = MOST.load(Relaxed).saturating_sub(others).max(program);
