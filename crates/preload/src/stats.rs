@@ -113,10 +113,10 @@ stats! {
 }
 
 impl Stats {
-    /// A fault took so long in the handler, beyond its wait.
-    pub(crate) fn handled(&self, own_ns: u64) {
+    /// A fault took so long in the handler, beyond its wait, and on its way there and back.
+    pub(crate) fn handled(&self, own_ns: u64, trip_ns: u64) {
         self.own_ns.add(own_ns);
-        self.trips_ns.add(crate::trip::ns());
+        self.trips_ns.add(trip_ns);
     }
 
     /// One fault.

@@ -24,6 +24,7 @@ use crate::stats::{self, Stats};
 use crate::store::{self, Store};
 use crate::threads;
 use crate::tracing::Tracing;
+use crate::trip;
 use farmem::cache::Evicted;
 use farmem::cost::{Cost, Crossing, Link};
 use farmem::pace::Pace;
@@ -169,7 +170,7 @@ impl Pager {
             self.hide(with);
             with.place(range, fault.write, &mut *self.store);
             stats.soft_faults.add(1);
-            stats.handled(monotonic_ns() - since);
+            stats.handled(monotonic_ns() - since, trip::ns());
             with.wake(range);
             return;
         }
@@ -226,7 +227,7 @@ impl Pager {
         // A thread that is woken on this processor runs at once. Read after that, the clock would include
         // what the program computed.
         let now = monotonic_ns();
-        stats.handled((now - since).saturating_sub(delay_ps / 1000));
+        stats.handled((now - since).saturating_sub(delay_ps / 1000), trip::ns());
         self.resume(now, stats);
         (0..=ahead).for_each(|next| with.wake(self.range(page + next)));
     }

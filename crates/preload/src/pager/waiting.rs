@@ -14,6 +14,7 @@ use crate::config::config;
 use crate::exchange::{Answer, Exchange, Until};
 use crate::states::{self, THERE};
 use crate::stats::Stats;
+use crate::trip;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use sys::cpu::monotonic_ns;
@@ -209,7 +210,7 @@ impl Pager {
         stats.injected_ps.add(waited_ps.max(due.delay_ps));
         self.place(with, due.page, due.write, due.ahead);
         let now = monotonic_ns();
-        stats.handled((now - due.since).saturating_sub(due.delay_ps / 1000));
+        stats.handled((now - due.since).saturating_sub(due.delay_ps / 1000), trip::ns());
         self.resume(now, stats);
         (0..=due.ahead).for_each(|next| with.wake(self.range(due.page + next)));
         COMINGS.fetch_add(1, SeqCst);
