@@ -33,7 +33,10 @@ impl Node {
                 self.fetch_awaited(cx);
             }
             Message::Pace { rate } => {
-                let unknown = self.probing().is_some_and(|probing| probing.is_unknown(host));
+                let unknown = self.probing().is_some_and(|probing| {
+                    probing.takes_up(host);
+                    probing.is_unknown(host)
+                });
                 let percent = self.config.headroom.filter(|_| !unknown);
                 self.serve.set_pace(host, rate, percent, cx.now());
             }

@@ -314,6 +314,9 @@ impl Coordinator {
         let is_unknown = |host: &HostId| self.probing.as_ref().is_some_and(|all| all.is_unknown(*host));
         let (unknown, known): (Vec<HostId>, Vec<HostId>) = members.iter().partition(|host| is_unknown(host));
         self.planning.plan(config, self.me, (&known, &unknown), &leaves, now)?;
+        if let Some(probing) = &mut self.probing {
+            probing.planned(&known);
+        }
         self.version += 1;
         let (rates, mut shares) = (self.planning.rates(), self.planning.shares());
         for host in members {

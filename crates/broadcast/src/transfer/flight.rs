@@ -14,6 +14,9 @@ use units::Time;
 
 /// Chunks that may be on their way whatever the estimates say.
 const LEAST_CHUNKS: u64 = 2;
+/// The same in bytes. Confirmations wait behind what the child sends itself, which the shortest time to one of
+/// them does not show.
+const LEAST_BYTES: u64 = 32 << 10;
 /// The highest rate is remembered for one to two times so many shortest round trips, and one to two times
 /// [`LEAST_EPOCH`].
 const EPOCH_TRIPS: u64 = 16;
@@ -81,7 +84,7 @@ impl Flight {
             () if self.grows => 2 * product,
             () => product + (product / 4).max(u128::from(self.chunk)),
         };
-        u64::try_from(bound).unwrap_or(u64::MAX).max(LEAST_CHUNKS * self.chunk)
+        u64::try_from(bound).unwrap_or(u64::MAX).max(LEAST_CHUNKS * self.chunk).max(LEAST_BYTES)
     }
 
     /// A chunk is given to the stream.
@@ -168,7 +171,7 @@ mod tests {
         let (_, now) = run(&mut flight, 12_500_000, Time::from_ms(10), Time::ZERO, Time::from_secs(1));
         assert!(flight.bound() >= 125_000);
         run(&mut flight, 1_250_000, Time::from_ms(10), now, Time::from_secs(1));
-        assert!(flight.bound() <= LEAST_CHUNKS * CHUNK + 2 * 12_500, "{}", flight.bound());
+        assert!(flight.bound() <= LEAST_BYTES + 2 * 12_500, "{}", flight.bound());
     }
 
     #[test]

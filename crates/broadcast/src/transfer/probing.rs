@@ -51,6 +51,8 @@ pub(crate) struct Probing {
     /// In bit/s.
     rates: BTreeMap<HostId, u64>,
     trains: BTreeMap<HostId, Train>,
+    /// Hosts that are in a plan with their rates, and whether they still have to take up the first such plan.
+    planned: BTreeMap<HostId, bool>,
     /// A timer is set for then.
     pub timer: Option<Time>,
     /// The time that the fastest train took.
@@ -76,6 +78,9 @@ impl Probing {
     /// Whether a chunk may go to a host: no train is leaving, or it is the host's. If nothing is known of it,
     /// its train begins.
     pub(crate) fn may_send(&mut self, host: HostId, got: u32, now: Time) -> bool {
+        if self.planned.get(&host) == Some(&true) {
+            return false;
+        }
         if let Some(train) = self.trains.get(&host) {
             return train.sent < train.most;
         }
@@ -92,6 +97,21 @@ impl Probing {
             self.trains.insert(host, train);
         }
         true
+    }
+
+    /// A plan is made for hosts whose rates are known. A host asked the source for everything before its first
+    /// such plan: nothing more of that is sent until the host has asked by the plan.
+    pub(crate) fn planned(&mut self, hosts: &[HostId]) {
+        hosts.iter().for_each(|host| {
+            self.planned.entry(*host).or_insert(true);
+        });
+    }
+
+    /// A host asks by the latest plan.
+    pub(crate) fn takes_up(&mut self, host: HostId) {
+        if let Some(waits) = self.planned.get_mut(&host) {
+            *waits = false;
+        }
     }
 
     /// A chunk has left for a host.
@@ -149,6 +169,7 @@ impl Probing {
     pub(crate) fn forget(&mut self, host: HostId) {
         self.rates.remove(&host);
         self.trains.remove(&host);
+        self.planned.remove(&host);
     }
 
     fn end(&mut self, host: HostId, now: Time) {

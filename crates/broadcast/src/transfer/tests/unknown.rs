@@ -31,7 +31,7 @@ fn shares(rates: &[u64], bytes: u64, faults: Vec<(Time, Change)>) -> Vec<f64> {
 
 fn assert_shares(rates: &[u64], mebibytes: u64, least: f64) {
     let shares = shares(rates, mebibytes * MIB, Vec::new());
-    println!("{rates:?} {mebibytes}: {shares:.2?}");
+    println!("{rates:?} {mebibytes}: {shares:.3?}");
     assert!(shares.iter().all(|share| *share >= least), "{rates:?}, {mebibytes} MiB: {shares:.3?}");
 }
 
@@ -39,7 +39,7 @@ fn assert_shares(rates: &[u64], mebibytes: u64, least: f64) {
 fn six_fast_ones_and_two_slow_ones() {
     assert_shares(&[30, 30, 30, 30, 30, 30, 30, 10, 3], 12, 0.9);
     assert_shares(&[30, 3, 10, 30, 30, 30, 30, 30, 30], 12, 0.9);
-    assert_shares(&[30, 3, 10, 30, 30, 30, 30, 30, 30], 72, 0.94);
+    assert_shares(&[30, 3, 10, 30, 30, 30, 30, 30, 30], 72, 0.945);
 }
 
 #[test]
@@ -53,13 +53,12 @@ fn one_slow_host_anywhere() {
 
 #[test]
 fn all_alike() {
-    assert_shares(&[30; 9], 12, 0.9);
+    assert_shares(&[30; 9], 12, 0.94);
 }
 
-/// Rates that are nearly the same are told apart only later: that costs more than where they are groups.
 #[test]
 fn all_different() {
-    assert_shares(&[40, 5, 10, 15, 20, 25, 30, 35, 40], 12, 0.65);
+    assert_shares(&[40, 5, 10, 15, 20, 25, 30, 35, 40], 12, 0.9);
 }
 
 #[test]
@@ -114,7 +113,7 @@ fn a_host_that_comes_late_costs_the_other_nothing_and_gets_everything() {
 #[test]
 fn a_host_that_is_killed_costs_the_other_little() {
     for mbps in [3, 10, 30] {
-        for at in [20, 70, 100, 300, 1000] {
+        for at in [20, 70, 100, 300, 700] {
             for back in [None, Some(at + 50), Some(at + 2000)] {
                 let (share, run) = one_goes(mbps, 3, at, back);
                 assert!(share > 0.8, "{mbps} Mb/s, {at} ms, {back:?}: {share:.3}");
