@@ -97,7 +97,7 @@ impl Boards {
 pub struct Share {
     /// The run's.
     pub seed: u64,
-    /// Who is connected to whom: the names and numbers of hosts.
+    /// The names and numbers of hosts, and their links.
     topology: Topology,
     hosts: Vec<Rule<HostConfig>>,
     /// Time between samples.
@@ -249,7 +249,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Tasks, datagrams and totals of one host. Who sent counts what left, who received what came.
+    /// Tasks, datagrams and totals of one host. The sender counts what left, the receiver what came.
     fn report(&mut self, report: &Report, crashes: u64) -> Result<(), Error> {
         let host = &self.hosts[report.host as usize];
         for task in &report.tasks {

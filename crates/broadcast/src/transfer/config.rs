@@ -10,9 +10,9 @@ use units::{Problem, Rate, Time};
 /// A broadcast.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Who has the file.
+    /// The host that has the file.
     pub source: HostId,
-    /// Who is to get it. When the source fails, the first of them that has everything takes its place.
+    /// The receivers. When the source fails, the first of them that has everything takes its place.
     pub destinations: Vec<HostId>,
     /// Nodes listen there.
     pub port: u16,

@@ -14,8 +14,8 @@ use units::Time;
 
 /// Chunks that may be on their way whatever the estimates say.
 const LEAST_CHUNKS: u64 = 2;
-/// The same in bytes. Confirmations wait behind what the child sends itself, which the shortest time to one of
-/// them does not show.
+/// The same in bytes. Confirmations wait behind what the child sends itself, which the shortest time to one
+/// of them does not show.
 const LEAST_BYTES: u64 = 32 << 10;
 /// The highest rate is remembered for one to two times so many shortest round trips, and one to two times
 /// [`LEAST_EPOCH`].

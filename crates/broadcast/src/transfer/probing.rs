@@ -99,8 +99,8 @@ impl Probing {
         true
     }
 
-    /// A plan is made for hosts whose rates are known. A host asked the source for everything before its first
-    /// such plan: nothing more of that is sent until the host has asked by the plan.
+    /// A plan is made for hosts whose rates are known. A host asked the source for everything before its
+    /// first such plan: nothing more of that is sent until the host has asked by the plan.
     pub(crate) fn planned(&mut self, hosts: &[HostId]) {
         hosts.iter().for_each(|host| {
             self.planned.entry(*host).or_insert(true);

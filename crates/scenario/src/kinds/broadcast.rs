@@ -21,9 +21,9 @@ use units::{Bytes, Problem, Rate, Time};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Broadcast {
-    /// Who has the file.
+    /// The host that has the file.
     pub source: String,
-    /// Who is to get it.
+    /// The receivers.
     pub destinations: Vec<String>,
     /// Size of the file.
     pub bytes: Bytes,
@@ -41,9 +41,9 @@ pub struct Broadcast {
     pub disk: bool,
     /// Members report so often.
     pub report: Time,
-    /// Who is silent for so long is planned around until it speaks again.
+    /// A host that is silent for so long is planned around until it speaks again.
     pub silence: Time,
-    /// Who is silent for so long has failed for good.
+    /// A host that is silent for so long has failed for good.
     pub patience: Time,
 }
 
@@ -237,7 +237,7 @@ fn sample(out: &mut Out<'_>, host: HostId, now: &Sample, before: &Sample) -> Res
 /// Writes how all hosts fared, the source first; returns whether all have everything.
 fn totals(out: &mut Out<'_>, source: HostId, all: &[(HostId, Fared)]) -> Result<bool, Error> {
     let mut whole = true;
-    // Who took the source's place last knows best who was there.
+    // The last host in the source's place knows best which hosts were there.
     let gone = all.iter().filter_map(|(_, fared)| fared.gone.as_deref()).next_back().unwrap_or_default();
     for (host, fared) in all {
         let has_it = *host == source && fared.resumed == fared.bytes;

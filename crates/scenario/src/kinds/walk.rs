@@ -27,7 +27,7 @@ pub struct Walk {
     pub servers: Vec<String>,
     /// The graph.
     pub graph: WalkGraph,
-    /// Who owns which node.
+    /// The owner of each node.
     pub partition: Partition,
     /// Arcs that come and go while walks run, by time.
     pub changes: Vec<WalkChanges>,
@@ -64,7 +64,7 @@ pub enum WalkGraph {
     },
 }
 
-/// Who owns which node.
+/// The owner of each node.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Partition {

@@ -30,7 +30,7 @@ pub struct Scenario {
     pub name: String,
     /// All randomness of the run derives from it.
     pub seed: u64,
-    /// Who is connected to whom.
+    /// Nodes and links.
     pub topology: Topology,
     /// Bytes a packet costs on the wire beyond its IP length.
     pub framing: Framing,

@@ -1,4 +1,4 @@
-//! Who is connected to whom: a known shape with its sizes, or any graph.
+//! Nodes and links: a known shape with its sizes, or any graph.
 
 use crate::names;
 use fabric::topology::{self, TopologyError};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use units::Problem;
 
-/// Who is connected to whom.
+/// Nodes and links.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Topology {
