@@ -7,6 +7,17 @@
 //! node, where [`sparse`] searches sparse transactions depth-first. [`rules`] and [`condense`] are what is
 //! made of large itemsets; a [`journal`] has finished passes as bytes. Nothing here reads a file, a clock or
 //! a socket.
+//!
+//! ```
+//! use mine::{local, progress::Progress, transactions::Transactions};
+//!
+//! let mut baskets = Transactions::default();
+//! [&[1, 2, 3][..], &[1, 2], &[2, 3], &[1, 2]].map(|basket| baskets.push(basket));
+//! let settings = local::Settings { minimum: 3, longest: None, memory: 1 << 20, threads: 1 };
+//! let (levels, _) = local::mine(baskets, &settings, &Progress::default()).expect("nobody stops it");
+//! // Three baskets hold 1, all four hold 2, and three hold both.
+//! assert_eq!(levels.iter().map(|level| level.len()).collect::<Vec<_>>(), [2, 1]);
+//! ```
 
 pub mod begun;
 pub mod block;
