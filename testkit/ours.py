@@ -30,7 +30,8 @@ def run(scenario: dict[str, Any]) -> Run:
     """Flows, drops and marks of a run, in the form in which `testkit.ns3.simulate` gives them."""
     with tempfile.TemporaryDirectory() as name:
         out = Path(name) / "out"
-        outcome: Run = json.loads(_core.run(_core.check(json.dumps(scenario)), str(out), False, lambda _: True))
+        checked = _core.check(json.dumps(scenario))
+        outcome: Run = json.loads(_core.run(checked, str(out), False, lambda _: True))
         flows = pl.read_parquet(out / "flows" / "*.parquet")
         ports = pl.read_parquet(out / "ports" / "*.parquet")
     unfinished = flows.filter(pl.col("outcome") != "finished").height

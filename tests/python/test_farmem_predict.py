@@ -79,6 +79,22 @@ def test_cells_are_the_documents_formula(scan: Path) -> None:
     assert cell["time_ps"] == cell["all_local_ps"] + cell["fetch_ps"] + cell["write_back_ps"]
 
 
+def test_waits_of_threads_overlap(tmp_path: Path) -> None:
+    # The first thread writes all pages. Then threads read them in turn, each its share.
+    def recorded(threads: int) -> Path:
+        first = (traces.record(traces.WRITE, page) for page in range(400))
+        turns = (traces.record(traces.READ, at % 400, ns=0, thread=at % threads) for at in range(4000))
+        return traces.write(tmp_path / f"{threads}.trace", (*first, *turns))
+
+    grid = Grid([Size("", bytes=64 * 4096)], latencies=[100_000_000], rates=[10**11], write_back=False)
+    one, *more = (predict(Traced.read(recorded(threads)), grid).row(0, named=True) for threads in (1, 2, 4))
+    waits = one["time_ps"] - one["all_local_ps"]
+    assert waits == one["fetch_ps"] == 4000 * (100_000_000 + 327_680)
+    for threads, cell in zip((2, 4), more, strict=True):
+        assert cell["fetch_ps"] == waits
+        assert cell["time_ps"] - cell["all_local_ps"] == pytest.approx(waits / threads, rel=0.01)
+
+
 def test_compressed_pages_take_less_wire_and_some_work(scan: Path) -> None:
     packing = Packing(2.5, compress_ps=2_000_000, decompress_ps=1_000_000)
     half = Grid(local=[Size("50%", share=0.5)], latencies=[10_000_000], rates=[40 * 10**9], packing=packing)

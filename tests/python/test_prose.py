@@ -19,7 +19,9 @@ NO_SUBJECT = re.compile(r"(?:^|[.:;] )(?:Who|Whoever|Whom)\b(?!.*\?)")
 
 def files(*patterns: str) -> list[Path]:
     """The repository's files of these kinds; in a source distribution, all that are there."""
-    told = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=False)
+    told = subprocess.run(
+        ["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     found = [ROOT / name for name in told.stdout.splitlines()]
     return found or [file for pattern in patterns for file in ROOT.rglob(pattern)]
 

@@ -4,6 +4,8 @@
 use ::farmem::cache::Policy;
 use ::farmem::cost::Cost;
 use ::farmem::curve::Curve;
+use ::farmem::overlap;
+use ::farmem::pager::Recorded;
 use ::farmem::predict::Waits;
 use ::farmem::replay::{Counts, Handled, Setting, handled};
 use ::farmem::steps::Steps;
@@ -12,6 +14,7 @@ use ::farmem::wire::Key;
 use memserver::{Server, Settings};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use std::sync::Arc;
 use std::time::Duration;
 use units::{Bytes, Rate, Time};
 
@@ -19,6 +22,7 @@ use units::{Bytes, Rate, Time};
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FarmemTrace>()?;
     module.add_class::<FarmemSteps>()?;
+    module.add_class::<FarmemThreads>()?;
     module.add_class::<FarmemCurve>()?;
     module.add_function(wrap_pyfunction!(farmem_serve, module)?)?;
     module.add_function(wrap_pyfunction!(farmem_waits, module)?)
@@ -70,15 +74,63 @@ impl FarmemTrace {
         self.trace().len()
     }
 
+    /// What each thread did, in pages of this size. Raises ValueError for one that can't be.
+    fn threads(&self, py: Python<'_>, page: u64) -> PyResult<FarmemThreads> {
+        let found = page.is_power_of_two().then(|| {
+            let trace = self.trace();
+            py.detach(|| Recorded::new(&trace, page.trailing_zeros() as u8))
+        });
+        found.flatten().map(|of| FarmemThreads(Arc::new(of))).ok_or_else(refused_page)
+    }
+
     /// What happened, in pages of this size. Raises ValueError for one that can't be.
     fn steps(&self, py: Python<'_>, page: u64) -> PyResult<FarmemSteps> {
         let steps = page.is_power_of_two().then(|| {
             let trace = self.trace();
             py.detach(|| Steps::new(&trace, page.trailing_zeros() as u8))
         });
-        let refused = || PyValueError::new_err("pages are a power of two from the trace's size to 2 MiB");
-        steps.flatten().map(FarmemSteps).ok_or_else(refused)
+        steps.flatten().map(FarmemSteps).ok_or_else(refused_page)
     }
+}
+
+fn refused_page() -> PyErr {
+    PyValueError::new_err("pages are a power of two from the trace's size to 2 MiB")
+}
+
+/// What each thread of a program did, in pages of one size.
+#[pyclass(frozen)]
+struct FarmemThreads(Arc<Recorded>);
+
+#[pymethods]
+impl FarmemThreads {
+    /// Picoseconds that waits and the handler of faults add, where waits of threads overlap. `cache`:
+    /// capacity, policy, read-ahead, pages per request; `cost`: bytes of a page as it travels, latency in ps,
+    /// rate in bit/s, whether faults wait for write-backs, the handler's ps per fault.
+    fn longer(
+        &self,
+        py: Python<'_>,
+        cache: (u32, String, u32, u32),
+        cost: (u64, u64, u64, bool, u64),
+    ) -> PyResult<u64> {
+        let (capacity, name, read_ahead, pages_a_request) = cache;
+        let setting = Setting { read_ahead, pages_a_request, ..Setting::new(capacity, policy(&name)?) };
+        let (page, latency_ps, rate_bps, write_back, handler_ps) = cost;
+        let costs = overlap::Costs {
+            cost: network(latency_ps, rate_bps, write_back)?,
+            page: Bytes::new(page),
+            handler: Time::from_ps(handler_ps),
+        };
+        Ok(py.detach(|| overlap::longer(&self.0, &setting, &costs)).as_ps())
+    }
+}
+
+/// Refuses a rate of zero.
+fn network(latency_ps: u64, rate_bps: u64, write_back: bool) -> PyResult<Cost> {
+    if rate_bps == 0 {
+        return Err(PyValueError::new_err("a bandwidth is above zero"));
+    }
+    let both = Cost::new(Time::from_ps(latency_ps), Rate::from_bps(rate_bps));
+    Ok(if write_back { both } else { both.without_write_back() })
 }
 
 /// What a program did, in pages of one size.
@@ -158,13 +210,9 @@ fn farmem_waits(
     write_back: bool,
     handler_ps: u64,
 ) -> PyResult<(u64, u64, u64)> {
-    if rate_bps == 0 {
-        return Err(PyValueError::new_err("a bandwidth is above zero"));
-    }
+    let cost = network(latency_ps, rate_bps, write_back)?;
     let (hits, cold, faults, fetched, requests, written_back, sends) = counts;
     let counts = Counts { hits, cold, faults, fetched, requests, written_back, sends };
-    let both = Cost::new(Time::from_ps(latency_ps), Rate::from_bps(rate_bps));
-    let cost = if write_back { both } else { both.without_write_back() };
     let waits = Waits::of(&counts, Bytes::new(page), &cost, Time::from_ps(handler_ps));
     Ok((waits.fetch.as_ps(), waits.write_back.as_ps(), waits.handler.as_ps()))
 }

@@ -17,6 +17,7 @@ pub mod curve;
 mod index;
 pub mod intervals;
 pub mod local;
+pub mod overlap;
 pub mod pace;
 pub mod pager;
 pub mod predict;

@@ -1,7 +1,7 @@
 //! A program's time on remote memory, from counts of its exchanges and its time with all memory local.
 //!
 //! Degradation is that of document 004 (slide 8): the additional time, relative to the time without remote
-//! memory. Waits add up: a program whose threads wait at the same time waits less than this says.
+//! memory. Waits add up here; how waits of several threads overlap is in [`crate::overlap`].
 
 use crate::cost::{Cost, Way};
 use crate::replay::Counts;

@@ -194,10 +194,10 @@ def _show(traced: Traced, cells: pl.DataFrame, measured: bool) -> None:
             "say how long it takes with all memory local (--time).",
             highlight=False,
         )
-    threads = traced.steps(traced.page).threads()
-    if threads > 1:
+    if traced.threads > 1:
         show.out.print(
-            f"{text.plural(threads, 'thread')}: where they wait at the same time, it costs less than this.",
+            f"{text.plural(traced.threads, 'thread')}, whose waits overlap. Where threads wait for each "
+            "other, as for a lock, it costs more than this.",
             highlight=False,
         )
 

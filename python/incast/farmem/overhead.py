@@ -107,6 +107,11 @@ class Overhead:
     near: tuple[Near, ...] = ()
     """By local memory; in between, along a line."""
 
+    @property
+    def is_learned(self) -> bool:
+        """Whether runs of the program say it: they include how much waits of its threads overlap."""
+        return bool(self.near or self.late)
+
     def total(self, ran: Ran, waits_ps: int, local_bytes: int) -> int:
         """Picoseconds that all faults of a run add to its waits for the network."""
         added = self.alike(ran) * self._at(local_bytes, [each.apart for each in self.near], 1.0)

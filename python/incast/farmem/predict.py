@@ -102,7 +102,8 @@ class Grid:
 def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.DataFrame:
     """A row a cell.
 
-    `all_local` is the time with all memory local in picoseconds; without it, what the trace computed.
+    `all_local` is the time with all memory local in picoseconds; without it, what the trace computed. Waits
+    of several threads overlap in the time, and each counts in `fetch_ps` and `write_back_ps`.
     """
     base = all_local or traced.computed_ps
     footprint = traced.footprint()
@@ -115,9 +116,13 @@ def predict(traced: Traced, grid: Grid, all_local: int | None = None) -> pl.Data
             bytes_ = grid.packing.travels(page)
             fetch, back, _ = _core.farmem_waits(counts, bytes_, latency, rate, grid.write_back, 0)
             handler = grid.overhead.total(ran, fetch + back, local.of(footprint)) if ran else 0
-            # However many threads wait at the same time, the link sends all pages.
-            wire = max(counts.fetched, counts.written_back) * bytes_ * 8 * 10**12 // rate if rate else 0
-            waits = max(fetch + back + packing + handler, wire)
+            if traced.threads > 1 and not grid.overhead.is_learned:
+                cost = (bytes_, latency, rate, grid.write_back, grid.overhead.fault_ps)
+                waits = traced.longer_ps(page, cache, cost) + packing
+            else:
+                # However many threads wait at the same time, the link sends all pages.
+                wire = max(counts.fetched, counts.written_back) * bytes_ * 8 * 10**12 // rate if rate else 0
+                waits = max(fetch + back + packing + handler, wire)
             rows.append(
                 {
                     "program": traced.name,

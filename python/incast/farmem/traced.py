@@ -78,6 +78,7 @@ class Traced:
     trace: _core.FarmemTrace
     _steps: dict[int, _core.FarmemSteps] = field(default_factory=dict)
     _curves: dict[tuple[int, int], _core.FarmemCurve] = field(default_factory=dict)
+    _threads: dict[int, _core.FarmemThreads] = field(default_factory=dict)
 
     @staticmethod
     def read(path: Path) -> Traced:
@@ -111,6 +112,11 @@ class Traced:
         return self.steps(page).footprint() * page
 
     @property
+    def threads(self) -> int:
+        """How many threads accessed pages."""
+        return self.steps(self.page).threads()
+
+    @property
     def computed_ps(self) -> int:
         """How long it computed while it was traced."""
         return self.steps(self.page).computed_ps()
@@ -136,6 +142,17 @@ class Traced:
             _bounded(cache.pages), cache.policy, cache.read_ahead, cache.pages_a_request
         )
         return Handled(Counts(*counts), *beside)
+
+    def longer_ps(self, page: int, cache: Cache, cost: tuple[int, int, int, bool, int]) -> int:
+        """How much longer the program takes until its last thread ends, because waits of threads overlap.
+
+        `cost`: bytes of a page as it travels, latency, bandwidth, whether faults wait for write-backs, and
+        what it takes to handle a fault.
+        """
+        if page not in self._threads:
+            self._threads[page] = self.trace.threads(page)
+        local = (_bounded(cache.pages), cache.policy, cache.read_ahead, cache.pages_a_request)
+        return self._threads[page].longer(local, cost)
 
     def _curve(self, page: int) -> _core.FarmemCurve:
         one_in = max(1, self.steps(page).footprint() // _EXACT)

@@ -58,7 +58,7 @@ impl Source {
     }
 
     /// The step of the trace up to which the program's first thread comes before this one begins.
-    pub(super) fn begins(&self) -> usize {
+    pub(crate) fn begins(&self) -> usize {
         match &self.0 {
             Kind::Recorded(reading) => reading.begins(),
             Kind::Made(_) => 0,
@@ -66,7 +66,7 @@ impl Source {
     }
 
     /// The number of the next step in the trace.
-    pub(super) fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         match &self.0 {
             Kind::Recorded(reading) => reading.at(),
             Kind::Made(_) => 0,
