@@ -5,6 +5,28 @@
 //! it reserves its space before anything arrives, keeps a journal of its chunks, continues after an
 //! interruption, and gets its final name when it is complete. Not here: the network, the choice of a chunk's
 //! sender, and the check of a chunk before it is written.
+//!
+//! A file is copied chunk by chunk, the last chunk first:
+//!
+//! ```
+//! use files::{Choice, Part, Source};
+//! use std::fs;
+//!
+//! const CHUNK: u64 = 1000;
+//! let folder = tempfile::tempdir()?;
+//! let (from, to) = (folder.path().join("weights"), folder.path().join("copy"));
+//! fs::write(&from, [7; 2500])?;
+//! let mut source = Source::open(&*from, Choice::default(), CHUNK)?;
+//! let mut part = Part::begin(&*to, source.layout().clone(), CHUNK, false)?;
+//! for chunk in (0..source.chunks()).rev() {
+//!     let (bytes, hash) = source.read(chunk)?;
+//!     part.write(chunk, &[&bytes], &hash)?;
+//! }
+//! assert!(!to.exists(), "an unfinished copy has another name");
+//! part.finish()?.run()?;
+//! assert_eq!(fs::read(&to)?, [7; 2500]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod choice;
 mod earlier;

@@ -3,6 +3,24 @@
 //!
 //! Nothing here measures: drivers fill [`rows`] and packets in, this crate writes them. It is all that
 //! touches a file, so a disk that fills is dealt with in one place.
+//!
+//! A run folder gets one event and its summary:
+//!
+//! ```
+//! use record::{RunFolder, rows::Event};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let run = RunFolder::create(folder.path(), false)?;
+//! let mut tables = run.tables();
+//! tables.events.push(Event { time_ps: 1_000_000, what: "crash", where_: "host3" })?;
+//! tables.finish()?;
+//! run.write_summary(&serde_json::json!({"end": "finished"}))?;
+//!
+//! let part = folder.path().join("events/part-00000.parquet");
+//! assert!(std::fs::read(part)?.starts_with(b"PAR1"));
+//! assert!(RunFolder::create(folder.path(), false).is_err(), "results are not overwritten unasked");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod capture;
 mod column;
