@@ -9,6 +9,25 @@
 //! the protocol between a program and a memory server, and [`codec`] compresses pages in transit; everywhere
 //! else a page is a number, without content. [`intervals`] are sets of addresses. Nothing here reads a file,
 //! a clock or a socket.
+//!
+//! A program writes four pages, then reads them in turn. What it waits for them depends on whether the local
+//! memory holds three pages or four:
+//!
+//! ```
+//! use farmem::{cost::Cost, curve::Curve, predict::Waits, steps::{Step, Steps}};
+//! use units::{Bytes, Rate, Time};
+//!
+//! let writes = (0..4).map(Step::Write);
+//! let reads = (0..396).map(|access| Step::Read(access % 4));
+//! let steps = writes.chain(reads).collect();
+//! let steps = Steps { steps, pages: (0..4).collect(), page_bits: 12, ..Steps::default() };
+//! let curve = Curve::new(&steps, 1);
+//! let cost = Cost::new(Time::from_us(10), Rate::from_gbps(40));
+//! let wait = |pages| Waits::of(&curve.counts(pages), Bytes::new(4096), &cost, Time::ZERO).total();
+//! // LRU evicts each page just before its next use: four pages are written back, and each read fetches one.
+//! assert_eq!(wait(3), Time::from_ps((4 + 396) * (10_000_000 + 819_200)));
+//! assert_eq!(wait(4), Time::ZERO);
+//! ```
 
 pub mod cache;
 pub mod codec;
