@@ -3,6 +3,38 @@
 //! One thread, one epoll(7). A program that waits for a page waits for this thread too. As long as the last
 //! request is younger than [`SPIN_NS`], the thread polls for the next one instead of sleeping, because being
 //! woken takes longer than an answer. Not here: the meaning of messages, and the stored pages (`farmem`).
+//!
+//! A program that proves that it knows the key learns how much memory is free:
+//!
+//! ```
+//! use farmem::wire::{CHALLENGE, HEAD, Key, Ticket, WELCOME, client::Greeting};
+//! use memserver::{Server, Settings};
+//! use rustix::process::{Signal, getpid, kill_process};
+//! use std::io::{Read, Write};
+//! use std::{error::Error, net::SocketAddr, net::TcpStream, thread, time::Duration};
+//!
+//! fn free_memory(server: SocketAddr, key: Key) -> Result<u64, Box<dyn Error + Send + Sync>> {
+//!     let mut stream = TcpStream::connect(server)?;
+//!     let mut greeting = Greeting::new(key, [3; 16], Ticket::NEW);
+//!     let (mut challenge, mut answer) = ([0; CHALLENGE], [0; HEAD + WELCOME]);
+//!     stream.write_all(&greeting.hello())?;
+//!     stream.read_exact(&mut challenge)?;
+//!     stream.write_all(&greeting.prove(&challenge)?)?;
+//!     stream.read_exact(&mut answer)?;
+//!     Ok(greeting.welcomed(answer.last_chunk().expect("it follows the head"))?.free)
+//! }
+//!
+//! let (key, memory, timeout) = (Key([1; 16]), 1 << 20, Duration::from_secs(60));
+//! let settings = Settings { memory, client_memory: memory, connections: 4, timeout };
+//! let server = Server::listen("127.0.0.1:0".parse()?, key, [2; 16], settings)?;
+//! let at = server.address()?;
+//! // The program asks, and its signal then ends the server.
+//! let program = thread::spawn(move || (free_memory(at, key), kill_process(getpid(), Signal::TERM)));
+//! server.run(&mut |line| println!("{line}"))?;
+//! let (free, _) = program.join().expect("no panic");
+//! assert_eq!(free?, memory);
+//! # Ok::<(), Box<dyn Error + Send + Sync>>(())
+//! ```
 
 mod connection;
 mod door;

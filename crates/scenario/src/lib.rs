@@ -3,6 +3,35 @@
 //!
 //! People write YAML; the Python package reads it, checks it and hands over this crate's [`lab`] as
 //! JSON. Whatever is wrong with it is a [`Problem`] that names the field.
+//!
+//! Two hosts send to a third host at the same time. JSON has no defaults for the settings of switches and
+//! hosts, so the example takes those of the Rust types:
+//!
+//! ```
+//! use scenario::{End, check, measure};
+//! use serde_json::json;
+//!
+//! let text = json!({
+//!     "name": "two to one", "seed": 1,
+//!     "topology": {"kind": "single-switch", "hosts": 3,
+//!         "host_link": {"rate": 10_000_000_000_u64, "delay": 1_000_000, "mtu": 1500}},
+//!     "framing": fabric::Framing::ETHERNET,
+//!     "switches": [{"pattern": "*", "config": fabric::SwitchConfig::default()}],
+//!     "hosts": [{"pattern": "*", "config": sim::HostConfig::default()}],
+//!     "jobs": [{"name": "flows", "start": 0, "class": 0, "work": {"kind": "incast",
+//!         "senders": ["host0", "host1"], "receiver": "host2", "bytes": 1_000_000, "rounds": 1}}],
+//!     "faults": [],
+//!     "measure": {"interval": null, "ports": [], "flows": false, "capture": []},
+//!     "until": null
+//! });
+//! let outcome = measure(&check(&text.to_string())?)?;
+//! assert_eq!(outcome.end, End::Finished);
+//! assert!(outcome.sim_time_ps > 1_600_000_000, "2 MB take 1.6 ms at 10 Gb/s");
+//!
+//! let problem = check(&text.to_string().replace("host2", "host9")).expect_err("there are three hosts");
+//! assert!(problem.to_string().starts_with("jobs[0].work.receiver: "), "{problem}");
+//! # Ok::<(), scenario::Problem>(())
+//! ```
 
 mod build;
 mod error;
