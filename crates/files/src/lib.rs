@@ -15,7 +15,8 @@
 //! const CHUNK: u64 = 1000;
 //! let folder = tempfile::tempdir()?;
 //! let (from, to) = (folder.path().join("weights"), folder.path().join("copy"));
-//! fs::write(&from, [7; 2500])?;
+//! let content: Vec<u8> = (0..2500).map(|at| (at / 10) as u8).collect();
+//! fs::write(&from, &content)?;
 //! let mut source = Source::open(&*from, Choice::default(), CHUNK)?;
 //! let mut part = Part::begin(&*to, source.layout().clone(), CHUNK, false)?;
 //! for chunk in (0..source.chunks()).rev() {
@@ -24,7 +25,7 @@
 //! }
 //! assert!(!to.exists(), "an unfinished copy has another name");
 //! part.finish()?.run()?;
-//! assert_eq!(fs::read(&to)?, [7; 2500]);
+//! assert_eq!(fs::read(&to)?, content);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
