@@ -12,8 +12,8 @@
 //!
 //! ```
 //! use fabric::topology::{TopologyError, single_switch};
-//! use fabric::{Discard, Driver, Fabric, Framing, LinkProps, NodeId, Packet, PortEvent, PortId,
-//! SwitchConfig}; use units::{Rate, Time};
+//! use fabric::{Discard, Driver, Fabric, Framing, LinkProps, NodeId, Packet, PortEvent, PortId, SwitchConfig};
+//! use units::{Rate, Time};
 //!
 //! /// The port that has to be asked next, and when.
 //! #[derive(Default)]
