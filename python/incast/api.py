@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from incast.lab.scenario import Scenario
-from incast.mining.request import make as make_plan
+from incast.mining.request import make as make_request
 from incast.mining.result import MineResult
 from incast.mining.run import run as run_mining
-from incast.plans import make_plans, seed_list
 from incast.result import Result
 from incast.runs import failure, run_all
 from incast.scratch import Scratch
 from incast.source import Source
+from incast.variants import make_variants, seed_list
 from incast.walks.options import Options
 from incast.walks.result import WalkResult
 from incast.walks.run import run as run_walks
@@ -40,10 +40,10 @@ def run(
     something), and `RunError` when a run failed on the way.
     """
     source = scenario.source() if isinstance(scenario, Scenario) else Source.from_file(Path(scenario))
-    plans = make_plans(source, seeds=seed_list(source, seeds))
+    variants = make_variants(source, seeds=seed_list(source, seeds))
 
     def done(place: Path) -> Result:
-        if failed := failure(run_all(source, plans, place, force=force, jobs=jobs)):
+        if failed := failure(run_all(source, variants, place, force=force, jobs=jobs)):
             raise failed
         return Result(place)
 
@@ -93,7 +93,7 @@ def mine(
     combined or plain, and the result is the same. Raises `ScenarioError` when an input or a parameter
     can't be, or nothing is large.
     """
-    plan = make_plan(
+    request = make_request(
         support,
         confidence,
         longest=longest,
@@ -105,7 +105,7 @@ def mine(
         algorithm=algorithm,
         exchange=exchange,
     )
-    return run_mining(transactions, plan)
+    return run_mining(transactions, request)
 
 
 def _into(out: str | Path | None, make: Callable[[Path], _R]) -> _R:

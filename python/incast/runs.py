@@ -1,4 +1,4 @@
-"""Runs plans: side by side as far as there are cores, and writes down what each found.
+"""Runs variants: side by side as far as there are cores, and writes down what each found.
 
 A run is a call into the core, which holds no Python lock while it works: threads run in parallel. Ctrl-C (or
 any exception here) stops all runs; what they have measured stays, marked as interrupted.
@@ -24,14 +24,14 @@ from incast._version import __version__
 from incast.errors import ResultError, RunError, why
 from incast.lab.findings import Findings
 from incast.lab.resolve import Written
-from incast.plans import Plan
 from incast.progress import Share
 from incast.source import Source
 from incast.stop import Stop
 from incast.summary import figures
+from incast.variants import Variant
 
 Watch: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
-"""Is told a plan's number and how far its run has come; `fraction` is the part that is done, if known."""
+"""Is told a variant's number and how far its run has come; `fraction` is the part that is done, if known."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Done:
 
 def run_all(
     source: Source,
-    plans: Sequence[Plan],
+    variants: Sequence[Variant],
     out: Path,
     *,
     force: bool = False,
@@ -54,51 +54,51 @@ def run_all(
     watch: Watch | None = None,
     live: bool = False,
 ) -> list[Done]:
-    """Runs the plans into `out`: a single one into the folder itself, several into sub-folders.
+    """Runs the variants into `out`: a single one into the folder itself, several into sub-folders.
 
     With `live` on sockets of this machine, a process a host, one run after the other.
     """
     if live:
-        _check_live(source, plans)
+        _check_live(source, variants)
     folder.make_free(out, force)
-    places = _places(plans, out)
+    places = _places(variants, out)
     run = _LiveRun if live else _Run
     at_a_time = 1 if live else jobs or os.cpu_count() or 1
     with Stop() as stop, ThreadPoolExecutor(max_workers=at_a_time) as pool:
         try:
             running = [
-                pool.submit(run(source, plan, place, force, stop.event, number, watch).go)
-                for number, (plan, place) in enumerate(zip(plans, places, strict=True))
+                pool.submit(run(source, variant, place, force, stop.event, number, watch).go)
+                for number, (variant, place) in enumerate(zip(variants, places, strict=True))
             ]
             wait(running)
         finally:
             stop.event.set()  # otherwise the pool would wait for runs that nobody stops
     done = [each.result() for each in running]
-    if len(plans) > 1:
+    if len(variants) > 1:
         try:
-            _write_overview(plans, done, out)
+            _write_overview(variants, done, out)
         except OSError as failed:
             raise RunError(f"{failed.filename or out}: {why(failed)}") from None
     return done
 
 
-def _check_live(source: Source, plans: Sequence[Plan]) -> None:
+def _check_live(source: Source, variants: Sequence[Variant]) -> None:
     """Refuses what only the simulator has."""
-    for plan in plans:
-        findings = Findings(source.variant(plan.choice))
-        written = Written(plan.resolved.spec, plan.scenario, plan.resolved.cluster, findings)
-        written.ask(partial(_core.live_members, plan.resolved.core))
+    for variant in variants:
+        findings = Findings(source.variant(variant.choice))
+        written = Written(variant.resolved.spec, variant.scenario, variant.resolved.cluster, findings)
+        written.ask(partial(_core.live_members, variant.resolved.core))
 
 
-def _places(plans: Sequence[Plan], out: Path) -> list[Path]:
-    if len(plans) == 1:
+def _places(variants: Sequence[Variant], out: Path) -> list[Path]:
+    if len(variants) == 1:
         return [out]
-    seeds = {plan.scenario.seed for plan in plans}
+    seeds = {variant.scenario.seed for variant in variants}
     places = []
-    for plan in plans:
-        place = out / plan.choice if plan.choice else out
-        several = sum(each.choice == plan.choice for each in plans) > 1
-        places.append(place / f"seed-{plan.scenario.seed}" if several and len(seeds) > 1 else place)
+    for variant in variants:
+        place = out / variant.choice if variant.choice else out
+        several = sum(each.choice == variant.choice for each in variants) > 1
+        places.append(place / f"seed-{variant.scenario.seed}" if several and len(seeds) > 1 else place)
     return places
 
 
@@ -108,7 +108,7 @@ class _Run:
     def __init__(
         self,
         source: Source,
-        plan: Plan,
+        variant: Variant,
         place: Path,
         force: bool,
         stop: threading.Event,
@@ -116,13 +116,13 @@ class _Run:
         watch: Watch | None,
     ) -> None:
         self.source = source
-        self.plan = plan
+        self.variant = variant
         self.place = place
         self.force = force
         self.stop = stop
         self.number = number
         self.watch = watch
-        self.share = Share(plan.resolved.spec)
+        self.share = Share(variant.resolved.spec)
 
     def go(self) -> Done:
         """Runs; whatever unforeseen goes wrong stops the other runs too."""
@@ -145,7 +145,7 @@ class _Run:
 
     def _core(self) -> dict[str, Any]:
         """What the core says of the run."""
-        checked = self.plan.resolved.core
+        checked = self.variant.resolved.core
         core: dict[str, Any] = json.loads(_core.run(checked, str(self.place), self.force, self._progress))
         return core
 
@@ -159,14 +159,14 @@ class _Run:
         summary = self._summary(core)
         try:
             found = figures(self.place, core.get("end", ""), core.get("sim_time_ps", 0))
-            summary["thresholds"] = [asdict(each.check(found)) for each in self.plan.resolved.thresholds]
+            summary["thresholds"] = [asdict(each.check(found)) for each in self.variant.resolved.thresholds]
             summary |= found
         except (ResultError, PolarsError) as failed:
             error = error or why(failed)
         if error:
             summary["error"] = error
         try:
-            folder.write_json(self.place / folder.GRAPH, self.plan.resolved.cluster.graph())
+            folder.write_json(self.place / folder.GRAPH, self.variant.resolved.cluster.graph())
             folder.write_text(self.place / folder.WRITTEN, self.source.text)
             folder.write_json(self.place / folder.SUMMARY, summary)
         except OSError as failed:
@@ -174,12 +174,12 @@ class _Run:
         return Done(self.place, summary, error)
 
     def _summary(self, core: dict[str, Any]) -> dict[str, Any]:
-        scenario = self.plan.scenario
+        scenario = self.variant.scenario
         return {
             "version": __version__,
             "name": scenario.name,
             "description": scenario.description,
-            "choice": self.plan.choice or None,
+            "choice": self.variant.choice or None,
             "seed": scenario.seed,
             "set": list(self.source.changes),
             **core,
@@ -192,7 +192,7 @@ class _LiveRun(_Run):
     def _core(self) -> dict[str, Any]:
         from incast.live import run_jobs
 
-        resolved = self.plan.resolved
+        resolved = self.variant.resolved
         outcome = run_jobs(
             resolved.spec,
             resolved.core,
@@ -212,12 +212,12 @@ class _LiveRun(_Run):
             self.watch(self.number, {"sim_time_ps": time_ps, "events": events, "fraction": None})
 
 
-def _write_overview(plans: Sequence[Plan], done: Sequence[Done], out: Path) -> None:
+def _write_overview(variants: Sequence[Variant], done: Sequence[Done], out: Path) -> None:
     """The summaries of folders of runs: where each choice is. Figures are in the runs' own summaries."""
     runs: dict[str, list[Path]] = {}
-    for plan, each in zip(plans, done, strict=True):
-        runs.setdefault(plan.choice, []).append(each.folder)
-    name = plans[0].scenario.name
+    for variant, each in zip(variants, done, strict=True):
+        runs.setdefault(variant.choice, []).append(each.folder)
+    name = variants[0].scenario.name
     _overview(out, name, runs)
     for choice, places in runs.items():
         if choice and len(places) > 1:

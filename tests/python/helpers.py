@@ -13,8 +13,8 @@ import yaml
 
 from incast import _core
 from incast.errors import Problem, ScenarioError
-from incast.plans import Plan, make_plans
 from incast.source import Source
+from incast.variants import Variant, make_variants
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -31,14 +31,14 @@ def written(folder: Path, content: Mapping[str, Any] | str, name: str = "scenari
     return file
 
 
-def plans(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> list[Plan]:
+def variants(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> list[Variant]:
     """What would run."""
-    return make_plans(Source.from_file(written(folder, content), changes))
+    return make_variants(Source.from_file(written(folder, content), changes))
 
 
 def spec(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> dict[str, Any]:
     """What the core would get."""
-    (plan,) = plans(folder, content, *changes)
+    (plan,) = variants(folder, content, *changes)
     return plan.resolved.spec
 
 
@@ -50,7 +50,7 @@ def checked(given: Mapping[str, Any]) -> _core.Scenario:
 def refused(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> list[Problem]:
     """What is said about a bad scenario."""
     try:
-        plans(folder, content, *changes)
+        variants(folder, content, *changes)
     except ScenarioError as error:
         return list(error.problems)
     raise AssertionError("the scenario was accepted")

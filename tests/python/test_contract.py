@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from farmem_traces import scans, write
-from helpers import plans
+from helpers import variants
 
 CRATES = Path(__file__).parents[2] / "crates"
 # Where the settings of scenarios are declared.
@@ -197,7 +197,7 @@ def resolved(folder: Path, name: str) -> dict[str, Any]:
     (folder / "t.txt").write_text("1 2\n2 3\n")
     (folder / "o.txt").write_text("0\n1\n2\n3\n")
     write(folder / "t.trace", scans(8, 2))
-    (plan,) = plans(folder, SCENARIOS[name])
+    (plan,) = variants(folder, SCENARIOS[name])
     return plan.resolved.spec
 
 

@@ -39,8 +39,8 @@ from incast.cli.app import app
 from incast.document import merge, read_text
 from incast.folder import TABLES
 from incast.lab.scenario import Scenario
-from incast.plans import make_plans
 from incast.source import Source
+from incast.variants import make_variants
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -151,7 +151,7 @@ class Session:
             return
         source = Source.from_file(self.scenario)
         document = merge(source.document, over)
-        make_plans(Source(document, source.folder, source.text))
+        make_variants(Source(document, source.folder, source.text))
 
     def _python(self, body: str, optional: bool = False) -> None:
         out = io.StringIO()

@@ -35,13 +35,13 @@ from incast.farmem import session as grid
 from incast.farmem.run import ALL, Memory
 from incast.farmem.traced import Traced
 from incast.lab import graphread
-from incast.plans import make_plans
 from incast.quantity import parse_depth
 from incast.report import load as report_load
 from incast.result import Result
 from incast.source import Source
 from incast.stop import REQUESTS
 from incast.study import claims, published
+from incast.variants import make_variants
 from incast.walks import changes, partition
 from incast.walks import read as walks_read
 from studies import NO_TESTS, study
@@ -496,7 +496,7 @@ def test_paths_with_brackets_are_names(tmp_path: Path) -> None:
     assert incast.WalkResult.open(tmp_path / "w[bold]").table("scores").height
     (tmp_path / "t[1].csv").write_text("at,from,to,size\n0s,host0,host1,1kB\n")
     replay = {"name": "r", "kind": "replay", "trace": "t[1].csv"}
-    assert make_plans(Source.from_file(written(tmp_path, {**SMALL, "jobs": [replay]})))
+    assert make_variants(Source.from_file(written(tmp_path, {**SMALL, "jobs": [replay]})))
 
 
 @pytest.mark.parametrize(

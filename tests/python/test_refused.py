@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers import SMALL, only, plans, refused, written
+from helpers import SMALL, only, refused, variants, written
 from incast.errors import ScenarioError
-from incast.plans import make_plans
 from incast.source import Source
+from incast.variants import make_variants
 
 HEAD = """\
 name: small
@@ -277,9 +277,9 @@ def test_refused_changes_name_the_option(tmp_path: Path, change: str, path: str,
 def test_unknown_choices(tmp_path: Path) -> None:
     source = Source.from_file(written(tmp_path, {**SMALL, "choices": {"deep": {}, "shallow": {}}}))
     with pytest.raises(ScenarioError, match=r"--choice dep: 'dep' is not a choice\. Did you mean 'deep'"):
-        make_plans(source, ["dep"])
+        make_variants(source, ["dep"])
     with pytest.raises(ScenarioError, match="has no choices"):
-        make_plans(Source.from_file(written(tmp_path, SMALL)), ["deep"])
+        make_variants(Source.from_file(written(tmp_path, SMALL)), ["deep"])
 
 
 def test_a_scenario_is_a_mapping(tmp_path: Path) -> None:
@@ -288,8 +288,8 @@ def test_a_scenario_is_a_mapping(tmp_path: Path) -> None:
 
 
 def test_the_small_scenario_itself_is_fine(tmp_path: Path) -> None:
-    assert len(plans(tmp_path, SMALL)) == 1
-    assert len(plans(tmp_path, HEAD)) == 1
+    assert len(variants(tmp_path, SMALL)) == 1
+    assert len(variants(tmp_path, HEAD)) == 1
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import incast
-from helpers import plans, refused, written
+from helpers import refused, variants, written
 from incast.cli.app import app
 from incast.cli.exits import Exit
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
 
 
 def test_sizes_are_drawn(tmp_path: Path) -> None:
-    (plan,) = plans(tmp_path, scenario(reply="web-search", request="2kB"))
+    (plan,) = variants(tmp_path, scenario(reply="web-search", request="2kB"))
     work = plan.resolved.spec["jobs"][0]["work"]
     assert work["request"] == [(2000, 1.0)]
     assert work["reply"][-1] == (30_000_000, 1.0)

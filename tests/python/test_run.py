@@ -17,7 +17,6 @@ import pytest
 import incast
 from helpers import SMALL, written
 from incast import _core, folder
-from incast.plans import make_plans
 from incast.runs import run_all
 from incast.scenario import (
     Host,
@@ -32,6 +31,7 @@ from incast.scenario import (
 )
 from incast.source import Source
 from incast.stop import Stop
+from incast.variants import make_variants
 
 LONG = {**SMALL, "jobs": [{"name": "bg", "kind": "background", "rate": "9Gbps"}], "until": "10min"}
 
@@ -66,7 +66,7 @@ def test_a_run_folder(tmp_path: Path) -> None:
 
 def test_the_core_reads_and_writes_the_same_scenario(tmp_path: Path) -> None:
     source = Source.from_file(written(tmp_path, SMALL))
-    plans = make_plans(source)
+    plans = make_variants(source)
     (done,) = run_all(source, plans, tmp_path / "out")
     assert json.loads((done.folder / "scenario.json").read_text()) == plans[0].resolved.spec
 
@@ -206,7 +206,7 @@ def test_stopping_keeps_what_was_measured(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGINT)  # as Ctrl-C does
         told.append(progress)
 
-    (done,) = run_all(source, make_plans(source), tmp_path / "out", watch=watch)
+    (done,) = run_all(source, make_variants(source), tmp_path / "out", watch=watch)
     assert 0 < told[0]["fraction"] < 1
     assert told[0]["events"] > 0
     result = incast.Result.open(done.folder)
@@ -249,7 +249,7 @@ def test_the_core_refuses_what_is_no_scenario() -> None:
 
 def test_the_core_names_the_first_event_that_differs(tmp_path: Path) -> None:
     sources = [Source.from_file(written(tmp_path, SMALL), [f"jobs.answers.size={n}kB"]) for n in (20, 21)]
-    one, other = (make_plans(source)[0].resolved.core for source in sources)
+    one, other = (make_variants(source)[0].resolved.core for source in sources)
     assert _core.diverge(one, one, lambda _: True) is None
     found = _core.diverge(one, other, lambda _: True)
     assert found

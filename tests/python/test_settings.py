@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import SMALL, plans, spec, written
+from helpers import SMALL, spec, variants, written
 from incast.lab.scenario import Scenario
 from incast.lab.select import SelectError, matches, select
-from incast.plans import make_plans
 from incast.source import Source
+from incast.variants import make_variants
 
 HOSTS = {f"host{n}": None for n in range(12)}
 
@@ -85,7 +85,7 @@ def test_choices_are_laid_over_the_rest(tmp_path: Path) -> None:
         "small": {"switch.buffer.size": "1MB", "jobs": {"answers": {"size": "1kB"}}},
         "fixed": {"switch": {"buffer": {"kind": "static", "limit": "10 packets"}}},
     }
-    deep, small, fixed = (plan.resolved.spec for plan in plans(tmp_path, {**SMALL, "choices": choices}))
+    deep, small, fixed = (plan.resolved.spec for plan in variants(tmp_path, {**SMALL, "choices": choices}))
     assert config(deep, "switches", "switch0")["buffer"]["size"] == 4 * 10**9
     assert config(small, "switches", "switch0")["buffer"]["size"] == 10**6
     assert job(small, bytes=1_000)
@@ -95,8 +95,8 @@ def test_choices_are_laid_over_the_rest(tmp_path: Path) -> None:
 
 def test_only_some_choices_and_several_seeds(tmp_path: Path) -> None:
     source = Source.from_file(written(tmp_path, {**SMALL, "choices": {"a": {}, "b": {"seed": 7}}}))
-    assert [(plan.choice, plan.scenario.seed) for plan in make_plans(source)] == [("a", 1), ("b", 7)]
-    assert [(plan.choice, plan.scenario.seed) for plan in make_plans(source, ["b"], [3, 4])] == [
+    assert [(plan.choice, plan.scenario.seed) for plan in make_variants(source)] == [("a", 1), ("b", 7)]
+    assert [(plan.choice, plan.scenario.seed) for plan in make_variants(source, ["b"], [3, 4])] == [
         ("b", 3),
         ("b", 4),
     ]
@@ -182,13 +182,13 @@ def test_a_scenario_made_in_python_is_the_one_from_yaml(tmp_path: Path) -> None:
     from_yaml = Scenario.from_yaml(written(tmp_path, SMALL))
     made = Scenario.model_validate(SMALL)
     assert made.model_dump() == from_yaml.model_dump()
-    (one,), (other,) = (make_plans(each.source()) for each in (made, from_yaml))
+    (one,), (other,) = (make_variants(each.source()) for each in (made, from_yaml))
     assert one.resolved.spec == other.resolved.spec
 
 
 def test_a_changed_copy_runs_as_changed(tmp_path: Path) -> None:
     scenario = Scenario.from_yaml(written(tmp_path, SMALL)).model_copy(update={"seed": 9})
-    (plan,) = make_plans(scenario.source())
+    (plan,) = make_variants(scenario.source())
     assert plan.resolved.spec["seed"] == 9
 
 
@@ -201,6 +201,6 @@ def test_what_a_python_scenario_writes_reads_back(tmp_path: Path) -> None:
     }
     source = Scenario.model_validate(wide).source()
     again = Source.from_file(written(tmp_path, source.text))
-    assert [plan.resolved.spec for plan in make_plans(again)] == [
-        plan.resolved.spec for plan in make_plans(source)
+    assert [plan.resolved.spec for plan in make_variants(again)] == [
+        plan.resolved.spec for plan in make_variants(source)
     ]

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import incast
-from helpers import plans, written
+from helpers import variants, written
 from incast.cli.app import app
 from incast.kinds.shuffle import ShuffleCosts
 
@@ -35,7 +35,7 @@ SCENARIO: dict[str, Any] = {
 
 
 def work(folder: Path, **change: object) -> dict[str, Any]:
-    (plan,) = plans(folder, {**SCENARIO, "jobs": [{**SORT, **change}]})
+    (plan,) = variants(folder, {**SCENARIO, "jobs": [{**SORT, **change}]})
     found: dict[str, Any] = plan.resolved.spec["jobs"][0]["work"]
     return found
 
@@ -51,7 +51,7 @@ def test_defaults_are_the_frameworks(tmp_path: Path) -> None:
 
 
 def test_a_field_of_the_costs_is_set_by_its_path(tmp_path: Path) -> None:
-    (plan,) = plans(tmp_path, SCENARIO, "jobs.0.costs.map_rate=150MB/s", "jobs.sort.costs.heartbeat=2s")
+    (plan,) = variants(tmp_path, SCENARIO, "jobs.0.costs.map_rate=150MB/s", "jobs.sort.costs.heartbeat=2s")
     costs = plan.resolved.spec["jobs"][0]["work"]["costs"]
     assert (costs["map_rate"], costs["heartbeat"]) == (1_200_000_000, 2 * 10**12)
 

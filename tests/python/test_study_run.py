@@ -18,12 +18,12 @@ import pytest
 
 from helpers import until
 from incast.errors import OutputExistsError, ResultError, RunError
-from incast.plans import make_plans
 from incast.runs import run_all
 from incast.study import Study
 from incast.study.cells import CellRun
 from incast.study.outcome import collect, write
 from incast.study.run import Watcher, run_study
+from incast.variants import make_variants
 from studies import NO_TESTS, SMALL, study
 
 DETERMINISTIC = ("results.json", "results.parquet", "runs.parquet", "claims.json")
@@ -77,7 +77,7 @@ def test_a_cell_is_what_a_run_of_its_scenario_is(whole: tuple[Study, Path], tmp_
     _, out = whole
     run = out / "runs" / "shallow" / "two" / "seed-2"
     source = Source.from_file(run / "scenario.yaml", ["seed=2"])
-    (done,) = run_all(source, make_plans(source), tmp_path / "alone")
+    (done,) = run_all(source, make_variants(source), tmp_path / "alone")
     kept = json.loads((run / "summary.json").read_text())
     assert done.summary["fingerprint"] == kept["fingerprint"]
 

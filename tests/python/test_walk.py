@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import incast
-from helpers import only, plans, refused, written
+from helpers import only, refused, variants, written
 from incast.cli.app import app
 
 WALK: dict[str, Any] = {
@@ -33,7 +33,7 @@ def scenario(**change: object) -> dict[str, Any]:
 
 
 def work(folder: Path, **change: object) -> dict[str, Any]:
-    (plan,) = plans(folder, scenario(**change))
+    (plan,) = variants(folder, scenario(**change))
     found: dict[str, Any] = plan.resolved.spec["jobs"][0]["work"]
     return found
 

@@ -16,10 +16,10 @@ from incast.cli.progress import Bars
 from incast.comparison import by_choice
 from incast.extras import MissingLibraryError
 from incast.incomplete import STUCK
-from incast.plans import make_plans, seed_list
 from incast.result import Result
 from incast.runs import failure, run_all
 from incast.source import Source
+from incast.variants import make_variants, seed_list
 
 
 def run(
@@ -44,14 +44,14 @@ def run(
     """Simulate a scenario, or run it live: all its variants side by side."""
     with told(as_json):
         source = Source.from_file(scenario, [*changes, *([f"seed={seed}"] if seed is not None else [])])
-        plans = make_plans(source, choice, seed_list(source, seeds))
-        place = out or Path("results") / plans[0].scenario.name
+        variants = make_variants(source, choice, seed_list(source, seeds))
+        place = out or Path("results") / variants[0].scenario.name
         names = [
-            f"{plan.choice or plan.scenario.name}{f' seed {plan.scenario.seed}' if seeds else ''}"
-            for plan in plans
+            f"{variant.choice or variant.scenario.name}{f' seed {variant.scenario.seed}' if seeds else ''}"
+            for variant in variants
         ]
         with Bars(names, show.err) as bars:
-            done = run_all(source, plans, place, force=force, jobs=jobs, watch=bars.watch, live=live)
+            done = run_all(source, variants, place, force=force, jobs=jobs, watch=bars.watch, live=live)
         failed = failure(done)
         written = None
         if not no_report and not failed:

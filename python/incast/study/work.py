@@ -13,9 +13,9 @@ from typing import Any, Protocol, TypeAlias
 from incast.broadcast import planned
 from incast.document import Node, dump
 from incast.incomplete import STUCK, lines
-from incast.plans import Plan, make_plans
 from incast.runs import run_all
 from incast.source import Source
+from incast.variants import Variant, make_variants
 
 Tell: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
 """Is told 0 and how far the run has come."""
@@ -41,18 +41,18 @@ class Simulation:
     """A scenario."""
 
     source: Source
-    plan: Plan
+    variant: Variant
 
     brief = False
 
     @property
     def spec(self) -> Mapping[str, Any]:
         """The scenario in the core's terms."""
-        return self.plan.resolved.spec
+        return self.variant.resolved.spec
 
     def run(self, place: Path, tell: Tell) -> tuple[str, float]:
         """Simulates it."""
-        (done,) = run_all(self.source, [self.plan], place, force=True, jobs=1, watch=tell)
+        (done,) = run_all(self.source, [self.variant], place, force=True, jobs=1, watch=tell)
         stuck = "; ".join(lines(done.summary)) if done.summary.get("end") == STUCK else ""
         return done.error or stuck, done.summary["wall_s"]
 
@@ -88,4 +88,4 @@ def work(document: Node, folder: Path, seeds: Sequence[int]) -> Sequence[Work]:
         request = planned.validate(document)
         return [Planning(request, seed, text) for seed in seeds]
     source = Source(document, folder, text)
-    return [Simulation(source, plan) for plan in make_plans(source, seeds=seeds)]
+    return [Simulation(source, variant) for variant in make_variants(source, seeds=seeds)]

@@ -19,7 +19,7 @@ from incast.source import Source
 
 
 @dataclass(frozen=True)
-class Plan:
+class Variant:
     """One run."""
 
     choice: str
@@ -30,33 +30,33 @@ class Plan:
     """The same in the core's terms."""
 
 
-def make_plans(source: Source, only: Sequence[str] = (), seeds: Sequence[int] = ()) -> list[Plan]:
+def make_variants(source: Source, only: Sequence[str] = (), seeds: Sequence[int] = ()) -> list[Variant]:
     """The runs: every choice (or those named) with every seed (or the scenario's own).
 
     All problems of all of them are raised together.
     """
     validate(source.document, Scenario)
     chosen = _chosen(source, only)
-    plans: list[Plan] = []
+    variants: list[Variant] = []
     wrong: dict[Problem, list[str]] = {}
     for choice in chosen:
         try:
-            plans += _plans_of(source, choice, seeds)
+            variants += _variants_of(source, choice, seeds)
         except ScenarioError as error:
             for problem in error.problems:
                 wrong.setdefault(problem, []).append(choice)
     if wrong:
         raise ScenarioError([_in_choices(problem, where, chosen) for problem, where in wrong.items()])
-    return plans
+    return variants
 
 
-def _plans_of(source: Source, choice: str, seeds: Sequence[int]) -> list[Plan]:
+def _variants_of(source: Source, choice: str, seeds: Sequence[int]) -> list[Variant]:
     document = source.variant(choice)
-    plans = []
+    variants = []
     for changed in [_seeded(document, seed) for seed in seeds] or [document]:
         scenario = validate(changed, Scenario)
-        plans.append(Plan(choice, scenario, resolve(scenario, changed, source.folder)))
-    return plans
+        variants.append(Variant(choice, scenario, resolve(scenario, changed, source.folder)))
+    return variants
 
 
 def _chosen(source: Source, only: Sequence[str]) -> list[str]:
@@ -79,17 +79,17 @@ def _seeded(document: Node, seed: int) -> Node:
     return assign(document, "seed", Node.of(seed, Mark(f"--seed {seed}")))
 
 
-def describe(plans: Sequence[Plan]) -> dict[str, Any]:
+def describe(variants: Sequence[Variant]) -> dict[str, Any]:
     """What would run, for `incast validate`."""
-    first = plans[0].resolved
+    first = variants[0].resolved
     return {
-        "name": plans[0].scenario.name,
+        "name": variants[0].scenario.name,
         "hosts": len(first.cluster.hosts),
         "switches": len(first.cluster.switches),
         "links": len(first.cluster.links),
         "jobs": len(first.spec["jobs"]),
-        "faults": len(plans[0].scenario.faults),
-        "choices": [plan.choice for plan in plans if plan.choice],
+        "faults": len(variants[0].scenario.faults),
+        "choices": [variant.choice for variant in variants if variant.choice],
     }
 
 
