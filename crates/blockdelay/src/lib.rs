@@ -1,8 +1,8 @@
 //! A block device that answers as late as remote memory: each page that is read from it or written to it
 //! waits as [`farmem::cost`] says, in the requesting thread.
 //!
-//! The waits are made by a BPF program at `block_bio_queue` ([`program`]). It is assembled here
-//! ([`assembler`]) for the running kernel ([`layout`]), so that no compiler, no headers and no module are
+//! The waits are made by a BPF program at `block_bio_queue` (`program`). It is assembled here
+//! (`assembler`) for the running kernel (`layout`), so that no compiler, no headers and no module are
 //! needed. Linux 5.17 and newer (`bpf_loop`), with BTF. The choice of the device and of its users is not made
 //! here.
 //!

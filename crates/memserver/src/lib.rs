@@ -1,7 +1,7 @@
 //! A memory server: keeps the pages of programs that run on other hosts ([`farmem::wire`]), within bounds.
 //!
 //! One thread, one epoll(7). A program that waits for a page waits for this thread too. As long as the last
-//! request is younger than [`SPIN_NS`], the thread polls for the next one instead of sleeping, because being
+//! request is younger than `SPIN_NS`, the thread polls for the next one instead of sleeping, because being
 //! woken takes longer than an answer. Not here: the meaning of messages, and the stored pages (`farmem`).
 //!
 //! A program that proves that it knows the key learns how much memory is free:

@@ -72,12 +72,12 @@ pub enum Event {
         stream: StreamId,
     },
     /// Data or the end of the stream can be read. Delivered once; again only after a
-    /// [`Context::read`] has emptied the buffer and more has come.
+    /// [`Context::read`](crate::Context::read) has emptied the buffer and more has come.
     Readable {
         /// The stream.
         stream: StreamId,
     },
-    /// A stream whose last [`Context::write`] was cut short takes data again.
+    /// A stream whose last [`Context::write`](crate::Context::write) was cut short takes data again.
     Writable {
         /// The stream.
         stream: StreamId,
@@ -91,17 +91,18 @@ pub enum Event {
     },
     /// A timer that this process set has expired.
     Timer {
-        /// The token given to [`Context::set_timer`].
+        /// The token given to [`Context::set_timer`](crate::Context::set_timer).
         token: u64,
     },
     /// A computation has had its time on a core.
     Computed {
-        /// The token given to [`Context::compute`].
+        /// The token given to [`Context::compute`](crate::Context::compute).
         token: u64,
     },
     /// A disk transfer is complete.
     DiskDone {
-        /// The token given to [`Context::disk_read`] or [`Context::disk_write`].
+        /// The token given to [`Context::disk_read`](crate::Context::disk_read) or
+        /// [`Context::disk_write`](crate::Context::disk_write).
         token: u64,
     },
     /// The driver has found that a host is gone.

@@ -2,8 +2,8 @@
 //! until one of them writes (copy on write).
 //!
 //! Pages are in tables of 512. A table counts as a page, so scattered pages take no more than is counted. A
-//! packed page counts as its bytes and [`BESIDE`], and never as more than a whole page. Pages that regions
-//! have in common count once; each further region counts [`ENTRY`] for a table.
+//! packed page counts as its bytes and `BESIDE`, and never as more than a whole page. Pages that regions
+//! have in common count once; each further region counts `ENTRY` for a table.
 
 use super::{PAGE, PAGES_MAX};
 use std::collections::BTreeMap;

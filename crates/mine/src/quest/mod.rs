@@ -2,8 +2,8 @@
 //! rules", VLDB 1994, section 2.4.3 ("Generation of synthetic data"); where the paper leaves things open, as
 //! IBM's program of the same authors does it, on which the document's data was made.
 //!
-//! People buy sets of items together: there is a pool of such patterns ([`patterns`]), and a transaction is
-//! some of them, drawn by weight, none of them quite whole ([`basket`]). Transactions come in blocks; a block
+//! People buy sets of items together: there is a pool of such patterns (`patterns`), and a transaction is
+//! some of them, drawn by weight, none of them quite whole (`basket`). Transactions come in blocks; a block
 //! depends on the seed and its number only, so blocks may be made anywhere and in any order.
 
 mod basket;

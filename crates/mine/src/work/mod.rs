@@ -1,7 +1,7 @@
 //! What a node's transactions give in a pass: [`Real`] counts in transactions, [`Modelled`] knows only how
 //! many candidates there are and how often each is found, so that a modelled cluster needs none of them.
 //!
-//! A [`Work`] generates what the node sends in a stage, the same each time it is asked, and takes what comes
+//! A `Work` generates what the node sends in a stage, the same each time it is asked, and takes what comes
 //! of the others. Streams, order and what has come twice are the node's business (`node`).
 
 mod ask;

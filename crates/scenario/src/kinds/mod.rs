@@ -1,6 +1,6 @@
 //! The kinds of jobs: what a scenario says of each, its processes, and what they report as tables.
 //!
-//! A kind is a file in this folder and a variant of [`Work`], and [`Work::kind`] is the only list of all
+//! A kind is a file in this folder and a variant of [`Work`], and `Work::kind` is the only list of all
 //! kinds. What a kind has in common with the others is in `kind.rs`.
 
 mod broadcast;
