@@ -1,6 +1,6 @@
 //! The miss-ratio curve of LRU: the counts of [`crate::replay`], for all cache sizes at once.
 //!
-//! An access whose page is `d` deep in the [stack](crate::stack) is a hit if the cache has at least `d` pages
+//! An access whose page is `d` deep in the stack (`stack.rs`) is a hit if the cache has at least `d` pages
 //! (Mattson et al. 1970). A page is dirty in a cache that has held it since it was written: one at least as
 //! large as its greatest depth since then. So when it is accessed at a larger depth, the caches between both
 //! have written it back.
