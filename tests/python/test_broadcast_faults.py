@@ -97,7 +97,7 @@ def test_a_host_whose_connection_to_the_launcher_breaks_is_taken_back_and_goes_o
                     same.shutdown(socket.SHUT_RDWR)
             super()._handle(member, frame)
 
-    monkeypatch.setattr("incast.live.running.Running", Cutting)
+    monkeypatch.setattr("incast.broadcast.send.Running", Cutting)
     names = ["source", "one", "two"]
     nodes = [{"id": name, "kind": "host"} for name in names] + [{"id": "switch", "kind": "switch"}]
     links = [{"a": name, "b": "switch", "ab": 10 * MBPS, "ba": 10 * MBPS} for name in names]
