@@ -4,7 +4,9 @@ use crate::live::{LiveMember, read};
 use crate::scenario::json;
 use broadcast::algorithm::Algorithm;
 use broadcast::topology::Topology;
-use broadcast::transfer::{Board, Chunks, Config, Node, PATIENCE, REPORT, Receiver, SILENCE, State, Store};
+use broadcast::transfer::{
+    Board, Chunks, Config, Node, PATIENCE, REPORT, Receiver, SILENCE, Settings, State, Store,
+};
 use files::{Choice, Earlier, Keeping, Layout, Named, Outcome, Part, Place, Source};
 use process::HostId;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
@@ -85,12 +87,15 @@ impl Shared {
         let places: Vec<_> = places.collect::<PyResult<_>>()?;
         let source = HostId(self.source);
         let destinations = places.iter().map(|(host, _)| *host).filter(|host| *host != source).collect();
-        let config = Config::new(source, destinations, PORT, chunks, self.topology, places);
-        let (headroom, seed, unknown) = (self.headroom, self.seed, self.unknown);
         let patience = Time::from_us((self.patience_s * 1e6) as u64);
-        let silence = config.silence.min(patience);
-        let (algorithm, limit) = (self.algorithm, self.limit.map(Rate::from_bps));
-        let config = Config { algorithm, headroom, limit, seed, unknown, silence, patience, ..config };
+        let (algorithm, headroom, silence) = (self.algorithm, self.headroom, SILENCE.min(patience));
+        let config = Config {
+            settings: Settings { algorithm, headroom, silence, patience, ..Settings::default() },
+            limit: self.limit.map(Rate::from_bps),
+            seed: self.seed,
+            unknown: self.unknown,
+            ..Config::new(source, destinations, PORT, chunks, self.topology, places)
+        };
         config.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(config)
     }

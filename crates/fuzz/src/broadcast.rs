@@ -6,7 +6,7 @@ use ::broadcast::bound;
 use ::broadcast::plan::Plan;
 use ::broadcast::plan_data::PlanData;
 use ::broadcast::topology::{Kind, LinkData, NodeData, NodeId, Topology, TopologyData};
-use ::broadcast::transfer::{Chunks, Config, Lengths, Node};
+use ::broadcast::transfer::{Chunks, Config, Lengths, Node, Settings};
 use process::{Addr, HostId};
 use std::sync::Arc;
 use units::Time;
@@ -33,10 +33,14 @@ fn node(is_source: bool, has_all: bool) -> Node {
     let (source, others) = if is_source { (0, [1, 2, 3]) } else { (1, [0, 2, 3]) };
     let places = (0..4).map(|host| (HostId(host), NodeId(host))).collect();
     let chunks = Chunks::new(CHUNKS * CHUNK, CHUNK).expect("a good size");
-    let config = Config {
+    let settings = Settings {
         report: Time::from_ms(10),
         silence: Time::from_ms(50),
         patience: Time::from_ms(100),
+        ..Settings::default()
+    };
+    let config = Config {
+        settings,
         ..Config::new(HostId(source), others.map(HostId).to_vec(), PORT, chunks, topology, places)
     };
     Node::new(Arc::new(config), Box::new(Lengths::new(chunks, has_all))).expect("a good broadcast")

@@ -37,7 +37,7 @@ impl Node {
                     probing.takes_up(host);
                     probing.is_unknown(host)
                 });
-                let percent = self.config.headroom.filter(|_| !unknown);
+                let percent = self.config.settings.headroom.filter(|_| !unknown);
                 self.serve.set_pace(host, rate, percent, cx.now());
             }
             Message::Got { chunks } => {

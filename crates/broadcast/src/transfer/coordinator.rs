@@ -67,7 +67,7 @@ impl Member {
     /// How long it may get nothing: it takes a while until a chunk is there whole.
     fn patience(&self, config: &Config) -> Time {
         let chunk = Rate::from_bps(self.planned.max(1)).time_for(Bytes::new(config.chunks.size()));
-        config.silence.max(chunk.saturating_mul(4))
+        config.settings.silence.max(chunk.saturating_mul(4))
     }
 
     fn is_present(&self) -> bool {
@@ -242,15 +242,16 @@ impl Coordinator {
 
     /// A member cannot reach another: it is gone if it has been silent for two reports.
     pub(crate) fn is_silent(&self, config: &Config, host: HostId, now: Time) -> bool {
-        let late = config.report.saturating_mul(2);
+        let late = config.settings.report.saturating_mul(2);
         self.members.get(&host).is_some_and(|m| m.stream.is_some() && now > m.heard.saturating_add(late))
     }
 
     /// Sees to what time brings: hosts that are silent or stalled, changed links, the end. Returns hosts that
     /// are gone.
     pub(crate) fn tick(&mut self, config: &Config, now: Time, out: &mut Out) -> (Stand, Vec<HostId>) {
-        let silent =
-            |member: &Member| member.stream.is_some() && now > member.heard.saturating_add(config.silence);
+        let silent = |member: &Member| {
+            member.stream.is_some() && now > member.heard.saturating_add(config.settings.silence)
+        };
         let gone: Vec<HostId> =
             self.members.iter().filter(|(_, member)| silent(member)).map(|(host, _)| *host).collect();
         for member in self.members.values_mut().filter(|member| member.is_present()) {
@@ -260,7 +261,7 @@ impl Coordinator {
                 self.due = Some(now);
             }
         }
-        if config.replan && self.planning.look(config.unknown, now) {
+        if config.settings.replan && self.planning.look(config.unknown, now) {
             self.due = Some(now);
         }
         let complete: Vec<HostId> = config
@@ -278,7 +279,7 @@ impl Coordinator {
 
     fn stand(&self, config: &Config, now: Time) -> Stand {
         let settled = |member: &Member| {
-            let away = member.stream.is_none() && now > member.heard.saturating_add(config.patience);
+            let away = member.stream.is_none() && now > member.heard.saturating_add(config.settings.patience);
             member.complete || member.failed.is_some() || away
         };
         if self.is_full && self.members.values().all(settled) { Stand::Over } else { Stand::Going }
@@ -355,7 +356,7 @@ impl Coordinator {
     /// Whether members have had time to join.
     pub(crate) fn has_gathered(&self, config: &Config, now: Time) -> bool {
         // They look for it at different moments, each for as long as a silence lasts.
-        now > self.began.saturating_add(config.silence.saturating_mul(2))
+        now > self.began.saturating_add(config.settings.silence.saturating_mul(2))
     }
 
     /// This host stood still for so long: silence during that time was its own.
@@ -370,7 +371,7 @@ impl Coordinator {
     pub(crate) fn is_given_up(&self, config: &Config, host: HostId, now: Time) -> bool {
         self.members.get(&host).is_none_or(|member| {
             member.failed.is_some()
-                || member.stream.is_none() && now > member.heard.saturating_add(config.patience)
+                || member.stream.is_none() && now > member.heard.saturating_add(config.settings.patience)
         })
     }
 }

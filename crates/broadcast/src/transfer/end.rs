@@ -272,7 +272,7 @@ impl Node {
     fn leave_when_ended(&mut self, cx: &mut dyn Context) {
         // A peer that is dead doesn't end its streams.
         self.ticking = true;
-        cx.set_timer(TICK, self.config.silence);
+        cx.set_timer(TICK, self.config.settings.silence);
         self.leave(cx);
     }
 

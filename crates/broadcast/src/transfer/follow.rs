@@ -3,7 +3,7 @@
 //! The first coordinator is the source. When it is silent, others are tried: hosts that have everything, in
 //! the order of the destinations, as far as the coordinator announced them. A host that finds itself next
 //! takes the role. If no host is known to have everything, the source is tried repeatedly: it, or this host,
-//! may only be cut off for a while. When no coordinator was heard for [`super::Config::patience`], all
+//! may only be cut off for a while. When no coordinator was heard for [`super::Settings::patience`], all
 //! destinations are tried in order. The first one present takes the role, learns from joining hosts what they
 //! have, and continues if that is everything. Otherwise the broadcast ends with a list of what is missing.
 
@@ -67,9 +67,9 @@ impl Node {
     pub(super) fn may_coordinate(&self, now: Time) -> bool {
         let lost = |patience| !self.follow.answered && late(self.follow.heard, patience, now);
         let able = if self.complete {
-            lost(self.config.silence)
+            lost(self.config.settings.silence)
         } else {
-            lost(self.config.patience) && self.follow.rounds > 0
+            lost(self.config.settings.patience) && self.follow.rounds > 0
         };
         self.coordinator.is_some() || able && !self.failed
     }
@@ -80,7 +80,7 @@ impl Node {
             return;
         }
         let now = cx.now();
-        if late(self.follow.heard.max(self.follow.since), self.config.silence, now) {
+        if late(self.follow.heard.max(self.follow.since), self.config.settings.silence, now) {
             self.follow_next(cx);
         } else if self.follow.stream.is_none() {
             // It was refused, or the stream broke: it may be back.
@@ -105,7 +105,7 @@ impl Node {
     fn next_candidate(&mut self, now: Time) -> HostId {
         // What only this node knows of itself doesn't count: the others would look elsewhere.
         let known = |host: &&HostId| self.follow.complete.contains(host);
-        let all = late(self.follow.heard, self.config.patience, now);
+        let all = late(self.follow.heard, self.config.settings.patience, now);
         let others = self.config.destinations.iter().filter(|host| all || known(host));
         let candidates: Vec<HostId> = std::iter::once(&self.config.source).chain(others).copied().collect();
         let at = candidates.iter().position(|host| Some(*host) == self.follow.tried);

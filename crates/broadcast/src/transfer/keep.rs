@@ -26,7 +26,7 @@ impl Node {
             self.fetch.damaged(host, chunk, &mut out);
             return self.send_all(out, cx);
         }
-        if !self.config.disk {
+        if !self.config.settings.disk {
             return self.write(&writing, cx);
         }
         self.writes += 1;

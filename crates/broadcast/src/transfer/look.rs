@@ -38,9 +38,9 @@ impl Node {
 
     /// Whether this host itself stood still, as one that is suspended does: then others were not silent.
     fn notice_a_stop(&mut self, now: Time) {
-        let still = now.saturating_sub(self.ticked).saturating_sub(self.config.report);
+        let still = now.saturating_sub(self.ticked).saturating_sub(self.config.settings.report);
         self.ticked = now;
-        if still >= self.config.silence {
+        if still >= self.config.settings.silence {
             self.follow.stood_still(still);
             if let Some(coordinator) = &mut self.coordinator {
                 coordinator.stood_still(still);
@@ -50,7 +50,7 @@ impl Node {
 
     /// Shares queues, and gives up what the dead owe.
     fn look_at_parents(&mut self, cx: &mut dyn Context) {
-        let looks = self.config.silence.as_ps() / self.config.report.as_ps();
+        let looks = self.config.settings.silence.as_ps() / self.config.settings.report.as_ps();
         for (host, stream) in self.fetch.overdue(looks as u32) {
             self.drop_parent(host, stream, cx);
         }

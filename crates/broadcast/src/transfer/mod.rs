@@ -35,6 +35,7 @@ mod ranked;
 mod replan;
 mod serve;
 mod set;
+mod settings;
 mod store;
 mod streams;
 mod wire;
@@ -44,8 +45,9 @@ mod writing;
 mod tests;
 
 pub use chunks::{CHUNK_MAX, CHUNKS_MAX, Chunks, chunk_size, good_size, unknown_size};
-pub use config::{Config, HEADROOM, HEADROOM_MEASURED, PATIENCE, REPORT, SILENCE};
+pub use config::Config;
 pub use node::Node;
 pub use progress::{Board, Progress, Receiver, Sample, State};
 pub use set::ChunkSet;
+pub use settings::{HEADROOM, PATIENCE, REPORT, SILENCE, Settings};
 pub use store::{Hash, Lengths, Store, StoreError, hash, root};

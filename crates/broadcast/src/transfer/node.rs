@@ -174,7 +174,7 @@ impl Node {
 
     pub(super) fn tick_on(&mut self, cx: &mut dyn Context) {
         if !std::mem::replace(&mut self.ticking, true) {
-            cx.set_timer(TICK, self.config.report);
+            cx.set_timer(TICK, self.config.settings.report);
         }
     }
 

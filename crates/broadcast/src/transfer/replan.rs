@@ -95,10 +95,12 @@ impl Planning {
             None if members.is_empty() => Plan::new("", from, &[]),
             None => {
                 let without = self.without_relays(leaves);
-                let made = algorithm::plan(config.algorithm, &without, from, &to, config.seed);
+                let made = algorithm::plan(config.settings.algorithm, &without, from, &to, config.seed);
                 // A host that must not relay may be the only way to another.
-                made.or_else(|_| algorithm::plan(config.algorithm, &self.links.now, from, &to, config.seed))
-                    .map_err(|error| error.to_string())?
+                made.or_else(|_| {
+                    algorithm::plan(config.settings.algorithm, &self.links.now, from, &to, config.seed)
+                })
+                .map_err(|error| error.to_string())?
             }
         };
         let plan = if unknown.is_empty() {
@@ -111,7 +113,7 @@ impl Planning {
         }
         self.hops = Hops::new(&plan, &self.hosts, config.chunks.size());
         self.plan = Some(plan);
-        self.settled = now.saturating_add(config.report.max(SETTLE));
+        self.settled = now.saturating_add(config.settings.report.max(SETTLE));
         Ok(())
     }
 

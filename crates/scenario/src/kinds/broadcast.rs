@@ -2,11 +2,13 @@
 //! `broadcasts` and `broadcasts_series`.
 
 use super::kind::{Cast, Kind, Out, Place, Shown, read};
-use broadcast::algorithm::{self, Algorithm};
+use broadcast::algorithm;
 use broadcast::plan::Plan;
 use broadcast::plan_data::PlanData;
 use broadcast::topology::{LinkData, NodeData, NodeId, Topology, TopologyData};
-use broadcast::transfer::{Board, Chunks, Config, Lengths, Node, Progress, Sample, State, chunk_size};
+use broadcast::transfer::{
+    Board, Chunks, Config, Lengths, Node, Progress, Sample, Settings, State, chunk_size,
+};
 use fabric::Graph;
 use process::{HostId, Hosts, Process};
 use record::Error;
@@ -29,22 +31,11 @@ pub struct Broadcast {
     pub bytes: Bytes,
     /// Size of its chunks; without a value, one that suits the plan.
     pub chunk: Option<Bytes>,
-    /// How plans are made.
-    pub algorithm: Algorithm,
     /// The first plan, instead of one that is made.
     pub plan: Option<PlanData>,
-    /// What parents send at most, in percent of the plan's rate; without a value, anything.
-    pub headroom_percent: Option<u32>,
-    /// Plan again when links turn out slower or faster.
-    pub replan: bool,
-    /// Chunks take their time on the receivers' disks.
-    pub disk: bool,
-    /// Members report so often.
-    pub report: Time,
-    /// A host that is silent for so long is planned around until it speaks again.
-    pub silence: Time,
-    /// A host that is silent for so long has failed for good.
-    pub patience: Time,
+    /// How it is sent.
+    #[serde(flatten)]
+    pub settings: Settings,
 }
 
 impl Kind for Broadcast {
@@ -70,7 +61,7 @@ impl Kind for Broadcast {
         let given = given.map_err(|error| Problem::new("plan", error))?;
         let first = match &given {
             Some(plan) => plan.clone(),
-            None => algorithm::plan(self.algorithm, &topology, place(&source).1, &to, seed)
+            None => algorithm::plan(self.settings.algorithm, &topology, place(&source).1, &to, seed)
                 .map_err(Problem::whole)?,
         };
         let bytes = self.bytes.get();
@@ -87,15 +78,9 @@ impl Kind for Broadcast {
             Problem::new("chunk", message)
         })?;
         let config = Config {
-            algorithm: self.algorithm,
+            settings: self.settings.clone(),
             plan: given,
             seed,
-            headroom: self.headroom_percent,
-            replan: self.replan,
-            disk: self.disk,
-            report: self.report,
-            silence: self.silence,
-            patience: self.patience,
             sample,
             ..Config::new(source, destinations, port, chunks, topology, places)
         };
@@ -264,4 +249,26 @@ fn totals(out: &mut Out<'_>, source: HostId, all: &[(HostId, Fared)]) -> Result<
         })?;
     }
     Ok(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flattened settings do not let unknown fields through.
+    #[test]
+    fn a_field_that_nobody_knows_is_refused() {
+        let text = r#"{
+            "source": "a", "destinations": [], "bytes": 9, "chunk": null, "plan": null,
+            "algorithm": "near", "headroom_percent": 125, "replan": true, "disk": false,
+            "report": 1, "silence": 3, "patience": 4
+        }"#;
+        let broadcast: Broadcast = serde_json::from_str(text).unwrap();
+        assert_eq!((broadcast.settings.headroom, broadcast.settings.silence), (Some(125), Time::from_ps(3)));
+        assert_eq!(serde_json::to_value(&broadcast).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        for (old, new) in [("headroom_percent", "headroom"), (r#""disk""#, r#""limit": 9, "disk""#)] {
+            let error = serde_json::from_str::<Broadcast>(&text.replace(old, new)).unwrap_err().to_string();
+            assert!(error.contains("unknown field"), "{error}");
+        }
+    }
 }

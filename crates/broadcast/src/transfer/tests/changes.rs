@@ -1,7 +1,8 @@
 //! Links whose rate changes on the way.
 
 use super::support::{MBPS, MIB, Run, config, run, star};
-use crate::transfer::Config;
+use crate::algorithm::Algorithm;
+use crate::transfer::{Config, Settings};
 use sim::{Change, LinkChange};
 use units::{Rate, Time};
 
@@ -14,7 +15,8 @@ fn flips(every: Time, times: u64) -> Vec<(Time, Change)> {
 }
 
 fn copy(bytes: u64, replan: bool, faults: Vec<(Time, Change)>) -> Run {
-    let config = Config { replan, ..config(star(&[(100, 100); 4]), bytes, 32 << 10) };
+    let settings = Settings { replan, ..Settings::default() };
+    let config = Config { settings, ..config(star(&[(100, 100); 4]), bytes, 32 << 10) };
     let run = run(&config, &[], faults);
     run.assert_whole(1..4);
     run.assert_once(1..4);
@@ -50,8 +52,8 @@ fn steady_links_need_one_plan() {
 fn hosts_that_share_a_link_are_not_slowed_down_for_good() {
     // The source's link is taken by all: some get less than planned for a while, which is no link's fault.
     let links: Vec<(u64, u64)> = [20; 8].into_iter().chain([2]).map(|rate| (rate, rate)).collect();
-    let config =
-        Config { algorithm: crate::algorithm::Algorithm::Flat, ..config(star(&links), 2 * MIB, 64 << 10) };
+    let settings = Settings { algorithm: Algorithm::Flat, ..Settings::default() };
+    let config = Config { settings, ..config(star(&links), 2 * MIB, 64 << 10) };
     let run = run(&config, &[], Vec::new());
     run.assert_whole(1..9);
     run.assert_once(1..9);

@@ -2,7 +2,7 @@
 
 use super::support::{MIB, Run, Trouble, config, run, run_on, run_until, star};
 use crate::topology::Topology;
-use crate::transfer::{Config, State};
+use crate::transfer::{Config, Settings, State};
 use proptest::prelude::*;
 use sim::{Change, LinkChange, Pause};
 use units::Time;
@@ -10,10 +10,14 @@ use units::testing::cases;
 
 const SWITCH: fabric::NodeId = fabric::NodeId(4);
 
+/// Hosts are given up soon.
+fn soon() -> Settings {
+    let (report, silence, patience) = (Time::from_ms(100), Time::from_ms(600), Time::from_secs(2));
+    Settings { report, silence, patience, ..Settings::default() }
+}
+
 fn quick(topology: Topology) -> Config {
-    let silence = Time::from_ms(600);
-    let report = Time::from_ms(100);
-    Config { silence, report, patience: Time::from_secs(2), ..config(topology, 4 * MIB, 16 << 10) }
+    Config { settings: soon(), ..config(topology, 4 * MIB, 16 << 10) }
 }
 
 /// The document's example.
@@ -26,7 +30,8 @@ fn run_example(unknown: bool, faults: Vec<(Time, Change)>) -> Run {
     let known = example();
     let mut config = known.clone();
     if unknown {
-        config = Config { unknown, headroom: None, ..quick(star(&[(10_000, 10_000); 4])) };
+        let settings = Settings { headroom: None, ..soon() };
+        config = Config { unknown, settings, ..quick(star(&[(10_000, 10_000); 4])) };
     }
     run_on(&known.topology, &config, &[], faults, Time::from_secs(200))
 }
@@ -119,7 +124,8 @@ fn a_full_disk_costs_only_its_host() {
 #[test]
 fn a_slow_disk_costs_only_its_host() {
     // The last in the chain has a disk of 80 Mb/s and a link of 100.
-    let config = Config { disk: true, ..quick(star(&[(100, 100), (60, 60), (100, 100)])) };
+    let settings = Settings { disk: true, ..soon() };
+    let config = Config { settings, ..quick(star(&[(100, 100), (60, 60), (100, 100)])) };
     let run = run(&config, &[], Vec::new());
     assert_eq!(run.pause, Pause::Finished);
     run.assert_whole(1..3);

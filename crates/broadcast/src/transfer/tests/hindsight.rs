@@ -4,7 +4,7 @@
 use super::support::{MBPS, MIB, config, run_lengths, star};
 use crate::algorithm::{Algorithm, plan};
 use crate::topology::{NodeId, Topology};
-use crate::transfer::{Config, chunk_size};
+use crate::transfer::{Config, Settings, chunk_size};
 use sim::{Change, LinkChange};
 use units::{Rate, Time};
 
@@ -49,7 +49,8 @@ fn bound(topology: &Topology, steps: &[Step], bytes: u64) -> Vec<f64> {
 fn ratios(topology: &Topology, steps: &[Step], bytes: u64, replan: bool) -> Vec<f64> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let first = plan(Algorithm::Stable, topology, hosts[0], &hosts[1..], 0).unwrap();
-    let config = Config { replan, ..config(topology.clone(), bytes, chunk_size(&first, bytes)) };
+    let settings = Settings { replan, ..Settings::default() };
+    let config = Config { settings, ..config(topology.clone(), bytes, chunk_size(&first, bytes)) };
     let switch = fabric::NodeId(hosts.len() as u32);
     let change = |(at, host, mbps): &Step| {
         (*at, Change::Link(fabric::NodeId(*host), switch, LinkChange::Rate(Rate::from_bps(mbps * MBPS))))

@@ -5,7 +5,7 @@
 //! carries.
 
 use super::support::{MIB, Run, config, run_lengths, run_until, star};
-use crate::transfer::{Config, State};
+use crate::transfer::{Config, Settings, State};
 use process::HostId;
 use sim::{Change, LinkChange, Pause};
 use units::Time;
@@ -105,7 +105,8 @@ fn nothing_moves_twice_because_of_an_outage() {
 
 #[test]
 fn who_is_away_for_longer_than_anybodys_patience_has_failed_and_says_so() {
-    let short = || Config { patience: Time::from_secs(20), ..usual() };
+    let settings = Settings { patience: Time::from_secs(20), ..Settings::default() };
+    let short = || Config { settings: settings.clone(), ..usual() };
     let cut = |host| outage(host, Time::from_secs(2), Time::from_secs(200), true);
     let run = run_until(&short(), &[], cut(1).into(), Time::from_secs(150));
     run.assert_whole([2, 3]);

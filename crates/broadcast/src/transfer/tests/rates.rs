@@ -2,7 +2,7 @@
 
 use super::support::{MIB, config, run, run_unknown, star};
 use crate::algorithm::Algorithm;
-use crate::transfer::{Config, State};
+use crate::transfer::{Config, Settings, State};
 use sim::Pause;
 use units::Rate;
 
@@ -62,7 +62,8 @@ fn a_limit_counts_for_every_host_that_sends() {
 #[test]
 fn every_algorithm_brings_every_byte_once() {
     for algorithm in Algorithm::ALL {
-        let config = Config { algorithm, ..config(example(), MIB, 16 << 10) };
+        let settings = Settings { algorithm, ..Settings::default() };
+        let config = Config { settings, ..config(example(), MIB, 16 << 10) };
         let run = run(&config, &[], Vec::new());
         assert_eq!(run.pause, Pause::Finished, "{algorithm}");
         run.assert_whole(1..4);

@@ -1,6 +1,5 @@
 //! A small cluster in the simulator, stores with real bytes that can fail, and an ear at every node.
 
-use crate::algorithm::Algorithm;
 use crate::topology::{Kind, LinkData, NodeData, NodeId, Topology, TopologyData};
 use crate::transfer::{Board, Chunks, Config, Hash, Lengths, Node, Progress, Store, StoreError, hash};
 use bytes::Bytes;
@@ -149,10 +148,7 @@ pub fn config(topology: Topology, bytes: u64, chunk: u64) -> Config {
     let hosts: Vec<HostId> = topology.hosts().map(|node| HostId(node.0)).collect();
     let places = hosts.iter().map(|host| (*host, NodeId(host.0))).collect();
     let chunks = Chunks::new(bytes, chunk).unwrap();
-    Config {
-        algorithm: Algorithm::Stable,
-        ..Config::new(hosts[0], hosts[1..].to_vec(), 5000, chunks, topology, places)
-    }
+    Config::new(hosts[0], hosts[1..].to_vec(), 5000, chunks, topology, places)
 }
 
 /// Content that is different everywhere.

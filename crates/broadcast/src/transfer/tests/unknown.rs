@@ -1,7 +1,7 @@
 //! Broadcasts as people type them, without a topology: rates are found out while the first chunks move.
 
 use super::support::{MBPS, MIB, Run, config, run_unknown, star};
-use crate::transfer::{Config, unknown_size};
+use crate::transfer::{Config, Settings, unknown_size};
 use sim::{Change, LinkChange};
 use units::{Rate, Time};
 
@@ -13,7 +13,8 @@ fn typed(rates: &[u64], bytes: u64, faults: Vec<(Time, Change)>) -> Run {
     let network = star(&rates.iter().map(|rate| (*rate, *rate)).collect::<Vec<_>>());
     let unknown = star(&vec![(10_000, 10_000); rates.len()]);
     let chunk = unknown_size(bytes, rates.len() as u64 - 1);
-    let config = Config { unknown: true, headroom: None, ..config(unknown, bytes, chunk) };
+    let settings = Settings { headroom: None, ..Settings::default() };
+    let config = Config { unknown: true, settings, ..config(unknown, bytes, chunk) };
     run_unknown(&network, &config, faults)
 }
 
