@@ -91,6 +91,7 @@ class ProbeMember:
 
 def broadcast_infer(hosts: dict[int, str], samples: str) -> str | None: ...
 
+BROADCAST_HEADROOM_PERCENT: int
 BROADCAST_REPORT_PS: int
 BROADCAST_SILENCE_PS: int
 BROADCAST_PATIENCE_PS: int

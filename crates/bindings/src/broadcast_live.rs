@@ -5,7 +5,7 @@ use crate::scenario::json;
 use broadcast::algorithm::Algorithm;
 use broadcast::topology::Topology;
 use broadcast::transfer::{
-    Board, Chunks, Config, Node, PATIENCE, REPORT, Receiver, SILENCE, Settings, State, Store,
+    Board, Chunks, Config, HEADROOM, Node, PATIENCE, REPORT, Receiver, SILENCE, Settings, State, Store,
 };
 use files::{Choice, Earlier, Keeping, Layout, Named, Outcome, Part, Place, Source};
 use process::HostId;
@@ -22,6 +22,7 @@ const PORT: u16 = 1;
 
 /// Adds live broadcasts to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("BROADCAST_HEADROOM_PERCENT", HEADROOM)?;
     module.add("BROADCAST_REPORT_PS", REPORT.as_ps())?;
     module.add("BROADCAST_SILENCE_PS", SILENCE.as_ps())?;
     module.add("BROADCAST_PATIENCE_PS", PATIENCE.as_ps())?;

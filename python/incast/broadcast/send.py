@@ -25,7 +25,7 @@ PATIENCE_S = _core.BROADCAST_PATIENCE_PS / 1e12
 """A host that is silent for longer has failed for good, whether the launcher, the source or others miss it.
 Until then a host that comes back goes on. After an outage of a minute, half of one is left to find each other
 again."""
-HEADROOM, HEADROOM_MEASURED = 110, 125
+HEADROOM, HEADROOM_MEASURED = _core.BROADCAST_HEADROOM_PERCENT, 125
 """Percent of the plan's rate at which a parent sends, where rates are known and where they were measured."""
 UNKNOWN_RATE = 10_000_000_000
 Status = Mapping[str, Any]

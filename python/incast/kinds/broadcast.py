@@ -50,7 +50,7 @@ class Broadcast(Job):
     spanning trees, spanning and partial trees, or close to the highest sum of rates on any topology."""
     plan: str | None = None
     """The first plan from a file (JSON), instead of a computed plan."""
-    headroom: Annotated[float, Field(ge=0.5, le=10)] | None = 1.1
+    headroom: Annotated[float, Field(ge=0.5, le=10)] | None = _core.BROADCAST_HEADROOM_PERCENT / 100
     """A parent sends to a child at most at the plan's rate times this; `null`: TCP shares the links."""
     replan: bool = True
     """Plan again when links turn out slower or faster than planned."""
