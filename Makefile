@@ -56,9 +56,9 @@ test-rust: export PROPTEST_RNG_SEED ?= 1
 test-rust: $(BIN)/python
 	cargo test --workspace --locked --quiet
 
-# Most tests wait for others most of the time, so two files go side by side.
+# Most tests wait most of the time, so three files go side by side on two cores.
 test-python: $(VENV)/installed-for-tests
-	$(BIN)/python -m pytest -m "not alone" --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not alone" --numprocesses 3 --dist loadfile --no-loadscope-reorder
 	$(BIN)/python -m pytest -m alone
 
 search: $(VENV)/installed-for-tests
