@@ -24,7 +24,7 @@ pub struct Costs {
     pub cost: Cost,
     /// Bytes of a page as it travels.
     pub page: Bytes,
-    /// What whoever handles faults takes for each, first accesses too.
+    /// What the handler of faults takes for each, first accesses too.
     pub handler: Time,
 }
 
