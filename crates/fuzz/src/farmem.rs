@@ -6,7 +6,9 @@ use crate::alone::{Strangers, alone};
 use farmem::cache::Policy;
 use farmem::codec::{Codec, Packer};
 use farmem::curve::Curve;
-use farmem::pager::{Board, Costs, Memory, Pattern, Program, Schedule, Settings, Shape, Source, WriteBack};
+use farmem::pager::{
+    Board, Costs, Memory, Order, Pattern, Program, Schedule, Settings, Shape, Source, WriteBack,
+};
 use farmem::replay::{Setting, handled, replay};
 use farmem::steps::Steps;
 use farmem::trace::{RECORD, Trace};
@@ -63,8 +65,13 @@ fn process(kind: u8) -> Box<dyn Process> {
         schedule,
         costs: Costs { compress: serve, ..Costs::default() },
     };
-    let pattern =
-        Pattern { shape: Shape::Sequential, pages: 40, times: 400, writes: 0.5, compute: Time::from_us(1) };
+    let pattern = Pattern {
+        shape: Shape::Ordered(Order::Sequential),
+        pages: 40,
+        times: 400,
+        writes: 0.5,
+        compute: Time::from_us(1),
+    };
     let source = Source::made(pattern, vec![rng::stream(1, "accesses")]);
     let memory = Addr { host: HostId(1), port: PORT };
     Box::new(Program::new(0, Arc::new(settings), source, memory, Board::default()))

@@ -22,4 +22,4 @@ pub use board::{Board, Fault, Outcome, Totals};
 pub use memory::Memory;
 pub use program::Program;
 pub use settings::{Costs, Schedule, Settings, WriteBack};
-pub use source::{Pattern, Recorded, Shape, Source};
+pub use source::{Order, Pattern, Recorded, Shape, Source};

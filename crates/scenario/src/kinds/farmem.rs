@@ -3,7 +3,9 @@
 
 use super::kind::{Cast, Kind, Out, Place, Processes, Shown};
 use farmem::local::Setting;
-use farmem::pager::{Board, Fault, Memory, Outcome, Pattern, Program, Recorded, Settings, Shape, Source};
+use farmem::pager::{
+    Board, Fault, Memory, Order, Outcome, Pattern, Program, Recorded, Settings, Shape, Source,
+};
 use farmem::trace::Trace;
 use process::{Addr, HostId, Hosts, rng};
 use record::Error;
@@ -48,7 +50,7 @@ pub enum FarmemPattern {
     /// Accesses that are made up.
     Accesses {
         /// Which page comes next.
-        order: FarmemOrder,
+        order: Order,
         /// Memory that they go to.
         size: Bytes,
         /// How many.
@@ -73,18 +75,6 @@ pub enum FarmemPattern {
         /// Among how many threads the rows are shared.
         threads: u32,
     },
-}
-
-/// Which page comes next.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FarmemOrder {
-    /// One after the other, again and again.
-    Sequential,
-    /// Any.
-    Random,
-    /// Some much more often than others: the page of rank k with a weight of k^-skew.
-    Zipf(f64),
 }
 
 /// Size of local memory.
@@ -226,14 +216,11 @@ fn pattern(spec: &Farmem) -> Result<Accesses, Problem> {
     match &spec.pattern {
         FarmemPattern::Trace { words } => recorded(words, page),
         FarmemPattern::Accesses { order, size, accesses, writes, compute, threads } => {
-            let shape = match *order {
-                FarmemOrder::Sequential => Shape::Sequential,
-                FarmemOrder::Random => Shape::Random,
-                FarmemOrder::Zipf(skew) if (0.01..=10.0).contains(&skew) => Shape::Zipf { skew },
-                FarmemOrder::Zipf(skew) => {
-                    return wrong(["pattern", "skew"], format!("{skew}: 0.01 to 10 is allowed"));
-                }
-            };
+            if let Order::Zipf(skew) = order
+                && !(0.01..=10.0).contains(skew)
+            {
+                return wrong(["pattern", "skew"], format!("{skew}: 0.01 to 10 is allowed"));
+            }
             let pages = size.get().div_ceil(page);
             if !(1..=PAGES_MAX).contains(&pages) {
                 return wrong(["pattern", "size"], format!("{pages} pages: 1 to {PAGES_MAX} are allowed"));
@@ -247,7 +234,7 @@ fn pattern(spec: &Farmem) -> Result<Accesses, Problem> {
             if !(0.0..=1.0).contains(writes) {
                 return wrong(["pattern", "writes"], format!("{writes}: 0 to 1 is allowed"));
             }
-            let (pages, times) = (pages as u32, *accesses);
+            let (shape, pages, times) = (Shape::Ordered(*order), pages as u32, *accesses);
             made(Pattern { shape, pages, times, writes: *writes, compute: *compute }, *threads)
         }
         FarmemPattern::Convolution { matrix, kernel, times, compute, threads } => {

@@ -14,7 +14,7 @@ mod walk;
 
 use ::traffic::{AllToAll, Background, Bulk, Coflows, Incast, Load, Permutation, Replay};
 pub use broadcast::Broadcast;
-pub use farmem::{Farmem, FarmemLocal, FarmemOrder, FarmemPattern};
+pub use farmem::{Farmem, FarmemLocal, FarmemPattern};
 use kind::Kind;
 pub(crate) use kind::{AllShown, Cast, Ended, Out, Place, Shown};
 pub use mine::{Mine, MineTransactions};

@@ -4,22 +4,29 @@ use crate::steps::Step;
 use rand::RngExt;
 use rand_distr::{Distribution, Zipf};
 use rand_pcg::Pcg64;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 use units::Time;
 
-/// Which page comes next.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
+/// The order of accesses that are made up one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
     /// One after the other, again and again.
     Sequential,
     /// Any.
     Random,
-    /// Some much more often than others: the page of rank k with a weight of k^-skew. Ranks lie anywhere.
-    Zipf {
-        /// Above 0.
-        skew: f64,
-    },
+    /// Some much more often than others: the page of rank k with a weight of k^-skew, whose skew is above 0.
+    /// Ranks lie anywhere.
+    Zipf(f64),
+}
+
+/// What decides which page comes next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// An order, for as many accesses as [`Pattern::times`] says.
+    Ordered(Order),
     /// A square matrix, row by row of the result: its rows above and below are read, and the result is
     /// written behind the matrix.
     Convolution {
@@ -118,7 +125,7 @@ impl Making {
     /// A thread for each random stream: no more than there are parts, and pages.
     pub(super) fn threads(pattern: Pattern, mut random: Vec<Pcg64>) -> Vec<Making> {
         let mut ranks: Vec<u32> = Vec::new();
-        if let (Shape::Zipf { .. }, Some(first)) = (pattern.shape, random.first_mut()) {
+        if let (Shape::Ordered(Order::Zipf(_)), Some(first)) = (pattern.shape, random.first_mut()) {
             ranks.extend(0..pattern.pages);
             (1..ranks.len()).rev().for_each(|at| ranks.swap(at, first.random_range(0..=at)));
         }
@@ -146,9 +153,9 @@ impl Making {
     pub(super) fn next(&mut self, computed: &mut Time) -> Option<Step> {
         let step = match self.pattern.shape {
             Shape::Convolution { .. } => self.convolve()?,
-            _ if self.done == self.part.end - self.part.start => return None,
-            shape => {
-                let page = self.pick(shape);
+            Shape::Ordered(_) if self.done == self.part.end - self.part.start => return None,
+            Shape::Ordered(order) => {
+                let page = self.pick(order);
                 let writes = self.random.random_bool(self.pattern.writes);
                 if writes { Step::Write(page) } else { Step::Read(page) }
             }
@@ -158,18 +165,16 @@ impl Making {
         Some(step)
     }
 
-    fn pick(&mut self, shape: Shape) -> u32 {
+    fn pick(&mut self, order: Order) -> u32 {
         let pages = self.pattern.pages;
-        match shape {
-            Shape::Zipf { skew } => {
+        match order {
+            Order::Zipf(skew) => {
                 let rank =
                     Zipf::new(f64::from(pages), skew).expect("it was checked").sample(&mut self.random);
                 self.ranks[rank as usize - 1]
             }
-            Shape::Random => self.random.random_range(0..pages),
-            Shape::Sequential | Shape::Convolution { .. } => {
-                (self.pages.start + self.done % (self.pages.end - self.pages.start)) as u32
-            }
+            Order::Random => self.random.random_range(0..pages),
+            Order::Sequential => (self.pages.start + self.done % (self.pages.end - self.pages.start)) as u32,
         }
     }
 

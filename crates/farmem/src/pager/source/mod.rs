@@ -10,7 +10,7 @@ use recorded::Reading;
 use std::sync::Arc;
 use units::Time;
 
-pub use made::{Pattern, Shape};
+pub use made::{Order, Pattern, Shape};
 pub use recorded::Recorded;
 
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@
 use super::support::{Run, lossy, run, settings, source};
 use crate::cache::Policy;
 use crate::local::Setting;
-use crate::pager::{Costs, Pattern, Schedule, Settings, Shape, WriteBack};
+use crate::pager::{Costs, Order, Pattern, Schedule, Settings, Shape, WriteBack};
 use std::fmt::Write;
 use std::path::Path;
 use units::{Bytes, Time};
@@ -36,12 +36,15 @@ const HEAD: &str = "faults fetched written   cold   p50 ns   p99 ns stall us   a
 
 #[test]
 fn three_programs_at_one_memory_node() {
-    let of = |shape, compute| Pattern { shape, pages: 256, times: 2000, writes: 0.3, compute };
+    let of = |order, compute| {
+        let shape = Shape::Ordered(order);
+        Pattern { shape, pages: 256, times: 2000, writes: 0.3, compute }
+    };
     let us = Time::from_us;
     let patterns = [
-        ("random", of(Shape::Random, us(2))),
-        ("zipf 1.2", of(Shape::Zipf { skew: 1.2 }, us(2))),
-        ("sequential", of(Shape::Sequential, us(2))),
+        ("random", of(Order::Random, us(2))),
+        ("zipf 1.2", of(Order::Zipf(1.2), us(2))),
+        ("sequential", of(Order::Sequential, us(2))),
         ("convolution", Pattern::convolution(64, 8192, 3, 4096, 2, us(2))),
     ];
     let plain = settings(64);

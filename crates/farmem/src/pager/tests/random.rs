@@ -4,7 +4,7 @@
 use super::support::{lossy, pattern, run, settings, source, steps};
 use crate::cache::Policy;
 use crate::local::Setting;
-use crate::pager::{Costs, Outcome, Pattern, Schedule, Settings, Shape, WriteBack};
+use crate::pager::{Costs, Order, Outcome, Pattern, Schedule, Settings, Shape, WriteBack};
 use crate::replay::replay;
 use proptest::prelude::*;
 use sim::Pause;
@@ -12,13 +12,10 @@ use units::testing::cases;
 use units::{Bytes, Time};
 
 pub fn any_pattern() -> impl Strategy<Value = Pattern> {
-    let shape = prop_oneof![
-        Just(Shape::Sequential),
-        Just(Shape::Random),
-        (0.1..3.0).prop_map(|skew| Shape::Zipf { skew }),
-    ];
+    let order = prop_oneof![Just(Order::Sequential), Just(Order::Random), (0.1..3.0).prop_map(Order::Zipf)];
     let made =
-        (shape, 1..100u32, 1..400u64, 0.0..=1.0, 0..3u64).prop_map(|(shape, pages, times, writes, us)| {
+        (order, 1..100u32, 1..400u64, 0.0..=1.0, 0..3u64).prop_map(|(order, pages, times, writes, us)| {
+            let shape = Shape::Ordered(order);
             Pattern { shape, pages, times, writes, compute: Time::from_us(us) }
         });
     let convolution = (1..24u32, 0..3u32, 1..3u64).prop_map(|(rows, half, times)| {
@@ -110,10 +107,20 @@ fn runs_repeat() {
 fn few_pages_go_before_many_at_a_memory_node() {
     // Two programs that read ahead, and one that needs a page at a time in no order.
     let sources = || {
-        let sweep =
-            Pattern { shape: Shape::Sequential, pages: 256, times: 2000, writes: 0.0, compute: Time::ZERO };
-        let any =
-            Pattern { shape: Shape::Random, pages: 256, times: 300, writes: 0.0, compute: Time::from_us(1) };
+        let sweep = Pattern {
+            shape: Shape::Ordered(Order::Sequential),
+            pages: 256,
+            times: 2000,
+            writes: 0.0,
+            compute: Time::ZERO,
+        };
+        let any = Pattern {
+            shape: Shape::Ordered(Order::Random),
+            pages: 256,
+            times: 300,
+            writes: 0.0,
+            compute: Time::from_us(1),
+        };
         vec![source(sweep, 1), source(sweep, 2), source(any, 3)]
     };
     let local = Setting { read_ahead: 15, pages_a_request: 16, ..settings(64).local };

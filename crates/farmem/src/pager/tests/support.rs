@@ -4,7 +4,8 @@ use crate::cache::Policy;
 use crate::cost::Way;
 use crate::local::Setting;
 use crate::pager::{
-    Board, Costs, Fault, Memory, Pattern, Program, Schedule, Settings, Shape, Source, Totals, WriteBack,
+    Board, Costs, Fault, Memory, Order, Pattern, Program, Schedule, Settings, Shape, Source, Totals,
+    WriteBack,
 };
 use crate::steps::Steps;
 use fabric::{Framing, Graph, Link, LinkProps, NodeId, SwitchConfig};
@@ -33,7 +34,7 @@ pub fn settings(capacity: u32) -> Settings {
 
 /// Accesses to any of 64 pages, 2 µs apart.
 pub fn pattern(times: u64, writes: f64) -> Pattern {
-    Pattern { shape: Shape::Random, pages: 64, times, writes, compute: Time::from_us(2) }
+    Pattern { shape: Shape::Ordered(Order::Random), pages: 64, times, writes, compute: Time::from_us(2) }
 }
 
 pub fn source(pattern: Pattern, seed: u64) -> Source {

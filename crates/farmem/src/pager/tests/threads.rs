@@ -4,7 +4,7 @@ use super::random::{any_pattern, any_settings};
 use super::support::{DELAY, HEADERS, RATE, Run, lossy, run_on, settings};
 use crate::cache::Policy;
 use crate::cost::{Cost, Crossing, Link, Way};
-use crate::pager::{Outcome, Pattern, Recorded, Settings, Shape, Source, WriteBack};
+use crate::pager::{Order, Outcome, Pattern, Recorded, Settings, Shape, Source, WriteBack};
 use crate::trace::{Header, Pages, Record, Trace};
 use fabric::LinkProps;
 use process::rng;
@@ -42,7 +42,8 @@ fn on_a_link(faults: u64, threads: u64, cost: &Cost) -> Time {
 /// 12,000 random accesses to memory of which next to nothing is local; a packet has room for one page.
 fn random(rate: Rate, delay: Time, of: u64) -> (Time, Time) {
     let (pages, times) = (1 << 16, 12_000);
-    let pattern = Pattern { shape: Shape::Random, pages, times, writes: 0.0, compute: Time::ZERO };
+    let pattern =
+        Pattern { shape: Shape::Ordered(Order::Random), pages, times, writes: 0.0, compute: Time::ZERO };
     let link = LinkProps { rate, delay, mtu: 4200 };
     let done = run_on(link, settings(64), vec![threads(pattern, of)], Vec::new());
     let counts = done.totals[0].counts;
