@@ -11,7 +11,7 @@ use units::{Problem, Time};
 pub struct Settings {
     /// How plans are made.
     pub algorithm: Algorithm,
-    /// A parent's pace as a percentage of the plan's rate; nothing: no pace ([`super::pace`] says why 110).
+    /// A parent's pace as a percentage of the plan's rate; nothing: no pace (`pace.rs` says why 110).
     #[serde(rename = "headroom_percent")]
     pub headroom: Option<u32>,
     /// Plan again when links turn out slower or faster than planned.
