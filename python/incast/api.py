@@ -14,11 +14,11 @@ from incast.mining.run import run as run_mining
 from incast.result import Result
 from incast.runs import failure, run_all
 from incast.scratch import Scratch
-from incast.source import Source
 from incast.variants import make_variants, seed_list
 from incast.walks.options import Options
 from incast.walks.result import WalkResult
 from incast.walks.run import run as run_walks
+from incast.written import WrittenScenario
 
 _R = TypeVar("_R")
 
@@ -39,11 +39,13 @@ def run(
     when the scenario can't run, `OutputError` when the folder can't be written (`OutputExistsError`: it holds
     something), and `RunError` when a run failed on the way.
     """
-    source = scenario.source() if isinstance(scenario, Scenario) else Source.from_file(Path(scenario))
-    variants = make_variants(source, seeds=seed_list(source, seeds))
+    written = (
+        scenario.written() if isinstance(scenario, Scenario) else WrittenScenario.from_file(Path(scenario))
+    )
+    variants = make_variants(written, seeds=seed_list(written, seeds))
 
     def done(place: Path) -> Result:
-        if failed := failure(run_all(source, variants, place, force=force, jobs=jobs)):
+        if failed := failure(run_all(written, variants, place, force=force, jobs=jobs)):
             raise failed
         return Result(place)
 

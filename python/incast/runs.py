@@ -25,10 +25,10 @@ from incast.errors import ResultError, RunError, why
 from incast.lab.findings import Findings
 from incast.lab.resolve import Written
 from incast.progress import Share
-from incast.source import Source
 from incast.stop import Stop
 from incast.summary import figures
 from incast.variants import Variant
+from incast.written import WrittenScenario
 
 Watch: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
 """Is told a variant's number and how far its run has come; `fraction` is the part that is done, if known."""
@@ -45,7 +45,7 @@ class Done:
 
 
 def run_all(
-    source: Source,
+    written: WrittenScenario,
     variants: Sequence[Variant],
     out: Path,
     *,
@@ -59,7 +59,7 @@ def run_all(
     With `live` on sockets of this machine, a process a host, one run after the other.
     """
     if live:
-        _check_live(source, variants)
+        _check_live(written, variants)
     folder.make_free(out, force)
     places = _places(variants, out)
     run = _LiveRun if live else _Run
@@ -67,7 +67,7 @@ def run_all(
     with Stop() as stop, ThreadPoolExecutor(max_workers=at_a_time) as pool:
         try:
             running = [
-                pool.submit(run(source, variant, place, force, stop.event, number, watch).go)
+                pool.submit(run(written, variant, place, force, stop.event, number, watch).go)
                 for number, (variant, place) in enumerate(zip(variants, places, strict=True))
             ]
             wait(running)
@@ -82,12 +82,12 @@ def run_all(
     return done
 
 
-def _check_live(source: Source, variants: Sequence[Variant]) -> None:
+def _check_live(written: WrittenScenario, variants: Sequence[Variant]) -> None:
     """Refuses what only the simulator has."""
     for variant in variants:
-        findings = Findings(source.variant(variant.choice))
-        written = Written(variant.resolved.spec, variant.scenario, variant.resolved.cluster, findings)
-        written.ask(partial(_core.live_members, variant.resolved.core))
+        findings = Findings(written.variant(variant.choice))
+        asked = Written(variant.resolved.spec, variant.scenario, variant.resolved.cluster, findings)
+        asked.ask(partial(_core.live_members, variant.resolved.core))
 
 
 def _places(variants: Sequence[Variant], out: Path) -> list[Path]:
@@ -107,7 +107,7 @@ class _Run:
 
     def __init__(
         self,
-        source: Source,
+        written: WrittenScenario,
         variant: Variant,
         place: Path,
         force: bool,
@@ -115,7 +115,7 @@ class _Run:
         number: int,
         watch: Watch | None,
     ) -> None:
-        self.source = source
+        self.written = written
         self.variant = variant
         self.place = place
         self.force = force
@@ -167,7 +167,7 @@ class _Run:
             summary["error"] = error
         try:
             folder.write_json(self.place / folder.GRAPH, self.variant.resolved.cluster.graph())
-            folder.write_text(self.place / folder.WRITTEN, self.source.text)
+            folder.write_text(self.place / folder.WRITTEN, self.written.text)
             folder.write_json(self.place / folder.SUMMARY, summary)
         except OSError as failed:
             error = error or f"{failed.filename or self.place}: {why(failed)}"
@@ -181,7 +181,7 @@ class _Run:
             "description": scenario.description,
             "choice": self.variant.choice or None,
             "seed": scenario.seed,
-            "set": list(self.source.changes),
+            "set": list(self.written.changes),
             **core,
         }
 

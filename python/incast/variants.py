@@ -15,7 +15,7 @@ from incast.hints import unknown
 from incast.lab.resolve import Resolved, resolve
 from incast.lab.scenario import Scenario
 from incast.lab.validate import validate
-from incast.source import Source
+from incast.written import WrittenScenario
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,20 @@ class Variant:
     """The same in the core's terms."""
 
 
-def make_variants(source: Source, only: Sequence[str] = (), seeds: Sequence[int] = ()) -> list[Variant]:
+def make_variants(
+    written: WrittenScenario, only: Sequence[str] = (), seeds: Sequence[int] = ()
+) -> list[Variant]:
     """The runs: every choice (or those named) with every seed (or the scenario's own).
 
     All problems of all of them are raised together.
     """
-    validate(source.document, Scenario)
-    chosen = _chosen(source, only)
+    validate(written.document, Scenario)
+    chosen = _chosen(written, only)
     variants: list[Variant] = []
     wrong: dict[Problem, list[str]] = {}
     for choice in chosen:
         try:
-            variants += _variants_of(source, choice, seeds)
+            variants += _variants_of(written, choice, seeds)
         except ScenarioError as error:
             for problem in error.problems:
                 wrong.setdefault(problem, []).append(choice)
@@ -50,17 +52,17 @@ def make_variants(source: Source, only: Sequence[str] = (), seeds: Sequence[int]
     return variants
 
 
-def _variants_of(source: Source, choice: str, seeds: Sequence[int]) -> list[Variant]:
-    document = source.variant(choice)
+def _variants_of(written: WrittenScenario, choice: str, seeds: Sequence[int]) -> list[Variant]:
+    document = written.variant(choice)
     variants = []
     for changed in [_seeded(document, seed) for seed in seeds] or [document]:
         scenario = validate(changed, Scenario)
-        variants.append(Variant(choice, scenario, resolve(scenario, changed, source.folder)))
+        variants.append(Variant(choice, scenario, resolve(scenario, changed, written.folder)))
     return variants
 
 
-def _chosen(source: Source, only: Sequence[str]) -> list[str]:
-    names = source.choices()
+def _chosen(written: WrittenScenario, only: Sequence[str]) -> list[str]:
+    names = written.choices()
     for name in only:
         if name not in names:
             message = unknown("a choice", name, names) if names else "the scenario has no choices"
@@ -93,11 +95,11 @@ def describe(variants: Sequence[Variant]) -> dict[str, Any]:
     }
 
 
-def seed_list(source: Source, seeds: int | None) -> list[int]:
+def seed_list(written: WrittenScenario, seeds: int | None) -> list[int]:
     """So many seeds from the scenario's own on; none where nobody asked for several."""
     if seeds is None:
         return []
     if seeds < 1:
         raise ValueError(f"seeds: {seeds} is not allowed: at least 1")
-    first = validate(source.document, Scenario).seed
+    first = validate(written.document, Scenario).seed
     return list(range(first, first + seeds))

@@ -13,8 +13,8 @@ import yaml
 
 from incast import _core
 from incast.errors import Problem, ScenarioError
-from incast.source import Source
 from incast.variants import Variant, make_variants
+from incast.written import WrittenScenario
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -33,7 +33,7 @@ def written(folder: Path, content: Mapping[str, Any] | str, name: str = "scenari
 
 def variants(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> list[Variant]:
     """What would run."""
-    return make_variants(Source.from_file(written(folder, content), changes))
+    return make_variants(WrittenScenario.from_file(written(folder, content), changes))
 
 
 def spec(folder: Path, content: Mapping[str, Any] | str, *changes: str) -> dict[str, Any]:

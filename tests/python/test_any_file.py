@@ -22,12 +22,12 @@ from incast.errors import IncastError
 from incast.farmem import problem
 from incast.farmem.traced import Traced
 from incast.lab import graphread
-from incast.source import Source
 from incast.study import kept
 from incast.study.load import load
 from incast.variants import make_variants
 from incast.walks import changes
 from incast.walks.read import read as read_graph
+from incast.written import WrittenScenario
 
 ROOT = Path(__file__).parents[2]
 STUDY = ROOT / "studies/stable-broadcast"
@@ -78,7 +78,7 @@ def _graph(file: Path) -> object:
 
 
 FILES: dict[str, tuple[bytes, Callable[[Path], object]]] = {
-    "small.yaml": ((ROOT / "examples/faults.yaml").read_bytes(), lambda file: make_variants(Source.from_file(file))),
+    "small.yaml": ((ROOT / "examples/faults.yaml").read_bytes(), lambda file: make_variants(WrittenScenario.from_file(file))),
     "network.yaml": ((STUDY / "network.yaml").read_bytes(), network.read),
     "network.json": (LINKED.encode(), network.read),
     "lab.clab.yml": ((ROOT / "examples/lab.clab.yml").read_bytes(), graphread.read),

@@ -35,7 +35,7 @@ ALLOWED = {
     "mining/nodes.py": "a line that is bounded, and the rest in pieces",
     "walks/read.py": "numpy looks at its head first, and reads what that says",
     "walks/changes.py": "a pipe, by lines that are bounded",
-    "kinds/traces.py": "a regular file whose size was looked at, by lines",
+    "kinds/flow_files.py": "a regular file whose size was looked at, by lines",
     "farmem/program.py": "the first bytes of a program",
     "farmem/swap/held.py": "opened, not read",
 }
@@ -53,7 +53,7 @@ def _calls(file: Path) -> Iterator[tuple[int, str]]:
             isinstance(node.func, ast.Attribute) and (last in WHOLE or said.removeprefix("pl.") in POLARS)
         ) or said in ("json.load", "tomllib.load", "pickle.load", "np.load", "np.fromfile"):
             yield node.lineno, said
-        elif last == "open" and said not in ("Session.open", "Result.open", "os.open"):
+        elif last == "open" and said not in ("MeasuredGrid.open", "Result.open", "os.open"):
             modes = [each.value for each in (*node.args, *(k.value for k in node.keywords if k.arg == "mode"))
                      if isinstance(each, ast.Constant)]  # fmt: skip
             if not any(isinstance(mode, str) and set(mode) & set("wax") for mode in modes):

@@ -39,8 +39,8 @@ from incast.cli.app import app
 from incast.document import merge, read_text
 from incast.folder import TABLES
 from incast.lab.scenario import Scenario
-from incast.source import Source
 from incast.variants import make_variants
+from incast.written import WrittenScenario
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -149,9 +149,9 @@ class Session:
         over = read_text(body)
         if over.value is None:
             return
-        source = Source.from_file(self.scenario)
+        source = WrittenScenario.from_file(self.scenario)
         document = merge(source.document, over)
-        make_variants(Source(document, source.folder, source.text))
+        make_variants(WrittenScenario(document, source.folder, source.text))
 
     def _python(self, body: str, optional: bool = False) -> None:
         out = io.StringIO()

@@ -10,8 +10,8 @@ import incast
 from incast.lab.scenario import Scenario
 from incast.lab.validate import validate
 from incast.runs import run_all
-from incast.source import Source
 from incast.variants import make_variants
+from incast.written import WrittenScenario
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.yaml"))
@@ -21,7 +21,7 @@ SHORTER = {"four-switches": ["jobs.shuffle.first=6"], "hadoop": ["jobs.terasort.
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_it_runs(path: Path, tmp_path: Path) -> None:
-    source = Source.from_file(path, SHORTER.get(path.stem, []))
+    source = WrittenScenario.from_file(path, SHORTER.get(path.stem, []))
     done = run_all(source, make_variants(source), tmp_path / "out")
     assert [each.error for each in done] == [""] * len(done)
     result = incast.Result.open(tmp_path / "out")
@@ -73,7 +73,7 @@ def test_a_deadlock_ends_the_run_and_the_watchdog_breaks_it(tmp_path: Path) -> N
 
 
 def test_red_needs_a_third_of_the_additional_walks_of_tail_drop(tmp_path: Path) -> None:
-    source = Source.from_file(FOLDER / "random-walk.yaml")
+    source = WrittenScenario.from_file(FOLDER / "random-walk.yaml")
     run_all(source, make_variants(source, ["rq-rg", "tail-drop-rg"]), tmp_path / "out")
     choices = incast.Result.open(tmp_path / "out").choices
     additional = {name: int(run.walks["additional"].sum()) for name, run in choices.items()}

@@ -24,13 +24,13 @@ from helpers import until
 from incast.cli import exits
 from incast.cli.app import app
 from incast.errors import OutputExistsError, RunError
-from incast.farmem import session as sessions
+from incast.farmem import grid as grids
 from incast.farmem.coverage import Coverage
+from incast.farmem.grid import CELL, FAR, LOCAL, NEAR, TRACE, MeasuredGrid, Request
 from incast.farmem.measured import cells
 from incast.farmem.overhead import Beyond, Near, Overhead, Ran, calibrate
 from incast.farmem.predict import Grid, Size, predict
 from incast.farmem.run import ALL, Memory, Outcome
-from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Request, Session
 from incast.farmem.traced import Counts, Handled, Traced
 from memory_servers import serving, written_key
 
@@ -93,18 +93,18 @@ class Machine:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     found = Machine()
-    monkeypatch.setattr(sessions, "run", found.run)
+    monkeypatch.setattr(grids, "run", found.run)
     return found
 
 
 def test_a_run_with_all_memory_local_precedes_each_other(machine: Machine, tmp_path: Path) -> None:
-    session = Session.open(REQUEST, tmp_path)
-    session.measure()
-    kinds = [row.kind for row in session.rows]
+    grid = MeasuredGrid.open(REQUEST, tmp_path)
+    grid.measure()
+    kinds = [row.kind for row in grid.rows]
     a_round = [NEAR, NEAR, NEAR, FAR, *[CELL] * 4]
     assert kinds[1::2] == [TRACE, *(a_round * 3)]
     assert set(kinds[::2]) == {LOCAL}
-    assert session.missing() == 0
+    assert grid.missing() == 0
     assert len(machine.ran) == len((tmp_path / "runs.csv").read_text().splitlines()) - 1
 
 
@@ -114,29 +114,29 @@ def test_runs_that_calibrate_have_no_more_faults_than_cells_unless_they_are_few(
 ) -> None:
     # 600 pages do not fit into the 488 of the least memory; another 300 do, but not into a part of it.
     machine.scans = [*traces.scans(1953, 1), *traces.scans(600, times), *traces.scans(300, times)]
-    session = Session.open(REQUEST, tmp_path)
-    session.measure()
-    least = min(row.local_bytes for row in session.done(CELL))
+    grid = MeasuredGrid.open(REQUEST, tmp_path)
+    grid.measure()
+    least = min(row.local_bytes for row in grid.done(CELL))
     for kind in (NEAR, FAR):
-        sizes = {row.local_bytes for row in session.done(kind)}
+        sizes = {row.local_bytes for row in grid.done(kind)}
         assert min(sizes) == least // part // 4096 * 4096
 
 
 def test_what_has_ended_is_not_run_again(machine: Machine, tmp_path: Path) -> None:
     machine.interrupt_at = 11
     with pytest.raises(KeyboardInterrupt):
-        Session.open(REQUEST, tmp_path).measure()
+        MeasuredGrid.open(REQUEST, tmp_path).measure()
     machine.interrupt_at = None
     with (tmp_path / "runs.csv").open("a") as torn:
         torn.write("cell,1,2048000,10")
-    again = Session.open(REQUEST, tmp_path)
+    again = MeasuredGrid.open(REQUEST, tmp_path)
     assert [row.kind for row in again.rows][1::2] == [TRACE, NEAR, NEAR, NEAR, FAR]
     assert again.missing() == 2 * (4 + 2 * 8)
     again.measure()
     assert len(again.done(CELL)) == 12
     assert len(again.done(TRACE)) == 1
     assert {row.session for row in again.done(LOCAL)} == {1, 2}
-    more = Session.open(replace(REQUEST, runs=4), tmp_path)
+    more = MeasuredGrid.open(replace(REQUEST, runs=4), tmp_path)
     assert len(more.rows) == len(again.rows)
     more.measure()
     assert len(more.done(CELL)) == 16
@@ -146,41 +146,41 @@ def test_pages_are_exchanged_as_asked_in_all_runs_but_the_traced_one(
     machine: Machine, tmp_path: Path
 ) -> None:
     memory = Memory(ALL, 0, 0, prefetch=3, pages_a_request=4, policy="lru")
-    session = Session.open(replace(REQUEST, memory=memory), tmp_path)
-    session.measure()
+    grid = MeasuredGrid.open(replace(REQUEST, memory=memory), tmp_path)
+    grid.measure()
     assert {each.policy for each in machine.ran} == {"lru"}
     assert {each.prefetch for each in machine.ran if each.trace} == {0}
     assert {each.prefetch for each in machine.ran if not each.trace} == {3}
     with pytest.raises(OutputExistsError):
-        Session.open(REQUEST, tmp_path)
+        MeasuredGrid.open(REQUEST, tmp_path)
 
 
 def test_a_folder_of_something_else_is_left_alone(machine: Machine, tmp_path: Path) -> None:
-    Session.open(REQUEST, tmp_path / "ours").measure()
+    MeasuredGrid.open(REQUEST, tmp_path / "ours").measure()
     with pytest.raises(OutputExistsError):
-        Session.open(replace(REQUEST, command=("another",)), tmp_path / "ours")
+        MeasuredGrid.open(replace(REQUEST, command=("another",)), tmp_path / "ours")
     runs = tmp_path / "ours" / "runs.csv"
     of_before = runs.read_text().replace(",hides_ns", "")
     runs.write_text(of_before)
     with pytest.raises(OutputExistsError):
-        Session.open(REQUEST, tmp_path / "ours")
+        MeasuredGrid.open(REQUEST, tmp_path / "ours")
     assert runs.read_text() == of_before
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "file").touch()
     with pytest.raises(OutputExistsError):
-        Session.open(REQUEST, tmp_path / "theirs")
+        MeasuredGrid.open(REQUEST, tmp_path / "theirs")
     machine.exit_code = 3
     with pytest.raises(RunError, match="exit code 3: out of luck"):
-        Session.open(REQUEST, tmp_path / "fails").measure()
+        MeasuredGrid.open(REQUEST, tmp_path / "fails").measure()
 
 
 @pytest.mark.usefixtures("machine")
 def test_a_machine_that_becomes_slower_is_not_taken_for_the_network(tmp_path: Path) -> None:
-    session = Session.open(REQUEST, tmp_path)
-    session.measure()
-    steady = cells(REQUEST, session.rows, Traced.read(session.trace), "wall").cells["measured"].to_list()
-    drifts = [replace(row, wall_s=row.wall_s + at * 0.01) for at, row in enumerate(session.rows)]
-    found = cells(REQUEST, drifts, Traced.read(session.trace), "wall")
+    grid = MeasuredGrid.open(REQUEST, tmp_path)
+    grid.measure()
+    steady = cells(REQUEST, grid.rows, Traced.read(grid.trace), "wall").cells["measured"].to_list()
+    drifts = [replace(row, wall_s=row.wall_s + at * 0.01) for at, row in enumerate(grid.rows)]
+    found = cells(REQUEST, drifts, Traced.read(grid.trace), "wall")
     by_its_own = [each * found.all_local_s for each in found.cells["measured"].to_list()]
     assert by_its_own == pytest.approx(steady, abs=1e-6)
     assert found.all_local_s > 1.1
@@ -189,9 +189,9 @@ def test_a_machine_that_becomes_slower_is_not_taken_for_the_network(tmp_path: Pa
 @pytest.mark.parametrize("compress", [None, "lz4"])
 def test_one_traced_run_foretells_the_cells(compress: str | None, machine: Machine, tmp_path: Path) -> None:
     request = replace(REQUEST, memory=replace(REQUEST.memory, compress=compress))
-    session = Session.open(request, tmp_path)
-    session.measure()
-    found = cells(request, session.rows, Traced.read(session.trace), "wall")
+    grid = MeasuredGrid.open(request, tmp_path)
+    grid.measure()
+    found = cells(request, grid.rows, Traced.read(grid.trace), "wall")
     assert machine.ran[1].trace
     assert found.cells.height == 4
     assert found.errors.largest < 1.5
@@ -260,19 +260,19 @@ def test_faults_that_wait_twice_hide_more_than_others() -> None:
 
 @pytest.mark.usefixtures("machine")
 def test_the_time_left_is_that_of_the_runs_to_come(tmp_path: Path) -> None:
-    session = Session.open(REQUEST, tmp_path)
+    grid = MeasuredGrid.open(REQUEST, tmp_path)
     told: list[tuple[float, float]] = []
 
-    def tell(_: str, session: Session) -> None:
-        told.append((session.left_s(), sum(row.wall_s for row in session.rows)))
+    def tell(_: str, grid: MeasuredGrid) -> None:
+        told.append((grid.left_s(), sum(row.wall_s for row in grid.rows)))
 
-    session.tell = tell
-    session.measure()
-    end = sum(row.wall_s for row in session.rows)
+    grid.tell = tell
+    grid.measure()
+    end = sum(row.wall_s for row in grid.rows)
     # From the first run behind the trace on; with the trace's own word until a cell was run.
     for left, ended in told[2:]:
         assert left == pytest.approx(end - ended, rel=0.2, abs=1.5)
-    assert session.left_s() == 0
+    assert grid.left_s() == 0
 
 
 def test_waits_of_threads_overlap_as_in_a_run_with_long_waits_but_not_on_the_link(tmp_path: Path) -> None:
@@ -396,8 +396,8 @@ def test_what_cant_be_is_refused(option: list[str], said: str, tmp_path: Path) -
 @pytest.mark.usefixtures("machine")
 def test_what_fits_costs_nothing(tmp_path: Path) -> None:
     request = replace(REQUEST, local=(Size("100%", share=1.0), Size("9MB", bytes=9_000_000)), runs=0)
-    session = Session.open(request, tmp_path)
-    session.measure()
-    found = cells(request, session.rows, Traced.read(session.trace), "processor").cells
+    grid = MeasuredGrid.open(request, tmp_path)
+    grid.measure()
+    found = cells(request, grid.rows, Traced.read(grid.trace), "processor").cells
     assert found.filter(local_bytes=9_000_000 // 4096 * 4096)["degradation"].to_list() == [0.0, 0.0]
     assert Overhead().total(Ran(0, 5, 0, 0), 0, 0) == 0

@@ -31,19 +31,19 @@ from incast.cli import main
 from incast.cli.plain import plain
 from incast.cli.progress import Bars
 from incast.errors import Problem, ResultError, ScenarioError
-from incast.farmem import session as grid
+from incast.farmem import grid
 from incast.farmem.run import ALL, Memory
 from incast.farmem.traced import Traced
 from incast.lab import graphread
 from incast.quantity import parse_depth
 from incast.report import load as report_load
 from incast.result import Result
-from incast.source import Source
 from incast.stop import REQUESTS
 from incast.study import claims, published
 from incast.variants import make_variants
 from incast.walks import changes, partition
 from incast.walks import read as walks_read
+from incast.written import WrittenScenario
 from studies import NO_TESTS, study
 from studies import SMALL as STUDY
 from studies import written as write_study
@@ -253,7 +253,7 @@ def test_a_path_of_thousands_of_fields_is_refused(tmp_path: Path) -> None:
 
 def test_devices_without_end_are_refused() -> None:
     with pytest.raises(ScenarioError, match="the file is too large: at most"):
-        Source.from_file(Path("/dev/zero"))
+        WrittenScenario.from_file(Path("/dev/zero"))
 
 
 def test_published_figures_that_are_no_text_or_name_a_column_twice_are_refused(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_study_and_a_grid_go_on_with_no_folder_of_a_later_version(tmp_path: Pa
     assert "in format 99" in found.stderr
     asked = grid.Request(("true",), (), (), (), Memory(ALL, 0, 0))
     with pytest.raises(ResultError, match="in format 99"):
-        grid.Session.open(asked, tmp_path / "farmem")
+        grid.MeasuredGrid.open(asked, tmp_path / "farmem")
 
 
 def test_an_ascii_terminal_shows_what_it_can(tmp_path: Path) -> None:
@@ -496,7 +496,7 @@ def test_paths_with_brackets_are_names(tmp_path: Path) -> None:
     assert incast.WalkResult.open(tmp_path / "w[bold]").table("scores").height
     (tmp_path / "t[1].csv").write_text("at,from,to,size\n0s,host0,host1,1kB\n")
     replay = {"name": "r", "kind": "replay", "trace": "t[1].csv"}
-    assert make_variants(Source.from_file(written(tmp_path, {**SMALL, "jobs": [replay]})))
+    assert make_variants(WrittenScenario.from_file(written(tmp_path, {**SMALL, "jobs": [replay]})))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from helpers import SMALL, only, refused, variants, written
 from incast.errors import ScenarioError
-from incast.source import Source
 from incast.variants import make_variants
+from incast.written import WrittenScenario
 
 HEAD = """\
 name: small
@@ -275,11 +275,11 @@ def test_refused_changes_name_the_option(tmp_path: Path, change: str, path: str,
 
 
 def test_unknown_choices(tmp_path: Path) -> None:
-    source = Source.from_file(written(tmp_path, {**SMALL, "choices": {"deep": {}, "shallow": {}}}))
+    source = WrittenScenario.from_file(written(tmp_path, {**SMALL, "choices": {"deep": {}, "shallow": {}}}))
     with pytest.raises(ScenarioError, match=r"--choice dep: 'dep' is not a choice\. Did you mean 'deep'"):
         make_variants(source, ["dep"])
     with pytest.raises(ScenarioError, match="has no choices"):
-        make_variants(Source.from_file(written(tmp_path, SMALL)), ["deep"])
+        make_variants(WrittenScenario.from_file(written(tmp_path, SMALL)), ["deep"])
 
 
 def test_a_scenario_is_a_mapping(tmp_path: Path) -> None:

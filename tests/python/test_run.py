@@ -29,9 +29,9 @@ from incast.scenario import (
     Switch,
     Tcp,
 )
-from incast.source import Source
 from incast.stop import Stop
 from incast.variants import make_variants
+from incast.written import WrittenScenario
 
 LONG = {**SMALL, "jobs": [{"name": "bg", "kind": "background", "rate": "9Gbps"}], "until": "10min"}
 
@@ -65,7 +65,7 @@ def test_a_run_folder(tmp_path: Path) -> None:
 
 
 def test_the_core_reads_and_writes_the_same_scenario(tmp_path: Path) -> None:
-    source = Source.from_file(written(tmp_path, SMALL))
+    source = WrittenScenario.from_file(written(tmp_path, SMALL))
     plans = make_variants(source)
     (done,) = run_all(source, plans, tmp_path / "out")
     assert json.loads((done.folder / "scenario.json").read_text()) == plans[0].resolved.spec
@@ -197,7 +197,7 @@ def test_a_folder_of_something_else_is_never_overwritten(tmp_path: Path) -> None
 
 
 def test_stopping_keeps_what_was_measured(tmp_path: Path) -> None:
-    source = Source.from_file(written(tmp_path, LONG))
+    source = WrittenScenario.from_file(written(tmp_path, LONG))
     told: list[Mapping[str, Any]] = []
 
     def watch(number: int, progress: Mapping[str, Any]) -> None:
@@ -248,7 +248,9 @@ def test_the_core_refuses_what_is_no_scenario() -> None:
 
 
 def test_the_core_names_the_first_event_that_differs(tmp_path: Path) -> None:
-    sources = [Source.from_file(written(tmp_path, SMALL), [f"jobs.answers.size={n}kB"]) for n in (20, 21)]
+    sources = [
+        WrittenScenario.from_file(written(tmp_path, SMALL), [f"jobs.answers.size={n}kB"]) for n in (20, 21)
+    ]
     one, other = (make_variants(source)[0].resolved.core for source in sources)
     assert _core.diverge(one, one, lambda _: True) is None
     found = _core.diverge(one, other, lambda _: True)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from helpers import SMALL, spec, variants, written
 from incast.lab.scenario import Scenario
 from incast.lab.select import SelectError, matches, select
-from incast.source import Source
 from incast.variants import make_variants
+from incast.written import WrittenScenario
 
 HOSTS = {f"host{n}": None for n in range(12)}
 
@@ -94,7 +94,7 @@ def test_choices_are_laid_over_the_rest(tmp_path: Path) -> None:
 
 
 def test_only_some_choices_and_several_seeds(tmp_path: Path) -> None:
-    source = Source.from_file(written(tmp_path, {**SMALL, "choices": {"a": {}, "b": {"seed": 7}}}))
+    source = WrittenScenario.from_file(written(tmp_path, {**SMALL, "choices": {"a": {}, "b": {"seed": 7}}}))
     assert [(plan.choice, plan.scenario.seed) for plan in make_variants(source)] == [("a", 1), ("b", 7)]
     assert [(plan.choice, plan.scenario.seed) for plan in make_variants(source, ["b"], [3, 4])] == [
         ("b", 3),
@@ -182,13 +182,13 @@ def test_a_scenario_made_in_python_is_the_one_from_yaml(tmp_path: Path) -> None:
     from_yaml = Scenario.from_yaml(written(tmp_path, SMALL))
     made = Scenario.model_validate(SMALL)
     assert made.model_dump() == from_yaml.model_dump()
-    (one,), (other,) = (make_variants(each.source()) for each in (made, from_yaml))
+    (one,), (other,) = (make_variants(each.written()) for each in (made, from_yaml))
     assert one.resolved.spec == other.resolved.spec
 
 
 def test_a_changed_copy_runs_as_changed(tmp_path: Path) -> None:
     scenario = Scenario.from_yaml(written(tmp_path, SMALL)).model_copy(update={"seed": 9})
-    (plan,) = make_variants(scenario.source())
+    (plan,) = make_variants(scenario.written())
     assert plan.resolved.spec["seed"] == 9
 
 
@@ -199,8 +199,8 @@ def test_what_a_python_scenario_writes_reads_back(tmp_path: Path) -> None:
         "faults": [{"at": "1us", "crash": "host1", "for": "1us"}],
         "choices": {"a": {"seed": 3}},
     }
-    source = Scenario.model_validate(wide).source()
-    again = Source.from_file(written(tmp_path, source.text))
+    source = Scenario.model_validate(wide).written()
+    again = WrittenScenario.from_file(written(tmp_path, source.text))
     assert [plan.resolved.spec for plan in make_variants(again)] == [
         plan.resolved.spec for plan in make_variants(source)
     ]

@@ -72,11 +72,11 @@ def test_results_are_the_same_bytes_for_any_number_of_workers(
 
 
 def test_a_cell_is_what_a_run_of_its_scenario_is(whole: tuple[Study, Path], tmp_path: Path) -> None:
-    from incast.source import Source
+    from incast.written import WrittenScenario
 
     _, out = whole
     run = out / "runs" / "shallow" / "two" / "seed-2"
-    source = Source.from_file(run / "scenario.yaml", ["seed=2"])
+    source = WrittenScenario.from_file(run / "scenario.yaml", ["seed=2"])
     (done,) = run_all(source, make_variants(source), tmp_path / "alone")
     kept = json.loads((run / "summary.json").read_text())
     assert done.summary["fingerprint"] == kept["fingerprint"]

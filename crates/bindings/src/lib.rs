@@ -7,11 +7,11 @@ mod broadcast;
 mod broadcast_live;
 mod broadcast_probe;
 mod farmem;
+mod flow_files;
 mod live;
 mod mine;
 mod quantity;
 mod scenario;
-mod trace;
 mod walk;
 
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     quantity::register(module)?;
-    trace::register(module)?;
+    flow_files::register(module)?;
     scenario::register(module)?;
     live::register(module)?;
     walk::register(module)?;

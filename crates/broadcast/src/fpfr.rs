@@ -3,11 +3,11 @@
 //! destinations.
 //!
 //! Only the description in document 003 was available, not the paper; open choices are those of
-//! [`crate::trace`].
+//! [`crate::tree_search`].
 
 use crate::plan::Plan;
 use crate::topology::{NodeId, Topology};
-use crate::trace::Tracer;
+use crate::tree_search::TreeSearch;
 use units::Rate;
 
 pub(crate) fn depth_first(topology: &Topology, source: NodeId, destinations: &[NodeId]) -> Plan {
@@ -20,12 +20,12 @@ pub(crate) fn fpfr(topology: &Topology, source: NodeId, destinations: &[NodeId])
 
 fn spanning(name: &str, topology: &Topology, source: NodeId, destinations: &[NodeId], most: usize) -> Plan {
     let mut plan = Plan::new(name, source, destinations);
-    let mut tracer = Tracer::new(topology, source, destinations);
+    let mut search = TreeSearch::new(topology, source, destinations);
     while plan.len() < most
-        && let Some(rate) = tracer.next()
-        && tracer.hops().len() == destinations.len()
+        && let Some(rate) = search.next()
+        && search.hops().len() == destinations.len()
     {
-        plan.push(Rate::from_bps(rate), tracer.hops());
+        plan.push(Rate::from_bps(rate), search.hops());
     }
     plan
 }

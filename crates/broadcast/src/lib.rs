@@ -48,5 +48,5 @@ mod slots;
 mod stable;
 pub mod stages;
 pub mod topology;
-mod trace;
 pub mod transfer;
+mod tree_search;

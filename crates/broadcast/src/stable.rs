@@ -7,14 +7,14 @@
 
 use crate::plan::Plan;
 use crate::topology::{NodeId, Topology};
-use crate::trace::Tracer;
+use crate::tree_search::TreeSearch;
 use units::Rate;
 
 pub(crate) fn plan(topology: &Topology, source: NodeId, destinations: &[NodeId]) -> Plan {
     let mut plan = Plan::new("stable", source, destinations);
-    let mut tracer = Tracer::new(topology, source, destinations);
-    while let Some(rate) = tracer.next() {
-        plan.push(Rate::from_bps(rate), tracer.hops());
+    let mut search = TreeSearch::new(topology, source, destinations);
+    while let Some(rate) = search.next() {
+        plan.push(Rate::from_bps(rate), search.hops());
     }
     plan
 }

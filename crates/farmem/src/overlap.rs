@@ -9,7 +9,7 @@
 
 use crate::cost::{Cost, Crossing, Link, Way};
 use crate::local::{Local, Met, Setting};
-use crate::pager::{Recorded, Source};
+use crate::pager::{Recorded, ThreadAccesses};
 use crate::steps::Step;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -37,7 +37,7 @@ pub fn longer(of: &Arc<Recorded>, setting: &Setting, costs: &Costs) -> Time {
     let fits = steps.while_it_fits(u64::from(setting.capacity) << steps.page_bits);
     local.adopt(&steps.steps[..fits]);
     let mut run = Run {
-        threads: Source::recorded(of).into_iter().map(Thread::new).collect(),
+        threads: ThreadAccesses::recorded(of).into_iter().map(Thread::new).collect(),
         ready: BinaryHeap::new(),
         costs: Costs { cost, ..*costs },
         fits,
@@ -50,7 +50,7 @@ pub fn longer(of: &Arc<Recorded>, setting: &Setting, costs: &Costs) -> Time {
 
 /// A thread.
 struct Thread {
-    source: Source,
+    source: ThreadAccesses,
     /// It has begun: the first thread has come as far as it had in the trace.
     begun: bool,
     now: Time,
@@ -63,7 +63,7 @@ struct Thread {
 }
 
 impl Thread {
-    fn new(source: Source) -> Thread {
+    fn new(source: ThreadAccesses) -> Thread {
         Thread { source, begun: false, now: Time::ZERO, done: 0, step: None, coming: 0..0 }
     }
 }

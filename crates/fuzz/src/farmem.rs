@@ -7,7 +7,7 @@ use farmem::cache::Policy;
 use farmem::codec::{Codec, Packer};
 use farmem::curve::Curve;
 use farmem::pager::{
-    Board, Costs, Memory, Order, Pattern, Program, Schedule, Settings, Shape, Source, WriteBack,
+    Board, Costs, Memory, Order, Pattern, Program, Schedule, Settings, Shape, ThreadAccesses, WriteBack,
 };
 use farmem::replay::{Setting, handled, replay};
 use farmem::steps::Steps;
@@ -72,7 +72,7 @@ fn process(kind: u8) -> Box<dyn Process> {
         writes: 0.5,
         compute: Time::from_us(1),
     };
-    let source = Source::made(pattern, vec![rng::stream(1, "accesses")]);
+    let source = ThreadAccesses::made(pattern, vec![rng::stream(1, "accesses")]);
     let memory = Addr { host: HostId(1), port: PORT };
     Box::new(Program::new(0, Arc::new(settings), source, memory, Board::default()))
 }

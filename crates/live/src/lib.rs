@@ -7,13 +7,13 @@
 //!
 //! A [`Member`] is one host of a run: it binds its sockets and says where they are; when all members are
 //! known ([`Table`]) it runs its processes until it is told to stop ([`Handle`]), and hands back a
-//! [`Report`]. Starting members and carrying these between machines is not this crate's business; [`local`]
+//! [`Report`]. Starting members and carrying these between machines is not this crate's business; [`threads`]
 //! does it for threads of one process.
 //!
 //! A megabyte goes from one host to another, over real sockets of this machine:
 //!
 //! ```
-//! use live::local::{self, Host};
+//! use live::threads::{self, Host};
 //! use live::{Job, Outcome, Settings};
 //! use process::{HostId, rng};
 //! use std::time::Duration;
@@ -28,7 +28,7 @@
 //!     let job = Job { index: 0, name: "bulk".into(), start: Time::ZERO, background: false, process };
 //!     Host { host, name: format!("host{}", host.0), jobs: vec![job] }
 //! });
-//! let reports = local::run(hosts.collect(), &[PORT], 1, &Settings::default(), Duration::from_secs(60))?;
+//! let reports = threads::run(hosts.collect(), &[PORT], 1, &Settings::default(), Duration::from_secs(60))?;
 //! let flow = &reports[0].flows[0];
 //! assert_eq!((flow.bytes, flow.outcome), (1_000_000, Outcome::Finished));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -41,7 +41,6 @@ mod driver;
 mod handle;
 pub mod hello;
 mod lane;
-pub mod local;
 mod member;
 mod pace;
 mod report;
@@ -51,6 +50,7 @@ mod stream;
 mod streams;
 mod table;
 mod task;
+pub mod threads;
 mod timers;
 
 pub use clock::shortest_sleep;

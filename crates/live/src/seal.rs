@@ -1,18 +1,20 @@
 //! What members say to each other, sealed: nobody without the key reads it, changes it, or cuts it off
 //! unnoticed.
 //!
-//! Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s (The Noise Protocol Framework, revision 34, by the crate `snow`):
+//! Noise_NNpsk0_25519_AESGCM_BLAKE2s (The Noise Protocol Framework, revision 34, by the crate `snow`):
 //! each side sends one message of [`HANDSHAKE`] bytes, an ephemeral key under the shared secret. Keys are the
 //! connection's own, so who learns the secret later can't read what was recorded before. Frames follow:
 //! length of what is sealed (2 bytes, big endian), and that: at most [`CONTENT_MAX`] bytes of content with a
 //! tag of 16. An empty one is the end: what ends without it was cut off.
+//!
+//! AES-GCM, because processors have instructions for it: a core seals three times as fast as by ChaCha20.
 //!
 //! Nothing here is a socket. Lengths and times are not hidden.
 
 use bytes::{Buf, Bytes, BytesMut};
 use snow::{Builder, HandshakeState, TransportState};
 
-const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
+const PATTERN: &str = "Noise_NNpsk0_25519_AESGCM_BLAKE2s";
 /// Length of each side's first message: an ephemeral key and a tag.
 pub const HANDSHAKE: usize = 48;
 /// Content of a frame, at most: who waits for the end of one on a slow link does not wait long.

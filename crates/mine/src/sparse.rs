@@ -3,7 +3,7 @@
 //! T. Uno, M. Kiyomi and H. Arimura, "LCM ver. 2", FIMI 2004).
 //!
 //! There are no candidates, and no counter per pair of items: with thousands of items these take more memory
-//! than the transactions. Where items are in many transactions, the passes of [`crate::local`] are faster.
+//! than the transactions. Where items are in many transactions, the passes of [`crate::single`] are faster.
 
 use crate::block::{Word, Words, each};
 use crate::count::pairs_before;

@@ -2,9 +2,9 @@
 
 use mine::condense::{Kind, condense};
 use mine::items::{Item, Level};
-use mine::local::{Settings, mine};
 use mine::progress::Progress;
 use mine::rules::{Rule, rules};
+use mine::single::{Settings, mine};
 use mine::transactions::Transactions;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,9 @@
 //! Transactions that memory has no room for: what is found in them is the same.
 
-use mine::local::{Settings, mine};
 use mine::progress::Progress;
 use mine::quest::{Generator, Quest};
 use mine::shelf::{Room, Shelf};
+use mine::single::{Settings, mine};
 use mine::transactions::Transactions;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};

@@ -12,7 +12,7 @@ use crate::lock::Lock;
 use crate::pager::PAGER;
 use crate::runs::RUNS;
 use crate::signals::Waiting;
-use crate::{affinity, areas, handler, heap, local, lock, signals, stacks, stats, threads};
+use crate::{affinity, areas, handler, heap, lock, private, signals, stacks, stats, threads};
 
 /// The signals of who forks.
 static SIGNALS: Lock<Option<Waiting>> = Lock::new(None);
@@ -34,7 +34,7 @@ extern "C" fn prepare() {
     // Behind the locks that a thread may hold while it waits for a page.
     handler::fork();
     PAGER.hold();
-    local::HEAP.hold();
+    private::HEAP.hold();
     lock::forking(true);
     *SIGNALS.lock() = Some(waiting);
 }
@@ -47,7 +47,7 @@ extern "C" fn parent() {
 fn release() {
     let signals = SIGNALS.lock().take();
     lock::forking(false);
-    local::HEAP.release();
+    private::HEAP.release();
     PAGER.release();
     areas::KERNEL.release();
     areas::UNUSED.release();
@@ -59,7 +59,7 @@ fn release() {
 
 extern "C" fn child() {
     let signals = SIGNALS.lock().take();
-    local::begin_stats(&config().folder);
+    private::begin_stats(&config().folder);
     threads::alone();
     affinity::forked();
     affinity::KEPT.release();
@@ -68,7 +68,7 @@ extern "C" fn child() {
     }
     lock::forking(false);
     // The thread that is started here allocates, and asks what is the kernel's.
-    local::HEAP.release();
+    private::HEAP.release();
     areas::KERNEL.release();
     areas::UNUSED.release();
     if is_remote() {

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 const GROWTH: usize = 64 << 10;
 
 /// Memory of one heap's range, from one end to the other.
-pub(crate) struct Source {
+pub(crate) struct Range {
     heap: usize,
 }
 
@@ -25,7 +25,7 @@ fn growth(config: &Config, bytes: usize) -> usize {
     bytes.next_multiple_of(config.page.max(GROWTH))
 }
 
-impl Addresses for Source {
+impl Addresses for Range {
     fn more(&self, bytes: usize) -> Option<(usize, usize)> {
         let bytes = growth(config(), bytes);
         let used = USED[self.heap].load(Relaxed);
@@ -39,10 +39,10 @@ impl Addresses for Source {
 }
 
 /// A heap.
-pub(crate) type Heap = Dlmalloc<Growing<Source>>;
+pub(crate) type Heap = Dlmalloc<Growing<Range>>;
 
 const fn one(heap: usize) -> Lock<Heap> {
-    Lock::new(Dlmalloc::new_with_allocator(Growing(Source { heap })))
+    Lock::new(Dlmalloc::new_with_allocator(Growing(Range { heap })))
 }
 
 const fn all() -> [Lock<Heap>; HEAPS] {

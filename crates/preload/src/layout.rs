@@ -21,7 +21,7 @@ pub(crate) const ALL_HEAPS: usize = HEAPS * HEAP_BYTES;
 /// The program's memory.
 pub(crate) const BYTES: usize = 4 << 40;
 /// Of this library's own heap.
-pub(crate) const LOCAL_BYTES: usize = 256 << 30;
+pub(crate) const PRIVATE_BYTES: usize = 256 << 30;
 /// Behind the program's memory: its mirror, what is missing for whoever calls the handler of faults, and the
 /// page states.
 pub(crate) const BESIDE_BYTES: usize = BYTES + LARGEST_PAGE + (BYTES >> BASE_BITS);
@@ -80,7 +80,7 @@ pub(crate) fn bell() -> usize {
     start() + 2 * BYTES
 }
 
-/// One that is touched by who wants memory to stay local ([`crate::stacks`]).
+/// One that is touched by code that wants memory to stay local ([`crate::stacks`]).
 #[inline]
 pub(crate) fn keeper() -> usize {
     bell() + 2 * BASE

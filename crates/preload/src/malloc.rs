@@ -8,7 +8,7 @@ use crate::granted;
 use crate::handler::forget;
 use crate::layout::{self, ALL_HEAPS, BASE};
 use crate::runs::{self, RUNS, Run};
-use crate::{callers, heap, local, raw, signals, stacks};
+use crate::{callers, heap, private, raw, signals, stacks};
 use libc::{c_int, c_void};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering::Relaxed;
@@ -27,7 +27,7 @@ fn is_remote_to_be(caller: usize) -> bool {
 fn allocate(bytes: usize, align: usize, zero: bool, caller: usize) -> *mut u8 {
     let at = if !is_remote_to_be(caller) {
         let _waiting = signals::quiet();
-        let mut heap = local::HEAP.lock();
+        let mut heap = private::HEAP.lock();
         // SAFETY: any size and a power of two.
         unsafe { if zero { heap.calloc(bytes, align) } else { heap.malloc(bytes, align) } }
     } else if bytes >= LARGE {
@@ -57,7 +57,7 @@ fn large(bytes: usize, align: usize, zero: bool) -> *mut u8 {
 enum Place {
     Heap(usize),
     Run,
-    Local,
+    Private,
     /// Nobody's here: the loader's, from before it found this library.
     Unknown,
 }
@@ -66,7 +66,7 @@ fn place(address: usize) -> Place {
     match layout::offset(address) {
         Some(offset) if offset < ALL_HEAPS => Place::Heap(offset),
         Some(_) => Place::Run,
-        None if local::owns(address) => Place::Local,
+        None if private::owns(address) => Place::Private,
         None => Place::Unknown,
     }
 }
@@ -74,7 +74,7 @@ fn place(address: usize) -> Place {
 /// Bytes that may be used, by the head of dlmalloc's chunk.
 fn usable(at: NonNull<u8>) -> usize {
     match place(at.as_ptr() as usize) {
-        Place::Heap(_) | Place::Local => {
+        Place::Heap(_) | Place::Private => {
             // SAFETY: dlmalloc has the chunk's size, with three bits of its own, in the word before; and
             // another's in the next chunk's.
             let head = unsafe { at.cast::<usize>().sub(1).read() };
@@ -90,10 +90,10 @@ fn give_back(at: NonNull<u8>) {
     match place(address) {
         // SAFETY: it is of this heap, and the program no longer uses it.
         Place::Heap(offset) => unsafe { heap::of(offset).free(at.as_ptr(), usable(at), 1) },
-        Place::Local => {
+        Place::Private => {
             let _waiting = signals::quiet();
             // SAFETY: as above.
-            unsafe { local::HEAP.lock().free(at.as_ptr(), usable(at), 1) }
+            unsafe { private::HEAP.lock().free(at.as_ptr(), usable(at), 1) }
         }
         Place::Run => {
             if stacks::KEPT.load(Relaxed) {
@@ -114,10 +114,10 @@ fn resize(at: NonNull<u8>, bytes: usize, caller: usize) -> *mut u8 {
         Place::Heap(offset) if bytes < LARGE => unsafe {
             heap::of(offset).realloc(at.as_ptr(), had, 1, bytes)
         },
-        Place::Local => {
+        Place::Private => {
             let _waiting = signals::quiet();
             // SAFETY: as above.
-            unsafe { local::HEAP.lock().realloc(at.as_ptr(), had, 1, bytes) }
+            unsafe { private::HEAP.lock().realloc(at.as_ptr(), had, 1, bytes) }
         }
         Place::Run if bytes >= LARGE / 2 && RUNS.quietly().resize(at.as_ptr() as usize, bytes) => {
             granted::commit(Range { start: at.as_ptr() as usize, bytes: runs::whole(bytes) });
@@ -294,12 +294,12 @@ mod tests {
     fn the_c_librarys_memory_stays_local_and_the_programs_does_not() {
         alone!({
             let ours = fill as *const () as usize;
-            assert!(matches!(place(malloc_for(10, ours) as usize), Place::Local), "nothing is wanted yet");
+            assert!(matches!(place(malloc_for(10, ours) as usize), Place::Private), "nothing is wanted yet");
             want("local=1073741824,rate=1");
             callers::find();
             // SAFETY: a C string.
             let theirs = unsafe { libc::dlsym(libc::RTLD_NEXT, c"getpid".as_ptr()) as usize };
-            assert!(matches!(place(malloc_for(10, theirs) as usize), Place::Local));
+            assert!(matches!(place(malloc_for(10, theirs) as usize), Place::Private));
             assert!(matches!(place(malloc_for(10, ours) as usize), Place::Heap(_)));
             assert!(matches!(place(malloc_for(LARGE, ours) as usize), Place::Run));
             assert!(matches!(place(ours), Place::Unknown));

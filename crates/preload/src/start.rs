@@ -2,7 +2,7 @@
 
 use crate::config::{self, Config, NAME, VARIABLE};
 use crate::exchange::Exchange;
-use crate::{affinity, callers, fork, layout, local, raw, store, threads};
+use crate::{affinity, callers, fork, layout, private, raw, store, threads};
 
 /// The launcher asks whether it can be done at all, with what it wants behind it where a server is to be
 /// asked too.
@@ -28,7 +28,7 @@ extern "C" fn begin() {
     if unsafe { libc::getenv(NAME.as_ptr()) }.is_null() {
         return;
     }
-    if layout::reserve().is_err() || local::reserve().is_err() {
+    if layout::reserve().is_err() || private::reserve().is_err() {
         raw::die_without_memory(NO_ROOM);
     }
     let text = std::env::var(VARIABLE).unwrap_or_default();
@@ -37,7 +37,7 @@ extern "C" fn begin() {
     }
     let config = Config::parse(&text).unwrap_or_else(|wrong| raw::die(&wrong));
     callers::find();
-    local::begin_stats(&config.folder);
+    private::begin_stats(&config.folder);
     if config::set(config) {
         fork::prepare_for();
         threads::begin();

@@ -107,9 +107,9 @@ stats! {
     beside_bytes,
     /// The heap that is never remote: its first address, its addresses, and the bytes in it that this library
     /// has allocated.
-    local_at,
-    local_bytes,
-    own_bytes,
+    private_at,
+    private_bytes,
+    library_bytes,
 }
 
 impl Stats {

@@ -3,7 +3,7 @@
 
 use crate::config::{self, Config};
 use crate::exchange::Exchange;
-use crate::{layout, local};
+use crate::{layout, private};
 use std::process::Command;
 
 /// Names the test that the new process is for.
@@ -26,7 +26,7 @@ pub(crate) fn in_a_process(test: &str, body: impl FnOnce()) -> Option<std::proce
     let name = test.split_once("::").expect("a path begins with the crate").1;
     if std::env::var(ALONE).is_ok_and(|wanted| wanted == name) {
         layout::reserve().expect("room for addresses");
-        local::reserve().expect("room for addresses");
+        private::reserve().expect("room for addresses");
         body();
         return None;
     }

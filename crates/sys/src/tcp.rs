@@ -14,6 +14,27 @@ pub const IN_PROGRESS: i32 = libc::EINPROGRESS;
 /// For calls that send: an error instead of a signal when the other end is gone (send(2)).
 pub const NO_SIGNAL: i32 = libc::MSG_NOSIGNAL;
 
+/// `TCP_RTO_MAX_MS` of the kernel's `linux/tcp.h`: the C library does not have it yet.
+const RTO_MAX_MS: libc::c_int = 44;
+
+/// Bounds the time between two tries to send the same segment, a SYN too, for connections on which an outage
+/// shall cost little more than itself: a try that comes too early leaves the next one to twice that time
+/// (RFC 6298, section 5.5), two minutes at most. The kernel allows one second and more, Linux 6.15 and later;
+/// an older one ignores it.
+pub fn cap_rto(socket: impl AsFd, most: Duration) {
+    let most = most.as_millis() as libc::c_int;
+    // SAFETY: the descriptor is open while borrowed, and the kernel reads the four bytes of the number.
+    unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            RTO_MAX_MS,
+            (&raw const most).cast(),
+            size_of_val(&most) as libc::socklen_t,
+        );
+    }
+}
+
 /// Appends what has come, at most `most` bytes and no more than `into` has room for. Says how many; zero is
 /// the end.
 ///

@@ -14,7 +14,7 @@ from incast.cli.exits import Exit
 from incast.lab.resolve import resolve
 from incast.lab.scenario import Scenario
 from incast.lab.validate import validate
-from incast.source import Source
+from incast.written import WrittenScenario
 
 
 def diverge(
@@ -31,7 +31,7 @@ def diverge(
     """Run two scenarios event by event and name the first event that differs; exit code 3 if one does."""
     with told(as_json):
         left, right = (
-            _single(Source.from_file(path, said))
+            _single(WrittenScenario.from_file(path, said))
             for path, said in ((scenario, []), (other or scenario, changes))
         )
         found = _core.diverge(left, right, lambda _: True)
@@ -48,7 +48,7 @@ def diverge(
         raise typer.Exit(Exit.DIFFERENT)
 
 
-def _single(source: Source) -> _core.Scenario:
+def _single(written: WrittenScenario) -> _core.Scenario:
     """The scenario without its choices."""
-    document = source.variant("")
-    return resolve(validate(document, Scenario), document, source.folder).core
+    document = written.variant("")
+    return resolve(validate(document, Scenario), document, written.folder).core

@@ -19,10 +19,10 @@ from incast.cli.farmem_progress import GridBar
 from incast.extras import need
 from incast.farmem import chart, options
 from incast.farmem.coverage import SHARE_MAX
+from incast.farmem.grid import TRACE, MeasuredGrid, Request
 from incast.farmem.measured import CLOCKS, Clock, Measured, cells
 from incast.farmem.program import find
 from incast.farmem.run import LEAST_PAGES, Memory, check
-from incast.farmem.session import TRACE, Request, Session
 from incast.farmem.traced import Traced
 from incast.folder import write_table, write_text
 
@@ -79,23 +79,23 @@ def grid(
         request = _request(program, local, latency, bandwidth, memory, runs)
         by = _clock(clock)
         place = out or Path("results") / f"farmem-{Path(program[0]).name}"
-        session = Session.open(request, place)
+        grid = MeasuredGrid.open(request, place)
         try:
             with GridBar(show.err) as bar:
-                session.tell = bar.tell
-                session.measure()
+                grid.tell = bar.tell
+                grid.measure()
         except KeyboardInterrupt:
-            _write(session, by)
+            _write(grid, by)
             show.err.print("[yellow]Interrupted: what has ended is kept, the same command goes on.[/]")
             raise typer.Exit(exits.Exit.INTERRUPTED) from None
-        found = _write(session, by)
+        found = _write(grid, by)
         assert found
     if as_json:
         show.print_json(_plain(request, found, place))
     else:
         if not found.covers:
             show.err.print(_uncovered(found), style="bold red", soft_wrap=True)
-        _show(session, found, by)
+        _show(grid, found, by)
         show.place("Result", place)
         show.place("Picture", place / chart.FILE)
     if not found.covers:
@@ -136,24 +136,24 @@ def _clock(said: str) -> Clock:
     return found
 
 
-def _write(session: Session, clock: Clock) -> Measured | None:
+def _write(grid: MeasuredGrid, clock: Clock) -> Measured | None:
     """The tables and the picture of what is there; nothing before the traced run."""
-    if not session.done(TRACE):
+    if not grid.done(TRACE):
         return None
-    found = cells(session.request, session.rows, Traced.read(session.trace), clock)
-    write_table(session.out / "cells.parquet", found.cells)
-    write_text(session.out / "cells.csv", found.cells.write_csv())
-    write_text(session.out / chart.FILE, chart.heat(found.cells, Path(session.request.command[0]).name))
+    found = cells(grid.request, grid.rows, Traced.read(grid.trace), clock)
+    write_table(grid.out / "cells.parquet", found.cells)
+    write_text(grid.out / "cells.csv", found.cells.write_csv())
+    write_text(grid.out / chart.FILE, chart.heat(found.cells, Path(grid.request.command[0]).name))
     return found
 
 
-def _show(session: Session, found: Measured, clock: Clock) -> None:
+def _show(grid: MeasuredGrid, found: Measured, clock: Clock) -> None:
     """A table for each size of local memory: latencies down, bandwidths across."""
     rows = found.cells
-    footprint = Traced.read(session.trace).footprint()
+    footprint = Traced.read(grid.trace).footprint()
     of = "wall time" if clock == "wall" else "processor time"
     show.out.print(
-        f"{escape(' '.join(session.request.command))}: {text.size(footprint)} in use, "
+        f"{escape(' '.join(grid.request.command))}: {text.size(footprint)} in use, "
         f"{text.time(found.all_local_s * 1e12)} of {of} with all of it local. "
         "Slower by, measured (predicted; how far the predicted time is off):",
         soft_wrap=True,
@@ -162,7 +162,7 @@ def _show(session: Session, found: Measured, clock: Clock) -> None:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for head in ("local", "faults", "latency"):
         table.add_column(head, justify="right", no_wrap=True)
-    for rate in session.request.rates:
+    for rate in grid.request.rates:
         table.add_column(text.rate(rate), justify="right", no_wrap=True)
     for (local,), group in rows.group_by("local_bytes", maintain_order=True):
         assert isinstance(local, int)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from incast import text
 from incast.cli.words import Words
-from incast.farmem.session import CELL, FAR, LOCAL, NEAR, TRACE, Session
+from incast.farmem.grid import CELL, FAR, LOCAL, NEAR, TRACE, MeasuredGrid
 
 _SAID = {
     LOCAL: "all memory local",
@@ -47,9 +47,9 @@ class GridBar:
         self._began = time.monotonic()
         self._before: int | None = None
 
-    def tell(self, kind: str, session: Session) -> None:
+    def tell(self, kind: str, grid: MeasuredGrid) -> None:
         """A run of this kind begins."""
-        done, missing, left_s = len(session.rows), session.missing(), session.left_s()
+        done, missing, left_s = len(grid.rows), grid.missing(), grid.left_s()
         if self._before is None:
             self._before = done
         ran, now = done - self._before, time.monotonic()
@@ -57,7 +57,7 @@ class GridBar:
         if ran:
             notes.append(f"{text.digits(ran / (now - self._began) * 60)} a minute")
         # Runs of a grid take unlike times, so the bar is of time, not of runs.
-        ended_s = sum(row.wall_s for row in session.rows)
+        ended_s = sum(row.wall_s for row in grid.rows)
         self._progress.update(
             self._task,
             description=_SAID.get(kind, kind),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from incast import report, trace
+from incast import perfetto, report
 from incast.cli import show, show_run
 from incast.cli.common import Json, told
 from incast.comparison import compare as compare_results
@@ -40,7 +40,7 @@ def write_trace(
     """Write a run as a Perfetto trace: tasks, flows and queues on one time axis, for ui.perfetto.dev."""
     with told(as_json):
         result = Result.open(run)
-        written = trace.write(result, out or result.path / TRACE)
+        written = perfetto.write(result, out or result.path / TRACE)
     show.written("trace", written, as_json)
 
 

@@ -18,8 +18,8 @@ from incast.extras import MissingLibraryError
 from incast.incomplete import STUCK
 from incast.result import Result
 from incast.runs import failure, run_all
-from incast.source import Source
 from incast.variants import make_variants, seed_list
+from incast.written import WrittenScenario
 
 
 def run(
@@ -43,22 +43,21 @@ def run(
 ) -> None:
     """Simulate a scenario, or run it live: all its variants side by side."""
     with told(as_json):
-        source = Source.from_file(scenario, [*changes, *([f"seed={seed}"] if seed is not None else [])])
-        variants = make_variants(source, choice, seed_list(source, seeds))
+        said = [*changes, *([f"seed={seed}"] if seed is not None else [])]
+        written = WrittenScenario.from_file(scenario, said)
+        variants = make_variants(written, choice, seed_list(written, seeds))
         place = out or Path("results") / variants[0].scenario.name
         names = [
             f"{variant.choice or variant.scenario.name}{f' seed {variant.scenario.seed}' if seeds else ''}"
             for variant in variants
         ]
         with Bars(names, show.err) as bars:
-            done = run_all(source, variants, place, force=force, jobs=jobs, watch=bars.watch, live=live)
+            done = run_all(written, variants, place, force=force, jobs=jobs, watch=bars.watch, live=live)
         failed = failure(done)
-        written = None
-        if not no_report and not failed:
-            written = _report(place)
+        page = None if no_report or failed else _report(place)
         result = None if failed else Result.open(place)
         if result:
-            _show_result(result, written, as_json)
+            _show_result(result, page, as_json)
         if failed:
             raise failed
         assert result

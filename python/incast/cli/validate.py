@@ -10,8 +10,8 @@ from incast import schema, text
 from incast.cli import show
 from incast.cli.common import Changes, Json, ScenarioFile, told
 from incast.lab.scenario import Scenario
-from incast.source import Source
 from incast.variants import describe, make_variants
+from incast.written import WrittenScenario
 
 
 def validate(
@@ -21,7 +21,7 @@ def validate(
 ) -> None:
     """Check a scenario, all its variants and the files that it names, without running it."""
     with told(as_json):
-        found = describe(make_variants(Source.from_file(scenario, changes)))
+        found = describe(make_variants(WrittenScenario.from_file(scenario, changes)))
     if as_json:
         show.print_json({"ok": True, **found})
         return

@@ -191,7 +191,8 @@ def _add(smaps: bytes, numbers: dict[str, int], seen: _Seen) -> None:
     memory = numbers.get("memory_at", 0)
     mirror = memory + numbers.get("memory_bytes", 0)
     beside = mirror + numbers.get("beside_bytes", 0)
-    local = range(numbers.get("local_at", 0), numbers.get("local_at", 0) + numbers.get("local_bytes", 0))
+    private = numbers.get("private_at", 0)
+    private_end = private + numbers.get("private_bytes", 0)
     here, away, library = 0, 0, 0
     for each, follows in _mappings(smaps):
         plain = not each.is_file and each.how[3:] == b"p" and b"x" not in each.how
@@ -199,7 +200,7 @@ def _add(smaps: bytes, numbers: dict[str, int], seen: _Seen) -> None:
             here += each.resident
         elif mirror <= each.start < beside:
             away += each.resident
-        elif each.start in local:
+        elif private <= each.start < private_end:
             library += each.resident
         elif b"incast-farmem-" not in each.name:
             seen.others[_kind(each, follows)] += each.resident
@@ -207,7 +208,7 @@ def _add(smaps: bytes, numbers: dict[str, int], seen: _Seen) -> None:
                 # Pages of its own, which it has written to.
                 seen.others["files"] -= each.anonymous
                 seen.others["data"] += each.anonymous
-    seen.others["library"] += max(0, library - numbers.get("own_bytes", 0))
+    seen.others["library"] += max(0, library - numbers.get("library_bytes", 0))
     if not numbers.get("remote"):
         seen.governed += here
         return

@@ -22,7 +22,7 @@ from incast.quantity import (
 )
 
 if TYPE_CHECKING:
-    from incast.kinds.traces import Flow, TraceFile
+    from incast.kinds.flow_files import Flow, FlowFile
 
 
 class ReplayFlow(Model):
@@ -99,7 +99,7 @@ class Replay(_Trace):
         return sorted(found, key=lambda flow: flow["at"])
 
     def _listed(self, site: Site) -> list[Flow]:
-        from incast.kinds.traces import Flow
+        from incast.kinds.flow_files import Flow
 
         flows = [
             Flow(parse_time(f.at), f.from_, f.to, parse_bytes(f.size), f.group, 0)
@@ -175,10 +175,10 @@ class Coflows(_Trace):
         return sum(size for each in work["coflows"] for _, size in each["reducers"])
 
 
-def _trace(file: str, site: Site) -> TraceFile:
-    from incast.kinds.traces import TraceFile  # Few scenarios need its libraries.
+def _trace(file: str, site: Site) -> FlowFile:
+    from incast.kinds.flow_files import FlowFile  # Few scenarios need its libraries.
 
-    return TraceFile(site.folder / file, (*site.loc, "trace"), site.findings)
+    return FlowFile(site.folder / file, (*site.loc, "trace"), site.findings)
 
 
 def _placed(end: str, place: list[str]) -> str:

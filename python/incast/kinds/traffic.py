@@ -157,9 +157,9 @@ Sizes = Annotated[
 def size_points(sizes: str | list[list[str | float]], site: Site, field: str) -> list[tuple[int, float]]:
     """The points of a distribution: (bytes, probability of at most so many)."""
     if isinstance(sizes, str) and sizes.endswith(".txt"):
-        from incast.kinds.traces import TraceFile  # Few scenarios need its libraries.
+        from incast.kinds.flow_files import FlowFile  # Few scenarios need its libraries.
 
-        return TraceFile(site.folder / sizes, (*site.loc, field), site.findings).sizes()
+        return FlowFile(site.folder / sizes, (*site.loc, field), site.findings).sizes()
     if isinstance(sizes, str):
         return _core.published_sizes(sizes) if sizes in SIZE_DISTRIBUTIONS else [(parse_bytes(sizes), 1.0)]
     points = [(parse_bytes(str(size)), float(part)) for size, part in sizes]

@@ -17,7 +17,7 @@ from incast.lab.switch import Switch, SwitchOverride
 from incast.lab.topology import Framing, Topology
 from incast.lab.validate import validate
 from incast.quantity import PositiveTime
-from incast.source import Source
+from incast.written import WrittenScenario
 
 
 def _no_file(name: str) -> str:
@@ -71,20 +71,20 @@ class Scenario(Model):
                 raise ValueError(f"two jobs are named {name!r}: names must differ")
         return jobs
 
-    _source: Source | None = PrivateAttr(default=None)
+    _written: WrittenScenario | None = PrivateAttr(default=None)
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
         """The scenario in a YAML file. Raises `ScenarioError` with all problems and their lines."""
-        source = Source.from_file(Path(path))
-        scenario = validate(source.document, cls)
-        scenario._source = source
+        written = WrittenScenario.from_file(Path(path))
+        scenario = validate(written.document, cls)
+        scenario._written = written
         return scenario
 
-    def source(self) -> Source:
+    def written(self) -> WrittenScenario:
         """Its file, unless it was changed since, and the folder of the files that it names."""
-        if self._source is None:
-            return Source.from_model(self, Path())
-        if validate(self._source.document, type(self)).model_dump() == self.model_dump():
-            return self._source
-        return Source.from_model(self, self._source.folder)
+        if self._written is None:
+            return WrittenScenario.from_model(self, Path())
+        if validate(self._written.document, type(self)).model_dump() == self.model_dump():
+            return self._written
+        return WrittenScenario.from_model(self, self._written.folder)

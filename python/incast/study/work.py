@@ -14,8 +14,8 @@ from incast.broadcast import planned
 from incast.document import Node, dump
 from incast.incomplete import STUCK, lines
 from incast.runs import run_all
-from incast.source import Source
 from incast.variants import Variant, make_variants
+from incast.written import WrittenScenario
 
 Tell: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
 """Is told 0 and how far the run has come."""
@@ -40,7 +40,7 @@ class Work(Protocol):
 class Simulation:
     """A scenario."""
 
-    source: Source
+    written: WrittenScenario
     variant: Variant
 
     brief = False
@@ -52,7 +52,7 @@ class Simulation:
 
     def run(self, place: Path, tell: Tell) -> tuple[str, float]:
         """Simulates it."""
-        (done,) = run_all(self.source, [self.variant], place, force=True, jobs=1, watch=tell)
+        (done,) = run_all(self.written, [self.variant], place, force=True, jobs=1, watch=tell)
         stuck = "; ".join(lines(done.summary)) if done.summary.get("end") == STUCK else ""
         return done.error or stuck, done.summary["wall_s"]
 
@@ -87,5 +87,5 @@ def work(document: Node, folder: Path, seeds: Sequence[int]) -> Sequence[Work]:
     if document.child("plan"):
         request = planned.validate(document)
         return [Planning(request, seed, text) for seed in seeds]
-    source = Source(document, folder, text)
-    return [Simulation(source, variant) for variant in make_variants(source, seeds=seeds)]
+    written = WrittenScenario(document, folder, text)
+    return [Simulation(written, variant) for variant in make_variants(written, seeds=seeds)]

@@ -9,11 +9,11 @@ mod parquet;
 
 use ::mine::begun::Begun;
 use ::mine::condense::Kind;
-use ::mine::local::{Settings, Unfinished, go_on};
 use ::mine::progress::Progress;
 use ::mine::quest::{Generator, Quest};
 use ::mine::read::Reader;
 use ::mine::shelf::Room;
+use ::mine::single::{Settings, Unfinished, go_on};
 use ::mine::support::Support;
 use ::mine::table::MEASURES;
 use ::mine::transactions::Transactions;

@@ -4,8 +4,8 @@
 use super::journal::OnDisk;
 use crate::live::{LiveMember, read};
 use crate::scenario::json;
-use ::mine::local::FOUND_MIN;
 use ::mine::node::{Algorithm, Board, Costs, Derived, Exchange, Node, NodeSetup, Settings};
+use ::mine::single::FOUND_MIN;
 use ::mine::transactions::Transactions;
 use ::mine::work::Real;
 use process::{Addr, HostId};

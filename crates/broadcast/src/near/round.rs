@@ -4,7 +4,7 @@ use crate::elastic::OwnedHop;
 use crate::plan::{Hop, Plan};
 use crate::residual::Residual;
 use crate::topology::{NodeId, Topology};
-use crate::trace::Tracer;
+use crate::tree_search::TreeSearch;
 use units::Rate;
 
 /// A tree that adds less than this part of the aggregate is left out.
@@ -28,10 +28,10 @@ pub(crate) fn plan(
             plan.push(Rate::from_bps(rate), hops);
         }
     }
-    let mut tracer = Tracer::on(&residual, source, destinations);
-    while let Some(rate) = tracer.next() {
-        if worth(rate, tracer.hops().len(), plan.aggregate()) {
-            plan.push(Rate::from_bps(rate), tracer.hops());
+    let mut search = TreeSearch::on(&residual, source, destinations);
+    while let Some(rate) = search.next() {
+        if worth(rate, search.hops().len(), plan.aggregate()) {
+            plan.push(Rate::from_bps(rate), search.hops());
         }
     }
     plan

@@ -6,20 +6,20 @@
 //! local memory as in a replay chooses the pages ([`crate::local`]), so on an idle network a fault takes what
 //! [`crate::cost`] says. Not here: page contents.
 
+mod accesses;
 mod board;
 mod link;
 mod memory;
 mod outgoing;
 mod program;
 mod settings;
-mod source;
 mod wire;
 
 #[cfg(test)]
 mod tests;
 
+pub use accesses::{Order, Pattern, Recorded, Shape, ThreadAccesses};
 pub use board::{Board, Fault, Outcome, Totals};
 pub use memory::Memory;
 pub use program::Program;
 pub use settings::{Costs, Schedule, Settings, WriteBack};
-pub use source::{Order, Pattern, Recorded, Shape, Source};

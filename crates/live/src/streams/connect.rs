@@ -9,10 +9,14 @@ use crate::stream::{Owner, Sealed, Stage, Stream, reason};
 use process::{Addr, Event, StreamId};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 use std::io;
+use std::time::Duration;
 use units::Time;
 
 /// Time between two tries.
 const RETRY: Time = Time::from_ms(10);
+/// Most time between two tries of the kernel to reach a peer that does not answer: what comes on top of an
+/// outage.
+const RTO_MAX: Duration = Duration::from_secs(2);
 
 impl Streams {
     /// Opens a stream for a process.
@@ -109,8 +113,9 @@ pub(super) fn prepare(socket: &Socket, settings: &Settings) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     let timeout = settings.peer_timeout();
     socket.set_tcp_user_timeout(Some(timeout))?;
+    sys::tcp::cap_rto(socket, RTO_MAX);
     // A peer that is gone is found even when there is nothing to send to it.
-    let second = std::time::Duration::from_secs(1);
+    let second = Duration::from_secs(1);
     socket.set_tcp_keepalive(
         &TcpKeepalive::new().with_time((timeout / 2).max(second)).with_interval((timeout / 8).max(second)),
     )

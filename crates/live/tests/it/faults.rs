@@ -1,7 +1,7 @@
 //! Hosts that go and come back, panics, limits, signals.
 
 use crate::support::{IP, LIMIT, PORT, does, hosts, log, plan};
-use live::local::{self, LocalError};
+use live::threads::{self, ThreadsError};
 use live::{End, Member, Run, Settings, Table};
 use process::{Addr, Event, HostId, Payload, Process};
 use std::time::Duration;
@@ -87,16 +87,21 @@ fn who_is_not_in_the_table_does_not_run() {
 fn a_panic_names_its_host_and_ends_the_run() {
     let bad = does(|event, _| assert_ne!(event, Event::Start, "a test of panics"));
     let idle = does(|_, _| {});
-    let result =
-        local::run(hosts(vec![(HostId(0), idle), (HostId(1), bad)]), &[PORT], 1, &Settings::default(), LIMIT);
-    assert!(matches!(result, Err(LocalError::Panic(host)) if host == "host1"));
+    let result = threads::run(
+        hosts(vec![(HostId(0), idle), (HostId(1), bad)]),
+        &[PORT],
+        1,
+        &Settings::default(),
+        LIMIT,
+    );
+    assert!(matches!(result, Err(ThreadsError::Panic(host)) if host == "host1"));
 }
 
 #[test]
 fn a_run_that_never_ends_hits_its_limit() {
     let limit = Duration::from_millis(50);
     let idle = hosts(vec![(HostId(0), does(|_, _| {}))]);
-    let reports = local::run(idle, &[PORT], 1, &Settings::default(), limit).unwrap();
+    let reports = threads::run(idle, &[PORT], 1, &Settings::default(), limit).unwrap();
     assert_eq!((reports[0].end, reports[0].jobs[0].end_ps), (End::Interrupted, None));
     // An idle member waits: it does not spin.
     assert!(reports[0].cpu_ps < Time::from_ms(20).as_ps(), "{} ps", reports[0].cpu_ps);
@@ -154,7 +159,7 @@ fn timers_come_in_order_and_not_early() {
         Event::Computed { token } | Event::DiskDone { token } => sender.send((token, cx.now())).unwrap(),
         _ => {}
     });
-    local::run(hosts(vec![(HostId(0), process)]), &[PORT], 1, &Settings::default(), LIMIT).unwrap();
+    threads::run(hosts(vec![(HostId(0), process)]), &[PORT], 1, &Settings::default(), LIMIT).unwrap();
     let got: Vec<_> = receiver.into_iter().collect();
     assert_eq!(got.iter().map(|(token, _)| *token).collect::<Vec<_>>(), [9, 8, 2, 3, 1]);
     for ((_, at), ms) in got.iter().skip(2).zip([10, 20, 30]) {

@@ -2,8 +2,8 @@
 
 use fabric::topology::single_switch;
 use fabric::{Framing, LinkProps, SwitchConfig};
-use live::local::{self, Host};
 use live::seal::Secret;
+use live::threads::{self, Host};
 use live::{Job, Key, Report, Run, Settings, Table};
 use process::testing::Script;
 use process::{Context, Event, HostId, Process};
@@ -22,7 +22,7 @@ pub type Processes = Vec<(HostId, Box<dyn Process>)>;
 
 /// Each process on a host of its own, on sockets.
 pub fn live(processes: Processes, settings: &Settings) -> Vec<Report> {
-    local::run(hosts(processes), &[PORT], 1, settings, LIMIT).unwrap()
+    threads::run(hosts(processes), &[PORT], 1, settings, LIMIT).unwrap()
 }
 
 pub fn hosts(processes: Processes) -> Vec<Host> {

@@ -1,6 +1,6 @@
 //! Walks over real sockets end where they end in memory, and are counted once.
 
-use live::{Datagrams, Job, Settings, local};
+use live::{Datagrams, Job, Settings, threads};
 use process::{Addr, HostId};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -63,10 +63,10 @@ fn run(mode: Datagrams, gather_bytes: usize, settings: &Walks) -> (Ends, Vec<Arc
             board,
         }));
         let job = Job { index: 0, name: "walk".into(), start: Time::ZERO, background: false, process };
-        local::Host { host: HostId(server.into()), name: format!("server{server}"), jobs: vec![job] }
+        threads::Host { host: HostId(server.into()), name: format!("server{server}"), jobs: vec![job] }
     });
     let live = Settings { datagrams: mode, gather_bytes, ..Settings::default() };
-    let reports = local::run(hosts.collect(), &[PORT], 1, &live, Duration::from_secs(300)).unwrap();
+    let reports = threads::run(hosts.collect(), &[PORT], 1, &live, Duration::from_secs(300)).unwrap();
     for report in &reports {
         assert_eq!(report.end, live::End::Stopped, "{report:?}");
         assert_eq!(report.counters.foreign_datagrams, 0);

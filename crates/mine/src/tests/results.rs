@@ -2,9 +2,9 @@
 //! bytes.
 
 use super::support::{Cluster, alone, pack, shares, transactions};
-use crate::local;
 use crate::node::{Algorithm, Costs, Exchange, Order, Settings};
 use crate::progress::Progress;
+use crate::single;
 use units::Time;
 
 const LONG: Time = Time::from_secs(1000);
@@ -67,8 +67,8 @@ fn one_node_with_short_memory_scans_more_often_too() {
     let all = transactions(400, 60, 2);
     for threads in [1, 3] {
         let found = |memory| {
-            let settings = local::Settings { minimum: 12, longest: None, memory, threads };
-            local::mine(pack(&all), &settings, &Progress::default()).unwrap()
+            let settings = single::Settings { minimum: 12, longest: None, memory, threads };
+            single::mine(pack(&all), &settings, &Progress::default()).unwrap()
         };
         let ((levels, passes), (wanted, once)) = (found(1 << 10), found(1 << 20));
         assert!(levels == wanted && passes.iter().zip(&once).all(|(a, b)| a.candidates == b.candidates));

@@ -2,9 +2,9 @@
 
 use crate::items::Level;
 use crate::journal::Sound;
-use crate::local;
 use crate::node::{Board, Costs, Journal, Node, NodeSetup, Settings};
 use crate::progress::Progress;
+use crate::single;
 use crate::transactions::Transactions;
 use crate::work::Real;
 use process::testing::{Network, World};
@@ -41,8 +41,8 @@ pub fn pack<'a>(all: impl IntoIterator<Item = &'a Vec<u32>>) -> Transactions {
 /// What one node finds.
 pub fn alone(all: &[Vec<u32>], minimum: u64, longest: Option<usize>) -> Vec<Level> {
     let packed = pack(all);
-    let settings = local::Settings { minimum, longest, memory: 1 << 20, threads: 1 };
-    let (levels, _) = local::mine(packed, &settings, &Progress::default()).unwrap();
+    let settings = single::Settings { minimum, longest, memory: 1 << 20, threads: 1 };
+    let (levels, _) = single::mine(packed, &settings, &Progress::default()).unwrap();
     levels.into_iter().filter(|level| !level.is_empty()).collect()
 }
 

@@ -4,7 +4,7 @@
 use super::kind::{Cast, Kind, Out, Place, Processes, Shown};
 use farmem::local::Setting;
 use farmem::pager::{
-    Board, Fault, Memory, Order, Outcome, Pattern, Program, Recorded, Settings, Shape, Source,
+    Board, Fault, Memory, Order, Outcome, Pattern, Program, Recorded, Settings, Shape, ThreadAccesses,
 };
 use farmem::trace::Trace;
 use process::{Addr, HostId, Hosts, rng};
@@ -123,7 +123,7 @@ impl Kind for Farmem {
                 local_pages: u64::from(settings.local.capacity),
                 page: self.page,
                 threads: threads.len() as u64,
-                all_local: threads.iter().map(Source::all_local).max().unwrap_or_default(),
+                all_local: threads.iter().map(ThreadAccesses::all_local).max().unwrap_or_default(),
                 board: board.clone(),
             });
             let memory = Addr { host: at, port };
@@ -176,14 +176,16 @@ impl Accesses {
     }
 
     /// Those of a program's threads, of which each has random streams of its own.
-    fn threads(&self, seed: u64, name: &str) -> Vec<Source> {
+    fn threads(&self, seed: u64, name: &str) -> Vec<ThreadAccesses> {
         let stream = |thread| match thread {
             0 => rng::stream(seed, name),
             _ => rng::stream(seed, &format!("{name} thread {thread}")),
         };
         match self {
-            Accesses::Recorded(recorded) => Source::recorded(recorded),
-            Accesses::Made(pattern, threads) => Source::made(*pattern, (0..*threads).map(stream).collect()),
+            Accesses::Recorded(recorded) => ThreadAccesses::recorded(recorded),
+            Accesses::Made(pattern, threads) => {
+                ThreadAccesses::made(*pattern, (0..*threads).map(stream).collect())
+            }
         }
     }
 }

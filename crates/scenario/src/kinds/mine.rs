@@ -60,7 +60,7 @@ pub enum MineTransactions {
 const TRANSACTIONS_MAX: u64 = 20_000_000;
 
 /// What nodes work on.
-enum Source {
+enum Data {
     Real(Vec<Arc<Transactions>>),
     Modelled(Arc<Profile>, u64),
 }
@@ -84,9 +84,9 @@ impl Kind for Mine {
         if hosts.is_empty() {
             return Err(Problem::new("nodes", "no host: at least one is needed"));
         }
-        let source = source(self, hosts.len(), seed).map_err(|error| error.within("transactions"))?;
-        let settings = settings(self, index, &source, hosts.len())
-            .map_err(|message| Problem::new("support", message))?;
+        let data = data(self, hosts.len(), seed).map_err(|error| error.within("transactions"))?;
+        let settings =
+            settings(self, index, &data, hosts.len()).map_err(|message| Problem::new("support", message))?;
         settings.check()?;
         let settings = Arc::new(settings);
         let costs = costs(self)?;
@@ -101,11 +101,11 @@ impl Kind for Mine {
                 journal: Box::new(InMemory::default()),
                 board: board.clone(),
             };
-            let node = match &source {
-                Source::Real(shares) => {
+            let node = match &data {
+                Data::Real(shares) => {
                     Node::real(setup, Real::new(Arc::clone(&settings), me, Arc::clone(&shares[me]), true))
                 }
-                Source::Modelled(profile, _) => {
+                Data::Modelled(profile, _) => {
                     let io = self.costs.io.get();
                     let work = Modelled::new(Arc::clone(&settings), Arc::clone(profile), me, seed, io);
                     Node::modelled(setup, work)
@@ -119,10 +119,10 @@ impl Kind for Mine {
     }
 }
 
-fn settings(spec: &Mine, index: usize, source: &Source, nodes: usize) -> Result<Settings, String> {
-    let transactions: Vec<u64> = match source {
-        Source::Real(shares) => shares.iter().map(|share| share.len()).collect(),
-        Source::Modelled(_, count) => {
+fn settings(spec: &Mine, index: usize, data: &Data, nodes: usize) -> Result<Settings, String> {
+    let transactions: Vec<u64> = match data {
+        Data::Real(shares) => shares.iter().map(|share| share.len()).collect(),
+        Data::Modelled(_, count) => {
             (0..nodes as u64).map(|node| part(*count, node + 1, nodes) - part(*count, node, nodes)).collect()
         }
     };
@@ -147,7 +147,7 @@ fn costs(spec: &Mine) -> Result<Costs, Problem> {
     Ok(*costs)
 }
 
-fn source(spec: &Mine, nodes: usize, seed: u64) -> Result<Source, Problem> {
+fn data(spec: &Mine, nodes: usize, seed: u64) -> Result<Data, Problem> {
     let wrong = |field: &'static str, message: String| Err(Problem::new(field, message));
     match &spec.transactions {
         MineTransactions::Quest(quest) => {
@@ -175,7 +175,7 @@ fn source(spec: &Mine, nodes: usize, seed: u64) -> Result<Source, Problem> {
         }
         MineTransactions::Profile { count, profile } => {
             profile.check()?;
-            Ok(Source::Modelled(Arc::new(profile.clone()), *count))
+            Ok(Data::Modelled(Arc::new(profile.clone()), *count))
         }
     }
 }
@@ -201,8 +201,8 @@ impl Shares {
         self.at += 1;
     }
 
-    fn done(self) -> Source {
-        Source::Real(self.shares.into_iter().map(Arc::new).collect())
+    fn done(self) -> Data {
+        Data::Real(self.shares.into_iter().map(Arc::new).collect())
     }
 }
 

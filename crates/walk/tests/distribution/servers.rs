@@ -3,7 +3,7 @@
 
 use fabric::topology::single_switch;
 use fabric::{Framing, LinkProps, SwitchConfig};
-use live::local::{self, Host};
+use live::threads::{self, Host};
 use process::{Addr, HostId, Process};
 use sim::{HostConfig, JobSetup, Pause, Setup, Sim};
 use std::sync::{Arc, Mutex};
@@ -133,7 +133,7 @@ fn live(processes: Processes) {
     };
     let hosts = processes.into_iter().map(host).collect();
     let reports =
-        local::run(hosts, &[PORT], 1, &live::Settings::default(), Duration::from_secs(300)).unwrap();
+        threads::run(hosts, &[PORT], 1, &live::Settings::default(), Duration::from_secs(300)).unwrap();
     assert!(reports.iter().all(|report| report.end == live::End::Stopped));
 }
 

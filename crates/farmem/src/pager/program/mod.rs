@@ -6,11 +6,11 @@
 mod phases;
 mod thread;
 
+use super::accesses::ThreadAccesses;
 use super::board::{Board, Outcome, Totals};
 use super::link::Link;
 use super::outgoing::Outgoing;
 use super::settings::Settings;
-use super::source::Source;
 use super::wire::Message;
 use crate::local::Local;
 use process::{Addr, Context, Event, Process, StreamId, TaskId};
@@ -40,7 +40,7 @@ pub struct Program {
     number: u64,
     settings: Arc<Settings>,
     /// Its threads' accesses, as they are at the start.
-    first: Vec<Source>,
+    first: Vec<ThreadAccesses>,
     memory: Addr,
     board: Board,
     pages: Arc<[u64]>,
@@ -67,7 +67,7 @@ impl Program {
     pub fn new(
         number: u64,
         settings: Arc<Settings>,
-        threads: Vec<Source>,
+        threads: Vec<ThreadAccesses>,
         memory: Addr,
         board: Board,
     ) -> Program {

@@ -1,6 +1,6 @@
 //! A thread of a program: where it is, and what it waits for.
 
-use crate::pager::source::Source;
+use crate::pager::accesses::ThreadAccesses;
 use crate::steps::Step;
 use units::Time;
 
@@ -45,7 +45,7 @@ pub(super) struct Touched {
 /// A thread.
 #[derive(Debug)]
 pub(super) struct Thread {
-    pub source: Source,
+    pub source: ThreadAccesses,
     pub phase: Phase,
     /// A core is at work for the next phase.
     pub computing: bool,
@@ -63,7 +63,7 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    pub(super) fn new(source: Source) -> Thread {
+    pub(super) fn new(source: ThreadAccesses) -> Thread {
         Thread {
             phase: Phase::Begin,
             source,

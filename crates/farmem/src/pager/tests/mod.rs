@@ -1,9 +1,9 @@
 //! Programs and memory nodes in the simulator.
 
+mod accesses;
 mod golden;
 mod gone;
 mod idle;
 mod random;
-mod source;
 mod support;
 mod threads;

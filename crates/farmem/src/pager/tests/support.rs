@@ -4,7 +4,7 @@ use crate::cache::Policy;
 use crate::cost::Way;
 use crate::local::Setting;
 use crate::pager::{
-    Board, Costs, Fault, Memory, Order, Pattern, Program, Schedule, Settings, Shape, Source, Totals,
+    Board, Costs, Fault, Memory, Order, Pattern, Program, Schedule, Settings, Shape, ThreadAccesses, Totals,
     WriteBack,
 };
 use crate::steps::Steps;
@@ -37,12 +37,12 @@ pub fn pattern(times: u64, writes: f64) -> Pattern {
     Pattern { shape: Shape::Ordered(Order::Random), pages: 64, times, writes, compute: Time::from_us(2) }
 }
 
-pub fn source(pattern: Pattern, seed: u64) -> Source {
-    Source::made(pattern, vec![rng::stream(seed, "accesses")]).remove(0)
+pub fn source(pattern: Pattern, seed: u64) -> ThreadAccesses {
+    ThreadAccesses::made(pattern, vec![rng::stream(seed, "accesses")]).remove(0)
 }
 
 /// All steps of a source, for a replay.
-pub fn steps(mut source: Source) -> Steps {
+pub fn steps(mut source: ThreadAccesses) -> Steps {
     let (pages, stored) = source.pages();
     let mut computed = Time::ZERO;
     let steps = std::iter::from_fn(|| source.next(&mut computed)).collect();
@@ -76,7 +76,7 @@ pub struct Run {
 }
 
 /// Runs these programs of one thread with one memory node, the last host.
-pub fn run(settings: Settings, sources: Vec<Source>, faults: Vec<(Time, Change)>) -> Run {
+pub fn run(settings: Settings, sources: Vec<ThreadAccesses>, faults: Vec<(Time, Change)>) -> Run {
     let programs = sources.into_iter().map(|source| vec![source]).collect();
     run_on(LinkProps { rate: RATE, delay: DELAY, mtu: 9000 }, settings, programs, faults)
 }
@@ -85,7 +85,7 @@ pub fn run(settings: Settings, sources: Vec<Source>, faults: Vec<(Time, Change)>
 pub fn run_on(
     link: LinkProps,
     settings: Settings,
-    sources: Vec<Vec<Source>>,
+    sources: Vec<Vec<ThreadAccesses>>,
     faults: Vec<(Time, Change)>,
 ) -> Run {
     settings.check().unwrap();

@@ -4,7 +4,7 @@ use super::random::{any_pattern, any_settings};
 use super::support::{DELAY, HEADERS, RATE, Run, lossy, run_on, settings};
 use crate::cache::Policy;
 use crate::cost::{Cost, Crossing, Link, Way};
-use crate::pager::{Order, Outcome, Pattern, Recorded, Settings, Shape, Source, WriteBack};
+use crate::pager::{Order, Outcome, Pattern, Recorded, Settings, Shape, ThreadAccesses, WriteBack};
 use crate::trace::{Header, Pages, Record, Trace};
 use fabric::LinkProps;
 use process::rng;
@@ -17,8 +17,8 @@ use units::{Bytes, Rate, Time};
 const FETCH: u64 = 18;
 const PAGES: u64 = 10;
 
-fn threads(pattern: Pattern, threads: u64) -> Vec<Source> {
-    Source::made(pattern, (0..threads).map(|thread| rng::stream(thread, "accesses")).collect())
+fn threads(pattern: Pattern, threads: u64) -> Vec<ThreadAccesses> {
+    ThreadAccesses::made(pattern, (0..threads).map(|thread| rng::stream(thread, "accesses")).collect())
 }
 
 fn took(done: &Run) -> Time {
@@ -84,11 +84,11 @@ fn a_slow_link_sends_as_many_pages_however_many_ask() {
     }
 }
 
-fn recorded(records: &[Record]) -> Vec<Source> {
+fn recorded(records: &[Record]) -> Vec<ThreadAccesses> {
     let header = Header { page_bits: 12, policy: Policy::Fifo, writes: true, capacity: 4 };
     let mut bytes = header.encode().to_vec();
     records.iter().for_each(|record| bytes.extend(record.encode()));
-    Source::recorded(&Arc::new(Recorded::new(&Trace::read(&bytes).unwrap(), 12).unwrap()))
+    ThreadAccesses::recorded(&Arc::new(Recorded::new(&Trace::read(&bytes).unwrap(), 12).unwrap()))
 }
 
 fn pages(page: u64, pages: u32, thread: u8, us: u32) -> Pages {
@@ -105,7 +105,7 @@ fn a_thread_computes_from_its_access_before_and_begins_where_the_first_one_is_by
         Record::Pass(100_000),
         Record::Read(pages(2, 1, 8, 40)),
     ]);
-    assert_eq!(all.iter().map(Source::begins).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(all.iter().map(ThreadAccesses::begins).collect::<Vec<_>>(), [0, 2]);
     let times = all.into_iter().map(|mut source| {
         let mut computed = Time::ZERO;
         std::iter::from_fn(|| source.next(&mut computed).map(|_| computed.as_us())).collect::<Vec<_>>()

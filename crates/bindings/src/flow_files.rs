@@ -5,14 +5,19 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use traffic::{Cdf, coflow, sizes};
 
-create_exception!(_core, TraceError, PyValueError, "A trace that can't be read: line, field, message.");
+create_exception!(
+    _core,
+    FlowFileError,
+    PyValueError,
+    "A file of flows that can't be read: line, field, message."
+);
 
 /// Coflow: id, picoseconds, mappers' racks, reducers' racks and bytes.
 type Coflow = (u64, u64, Vec<u32>, Vec<(u32, u64)>);
 
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("TraceError", module.py().get_type::<TraceError>())?;
+    module.add("FlowFileError", module.py().get_type::<FlowFileError>())?;
     module.add_function(wrap_pyfunction!(parse_coflows, module)?)?;
     module.add_function(wrap_pyfunction!(parse_sizes, module)?)?;
     module.add_function(wrap_pyfunction!(published_sizes, module)?)?;
@@ -22,8 +27,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The coflows of a trace in the FB2010 format.
 #[pyfunction]
 fn parse_coflows(text: &[u8]) -> PyResult<Vec<Coflow>> {
-    let trace = coflow::parse(text)
-        .map_err(|error| TraceError::new_err((error.line, error.field.clone(), error.problem.to_string())))?;
+    let trace = coflow::parse(text).map_err(|error| {
+        FlowFileError::new_err((error.line, error.field.clone(), error.problem.to_string()))
+    })?;
     Ok(trace.coflows.into_iter().map(|c| (c.id, c.at.as_ps(), c.mappers, c.reducers)).collect())
 }
 

@@ -26,7 +26,7 @@ pub struct Host {
 
 /// Why a run has failed.
 #[derive(Debug, thiserror::Error)]
-pub enum LocalError {
+pub enum ThreadsError {
     /// A host could not run.
     #[error("host {0}: {1}")]
     Host(String, Error),
@@ -50,12 +50,12 @@ pub fn run(
     seed: u64,
     settings: &Settings,
     limit: Duration,
-) -> Result<Vec<Report>, LocalError> {
+) -> Result<Vec<Report>, ThreadsError> {
     let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let mut members = Vec::new();
     for host in hosts {
         let member = Member::bind(host.host, ip, ports, settings.clone())
-            .map_err(|error| LocalError::Host(host.name.clone(), error))?;
+            .map_err(|error| ThreadsError::Host(host.name.clone(), error))?;
         members.push((host, member));
     }
     let addresses: Vec<HostAddress> = members.iter().map(|(_, member)| member.address().clone()).collect();
@@ -90,8 +90,8 @@ pub fn run(
         let mut reports = Vec::new();
         for (name, thread) in threads {
             let mut report = match thread.join() {
-                Ok(result) => result.map_err(|error| LocalError::Host(name, error))?,
-                Err(_) => return Err(LocalError::Panic(name)),
+                Ok(result) => result.map_err(|error| ThreadsError::Host(name, error))?,
+                Err(_) => return Err(ThreadsError::Panic(name)),
             };
             report.end = if in_time { report.end } else { End::Interrupted };
             reports.push(report);

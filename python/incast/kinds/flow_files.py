@@ -56,8 +56,8 @@ class Coflow:
     reducers: list[tuple[int, int]]
 
 
-class TraceFile:
-    """A trace and the field that names it."""
+class FlowFile:
+    """A file of flows or coflows, and the field that names it."""
 
     def __init__(self, path: Path, loc: Loc, findings: Findings) -> None:
         self.path = path
@@ -75,7 +75,7 @@ class TraceFile:
             return []
         try:
             coflows = _core.parse_coflows(data)
-        except _core.TraceError as error:
+        except _core.FlowFileError as error:
             line, field, message = error.args
             self.problem(f"{field}: {message}", line)
             return []

@@ -16,7 +16,7 @@ from incast.errors import Problem, ScenarioError
 
 
 @dataclass(frozen=True)
-class Source:
+class WrittenScenario:
     """A scenario as it was written."""
 
     document: Node
@@ -29,7 +29,7 @@ class Source:
     """What `--set` said."""
 
     @staticmethod
-    def from_file(path: Path, changes: Sequence[str] = ()) -> Source:
+    def from_file(path: Path, changes: Sequence[str] = ()) -> WrittenScenario:
         """The scenario in a YAML file, with `path=value` changes."""
         text = text_of(path)
         document = read_text(text, str(path))
@@ -37,14 +37,14 @@ class Source:
             raise ScenarioError(
                 [Problem("expected a mapping of fields, like name and topology", file=str(path))]
             )
-        return Source(change(document, changes), path.parent, text, tuple(changes))
+        return WrittenScenario(change(document, changes), path.parent, text, tuple(changes))
 
     @staticmethod
-    def from_model(scenario: BaseModel, folder: Path) -> Source:
+    def from_model(scenario: BaseModel, folder: Path) -> WrittenScenario:
         """A scenario made in Python."""
         data = scenario.model_dump(by_alias=True, exclude_none=True)
         text = dump(data)
-        return Source(Node.of(data), folder, text)
+        return WrittenScenario(Node.of(data), folder, text)
 
     def choices(self) -> list[str]:
         """Names of the choices."""

@@ -29,7 +29,7 @@ from incast.farmem.predict import Size
 from incast.farmem.run import Memory, Outcome, run
 from incast.farmem.traced import Cache, Handled, Traced
 
-__all__ = ["CELL", "FAR", "LOCAL", "NEAR", "TRACE", "Request", "Row", "Session", "Sized"]
+__all__ = ["CELL", "FAR", "LOCAL", "NEAR", "TRACE", "MeasuredGrid", "Request", "Row", "Sized"]
 
 RUNS = "runs.csv"
 TRACE_FILE = "program.trace"
@@ -134,21 +134,21 @@ class Row:
 
 
 @dataclass
-class Session:
+class MeasuredGrid:
     """A call of the command, in a folder that former calls may have been in."""
 
     request: Request
     out: Path
     rows: list[Row]
     number: int
-    tell: Callable[[str, Session], None] = lambda _, __: None
+    tell: Callable[[str, MeasuredGrid], None] = lambda _, __: None
     """Is told what runs next."""
     _round: list[tuple[str, Sized]] | None = None
     _traced: Traced | None = None
     _handled: dict[int, Handled] = field(default_factory=dict)
 
     @staticmethod
-    def open(request: Request, out: Path) -> Session:
+    def open(request: Request, out: Path) -> MeasuredGrid:
         """Goes on with what the folder has; refuses one of something else."""
         said = request.identity()
         folder.check_format(out)
@@ -161,7 +161,7 @@ class Session:
         out.mkdir(parents=True, exist_ok=True)
         folder.mark(out, folder.FARMEM_MARKER, of=said)
         rows = _read(out / RUNS)
-        return Session(request, out, rows, max((row.session for row in rows), default=0) + 1)
+        return MeasuredGrid(request, out, rows, max((row.session for row in rows), default=0) + 1)
 
     @property
     def trace(self) -> Path:

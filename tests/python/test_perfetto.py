@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from incast.cli.app import app
 from incast.cli.exits import Exit
 from incast.errors import ResultError
+from incast.perfetto import write
 from incast.result import Result
-from incast.trace import write
 from report_data import write_choices, write_run, write_tasks
 
 BEGIN, END = proto.TrackEvent.TYPE_SLICE_BEGIN, proto.TrackEvent.TYPE_SLICE_END

@@ -21,18 +21,21 @@ enum Kind {
 
 /// Steps of a thread, one by one.
 #[derive(Clone, Debug)]
-pub struct Source(Kind);
+pub struct ThreadAccesses(Kind);
 
-impl Source {
+impl ThreadAccesses {
     /// A trace's, one for each thread.
-    pub fn recorded(of: &Arc<Recorded>) -> Vec<Source> {
-        let of_thread = |thread| Source(Kind::Recorded(Reading::new(Arc::clone(of), thread)));
+    pub fn recorded(of: &Arc<Recorded>) -> Vec<ThreadAccesses> {
+        let of_thread = |thread| ThreadAccesses(Kind::Recorded(Reading::new(Arc::clone(of), thread)));
         (0..of.threads()).map(of_thread).collect()
     }
 
     /// Made up: a thread for each random stream, with its share of the accesses.
-    pub fn made(pattern: Pattern, random: Vec<Pcg64>) -> Vec<Source> {
-        Making::threads(pattern, random).into_iter().map(|making| Source(Kind::Made(making))).collect()
+    pub fn made(pattern: Pattern, random: Vec<Pcg64>) -> Vec<ThreadAccesses> {
+        Making::threads(pattern, random)
+            .into_iter()
+            .map(|making| ThreadAccesses(Kind::Made(making)))
+            .collect()
     }
 
     /// The numbers of the program's pages, ascending, and how many of them remote memory has at first.

@@ -13,8 +13,8 @@ use crate::residual::Residual;
 use crate::slots::Slots;
 use crate::topology::{LinkId, NodeId, Topology};
 
-/// A hop whose path lies in [`Tracer::links`] up to `end`, from where the one before it ends.
-struct Traced {
+/// A hop whose path lies in [`TreeSearch::links`] up to `end`, from where the one before it ends.
+struct Found {
     parent: NodeId,
     child: NodeId,
     end: usize,
@@ -38,42 +38,42 @@ struct Feed {
     alive: bool,
 }
 
-/// Traces one tree after the other. Links are places in [`Slots`], until a tree is there.
-pub(crate) struct Tracer {
+/// Searches one tree after the other. Links are places in [`Slots`], until a tree is there.
+pub(crate) struct TreeSearch {
     source: NodeId,
     member: Vec<bool>,
     slots: Slots,
-    /// In which trace a node was seen last.
+    /// In which search a node was seen last.
     seen: Vec<u32>,
-    trace: u32,
-    hops: Vec<Traced>,
+    number: u32,
+    hops: Vec<Found>,
     places: Vec<u32>,
     links: Vec<LinkId>,
 }
 
-impl Tracer {
-    pub fn new(topology: &Topology, source: NodeId, destinations: &[NodeId]) -> Tracer {
-        Tracer::on(&Residual::new(topology), source, destinations)
+impl TreeSearch {
+    pub fn new(topology: &Topology, source: NodeId, destinations: &[NodeId]) -> TreeSearch {
+        TreeSearch::on(&Residual::new(topology), source, destinations)
     }
 
     /// On what other trees have left.
-    pub fn on(residual: &Residual<'_>, source: NodeId, destinations: &[NodeId]) -> Tracer {
+    pub fn on(residual: &Residual<'_>, source: NodeId, destinations: &[NodeId]) -> TreeSearch {
         let nodes = residual.topology.nodes_len();
         let mut member = vec![false; nodes];
         destinations.iter().chain([&source]).for_each(|node| member[node.index()] = true);
-        Tracer {
+        TreeSearch {
             source,
             member,
             slots: Slots::new(residual),
             seen: vec![0; nodes],
-            trace: 0,
+            number: 0,
             hops: Vec::new(),
             places: Vec::new(),
             links: Vec::new(),
         }
     }
 
-    /// Traces the next tree and takes its rate off the rest: the rate in bit/s, or nothing when nobody can be
+    /// Finds the next tree and takes its rate off the rest: the rate in bit/s, or nothing when nobody can be
     /// reached.
     pub fn next(&mut self) -> Option<u64> {
         loop {
@@ -90,11 +90,11 @@ impl Tracer {
         }
     }
 
-    /// The hops of the tree that was traced last.
+    /// The hops of the tree that was found last.
     pub fn hops(&self) -> impl ExactSizeIterator<Item = Hop<'_>> + Clone {
         (0..self.hops.len()).map(move |index| {
             let from = if index == 0 { 0 } else { self.hops[index - 1].end };
-            let Traced { parent, child, end } = self.hops[index];
+            let Found { parent, child, end } = self.hops[index];
             Hop { parent, child, path: &self.links[from..end] }
         })
     }
@@ -102,7 +102,7 @@ impl Tracer {
     fn search(&mut self) {
         self.hops.clear();
         self.places.clear();
-        self.trace += 1;
+        self.number += 1;
         let mut feed = Feed { host: self.source, trail: Vec::new(), alive: true };
         let mut stack = vec![self.visit(self.source, None)];
         while let Some(frame) = stack.last_mut() {
@@ -124,7 +124,7 @@ impl Tracer {
     }
 
     fn visit(&mut self, node: NodeId, by: Option<u32>) -> Frame {
-        self.seen[node.index()] = self.trace;
+        self.seen[node.index()] = self.number;
         // The order of a node's links changes only here, so those that a tree uses stay where they are.
         let next = self.slots.sort(node);
         Frame { node, next, by, hops: self.hops.len() }
@@ -136,7 +136,7 @@ impl Tracer {
                 return None;
             }
             frame.next += 1;
-            if self.seen[slot.head.index()] != self.trace {
+            if self.seen[slot.head.index()] != self.number {
                 return Some(frame.next - 1);
             }
         }
@@ -145,7 +145,7 @@ impl Tracer {
 
     fn arrive(&mut self, feed: &mut Feed, node: NodeId) {
         self.places.append(&mut feed.trail);
-        self.hops.push(Traced { parent: feed.host, child: node, end: self.places.len() });
+        self.hops.push(Found { parent: feed.host, child: node, end: self.places.len() });
         feed.host = node;
     }
 

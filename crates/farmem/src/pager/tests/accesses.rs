@@ -2,7 +2,7 @@
 
 use super::support::{source, steps};
 use crate::cache::Policy;
-use crate::pager::{Order, Pattern, Recorded, Shape, Source};
+use crate::pager::{Order, Pattern, Recorded, Shape, ThreadAccesses};
 use crate::steps::Step;
 use crate::trace::{Header, Pages, Record, Trace};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn a_trace_computes_between_its_steps() {
         bytes.extend(record.encode());
     }
     let recorded = Recorded::new(&Trace::read(&bytes).unwrap(), 12).unwrap();
-    let [mut source] = Source::recorded(&Arc::new(recorded)).try_into().expect("one thread");
+    let [mut source] = ThreadAccesses::recorded(&Arc::new(recorded)).try_into().expect("one thread");
     assert_eq!(source.all_local(), Time::from_ns(1155));
     let (mut all, mut computed) = (Vec::new(), Time::ZERO);
     while let Some(step) = source.next(&mut computed) {
