@@ -1,7 +1,7 @@
 //! How long planners take: `planning HOSTS TOPOLOGY ALGORITHM`. Prints processor seconds (of one thread),
 //! trees, hops of all trees, aggregate in bit/s.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support.rs"]
 mod support;
 
 use broadcast::algorithm::{Algorithm, plan};

@@ -4,7 +4,8 @@ use ::scenario::{build, parse};
 use serde_json::Value;
 
 /// Good ones: switches, flows and background; walks, Hadoop and a fault.
-const BASES: [&str; 2] = [include_str!("../../scenario/tests/determinism.json"), include_str!("jobs.json")];
+const BASES: [&str; 2] =
+    [include_str!("../../scenario/tests/it/determinism.json"), include_str!("jobs.json")];
 
 /// JSON as it is; and good scenarios of which some leaves are other values: each change has two bytes for
 /// which leaf, and one for what it becomes.

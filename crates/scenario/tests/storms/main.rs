@@ -27,7 +27,7 @@ mod facts;
 mod judge;
 mod losses;
 mod run;
-#[path = "../support/mod.rs"]
+#[path = "../it/support.rs"]
 mod support;
 mod tally;
 

@@ -1,0 +1,6 @@
+//! Copies of files and folders, whole and interrupted.
+
+mod confined;
+mod copies;
+mod earlier;
+mod keeping;

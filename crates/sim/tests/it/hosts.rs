@@ -1,0 +1,171 @@
+//! What a host gives its processes: cores, a disk, timers, datagrams; and the turns that flows take at its
+//! NIC.
+
+use crate::support::{Cluster, LINK, bulk, run};
+use fabric::topology::{leaf_spine, single_switch};
+use process::{Addr, Context, Event, HostId, Payload, Process};
+use sim::{Change, Pause, TaskOutcome};
+use std::sync::{Arc, Mutex};
+use units::Time;
+
+type Log = Arc<Mutex<Vec<(Time, Event)>>>;
+
+/// Does `begin` at the start and keeps what it is told.
+struct Scripted<F>(F, Log);
+
+impl<F: FnMut(&mut dyn Context) + Send> Process for Scripted<F> {
+    fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+        if event == Event::Start {
+            (self.0)(cx);
+        } else {
+            self.1.lock().unwrap().push((cx.now(), event));
+        }
+    }
+}
+
+fn scripted(begin: impl FnMut(&mut dyn Context) + Send + 'static) -> (Box<dyn Process>, Log) {
+    let log = Log::default();
+    (Box::new(Scripted(begin, log.clone())), log)
+}
+
+/// What a lone host is told after `begin`.
+fn alone(begin: impl FnMut(&mut dyn Context) + Send + 'static) -> Vec<(Time, Event)> {
+    let cluster = Cluster::new(single_switch(2, LINK).unwrap());
+    let (process, log) = scripted(begin);
+    let mut sim = cluster.processes(vec![(HostId(0), process)]);
+    assert_eq!(run(&mut sim).0, Pause::Idle);
+    log.lock().unwrap().clone()
+}
+
+#[test]
+fn work_waits_for_a_free_core() {
+    // Two cores.
+    let told = alone(|cx| (0..3).for_each(|token| cx.compute(token, Time::from_ms(10 + token))));
+    let expected = [(10, 0), (11, 1), (22, 2)];
+    let expected = expected.map(|(ms, token)| (Time::from_ms(ms), Event::Computed { token }));
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_disk_serves_one_after_the_other_at_its_rate() {
+    // 500 MB/s: 5 MB take 10 ms.
+    let told = alone(|cx| {
+        cx.disk_read(1, 5_000_000);
+        cx.disk_write(2, 10_000_000);
+    });
+    let expected = [(10, 1), (30, 2)];
+    assert_eq!(told, expected.map(|(ms, token)| (Time::from_ms(ms), Event::DiskDone { token })));
+}
+
+/// Computes for 10 ms, from 1 ms on.
+struct Later(Log);
+
+impl Process for Later {
+    fn handle(&mut self, event: Event, cx: &mut dyn Context) {
+        match event {
+            Event::Start => cx.set_timer(0, Time::from_ms(1)),
+            Event::Timer { .. } => cx.compute(1, Time::from_ms(10)),
+            other => self.0.lock().unwrap().push((cx.now(), other)),
+        }
+    }
+}
+
+#[test]
+fn a_slow_host_takes_longer_and_a_crash_forgets() {
+    let told = |fault| {
+        let mut cluster = Cluster::new(single_switch(2, LINK).unwrap());
+        cluster.faults = vec![fault];
+        let log = Log::default();
+        run(&mut cluster.processes(vec![(HostId(0), Box::new(Later(log.clone())))]));
+        log.lock().unwrap().clone()
+    };
+    let done = Event::Computed { token: 1 };
+    assert_eq!(told((Time::ZERO, Change::Slow(0, 250_000))), [(Time::from_ms(41), done)]);
+    assert_eq!(told((Time::from_ms(5), Change::Crash(0))), []);
+}
+
+#[test]
+fn a_timer_set_again_moves_and_a_cancelled_one_is_silent() {
+    let told = alone(|cx| {
+        cx.set_timer(1, Time::from_ms(1));
+        cx.set_timer(1, Time::from_ms(5));
+        cx.set_timer(2, Time::from_ms(2));
+        cx.cancel_timer(2);
+        cx.set_timer(3, Time::from_ms(3));
+    });
+    let expected = [(3, 3), (5, 1)];
+    assert_eq!(told, expected.map(|(ms, token)| (Time::from_ms(ms), Event::Timer { token })));
+}
+
+#[test]
+fn datagrams_arrive_once_where_they_are_bound_and_never_larger_than_the_mtu() {
+    let (sender, _) = scripted(|cx| {
+        for (port, bytes) in [(7, 100), (8, 100), (7, 1472), (7, 1473)] {
+            cx.send(9, Addr { host: HostId(1), port }, Payload::Zeros(bytes));
+        }
+    });
+    let (receiver, log) = scripted(|cx| cx.bind(7));
+    let cluster = Cluster::new(single_switch(2, LINK).unwrap());
+    let mut sim = cluster.processes(vec![(HostId(0), sender), (HostId(1), receiver)]);
+    run(&mut sim);
+    let sizes: Vec<u64> = log
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|(_, event)| match event {
+            Event::Datagram { data, port: 7, .. } => data.len(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(sizes, [100, 1472]);
+    let totals = sim.datagram_records()[0];
+    assert_eq!((totals.sent_packets, totals.received_packets), (4, 2));
+}
+
+#[test]
+fn flows_of_a_host_share_its_nic_evenly() {
+    let cluster = Cluster::new(leaf_spine(&[1, 4], 4, 1, LINK, LINK).unwrap());
+    let mut sim = cluster.job(&bulk(&[(0, 1), (0, 2), (0, 3), (0, 4)], 5_000_000));
+    let (_, records) = run(&mut sim);
+    let ends: Vec<f64> = records.flows.iter().map(|flow| flow.end.unwrap().as_secs_f64()).collect();
+    let (first, last) =
+        (ends.iter().copied().fold(f64::MAX, f64::min), ends.iter().copied().fold(0.0, f64::max));
+    assert!(first > 0.85 * last, "{ends:?}");
+    assert!(
+        records.flows.iter().all(|flow| flow.retransmits == 0),
+        "the NIC holds flows back, it does not drop"
+    );
+}
+
+#[test]
+fn tasks_say_what_was_done_what_was_lost_and_what_hangs() {
+    let mut cluster = Cluster::new(single_switch(2, LINK).unwrap());
+    cluster.faults = vec![(Time::from_ms(5), Change::Crash(1))];
+    let busy = |number| {
+        let (process, _) = scripted(move |cx| {
+            let quick = cx.begin_task("quick", number);
+            cx.begin_task("slow", number);
+            cx.end_task(quick, 7);
+            cx.end_task(quick, 8);
+            cx.set_timer(0, Time::from_ms(20));
+        });
+        process
+    };
+    let mut sim = cluster.processes(vec![(HostId(0), busy(0)), (HostId(1), busy(1))]);
+    let (pause, records) = run(&mut sim);
+    assert_eq!(pause, Pause::Idle);
+    let told: Vec<_> = records
+        .tasks
+        .iter()
+        .map(|t| (t.task, t.host, t.kind, t.number, t.end.map(|t| t.as_us() / 1000), t.bytes, t.outcome))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, 0, "quick", 0, Some(0), 7, TaskOutcome::Finished),
+            (3, 1, "quick", 1, Some(0), 7, TaskOutcome::Finished),
+            (4, 1, "slow", 1, Some(5), 0, TaskOutcome::Lost),
+            (2, 0, "slow", 0, None, 0, TaskOutcome::Unfinished),
+        ]
+    );
+}
