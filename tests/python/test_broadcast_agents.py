@@ -126,7 +126,7 @@ def test_who_hears_all_that_travels_reads_nothing_of_it(
     assert (code, set(states(said).values())) == (0, {"complete"}), err
     assert (root / "secret-name.txt").read_bytes() == marker * 40_000
     # It was heard: greetings of streams, and as many bytes as there are in the file.
-    assert b"incast\x02" in heard
+    assert b"incast\x03" in heard
     assert len(heard) > 40_000 * len(marker)
     assert (marker in heard) is plain
     for known in (b"secret-name", str(place).encode(), read_key(key_file)):

@@ -15,7 +15,7 @@ use std::hash::Hasher;
 
 /// Length in bytes.
 pub const LENGTH: usize = 44;
-const MAGIC: &[u8; 8] = b"incast\x02\x00";
+const MAGIC: &[u8; 8] = b"incast\x03\x00";
 /// Where the tag begins.
 const TAG: usize = 28;
 /// Streams of one host that may come in another order than they were opened in.
