@@ -9,7 +9,7 @@ from pathlib import Path
 from incast import _core
 
 ROOT = Path(__file__).parents[2]
-SCENARIO = ROOT / "crates/scenario/tests/determinism.json"
+SCENARIO = ROOT / "crates/scenario/tests/it/determinism.json"
 
 
 def debug_build() -> Path:
