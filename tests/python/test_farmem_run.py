@@ -17,6 +17,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -344,14 +345,12 @@ int main(void) {
 
 def test_what_a_fault_is_said_to_cost_is_what_the_program_loses(tmp_path: Path) -> None:
     program = compiled(SWEEPS, tmp_path / "sweeps")
-    # A machine that hosts this one may stop it for a while: of three runs one has to be undisturbed.
-    shares = []
-    for _ in range(3):
-        said, seen, first = cost_of_a_fault(program, tmp_path / "said")
-        shares.append(said / seen)
-        if shares[-1] < 1.2 and (not first or shares[-1] > 0.6):
-            return
-    raise AssertionError(f"said to cost {shares} times what the program lost")
+    runs = [cost_of_a_fault(program, tmp_path / "said") for _ in range(3)]
+    # A machine that hosts this one may stop it for a while.
+    share = median(said / seen for said, seen, _ in runs)
+    assert share < 1.2
+    if all(first for _, _, first in runs):
+        assert share > 0.6
 
 
 def cost_of_a_fault(program: Path, said: Path) -> tuple[float, float, bool]:

@@ -201,13 +201,12 @@ def test_requests_to_a_server_are_on_their_way_together(
 ) -> None:
     with late(server.port, 2e-3) as port:
         memory = Memory(LOCAL, 0, 0, server=Server("127.0.0.1", port, KEY.encode(), 60_000))
-        # Something else on the machine may take the processor away for once, and for twice.
-        for _ in range(3):
-            alone, _ = took(program, memory, tmp_path, "look", 1, 160)
-            together, _ = took(program, memory, tmp_path, "look", 8, 160)
-            if alone / together > 4:
-                return
-    raise AssertionError(f"{alone:.3f} s for one thread, {together:.3f} s for eight")
+
+        def least(threads: int) -> float:
+            """Of three: something else on the machine may take the processor away."""
+            return min(took(program, memory, tmp_path, "look", threads, 160)[0] for _ in range(3))
+
+        assert least(1) / least(8) > 4
 
 
 def test_the_simulator_overlaps_waits_of_a_traced_programs_threads(program: str, tmp_path: Path) -> None:
