@@ -34,8 +34,8 @@ class Serving:
         self.process = process
         self.port = int(process.stderr.readline().rpartition(":")[2])
         self.lines: list[str] = []
-        self._reader = threading.Thread(target=lambda: self.lines.extend(process.stderr or ()), daemon=True)
-        self._reader.start()
+        self.reader = threading.Thread(target=lambda: self.lines.extend(process.stderr or ()), daemon=True)
+        self.reader.start()
 
     def memory(self, pages: int, page: int = 4096, timeout_ms: int = 60_000) -> Memory:
         server = Server("127.0.0.1", self.port, KEY.encode(), timeout_ms)
@@ -55,7 +55,12 @@ def serving(
     """`within` is what a command begins with that makes it run elsewhere."""
     command = [*within, *INCAST, "serve", "--listen", at, "--key-file", str(key_file), *more]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        server = None
         try:
-            yield Serving(process)
+            server = Serving(process)
+            yield server
         finally:
             process.kill()
+            if server:
+                # It reads what is closed next.
+                server.reader.join()
