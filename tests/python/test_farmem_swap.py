@@ -23,8 +23,9 @@ from incast.errors import RunError, ScenarioError
 from incast.farmem.run import Memory, Outcome
 from incast.farmem.swap import changes, device, group, local
 from incast.farmem.swap.group import Group, Use, own
+from incast.farmem.swap.held import page
 from incast.farmem.swap.local import ROOM, Keeper
-from incast.farmem.swap.run import check, run
+from incast.farmem.swap.run import _prepare, check, run
 
 pytestmark = pytest.mark.alone
 
@@ -123,6 +124,16 @@ def test_nothing_is_ended_for_want_of_memory_that_could_be_taken(
     monkeypatch.setattr(local, "_BEGIN_S", 60.0)
     for _ in range(2):
         said(run([sys.executable, str(STRESS), "1"], memory(12_000_000)), capfd.readouterr().err)
+
+
+@pytest.mark.usefixtures("_untouched")
+def test_the_held_page_is_on_the_groups_lists() -> None:
+    # Not in a processor's own batch, where only what runs on that processor would find it.
+    for _ in range(5):
+        group = own(f"incast-farmem-{os.getpid()}")
+        with changes.undone() as noted, page(_prepare(noted, group, memory(12_000_000)), group):
+            lists = dict(line.split() for line in (group.path / "memory.stat").read_text().splitlines())
+            assert int(lists["active_file"]) + int(lists["inactive_file"]) > 0
 
 
 @pytest.mark.usefixtures("_untouched")

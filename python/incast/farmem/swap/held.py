@@ -3,6 +3,9 @@
 Short of room, the kernel looks through a group's inactive pages and its files' pages, and makes active ones
 inactive on the way (mm/vmscan.c, `shrink_lruvec`). With none to look through it goes by its count of inactive
 ones, up to four seconds old: that may say there are plenty where all are active, and nothing is found.
+
+A page just read waits in its processor's own batch (mm/swap.c, `lru_add`) until that has 31, and nobody else
+finds it there. Advice to drop a page that can't be dropped empties every processor's batch (mm/fadvise.c).
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ def page(device: Device, group: Group) -> Iterator[Device]:
             subprocess.run(command, preexec_fn=group.enter, check=True, capture_output=True)
             with device.path.open("rb") as opened:
                 os.splice(opened.fileno(), into, _PAGE, offset_src=_PAGE)
+                os.posix_fadvise(opened.fileno(), _PAGE, _PAGE, os.POSIX_FADV_DONTNEED)
         except (OSError, subprocess.SubprocessError) as error:
             raise RunError(f"--backend swap can't hold a page of {device.path}: {error}") from error
         yield device
