@@ -135,7 +135,7 @@ def test_what_has_ended_is_not_run_again(machine: Machine, tmp_path: Path) -> No
     again.measure()
     assert len(again.done(CELL)) == 12
     assert len(again.done(TRACE)) == 1
-    assert {row.session for row in again.done(LOCAL)} == {1, 2}
+    assert {row.invocation for row in again.done(LOCAL)} == {1, 2}
     more = MeasuredGrid.open(replace(REQUEST, runs=4), tmp_path)
     assert len(more.rows) == len(again.rows)
     more.measure()

@@ -100,8 +100,8 @@ class Row:
     """A run, as `runs.csv` has it."""
 
     kind: str
-    session: int
-    """Counts from 1: which call of the command it is from."""
+    invocation: int
+    """Counts from 1: which invocation of the command it is from."""
     local_bytes: int
     latency_ps: int
     bandwidth_bps: int
@@ -161,7 +161,7 @@ class MeasuredGrid:
         out.mkdir(parents=True, exist_ok=True)
         folder.mark(out, folder.FARMEM_MARKER, of=said)
         rows = _read(out / RUNS)
-        return MeasuredGrid(request, out, rows, max((row.session for row in rows), default=0) + 1)
+        return MeasuredGrid(request, out, rows, max((row.invocation for row in rows), default=0) + 1)
 
     @property
     def trace(self) -> Path:
@@ -301,13 +301,13 @@ class MeasuredGrid:
         return row
 
 
-def _row(kind: str, session: int, memory: Memory, outcome: Outcome, processor_s: float) -> Row:
+def _row(kind: str, invocation: int, memory: Memory, outcome: Outcome, processor_s: float) -> Row:
     ours = {field.name for field in fields(Row)}
     same = {key: value for key, value in asdict(outcome).items() if key in ours}
     same["hides_ns"] = " ".join(f"{wait}:{hidden}" for wait, hidden in outcome.hides_ns.items())
     return Row(
         kind=kind,
-        session=session,
+        invocation=invocation,
         local_bytes=memory.local,
         latency_ps=memory.latency_ps,
         bandwidth_bps=memory.rate_bps,

@@ -1,7 +1,7 @@
 """What a grid's runs come to: cells with their degradation, and next to each what one traced run predicts.
 
 A cell's degradation is the median of its runs: how much longer each took than the runs with all memory local
-before and after it in the same session, as a share of the median with all memory local (document 004,
+before and after it in the same invocation, as a share of the median with all memory local (document 004,
 slide 8). The prediction knows the trace, the time with all memory local, and what a fault costs on this
 machine, measured without a network; nothing of the cells.
 """
@@ -106,7 +106,7 @@ def _beyond(rows: Sequence[Row], clock: Clock) -> Iterator[tuple[Row, float]]:
     for at, row in enumerate(rows):
         next_one = bisect(ats, at)
         beside = [rows[there] for there in ats[max(0, next_one - 1) : next_one + 1]]
-        locals_s = [_time(each, clock) for each in beside if each.session == row.session]
+        locals_s = [_time(each, clock) for each in beside if each.invocation == row.invocation]
         if row.kind in (NEAR, FAR, CELL) and locals_s:
             yield row, _time(row, clock) - fmean(locals_s)
 
