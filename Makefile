@@ -15,7 +15,10 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 CORE := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help demo test test-rust test-python search lint format bench studies docs site release lock clean
+# The kernel of emulated hosts: where the package looks for it.
+UML := $(VENV)/share/incast/linux
+
+.PHONY: uml help demo test test-rust test-python search lint format bench studies docs site release lock clean
 
 help:
 	@echo "make demo    set everything up and run the main job: Hadoop over deep and shallow switches"
@@ -28,6 +31,7 @@ help:
 	@echo "make docs    write the generated parts of the manual again"
 	@echo "make site    build the manual as a site, in dist/site"
 	@echo "make release build the source distribution and the wheel in dist, and try them where there is nothing else"
+	@echo "make uml     build Linux as a program, for emulated hosts; TREE=… for a kernel's source other than Debian's"
 	@echo "make lock    write the newest versions of all libraries into constraints.txt"
 	@echo "make clean   remove what was built"
 
@@ -60,6 +64,9 @@ test-rust: $(BIN)/python
 test-python: $(VENV)/installed-for-tests
 	$(BIN)/python -m pytest -m "not alone" --numprocesses 3 --dist loadfile --no-loadscope-reorder
 	$(BIN)/python -m pytest -m alone
+
+uml: $(BIN)/python
+	@$(BIN)/python packaging/uml.py $(UML) $(TREE)
 
 search: $(VENV)/installed-for-tests
 	PROPTEST_CASES=2000 cargo test --workspace --locked --quiet

@@ -38,7 +38,11 @@ class Scenario:
 
 def check(scenario: str) -> Scenario: ...
 def run(
-    scenario: Scenario, folder: str, overwrite: bool, progress: Callable[[Mapping[str, Any]], bool]
+    scenario: Scenario,
+    folder: str,
+    overwrite: bool,
+    progress: Callable[[Mapping[str, Any]], bool],
+    kernel: Path | None = None,
 ) -> str: ...
 def diverge(
     first: Scenario, second: Scenario, progress: Callable[[int], bool]

@@ -11,6 +11,7 @@ import pytest
 
 from farmem_traces import scans, write
 from helpers import variants
+from incast.emu import kernel
 
 CRATES = Path(__file__).parents[2] / "crates"
 # Where the settings of scenarios are declared.
@@ -26,6 +27,7 @@ DECLARED = (
     "traffic/src/settings.rs",
     "traffic/src/coflow.rs",
     "traffic/src/rpc.rs",
+    "emu/src/job.rs",
     "mine/src/node/costs.rs",
     "mine/src/node/settings.rs",
     "mine/src/quest/mod.rs",
@@ -89,6 +91,8 @@ jobs:
     input_replication: 1
   - {name: z, kind: rpc, clients: host0, servers: host1, arrivals: {kind: open, every: 1us}, deadline: 1us}
   - {name: z2, kind: rpc, clients: host0, servers: host1}
+  - {name: z3, kind: program, hosts: host0, command: "true", environment: {A: b}, done: started}
+  - {name: z4, kind: program, hosts: host1, command: "true"}
   - {name: q, kind: broadcast, source: host0, size: 1MB}
   - {name: r, kind: mine, transactions: {kind: quest, count: 9}, support: 0.5, algorithm: npa, exchange: combined}
   - {name: s, kind: mine, transactions: {kind: file, file: t.txt}, support: 0.5, exchange: frequent, order: rotated}
@@ -197,7 +201,12 @@ def resolved(folder: Path, name: str) -> dict[str, Any]:
     (folder / "t.txt").write_text("1 2\n2 3\n")
     (folder / "o.txt").write_text("0\n1\n2\n3\n")
     write(folder / "t.trace", scans(8, 2))
-    (plan,) = variants(folder, SCENARIOS[name])
+    # A program is refused where no kernel is; whether this is one is found out when it runs.
+    (folder / "linux").write_text("time-travel=ext:")
+    (folder / "linux").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(kernel.VARIABLE, str(folder / "linux"))
+        (plan,) = variants(folder, SCENARIOS[name])
     return plan.resolved.spec
 
 

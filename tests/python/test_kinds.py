@@ -37,6 +37,7 @@ DECIDES = {
     "walk": "done",
     "broadcast": "group",
     "mine": "done",
+    "program": "done",
     "farmem": "degradation",
 }
 WAYS = {
@@ -185,11 +186,14 @@ CLASHES = {
     "broadcast": ("broadcast/", "cli/__init__.py", "cli/app.py"),
     "farmem": ("farmem/", "cli/app.py", "cli/farmem_grid.py"),
     "incast": (  # the package, the program, its cache
-        "broadcast/shell.py", "cli/app.py", "cli/validate.py", "extras.py", "lab/graphread.py",
+        "broadcast/shell.py", "cli/app.py", "cli/validate.py", "emu/kernel.py", "extras.py", "lab/graphread.py",
         "report/bundle.py", "study/page/drawing.py",
     ),
     "load": ("report/page.html.j2", "study/__init__.py"),  # of a port; to read
     "mine": ("__init__.py", "cli/app.py", "mining/"),
+    "program": (  # on remote memory; an argument
+        "cli/broadcast_plan.py", "cli/farmem_allocate.py", "farmem/predict.py", "report/paging.py",
+    ),
     "walk": ("__init__.py", "cli/app.py", "walks/", "report/walk_page.py"),
 }  # fmt: skip
 """Where a word in quotes is no kind of job: a part of the package in itself, a command, something else."""

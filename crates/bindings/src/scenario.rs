@@ -89,20 +89,23 @@ fn check(py: Python<'_>, scenario: String) -> PyResult<Checked> {
     Ok(Checked { text: scenario, scenario: checked })
 }
 
-/// Runs a scenario into a folder. `progress` gets a mapping and answers whether to go on.
+/// Runs a scenario into a folder. `progress` gets a mapping and answers whether to go on; `kernel` is the
+/// program of emulated hosts.
 #[pyfunction]
+#[pyo3(signature = (scenario, folder, overwrite, progress, kernel=None))]
 fn run(
     py: Python<'_>,
     scenario: &Bound<'_, Checked>,
     folder: PathBuf,
     overwrite: bool,
     progress: Py<PyAny>,
+    kernel: Option<PathBuf>,
 ) -> PyResult<String> {
     let spec = &scenario.get().scenario;
     let mut raised = None;
     let outcome = py.detach(|| {
         let mut due = Due::now();
-        scenario::run(spec, &folder, overwrite, &mut |now| {
+        scenario::run(spec, &folder, overwrite, kernel.as_deref(), &mut |now| {
             !due.is() || ask(&mut raised, |py| progress.call1(py, (told(py, now)?,)))
         })
     });

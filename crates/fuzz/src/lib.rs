@@ -6,6 +6,7 @@
 
 mod alone;
 pub mod broadcast;
+pub mod emu;
 pub mod farmem;
 pub mod files;
 pub mod live;
@@ -22,10 +23,12 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 27] = [
+pub const TARGETS: [(&str, Target); 29] = [
     ("broadcast_messages", broadcast::messages),
     ("broadcast_plan", broadcast::plan),
     ("broadcast_topology", broadcast::topology),
+    ("emu_packet", emu::packet),
+    ("emu_queues", emu::queues),
     ("farmem_client", farmem::memory_client),
     ("farmem_messages", farmem::messages),
     ("farmem_page", farmem::packed_page),

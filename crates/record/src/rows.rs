@@ -251,6 +251,22 @@ table! {
 }
 
 table! {
+    /// The command of a program on an emulated host.
+    "commands": Command, Commands {
+        /// The job.
+        job: Text,
+        /// The host.
+        host: Text,
+        /// When it started.
+        start_ps: U64,
+        /// When it exited; missing if it ran at the end of the run.
+        end_ps: Nullable<U64>,
+        /// Its exit code, as a shell has it: above 128 for a signal; missing if it ran at the end of the run.
+        exit_code: Nullable<U8>,
+    }
+}
+
+table! {
     /// A remote procedure call.
     "calls": Call, Calls {
         /// The job.
@@ -907,6 +923,8 @@ tables! {
     flows: Flows,
     /// Remote procedure calls.
     calls: Calls,
+    /// Commands on emulated hosts.
+    commands: Commands,
     /// Random walks at servers.
     walks: Walks,
     /// Hosts of broadcasts.

@@ -34,6 +34,7 @@
 //! ```
 
 mod build;
+mod emulate;
 mod error;
 pub mod kinds;
 pub mod lab;

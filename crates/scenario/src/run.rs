@@ -1,6 +1,7 @@
 //! Running a scenario: into a folder, for its figures alone, or against another run.
 
 use crate::build::{build, build_shown};
+use crate::emulate::{self, Emulation, Exited};
 use crate::error::Error;
 use crate::lab::Scenario;
 use crate::names;
@@ -15,6 +16,8 @@ use units::{Problem, Time};
 
 /// Events between two looks at the outside world.
 const SLICE: u64 = 1 << 16;
+/// The same where guests have turns meanwhile.
+const GUESTS_SLICE: u64 = 1 << 10;
 /// Slices between two counts of what open flows have received: there may be a great many of them.
 const COUNTED: u64 = 16;
 
@@ -105,27 +108,30 @@ pub fn run(
     scenario: &Scenario,
     out: &Path,
     overwrite: bool,
+    kernel: Option<&Path>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Error> {
     let (mut sim, shown) = build_shown(scenario)?;
+    let kernel = match kernel {
+        None if emulate::is_needed(scenario) => return Err(Error::NoKernel),
+        kernel => kernel.filter(|_| emulate::is_needed(scenario)),
+    };
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
     let mut writer = Writer::new(&mut sim, &folder, &scenario.jobs, shown)?;
     let total = sim.progress().jobs_left;
-    let mut failed = None;
-    let end = drive(&mut sim, scenario.until, total, progress, |sim| {
+    let start = |kernel| Emulation::start(scenario, &mut sim, kernel, out);
+    let mut guests = kernel.map(start).transpose()?;
+    let end = drive(&mut sim, guests.as_mut(), scenario.until, total, progress, |sim, exited| {
+        exited.iter().for_each(|exited| writer.exited(exited));
         let (now, records) = (sim.progress().now, sim.take_records());
-        failed = writer.write(sim.network(), now, &records).err();
-        failed.is_none()
+        Ok(writer.write(sim.network(), now, &records)?)
     });
+    // What was measured is kept, whatever has ended the run.
     let finished = writer.finish(&mut sim);
-    match failed {
-        Some(error) => Err(error.into()),
-        None => {
-            finished?;
-            Ok(outcome(&mut sim, end))
-        }
-    }
+    let end = end?;
+    finished?;
+    Ok(outcome(&mut sim, end))
 }
 
 /// Runs a scenario for its cost alone: nothing is written.
@@ -135,11 +141,11 @@ pub fn run(
 pub fn measure(scenario: &Scenario) -> Result<Outcome, Problem> {
     let mut sim = build(scenario)?;
     let total = sim.progress().jobs_left;
-    let end = drive(&mut sim, scenario.until, total, &mut |_| true, |sim| {
+    let end = drive(&mut sim, None, scenario.until, total, &mut |_| true, |sim, _| {
         drop(sim.take_records());
-        true
+        Ok(())
     });
-    Ok(outcome(&mut sim, end))
+    Ok(outcome(&mut sim, end.expect("nothing is written and nobody is emulated")))
 }
 
 /// Runs two scenarios side by side; the first event that differs, if one does.
@@ -156,23 +162,25 @@ pub fn diverge(
 
 fn drive(
     sim: &mut Sim,
+    mut guests: Option<&mut Emulation>,
     until: Option<Time>,
     jobs: usize,
     progress: &mut dyn FnMut(&Progress) -> bool,
-    mut keep: impl FnMut(&mut Sim) -> bool,
-) -> End {
+    mut keep: impl FnMut(&mut Sim, &[Exited]) -> Result<(), Error>,
+) -> Result<End, Error> {
     let (mut bytes, mut slices) = (0, 0u64);
     loop {
-        let pause = sim.run(SLICE);
-        if !keep(sim) {
-            return End::Interrupted;
-        }
+        let (pause, exited) = match &mut guests {
+            Some(guests) => (guests.run(sim, GUESTS_SLICE)?, guests.take_exited()),
+            None => (sim.run(SLICE), Vec::new()),
+        };
+        keep(sim, &exited)?;
         match pause {
-            Pause::Running => {}
-            Pause::Finished => return End::Finished,
-            Pause::Until => return End::Until,
-            Pause::Idle => return End::Stuck,
-            Pause::Deadlock => return End::Deadlock,
+            Pause::Running | Pause::Outward => {}
+            Pause::Finished => return Ok(End::Finished),
+            Pause::Until => return Ok(End::Until),
+            Pause::Idle => return Ok(End::Stuck),
+            Pause::Deadlock => return Ok(End::Deadlock),
         }
         if slices.is_multiple_of(COUNTED) {
             bytes = sim.received_by_jobs();
@@ -192,7 +200,7 @@ fn drive(
             fraction,
         };
         if !progress(&told) {
-            return End::Interrupted;
+            return Ok(End::Interrupted);
         }
     }
 }

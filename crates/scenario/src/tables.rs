@@ -1,5 +1,6 @@
 //! From what the simulator measured to the tables and captures of a run folder.
 
+use crate::emulate::Exited;
 use crate::kinds::{AllShown, Ended, Out, Shown};
 use crate::lab::Job;
 use crate::names;
@@ -49,6 +50,11 @@ impl<'a> Writer<'a> {
             ports,
             shown,
         })
+    }
+
+    /// A program of a job has exited.
+    pub(crate) fn exited(&mut self, exited: &Exited) {
+        self.shown[exited.job].exited(exited.host, exited.at, exited.code);
     }
 
     /// Writes what the simulator has measured since the last call.
@@ -358,10 +364,11 @@ fn push(capture: &mut Capture, seen: &PacketSeen, direction: Direction, dropped:
     let endpoint = |addr: process::Addr| Endpoint { host: addr.host.0, port: addr.port };
     let sack: Vec<(u32, u32)> = match &seen.transport {
         Transport::Tcp { sacks, .. } => sacks.iter().map(|block| (block.start, block.end)).collect(),
-        Transport::Udp { .. } => Vec::new(),
+        Transport::Udp { .. } | Transport::Raw(_) => Vec::new(),
     };
     let (payload_bytes, transport) = match &seen.transport {
         Transport::Udp { len } => (*len as u32, capture::Transport::Udp),
+        Transport::Raw(packet) => (0, capture::Transport::Raw(packet)),
         Transport::Tcp { header, mss, .. } => {
             let is = |flag| header.flags.contains(flag);
             let syn = SynOptions {

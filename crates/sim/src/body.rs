@@ -1,6 +1,6 @@
 //! What a simulated packet carries besides what switches look at.
 
-use process::{Addr, Payload};
+use process::{Addr, HostId, Payload};
 use transport::tcp::{Header, SackBlock};
 
 /// A TCP segment, or a datagram when `to` is [`DATAGRAM`].
@@ -42,4 +42,6 @@ pub(crate) enum Extra {
     Sack(Sacks),
     /// A datagram.
     Datagram { from: Addr, to: Addr, data: Payload, pair: u32 },
+    /// A packet of a host that is not simulated.
+    Raw { from: HostId, to: HostId, ports: (u16, u16), data: Box<[u8]> },
 }

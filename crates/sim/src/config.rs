@@ -3,6 +3,7 @@
 use process::rng;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use transport::tcp::{self, Span};
 use units::{Problem, Rate, Time};
@@ -27,8 +28,28 @@ pub struct HostConfig {
     /// time slice of this length.
     #[serde(default)]
     pub time_slice: Time,
+    /// Settings of the kernel, where programs run on the host.
+    #[serde(default)]
+    pub kernel: Kernel,
     /// TCP's settings; `mss` is set from the MTU. Hosts alike share them.
     pub tcp: Arc<tcp::Config>,
+}
+
+/// Settings of the kernel of a host that is not simulated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// Memory in bytes.
+    pub memory: u64,
+    /// What sysctl(8) is to set, beyond what follows from the host's other settings.
+    pub sysctl: BTreeMap<String, String>,
+}
+
+impl Default for Kernel {
+    /// A kernel with 64 MiB.
+    fn default() -> Kernel {
+        Kernel { memory: 64 << 20, sysctl: BTreeMap::new() }
+    }
 }
 
 /// Cores of a host at most.
@@ -50,6 +71,7 @@ impl Default for HostConfig {
             disk: Rate::from_gbps(16),
             packet_cost: Time::ZERO,
             time_slice: Time::ZERO,
+            kernel: Kernel::default(),
             tcp: Arc::default(),
         }
     }

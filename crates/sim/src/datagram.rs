@@ -80,7 +80,7 @@ impl Sim {
     /// A datagram has come to its host.
     pub(crate) fn on_datagram(&mut self, packet: &Packet<Body>) {
         let Some(Extra::Datagram { to, .. }) = self.net.extras.get(packet.body.extra - 1) else {
-            unreachable!("a datagram carries its content")
+            return self.on_raw(packet);
         };
         let taken = self.takes(to.host.0, packet);
         let Some(Extra::Datagram { from, to, data, pair }) = self.net.extras.remove(packet.body.extra - 1)

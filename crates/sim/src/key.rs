@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Room,
     /// A packet has had its time at its host.
     Received,
+    /// A host that is not simulated wants to go on.
+    Outsider,
 }
 
 const INDEX_BITS: u32 = 28;
@@ -53,7 +55,8 @@ pub(crate) fn split(key: u32) -> (Kind, u32) {
         6 => Kind::Work,
         7 => Kind::Pause,
         8 => Kind::Room,
-        _ => Kind::Received,
+        9 => Kind::Received,
+        _ => Kind::Outsider,
     };
     (kind, key & ((1 << INDEX_BITS) - 1))
 }

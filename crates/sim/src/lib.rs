@@ -67,6 +67,7 @@ mod job;
 mod key;
 mod net;
 mod outside;
+mod outsiders;
 mod ports;
 mod pump;
 mod receive;
@@ -82,11 +83,12 @@ mod timer;
 mod wheel;
 mod work;
 
-pub use config::HostConfig;
+pub use config::{HostConfig, Kernel};
 pub use diverge::{Divergence, diverge};
 pub use fault::{Change, LinkChange};
 pub use fluid::{FluidError, FluidSetup};
 pub use job::JobSetup;
+pub use outsiders::{Outward, RawPacket};
 pub use ports::{TooManyJobs, home_port, job_ports};
 pub use process::rng;
 pub use records::{

@@ -113,6 +113,7 @@ impl Sim {
         }
         match self.net.extras.get(extra - 1)? {
             Extra::Datagram { to, .. } => Some(to.host.0),
+            Extra::Raw { to, .. } => Some(to.0),
             Extra::Sack(_) => None,
         }
     }

@@ -216,6 +216,8 @@ pub enum Transport {
         /// Length of its content in bytes.
         len: u64,
     },
+    /// A whole IP packet, of a host that is not simulated.
+    Raw(Box<[u8]>),
 }
 
 /// A packet at a captured port.

@@ -8,6 +8,7 @@ use crate::flow::Flow;
 use crate::job::{Job, Slot};
 use crate::key::{Kind, index_of, split};
 use crate::net::Net;
+use crate::outsiders::Outward;
 use crate::records::{DatagramRecord, JobRecord, Records};
 use crate::sample::Sampler;
 use crate::slab::Slab;
@@ -17,7 +18,7 @@ use crate::timer::Timers;
 use crate::wheel::Entry;
 use crate::work::Work;
 use fabric::{Delivery, Fabric, FluidFlow, Graph, NodeId, PortId};
-use process::Event;
+use process::{Event, HostId};
 use std::collections::{BTreeMap, VecDeque};
 use units::Time;
 
@@ -53,6 +54,8 @@ pub struct Sim {
     /// Fluid that is planned at each port: bits a second on the wire.
     pub(crate) fluid_rates: BTreeMap<PortId, u64>,
     pub(crate) records: Records,
+    /// What hosts that are not simulated have yet to hear.
+    pub(crate) outward: Vec<Outward>,
     pub(crate) next_flow: u32,
     pub(crate) flows_done: u64,
     pub(crate) jobs_left: usize,
@@ -80,6 +83,8 @@ pub enum Pause {
     Running,
     /// All jobs have ended.
     Finished,
+    /// Something has come to a host that is not simulated ([`Sim::take_outward`]).
+    Outward,
     /// The time that was set is over.
     Until,
     /// Nothing will ever happen again, though jobs have not ended.
@@ -168,7 +173,11 @@ impl Sim {
         self.settle();
         self.net.outside.news = false;
         let finished = self.jobs_left == 0 && !self.jobs.iter().all(|job| job.background);
-        if finished { Pause::Finished } else { Pause::Running }
+        match (finished, self.outward.is_empty()) {
+            (true, _) => Pause::Finished,
+            (false, true) => Pause::Running,
+            (false, false) => Pause::Outward,
+        }
     }
 
     #[inline(always)]
@@ -201,6 +210,7 @@ impl Sim {
             Kind::Pause => self.on_pause(PortId(index)),
             Kind::Room => self.on_nic(self.net.fabric.ends(PortId(index)).0.0),
             Kind::Received => self.on_waited(index),
+            Kind::Outsider => self.on_outsider(index),
             Kind::Control => self.on_control(index),
         }
     }
@@ -289,6 +299,15 @@ impl Sim {
         self.jobs[job as usize].unfinished -= 1;
         if self.jobs[job as usize].unfinished == 0 {
             self.finish_job(job);
+        }
+    }
+
+    /// A job's process on `host` is done, as its driver has found out.
+    pub fn finish(&mut self, job: usize, host: HostId) {
+        let on_host = |process: &&u32| self.processes[**process as usize].host == host.0;
+        if let Some(process) = self.jobs[job].processes.iter().find(on_host).copied() {
+            self.finish_process(process);
+            self.net.outside.news = true;
         }
     }
 
@@ -396,6 +415,7 @@ impl Sim {
             Kind::Pause => format!("pauses, {}", port(index)),
             Kind::Room => format!("room in a class, {}", port(index)),
             Kind::Received => format!("packet received, {}", self.graph.name(NodeId(index))),
+            Kind::Outsider => format!("host goes on, {}", self.graph.name(NodeId(index))),
         };
         format!("{time}: {what}")
     }

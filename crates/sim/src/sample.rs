@@ -6,6 +6,7 @@ use crate::outside::Seen;
 use crate::records::{FlowSample, HostRecord, HostSample, PacketSeen, Transport};
 use crate::run::Sim;
 use fabric::{NodeId, PortId, Sample};
+use process::Addr;
 use std::collections::BTreeSet;
 use units::Time;
 
@@ -142,8 +143,16 @@ impl Sim {
         let Body { header, to, extra } = seen.packet.body;
         let known = extra.checked_sub(1).and_then(|slot| self.net.extras.get(slot));
         let (from, to, transport) = if to == DATAGRAM {
-            let Some(Extra::Datagram { from, to, data, .. }) = known else { return };
-            (*from, *to, Transport::Udp { len: data.len() })
+            match known {
+                Some(Extra::Datagram { from, to, data, .. }) => {
+                    (*from, *to, Transport::Udp { len: data.len() })
+                }
+                Some(Extra::Raw { from, to, ports, data, .. }) => {
+                    let (from, to) = (Addr { host: *from, port: ports.0 }, Addr { host: *to, port: ports.1 });
+                    (from, to, Transport::Raw(data.clone()))
+                }
+                _ => return,
+            }
         } else {
             let Some(flow) = self.flows.get(to >> 1) else { return };
             let side = (to & 1) as usize;

@@ -99,6 +99,7 @@ impl Sim {
             fluids: Vec::new(),
             fluid_rates: BTreeMap::new(),
             records: Records::default(),
+            outward: Vec::new(),
             next_flow: 0,
             flows_done: 0,
             jobs_left: 0,

@@ -3,6 +3,7 @@
 use rustix::thread::CpuSet;
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Processor time that this process has used, all threads together.
@@ -48,9 +49,55 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
+/// The processors of all [`Pinned`] threads of this process.
+static PINNED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// The calling thread stays on one processor, and so does each process that it starts, until this is dropped.
+/// Of the processors that it may run on it is the one with the fewest other such threads.
+#[derive(Debug)]
+pub struct Pinned {
+    cpu: usize,
+    before: CpuSet,
+}
+
+impl Pinned {
+    /// Pins the calling thread.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn here() -> io::Result<Pinned> {
+        let before = rustix::thread::sched_getaffinity(None)?;
+        let mut pinned = PINNED.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = |cpu: &usize| pinned.iter().filter(|other| *other == cpu).count();
+        let cpu = allowed()?.into_iter().min_by_key(others).ok_or(io::ErrorKind::NotFound)?;
+        pin(cpu)?;
+        pinned.push(cpu);
+        Ok(Pinned { cpu, before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let mut pinned = PINNED.lock().unwrap_or_else(PoisonError::into_inner);
+        pinned.iter().position(|cpu| *cpu == self.cpu).map(|at| pinned.swap_remove(at));
+        // Where it may not run any more, it stays where it is.
+        rustix::thread::sched_setaffinity(None, &self.before).ok();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_is_pinned_for_a_while() {
+        let before = allowed().unwrap();
+        let pinned = Pinned::here().unwrap();
+        assert_eq!(allowed().unwrap(), [pinned.cpu]);
+        drop(pinned);
+        assert_eq!(allowed().unwrap(), before);
+    }
+
     use std::hint::black_box;
 
     #[test]

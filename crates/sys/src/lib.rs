@@ -25,9 +25,11 @@
 #![allow(unsafe_code, reason = "this crate is where unsafe code lives; each block says why it is sound")]
 
 pub mod bpf;
+pub mod child;
 pub mod cpu;
 pub mod epoll;
 pub mod file;
+pub mod shared;
 pub mod signal;
 pub mod sleep;
 pub mod tcp;

@@ -15,6 +15,7 @@ from incast.kinds.broadcast import Broadcast
 from incast.kinds.farmem import Farmem
 from incast.kinds.job import Job, Traits
 from incast.kinds.mine import Mine
+from incast.kinds.program import Program
 from incast.kinds.replay import Coflows, Replay
 from incast.kinds.rpc import Rpc
 from incast.kinds.shuffle import Shuffle
@@ -35,6 +36,7 @@ AnyJob: TypeAlias = Annotated[
     | Walk
     | Broadcast
     | Mine
+    | Program
     | Farmem,
     Field(discriminator="kind"),
 ]

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StringConstraints,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
 
 from incast.lab.base import Model, Override, mtu_from
 from incast.quantity import (
@@ -40,6 +48,9 @@ Duplicates = Annotated[
     ),
     InBase(lambda duplicates: None if duplicates == "off" else duplicates),
 ]
+
+
+SysctlName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+(\.[A-Za-z0-9_-]+)+$")]
 
 
 class Tcp(Model):
@@ -146,6 +157,22 @@ def _end(span: str | list[str], end: int) -> int:
     return int(times[end] if isinstance(times, list) else times)
 
 
+class Kernel(Model):
+    """Settings of an emulated host's kernel: of hosts on which programs run."""
+
+    memory: PositiveSize = "64MiB"
+    """Its memory."""
+    sysctl: Annotated[dict[SysctlName, str], Field(max_length=1000)] = {}
+    """What sysctl sets, by name: beyond what follows from `tcp`, which holds for its kernel too."""
+
+    @field_validator("memory")
+    @classmethod
+    def _enough(cls, text: str) -> str:
+        if not 32 << 20 <= parse_bytes(text) <= 64 << 30:
+            raise ValueError(f"{text}: 32MiB to 64GiB are allowed")
+        return text
+
+
 class Host(Model):
     """A host's settings."""
 
@@ -164,6 +191,8 @@ class Host(Model):
     precedence."""
     tcp: Tcp = Tcp()
     """TCP's settings."""
+    kernel: Kernel = Kernel()
+    """Settings of its kernel, where programs run on it."""
 
     @field_validator("packet_cost", "time_slice")
     @classmethod

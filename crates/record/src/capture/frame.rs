@@ -19,6 +19,12 @@ const DO_NOT_FRAGMENT: u16 = 0x4000;
 /// All headers of a packet, Ethernet's first.
 pub(super) fn headers(packet: &Packet<'_>) -> Vec<u8> {
     let (protocol, segment) = match &packet.transport {
+        Transport::Raw(whole) => {
+            let mut out = Vec::with_capacity(18 + whole.len());
+            ethernet(&mut out, packet);
+            out.extend_from_slice(whole);
+            return out;
+        }
         Transport::Tcp(header) => (PROTOCOL_TCP, tcp(packet, header)),
         Transport::Udp => (PROTOCOL_UDP, udp(packet)),
     };

@@ -65,6 +65,8 @@ pub enum Transport<'a> {
     Udp,
     /// A segment.
     Tcp(Tcp<'a>),
+    /// A whole IP packet with its own header, of a host that is not simulated.
+    Raw(&'a [u8]),
 }
 
 /// A TCP header (RFC 9293, section 3.1).

@@ -99,6 +99,9 @@ pub(crate) trait Shown {
         Ok(())
     }
 
+    /// A program of the job has exited on `host`.
+    fn exited(&mut self, _host: HostId, _at: Time, _code: i32) {}
+
     /// Writes totals; returns whether all that the job was for was done.
     fn totals(&mut self, _out: &mut Out<'_>) -> Result<bool, record::Error> {
         Ok(true)

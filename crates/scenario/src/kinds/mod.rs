@@ -7,6 +7,7 @@ mod broadcast;
 mod farmem;
 mod kind;
 mod mine;
+mod program;
 mod rpc;
 mod shuffle;
 mod traffic;
@@ -51,6 +52,8 @@ pub enum Work {
     Broadcast(Box<Broadcast>),
     /// Association rules from transactions that are spread over nodes.
     Mine(Box<Mine>),
+    /// Programs on emulated hosts.
+    Program(::emu::job::Program<String>),
     /// Programs whose memory lies at memory nodes.
     Farmem(Box<Farmem>),
 }
@@ -72,6 +75,7 @@ impl Work {
             Work::Walk(job) => &**job,
             Work::Broadcast(job) => &**job,
             Work::Mine(job) => &**job,
+            Work::Program(job) => job,
             Work::Farmem(job) => &**job,
         }
     }

@@ -105,7 +105,7 @@ pub fn run(scenario: &Value) -> Run {
         run.packets.append(&mut records.packets);
         run.flows.append(&mut records.flows);
         match pause {
-            Pause::Running => continue,
+            Pause::Running | Pause::Outward => continue,
             // Asked again, it does what is still on its way.
             Pause::Finished if run.sim.progress().events > before => end = Some(End::Finished),
             Pause::Finished | Pause::Idle => run.settled = true,
@@ -118,7 +118,7 @@ pub fn run(scenario: &Value) -> Run {
             Pause::Idle => End::Stuck,
             Pause::Deadlock => End::Deadlock,
             Pause::Until => End::Until,
-            Pause::Finished | Pause::Running => End::Finished,
+            Pause::Finished | Pause::Running | Pause::Outward => End::Finished,
         });
         break;
     }

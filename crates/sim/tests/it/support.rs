@@ -71,6 +71,7 @@ impl Cluster {
             packet_cost: self.packet_cost,
             time_slice: self.time_slice,
             tcp: self.tcp.clone().into(),
+            ..HostConfig::default()
         };
         let job = JobSetup {
             name: "job".into(),

@@ -1,0 +1,80 @@
+//! What can go wrong with guests.
+
+use crate::vhost::ring::Wrong;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why an emulation ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A guest's folder can't be used.
+    #[error("{}: {error}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The kernel can't be started.
+    #[error("the kernel can't be started: {0}")]
+    Start(io::Error),
+    /// It has started and does not ask for its time.
+    #[error("{name}: the kernel did not ask for its time: is it built with CONFIG_UML_TIME_TRAVEL_SUPPORT?")]
+    NoTimeTravel {
+        /// The host.
+        name: String,
+    },
+    /// It said what can't be meant, or nothing more.
+    #[error("{name}: the guest can't be talked to: {error}")]
+    Broken {
+        /// The host.
+        name: String,
+        /// Why not.
+        error: io::Error,
+    },
+    /// It could not be set up.
+    #[error("{name}: the guest could not be set up: its console says why")]
+    Unready {
+        /// The host.
+        name: String,
+    },
+    /// It does not know a setting, or not this value.
+    #[error("{name}: the kernel refuses {key} = {value}: the host's console says why")]
+    Setting {
+        /// The host.
+        name: String,
+        /// The setting.
+        key: String,
+        /// What it was to be.
+        value: String,
+    },
+    /// Its kernel ended while the run waited for one of its programs.
+    #[error("{name}: the guest ended before its programs: its console says why")]
+    Gone {
+        /// The host.
+        name: String,
+    },
+    /// It ended before it was up.
+    #[error("{name}: the guest ended before it was up: its console says why")]
+    Boot {
+        /// The host.
+        name: String,
+    },
+    /// Its network card's queues are damaged.
+    #[error("{name}: its network card's queue can't be right: {wrong}")]
+    Queue {
+        /// The host.
+        name: String,
+        /// How.
+        wrong: Wrong,
+    },
+    /// It computes and computes.
+    #[error("{name}: computed for {} s without waiting; time stands still meanwhile", patience.as_secs())]
+    Spins {
+        /// The host.
+        name: String,
+        /// For how long.
+        patience: Duration,
+    },
+}

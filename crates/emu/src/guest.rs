@@ -1,0 +1,326 @@
+//! A guest: Linux as a program, whose clock and network card are ours.
+
+use crate::calendar::protocol::{self, Op};
+use crate::calendar::shared::{GUEST, Page};
+use crate::console::Console;
+use crate::error::Error;
+use crate::vhost::device::{Device, Said};
+use crate::vhost::wire;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::Child;
+use std::time::Duration;
+use sys::child::Begin;
+
+/// The sockets that a guest opens, in its own folder: their names are the same for all guests, because the
+/// kernel mixes its command line into its random numbers.
+pub const TIME_SOCKET: &str = "time";
+/// See [`TIME_SOCKET`].
+pub const NET_SOCKET: &str = "net";
+/// The file of all that a guest prints, in its folder.
+pub const CONSOLE: &str = "console";
+
+/// A guest's clock when a run begins, in nanoseconds: until then it boots.
+pub const BOOT: u64 = 1_000_000_000;
+/// The time of day when all runs begin, in nanoseconds since 1970: 1 January 2020.
+pub const TIME_OF_DAY: u64 = 1_577_836_800_000_000_000;
+
+/// How a guest's turn ended.
+#[derive(Debug)]
+pub enum Turn {
+    /// It waits, for a time or for ever.
+    Waits(Option<u64>),
+    /// It has something to send; the message is to be [answered](Guest::answer).
+    Sends(wire::Message),
+    /// Its kernel has ended.
+    Ended,
+}
+
+/// Who a guest is.
+#[derive(Clone, Copy, Debug)]
+pub struct Card {
+    /// The address of its network card.
+    pub mac: [u8; 6],
+    /// The longest IP packet that it sends, in bytes.
+    pub mtu: u16,
+}
+
+/// A running guest. All times are its own: nanoseconds since it began to boot.
+#[derive(Debug)]
+pub struct Guest {
+    /// As the topology names it.
+    pub name: String,
+    child: Child,
+    exit: OwnedFd,
+    time: UnixStream,
+    page: Page,
+    net: UnixListener,
+    console: Console,
+    /// Its network card, once it has opened it.
+    pub device: Option<Device>,
+    card: Card,
+    /// It runs for so long without waiting at most, of real time.
+    patience: Duration,
+    /// What its first program has said since it was last [asked](Guest::said).
+    said: Vec<String>,
+}
+
+impl Guest {
+    /// Starts a guest in its folder, at its time zero. It stands still until [`Guest::turn`].
+    ///
+    /// # Errors
+    /// A folder without room for sockets, or a kernel that does not start or knows no time travel.
+    pub fn start(
+        name: &str,
+        begin: &Begin,
+        folder: &Path,
+        card: Card,
+        patience: Duration,
+    ) -> Result<Guest, Error> {
+        let at = |error| Error::Folder { path: folder.to_owned(), error };
+        let listener = listen(folder, TIME_SOCKET).map_err(at)?;
+        let net = listen(folder, NET_SOCKET).map_err(at)?;
+        let kept = File::create(folder.join(CONSOLE)).map_err(at)?;
+        let (child, printed) = begin.start(folder).map_err(Error::Start)?;
+        let child = Ends(Some(child));
+        let broken = |error| Error::Broken { name: name.to_owned(), error };
+        let exit = child.exit().map_err(Error::Start)?;
+        let console = Console::new(printed, kept);
+        let ready = wait([listener.as_fd(), exit.as_fd()], patience).map_err(broken)?;
+        if !ready[0] {
+            return Err(Error::NoTimeTravel { name: name.to_owned() });
+        }
+        let mut time = accept(&listener, patience).map_err(broken)?;
+        let started = protocol::receive(&mut time).map_err(broken)?;
+        if started.op != Op::Start {
+            return Err(broken(io::ErrorKind::InvalidData.into()));
+        }
+        let page = Page::new(0).map_err(Error::Start)?;
+        // The second descriptor would be for a log that no kernel writes yet.
+        let fds = [page.file().as_fd(), page.file().as_fd()];
+        let answer = protocol::Message { op: Op::Ack, seq: started.seq, time: GUEST.into() };
+        protocol::send(&time, answer, &fds).map_err(broken)?;
+        Ok(Guest {
+            name: name.to_owned(),
+            child: child.keep(),
+            exit,
+            time,
+            page,
+            net,
+            console,
+            device: None,
+            card,
+            patience,
+            said: Vec::new(),
+        })
+    }
+
+    /// Lets it boot: it runs alone until its clock shows [`BOOT`]; when it wants to run next.
+    ///
+    /// # Errors
+    /// A guest that ends before.
+    pub fn boot(&mut self) -> Result<Option<u64>, Error> {
+        loop {
+            match self.turn()? {
+                Turn::Waits(Some(due)) if due < BOOT => self.wake(due)?,
+                Turn::Waits(due) => return Ok(due),
+                // The network is not there yet: what it says to it is lost.
+                Turn::Sends(message) => {
+                    if let Some(device) = &mut self.device {
+                        while let Some(taken) = device.take().map_err(|wrong| damaged(&self.name, wrong))? {
+                            device.sent(taken.head).map_err(|wrong| damaged(&self.name, wrong))?;
+                        }
+                    }
+                    self.answer(&message)?;
+                }
+                Turn::Ended => return Err(Error::Boot { name: self.name.clone() }),
+            }
+        }
+    }
+
+    /// Lets it go on at `now`, which it had waited for.
+    ///
+    /// # Errors
+    /// A guest that is gone.
+    pub fn wake(&mut self, now: u64) -> Result<(), Error> {
+        self.page.run(now);
+        let run = protocol::Message { op: Op::Run, seq: 0, time: now };
+        protocol::send(&self.time, run, &[]).map_err(|error| self.broken(error))
+    }
+
+    /// Lets it run until it waits, or has something to send.
+    ///
+    /// # Errors
+    /// A guest that says what can't be meant, or that neither waits nor ends.
+    pub fn turn(&mut self) -> Result<Turn, Error> {
+        self.listen().map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+                Error::Spins { name: self.name.clone(), patience: self.patience }
+            }
+            _ => self.broken(error),
+        })
+    }
+
+    fn listen(&mut self) -> io::Result<Turn> {
+        loop {
+            let net = self.device.as_ref().map_or(self.net.as_fd(), |device| device.socket().as_fd());
+            // A console that is over is always readable.
+            let console = if self.console.over { self.exit.as_fd() } else { self.console.fd() };
+            let [time, net, exit, printed] =
+                wait([self.time.as_fd(), net, self.exit.as_fd(), console], self.patience)?;
+            if printed {
+                let said = self.console.read()?;
+                self.said.extend(said);
+            }
+            let turn = match (time, net, exit) {
+                (_, true, _) => self.hear(),
+                (true, _, _) => self.answer_time(),
+                (_, _, true) => return Ok(Turn::Ended),
+                _ => Ok(None),
+            };
+            match turn {
+                Ok(None) => {}
+                Ok(Some(turn)) => return Ok(turn),
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Turn::Ended),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Answers what it asks its calendar.
+    fn answer_time(&mut self) -> io::Result<Option<Turn>> {
+        let message = protocol::receive(&mut self.time)?;
+        let time = match message.op {
+            Op::Wait => return Ok(Some(Turn::Waits(self.request()))),
+            Op::Get => self.page.now(),
+            Op::GetTimeOfDay => TIME_OF_DAY - BOOT,
+            _ => 0,
+        };
+        protocol::send(&self.time, protocol::Message { op: Op::Ack, seq: message.seq, time }, &[])?;
+        Ok(None)
+    }
+
+    /// Reads from its network card; what it sends is for our caller.
+    fn hear(&mut self) -> io::Result<Option<Turn>> {
+        let Some(device) = &mut self.device else {
+            let socket = accept(&self.net, self.patience)?;
+            self.device = Some(Device::new(socket, self.card.mac, self.card.mtu));
+            return Ok(None);
+        };
+        let (message, said) = device.receive()?;
+        if said == Said::Transmit {
+            return Ok(Some(Turn::Sends(message)));
+        }
+        device.answer(&message)?;
+        Ok(None)
+    }
+
+    /// When it wants to run next.
+    fn request(&self) -> Option<u64> {
+        // Those that sleep for ever ask for the end of time.
+        self.page.request().filter(|time| *time < i64::MAX as u64)
+    }
+
+    /// What its first program has said since the last call.
+    pub fn said(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.said)
+    }
+
+    /// Answers what [`Turn::Sends`] said.
+    ///
+    /// # Errors
+    /// A guest that is gone.
+    pub fn answer(&mut self, message: &wire::Message) -> Result<(), Error> {
+        match self.device.as_mut().map(|device| device.answer(message)) {
+            Some(Err(error)) => Err(self.broken(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Interrupts it at `now`, while it waits; when it wants to run.
+    ///
+    /// # Errors
+    /// A guest that does not answer.
+    pub fn interrupt(&mut self, now: u64, received: bool) -> Result<Option<u64>, Error> {
+        self.page.interrupt(now);
+        match self.device.as_mut().map(|device| device.interrupt(received)) {
+            Some(Err(error)) => Err(self.broken(error)),
+            _ => Ok(self.request()),
+        }
+    }
+
+    fn broken(&self, error: io::Error) -> Error {
+        Error::Broken { name: self.name.clone(), error }
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// Of a queue that can't be.
+pub(crate) fn damaged(name: &str, wrong: crate::vhost::ring::Wrong) -> Error {
+    Error::Queue { name: name.to_owned(), wrong }
+}
+
+/// A process that ends with this value.
+struct Ends(Option<Child>);
+
+impl Ends {
+    fn exit(&self) -> io::Result<OwnedFd> {
+        sys::child::exit_of(self.0.as_ref().expect("it is kept no more than once"))
+    }
+
+    fn keep(mut self) -> Child {
+        self.0.take().expect("it is kept no more than once")
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.as_mut().into_iter().for_each(end);
+    }
+}
+
+/// Kills a guest's kernel and its programs, which are processes of its group.
+fn end(child: &mut Child) {
+    // It may have ended already.
+    kill_process_group(Pid::from_child(child), Signal::KILL).ok();
+    child.wait().ok();
+}
+
+/// A socket in a folder, however long the folder's path is: a socket's may have 107 bytes.
+fn listen(folder: &Path, socket: &str) -> io::Result<UnixListener> {
+    let folder = File::open(folder)?;
+    UnixListener::bind(format!("/proc/self/fd/{}/{socket}", folder.as_raw_fd()))
+}
+
+/// A connection on which nobody is waited for longer than `patience`.
+fn accept(listener: &UnixListener, patience: Duration) -> io::Result<UnixStream> {
+    let (socket, _) = listener.accept()?;
+    socket.set_read_timeout(Some(patience))?;
+    socket.set_write_timeout(Some(patience))?;
+    Ok(socket)
+}
+
+/// Which of these have something to say, once one has.
+fn wait<const N: usize>(fds: [BorrowedFd<'_>; N], patience: Duration) -> io::Result<[bool; N]> {
+    let patience = Timespec::try_from(patience).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let mut fds = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+    loop {
+        match poll(&mut fds, Some(&patience)) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) => return Ok(fds.map(|fd| !fd.revents().is_empty())),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Guests on a simulated network: whoever is woken runs, and what it sends goes out.
+
+use crate::error::Error;
+use crate::guest::{Guest, Turn, damaged};
+use crate::host::{Event, event, host_of, of_clock, on_clock};
+use crate::ip;
+use crate::vhost::device::Taken;
+use process::HostId;
+use sim::{Outward, Pause, RawPacket, Sim};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A guest, and what its network card has in hand. Times are the guest's.
+struct Seat {
+    guest: Guest,
+    ended: bool,
+    /// When it wants to run next.
+    due: Option<u64>,
+    /// Packets that have come, and when the guest is to hear of them.
+    received: VecDeque<(u64, Box<[u8]>)>,
+    /// The chain of the packet that is leaving, and when it will have left.
+    leaving: Option<(u16, u64)>,
+}
+
+/// Guests on a network.
+pub struct Lab {
+    seats: BTreeMap<HostId, Seat>,
+    events: Vec<(HostId, Event)>,
+    /// Packets that went to no host.
+    strangers: u64,
+    /// Packets that came to a guest without room for them.
+    overruns: u64,
+}
+
+impl Lab {
+    /// Seats guests at their hosts, and lets each boot.
+    ///
+    /// # Errors
+    /// A guest that does not get as far as waiting.
+    pub fn new(sim: &mut Sim, guests: Vec<(HostId, Guest)>) -> Result<Lab, Error> {
+        let mut lab = Lab { seats: BTreeMap::new(), events: Vec::new(), strangers: 0, overruns: 0 };
+        for (host, mut guest) in guests {
+            let due = guest.boot()?;
+            let seat = Seat { guest, ended: false, due: None, received: VecDeque::new(), leaving: None };
+            lab.seats.insert(host, seat);
+            lab.ask(sim, host, due);
+        }
+        lab.listen();
+        Ok(lab)
+    }
+
+    /// Runs up to `events` events of the simulation; guests have their turns meanwhile. Comes back earlier when
+    /// a guest has said something ([`Lab::take_events`]).
+    ///
+    /// # Errors
+    /// A guest that can't go on.
+    pub fn run(&mut self, sim: &mut Sim, events: u64) -> Result<Pause, Error> {
+        let end = sim.progress().events + events;
+        loop {
+            let pause = sim.run(end.saturating_sub(sim.progress().events));
+            for outward in sim.take_outward() {
+                match outward {
+                    Outward::Wake(host) => self.wake(sim, host)?,
+                    Outward::Packet(host, packet, marked) => self.receive(sim, host, packet, marked),
+                }
+            }
+            if pause != Pause::Outward || !self.events.is_empty() {
+                return Ok(pause);
+            }
+        }
+    }
+
+    /// What guests have said since the last call.
+    pub fn take_events(&mut self) -> Vec<(HostId, Event)> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Guests whose kernel has ended.
+    pub fn ended(&self) -> impl Iterator<Item = HostId> {
+        self.seats.iter().filter(|(_, seat)| seat.ended).map(|(host, _)| *host)
+    }
+
+    /// A packet has come: its guest hears of it at the next nanosecond.
+    fn receive(&mut self, sim: &mut Sim, host: HostId, mut packet: Box<[u8]>, marked: bool) {
+        let Some(seat) = self.seats.get_mut(&host) else { return sim.refuse_raw(host) };
+        if marked {
+            ip::mark(&mut packet);
+        }
+        let at = on_clock(sim.progress().now);
+        seat.received.push_back((at, packet));
+        sim.wake_at(host, of_clock(at));
+    }
+
+    /// The time has come for something at `host`.
+    fn wake(&mut self, sim: &mut Sim, host: HostId) -> Result<(), Error> {
+        let now = on_clock(sim.progress().now);
+        let Some(seat) = self.seats.get_mut(&host).filter(|seat| !seat.ended) else { return Ok(()) };
+        if seat.leaving.is_some_and(|(_, left)| left <= now) {
+            self.left(sim, host, now)?;
+        }
+        self.hand_over(sim, host, now)?;
+        let seat = self.seat(host);
+        if seat.due.is_some_and(|due| due <= now) {
+            seat.due = None;
+            seat.guest.wake(now)?;
+            self.turn(sim, host)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a guest the packets that have come.
+    fn hand_over(&mut self, sim: &mut Sim, host: HostId, now: u64) -> Result<(), Error> {
+        let seat = self.seats.get_mut(&host).expect("who is woken has a seat");
+        let Some(device) = &mut seat.guest.device else {
+            seat.received.clear();
+            return Ok(());
+        };
+        let mut came = false;
+        while let Some((_, packet)) = seat.received.pop_front_if(|(at, _)| *at <= now) {
+            came = true;
+            // Without room it is lost, as at any network card.
+            let room = device.deliver(&packet).map_err(|wrong| damaged(&seat.guest.name, wrong))?;
+            self.overruns += u64::from(!room);
+        }
+        if came && device.show_received().map_err(|wrong| damaged(&seat.guest.name, wrong))? {
+            let due = seat.guest.interrupt(now, true)?;
+            self.ask(sim, host, due);
+        }
+        Ok(())
+    }
+
+    /// A packet has left the network card: its memory is the guest's again, and the next one goes.
+    fn left(&mut self, sim: &mut Sim, host: HostId, now: u64) -> Result<(), Error> {
+        let seat = self.seat(host);
+        let (Some((head, _)), Some(device)) = (seat.leaving.take(), &mut seat.guest.device) else {
+            return Ok(());
+        };
+        let interrupts = device.sent(head).map_err(|wrong| damaged(&seat.guest.name, wrong))?;
+        self.send(sim, host)?;
+        if interrupts {
+            let due = self.seat(host).guest.interrupt(now, false)?;
+            self.ask(sim, host, due);
+        }
+        Ok(())
+    }
+
+    /// Sends the next packet of a guest, if none is leaving: so the guest's own queues are where packets wait,
+    /// as at a card whose driver limits what it has in hand.
+    fn send(&mut self, sim: &mut Sim, host: HostId) -> Result<(), Error> {
+        let hosts = sim.graph().hosts();
+        let seat = self.seats.get_mut(&host).expect("who sends has a seat");
+        let Some(device) = &mut seat.guest.device else { return Ok(()) };
+        while seat.leaving.is_none() {
+            let taken = device.take().and_then(|taken| device.ask(taken.is_some()).map(|()| taken));
+            let taken = taken.map_err(|wrong| damaged(&seat.guest.name, wrong))?;
+            let Some(Taken { head, packet: data }) = taken else { return Ok(()) };
+            let known = ip::read(&data).and_then(|fields| Some((fields, host_of(fields.to, hosts)?)));
+            let left = match known {
+                Some((ip::Fields { protocol, ports, ecn, .. }, to)) => {
+                    sim.send_raw(host, RawPacket { to, ports, protocol, class: 0, ecn, data })
+                }
+                None => {
+                    self.strangers += 1;
+                    sim.progress().now
+                }
+            };
+            let left = on_clock(left);
+            seat.leaving = Some((head, left));
+            sim.wake_at(host, of_clock(left));
+        }
+        Ok(())
+    }
+
+    /// Lets a guest run until it waits.
+    fn turn(&mut self, sim: &mut Sim, host: HostId) -> Result<(), Error> {
+        loop {
+            match self.seat(host).guest.turn()? {
+                Turn::Waits(due) => {
+                    self.ask(sim, host, due);
+                    break;
+                }
+                Turn::Sends(message) => {
+                    self.send(sim, host)?;
+                    self.seat(host).guest.answer(&message)?;
+                }
+                Turn::Ended => {
+                    self.seat(host).ended = true;
+                    break;
+                }
+            }
+        }
+        self.listen_to(host);
+        Ok(())
+    }
+
+    fn listen(&mut self) {
+        let hosts: Vec<HostId> = self.seats.keys().copied().collect();
+        hosts.into_iter().for_each(|host| self.listen_to(host));
+    }
+
+    fn listen_to(&mut self, host: HostId) {
+        let said = self.seat(host).guest.said();
+        self.events.extend(said.iter().filter_map(|line| Some((host, event(line)?))));
+    }
+
+    /// A guest wants to run at a time.
+    fn ask(&mut self, sim: &mut Sim, host: HostId, due: Option<u64>) {
+        let seat = self.seat(host);
+        if let Some(at) = due
+            && seat.due != due
+        {
+            sim.wake_at(host, of_clock(at));
+        }
+        self.seat(host).due = due;
+    }
+
+    fn seat(&mut self, host: HostId) -> &mut Seat {
+        self.seats.get_mut(&host).expect("who has a turn has a seat")
+    }
+}

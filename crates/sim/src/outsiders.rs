@@ -1,0 +1,92 @@
+//! Hosts that are not simulated: what they say comes from outside as whole packets, and what they hear goes
+//! there. Their part of the order of events is theirs as any other's: they are woken by events of the queue.
+
+use crate::body::{Body, DATAGRAM, Extra};
+use crate::key::Kind;
+use crate::run::Sim;
+use fabric::{Ecn, NodeId, Packet, PortId};
+use process::HostId;
+use transport::tcp::Header;
+use units::Time;
+
+/// An IP packet of a host that is not simulated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawPacket {
+    /// Where it goes.
+    pub to: HostId,
+    /// Ports and protocol, zero where it has none: they choose among equal-cost routes.
+    pub ports: (u16, u16),
+    /// See `ports`.
+    pub protocol: u8,
+    /// Traffic class (802.1p), 0–7.
+    pub class: u8,
+    /// ECN field.
+    pub ecn: Ecn,
+    /// The packet, from its IP header on.
+    pub data: Box<[u8]>,
+}
+
+/// What comes to a host that is not simulated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outward {
+    /// The time has come that it asked for ([`Sim::wake_at`]).
+    Wake(HostId),
+    /// A packet, and whether a switch has marked it on its way.
+    Packet(HostId, Box<[u8]>, bool),
+}
+
+impl Sim {
+    /// Wakes `host` at a time, now or later.
+    pub fn wake_at(&mut self, host: HostId, at: Time) {
+        self.net.outside.at(at, Kind::Outsider, host.0);
+    }
+
+    /// What has happened to hosts that are not simulated since the last call.
+    pub fn take_outward(&mut self) -> Vec<Outward> {
+        std::mem::take(&mut self.outward)
+    }
+
+    /// Puts a packet into the queue of `from`'s network card; when the last byte of that queue will have left.
+    /// Without a route to its destination it is counted and gone.
+    pub fn send_raw(&mut self, from: HostId, raw: RawPacket) -> Time {
+        let now = self.net.now;
+        let RawPacket { to, ports, protocol, class, ecn, data } = raw;
+        let (from_node, to_node) = (NodeId(from.0), NodeId(to.0));
+        let hash = self.net.fabric.flow_hash(from_node, to_node, ports.0, ports.1, protocol);
+        let Some((out, route)) = self.net.fabric.route(from_node, to_node, hash) else {
+            self.net.hosts[from.0 as usize].drops.no_route += 1;
+            return now;
+        };
+        let bytes = data.len().min(usize::from(u16::MAX)) as u16;
+        let extra = self.net.extras.insert(Extra::Raw { from, to, ports, data }) + 1;
+        let body = Body { header: Header::default(), to: DATAGRAM, extra };
+        let packet = Packet { route, bytes, hash, class, ecn, body };
+        self.net.fabric.enqueue(now, PortId::NONE, out, &packet, &mut self.net.outside);
+        if self.net.outside.news {
+            self.settle();
+        }
+        now + self.net.fabric.backlog(now, out)
+    }
+
+    /// A packet has come to a host on which nobody understands it.
+    pub fn refuse_raw(&mut self, host: HostId) {
+        self.net.hosts[host.0 as usize].drops.no_port += 1;
+    }
+
+    /// A packet of [`Sim::send_raw`] has come to its host.
+    pub(crate) fn on_raw(&mut self, packet: &Packet<Body>) {
+        let Some(Extra::Raw { to, data, .. }) = self.net.extras.remove(packet.body.extra - 1) else {
+            unreachable!("a raw packet carries its content")
+        };
+        if self.takes(to.0, packet) {
+            self.outward.push(Outward::Packet(to, data, packet.ecn == Ecn::Ce));
+            self.net.outside.news = true;
+        }
+    }
+
+    /// A host that is not simulated is to be woken.
+    pub(crate) fn on_outsider(&mut self, host: u32) {
+        self.outward.push(Outward::Wake(HostId(host)));
+        self.net.outside.news = true;
+    }
+}

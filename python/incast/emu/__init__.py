@@ -1,0 +1,1 @@
+"""Emulated hosts: Linux as a program, in virtual time (`crates/emu`)."""

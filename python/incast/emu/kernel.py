@@ -1,0 +1,43 @@
+"""The kernel of emulated hosts: where it is, and whether it can do what is needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from incast.bounded import read_bytes
+
+VARIABLE = "INCAST_LINUX"
+"""The environment's variable that names the kernel's program."""
+_PLACE = Path(sys.prefix) / "share" / "incast" / "linux"
+_BYTES_MAX = 256 << 20
+_CLOCK = b"time-travel=ext:"
+"""Stands in a kernel whose clock can be somebody else's (arch/um/kernel/time.c)."""
+
+
+def find() -> Path | None:
+    """The kernel's program, or `None` where there is none."""
+    place = Path(os.environ.get(VARIABLE) or _PLACE)
+    return place if place.is_file() else None
+
+
+def _has_clock(kernel: Path) -> bool:
+    try:
+        return _CLOCK in read_bytes(kernel, _BYTES_MAX)
+    except OSError:
+        return False
+
+
+def lacking() -> str:
+    """What stands in the way of emulated hosts here, with the way out; empty where nothing does."""
+    kernel = find()
+    if kernel is None:
+        place = os.environ.get(VARIABLE)
+        there = f"{VARIABLE} is {place}, which is no file" if place else f"there is none at {_PLACE}"
+        return f"a program needs the kernel of emulated hosts, and {there}: make uml builds it"
+    if not os.access(kernel, os.X_OK):
+        return f"{kernel} can't be run: chmod +x {kernel}"
+    if not _has_clock(kernel):
+        return f"{kernel} is no kernel of emulated hosts, or has no time travel: make uml builds one"
+    return ""

@@ -1,0 +1,77 @@
+"""Programs on emulated hosts: any Linux program, on the kernel's own TCP and the modelled network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from incast import text
+from incast.emu import kernel
+from incast.folder import scan
+from incast.kinds.job import Columns, Job, Site, Traits
+from incast.lab.base import Selector
+from incast.report.parts import Table, listed
+from incast.report.run import Run
+
+Command = Annotated[str, StringConstraints(min_length=1, max_length=65_536, pattern=r"^[^\x00]*$")]
+Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class Program(Job):
+    """A program on emulated hosts: Linux in virtual time, where computing takes no time.
+
+    The hosts see this machine's files, but can't change them; /tmp, /run and /var/tmp are their own. A
+    program runs in /tmp; what it prints is kept as `guests/HOST/JOB.out` in the result folder.
+    """
+
+    traits = Traits(judged="duration", flows="none")
+    columns = {"commands": Columns("job host", "start_ps end_ps exit_code")}
+
+    kind: Literal["program"] = "program"
+    hosts: Selector
+    """Where it runs. The first host of the topology has the address 10.0.0.1, the next 10.0.0.2."""
+    command: Command
+    """What the shell runs."""
+    environment: Annotated[dict[Variable, str], Field(max_length=1000)] = {}
+    """Variables of its environment, beyond PATH and HOME."""
+    done: Literal["exited", "started"] = "exited"
+    """The job ends when the program exits, or, for a server, when it has started: then it runs until the run
+    ends."""
+
+    def work(self, site: Site) -> dict[str, Any]:
+        """What the core reads."""
+        if lacking := kernel.lacking():
+            site.refuse("kind", lacking)
+        return {**self.settings(), "hosts": site.hosts(self.hosts, "hosts")}
+
+    @classmethod
+    def missing(cls, folder: Path, jobs: Sequence[str]) -> dict[str, str]:
+        """Programs that failed, or had not exited."""
+        import polars as pl
+
+        bad = pl.col("job").cast(pl.String).is_in(list(jobs)) & (pl.col("exit_code").fill_null(255) != 0)
+        found: dict[str, list[str]] = {}
+        for row in scan(folder, "commands").filter(bad).sort("job", "host").collect().iter_rows(named=True):
+            how = "has not exited" if row["exit_code"] is None else f"exited with {row['exit_code']}"
+            found.setdefault(row["job"], []).append(f"{row['host']} {how}")
+        return {job: ", ".join(how) for job, how in found.items()}
+
+    @classmethod
+    def tables(cls, run: Run) -> list[Table]:
+        """A row per program."""
+        found = listed(
+            "Programs",
+            run.table("commands").sort("job", "host"),
+            {
+                "Program": lambda row: str(row["job"]),
+                "host": lambda row: str(row["host"]),
+                "started": lambda row: text.time(row["start_ps"]),
+                "exited": lambda row: text.time(row["end_ps"]),
+                "exit code": lambda row: text.count(row["exit_code"]),
+            },
+            "program",
+        )
+        return [found] if found.rows else []

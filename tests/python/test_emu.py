@@ -1,0 +1,130 @@
+"""Programs on emulated hosts: refused where there is no kernel, exact where there is one."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from incast.cli.app import app
+from incast.emu import kernel
+
+SCENARIO = """
+name: emu
+topology: {{kind: single-switch, hosts: 2, host_link: {{rate: 1Gbps, delay: 10us}}}}
+host: {{kernel: {{memory: {memory}, sysctl: {sysctl}}}}}
+jobs:
+{jobs}
+measure: {{capture: ["host0:switch0"]}}
+until: 20s
+seed: {seed}
+"""
+built = pytest.mark.skipif(
+    kernel.find() is None, reason="the kernel of emulated hosts is not there: make uml"
+)
+
+
+OTHER = "name: other, hosts: host1, command: 'true', done: started"
+
+
+def run(
+    folder: Path, *jobs: str, seed: int = 1, memory: str = "64MiB", sysctl: str = "{}"
+) -> tuple[int, str, Path]:
+    """Exit code, what was printed, the result's folder."""
+    scenario, out = folder / "emu.yaml", folder / f"out-{seed}"
+    lines = "\n".join(f"  - {{kind: program, {job}}}" for job in jobs)
+    scenario.write_text(SCENARIO.format(jobs=lines, seed=seed, memory=memory, sysctl=sysctl))
+    done = CliRunner().invoke(
+        app, ["run", str(scenario), "--out", str(out), "--force"], env={"COLUMNS": "160"}
+    )
+    return done.exit_code, done.output, out
+
+
+def commands(out: Path) -> list[dict[str, Any]]:
+    return pl.read_parquet(out / "commands").sort("job").to_dicts()
+
+
+def test_without_a_kernel_a_program_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(kernel.VARIABLE, str(tmp_path / "none"))
+    code, said, out = run(tmp_path, "name: a, hosts: host0, command: 'true'")
+    assert code == 2
+    assert re.search(r"emu\.yaml:6: jobs\[0\]\.kind: .*which is no file: make uml builds it", said)
+    assert not out.exists()
+
+
+def test_another_program_is_no_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(kernel.VARIABLE, "/bin/true")
+    code, said, _ = run(tmp_path, "name: a, hosts: host0, command: 'true'")
+    assert code == 2
+    assert "/bin/true is no kernel of emulated hosts" in said
+
+
+@built
+def test_a_ping_takes_what_arithmetic_says(tmp_path: Path) -> None:
+    code, said, out = run(tmp_path, "name: ping, hosts: host0, command: ping -c 3 10.0.0.2", OTHER)
+    assert code == 0, said
+    # 98 bytes and what Ethernet adds, four links of 1 Gb/s and 10 us.
+    exact_ns = 4 * (10_000 + (84 + 38) * 8)
+    printed = (out / "guests" / "host0" / "ping.out").read_text()
+    assert printed.count(f"time={exact_ns / 1e6:.3f} ms") == 3
+    ports = pl.read_parquet(out / "ports").filter(pl.col("port") == "host0:switch0")
+    assert commands(out)[1]["exit_code"] == 0
+    assert ports["sent_packets"].sum() == 3
+
+
+@built
+def test_a_program_that_fails_or_does_not_exit_is_told(tmp_path: Path) -> None:
+    code, said, out = run(
+        tmp_path,
+        "name: fails, hosts: host0, command: exit 3",
+        "name: waits, hosts: host1, command: sleep 100",
+    )
+    assert code == 7
+    assert "host0 exited with 3" in said
+    assert "host1 has not exited" in said
+    assert [(each["job"], each["exit_code"]) for each in commands(out)] == [("fails", 3), ("waits", None)]
+
+
+@built
+def test_programs_start_when_they_are_told_to(tmp_path: Path) -> None:
+    code, said, out = run(
+        tmp_path,
+        "name: server, hosts: host1, command: iperf3 -s, done: started",
+        "name: late, hosts: host0, start: 1500ms, command: date +%s.%N",
+    )
+    assert code == 0, said
+    assert abs(float((out / "guests" / "host0" / "late.out").read_text()) - 1_577_836_801.5) < 0.001
+    late, server = commands(out)
+    assert (server["end_ps"], server["exit_code"]) == (None, None)
+    assert 0 <= late["end_ps"] - late["start_ps"] < 10**9
+
+
+@built
+def test_a_kernel_that_refuses_a_setting_ends_the_run(tmp_path: Path) -> None:
+    code, said, _ = run(tmp_path, "name: a, hosts: host0, command: 'true'", sysctl="{net.ipv4.tcp_warp: '9'}")
+    assert code != 0
+    assert "host0: the kernel refuses net.ipv4.tcp_warp = 9" in said
+
+
+@built
+def test_a_gigabit_is_filled_and_equal_seeds_give_equal_bytes(tmp_path: Path) -> None:
+    jobs = (
+        "name: server, hosts: host1, command: iperf3 -s, done: started",
+        "name: client, hosts: host0, start: 10ms, command: iperf3 -c 10.0.0.2 -n 4M --json",
+    )
+    captures = []
+    for folder, seed in (("one", 1), ("two", 1), ("three", 2)):
+        (tmp_path / folder).mkdir()
+        code, said, out = run(tmp_path / folder, *jobs, seed=seed)
+        assert code == 0, said
+        captures.append((out / "captures" / "host0-switch0.pcapng").read_bytes())
+        assert len(captures[-1]) > 4 << 20, "it has the contents"
+        sent = json.loads((out / "guests" / "host0" / "client.out").read_text())["end"]["sum_received"]
+        # 1448 of 1538 bytes of a full segment on the wire; the last ones are on their way for a moment.
+        assert sent["bits_per_second"] == pytest.approx(1e9 * 1448 / 1538, rel=0.02)
+    assert captures[0] == captures[1] != captures[2]
