@@ -64,6 +64,16 @@ def test_another_program_is_no_kernel(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "/bin/true is no kernel of emulated hosts" in said
 
 
+def test_without_an_end_a_program_is_refused(tmp_path: Path) -> None:
+    scenario = tmp_path / "emu.yaml"
+    jobs = "  - {kind: program, name: a, hosts: host0, command: 'true'}"
+    text = SCENARIO.format(jobs=jobs, seed=1, memory="64MiB", sysctl="{}").replace("until: 20s\n", "")
+    scenario.write_text(text)
+    done = CliRunner().invoke(app, ["run", str(scenario), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 2
+    assert "until: is required: a may never end" in done.output
+
+
 @built
 def test_a_ping_takes_what_arithmetic_says(tmp_path: Path) -> None:
     code, said, out = run(tmp_path, "name: ping, hosts: host0, command: ping -c 3 10.0.0.2", OTHER)

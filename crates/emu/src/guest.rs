@@ -42,7 +42,7 @@ pub enum Turn {
     Ended,
 }
 
-/// Who a guest is.
+/// What identifies a guest on its network.
 #[derive(Clone, Copy, Debug)]
 pub struct Card {
     /// The address of its network card.

@@ -78,8 +78,8 @@ impl Host {
         Card { mac: [2, 0, 0, high, mid, low], mtu: self.mtu }
     }
 
-    /// How its kernel begins. All that differs from host to host is in its folder: the kernel mixes its command
-    /// line into its random numbers.
+    /// How its kernel begins. All that differs from host to host is in its folder: the kernel mixes its
+    /// command line into its random numbers.
     pub fn begin(&self, kernel: PathBuf, seed: u64) -> Begin {
         let args = [
             &format!("mem={}M", self.memory),

@@ -25,10 +25,6 @@ struct Seat {
 pub struct Lab {
     seats: BTreeMap<HostId, Seat>,
     events: Vec<(HostId, Event)>,
-    /// Packets that went to no host.
-    strangers: u64,
-    /// Packets that came to a guest without room for them.
-    overruns: u64,
 }
 
 impl Lab {
@@ -37,7 +33,7 @@ impl Lab {
     /// # Errors
     /// A guest that does not get as far as waiting.
     pub fn new(sim: &mut Sim, guests: Vec<(HostId, Guest)>) -> Result<Lab, Error> {
-        let mut lab = Lab { seats: BTreeMap::new(), events: Vec::new(), strangers: 0, overruns: 0 };
+        let mut lab = Lab { seats: BTreeMap::new(), events: Vec::new() };
         for (host, mut guest) in guests {
             let due = guest.boot()?;
             let seat = Seat { guest, ended: false, due: None, received: VecDeque::new(), leaving: None };
@@ -48,8 +44,8 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Runs up to `events` events of the simulation; guests have their turns meanwhile. Comes back earlier when
-    /// a guest has said something ([`Lab::take_events`]).
+    /// Runs up to `events` events of the simulation; guests have their turns meanwhile. Comes back earlier
+    /// when a guest has said something ([`Lab::take_events`]).
     ///
     /// # Errors
     /// A guest that can't go on.
@@ -118,8 +114,9 @@ impl Lab {
         while let Some((_, packet)) = seat.received.pop_front_if(|(at, _)| *at <= now) {
             came = true;
             // Without room it is lost, as at any network card.
-            let room = device.deliver(&packet).map_err(|wrong| damaged(&seat.guest.name, wrong))?;
-            self.overruns += u64::from(!room);
+            if !device.deliver(&packet).map_err(|wrong| damaged(&seat.guest.name, wrong))? {
+                sim.refuse_raw(host);
+            }
         }
         if came && device.show_received().map_err(|wrong| damaged(&seat.guest.name, wrong))? {
             let due = seat.guest.interrupt(now, true)?;
@@ -143,8 +140,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Sends the next packet of a guest, if none is leaving: so the guest's own queues are where packets wait,
-    /// as at a card whose driver limits what it has in hand.
+    /// Sends the next packet of a guest, if none is leaving: so the guest's own queues are where packets
+    /// wait, as at a card whose driver limits what it has in hand.
     fn send(&mut self, sim: &mut Sim, host: HostId) -> Result<(), Error> {
         let hosts = sim.graph().hosts();
         let seat = self.seats.get_mut(&host).expect("who sends has a seat");
@@ -159,7 +156,7 @@ impl Lab {
                     sim.send_raw(host, RawPacket { to, ports, protocol, class: 0, ecn, data })
                 }
                 None => {
-                    self.strangers += 1;
+                    sim.drop_unroutable(host);
                     sim.progress().now
                 }
             };

@@ -46,15 +46,15 @@ impl Sim {
         std::mem::take(&mut self.outward)
     }
 
-    /// Puts a packet into the queue of `from`'s network card; when the last byte of that queue will have left.
-    /// Without a route to its destination it is counted and gone.
+    /// Puts a packet into the queue of `from`'s network card; when the last byte of that queue will have
+    /// left. Without a route to its destination it is counted and gone.
     pub fn send_raw(&mut self, from: HostId, raw: RawPacket) -> Time {
         let now = self.net.now;
         let RawPacket { to, ports, protocol, class, ecn, data } = raw;
         let (from_node, to_node) = (NodeId(from.0), NodeId(to.0));
         let hash = self.net.fabric.flow_hash(from_node, to_node, ports.0, ports.1, protocol);
         let Some((out, route)) = self.net.fabric.route(from_node, to_node, hash) else {
-            self.net.hosts[from.0 as usize].drops.no_route += 1;
+            self.drop_unroutable(from);
             return now;
         };
         let bytes = data.len().min(usize::from(u16::MAX)) as u16;
@@ -68,7 +68,12 @@ impl Sim {
         now + self.net.fabric.backlog(now, out)
     }
 
-    /// A packet has come to a host on which nobody understands it.
+    /// A host would send a packet to an address that no host has.
+    pub fn drop_unroutable(&mut self, host: HostId) {
+        self.net.hosts[host.0 as usize].drops.no_route += 1;
+    }
+
+    /// A packet has come to a host on which nobody takes it.
     pub fn refuse_raw(&mut self, host: HostId) {
         self.net.hosts[host.0 as usize].drops.no_port += 1;
     }

@@ -42,6 +42,8 @@ class Traits:
     """Whether the time that a flow takes says something; streams that last as long as the job say nothing."""
     awaited: bool = True
     """A run waits for the job and its figures count; otherwise it is background traffic."""
+    endless: bool = False
+    """It may never end by itself: the scenario has to say when the run ends."""
     cut: bool = False
     """The end of a run may cut it off: it isn't incomplete then."""
 

@@ -27,7 +27,7 @@ class Program(Job):
     program runs in /tmp; what it prints is kept as `guests/HOST/JOB.out` in the result folder.
     """
 
-    traits = Traits(judged="duration", flows="none")
+    traits = Traits(judged="duration", flows="none", endless=True)
     columns = {"commands": Columns("job host", "start_ps end_ps exit_code")}
 
     kind: Literal["program"] = "program"

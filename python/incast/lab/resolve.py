@@ -105,6 +105,8 @@ def _check_end(scenario: Scenario, findings: Findings) -> None:
     if scenario.until is None:
         if not any(job.traits.awaited for job in scenario.jobs):
             findings.add(("until",), "is required: no run waits for background jobs, and there are no others")
+        elif endless := [job.name for job in scenario.jobs if job.traits.endless]:
+            findings.add(("until",), f"is required: {endless[0]} may never end")
         return
     for index, job in enumerate(scenario.jobs):
         if parse_time(job.start) >= parse_time(scenario.until):

@@ -201,8 +201,8 @@ impl Device {
         answer
     }
 
-    /// Takes the next IP packet that the guest sends, without its Ethernet header; the head of its chain is to
-    /// be [given back](Device::sent) once it has left.
+    /// Takes the next IP packet that the guest sends, without its Ethernet header; the head of its chain is
+    /// to be [given back](Device::sent) once it has left.
     ///
     /// # Errors
     /// A queue that can't be.
