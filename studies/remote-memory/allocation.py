@@ -17,7 +17,7 @@ _SENSITIVE = 1.0
 """Percent a microsecond."""
 _NODES = [
     {"name": "rack", "memory": "900MB", "distance": "20m", "hops": 1, "bandwidth": "100Gbps"},
-    {"name": "row", "memory": "4GB", "distance": "150m", "hops": 1, "bandwidth": "100Gbps"},
+    {"name": "row", "memory": "5GB", "distance": "150m", "hops": 1, "bandwidth": "100Gbps"},
     {"name": "hall", "memory": "64GB", "distance": "600m", "hops": 2, "bandwidth": "40Gbps"},
 ]
 
