@@ -64,6 +64,31 @@ def test_another_program_is_no_kernel(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "/bin/true is no kernel of emulated hosts" in said
 
 
+@pytest.mark.parametrize(
+    ("job", "faults", "reason"),
+    [
+        ("class: 3", "[]", "jobs[0].class: the precedence in a packet's own DS field is its class"),
+        ("done: exited", "[{at: 1ms, crash: host0}]", "faults[0]: host0 runs programs"),
+        ("done: exited", "[{at: 1ms, slow: {host: host0, speed: 0.5}}]", "faults[0]: host0 runs programs"),
+    ],
+)
+def test_what_has_no_effect_on_an_emulated_host_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, faults: str, reason: str
+) -> None:
+    linux = tmp_path / "linux"
+    linux.write_text("time-travel=ext:")
+    linux.chmod(0o755)
+    monkeypatch.setenv(kernel.VARIABLE, str(linux))
+    scenario = tmp_path / "emu.yaml"
+    jobs = f"  - {{kind: program, name: a, hosts: host0, command: 'true', {job}}}"
+    scenario.write_text(
+        SCENARIO.format(jobs=jobs, seed=1, memory="64MiB", sysctl="{}") + f"faults: {faults}\n"
+    )
+    done = CliRunner().invoke(app, ["run", str(scenario), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 2
+    assert reason in done.output
+
+
 def test_without_an_end_a_program_is_refused(tmp_path: Path) -> None:
     scenario = tmp_path / "emu.yaml"
     jobs = "  - {kind: program, name: a, hosts: host0, command: 'true'}"

@@ -17,8 +17,8 @@ struct Seat {
     due: Option<u64>,
     /// Packets that have come, and when the guest is to hear of them.
     received: VecDeque<(u64, Box<[u8]>)>,
-    /// The chain of the packet that is leaving, and when it will have left.
-    leaving: Option<(u16, u64)>,
+    /// The chain of the packet that is leaving, and when it will have left, if that is known.
+    leaving: Option<(u16, Option<u64>)>,
 }
 
 /// Guests on a network.
@@ -90,7 +90,8 @@ impl Lab {
     fn wake(&mut self, sim: &mut Sim, host: HostId) -> Result<(), Error> {
         let now = on_clock(sim.progress().now);
         let Some(seat) = self.seats.get_mut(&host).filter(|seat| !seat.ended) else { return Ok(()) };
-        if seat.leaving.is_some_and(|(_, left)| left <= now) {
+        let has_left = |left: Option<u64>| left.map_or_else(|| !sim.raw_waits(host), |left| left <= now);
+        if seat.leaving.is_some_and(|(_, left)| has_left(left)) {
             self.left(sim, host, now)?;
         }
         self.hand_over(sim, host, now)?;
@@ -152,17 +153,20 @@ impl Lab {
             let Some(Taken { head, packet: data }) = taken else { return Ok(()) };
             let known = ip::read(&data).and_then(|fields| Some((fields, host_of(fields.to, hosts)?)));
             let left = match known {
-                Some((ip::Fields { protocol, ports, ecn, .. }, to)) => {
-                    sim.send_raw(host, RawPacket { to, ports, protocol, class: 0, ecn, data })
+                Some((ip::Fields { protocol, ports, ecn, dscp, .. }, to)) => {
+                    // The class of 802.1p that switches give a precedence of IP (RFC 2474, 4.2.2).
+                    sim.send_raw(host, RawPacket { to, ports, protocol, class: dscp >> 3, ecn, data })
                 }
                 None => {
                     sim.drop_unroutable(host);
-                    sim.progress().now
+                    Some(sim.progress().now)
                 }
             };
-            let left = on_clock(left);
+            let left = left.map(on_clock);
             seat.leaving = Some((head, left));
-            sim.wake_at(host, of_clock(left));
+            if let Some(left) = left {
+                sim.wake_at(host, of_clock(left));
+            }
         }
         Ok(())
     }

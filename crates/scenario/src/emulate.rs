@@ -45,6 +45,12 @@ pub(crate) fn is_needed(scenario: &Scenario) -> bool {
     scenario.jobs.iter().any(|job| matches!(job.work, Work::Program(_)))
 }
 
+/// Whether it has programs on this host.
+pub(crate) fn runs_programs(scenario: &Scenario, host: &str) -> bool {
+    let on_host = |work: &Work| matches!(work, Work::Program(work) if work.hosts.iter().any(|at| at == host));
+    scenario.jobs.iter().any(|job| on_host(&job.work))
+}
+
 /// The guests that a scenario's programs need.
 struct Plan {
     hosts: Vec<Host>,

@@ -28,6 +28,10 @@ impl<'a> Names<'a> {
         node.ok_or_else(|| format!("no host or switch is called {name:?}: there are {}", self.some()))
     }
 
+    pub(crate) fn name(&self, host: u32) -> &str {
+        self.graph.name(NodeId(host))
+    }
+
     pub(crate) fn linked(&self, a: NodeId, b: NodeId) -> bool {
         self.graph.links().iter().any(|link| (link.a, link.b) == (a, b) || (link.a, link.b) == (b, a))
     }

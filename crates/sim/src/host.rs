@@ -3,6 +3,7 @@
 use crate::config::HostConfig;
 use crate::received::Received;
 use crate::records::HostDrops;
+use fabric::PortId;
 use std::collections::VecDeque;
 use units::Time;
 
@@ -20,6 +21,8 @@ pub(crate) struct Host {
     /// Endpoints that have something to send and wait for the NIC, round robin.
     pub ready: VecDeque<u32>,
     pub nic_pending: bool,
+    /// A packet of a host that is not simulated waits there for its turn: the port and its class.
+    pub raw_waits: Option<(PortId, u8)>,
     /// (port, process).
     pub bound: Vec<(u16, u32)>,
     pub listening: Vec<(u16, u32)>,
@@ -74,6 +77,7 @@ impl Host {
             has_classes: false,
             ready: VecDeque::new(),
             nic_pending: false,
+            raw_waits: None,
             bound: Vec::new(),
             listening: Vec::new(),
             cores: vec![Time::ZERO; config.cores.max(1) as usize],

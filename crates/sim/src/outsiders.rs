@@ -47,15 +47,16 @@ impl Sim {
     }
 
     /// Puts a packet into the queue of `from`'s network card; when the last byte of that queue will have
-    /// left. Without a route to its destination it is counted and gone.
-    pub fn send_raw(&mut self, from: HostId, raw: RawPacket) -> Time {
+    /// left. Where PFC holds it back nobody knows: the host is [woken](Outward::Wake) when it has its turn,
+    /// and until then [it waits](Sim::raw_waits). Without a route to its destination it is counted and gone.
+    pub fn send_raw(&mut self, from: HostId, raw: RawPacket) -> Option<Time> {
         let now = self.net.now;
         let RawPacket { to, ports, protocol, class, ecn, data } = raw;
         let (from_node, to_node) = (NodeId(from.0), NodeId(to.0));
         let hash = self.net.fabric.flow_hash(from_node, to_node, ports.0, ports.1, protocol);
         let Some((out, route)) = self.net.fabric.route(from_node, to_node, hash) else {
             self.drop_unroutable(from);
-            return now;
+            return Some(now);
         };
         let bytes = data.len().min(usize::from(u16::MAX)) as u16;
         let extra = self.net.extras.insert(Extra::Raw { from, to, ports, data }) + 1;
@@ -65,7 +66,27 @@ impl Sim {
         if self.net.outside.news {
             self.settle();
         }
-        now + self.net.fabric.backlog(now, out)
+        if self.net.fabric.class_backlog(out, class).is_some_and(|bytes| bytes > 0) {
+            self.net.hosts[from.0 as usize].raw_waits = Some((out, class));
+            self.net.fabric.await_room(out, class, 1);
+            return None;
+        }
+        Some(now + self.net.fabric.backlog(now, out))
+    }
+
+    /// Whether a packet of `host` waits at its network card because of PFC.
+    pub fn raw_waits(&self, host: HostId) -> bool {
+        self.net.hosts[host.0 as usize].raw_waits.is_some()
+    }
+
+    /// A port of `host` has room in a class: in that of the packet that waits there, or in another.
+    pub(crate) fn on_raw_room(&mut self, host: u32) {
+        let Some((port, class)) = self.net.hosts[host as usize].raw_waits else { return };
+        if self.net.fabric.class_backlog(port, class).is_some_and(|bytes| bytes > 0) {
+            return self.net.fabric.await_room(port, class, 1);
+        }
+        self.net.hosts[host as usize].raw_waits = None;
+        self.on_outsider(host);
     }
 
     /// A host would send a packet to an address that no host has.

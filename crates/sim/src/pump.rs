@@ -7,6 +7,9 @@ use crate::run::Sim;
 impl Sim {
     /// The NIC of `host` has room: endpoints that wait send a segment each in turn.
     pub(crate) fn on_nic(&mut self, host: u32) {
+        if self.net.hosts[host as usize].raw_waits.is_some() {
+            self.on_raw_room(host);
+        }
         let net = &mut self.net;
         net.hosts[host as usize].nic_pending = false;
         // Endpoints in turn whose class has no room, where classes queue apart.

@@ -45,6 +45,10 @@ class Program(Job):
         """What the core reads."""
         if lacking := kernel.lacking():
             site.refuse("kind", lacking)
+        if self.class_:
+            site.refuse(
+                "class", "the precedence in a packet's own DS field is its class: the program sets it"
+            )
         return {**self.settings(), "hosts": site.hosts(self.hosts, "hosts")}
 
     @classmethod

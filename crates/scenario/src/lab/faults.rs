@@ -2,6 +2,7 @@
 
 use super::Scenario;
 use crate::build::in_a_run;
+use crate::emulate;
 use crate::names::Names;
 use process::Hosts;
 use serde::{Deserialize, Serialize};
@@ -107,6 +108,13 @@ pub fn all(scenario: &Scenario, names: &Names<'_>) -> Result<Vec<(Time, sim::Cha
         let at = |problem: Problem| problem.within(("faults", index));
         in_a_run(fault.at).map_err(|problem| at(problem.within("at")))?;
         let change = change(&fault.change, names).map_err(|problem| at(problem.within("change")))?;
+        if let sim::Change::Crash(host) | sim::Change::Restart(host) | sim::Change::Slow(host, _) = change
+            && let name = names.name(host)
+            && emulate::runs_programs(scenario, name)
+        {
+            let message = format!("{name} runs programs: emulated hosts can't crash or be slowed down yet");
+            return Err(at(Problem::whole(message)));
+        }
         faults.push((fault.at, change));
     }
     Ok(faults)

@@ -3,6 +3,7 @@
 mod conformance;
 mod drops;
 mod hosts;
+mod outsiders;
 mod receive;
 mod streams;
 mod support;
