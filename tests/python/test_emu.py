@@ -17,7 +17,7 @@ from incast.emu import kernel
 SCENARIO = """
 name: emu
 topology: {{kind: single-switch, hosts: 2, host_link: {{rate: 1Gbps, delay: 10us}}}}
-host: {{kernel: {{memory: {memory}, sysctl: {sysctl}}}}}
+host: {{kernel: {{memory: 64MiB, moderation: {moderation}, sysctl: {sysctl}}}}}
 jobs:
 {jobs}
 measure: {{capture: ["host0:switch0"]}}
@@ -32,13 +32,18 @@ built = pytest.mark.skipif(
 OTHER = "name: other, hosts: host1, command: 'true', done: started"
 
 
+def written(jobs: str, seed: int = 1, moderation: str = "0s", sysctl: str = "{}") -> str:
+    """The scenario with these lines of jobs."""
+    return SCENARIO.format(jobs=jobs, seed=seed, moderation=moderation, sysctl=sysctl)
+
+
 def run(
-    folder: Path, *jobs: str, seed: int = 1, memory: str = "64MiB", sysctl: str = "{}"
+    folder: Path, *jobs: str, seed: int = 1, moderation: str = "0s", sysctl: str = "{}"
 ) -> tuple[int, str, Path]:
     """Exit code, what was printed, the result's folder."""
     scenario, out = folder / "emu.yaml", folder / f"out-{seed}"
     lines = "\n".join(f"  - {{kind: program, {job}}}" for job in jobs)
-    scenario.write_text(SCENARIO.format(jobs=lines, seed=seed, memory=memory, sysctl=sysctl))
+    scenario.write_text(written(lines, seed, moderation, sysctl))
     done = CliRunner().invoke(
         app, ["run", str(scenario), "--out", str(out), "--force"], env={"COLUMNS": "160"}
     )
@@ -81,9 +86,7 @@ def test_what_has_no_effect_on_an_emulated_host_is_refused(
     monkeypatch.setenv(kernel.VARIABLE, str(linux))
     scenario = tmp_path / "emu.yaml"
     jobs = f"  - {{kind: program, name: a, hosts: host0, command: 'true', {job}}}"
-    scenario.write_text(
-        SCENARIO.format(jobs=jobs, seed=1, memory="64MiB", sysctl="{}") + f"faults: {faults}\n"
-    )
+    scenario.write_text(written(jobs) + f"faults: {faults}\n")
     done = CliRunner().invoke(app, ["run", str(scenario), "--out", str(tmp_path / "out")])
     assert done.exit_code == 2
     assert reason in done.output
@@ -92,7 +95,7 @@ def test_what_has_no_effect_on_an_emulated_host_is_refused(
 def test_without_an_end_a_program_is_refused(tmp_path: Path) -> None:
     scenario = tmp_path / "emu.yaml"
     jobs = "  - {kind: program, name: a, hosts: host0, command: 'true'}"
-    text = SCENARIO.format(jobs=jobs, seed=1, memory="64MiB", sysctl="{}").replace("until: 20s\n", "")
+    text = written(jobs).replace("until: 20s\n", "")
     scenario.write_text(text)
     done = CliRunner().invoke(app, ["run", str(scenario), "--out", str(tmp_path / "out")])
     assert done.exit_code == 2
@@ -163,3 +166,21 @@ def test_a_gigabit_is_filled_and_equal_seeds_give_equal_bytes(tmp_path: Path) ->
         # 1448 of 1538 bytes of a full segment on the wire; the last ones are on their way for a moment.
         assert sent["bits_per_second"] == pytest.approx(1e9 * 1448 / 1538, rel=0.02)
     assert captures[0] == captures[1] != captures[2]
+
+
+@built
+def test_moderated_interrupts_hand_over_more_at_once(tmp_path: Path) -> None:
+    acknowledgements = []
+    for moderation in ("0s", "50us"):
+        jobs = (
+            "name: server, hosts: host1, command: iperf3 -s, done: started",
+            "name: client, hosts: host0, start: 10ms, command: iperf3 -c 10.0.0.2 -n 4M --json",
+        )
+        code, said, out = run(tmp_path, *jobs, moderation=moderation)
+        assert code == 0, said
+        sent = json.loads((out / "guests" / "host0" / "client.out").read_text())["end"]["sum_received"]
+        assert sent["bits_per_second"] == pytest.approx(1e9 * 1448 / 1538, rel=0.02)
+        back = pl.read_parquet(out / "ports").filter(pl.col("port") == "host1:switch0")
+        acknowledgements.append(int(back["sent_packets"].sum()))
+    # Four full packets come in 50 us, and are acknowledged as one.
+    assert acknowledgements[1] < 0.6 * acknowledgements[0]

@@ -42,13 +42,15 @@ pub enum Turn {
     Ended,
 }
 
-/// What identifies a guest on its network.
+/// A network card.
 #[derive(Clone, Copy, Debug)]
 pub struct Card {
     /// The address of its network card.
     pub mac: [u8; 6],
     /// The longest IP packet that it sends, in bytes.
     pub mtu: u16,
+    /// Nanoseconds between two interrupts, at least.
+    pub moderation: u64,
 }
 
 /// A running guest. All times are its own: nanoseconds since it began to boot.
@@ -62,9 +64,10 @@ pub struct Guest {
     page: Page,
     net: UnixListener,
     console: Console,
-    /// Its network card, once it has opened it.
+    /// What identifies its network card, and how that behaves.
+    pub card: Card,
+    /// The card, once it has opened it.
     pub device: Option<Device>,
-    card: Card,
     /// It runs for so long without waiting at most, of real time.
     patience: Duration,
     /// What its first program has said since it was last [asked](Guest::said).

@@ -23,6 +23,8 @@ pub struct Host {
     pub mtu: u16,
     /// Memory in MiB.
     pub memory: u32,
+    /// Time between two interrupts of its network card, at least.
+    pub moderation: Time,
     /// Settings of its kernel, as sysctl(8) calls them.
     pub sysctl: Vec<(String, String)>,
     /// Options of its route to all others, as ip-route(8) has them (`initcwnd 20`).
@@ -75,7 +77,11 @@ impl Host {
     pub fn card(&self) -> Card {
         let [_, high, mid, low] = self.id.0.to_be_bytes();
         // Locally administered, unicast.
-        Card { mac: [2, 0, 0, high, mid, low], mtu: self.mtu }
+        Card {
+            mac: [2, 0, 0, high, mid, low],
+            mtu: self.mtu,
+            moderation: self.moderation.as_ps().div_ceil(1000),
+        }
     }
 
     /// How its kernel begins. All that differs from host to host is in its folder: the kernel mixes its

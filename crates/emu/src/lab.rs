@@ -17,6 +17,10 @@ struct Seat {
     due: Option<u64>,
     /// Packets that have come, and when the guest is to hear of them.
     received: VecDeque<(u64, Box<[u8]>)>,
+    /// Interrupts that it wants and has not had yet: for what came, and for what has left.
+    wants: [bool; 2],
+    /// Its card interrupts no sooner.
+    quiet_until: u64,
     /// The chain of the packet that is leaving, and when it will have left, if that is known.
     leaving: Option<(u16, Option<u64>)>,
 }
@@ -36,7 +40,15 @@ impl Lab {
         let mut lab = Lab { seats: BTreeMap::new(), events: Vec::new() };
         for (host, mut guest) in guests {
             let due = guest.boot()?;
-            let seat = Seat { guest, ended: false, due: None, received: VecDeque::new(), leaving: None };
+            let seat = Seat {
+                guest,
+                ended: false,
+                due: None,
+                received: VecDeque::new(),
+                wants: [false; 2],
+                quiet_until: 0,
+                leaving: None,
+            };
             lab.seats.insert(host, seat);
             lab.ask(sim, host, due);
         }
@@ -92,9 +104,10 @@ impl Lab {
         let Some(seat) = self.seats.get_mut(&host).filter(|seat| !seat.ended) else { return Ok(()) };
         let has_left = |left: Option<u64>| left.map_or_else(|| !sim.raw_waits(host), |left| left <= now);
         if seat.leaving.is_some_and(|(_, left)| has_left(left)) {
-            self.left(sim, host, now)?;
+            self.left(sim, host)?;
         }
         self.hand_over(sim, host, now)?;
+        self.interrupt(sim, host, now)?;
         let seat = self.seat(host);
         if seat.due.is_some_and(|due| due <= now) {
             seat.due = None;
@@ -119,26 +132,39 @@ impl Lab {
                 sim.refuse_raw(host);
             }
         }
-        if came && device.show_received().map_err(|wrong| damaged(&seat.guest.name, wrong))? {
-            let due = seat.guest.interrupt(now, true)?;
+        if came {
+            seat.wants[0] |= device.show_received().map_err(|wrong| damaged(&seat.guest.name, wrong))?;
+        }
+        Ok(())
+    }
+
+    /// Interrupts a guest that wants it, or asks to be woken when its card may.
+    fn interrupt(&mut self, sim: &mut Sim, host: HostId, now: u64) -> Result<(), Error> {
+        let seat = self.seat(host);
+        if seat.wants == [false; 2] {
+            return Ok(());
+        }
+        if seat.quiet_until > now {
+            sim.wake_at(host, of_clock(seat.quiet_until));
+            return Ok(());
+        }
+        seat.quiet_until = now + seat.guest.card.moderation;
+        let [came, left] = std::mem::take(&mut seat.wants);
+        for received in [came.then_some(true), left.then_some(false)].into_iter().flatten() {
+            let due = self.seat(host).guest.interrupt(now, received)?;
             self.ask(sim, host, due);
         }
         Ok(())
     }
 
     /// A packet has left the network card: its memory is the guest's again, and the next one goes.
-    fn left(&mut self, sim: &mut Sim, host: HostId, now: u64) -> Result<(), Error> {
+    fn left(&mut self, sim: &mut Sim, host: HostId) -> Result<(), Error> {
         let seat = self.seat(host);
         let (Some((head, _)), Some(device)) = (seat.leaving.take(), &mut seat.guest.device) else {
             return Ok(());
         };
-        let interrupts = device.sent(head).map_err(|wrong| damaged(&seat.guest.name, wrong))?;
-        self.send(sim, host)?;
-        if interrupts {
-            let due = self.seat(host).guest.interrupt(now, false)?;
-            self.ask(sim, host, due);
-        }
-        Ok(())
+        seat.wants[1] |= device.sent(head).map_err(|wrong| damaged(&seat.guest.name, wrong))?;
+        self.send(sim, host)
     }
 
     /// Sends the next packet of a guest, if none is leaving: so the guest's own queues are where packets

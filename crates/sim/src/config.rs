@@ -41,20 +41,22 @@ pub struct HostConfig {
 pub struct Kernel {
     /// Memory in bytes.
     pub memory: u64,
+    /// The network card interrupts no sooner than this after the last time.
+    pub moderation: Time,
     /// What sysctl(8) is to set, beyond what follows from the host's other settings.
     pub sysctl: BTreeMap<String, String>,
 }
 
 impl Default for Kernel {
-    /// A kernel with 64 MiB.
+    /// A kernel with 64 MiB, interrupted for each packet.
     fn default() -> Kernel {
-        Kernel { memory: 64 << 20, sysctl: BTreeMap::new() }
+        Kernel { memory: 64 << 20, moderation: Time::ZERO, sysctl: BTreeMap::new() }
     }
 }
 
 /// Cores of a host at most.
 const CORES_MAX: u32 = 4096;
-/// What a packet takes at a host, and a time slice, at most.
+/// What a packet takes at a host, a time slice, and the time between interrupts, at most.
 const PACKET_WAIT_MAX: Time = Time::from_secs(1);
 /// IPv4 and TCP headers, without options.
 const TCP_HEADERS: u32 = 40;
@@ -102,12 +104,15 @@ impl HostConfig {
         if self.disk.as_bps() < 1_000 {
             return Err(Problem::new("disk", format!("{}: at least 1 kbps", self.disk)));
         }
-        for (field, time) in [("packet_cost", self.packet_cost), ("time_slice", self.time_slice)] {
-            if time > PACKET_WAIT_MAX {
-                return Err(Problem::new(field, format!("{time}: at most {PACKET_WAIT_MAX}")));
+        let short = |field: &'static str, time: Time| match time {
+            time if time > PACKET_WAIT_MAX => {
+                Err(Problem::new(field, format!("{time}: at most {PACKET_WAIT_MAX}")))
             }
-        }
-        Ok(())
+            _ => Ok(()),
+        };
+        short("packet_cost", self.packet_cost)?;
+        short("time_slice", self.time_slice)?;
+        short("moderation", self.kernel.moderation).map_err(|problem| problem.within("kernel"))
     }
 
     /// Sets the largest segment that fits the MTU with the options that every segment carries.

@@ -50,6 +50,12 @@ Duplicates = Annotated[
 ]
 
 
+def _at_most_a_second(text: str) -> str:
+    if parse_time(text) > 10**12:
+        raise ValueError(f"{text}: at most 1s")
+    return text
+
+
 SysctlName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+(\.[A-Za-z0-9_-]+)+$")]
 
 
@@ -162,8 +168,12 @@ class Kernel(Model):
 
     memory: PositiveSize = "64MiB"
     """Its memory."""
+    moderation: Time = "0s"
+    """Interrupt moderation: the network card interrupts no sooner than this after the last time."""
     sysctl: Annotated[dict[SysctlName, str], Field(max_length=1000)] = {}
     """What sysctl sets, by name: beyond what follows from `tcp`, which holds for its kernel too."""
+
+    _short = field_validator("moderation")(_at_most_a_second)
 
     @field_validator("memory")
     @classmethod
@@ -194,12 +204,7 @@ class Host(Model):
     kernel: Kernel = Kernel()
     """Settings of its kernel, where programs run on it."""
 
-    @field_validator("packet_cost", "time_slice")
-    @classmethod
-    def _at_most_a_second(cls, text: str) -> str:
-        if parse_time(text) > 10**12:
-            raise ValueError(f"{text}: at most 1s")
-        return text
+    _short = field_validator("packet_cost", "time_slice")(_at_most_a_second)
 
 
 class HostOverride(Override):
