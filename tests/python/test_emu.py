@@ -113,6 +113,13 @@ def test_a_ping_takes_what_arithmetic_says(tmp_path: Path) -> None:
     ports = pl.read_parquet(out / "ports").filter(pl.col("port") == "host0:switch0")
     assert commands(out)[1]["exit_code"] == 0
     assert ports["sent_packets"].sum() == 3
+    # Nothing of the kernels is left, here or at home.
+    assert sorted(each.name for each in (out / "guests" / "host0").iterdir()) == [
+        "console",
+        "init",
+        "ping.out",
+    ]
+    assert not (Path.home() / ".uml").exists()
 
 
 @built

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 use sys::child::Begin;
@@ -25,6 +25,9 @@ pub const TIME_SOCKET: &str = "time";
 pub const NET_SOCKET: &str = "net";
 /// The file of all that a guest prints, in its folder.
 pub const CONSOLE: &str = "console";
+
+/// The folder of what a kernel notes of itself, in its folder; it goes with the guest, as the sockets do.
+pub const NOTES: &str = "notes";
 
 /// A guest's clock when a run begins, in nanoseconds: until then it boots.
 pub const BOOT: u64 = 1_000_000_000;
@@ -58,6 +61,7 @@ pub struct Card {
 pub struct Guest {
     /// As the topology names it.
     pub name: String,
+    folder: PathBuf,
     child: Child,
     exit: OwnedFd,
     time: UnixStream,
@@ -111,6 +115,7 @@ impl Guest {
         protocol::send(&time, answer, &fds).map_err(broken)?;
         Ok(Guest {
             name: name.to_owned(),
+            folder: folder.to_owned(),
             child: child.keep(),
             exit,
             time,
@@ -266,6 +271,11 @@ impl Guest {
 impl Drop for Guest {
     fn drop(&mut self) {
         end(&mut self.child);
+        // What can't be removed is in the run's own folder, and the next run there removes it.
+        std::fs::remove_dir_all(self.folder.join(NOTES)).ok();
+        for socket in [TIME_SOCKET, NET_SOCKET] {
+            std::fs::remove_file(self.folder.join(socket)).ok();
+        }
     }
 }
 

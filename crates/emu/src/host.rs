@@ -1,7 +1,7 @@
 //! What a guest is to be: its kernel, its address, what is set and which programs run.
 
 use crate::console::SIGN;
-use crate::guest::{BOOT, Card, TIME_OF_DAY};
+use crate::guest::{BOOT, Card, NOTES, TIME_OF_DAY};
 use process::HostId;
 use std::fmt::Write;
 use std::net::Ipv4Addr;
@@ -94,6 +94,8 @@ impl Host {
             "virtio_uml.device=net:1",
             "con=null con0=null,fd:1",
             "quiet norandmaps",
+            // What the kernel notes of itself: otherwise in its user's home.
+            &format!("umid=guest uml_dir=./{NOTES}"),
             "init=/bin/sh",
             "--",
             "-c",

@@ -8,27 +8,21 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
-/// Requests of the front end ("Front-end message types").
+/// Requests of the front end ("Front-end message types") that need more than an acknowledgement.
 pub mod request {
     #![allow(missing_docs, reason = "the names are those of the standard")]
     pub const GET_FEATURES: u32 = 1;
     pub const SET_FEATURES: u32 = 2;
-    pub const SET_OWNER: u32 = 3;
     pub const SET_MEM_TABLE: u32 = 5;
     pub const SET_VRING_NUM: u32 = 8;
     pub const SET_VRING_ADDR: u32 = 9;
     pub const SET_VRING_BASE: u32 = 10;
     pub const GET_VRING_BASE: u32 = 11;
-    pub const SET_VRING_KICK: u32 = 12;
-    pub const SET_VRING_CALL: u32 = 13;
-    pub const SET_VRING_ERR: u32 = 14;
     pub const GET_PROTOCOL_FEATURES: u32 = 15;
     pub const SET_PROTOCOL_FEATURES: u32 = 16;
     pub const GET_QUEUE_NUM: u32 = 17;
-    pub const SET_VRING_ENABLE: u32 = 18;
     pub const SET_BACKEND_REQ_FD: u32 = 21;
     pub const GET_CONFIG: u32 = 24;
-    pub const SET_CONFIG: u32 = 25;
     pub const VRING_KICK: u32 = 35;
     /// Of the back end: a queue's interrupt.
     pub const BACKEND_VRING_CALL: u32 = 4;
