@@ -42,8 +42,9 @@ def run(
     folder: str,
     overwrite: bool,
     progress: Callable[[Mapping[str, Any]], bool],
-    kernel: Path | None = None,
+    linux: tuple[Path, str] | None = None,
 ) -> str: ...
+def emulated_member(folder: str) -> None: ...
 def diverge(
     first: Scenario, second: Scenario, progress: Callable[[int], bool]
 ) -> tuple[int, str, str] | None: ...

@@ -21,7 +21,7 @@ from polars.exceptions import PolarsError
 
 from incast import _core, folder
 from incast._version import __version__
-from incast.emu import kernel
+from incast.emu import linux
 from incast.errors import ResultError, RunError, why
 from incast.lab.findings import Findings
 from incast.lab.resolve import Written
@@ -147,8 +147,8 @@ class _Run:
     def _core(self) -> dict[str, Any]:
         """What the core says of the run."""
         checked = self.variant.resolved.core
-        linux = kernel.find()
-        return dict(json.loads(_core.run(checked, str(self.place), self.force, self._progress, linux)))
+        ran = _core.run(checked, str(self.place), self.force, self._progress, linux())
+        return dict(json.loads(ran))
 
     def _progress(self, progress: Mapping[str, Any]) -> bool:
         if self.watch:

@@ -73,8 +73,8 @@ def test_another_program_is_no_kernel(tmp_path: Path, monkeypatch: pytest.Monkey
     ("job", "faults", "reason"),
     [
         ("class: 3", "[]", "jobs[0].class: the precedence in a packet's own DS field is its class"),
-        ("done: exited", "[{at: 1ms, crash: host0}]", "faults[0]: host0 runs programs"),
-        ("done: exited", "[{at: 1ms, slow: {host: host0, speed: 0.5}}]", "faults[0]: host0 runs programs"),
+        ("done: exited", "[{at: 1ms, crash: host0}]", "faults[0]: host0 is emulated"),
+        ("done: exited", "[{at: 1ms, slow: {host: host0, speed: 0.5}}]", "faults[0]: host0 is emulated"),
     ],
 )
 def test_what_has_no_effect_on_an_emulated_host_is_refused(

@@ -32,6 +32,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Checked>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(emulated_member, module)?)?;
     module.add_function(wrap_pyfunction!(diverge, module)?)
 }
 
@@ -89,23 +90,24 @@ fn check(py: Python<'_>, scenario: String) -> PyResult<Checked> {
     Ok(Checked { text: scenario, scenario: checked })
 }
 
-/// Runs a scenario into a folder. `progress` gets a mapping and answers whether to go on; `kernel` is the
-/// program of emulated hosts.
+/// Runs a scenario into a folder. `progress` gets a mapping and answers whether to go on; `linux` is the
+/// kernel of emulated hosts, and what the shell is to run there for jobs.
 #[pyfunction]
-#[pyo3(signature = (scenario, folder, overwrite, progress, kernel=None))]
+#[pyo3(signature = (scenario, folder, overwrite, progress, linux=None))]
 fn run(
     py: Python<'_>,
     scenario: &Bound<'_, Checked>,
     folder: PathBuf,
     overwrite: bool,
     progress: Py<PyAny>,
-    kernel: Option<PathBuf>,
+    linux: Option<(PathBuf, String)>,
 ) -> PyResult<String> {
     let spec = &scenario.get().scenario;
+    let linux = linux.map(|(kernel, member)| scenario::Linux { kernel, member });
     let mut raised = None;
     let outcome = py.detach(|| {
         let mut due = Due::now();
-        scenario::run(spec, &folder, overwrite, kernel.as_deref(), &mut |now| {
+        scenario::run(spec, &folder, overwrite, linux.as_ref(), &mut |now| {
             !due.is() || ask(&mut raised, |py| progress.call1(py, (told(py, now)?,)))
         })
     });
@@ -115,6 +117,12 @@ fn run(
         (None, Err(scenario::Error::Scenario(problem))) => Err(refused(problem)),
         (None, Err(error)) => Err(RunError::new_err(error.to_string())),
     }
+}
+
+/// Runs an emulated host's part in jobs: its folder has what it has to know, and gets its report.
+#[pyfunction]
+fn emulated_member(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+    py.detach(|| scenario::member(&folder)).map_err(RunError::new_err)
 }
 
 /// The first event that differs between two scenarios: how many were equal, and the next of each.

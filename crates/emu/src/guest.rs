@@ -134,11 +134,27 @@ impl Guest {
     /// # Errors
     /// A guest that ends before.
     pub fn boot(&mut self) -> Result<Option<u64>, Error> {
+        let due = self.settle()?;
+        self.alone(due, BOOT)
+    }
+
+    /// Lets it go on alone, from what it waits for until its clock shows `end`; when it wants to run next.
+    ///
+    /// # Errors
+    /// A guest that ends before.
+    pub fn alone(&mut self, mut due: Option<u64>, end: u64) -> Result<Option<u64>, Error> {
+        while let Some(at) = due.filter(|at| *at < end) {
+            self.wake(at)?;
+            due = self.settle()?;
+        }
+        Ok(due)
+    }
+
+    /// Lets it run until it waits; what it says to the network is lost.
+    fn settle(&mut self) -> Result<Option<u64>, Error> {
         loop {
             match self.turn()? {
-                Turn::Waits(Some(due)) if due < BOOT => self.wake(due)?,
                 Turn::Waits(due) => return Ok(due),
-                // The network is not there yet: what it says to it is lost.
                 Turn::Sends(message) => {
                     if let Some(device) = &mut self.device {
                         while let Some(taken) = device.take().map_err(|wrong| damaged(&self.name, wrong))? {

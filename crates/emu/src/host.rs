@@ -38,8 +38,8 @@ pub struct Host {
 pub struct Program {
     /// What it says when it ends stands under this number.
     pub number: usize,
-    /// When it starts, of the run's time.
-    pub start: Time,
+    /// When it starts, of the run's time; nothing: as soon as the host is up.
+    pub start: Option<Time>,
     /// What the shell is to run.
     pub command: String,
     /// Its environment.
@@ -57,6 +57,8 @@ pub enum Event {
     Refused(usize),
     /// The program of this number has ended with this exit code.
     Ended(usize, i32),
+    /// It goes on, and there is nothing more to wait for.
+    Finished(usize),
 }
 
 /// The address of a host: 10.0.0.1 is the first one's.
@@ -157,7 +159,7 @@ impl Host {
         ));
         for program in &self.programs {
             let Program { number, start, command, environment, output } = program;
-            let at = TIME_OF_DAY + start.as_ps() / 1000;
+            let at = start.map_or(0, |start| TIME_OF_DAY + start.as_ps() / 1000);
             let set: String =
                 environment.iter().map(|(key, value)| format!("export {key}={}; ", quoted(value))).collect();
             line(format_args!(
@@ -187,6 +189,7 @@ pub(crate) fn event(line: &str) -> Option<Event> {
     let mut words = line.split(' ');
     let event = match (words.next()?, words.next()?.parse().ok()?) {
         ("refused", number) => Event::Refused(number),
+        ("finished", number) => Event::Finished(number),
         ("ended", number) => Event::Ended(number, words.next()?.parse().ok()?),
         _ => return None,
     };
@@ -220,6 +223,7 @@ mod tests {
     #[test]
     fn what_the_first_program_says_is_read() {
         assert_eq!(event("ended 3 0"), Some(Event::Ended(3, 0)));
+        assert_eq!(event("finished 2"), Some(Event::Finished(2)));
         assert_eq!(event("refused 1"), Some(Event::Refused(1)));
         assert_eq!(event("unready"), Some(Event::Unready));
         for other in ["", "ended", "ended 3", "ended x 0", "ended 3 0 0", "begun 3"] {

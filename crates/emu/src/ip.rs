@@ -6,6 +6,8 @@ use std::net::Ipv4Addr;
 const HEADER: usize = 20;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// More hosts than this address has before it are in no network.
+const NOBODY: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 254);
 
 /// Of an IPv4 header and the ports behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,32 @@ pub fn mark(packet: &mut [u8]) {
     header[10..12].copy_from_slice(&(!(new as u16)).to_be_bytes());
 }
 
+/// A datagram without content to a port of `to`: UDP without a checksum (RFC 768), from an address that no
+/// host has.
+pub fn datagram(to: Ipv4Addr, port: u16) -> [u8; HEADER + 8] {
+    let mut packet = [0; HEADER + 8];
+    packet[0] = 0x45;
+    packet[3] = (HEADER + 8) as u8;
+    packet[8] = 64;
+    packet[9] = UDP;
+    packet[12..16].copy_from_slice(&NOBODY.octets());
+    packet[16..20].copy_from_slice(&to.octets());
+    packet[HEADER..HEADER + 2].copy_from_slice(&port.to_be_bytes());
+    packet[HEADER + 2..HEADER + 4].copy_from_slice(&port.to_be_bytes());
+    packet[HEADER + 5] = 8;
+    let sum = !sum(&packet[..HEADER]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    packet
+}
+
+/// The sum of a header's words, in ones' complement (RFC 1071).
+fn sum(header: &[u8]) -> u16 {
+    let words = header.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+    let sum: u32 = words.sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    ((sum & 0xffff) + (sum >> 16)) as u16
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,12 +95,6 @@ mod tests {
         0x45, 0x02, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x06, 0xb8, 0x6a, 0xc0, 0xa8, 0x00, 0x01, 0xc0,
         0xa8, 0x00, 0xc7, 0x13, 0x89, 0x00, 0x50,
     ];
-
-    fn sum(header: &[u8]) -> u16 {
-        let words = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
-        let sum: u32 = words.sum();
-        ((sum & 0xffff) + (sum >> 16)) as u16
-    }
 
     #[test]
     fn the_fields_of_a_packet() {
@@ -87,6 +109,14 @@ mod tests {
         assert_eq!(sum(&packet[..HEADER]), 0xffff);
         mark(&mut packet);
         assert_eq!((read(&packet).unwrap().ecn, sum(&packet[..HEADER])), (Ecn::Ce, 0xffff));
+    }
+
+    #[test]
+    fn a_datagram_is_read_as_one() {
+        let packet = datagram(Ipv4Addr::new(10, 0, 0, 7), 9);
+        let fields = read(&packet).unwrap();
+        assert_eq!((fields.to, fields.protocol, fields.ports), (Ipv4Addr::new(10, 0, 0, 7), UDP, (9, 9)));
+        assert_eq!(sum(&packet[..HEADER]), 0xffff);
     }
 
     #[test]

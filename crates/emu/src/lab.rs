@@ -8,6 +8,7 @@ use crate::vhost::device::Taken;
 use process::HostId;
 use sim::{Outward, Pause, RawPacket, Sim};
 use std::collections::{BTreeMap, VecDeque};
+use units::Time;
 
 /// A guest, and what its network card has in hand. Times are the guest's.
 struct Seat {
@@ -80,6 +81,29 @@ impl Lab {
     /// What guests have said since the last call.
     pub fn take_events(&mut self) -> Vec<(HostId, Event)> {
         std::mem::take(&mut self.events)
+    }
+
+    /// Gives a guest a packet that comes from nowhere, and lets it go on without network for `time` at most,
+    /// until it says something ([`Lab::take_events`]).
+    ///
+    /// # Errors
+    /// A guest that can't go on.
+    pub fn tell(&mut self, sim: &Sim, host: HostId, packet: &[u8], time: Time) -> Result<(), Error> {
+        let now = on_clock(sim.progress().now);
+        let seat = self.seat(host);
+        let Some(device) = &mut seat.guest.device else { return Ok(()) };
+        let given = device.deliver(packet).and_then(|_| device.show_received());
+        given.map_err(|wrong| damaged(&seat.guest.name, wrong))?;
+        let mut due = seat.guest.interrupt(now, true)?;
+        let before = self.events.len();
+        while let Some(at) = due.filter(|at| *at < now + time.as_ps() / 1000) {
+            due = self.seat(host).guest.alone(due, at + 1)?;
+            self.listen_to(host);
+            if self.events.len() > before {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Guests whose kernel has ended.

@@ -3,7 +3,10 @@
 use crate::table::HostAddress;
 use process::HostId;
 use std::collections::VecDeque;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use sys::waker::Waker;
 
 /// What a member can be told.
@@ -25,13 +28,27 @@ struct Shared {
 pub struct Handle(Arc<Shared>);
 
 impl Handle {
-    pub(crate) fn new() -> std::io::Result<Handle> {
+    pub(crate) fn new() -> io::Result<Handle> {
         Ok(Handle(Arc::new(Shared { commands: Mutex::default(), waker: Waker::new()? })))
     }
 
     /// The run is over: the member closes its books and reports.
     pub fn stop(&self) {
         self.tell(Command::Stop);
+    }
+
+    /// The first datagram that comes to `address` says that the run is over.
+    ///
+    /// # Errors
+    /// An address that can't be had.
+    pub fn stop_by_datagram(&self, address: SocketAddr) -> io::Result<()> {
+        let (socket, handle) = (UdpSocket::bind(address)?, self.clone());
+        thread::spawn(move || {
+            if socket.recv(&mut []).is_ok() {
+                handle.stop();
+            }
+        });
+        Ok(())
     }
 
     /// A host is gone: processes get [`process::Event::PeerLost`].

@@ -100,6 +100,8 @@ pub enum Outcome {
 pub struct FlowRow {
     /// Index of the job.
     pub job: u32,
+    /// Which of its opener's streams it is.
+    pub number: u64,
     /// What ties flows together.
     pub group: u64,
     /// The host that sent more.
@@ -112,18 +114,49 @@ pub struct FlowRow {
     pub start_ps: u64,
     /// When the opener knew that both sides were done.
     pub end_ps: Option<u64>,
-    /// Segments with data that the opener sent, and those that came to it.
+    /// Segments with data that the opener sent.
     pub sent_packets: u64,
     /// Bytes of data in these.
     pub sent_bytes: u64,
+    /// Segments with data that came to the opener.
+    pub received_packets: u64,
+    /// Bytes of data in these.
+    pub received_bytes: u64,
+    /// When the last byte came to the opener; missing when none has.
+    pub received_ps: Option<u64>,
     /// Segments that the opener sent again.
     pub retransmits: u64,
+    /// Its retransmission timeouts.
+    pub timeouts: u64,
     /// Least round-trip time; missing without a sample.
     pub min_rtt_ps: Option<u64>,
     /// Smoothed round-trip time; missing without a sample.
     pub srtt_ps: Option<u64>,
     /// How it ended.
     pub outcome: Outcome,
+}
+
+/// The side of a stream that did not open it, with [`crate::Settings::one_clock`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FarEnd {
+    /// The host that opened it.
+    pub opener: u32,
+    /// Which of that host's streams it is.
+    pub number: u64,
+    /// When the last byte came to this side; missing when none has.
+    pub received_ps: Option<u64>,
+    /// Segments with data that it sent.
+    pub sent_packets: u64,
+    /// Bytes of data in these.
+    pub sent_bytes: u64,
+    /// Segments that it sent again.
+    pub retransmits: u64,
+    /// Its retransmission timeouts.
+    pub timeouts: u64,
+    /// Least round-trip time; missing without a sample.
+    pub min_rtt_ps: Option<u64>,
+    /// Smoothed round-trip time; missing without a sample.
+    pub srtt_ps: Option<u64>,
 }
 
 /// Datagrams of a job between this host and another; each side counts its own.
@@ -194,6 +227,9 @@ pub struct Report {
     pub jobs: Vec<JobRow>,
     /// Streams that it opened.
     pub flows: Vec<FlowRow>,
+    /// Streams that others opened.
+    #[serde(default)]
+    pub far_ends: Vec<FarEnd>,
     /// Flows that there was no memory to keep a row of.
     pub flows_not_kept: u64,
     /// Its datagrams by peer.

@@ -47,10 +47,16 @@ pub struct Settings {
     pub paced: bool,
     /// What streams carry is sealed ([`crate::seal`]): nobody without the run's secret reads or changes it.
     pub sealed: bool,
+    /// All members have one clock: then both ends of a stream report of it, and a flow ends when its last byte
+    /// has come. Otherwise it ends when its opener knows so.
+    pub one_clock: bool,
     /// Milliseconds between two reports of progress.
     pub progress_ms: u64,
     /// Milliseconds after which a peer that answers nothing is given up (streams).
     pub peer_timeout_ms: u64,
+    /// Most milliseconds between two tries of the kernel to reach a peer that does not answer: what comes on
+    /// top of an outage.
+    pub rto_max_ms: u64,
 }
 
 impl Default for Settings {
@@ -68,8 +74,10 @@ impl Default for Settings {
             gather_bytes: 0,
             paced: false,
             sealed: false,
+            one_clock: false,
             progress_ms: 200,
             peer_timeout_ms: 30_000,
+            rto_max_ms: 2_000,
         }
     }
 }
@@ -93,6 +101,7 @@ impl Settings {
             ("gather_bytes", self.gather_bytes as u64, 0, max),
             ("progress_ms", self.progress_ms, 1, 3_600_000),
             ("peer_timeout_ms", self.peer_timeout_ms, 1, 3_600_000),
+            ("rto_max_ms", self.rto_max_ms, 1_000, 120_000),
         ];
         match fields.iter().find(|(_, value, low, high)| !(low..=high).contains(&value)) {
             Some((name, value, low, high)) => Err(format!("{name}: {value} is not within {low}–{high}")),

@@ -49,6 +49,8 @@ pub(crate) struct Owner {
     pub port: u16,
     pub group: u64,
     pub opened: Time,
+    /// Which of its opener's streams it is, once that has said so.
+    pub number: u64,
 }
 
 /// What travels sealed.
@@ -116,6 +118,8 @@ pub(crate) struct Stream {
     pub draining: bool,
     pub sent: u64,
     pub received: u64,
+    /// When the last of it came.
+    pub received_at: Time,
     /// In the list of streams to look after.
     pub touched: bool,
     pub reason: Option<CloseReason>,
@@ -142,6 +146,7 @@ impl Stream {
             draining: false,
             sent: 0,
             received: 0,
+            received_at: Time::ZERO,
             touched: false,
             reason: None,
         }

@@ -1,5 +1,6 @@
 //! From a scenario to a simulation.
 
+use crate::emulate::{self, Away};
 use crate::kinds::{AllShown, Cast, Place};
 use crate::lab::{Job, Rule, Scenario, Topology, faults, hosts, measure, switches, topology};
 use crate::names::Names;
@@ -15,11 +16,20 @@ const LAST: Time = Time::LONGEST_RUN;
 /// # Errors
 /// The first thing that is wrong with the scenario.
 pub fn build(scenario: &Scenario) -> Result<Sim, Problem> {
-    build_shown(scenario).map(|(sim, _)| sim)
+    build_shown(scenario).map(|built| built.sim)
 }
 
-/// The same, with what its processes show of themselves.
-pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Problem> {
+/// A simulation, and what belongs to it.
+pub(crate) struct Built {
+    pub sim: Sim,
+    /// What its processes show of themselves.
+    pub shown: AllShown,
+    /// The jobs that are not simulated.
+    pub away: Away,
+}
+
+/// The same, with what belongs to it.
+pub(crate) fn build_shown(scenario: &Scenario) -> Result<Built, Problem> {
     let graph = topology::graph(&scenario.topology)?;
     let names = Names::new(&graph);
     let hosts = hosts::all(&scenario.hosts, scenario.seed, &graph)?;
@@ -38,7 +48,8 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Proble
     let places = places(&work, &graph, &names, &hosts, None);
     let fluid = |(job, place): (&Job, &Place<'_>)| job.work.kind().fluids(place);
     let fluids: Vec<_> = scenario.jobs.iter().zip(&places).map(fluid).collect();
-    let (jobs, shown) = jobs(&work, &graph, places)?;
+    let (mut jobs, shown) = jobs(&work, &graph, places)?;
+    let away = emulate::take_away(scenario, &graph, &hosts, &mut jobs)?;
     let faults = faults::all(scenario, &names)?;
     check_framing(scenario.framing)?;
     let switches = switches::all(scenario, &graph)?;
@@ -54,7 +65,7 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<(Sim, AllShown), Proble
         }
     }
     measure::prepare(&scenario.measure, &mut sim)?;
-    Ok((sim, shown))
+    Ok(Built { sim, shown, away })
 }
 
 /// What is to be done, and what its plans depend on beside the cluster.

@@ -1,5 +1,6 @@
 //! Why a run of a scenario did not come to its end.
 
+use std::path::PathBuf;
 use units::Problem;
 
 /// Why a run did not come to its end.
@@ -11,8 +12,16 @@ pub enum Error {
     /// An emulated host could not go on.
     #[error(transparent)]
     Emulation(#[from] emu::Error),
-    /// The scenario has programs, and there is no kernel to run them.
-    #[error("programs need the kernel of emulated hosts: make uml builds it")]
+    /// The processes of an emulated host reported nothing.
+    #[error("{name}: the host's processes have not reported: {} says why", output.display())]
+    Member {
+        /// The host.
+        name: String,
+        /// What they have printed.
+        output: PathBuf,
+    },
+    /// The scenario has emulated hosts, and there is no kernel for them.
+    #[error("emulated hosts need their kernel: make uml builds it")]
     NoKernel,
     /// Results could not be written.
     #[error(transparent)]

@@ -40,10 +40,12 @@ pub mod kinds;
 pub mod lab;
 pub mod live;
 mod names;
+mod reports;
 mod run;
 mod tables;
 
 pub use build::build;
+pub use emulate::{Linux, member};
 pub use error::Error;
 pub use lab::{GraphView, LinkView, NodeView, Scenario, expand};
 pub use run::{End, Outcome, Progress, diverge, measure, run};

@@ -1,7 +1,7 @@
 //! Running a scenario: into a folder, for its figures alone, or against another run.
 
-use crate::build::{build, build_shown};
-use crate::emulate::{self, Emulation, Exited};
+use crate::build::{Built, build, build_shown};
+use crate::emulate::{self, Emulation, Exited, Linux};
 use crate::error::Error;
 use crate::lab::Scenario;
 use crate::names;
@@ -108,28 +108,30 @@ pub fn run(
     scenario: &Scenario,
     out: &Path,
     overwrite: bool,
-    kernel: Option<&Path>,
+    linux: Option<&Linux>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Error> {
-    let (mut sim, shown) = build_shown(scenario)?;
-    let kernel = match kernel {
+    let Built { mut sim, shown, away } = build_shown(scenario)?;
+    let linux = match linux {
         None if emulate::is_needed(scenario) => return Err(Error::NoKernel),
-        kernel => kernel.filter(|_| emulate::is_needed(scenario)),
+        linux => linux.filter(|_| emulate::is_needed(scenario)),
     };
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
-    let mut writer = Writer::new(&mut sim, &folder, &scenario.jobs, shown)?;
+    let mut writer = Writer::new(&mut sim, &folder, &scenario.jobs, (shown, away.clone()))?;
     let total = sim.progress().jobs_left;
-    let start = |kernel| Emulation::start(scenario, &mut sim, kernel, out);
-    let mut guests = kernel.map(start).transpose()?;
+    let start = |linux| Emulation::start(scenario, (&mut sim, away), linux, out);
+    let mut guests = linux.map(start).transpose()?;
     let end = drive(&mut sim, guests.as_mut(), scenario.until, total, progress, |sim, exited| {
         exited.iter().for_each(|exited| writer.exited(exited));
         let (now, records) = (sim.progress().now, sim.take_records());
         Ok(writer.write(sim.network(), now, &records)?)
     });
     // What was measured is kept, whatever has ended the run.
-    let finished = writer.finish(&mut sim);
+    let reports = guests.as_mut().filter(|_| end.is_ok()).map(|guests| guests.reports(&sim)).transpose();
+    let finished = writer.finish(&mut sim, reports.as_ref().ok().and_then(Option::as_deref).unwrap_or_default());
     let end = end?;
+    reports?;
     finished?;
     Ok(outcome(&mut sim, end))
 }

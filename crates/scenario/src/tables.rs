@@ -1,9 +1,10 @@
 //! From what the simulator measured to the tables and captures of a run folder.
 
-use crate::emulate::Exited;
+use crate::emulate::{Away, Exited};
 use crate::kinds::{AllShown, Ended, Out, Shown};
 use crate::lab::Job;
 use crate::names;
+use crate::reports::{MemberReport, Reported};
 use fabric::{Discard, Fabric, NodeId, PauseCounters, PortId, Route};
 use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
 use record::rows::{self, JobOutcome, PortKind};
@@ -25,6 +26,10 @@ pub(crate) struct Writer<'a> {
     ports: BTreeMap<PortId, String>,
     /// Of each job.
     shown: AllShown,
+    away: Away,
+    /// Flows and tasks of the simulator so far.
+    flows: u64,
+    tasks: u64,
 }
 
 impl<'a> Writer<'a> {
@@ -32,7 +37,7 @@ impl<'a> Writer<'a> {
         sim: &mut Sim,
         folder: &RunFolder,
         jobs: &'a [Job],
-        shown: AllShown,
+        (shown, away): (AllShown, Away),
     ) -> Result<Writer<'a>, Error> {
         let graph = sim.graph().clone();
         let ports: BTreeMap<PortId, String> = names::ports(&graph, sim.network()).into_iter().collect();
@@ -49,6 +54,9 @@ impl<'a> Writer<'a> {
             jobs,
             ports,
             shown,
+            away,
+            flows: 0,
+            tasks: 0,
         })
     }
 
@@ -127,6 +135,7 @@ impl<'a> Writer<'a> {
     }
 
     fn flow<B: Copy + Default>(&mut self, network: &Fabric<B>, flow: &FlowRecord) -> Result<(), Error> {
+        self.flows = self.flows.max(u64::from(flow.flow) + 1);
         let [path, path_back] = flow.ways.map(|way| self.path(network, way?));
         self.tables.flows.push(rows::Flow {
             flow: u64::from(flow.flow),
@@ -167,6 +176,7 @@ impl<'a> Writer<'a> {
     }
 
     fn task(&mut self, task: &TaskRecord) -> Result<(), Error> {
+        self.tasks = self.tasks.max(task.task + 1);
         self.tables.tasks.push(rows::Task {
             task: task.task,
             job: &self.jobs[task.job as usize].name,
@@ -202,24 +212,39 @@ impl<'a> Writer<'a> {
         self.captures.values_mut().try_for_each(|capture| capture.flush_until(now))
     }
 
-    /// Writes totals, and closes all tables and captures.
-    pub(crate) fn finish(mut self, sim: &mut Sim) -> Result<(), Error> {
+    /// Writes totals, and closes all tables and captures. Jobs that are away are as `reports` say.
+    pub(crate) fn finish(mut self, sim: &mut Sim, reports: &[MemberReport]) -> Result<(), crate::Error> {
         let now = sim.progress().now;
         sim.close();
         let records = sim.take_records();
         let written = self.write(sim.network(), now, &records);
-        let totals = written.and(self.totals(sim, now));
+        let totals = written.map_err(Into::into).and_then(|()| self.totals(sim, now, reports));
         let tables = self.tables.finish();
         let captures = self.captures.into_values().map(Capture::finish).fold(Ok(()), Result::and);
-        totals.and(tables).and(captures)
+        totals.and(tables.and(captures).map_err(Into::into))
     }
 
-    fn totals(&mut self, sim: &mut Sim, now: Time) -> Result<(), Error> {
-        let whole = self.shown(|shown, out| shown.totals(out))?;
-        for ((job, spec), whole) in sim.job_records().iter().zip(self.jobs).zip(whole) {
+    fn totals(
+        &mut self,
+        sim: &mut Sim,
+        now: Time,
+        reports: &[MemberReport],
+    ) -> Result<(), crate::Error> {
+        let Writer { tables, hosts, jobs, shown, away, .. } = self;
+        let reported = Reported::new(reports, hosts, jobs)?;
+        let mut strangers = reported.strangers();
+        for ((index, spec), job) in jobs.iter().enumerate().zip(sim.job_records()) {
+            let shown = &mut *shown[index];
+            if let Some(hosts) = away.get(&index) {
+                let whole = reported.shown(index, shown, tables, &mut strangers)?;
+                reported.job(index, hosts.len(), whole, tables)?;
+                continue;
+            }
+            let mut out = Out { tables, job: &spec.name, hosts, strangers: &mut strangers };
+            let whole = shown.totals(&mut out)?;
             let ended = Ended { ended: job.end.is_some(), broken: job.flows_broken > 0, whole };
             let outcome = ended.outcome(spec.work.kind());
-            self.tables.jobs.push(rows::Job {
+            tables.jobs.push(rows::Job {
                 job: &job.name,
                 kind: &job.kind,
                 start_ps: job.start.as_ps(),
@@ -229,8 +254,21 @@ impl<'a> Writer<'a> {
                 outcome,
             })?;
         }
+        reported.flows(self.flows, tables)?;
+        for MemberReport { report, .. } in reports {
+            reported.tasks(report, self.tasks, tables)?;
+            reported.datagrams(report, tables)?;
+        }
         for host in 0..self.hosts.len() as u32 {
             let record = sim.host_record(host);
+            let away = |of: fn(&live::FlowRow) -> u64, far: fn(&live::FarEnd) -> u64| -> u64 {
+                let mine = reports.iter().filter(|member| member.report.host == host);
+                let each = |member: &MemberReport| {
+                    let flows: u64 = member.report.flows.iter().map(of).sum();
+                    flows + member.report.far_ends.iter().map(far).sum::<u64>()
+                };
+                mine.map(each).sum()
+            };
             self.tables.hosts.push(rows::Host {
                 host: &self.hosts[host as usize],
                 sent_bytes: record.totals.sent_bytes,
@@ -238,9 +276,9 @@ impl<'a> Writer<'a> {
                 drops_no_route: Some(record.drops.no_route),
                 drops_down: Some(record.drops.down),
                 drops_no_port: record.drops.no_port,
-                retransmits: record.retransmits,
+                retransmits: record.retransmits + away(|flow| flow.retransmits, |far| far.retransmits),
                 retransmitted_bytes: record.retransmitted_bytes,
-                timeouts: record.timeouts,
+                timeouts: record.timeouts + away(|flow| flow.timeouts, |far| far.timeouts),
                 core_busy_ps: record.totals.core_busy.as_ps(),
                 disk_busy_ps: record.totals.disk_busy.as_ps(),
                 crashes: record.crashes,
@@ -260,7 +298,7 @@ impl<'a> Writer<'a> {
                 drops_no_port: Some(pair.drops.no_port),
             })?;
         }
-        self.ports(sim, now)
+        Ok(self.ports(sim, now)?)
     }
 
     fn ports(&mut self, sim: &mut Sim, now: Time) -> Result<(), Error> {

@@ -28,7 +28,7 @@ pub struct HostConfig {
     /// time slice of this length.
     #[serde(default)]
     pub time_slice: Time,
-    /// Settings of the kernel, where programs run on the host.
+    /// Settings of the kernel, where the host is emulated.
     #[serde(default)]
     pub kernel: Kernel,
     /// TCP's settings; `mss` is set from the MTU. Hosts alike share them.
@@ -39,6 +39,8 @@ pub struct HostConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
+    /// Jobs of all kinds run on it as on a real host.
+    pub emulated: bool,
     /// Memory in bytes.
     pub memory: u64,
     /// The network card interrupts no sooner than this after the last time.
@@ -48,9 +50,9 @@ pub struct Kernel {
 }
 
 impl Default for Kernel {
-    /// A kernel with 64 MiB, interrupted for each packet.
+    /// A simulated host; a kernel with 64 MiB, interrupted for each packet.
     fn default() -> Kernel {
-        Kernel { memory: 64 << 20, moderation: Time::ZERO, sysctl: BTreeMap::new() }
+        Kernel { emulated: false, memory: 64 << 20, moderation: Time::ZERO, sysctl: BTreeMap::new() }
     }
 }
 

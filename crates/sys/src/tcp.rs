@@ -67,6 +67,8 @@ pub struct Info {
     pub received_bytes: u64,
     /// Segments sent again.
     pub retransmits: u64,
+    /// Retransmission timeouts, those of SYNs included; since Linux 6.7.
+    pub timeouts: u64,
     /// Segments that arrived marked with congestion experienced, as the peer told.
     pub delivered_ce: u64,
 }
@@ -94,6 +96,16 @@ struct Raw {
     delivered: u32,
     delivered_ce: u32,
     bytes_sent: u64,
+    bytes_retrans: u64,
+    dsack_dups: u32,
+    reord_seen: u32,
+    rcv_ooopack: u32,
+    snd_wnd: u32,
+    rcv_wnd: u32,
+    rehash: u32,
+    total_rto: u16,
+    total_rto_recoveries: u16,
+    total_rto_time: u32,
 }
 
 /// Among [`Raw::words`]: `tcpi_rtt`, in microseconds.
@@ -132,6 +144,7 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
         received_segments: raw.data_segs_in.into(),
         received_bytes: raw.bytes_received,
         retransmits: raw.words[TOTAL_RETRANS].into(),
+        timeouts: raw.total_rto.into(),
         delivered_ce: raw.delivered_ce.into(),
     })
 }

@@ -35,7 +35,7 @@ def lacking() -> str:
     if kernel is None:
         place = os.environ.get(VARIABLE)
         there = f"{VARIABLE} is {place}, which is no file" if place else f"there is none at {_PLACE}"
-        return f"a program needs the kernel of emulated hosts, and {there}: make uml builds it"
+        return f"emulated hosts need their kernel, and {there}: make uml builds it"
     if not os.access(kernel, os.X_OK):
         return f"{kernel} can't be run: chmod +x {kernel}"
     if not _has_clock(kernel):

@@ -164,8 +164,11 @@ def _end(span: str | list[str], end: int) -> int:
 
 
 class Kernel(Model):
-    """Settings of an emulated host's kernel: of hosts on which programs run."""
+    """Settings of an emulated host's kernel."""
 
+    emulated: bool = False
+    """Jobs of all kinds run on this host's own kernel, as on a real host, and not in the simulator. A job's
+    hosts are all emulated, or none is. Hosts of a job of kind `program` are emulated in any case."""
     memory: PositiveSize = "64MiB"
     """Its memory."""
     moderation: Time = "0s"
@@ -202,7 +205,7 @@ class Host(Model):
     tcp: Tcp = Tcp()
     """TCP's settings."""
     kernel: Kernel = Kernel()
-    """Settings of its kernel, where programs run on it."""
+    """Settings of its kernel, where it is emulated."""
 
     _short = field_validator("packet_cost", "time_slice")(_at_most_a_second)
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from incast import _core
 from incast.document import Loc, Node
+from incast.emu import kernel
 from incast.kinds.job import Site
 from incast.lab.cluster import Cluster, check, expand, too_large
 from incast.lab.faults import fault_specs
@@ -65,7 +66,8 @@ def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
         "until": parse_time(scenario.until) if scenario.until else None,
     }
     scenario.measure.check(cluster, findings)
-    _check_end(scenario, findings)
+    _check_end(scenario, spec, findings)
+    _check_kernel(scenario, spec, findings)
     _check_mtu(scenario, spec, cluster, findings)
     findings.stop_if_any()
     written = Written(spec, scenario, cluster, findings)
@@ -101,10 +103,29 @@ def _thresholds(scenario: Scenario, findings: Findings) -> tuple[Threshold, ...]
     return tuple(found)
 
 
-def _check_end(scenario: Scenario, findings: Findings) -> None:
+def _emulated(spec: Mapping[str, Any]) -> bool:
+    """Whether jobs run on emulated hosts."""
+    return any(rule["config"]["kernel"]["emulated"] for rule in spec["hosts"])
+
+
+def _check_kernel(scenario: Scenario, spec: Mapping[str, Any], findings: Findings) -> None:
+    if _emulated(spec) and (lacking := kernel.lacking()):
+        field = ("kernel", "emulated")
+        overrides = [
+            ("host_overrides", index)
+            for index, override in enumerate(scenario.host_overrides)
+            if "kernel" in override.changes()
+        ]
+        place = ("host",) if scenario.host.kernel.emulated or not overrides else overrides[-1]
+        findings.add((*place, *field), lacking)
+
+
+def _check_end(scenario: Scenario, spec: Mapping[str, Any], findings: Findings) -> None:
     if scenario.until is None:
         if not any(job.traits.awaited for job in scenario.jobs):
             findings.add(("until",), "is required: no run waits for background jobs, and there are no others")
+        elif _emulated(spec):
+            findings.add(("until",), "is required: emulated hosts are never idle")
         elif endless := [job.name for job in scenario.jobs if job.traits.endless]:
             findings.add(("until",), f"is required: {endless[0]} may never end")
         return

@@ -30,7 +30,7 @@ impl Driver {
         };
         let jobs = self.slots.iter().map(job).collect();
         let (streams, world) = self.world();
-        let (flows, flows_not_kept) = streams.finish(&world);
+        let (flows, far_ends, flows_not_kept) = streams.finish(&world);
         let datagrams = match self.settings.datagrams {
             Mode::Segmented if !self.datagrams.joins() => Mode::Batched,
             mode => mode,
@@ -44,6 +44,7 @@ impl Driver {
             counters: self.counters,
             jobs,
             flows,
+            far_ends,
             flows_not_kept,
             datagram_rows: self.datagrams.rows(),
             tasks: self.tasks.close(),

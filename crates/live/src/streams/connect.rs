@@ -14,9 +14,6 @@ use units::Time;
 
 /// Time between two tries.
 const RETRY: Time = Time::from_ms(10);
-/// Most time between two tries of the kernel to reach a peer that does not answer: what comes on top of an
-/// outage.
-const RTO_MAX: Duration = Duration::from_secs(2);
 
 impl Streams {
     /// Opens a stream for a process.
@@ -28,8 +25,16 @@ impl Streams {
         world: &mut World<'_>,
     ) -> StreamId {
         let id = self.next_id();
-        let owner =
-            Owner { process, job, opener: true, peer: to.host, port: to.port, group, opened: world.now };
+        let owner = Owner {
+            process,
+            job,
+            opener: true,
+            peer: to.host,
+            port: to.port,
+            group,
+            opened: world.now,
+            number: self.begun,
+        };
         let connected = if self.open < self.settings.streams {
             connect(to, id, &self.settings, world)
         } else {
@@ -113,7 +118,7 @@ pub(super) fn prepare(socket: &Socket, settings: &Settings) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     let timeout = settings.peer_timeout();
     socket.set_tcp_user_timeout(Some(timeout))?;
-    sys::tcp::cap_rto(socket, RTO_MAX);
+    sys::tcp::cap_rto(socket, Duration::from_millis(settings.rto_max_ms));
     // A peer that is gone is found even when there is nothing to send to it.
     let second = Duration::from_secs(1);
     socket.set_tcp_keepalive(

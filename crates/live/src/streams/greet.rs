@@ -44,7 +44,16 @@ impl Streams {
         }
         let id = self.next_id();
         let (port, nobody) = (self.listeners[index].port, HostId(u32::MAX));
-        let owner = Owner { process, job, opener: false, peer: nobody, port, group: 0, opened: world.now };
+        let owner = Owner {
+            process,
+            job,
+            opener: false,
+            peer: nobody,
+            port,
+            group: 0,
+            opened: world.now,
+            number: 0,
+        };
         let ready = prepare(&socket, &self.settings).and_then(|()| world.epoll.add(&socket, id.0));
         if ready.is_err() {
             self.free.push(id.0 as u32);
@@ -100,7 +109,7 @@ impl Streams {
         let hello = member;
         let host = hello.host;
         let Some(stream) = self.get(id) else { return };
-        stream.owner.peer = host;
+        (stream.owner.peer, stream.owner.number) = (host, hello.number);
         stream.stage = Stage::Open;
         stream.sealed = sealed;
         stream.greeting.clear();

@@ -6,7 +6,7 @@ mod rows;
 
 use crate::clock;
 use crate::hello::{Key, Seen};
-use crate::report::{Counters, FlowRow, Outcome};
+use crate::report::{Counters, FarEnd, FlowRow, Outcome};
 use crate::seal::Secret;
 use crate::settings::Settings;
 use crate::stream::{Stage, Stream, reason};
@@ -71,6 +71,7 @@ pub(crate) struct Streams {
     greetings: VecDeque<(Time, StreamId)>,
     retries: VecDeque<(Time, StreamId)>,
     rows: Vec<FlowRow>,
+    far_ends: Vec<FarEnd>,
     rows_lost: u64,
 }
 
@@ -98,6 +99,7 @@ impl Streams {
             greetings: VecDeque::new(),
             retries: VecDeque::new(),
             rows: Vec::new(),
+            far_ends: Vec::new(),
             rows_lost: 0,
         }
     }
@@ -215,6 +217,9 @@ impl Streams {
             Err(error) => self.fail(id, &error, world),
             Ok(received) => {
                 world.counters.stream_received_bytes += received;
+                if received > 0 {
+                    stream.received_at = world.now;
+                }
                 if stream.has_news() {
                     stream.told = true;
                     world.inbox.push_back((process, Event::Readable { stream: id }));

@@ -1,9 +1,10 @@
 //! The rows of flows: a stream's comes from the side that opened it, when the stream goes.
 
 use super::{Streams, World};
-use crate::report::{FlowRow, Outcome};
-use crate::stream::Owner;
+use crate::report::{FarEnd, FlowRow, Outcome};
+use crate::stream::{Owner, Stage, Stream};
 use process::{CloseReason, StreamId};
+use std::time::Duration;
 
 /// Rows of flows that are kept.
 const FLOWS_KEPT: usize = 1 << 20;
@@ -17,16 +18,11 @@ impl Streams {
         let Some((_, stream)) = self.slots[slot as usize].take() else { return };
         self.free.push(slot);
         self.open -= 1;
+        let is_far = self.settings.one_clock && !stream.owner.opener && stream.stage != Stage::Greeting;
         if stream.owner.opener {
-            let mut row = flow_row(&stream.owner, (stream.sent, stream.received), world, outcome);
-            if let Ok(info) = sys::tcp::info(&stream.socket) {
-                row.sent_packets = info.sent_segments + info.received_segments;
-                row.sent_bytes = info.sent_bytes + info.received_bytes;
-                row.retransmits = info.retransmits;
-                let present = |time| Some(crate::clock::to_time(time).as_ps()).filter(|ps| *ps > 0);
-                (row.min_rtt_ps, row.srtt_ps) = (present(info.min_rtt), present(info.srtt));
-            }
-            self.keep(row);
+            self.keep(near_end(&stream, world, outcome));
+        } else if is_far && self.far_ends.len() < FLOWS_KEPT {
+            self.far_ends.push(far_end(&stream));
         }
     }
 
@@ -39,13 +35,49 @@ impl Streams {
     }
 
     /// Closes the books: streams that are open stay unfinished.
-    pub fn finish(&mut self, world: &World<'_>) -> (Vec<FlowRow>, u64) {
+    pub fn finish(&mut self, world: &World<'_>) -> (Vec<FlowRow>, Vec<FarEnd>, u64) {
         let open: Vec<StreamId> = self.slots.iter().flatten().map(|(id, _)| *id).collect();
         for id in open {
             self.remove(id, Outcome::Unfinished, world);
         }
-        (std::mem::take(&mut self.rows), self.rows_lost)
+        (std::mem::take(&mut self.rows), std::mem::take(&mut self.far_ends), self.rows_lost)
     }
+}
+
+fn near_end(stream: &Stream, world: &World<'_>, outcome: Outcome) -> FlowRow {
+    let mut row = flow_row(&stream.owner, (stream.sent, stream.received), world, outcome);
+    row.received_ps = received(stream);
+    if let Ok(info) = sys::tcp::info(&stream.socket) {
+        (row.sent_packets, row.sent_bytes) = (info.sent_segments, info.sent_bytes);
+        (row.received_packets, row.received_bytes) = (info.received_segments, info.received_bytes);
+        (row.retransmits, row.timeouts) = (info.retransmits, info.timeouts);
+        (row.min_rtt_ps, row.srtt_ps) = (present(info.min_rtt), present(info.srtt));
+    }
+    row
+}
+
+fn far_end(stream: &Stream) -> FarEnd {
+    let info = sys::tcp::info(&stream.socket).unwrap_or_default();
+    FarEnd {
+        opener: stream.owner.peer.0,
+        number: stream.owner.number,
+        received_ps: received(stream),
+        sent_packets: info.sent_segments,
+        sent_bytes: info.sent_bytes,
+        retransmits: info.retransmits,
+        timeouts: info.timeouts,
+        min_rtt_ps: present(info.min_rtt),
+        srtt_ps: present(info.srtt),
+    }
+}
+
+fn received(stream: &Stream) -> Option<u64> {
+    (stream.received > 0).then(|| stream.received_at.as_ps())
+}
+
+/// A time that the kernel has measured.
+fn present(time: Duration) -> Option<u64> {
+    Some(crate::clock::to_time(time).as_ps()).filter(|ps| *ps > 0)
 }
 
 pub(super) fn flow_row(
@@ -58,6 +90,7 @@ pub(super) fn flow_row(
     let (from, to) = if received > sent { (peer, host) } else { (host, peer) };
     FlowRow {
         job: owner.job,
+        number: owner.number,
         group: owner.group,
         from,
         to,
@@ -66,7 +99,11 @@ pub(super) fn flow_row(
         end_ps: (outcome == Outcome::Finished).then(|| world.now.as_ps()),
         sent_packets: 0,
         sent_bytes: 0,
+        received_packets: 0,
+        received_bytes: 0,
+        received_ps: None,
         retransmits: 0,
+        timeouts: 0,
         min_rtt_ps: None,
         srtt_ps: None,
         outcome,

@@ -110,9 +110,9 @@ pub fn all(scenario: &Scenario, names: &Names<'_>) -> Result<Vec<(Time, sim::Cha
         let change = change(&fault.change, names).map_err(|problem| at(problem.within("change")))?;
         if let sim::Change::Crash(host) | sim::Change::Restart(host) | sim::Change::Slow(host, _) = change
             && let name = names.name(host)
-            && emulate::runs_programs(scenario, name)
+            && emulate::is_emulated(scenario, name)
         {
-            let message = format!("{name} runs programs: emulated hosts can't crash or be slowed down yet");
+            let message = format!("{name} is emulated: emulated hosts can't crash or be slowed down yet");
             return Err(at(Problem::whole(message)));
         }
         faults.push((fault.at, change));

@@ -1,25 +1,40 @@
-//! Programs of a scenario on emulated hosts: the guests that they need, and what becomes of them.
+//! Emulated hosts of a scenario: the guests that it needs, and what becomes of what runs on them.
+
+mod members;
+mod plan;
 
 use crate::error::Error;
-use crate::kinds::Work;
 use crate::lab::Scenario;
-use crate::lab::hosts;
-use crate::names::Names;
+use crate::reports::MemberReport;
 use emu::guest::Guest;
-use emu::host::{Event, Host, INIT, Program};
-use emu::{Lab, setting};
-use process::{HostId, Hosts};
+use emu::host::{Event, Host, INIT, address};
+use emu::{Lab, ip};
+pub use members::member;
+pub(crate) use plan::{Away, is_emulated, is_needed, take_away};
+use plan::{Plan, Task};
+use process::HostId;
 use sim::{Pause, Sim};
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::cpu::Pinned;
-use units::{Problem, Time};
+use units::Time;
 
 /// A guest that computes for longer than this without waiting is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The folder of guests in a run's folder.
 const FOLDER: &str = "guests";
+/// When a run is over, the processes of jobs have so much time to report.
+const LAST_WORDS: Time = Time::from_secs(1);
+
+/// What emulated hosts are made of.
+#[derive(Clone, Debug)]
+pub struct Linux {
+    /// The kernel's program.
+    pub kernel: PathBuf,
+    /// What the shell is to run for a host's processes: a program that calls [`member`] with the folder that
+    /// is its last argument.
+    pub member: String,
+}
 
 /// A program that has exited.
 pub(crate) struct Exited {
@@ -33,52 +48,13 @@ pub(crate) struct Exited {
 pub(crate) struct Emulation {
     lab: Lab,
     hosts: Vec<Host>,
-    /// The job of each program, by its number.
-    programs: Vec<(usize, HostId)>,
+    /// By number.
+    tasks: Vec<(Task, HostId)>,
+    away: Away,
+    folder: PathBuf,
     exited: Vec<Exited>,
     /// One of them runs at a time: on one processor none waits for its memory to come from another's cache.
     _pinned: Pinned,
-}
-
-/// Whether a scenario has programs.
-pub(crate) fn is_needed(scenario: &Scenario) -> bool {
-    scenario.jobs.iter().any(|job| matches!(job.work, Work::Program(_)))
-}
-
-/// Whether it has programs on this host.
-pub(crate) fn runs_programs(scenario: &Scenario, host: &str) -> bool {
-    let on_host = |work: &Work| matches!(work, Work::Program(work) if work.hosts.iter().any(|at| at == host));
-    scenario.jobs.iter().any(|job| on_host(&job.work))
-}
-
-/// The guests that a scenario's programs need.
-struct Plan {
-    hosts: Vec<Host>,
-    /// The job and host of each program, by its number.
-    programs: Vec<(usize, HostId)>,
-}
-
-fn plan(scenario: &Scenario, sim: &Sim) -> Result<Plan, Problem> {
-    let graph = sim.graph();
-    let (configs, names) = (hosts::all(&scenario.hosts, scenario.seed, graph)?, Names::new(graph));
-    let (mut planned, mut programs) = (BTreeMap::new(), Vec::new());
-    for (index, job) in scenario.jobs.iter().enumerate() {
-        let Work::Program(work) = &job.work else { continue };
-        for name in &work.hosts {
-            let id = names.find(name).map_err(|error| Problem::new(("jobs", index), error))?;
-            let config = &configs[id.0 as usize];
-            let host = planned.entry(id).or_insert_with(|| setting::host(id, name, config));
-            host.programs.push(Program {
-                number: programs.len(),
-                start: job.start,
-                command: work.command.clone(),
-                environment: work.environment.clone().into_iter().collect(),
-                output: format!("{}.out", job.name),
-            });
-            programs.push((index, id));
-        }
-    }
-    Ok(Plan { hosts: planned.into_values().collect(), programs })
 }
 
 impl Emulation {
@@ -88,11 +64,11 @@ impl Emulation {
     /// A kernel that does not do, or a folder that can't be used.
     pub(crate) fn start(
         scenario: &Scenario,
-        sim: &mut Sim,
-        kernel: &Path,
+        (sim, away): (&mut Sim, Away),
+        linux: &Linux,
         run: &Path,
     ) -> Result<Emulation, Error> {
-        let Plan { hosts, programs } = plan(scenario, sim)?;
+        let Plan { hosts, tasks } = Plan::of(scenario, sim.graph(), &away, &linux.member)?;
         let pinned = Pinned::here().map_err(emu::Error::Start)?;
         let all = run.join(FOLDER);
         match std::fs::remove_dir_all(&all) {
@@ -107,11 +83,17 @@ impl Emulation {
             let at = |error| emu::Error::Folder { path: folder.clone(), error };
             std::fs::create_dir_all(&folder).map_err(at)?;
             std::fs::write(folder.join(INIT), host.init()).map_err(at)?;
-            let begin = host.begin(kernel.to_owned(), scenario.seed);
+            for program in &host.programs {
+                if tasks[program.number].0 == Task::Member {
+                    members::tell(scenario, &away, (program.number, host.id), &folder)?;
+                }
+            }
+            let begin = host.begin(linux.kernel.clone(), scenario.seed);
             guests.push((host.id, Guest::start(&host.name, &begin, &folder, host.card(), PATIENCE)?));
         }
         let lab = Lab::new(sim, guests)?;
-        let mut emulation = Emulation { lab, hosts, programs, exited: Vec::new(), _pinned: pinned };
+        let (exited, folder) = (Vec::new(), all);
+        let mut emulation = Emulation { lab, hosts, tasks, away, folder, exited, _pinned: pinned };
         emulation.listen(sim)?;
         Ok(emulation)
     }
@@ -143,10 +125,18 @@ impl Emulation {
                     return Err(emu::Error::Setting { name: host.name.clone(), key, value }.into());
                 }
                 // A guest may say anything: only of its own programs is it believed.
-                Event::Ended(number, code) => {
-                    if let Some(&(job, at)) = self.programs.get(number).filter(|(_, at)| *at == host) {
-                        sim.finish(job, at);
+                Event::Ended(number, code) => match self.task(number, host) {
+                    Some(Task::Program(job)) => {
+                        sim.finish(job, host);
                         self.exited.push(Exited { job, host, at: sim.progress().now, code });
+                    }
+                    Some(Task::Member) => return Err(self.silent(host)),
+                    None => {}
+                },
+                Event::Finished(number) => {
+                    if self.task(number, host) == Some(Task::Member) {
+                        let jobs = self.away.iter().filter(|(_, hosts)| hosts.contains(&host));
+                        jobs.for_each(|(job, _)| sim.finish(*job, host));
                     }
                 }
             }
@@ -159,13 +149,42 @@ impl Emulation {
         }
     }
 
+    /// Tells the processes of jobs that the run is over; what they report.
+    ///
+    /// # Errors
+    /// One that reports nothing.
+    pub(crate) fn reports(&mut self, sim: &Sim) -> Result<Vec<MemberReport>, Error> {
+        let members: Vec<HostId> =
+            self.tasks.iter().filter(|(task, _)| *task == Task::Member).map(|(_, host)| *host).collect();
+        let report = |host: HostId| {
+            let packet = ip::datagram(address(host), members::OVER);
+            self.lab.tell(sim, host, &packet, LAST_WORDS)?;
+            let name = &self.host(host).name;
+            members::report(name, &self.folder)
+        };
+        members.into_iter().map(report).collect()
+    }
+
+    /// What runs on `host` under a number.
+    fn task(&self, number: usize, host: HostId) -> Option<Task> {
+        self.tasks.get(number).filter(|(_, at)| *at == host).map(|(task, _)| *task)
+    }
+
+    fn silent(&self, host: HostId) -> Error {
+        members::silent(&self.host(host).name, &self.folder)
+    }
+
     fn host(&self, id: HostId) -> &Host {
         self.hosts.iter().find(|host| host.id == id).expect("only these have guests")
     }
 
-    /// Whether the run waits for a program of this host.
+    /// Whether the run waits for something on this host.
     fn waits_for(&self, sim: &Sim, host: HostId) -> bool {
         let jobs = sim.job_records();
-        self.programs.iter().any(|(job, at)| *at == host && jobs[*job].end.is_none())
+        let waits = |task: &Task| match task {
+            Task::Program(job) => jobs[*job].end.is_none(),
+            Task::Member => true,
+        };
+        self.tasks.iter().any(|(task, at)| *at == host && waits(task))
     }
 }

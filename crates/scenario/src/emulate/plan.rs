@@ -1,0 +1,115 @@
+//! What a scenario asks of emulated hosts: which there are, and what runs on each of them.
+
+use super::members;
+use crate::kinds::Work;
+use crate::lab::{Scenario, hosts};
+use crate::names::Names;
+use emu::host::{Host, Program};
+use emu::job::{Done, Stand};
+use emu::setting;
+use fabric::{Graph, NodeId};
+use process::{HostId, Hosts};
+use sim::{HostConfig, JobSetup};
+use std::collections::{BTreeMap, BTreeSet};
+use units::Problem;
+
+/// What runs on a guest under a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Task {
+    /// The program of this job.
+    Program(usize),
+    /// The processes of jobs.
+    Member,
+}
+
+/// The guests that a scenario needs.
+pub(super) struct Plan {
+    pub hosts: Vec<Host>,
+    /// By number.
+    pub tasks: Vec<(Task, HostId)>,
+}
+
+/// Whether a scenario has emulated hosts.
+pub(crate) fn is_needed(scenario: &Scenario) -> bool {
+    let programs = scenario.jobs.iter().any(|job| matches!(job.work, Work::Program(_)));
+    programs || scenario.hosts.iter().any(|rule| rule.config.kernel.emulated)
+}
+
+/// Whether this host is emulated.
+pub(crate) fn is_emulated(scenario: &Scenario, host: &str) -> bool {
+    let on_host = |work: &Work| matches!(work, Work::Program(work) if work.hosts.iter().any(|at| at == host));
+    let rule = crate::names::last_match(&scenario.hosts, host, "hosts");
+    rule.is_ok_and(|(config, _)| config.kernel.emulated)
+        || scenario.jobs.iter().any(|job| on_host(&job.work))
+}
+
+/// Jobs whose processes are on emulated hosts, and these hosts.
+pub(crate) type Away = BTreeMap<usize, Vec<HostId>>;
+
+/// Takes the processes that are on emulated hosts out of jobs: something stands for each of them.
+///
+/// # Errors
+/// A job with processes on emulated hosts and on others, or of a kind that only the simulator has.
+pub(crate) fn take_away(
+    scenario: &Scenario,
+    graph: &Graph,
+    configs: &[HostConfig],
+    jobs: &mut [JobSetup],
+) -> Result<Away, Problem> {
+    let mut away = Away::new();
+    for (index, job) in jobs.iter_mut().enumerate() {
+        let work = &scenario.jobs[index].work;
+        let all: Vec<HostId> = job.processes.iter().map(|(host, _)| *host).collect();
+        let emulated = |host: &HostId| configs[host.0 as usize].kernel.emulated;
+        let Some(first) = all.iter().copied().find(emulated) else { continue };
+        if matches!(work, Work::Program(_)) {
+            continue;
+        }
+        let at = |problem: Problem| problem.within(("jobs", index));
+        if let Some(other) = all.iter().copied().find(|host| !emulated(host)) {
+            let [first, other] = [first, other].map(|host| graph.name(NodeId(host.0)));
+            let message = format!(
+                "{first} is emulated and {other} is not: a kernel and a simulated host can't talk to each other"
+            );
+            return Err(at(Problem::whole(message)));
+        }
+        work.kind().check_live().map_err(at)?;
+        for (_, process) in &mut job.processes {
+            *process = Box::new(Stand(Done::Exited));
+        }
+        away.insert(index, all);
+    }
+    Ok(away)
+}
+
+impl Plan {
+    pub(super) fn of(scenario: &Scenario, graph: &Graph, away: &Away, member: &str) -> Result<Plan, Problem> {
+        let (configs, names) = (hosts::all(&scenario.hosts, scenario.seed, graph)?, Names::new(graph));
+        let (mut planned, mut tasks) = (BTreeMap::new(), Vec::new());
+        let mut add = |id: HostId, task: Task, program: Program| {
+            let host = || setting::host(id, graph.name(NodeId(id.0)), &configs[id.0 as usize]);
+            let host: &mut Host = planned.entry(id).or_insert_with(host);
+            host.programs.push(Program { number: tasks.len(), ..program });
+            tasks.push((task, id));
+        };
+        for (index, job) in scenario.jobs.iter().enumerate() {
+            let Work::Program(work) = &job.work else { continue };
+            for name in &work.hosts {
+                let id = names.find(name).map_err(|error| Problem::new(("jobs", index), error))?;
+                let program = Program {
+                    number: 0,
+                    start: Some(job.start),
+                    command: work.command.clone(),
+                    environment: work.environment.clone().into_iter().collect(),
+                    output: format!("{}.out", job.name),
+                };
+                add(id, Task::Program(index), program);
+            }
+        }
+        let members: BTreeSet<HostId> = away.values().flatten().copied().collect();
+        for id in members {
+            add(id, Task::Member, members::program(member));
+        }
+        Ok(Plan { hosts: planned.into_values().collect(), tasks })
+    }
+}
