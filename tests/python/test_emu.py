@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,24 @@ jobs:
 measure: {{capture: ["host0:switch0"]}}
 until: 20s
 seed: {seed}
+"""
+JOBS = """name: emu
+topology: {kind: single-switch, hosts: 5, host_link: {rate: 1Gbps, delay: 10us}}
+host: {kernel: {emulated: true}}
+jobs:
+  - {name: answers, kind: incast, senders: "host[0-3]", receiver: host4, size: 256kB, start: 100ms}
+  - {name: pairs, kind: bulk, pairs: [[host0, host1]], size: 1MB}
+  - kind: rpc
+    name: calls
+    start: 300ms
+    clients: host0
+    servers: "host[1-3]"
+    request: 100B
+    reply: 20kB
+    arrivals: {kind: closed}
+    calls: 100
+measure: {}
+until: 1s
 """
 built = pytest.mark.skipif(
     kernel.find() is None, reason="the kernel of emulated hosts is not there: make uml"
@@ -48,6 +67,18 @@ def run(
         app, ["run", str(scenario), "--out", str(out), "--force"], env={"COLUMNS": "160"}
     )
     return done.exit_code, done.output, out
+
+
+def captured(path: Path) -> list[int]:
+    """The times of a capture's packets, in nanoseconds (pcapng's enhanced packet blocks)."""
+    content, at, times = path.read_bytes(), 0, []
+    while at < len(content):
+        kind, length = struct.unpack_from("<II", content, at)
+        if kind == 6:
+            high, low = struct.unpack_from("<II", content, at + 12)
+            times.append(high << 32 | low)
+        at += length
+    return times
 
 
 def commands(out: Path) -> list[dict[str, Any]]:
@@ -92,6 +123,79 @@ def test_what_has_no_effect_on_an_emulated_host_is_refused(
     assert reason in done.output
 
 
+@pytest.mark.parametrize(
+    ("change", "line", "reason"),
+    [
+        ({"until: 1s\n": ""}, "", "until: is required: emulated hosts are never idle"),
+        (
+            {"host: {kernel: {emulated: true}}": "host_overrides: [{match: host1, kernel: {emulated: true}}]"},
+            "emu.yaml:5: ",
+            "jobs[0]: host1 is emulated and host0 is not",
+        ),
+        ({"measure": "faults: [{at: 1ms, crash: host0}]\nmeasure"}, "", "faults[0]: host0 is emulated"),
+    ],
+)
+def test_emulated_jobs_that_cannot_be_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], line: str, reason: str
+) -> None:
+    linux = tmp_path / "linux"
+    linux.write_text("time-travel=ext:")
+    linux.chmod(0o755)
+    monkeypatch.setenv(kernel.VARIABLE, str(linux))
+    text = JOBS
+    for old, new in change.items():
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "emu.yaml").write_text(text)
+    done = CliRunner().invoke(app, ["validate", str(tmp_path / "emu.yaml")], env={"COLUMNS": "160"})
+    assert done.exit_code == 2
+    assert line + reason in done.output
+
+
+def test_emulated_jobs_need_a_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(kernel.VARIABLE, str(tmp_path / "none"))
+    (tmp_path / "emu.yaml").write_text(JOBS)
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "emu.yaml")], env={"COLUMNS": "160"})
+    assert done.exit_code == 2
+    assert re.search(r"emu\.yaml:3: host\.kernel\.emulated: .*make uml builds it", done.output)
+
+
+@built
+def test_jobs_on_the_kernel_do_what_simulated_ones_do(tmp_path: Path) -> None:
+    scenario, out = tmp_path / "emu.yaml", tmp_path / "out"
+    simulated = "choices:\n  simulated: {host: {kernel: {emulated: false}}}\n  linux: {}\n"
+    scenario.write_text(JOBS + simulated)
+    done = CliRunner().invoke(app, ["run", str(scenario), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    ours, theirs = (
+        pl.read_parquet(out / choice / "flows").sort("job", "from", "to")
+        for choice in ("simulated", "linux")
+    )
+    same = ["job", "from", "to", "outcome"]
+    assert ours.select(same).equals(theirs.select(same))
+    assert ours["bytes"].sum() == theirs["bytes"].sum()
+    for name in ours["job"].unique().to_list():
+        times = [
+            frame.filter(pl.col("job") == name).select((pl.col("end_ps") - pl.col("start_ps")).mean()).item()
+            for frame in (ours, theirs)
+        ]
+        assert times[1] == pytest.approx(times[0], rel=0.05), name
+    jobs = pl.read_parquet(out / "linux" / "jobs")
+    assert jobs["outcome"].cast(pl.String).to_list() == ["finished"] * 3
+    assert json.loads((out / "linux" / "summary.json").read_text())["end"] == "finished"
+
+
+@built
+def test_what_an_unfinished_job_has_done_is_kept(tmp_path: Path) -> None:
+    scenario, out = tmp_path / "emu.yaml", tmp_path / "out"
+    scenario.write_text(JOBS.replace("until: 1s", "until: 310ms"))
+    done = CliRunner().invoke(app, ["run", str(scenario), "--out", str(out)])
+    assert done.exit_code == 7, done.output
+    flows = pl.read_parquet(out / "flows")
+    assert len(flows) >= 4
+    assert set(flows["outcome"].cast(pl.String)) <= {"finished", "unfinished"}
+
+
 def test_without_an_end_a_program_is_refused(tmp_path: Path) -> None:
     scenario = tmp_path / "emu.yaml"
     jobs = "  - {kind: program, name: a, hosts: host0, command: 'true'}"
@@ -106,10 +210,16 @@ def test_without_an_end_a_program_is_refused(tmp_path: Path) -> None:
 def test_a_ping_takes_what_arithmetic_says(tmp_path: Path) -> None:
     code, said, out = run(tmp_path, "name: ping, hosts: host0, command: ping -c 3 10.0.0.2", OTHER)
     assert code == 0, said
-    # 98 bytes and what Ethernet adds, four links of 1 Gb/s and 10 us.
-    exact_ns = 4 * (10_000 + (84 + 38) * 8)
+    # 98 bytes and what Ethernet adds, on links of 1 Gb/s and 10 us.
+    link_ns = 10_000 + (84 + 38) * 8
+    there, back = (captured(out / "captures" / "host0-switch0.pcapng")[way::2] for way in (0, 1))
+    # Each is shown when it begins to leave: the answer three links later.
+    assert [after - before for before, after in zip(there, back, strict=True)] == [3 * link_ns] * 3
+    # ping(8) reads its clock in whole microseconds.
     printed = (out / "guests" / "host0" / "ping.out").read_text()
-    assert printed.count(f"time={exact_ns / 1e6:.3f} ms") == 3
+    times_ms = [float(found) for found in re.findall(r"time=([0-9.]+) ms", printed)]
+    assert len(times_ms) == 3
+    assert all(abs(4 * link_ns - time_ms * 1e6) < 1000 for time_ms in times_ms)
     ports = pl.read_parquet(out / "ports").filter(pl.col("port") == "host0:switch0")
     assert commands(out)[1]["exit_code"] == 0
     assert ports["sent_packets"].sum() == 3

@@ -144,7 +144,7 @@ impl Guest {
     /// A guest that ends before.
     pub fn alone(&mut self, mut due: Option<u64>, end: u64) -> Result<Option<u64>, Error> {
         while let Some(at) = due.filter(|at| *at < end) {
-            self.wake(at)?;
+            self.wake(at, at)?;
             due = self.settle()?;
         }
         Ok(due)
@@ -161,19 +161,20 @@ impl Guest {
                             device.sent(taken.head).map_err(|wrong| damaged(&self.name, wrong))?;
                         }
                     }
-                    self.answer(&message)?;
+                    self.answer(&message, self.page.now())?;
                 }
                 Turn::Ended => return Err(Error::Boot { name: self.name.clone() }),
             }
         }
     }
 
-    /// Lets it go on at `now`, which it had waited for.
+    /// Lets it go on at `now`, which it had waited for. It may move its clock on as long as it is before
+    /// `free_until`.
     ///
     /// # Errors
     /// A guest that is gone.
-    pub fn wake(&mut self, now: u64) -> Result<(), Error> {
-        self.page.run(now);
+    pub fn wake(&mut self, now: u64, free_until: u64) -> Result<(), Error> {
+        self.page.run(now, free_until);
         let run = protocol::Message { op: Op::Run, seq: 0, time: now };
         protocol::send(&self.time, run, &[]).map_err(|error| self.broken(error))
     }
@@ -256,11 +257,17 @@ impl Guest {
         std::mem::take(&mut self.said)
     }
 
-    /// Answers what [`Turn::Sends`] said.
+    /// Its clock, while it runs.
+    pub fn now(&self) -> u64 {
+        self.page.now()
+    }
+
+    /// Answers what [`Turn::Sends`] said; from now on its clock is free until another time.
     ///
     /// # Errors
     /// A guest that is gone.
-    pub fn answer(&mut self, message: &wire::Message) -> Result<(), Error> {
+    pub fn answer(&mut self, message: &wire::Message, free_until: u64) -> Result<(), Error> {
+        self.page.limit(free_until);
         match self.device.as_mut().map(|device| device.answer(message)) {
             Some(Err(error)) => Err(self.broken(error)),
             _ => Ok(()),

@@ -10,6 +10,9 @@ use sim::{Outward, Pause, RawPacket, Sim};
 use std::collections::{BTreeMap, VecDeque};
 use units::Time;
 
+/// A guest moves its own clock on for so many nanoseconds at most.
+const AHEAD: u64 = 100_000;
+
 /// A guest, and what its network card has in hand. Times are the guest's.
 struct Seat {
     guest: Guest,
@@ -66,9 +69,10 @@ impl Lab {
         let end = sim.progress().events + events;
         loop {
             let pause = sim.run(end.saturating_sub(sim.progress().events));
-            for outward in sim.take_outward() {
+            let mut outwards = sim.take_outward().into_iter().peekable();
+            while let Some(outward) = outwards.next() {
                 match outward {
-                    Outward::Wake(host) => self.wake(sim, host)?,
+                    Outward::Wake(host) => self.wake(sim, host, outwards.peek().is_none())?,
                     Outward::Packet(host, packet, marked) => self.receive(sim, host, packet, marked),
                 }
             }
@@ -84,11 +88,17 @@ impl Lab {
     }
 
     /// Gives a guest a packet that comes from nowhere, and lets it go on without network for `time` at most,
-    /// until it says something ([`Lab::take_events`]).
+    /// until it says `last` ([`Lab::take_events`]).
     ///
     /// # Errors
     /// A guest that can't go on.
-    pub fn tell(&mut self, sim: &Sim, host: HostId, packet: &[u8], time: Time) -> Result<(), Error> {
+    pub fn tell(
+        &mut self,
+        sim: &Sim,
+        host: HostId,
+        (packet, last): (&[u8], impl Fn(Event) -> bool),
+        time: Time,
+    ) -> Result<(), Error> {
         let now = on_clock(sim.progress().now);
         let seat = self.seat(host);
         let Some(device) = &mut seat.guest.device else { return Ok(()) };
@@ -99,7 +109,7 @@ impl Lab {
         while let Some(at) = due.filter(|at| *at < now + time.as_ps() / 1000) {
             due = self.seat(host).guest.alone(due, at + 1)?;
             self.listen_to(host);
-            if self.events.len() > before {
+            if self.events[before..].iter().any(|(_, event)| last(*event)) {
                 break;
             }
         }
@@ -122,8 +132,8 @@ impl Lab {
         sim.wake_at(host, of_clock(at));
     }
 
-    /// The time has come for something at `host`.
-    fn wake(&mut self, sim: &mut Sim, host: HostId) -> Result<(), Error> {
+    /// The time has come for something at `host`; whether it is the last that happens now.
+    fn wake(&mut self, sim: &mut Sim, host: HostId, last: bool) -> Result<(), Error> {
         let now = on_clock(sim.progress().now);
         let Some(seat) = self.seats.get_mut(&host).filter(|seat| !seat.ended) else { return Ok(()) };
         let has_left = |left: Option<u64>| left.map_or_else(|| !sim.raw_waits(host), |left| left <= now);
@@ -133,10 +143,10 @@ impl Lab {
         self.hand_over(sim, host, now)?;
         self.interrupt(sim, host, now)?;
         let seat = self.seat(host);
-        if seat.due.is_some_and(|due| due <= now) {
-            seat.due = None;
-            seat.guest.wake(now)?;
-            self.turn(sim, host)?;
+        if seat.due.take_if(|due| *due <= now).is_some() {
+            let free_until = if last { horizon(sim) } else { now };
+            seat.guest.wake(now, free_until)?;
+            self.turn(sim, host, last)?;
         }
         Ok(())
     }
@@ -176,7 +186,11 @@ impl Lab {
         let [came, left] = std::mem::take(&mut seat.wants);
         for received in [came.then_some(true), left.then_some(false)].into_iter().flatten() {
             let due = self.seat(host).guest.interrupt(now, received)?;
-            self.ask(sim, host, due);
+            match due {
+                // Who has interrupted it lets it run next.
+                Some(at) if at <= now => self.seat(host).due = due,
+                _ => self.ask(sim, host, due),
+            }
         }
         Ok(())
     }
@@ -222,7 +236,7 @@ impl Lab {
     }
 
     /// Lets a guest run until it waits.
-    fn turn(&mut self, sim: &mut Sim, host: HostId) -> Result<(), Error> {
+    fn turn(&mut self, sim: &mut Sim, host: HostId, last: bool) -> Result<(), Error> {
         loop {
             match self.seat(host).guest.turn()? {
                 Turn::Waits(due) => {
@@ -230,8 +244,11 @@ impl Lab {
                     break;
                 }
                 Turn::Sends(message) => {
+                    let at = self.seat(host).guest.now();
+                    sim.move_on(of_clock(at));
                     self.send(sim, host)?;
-                    self.seat(host).guest.answer(&message)?;
+                    let free_until = if last { horizon(sim) } else { at };
+                    self.seat(host).guest.answer(&message, free_until)?;
                 }
                 Turn::Ended => {
                     self.seat(host).ended = true;
@@ -267,4 +284,11 @@ impl Lab {
     fn seat(&mut self, host: HostId) -> &mut Seat {
         self.seats.get_mut(&host).expect("who has a turn has a seat")
     }
+}
+
+/// Until when a guest's clock is its own: nothing else happens before. A program that reads its clock again
+/// and again still waits now and then.
+fn horizon(sim: &mut Sim) -> u64 {
+    let now = on_clock(sim.progress().now);
+    on_clock(sim.next_event()).clamp(now, now + AHEAD)
 }

@@ -41,6 +41,17 @@ impl Sim {
         self.net.outside.at(at, Kind::Outsider, host.0);
     }
 
+    /// The next event's time: until then nothing happens but what hosts that are not simulated do.
+    pub fn next_event(&mut self) -> Time {
+        let next = self.net.outside.wheel.peek().map_or(Time::MAX, |entry| entry.time);
+        next.min(self.until)
+    }
+
+    /// Moves the clock on, at most to the next event: a host that is not simulated is so far.
+    pub fn move_on(&mut self, to: Time) {
+        self.net.now = to.min(self.next_event()).max(self.net.now);
+    }
+
     /// What has happened to hosts that are not simulated since the last call.
     pub fn take_outward(&mut self) -> Vec<Outward> {
         std::mem::take(&mut self.outward)

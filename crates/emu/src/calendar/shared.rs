@@ -53,7 +53,7 @@ impl Page {
         page.set_u32(at::LEN, LEN as u32);
         page.page.store_u16(at::CLIENTS, 2).expect("within the page");
         page.set_u32(client(OURSELVES) + at::CAPABILITIES, SHARES);
-        page.run(now);
+        page.run(now, now);
         Ok(page)
     }
 
@@ -62,9 +62,14 @@ impl Page {
         &self.file
     }
 
-    /// The guest runs at `now`, and may not move its clock on by itself.
-    pub fn run(&self, now: u64) {
-        self.set_now(now, now, GUEST);
+    /// The guest runs at `now`, and may move its clock on by itself as long as it is before `free_until`.
+    pub fn run(&self, now: u64, free_until: u64) {
+        self.set_now(now, free_until, GUEST);
+    }
+
+    /// From now on the running guest may move its clock on as long as it is before `free_until`.
+    pub fn limit(&self, free_until: u64) {
+        self.set_u64(at::FREE_UNTIL, free_until);
     }
 
     /// We run, as whoever interrupts the guest at `now`.

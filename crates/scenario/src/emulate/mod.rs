@@ -154,11 +154,14 @@ impl Emulation {
     /// # Errors
     /// One that reports nothing.
     pub(crate) fn reports(&mut self, sim: &Sim) -> Result<Vec<MemberReport>, Error> {
-        let members: Vec<HostId> =
-            self.tasks.iter().filter(|(task, _)| *task == Task::Member).map(|(_, host)| *host).collect();
-        let report = |host: HostId| {
+        let members: Vec<(usize, HostId)> = (0..)
+            .zip(&self.tasks)
+            .filter_map(|(number, (task, host))| (*task == Task::Member).then_some((number, *host)))
+            .collect();
+        let report = |(number, host): (usize, HostId)| {
             let packet = ip::datagram(address(host), members::OVER);
-            self.lab.tell(sim, host, &packet, LAST_WORDS)?;
+            let last = |event| matches!(event, Event::Ended(ended, _) if ended == number);
+            self.lab.tell(sim, host, (&packet, last), LAST_WORDS)?;
             let name = &self.host(host).name;
             members::report(name, &self.folder)
         };
