@@ -41,6 +41,12 @@ class Host:
     rto_min: int = 10 * MILLISECOND
     hystart: bool = False
     nic_queue: int = AMPLE
+    ecn: bool | None = None
+    initial_window: int = 10
+    delayed_ack: int = MILLISECOND
+    htcp_rtt_scaling: bool = False
+    #: Run on Linux itself, in virtual time.
+    emulated: bool = False
 
 
 @dataclass(frozen=True)
@@ -213,7 +219,7 @@ def host_rule(host: Host) -> dict[str, Any]:
         "disk": 100 * GIGABIT,
         "tcp": {
             "congestion": host.congestion,
-            "ecn": "on" if host.congestion == "dctcp" else "off",
+            "ecn": "on" if host.ecn or (host.ecn is None and host.congestion == "dctcp") else "off",
             "ecn_fallback": True,
             "sack": host.sack,
             "rack": host.rack,
@@ -222,19 +228,20 @@ def host_rule(host: Host) -> dict[str, Any]:
             "fast_retransmit": 3,
             "clock_tick": 0,
             "timestamps": host.timestamps,
-            "initial_window": 10,
+            "initial_window": host.initial_window,
             "hystart": host.hystart,
             "rto_initial": {"fixed": SECOND},
             "rto_min": {"fixed": host.rto_min},
             "rto_max": {"fixed": 60 * SECOND},
             "ack_every": host.ack_every,
-            "delayed_ack": MILLISECOND,
+            "delayed_ack": host.delayed_ack,
             "receive_buffer": AMPLE,
             "receive_buffer_max": AMPLE,
             "send_buffer": AMPLE,
             "dctcp_shift": 4,
-            "htcp_rtt_scaling": False,
+            "htcp_rtt_scaling": host.htcp_rtt_scaling,
         },
+        "kernel": {"emulated": host.emulated, "memory": 64 << 20, "moderation": 0, "sysctl": {}},
     }
 
 

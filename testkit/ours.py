@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from incast import _core
+from incast.emu import linux
 from testkit.ns3.case_file import Ways
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +32,7 @@ def run(scenario: dict[str, Any]) -> Run:
     with tempfile.TemporaryDirectory() as name:
         out = Path(name) / "out"
         checked = _core.check(json.dumps(scenario))
-        outcome: Run = json.loads(_core.run(checked, str(out), False, lambda _: True))
+        outcome: Run = json.loads(_core.run(checked, str(out), False, lambda _: True, linux()))
         flows = pl.read_parquet(out / "flows" / "*.parquet")
         ports = pl.read_parquet(out / "ports" / "*.parquet")
     unfinished = flows.filter(pl.col("outcome") != "finished").height
@@ -49,8 +50,8 @@ def run(scenario: dict[str, Any]) -> Run:
                 "finish_ps": flow["end_ps"],
                 "retransmits": flow["retransmits"],
                 "timeouts": flow["timeouts"],
-                "path": nodes(flow["path"]),
-                "path_back": nodes(flow["path_back"]),
+                "path": nodes(flow["path"] or ""),
+                "path_back": nodes(flow["path_back"] or ""),
             }
             for flow in flows.iter_rows(named=True)
         ],
@@ -58,9 +59,9 @@ def run(scenario: dict[str, Any]) -> Run:
 
 
 def nodes(path: str) -> list[str]:
-    """The nodes that a path of ports, `a:b b:c`, crosses."""
+    """The nodes that a path of ports, `a:b b:c`, crosses; none where it is not known."""
     ports = [port.split(":") for port in path.split()]
-    return [ports[0][0], *(peer for _, peer in ports)]
+    return [*(node for node, _ in ports[:1]), *(peer for _, peer in ports)]
 
 
 def ways(run: Run) -> Ways:

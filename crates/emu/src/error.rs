@@ -1,5 +1,6 @@
 //! What can go wrong with guests.
 
+use crate::host::Setting;
 use crate::vhost::ring::Wrong;
 use std::io;
 use std::path::PathBuf;
@@ -40,14 +41,12 @@ pub enum Error {
         name: String,
     },
     /// It does not know a setting, or not this value.
-    #[error("{name}: the kernel refuses {key} = {value}: the host's console says why")]
+    #[error("{name}: the kernel refuses {} = {}: the host's console says why", setting.name, setting.value)]
     Setting {
         /// The host.
         name: String,
-        /// The setting.
-        key: String,
-        /// What it was to be.
-        value: String,
+        /// The setting, and what it was to be.
+        setting: Setting,
     },
     /// Its kernel ended while the run waited for one of its programs.
     #[error("{name}: the guest ended before its programs: its console says why")]

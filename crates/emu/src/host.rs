@@ -25,12 +25,36 @@ pub struct Host {
     pub memory: u32,
     /// Time between two interrupts of its network card, at least.
     pub moderation: Time,
-    /// Settings of its kernel, as sysctl(8) calls them.
-    pub sysctl: Vec<(String, String)>,
+    /// Settings of its kernel.
+    pub settings: Vec<Setting>,
     /// Options of its route to all others, as ip-route(8) has them (`initcwnd 20`).
     pub route: String,
     /// What runs on it.
     pub programs: Vec<Program>,
+}
+
+/// A setting of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// As people call it.
+    pub name: String,
+    /// Where it is written.
+    path: String,
+    /// What is written there.
+    pub value: String,
+}
+
+impl Setting {
+    /// What sysctl(8) calls so.
+    pub fn sysctl(name: &str, value: &str) -> Setting {
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
+        Setting { name: name.to_owned(), path, value: value.to_owned() }
+    }
+
+    /// A parameter of a module, by its place below /sys/module.
+    pub fn module(place: &str, value: &str) -> Setting {
+        Setting { name: place.to_owned(), path: format!("/sys/module/{place}"), value: value.to_owned() }
+    }
 }
 
 /// A program on a guest.
@@ -146,10 +170,9 @@ impl Host {
             init.write_fmt(text).expect("a string takes all");
             init.push('\n');
         };
-        for (number, (key, value)) in self.sysctl.iter().enumerate() {
-            let path = key.replace('.', "/");
+        for (number, Setting { path, value, .. }) in self.settings.iter().enumerate() {
             line(format_args!(
-                "echo {} > /proc/sys/{path} || echo '{SIGN}refused {number}' > /dev/console",
+                "echo {} > {path} || echo '{SIGN}refused {number}' > /dev/console",
                 quoted(value)
             ));
         }

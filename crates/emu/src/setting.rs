@@ -1,6 +1,6 @@
 //! A simulated host's settings as those of a Linux kernel: the same scenario runs with either.
 
-use crate::host::Host;
+use crate::host::{Host, Setting};
 use process::HostId;
 use sim::HostConfig;
 use transport::tcp::Congestion;
@@ -44,15 +44,21 @@ pub fn host(id: HostId, name: &str, config: &HostConfig) -> Host {
         // Connections know nothing of others before them.
         ("tcp_no_metrics_save", "1".into()),
     ];
-    let ours = settings.into_iter().map(|(key, value)| (format!("net.ipv4.{key}"), value));
-    let theirs = kernel.sysctl.iter().map(|(key, value)| (key.clone(), value.clone()));
+    let modules = [
+        ("tcp_cubic/parameters/hystart", flag(tcp.hystart).to_owned()),
+        ("tcp_dctcp/parameters/dctcp_shift_g", tcp.dctcp_shift.to_string()),
+        ("tcp_htcp/parameters/use_rtt_scaling", flag(tcp.htcp_rtt_scaling).to_owned()),
+    ];
+    let ours = settings.into_iter().map(|(key, value)| Setting::sysctl(&format!("net.ipv4.{key}"), &value));
+    let modules = modules.into_iter().map(|(key, value)| Setting::module(key, &value));
+    let theirs = kernel.sysctl.iter().map(|(key, value)| Setting::sysctl(key, value));
     Host {
         id,
         name: name.to_owned(),
         mtu: config.mtu.min(u32::from(u16::MAX)) as u16,
         moderation: kernel.moderation,
         memory: kernel.memory.div_ceil(1 << 20) as u32,
-        sysctl: ours.chain(theirs).collect(),
+        settings: ours.chain(modules).chain(theirs).collect(),
         route: format!("initcwnd {}", tcp.initial_window),
         programs: Vec::new(),
     }

@@ -69,7 +69,9 @@ impl Pinned {
         let before = rustix::thread::sched_getaffinity(None)?;
         let mut pinned = PINNED.lock().unwrap_or_else(PoisonError::into_inner);
         let others = |cpu: &usize| pinned.iter().filter(|other| *other == cpu).count();
-        let cpu = allowed()?.into_iter().min_by_key(others).ok_or(io::ErrorKind::NotFound)?;
+        // Of several, the one where it runs: other programs that pin themselves are elsewhere, most likely.
+        let here = rustix::thread::sched_getcpu();
+        let cpu = allowed()?.into_iter().min_by_key(|cpu| (others(cpu), *cpu != here)).ok_or(io::ErrorKind::NotFound)?;
         pin(cpu)?;
         pinned.push(cpu);
         Ok(Pinned { cpu, before })

@@ -121,8 +121,9 @@ impl Emulation {
                 }
                 Event::Refused(number) => {
                     let host = self.host(host);
-                    let (key, value) = host.sysctl.get(number).cloned().unwrap_or_default();
-                    return Err(emu::Error::Setting { name: host.name.clone(), key, value }.into());
+                    // A guest may say any number.
+                    let Some(setting) = host.settings.get(number).cloned() else { continue };
+                    return Err(emu::Error::Setting { name: host.name.clone(), setting }.into());
                 }
                 // A guest may say anything: only of its own programs is it believed.
                 Event::Ended(number, code) => match self.task(number, host) {

@@ -1,0 +1,79 @@
+"""Runs every setting with our TCP and with Linux's own, and prints the table of docs/validation/linux.md.
+
+    python tests/differential/linux.py [SETTING …]
+
+Linux's figures are kept in linux.json; with names, only those settings run again. It takes some half an hour.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import figures
+import linux_matrix
+from testkit import ours
+
+KEPT = Path(__file__).with_name("linux.json")
+#: How far ours may be from Linux's, as a part of Linux's.
+TOLERANCE = {"fct_mean_us": 0.05, "fct_p99_us": 0.1}
+Figures = dict[str, float]
+
+
+def of_runs(runs: Sequence[dict[str, Any]]) -> Figures:
+    """Flow completion times pooled over the seeds; the others are means per run."""
+    found = figures.of_runs(runs)
+    for count in ("retransmits", "timeouts"):
+        found[count] = sum(flow[count] for run in runs for flow in run["flows"]) / len(runs)
+    return found
+
+
+def measure(number: int, *, emulated: bool) -> Figures:
+    """One side of the pair of that number."""
+    setting, control = linux_matrix.PAIRS[number]
+    seeds = range(1, setting.seeds + 1)
+    runs = [ours.run(setting.scenario(control, seed, emulated=emulated)) for seed in seeds]
+    return {name: round(value, 3) for name, value in of_runs(runs).items()}
+
+
+def key(number: int) -> str:
+    """The name of a pair."""
+    setting, control = linux_matrix.PAIRS[number]
+    return f"{setting.name}/{control}"
+
+
+def linux(number: int) -> Figures:
+    """Linux's side of a pair."""
+    return measure(number, emulated=True)
+
+
+def row(number: int, peer: Figures) -> str:
+    """Ours, and how far it is from Linux's; bold where that is more than the tolerance."""
+    mine, cells = measure(number, emulated=False), []
+    for name, value in mine.items():
+        few = figures.FEW if name not in TOLERANCE and name != "goodput_gbps" else 0
+        apart = (value - peer[name]) / (max(peer[name], few) or 1)
+        text = f"{value:.4g} ({apart:+.1%})"
+        cells.append(f"**{text}**" if abs(apart) > TOLERANCE.get(name, 1e9) else text)
+    return f"| {key(number).replace('/', ', ')} | {' | '.join(cells)} |"
+
+
+def main(names: list[str]) -> None:
+    """Runs both."""
+    kept: dict[str, Figures] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    wanted = [n for n, (setting, _) in enumerate(linux_matrix.PAIRS) if not names or setting.name in names]
+    with ThreadPoolExecutor(2) as pool:
+        for number, found in zip(wanted, pool.map(linux, wanted), strict=True):
+            kept[key(number)] = found
+            print(row(number, found), flush=True)
+    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
