@@ -44,6 +44,8 @@ class Host:
     ecn: bool | None = None
     initial_window: int = 10
     delayed_ack: int = MILLISECOND
+    quick_acks: int = 0
+    ack_train: bool = False
     htcp_rtt_scaling: bool = False
     #: Run on Linux itself, in virtual time.
     emulated: bool = False
@@ -230,6 +232,8 @@ def host_rule(host: Host) -> dict[str, Any]:
             "timestamps": host.timestamps,
             "initial_window": host.initial_window,
             "hystart": host.hystart,
+            "ack_train": host.ack_train,
+            "quick_acks": host.quick_acks,
             "rto_initial": {"fixed": SECOND},
             "rto_min": {"fixed": host.rto_min},
             "rto_max": {"fixed": 60 * SECOND},

@@ -21,6 +21,8 @@ LINUX = Host(
     rack=True,
     rto_min=200 * MILLISECOND,
     hystart=True,
+    ack_train=True,
+    quick_acks=16,
     nic_queue=64_000,
     delayed_ack=40 * MILLISECOND,
     htcp_rtt_scaling=True,
@@ -48,7 +50,9 @@ class Setting:
         rng = random.Random(f"{self.name}/{seed}")
         threshold = 65 if control == "dctcp" else self.threshold
         packets = max(self.packets, 256) if threshold else self.packets
-        host = dataclasses.replace(LINUX, congestion=control, emulated=emulated, **self.host)
+        # Linux has HyStart in CUBIC alone.
+        own = {"hystart": control == "cubic", **self.host}
+        host = dataclasses.replace(LINUX, congestion=control, emulated=emulated, **own)
         return cases.scenario(
             f"{self.name}-{control}-{seed}",
             cases.spread(self.topology, rng),

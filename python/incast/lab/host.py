@@ -84,6 +84,9 @@ class Tcp(Model):
     """Initial window in segments (RFC 6928)."""
     hystart: bool = True
     """CUBIC leaves slow start by HyStart++ (RFC 9406)."""
+    ack_train: bool = False
+    """With hystart, also after a train of acknowledgements of half a round trip, as Linux does: then slow
+    start ends before it fills a switch's queue."""
     rto_initial: Span = "1s"
     """Retransmission timeout before the first round-trip sample."""
     rto_min: Span = "200ms"
@@ -94,6 +97,9 @@ class Tcp(Model):
     """Granularity of the retransmission clock (RFC 6298's G); 0s for a fine clock."""
     ack_every: Annotated[int, Field(ge=1, le=100)] = 2
     """Full segments per acknowledgement, at most; 1 is no delay."""
+    quick_acks: Annotated[int, Field(ge=0, le=1000)] = 0
+    """Acknowledgements that are not delayed when a connection begins, after a silence and after a repeated
+    segment; 16 is Linux's."""
     delayed_ack: PositiveTime = "40ms"
     """Longest delay of an acknowledgement."""
     receive_buffer: PositiveSize = "128KiB"

@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     pub initial_window: u32,
     /// HyStart++ (RFC 9406).
     pub hystart: bool,
+    /// Trains of acknowledgements end slow start too.
+    pub ack_train: bool,
     /// DCTCP's estimation gain g as a shift.
     pub dctcp_shift: u32,
     /// H-TCP's increase is scaled by the round-trip time.

@@ -56,7 +56,8 @@ impl Control {
             Congestion::Bbr => Algorithm::Bbr(Box::new(Bbr::new(window.cwnd, draw))),
             Congestion::Htcp => Algorithm::Htcp(Box::new(Htcp::new(settings.htcp_rtt_scaling))),
         };
-        Control { window, algorithm, hystart: settings.hystart.then(Box::default) }
+        let hystart = settings.hystart.then(|| Box::new(HyStart::new(settings.ack_train)));
+        Control { window, algorithm, hystart }
     }
 
     /// Whether segments must be ECN-capable whatever the host's ECN mode is.

@@ -9,6 +9,7 @@ fn control(congestion: Congestion) -> Control {
         mss: 1000,
         initial_window: 10,
         hystart: false,
+        ack_train: false,
         dctcp_shift: 4,
         htcp_rtt_scaling: true,
     };

@@ -77,6 +77,10 @@ pub struct Config {
     pub initial_window: u32,
     /// HyStart++ (RFC 9406).
     pub hystart: bool,
+    /// With HyStart++: a train of acknowledgements as long as half of the least round trip ends slow start,
+    /// as in Linux (S. Ha and I. Rhee 2011, section 3.1).
+    #[serde(default)]
+    pub ack_train: bool,
     /// Retransmission timeout before there is a round-trip sample.
     pub rto_initial: Span,
     /// Least retransmission timeout.
@@ -91,6 +95,11 @@ pub struct Config {
     pub tick_phase: Time,
     /// An acknowledgement at least every so many full segments; 1 is no delay.
     pub ack_every: u32,
+    /// So many acknowledgements are not delayed at the beginning of a connection, after a long silence and
+    /// after a repeat, until data is sent in answer; with any, the handshake ends with an empty segment.
+    /// Linux: 16 (`tcp_enter_quickack_mode`).
+    #[serde(default)]
+    pub quick_acks: u16,
     /// A delayed acknowledgement waits at most so long.
     pub delayed_ack: Time,
     /// Receive buffer at the start, in bytes.
@@ -157,6 +166,7 @@ impl Config {
             mss,
             initial_window: self.initial_window,
             hystart: self.hystart,
+            ack_train: self.ack_train,
             dctcp_shift: self.dctcp_shift,
             htcp_rtt_scaling: self.htcp_rtt_scaling,
         }
@@ -179,12 +189,14 @@ impl Default for Config {
             mss: 1460,
             initial_window: 10,
             hystart: false,
+            ack_train: false,
             rto_initial: Time::from_secs(1).into(),
             rto_min: Time::from_ms(200).into(),
             rto_max: Time::from_secs(120).into(),
             clock_tick: Time::ZERO,
             tick_phase: Time::ZERO,
             ack_every: 2,
+            quick_acks: 0,
             delayed_ack: Time::from_ms(40),
             receive_buffer: 128 << 10,
             receive_buffer_max: 6 << 20,

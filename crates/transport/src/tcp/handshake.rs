@@ -60,7 +60,11 @@ impl Connection {
             self.learn_from_syn(header);
             self.ecn.handle_syn_ack(flags);
             self.establish(now);
-            self.rcv.ack_now = true;
+            if self.rcv.is_quick() {
+                self.acknowledge_apart();
+            } else {
+                self.rcv.ack_now = true;
+            }
         }
     }
 

@@ -61,6 +61,9 @@ impl Connection {
         if !self.rcv.drained && self.rcv.readable() == 0 {
             self.events.push(Event::Readable);
         }
+        if self.config.quick_acks > 0 && now > self.rcv.advanced_at.saturating_add(self.rtt.rto()) {
+            self.rcv.hurry();
+        }
         self.rcv.advance(now, len, self.config.delayed_ack);
         if now >= self.rcv.sizing.round_end {
             self.time_round_trip(now, header);
@@ -113,6 +116,13 @@ impl Connection {
             self.urgent |= urgent::EARLIER_ACK;
         }
         self.rcv.ack_now = true;
+    }
+
+    /// What has come is acknowledged by an empty segment, even when data could say so.
+    #[cold]
+    pub(super) fn acknowledge_apart(&mut self) {
+        self.earlier_ack = (self.rcv.next, false);
+        self.urgent |= urgent::EARLIER_ACK;
     }
 
     /// An end that only receives learns of queues on the way from the timestamps that come back with data

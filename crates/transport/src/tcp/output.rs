@@ -178,6 +178,7 @@ impl Connection {
         self.last_sent = now;
         self.validate_window();
         self.arm_after_send(now);
+        self.rcv.answer(now, self.config.delayed_ack);
         if !self.rcv.has_blocks() {
             self.rcv.acknowledge();
         }

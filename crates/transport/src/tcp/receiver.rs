@@ -31,6 +31,10 @@ pub(crate) struct Receiver {
     pub ack_now: bool,
     /// When a delayed acknowledgement must go out.
     pub ack_deadline: Time,
+    /// So many acknowledgements are not delayed.
+    quick: u16,
+    /// What that is set to again.
+    quick_most: u16,
     /// More unacknowledged bytes than this are acknowledged at once.
     ack_beyond: u64,
     /// The advertised edge moves on by at least so much.
@@ -41,8 +45,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Acknowledges at once beyond `ack_every - 1` segments of `mss` bytes.
-    pub fn new(ack_every: u32, mss: u32, sizing: RightSizing) -> Receiver {
+    /// Acknowledges at once beyond `ack_every - 1` segments of `mss` bytes, and so many times in any case.
+    pub fn new(ack_every: u32, quick_acks: u16, mss: u32, sizing: RightSizing) -> Receiver {
         let mss = u64::from(mss);
         Receiver {
             next: 0,
@@ -55,6 +59,8 @@ impl Receiver {
             drained: false,
             ack_now: false,
             ack_deadline: Time::MAX,
+            quick: quick_acks,
+            quick_most: quick_acks,
             ack_beyond: u64::from(ack_every.max(1) - 1) * mss,
             edge_step: mss.min(sizing.buffer() / 2),
             sizing,
@@ -84,7 +90,7 @@ impl Receiver {
         if self.drained {
             self.read = self.next;
         }
-        if self.next - self.acked > self.ack_beyond {
+        if self.next - self.acked > self.ack_beyond || self.quick > 0 {
             self.ack_now = true;
         } else if self.ack_deadline == Time::MAX {
             self.ack_deadline = now.saturating_add(delay);
@@ -112,6 +118,7 @@ impl Receiver {
         }
         let end = (start + len).min(self.edge).min(self.fin);
         if end <= self.next && len > 0 {
+            self.quick = self.quick_most;
             self.gaps().note_repeat(Range { start, end: start + len });
         } else if start > self.next {
             // A FIN beyond a gap is held, and reported, with its sequence number.
@@ -142,6 +149,7 @@ impl Receiver {
     #[cold]
     pub fn refuse(&mut self, start: Option<u64>, len: u64) {
         self.ack_now = true;
+        self.quick = self.quick_most;
         if let Some(start) = start
             && len > 0
             && start + len <= self.next
@@ -191,6 +199,26 @@ impl Receiver {
         self.acked = self.next;
         self.ack_now = false;
         self.ack_deadline = Time::MAX;
+        self.quick = self.quick.saturating_sub(1);
+    }
+
+    /// Data goes out: soon after some has come it is an answer, and will have acknowledged it.
+    #[inline]
+    pub fn answer(&mut self, now: Time, delay: Time) {
+        if self.quick > 0 && self.next > 1 && now < self.advanced_at.saturating_add(delay) {
+            self.quick = 0;
+        }
+    }
+
+    /// Whether acknowledgements are not delayed at present.
+    pub fn is_quick(&self) -> bool {
+        self.quick > 0
+    }
+
+    /// The peer was silent for longer than a timeout.
+    #[cold]
+    pub fn hurry(&mut self) {
+        self.quick = self.quick_most;
     }
 
     /// After a read: whether the window grew so much that the peer should hear of it (as Linux: at

@@ -33,15 +33,16 @@ impl Connection {
         let advanced = ack - self.board.una;
         let echo = self.echoed(header);
         let (rack, min_rtt) = (&mut self.rack, self.rtt.min_rtt());
-        let mut deliver = |segment| {
+        let mut deliver = |segment, echo| {
             if let Some(rack) = rack {
                 rack.deliver(now, segment, min_rtt, echo);
             }
         };
-        let acked = self.board.acknowledge(ack, &mut deliver);
+        let acked = self.board.acknowledge(ack, |segment| deliver(segment, echo));
         let model = &mut self.control.model();
         let sacked = self.board.sack(&ranges[..count], |segment| {
-            deliver(segment);
+            // The echo is of the last segment in order (RFC 7323 4.3), and says nothing of this one.
+            deliver(segment, Time::ZERO);
             if let Some(model) = model {
                 model.rate.sack(segment.end);
             }

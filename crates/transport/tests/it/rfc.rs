@@ -406,6 +406,28 @@ fn rfc8985_7_a_lost_tail_is_repaired_by_a_probe_after_two_round_trips() {
 }
 
 #[test]
+fn rfc8985_6_2_a_retransmission_that_arrives_tells_of_one_that_was_lost_before_it() {
+    for timestamps in [false, true] {
+        let rack = Config { rack: true, tail_loss_probe: true, timestamps, ..config() };
+        let (mut first, mut again) = (0, 0);
+        let mut bench =
+            Bench::new(&rack, &rack, [App::sending(10_000), draining()]).path(slow()).rule(move |p| {
+                if p.from != 0 || !p.is_data() {
+                    return Verdict::Pass;
+                }
+                let count = if p.transmit.is_retransmission() { &mut again } else { &mut first };
+                *count += 1;
+                // Two segments of ten are lost, and the first one of them again. Nothing new follows.
+                let lost = if p.transmit.is_retransmission() { *count == 1 } else { [3, 5].contains(count) };
+                if lost { Verdict::Drop } else { Verdict::Pass }
+            });
+        assert!(bench.run(Time::from_secs(10)));
+        let stats = bench.ends[0].stats();
+        assert_eq!((stats.retransmits, stats.timeouts), (3, 0), "timestamps {timestamps}: {stats:?}");
+    }
+}
+
+#[test]
 fn rfc8985_reordering_within_the_window_is_learnt() {
     let rack = Config { rack: true, tail_loss_probe: true, ..config() };
     let mut count = 0;
