@@ -45,6 +45,7 @@ class Host:
     initial_window: int = 10
     delayed_ack: int = MILLISECOND
     quick_acks: int = 0
+    prr: bool = False
     ack_train: bool = False
     htcp_rtt_scaling: bool = False
     #: Run on Linux itself, in virtual time.
@@ -227,6 +228,7 @@ def host_rule(host: Host) -> dict[str, Any]:
             "rack": host.rack,
             "tail_loss_probe": host.rack,
             "limited_transmit": True,
+            "prr": host.prr,
             "fast_retransmit": 3,
             "clock_tick": 0,
             "timestamps": host.timestamps,

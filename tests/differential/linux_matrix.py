@@ -23,6 +23,7 @@ LINUX = Host(
     hystart=True,
     ack_train=True,
     quick_acks=16,
+    prr=True,
     nic_queue=64_000,
     delayed_ack=40 * MILLISECOND,
     htcp_rtt_scaling=True,

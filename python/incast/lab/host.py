@@ -76,6 +76,9 @@ class Tcp(Model):
     """Tail loss probe (RFC 8985); needs rack. Without a value: as rack."""
     limited_transmit: bool = True
     """Limited transmit (RFC 3042)."""
+    prr: bool = False
+    """After loss or ECE the window shrinks as data is delivered (RFC 6937), as in Linux, and not at once;
+    needs sack."""
     fast_retransmit: Duplicates = 3
     """Duplicate acknowledgements that mean loss (RFC 5681, RFC 6675), or off; RACK counts none."""
     timestamps: bool = True

@@ -75,6 +75,7 @@ impl Connection {
                 config.rto_max.drawn(),
             ),
             rack: config.rack.then(Box::default),
+            prr: None,
             rcv: Receiver::new(config.ack_every, config.quick_acks, mss, sizing),
             earlier_ack: (0, false),
             blocks: [SackBlock::default(); BLOCKS_MAX],

@@ -64,6 +64,9 @@ pub struct Config {
     pub tail_loss_probe: bool,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
+    /// Proportional rate reduction (RFC 6937), as in Linux; has effect with SACK only.
+    #[serde(default)]
+    pub prr: bool,
     /// Duplicate acknowledgements that mean loss (RFC 5681, RFC 6675); without it, none do. RACK has its own
     /// rule.
     pub fast_retransmit: Option<u32>,
@@ -184,6 +187,7 @@ impl Default for Config {
             rack: true,
             tail_loss_probe: true,
             limited_transmit: true,
+            prr: false,
             fast_retransmit: Some(3),
             timestamps: false,
             mss: 1460,

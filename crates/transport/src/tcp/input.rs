@@ -3,6 +3,7 @@
 //! The paths of a segment in order and of a clean acknowledgement come first; all else is apart.
 //! Source: RFC 9293 3.10.7.4, RFC 5681, RFC 3168 6.1.2, RFC 7323 4.3 (timestamp to echo).
 
+use super::prr::Delivery;
 use super::scoreboard::{RESENT_EVER, Range};
 use super::*;
 use crate::cc::{Ack, Signal};
@@ -237,6 +238,7 @@ impl Connection {
         // Above it, for the segment with CWR is the first after it.
         if self.phase == Phase::Reduced && una > self.recover {
             self.phase = Phase::Open;
+            self.end_reduction();
         }
         let grows = match self.phase {
             Phase::Open if ece => {
@@ -249,6 +251,9 @@ impl Connection {
         };
         if grows {
             self.control.grow(&ack());
+        }
+        if self.prr.is_some() && delivered > 0 {
+            self.reduce_in_proportion(advanced > 0, delivered);
         }
         if self.write_blocked || (self.fin_sent && una == nxt) {
             self.release(una);
@@ -267,8 +272,24 @@ impl Connection {
     fn reduce_for_ecn(&mut self) {
         self.phase = Phase::Reduced;
         self.recover = self.board.nxt;
-        self.control.reduce(Signal::Ecn, self.board.flight().min(self.control.window.cwnd));
+        self.reduce(Signal::Ecn);
         self.ecn.send_cwr = true;
+    }
+
+    #[cold]
+    fn reduce_in_proportion(&mut self, advanced: bool, delivered: u64) {
+        let window = &self.control.window;
+        let delivery = Delivery {
+            delivered,
+            advanced,
+            pipe: self.board.pipe,
+            sent_segments: self.counters.sent_segments,
+            ssthresh: window.ssthresh,
+            mss: window.mss,
+        };
+        if let Some(prr) = &mut self.prr {
+            self.control.window.cwnd = prr.window(&delivery);
+        }
     }
 
     /// Room in the send buffer, or the FIN acknowledged.

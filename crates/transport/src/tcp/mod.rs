@@ -15,6 +15,7 @@ mod header;
 mod input;
 mod output;
 mod pacing;
+mod prr;
 mod rack;
 mod receiver;
 mod recovery;
@@ -34,6 +35,7 @@ use crate::cc::{Control, Phase};
 use ecn::Ecn;
 use events::Events;
 use gaps::BLOCKS_MAX;
+use prr::Prr;
 use rack::Rack;
 use receiver::Receiver;
 use rto::RttEstimator;
@@ -140,6 +142,8 @@ pub struct Connection {
     rtt: RttEstimator,
     /// When it is on.
     rack: Option<Box<Rack>>,
+    /// While the window shrinks in proportion.
+    prr: Option<Box<Prr>>,
 
     rcv: Receiver,
     ecn: Ecn,

@@ -64,7 +64,10 @@ impl Connection {
         if ended {
             self.end_recovery();
         }
-        if self.detect_losses(now, sacked > 0, advanced > 0) && self.phase < Phase::Recovery {
+        // Also when a recovery has ended before all that it has found lost was sent again: then that was sent
+        // after it had begun.
+        let lost = self.detect_losses(now, sacked > 0, advanced > 0) || self.board.to_resend > 0;
+        if lost && self.phase < Phase::Recovery {
             self.enter_recovery();
         }
         if advanced > 0 || sacked > 0 {
@@ -76,6 +79,7 @@ impl Connection {
             self.rearm(now);
             self.partial_seen = !self.sack && self.phase == Phase::Recovery;
         }
+        debug_assert!(self.phase >= Phase::Recovery || self.board.to_resend == 0, "what is lost is sent again");
         self.update_limit();
     }
 
@@ -103,6 +107,7 @@ impl Connection {
     pub(super) fn detect_losses(&mut self, now: Time, sacked: bool, advanced: bool) -> bool {
         let pipe = self.board.pipe;
         let lost = self.mark_losses(now, sacked, advanced);
+        self.prr.iter_mut().for_each(|prr| prr.lost |= lost);
         if let Some(model) = self.control.model() {
             model.lose(pipe - self.board.pipe);
         }
@@ -159,8 +164,7 @@ impl Connection {
     pub(super) fn enter_recovery(&mut self) {
         // Once a window (RFC 3168 6.1.2), but DCTCP halves for loss whatever the marks did.
         if self.phase != Phase::Reduced || self.control.loss_counts_beside_ecn() {
-            let flight = self.board.flight().min(self.control.window.cwnd);
-            self.control.reduce(Signal::Loss, flight);
+            self.reduce(Signal::Loss);
         }
         self.phase = Phase::Recovery;
         self.recover = self.board.nxt;
@@ -175,7 +179,24 @@ impl Connection {
         self.permit_probes();
     }
 
+    /// Shrinks the window for loss or ECE: at once, or as data is delivered.
+    pub(super) fn reduce(&mut self, signal: Signal) {
+        let prior = self.control.window.cwnd;
+        self.control.reduce(signal, self.board.flight().min(prior));
+        if self.config.prr && self.sack && self.control.model().is_none() {
+            self.prr = Some(Box::new(Prr::new(prior, self.counters.sent_segments)));
+        }
+    }
+
+    /// A reduction as data is delivered has come to its end.
+    pub(super) fn end_reduction(&mut self) {
+        if self.prr.take().is_some() {
+            self.control.window.cwnd = self.control.window.ssthresh;
+        }
+    }
+
     fn end_recovery(&mut self) {
+        self.end_reduction();
         if !self.sack && self.phase == Phase::Recovery {
             // RFC 6582 3.2 step 3, the choice that avoids a burst.
             let mss = u64::from(self.mss);
@@ -197,6 +218,7 @@ impl Connection {
         } else {
             self.control.window.cwnd = u64::from(self.mss);
         }
+        self.prr = None;
         self.board.mark_all_lost();
         if let Some(rack) = &mut self.rack {
             rack.forget_resent();

@@ -24,7 +24,7 @@ prop_compose! {
     fn config()(
         congestion in congestion(),
         ecn in ecn(),
-        switches in any::<[bool; 9]>(),
+        switches in any::<[bool; 10]>(),
         quick_acks in 0u16..20,
         mss in 100u32..9000,
         initial_window in 1u32..12,
@@ -36,10 +36,10 @@ prop_compose! {
         tick in prop_oneof![Just(0u64), 1u64..10_000],
     ) -> Config {
         let [sack, rack, tail_loss_probe, limited_transmit, timestamps, hystart, ecn_fallback, htcp_rtt_scaling,
-            ack_train] = switches;
+            ack_train, prr] = switches;
         Config {
             congestion, ecn, sack, rack, tail_loss_probe, limited_transmit, timestamps, hystart, mss,
-            ack_train, quick_acks, initial_window, ack_every, receive_buffer, receive_buffer_max: receive_buffer * grows, send_buffer,
+            ack_train, prr, quick_acks, initial_window, ack_every, receive_buffer, receive_buffer_max: receive_buffer * grows, send_buffer,
             rto_min: Time::from_ms(2).into(), rto_max: Time::from_ms(100).into(),
             rto_initial: Time::from_ms(10).into(),
             delayed_ack: Time::from_us(500), dctcp_shift: 4, ecn_fallback, htcp_rtt_scaling, fast_retransmit,
