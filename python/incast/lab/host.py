@@ -76,9 +76,9 @@ class Tcp(Model):
     """Tail loss probe (RFC 8985); needs rack. Without a value: as rack."""
     limited_transmit: bool = True
     """Limited transmit (RFC 3042)."""
-    prr: bool = False
+    prr: bool | None = None
     """After loss or ECE the window shrinks as data is delivered (RFC 6937), as in Linux, and not at once;
-    needs sack."""
+    needs sack. Without a value: as sack."""
     fast_retransmit: Duplicates = 3
     """Duplicate acknowledgements that mean loss (RFC 5681, RFC 6675), or off; RACK counts none."""
     timestamps: bool = True
@@ -87,7 +87,7 @@ class Tcp(Model):
     """Initial window in segments (RFC 6928)."""
     hystart: bool = True
     """CUBIC leaves slow start by HyStart++ (RFC 9406)."""
-    ack_train: bool = False
+    ack_train: bool = True
     """With hystart, also after a train of acknowledgements of half a round trip, as Linux does: then slow
     start ends before it fills a switch's queue."""
     rto_initial: Span = "1s"
@@ -100,9 +100,9 @@ class Tcp(Model):
     """Granularity of the retransmission clock (RFC 6298's G); 0s for a fine clock."""
     ack_every: Annotated[int, Field(ge=1, le=100)] = 2
     """Full segments per acknowledgement, at most; 1 is no delay."""
-    quick_acks: Annotated[int, Field(ge=0, le=1000)] = 0
+    quick_acks: Annotated[int, Field(ge=0, le=1000)] = 16
     """Acknowledgements that are not delayed when a connection begins, after a silence and after a repeated
-    segment; 16 is Linux's."""
+    segment."""
     delayed_ack: PositiveTime = "40ms"
     """Longest delay of an acknowledgement."""
     receive_buffer: PositiveSize = "128KiB"
@@ -121,7 +121,8 @@ class Tcp(Model):
         rack = self.sack if self.rack is None else self.rack
         probe = rack if self.tail_loss_probe is None else self.tail_loss_probe
         ecn = self.ecn if self.ecn != "auto" else "on" if self.congestion == "dctcp" else "passive"
-        return {**super().base_units(), "ecn": ecn, "rack": rack, "tail_loss_probe": probe}
+        prr = self.sack if self.prr is None else self.prr
+        return {**super().base_units(), "ecn": ecn, "rack": rack, "tail_loss_probe": probe, "prr": prr}
 
     @field_validator("ecn")
     @classmethod
@@ -130,10 +131,10 @@ class Tcp(Model):
             raise ValueError(f"ecn is {ecn}, but congestion is dctcp: it needs ecn: on (or auto)")
         return ecn
 
-    @field_validator("rack", "tail_loss_probe")
+    @field_validator("rack", "tail_loss_probe", "prr")
     @classmethod
     def _needs(cls, on: bool | None, info: ValidationInfo) -> bool | None:
-        needed = {"rack": "sack", "tail_loss_probe": "rack"}[str(info.field_name)]
+        needed = {"rack": "sack", "tail_loss_probe": "rack", "prr": "sack"}[str(info.field_name)]
         if on and info.data.get(needed) is False:
             raise ValueError(f"{info.field_name} needs {needed}, which is false")
         return on

@@ -28,7 +28,7 @@ pub(crate) struct Settings {
     pub mss: u32,
     /// Initial window in segments.
     pub initial_window: u32,
-    /// HyStart++ (RFC 9406).
+    /// HyStart++ (RFC 9406), under CUBIC.
     pub hystart: bool,
     /// Trains of acknowledgements end slow start too.
     pub ack_train: bool,

@@ -56,7 +56,8 @@ impl Control {
             Congestion::Bbr => Algorithm::Bbr(Box::new(Bbr::new(window.cwnd, draw))),
             Congestion::Htcp => Algorithm::Htcp(Box::new(Htcp::new(settings.htcp_rtt_scaling))),
         };
-        let hystart = settings.hystart.then(|| Box::new(HyStart::new(settings.ack_train)));
+        let hystart = (settings.hystart && settings.congestion == Congestion::Cubic)
+            .then(|| Box::new(HyStart::new(settings.ack_train)));
         Control { window, algorithm, hystart }
     }
 

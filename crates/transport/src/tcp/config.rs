@@ -78,7 +78,7 @@ pub struct Config {
     pub mss: u32,
     /// Initial window in segments (RFC 6928: 10).
     pub initial_window: u32,
-    /// HyStart++ (RFC 9406).
+    /// HyStart++ (RFC 9406), under CUBIC.
     pub hystart: bool,
     /// With HyStart++: a train of acknowledgements as long as half of the least round trip ends slow start,
     /// as in Linux (S. Ha and I. Rhee 2011, section 3.1).

@@ -2,6 +2,7 @@
 //!
 //! Source: RFC 9293 3.5 and 3.10.7, RFC 5961 3 (reset within the window), RFC 3168 6.1.1.
 
+use super::input::since;
 use super::*;
 
 /// SYNs in a row before giving up, as Linux's `tcp_syn_retries`.
@@ -59,7 +60,7 @@ impl Connection {
         } else if acks_syn && flags.contains(Flags::SYN) {
             self.learn_from_syn(header);
             self.ecn.handle_syn_ack(flags);
-            self.establish(now);
+            self.establish(now, header);
             if self.rcv.is_quick() {
                 self.acknowledge_apart();
             } else {
@@ -81,22 +82,27 @@ impl Connection {
             }
         } else if flags.contains(Flags::ACK) && header.ack == self.isn.wrapping_add(1) {
             self.edge = 1 + u64::from(header.window);
-            self.establish(now);
+            self.establish(now, header);
             self.handle_open(now, header, sacks, ce);
         }
     }
 
-    fn establish(&mut self, now: Time) {
+    fn establish(&mut self, now: Time, header: &Header) {
         self.state = State::Open;
         self.urgent &= !urgent::SYN;
         self.retransmit_at = Time::MAX;
         if self.attempts == 0 {
             self.rtt.sample(now.saturating_sub(self.last_sent));
         } else {
-            // Karn: no sample. RFC 6298 5.7: a long timeout. RFC 6928 2: the initial window stays unless more
-            // than one SYN or SYN-ACK was repeated, as Linux's `tcp_init_transfer` has it; then one segment
-            // (RFC 5681 3.1).
-            self.rtt.restart_after_lost_syn();
+            if self.timestamps && header.flags.contains(Flags::TIMESTAMPS) {
+                // The echo says which SYN was answered (RFC 7323 4.1).
+                self.rtt.sample(Time::from_us(u64::from(since(now, header.ts_ecr))));
+            } else {
+                // Karn: no sample. RFC 6298 5.7: a long timeout.
+                self.rtt.restart_after_lost_syn();
+            }
+            // RFC 6928 2: the initial window stays unless more than one SYN or SYN-ACK was repeated, as Linux's
+            // `tcp_init_transfer` has it; then one segment (RFC 5681 3.1).
             if self.attempts > 1 {
                 self.control.restart_after_idle(1);
             }

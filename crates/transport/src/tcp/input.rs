@@ -12,7 +12,7 @@ use crate::cc::{Ack, Signal};
 const PLAIN: u8 = Flags::SYN.bits() | Flags::RST.bits() | Flags::FIN.bits() | Flags::ACK.bits();
 
 /// How long ago a timestamp was given, in microseconds.
-fn since(now: Time, stamp: u32) -> u32 {
+pub(super) fn since(now: Time, stamp: u32) -> u32 {
     (now.as_us() as u32).wrapping_sub(stamp)
 }
 

@@ -146,6 +146,29 @@ fn rfc3168_ece_lasts_until_cwr_and_the_window_is_halved_once() {
 }
 
 #[test]
+fn rfc7323_4_1_the_echo_of_a_repeated_syn_is_a_sample() {
+    for (timestamps, waits) in [(true, Time::from_ms(211)), (false, Time::from_ms(3_010))] {
+        let stamped = Config { timestamps, ..config() };
+        let (mut syns, mut data) = (0, 0);
+        let mut bench =
+            Bench::new(&stamped, &stamped, [App::sending(1_000), draining()]).path(slow()).rule(move |p| {
+                if p.from != 0 {
+                    return Verdict::Pass;
+                }
+                let is_syn = p.transmit.header.flags.contains(Flags::SYN);
+                let count = if is_syn { &mut syns } else { &mut data };
+                *count += u32::from(is_syn || p.is_data());
+                // The first SYN is lost, and the first segment with data.
+                if *count == 1 && (is_syn || p.is_data()) { Verdict::Drop } else { Verdict::Pass }
+            });
+        assert!(bench.run(Time::from_secs(20)));
+        let sent: Vec<Time> = bench.data().map(|p| p.at).collect();
+        let waited = sent[1] - sent[0];
+        assert!(waited.max(waits) - waited.min(waits) < Time::from_ms(15), "{timestamps}: {waited}");
+    }
+}
+
+#[test]
 fn rfc6928_the_first_flight_is_the_initial_window() {
     let mut bench = Bench::new(&config(), &config(), [App::sending(100_000), draining()]).path(slow());
     assert!(bench.run(Time::from_secs(10)));
