@@ -50,6 +50,8 @@ class Host:
     htcp_rtt_scaling: bool = False
     #: Run on Linux itself, in virtual time.
     emulated: bool = False
+    #: There its segments leave in batches.
+    gso: bool = False
 
 
 @dataclass(frozen=True)
@@ -247,7 +249,13 @@ def host_rule(host: Host) -> dict[str, Any]:
             "dctcp_shift": 4,
             "htcp_rtt_scaling": host.htcp_rtt_scaling,
         },
-        "kernel": {"emulated": host.emulated, "memory": 64 << 20, "moderation": 0, "sysctl": {}},
+        "kernel": {
+            "emulated": host.emulated,
+            "memory": 64 << 20,
+            "moderation": 0,
+            "gso": host.gso,
+            "sysctl": {},
+        },
     }
 
 

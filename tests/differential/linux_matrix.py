@@ -68,7 +68,10 @@ class Setting:
 def near_and_far(rng: random.Random) -> list[Flow]:
     """One flow with a round trip of 80 µs and one with 320 µs."""
     starts = cases.jitter(2, 200 * MICROSECOND, rng)
-    return [Flow(at, f"{name}-from", f"{name}-to", 8_000_000) for at, name in zip(starts, ("near", "far"), strict=True)]
+    return [
+        Flow(at, f"{name}-from", f"{name}-to", 8_000_000)
+        for at, name in zip(starts, ("near", "far"), strict=True)
+    ]
 
 
 def unequal() -> Scenario:
@@ -79,14 +82,19 @@ def unequal() -> Scenario:
     links = []
     for name in hosts:
         link = cases.link(delay=(2 if name.startswith("near") else 62) * MICROSECOND)
-        links.append({"a": name, "b": "switch0" if name.endswith("from") else "switch1", "ab": link, "ba": link})
+        links.append(
+            {"a": name, "b": "switch0" if name.endswith("from") else "switch1", "ab": link, "ba": link}
+        )
     middle = cases.link(delay=36 * MICROSECOND)
-    return {"kind": "graph", "nodes": nodes, "links": [*links, {"a": "switch0", "b": "switch1", "ab": middle, "ba": middle}]}
+    return {
+        "kind": "graph",
+        "nodes": nodes,
+        "links": [*links, {"a": "switch0", "b": "switch1", "ab": middle, "ba": middle}],
+    }
 
 
-def small(rng: random.Random) -> list[Flow]:
-    """Flows of three segments and a bit, one after the other: a sender whose window is one waits for delayed
-    acknowledgements."""
+def small(_: random.Random) -> list[Flow]:
+    """Flows of four segments, one after the other: with a window of one, delayed acknowledgements count."""
     return [Flow(at * 150 * MILLISECOND, "left0", "right0", 5_000) for at in range(8)]
 
 
@@ -98,20 +106,46 @@ INCAST_16 = (cases.single_switch(17), matrix.incast(16, 256_000, 50 * MICROSECON
 SETTINGS = (
     Setting("one-flow", ONE, matrix.across(1, 10_000_000, MICROSECOND), 20_000, 2),
     Setting("one-flow-64", ONE, matrix.across(1, 10_000_000, MICROSECOND), 64, 4),
-    Setting("one-flow-64-no-hystart", ONE, matrix.across(1, 10_000_000, MICROSECOND), 64, 4, ("cubic",), host={"hystart": False}),
+    Setting(
+        "one-flow-64-no-hystart",
+        ONE,
+        matrix.across(1, 10_000_000, MICROSECOND),
+        64,
+        4,
+        ("cubic",),
+        host={"hystart": False},
+    ),
     Setting("incast-2", cases.single_switch(3), matrix.incast(2, 2_000_000, 50 * MICROSECOND), 128, 8),
     Setting("incast-16", *INCAST_16, 256, 10),
     Setting("incast-16-ecn", *INCAST_16, 256, 10, ("reno", "cubic"), host={"ecn": True}, threshold=65),
     Setting("incast-16-no-rack", *INCAST_16, 256, 10, ("reno", "cubic"), host={"rack": False}),
     *(
-        Setting(f"incast-16-rto-{ms}ms", *INCAST_16, 48, 10, ("reno", "cubic"), host={"rto_min": ms * MILLISECOND})
+        Setting(
+            f"incast-16-rto-{ms}ms", *INCAST_16, 48, 10, ("reno", "cubic"), host={"rto_min": ms * MILLISECOND}
+        )
         for ms in RTO_MINS
     ),
     Setting("incast-64", cases.single_switch(65), matrix.incast(64, 64_000, 50 * MICROSECOND), 256, 5),
     Setting("incast-64-short", cases.single_switch(65), matrix.incast(64, 64_000, 50 * MICROSECOND), 64, 5),
-    Setting("parking-lot", matrix.PARKING_LOT, matrix.through_and_across(matrix.PARKING_LOT, 2_000_000, 200 * MICROSECOND), 40, 6),
+    Setting(
+        "parking-lot",
+        matrix.PARKING_LOT,
+        matrix.through_and_across(matrix.PARKING_LOT, 2_000_000, 200 * MICROSECOND),
+        40,
+        6,
+    ),
     Setting("rtt-1-4", unequal(), near_and_far, 128, 6),
-    Setting("loss-1%", matrix.DUMBBELL, matrix.across(8, 500_000, 200 * MICROSECOND), 20_000, 8, losses=LOSSY),
-    Setting("window-of-1", cases.dumbbell(1, cases.link()), small, 256, 1, ("reno", "cubic"), host={"initial_window": 1}),
+    Setting(
+        "loss-1%", matrix.DUMBBELL, matrix.across(8, 500_000, 200 * MICROSECOND), 20_000, 8, losses=LOSSY
+    ),
+    Setting(
+        "window-of-1",
+        cases.dumbbell(1, cases.link()),
+        small,
+        256,
+        1,
+        ("reno", "cubic"),
+        host={"initial_window": 1},
+    ),
 )
 PAIRS = [(setting, control) for setting in SETTINGS for control in setting.controls]

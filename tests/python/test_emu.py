@@ -128,7 +128,9 @@ def test_what_has_no_effect_on_an_emulated_host_is_refused(
     [
         ({"until: 1s\n": ""}, "", "until: is required: emulated hosts are never idle"),
         (
-            {"host: {kernel: {emulated: true}}": "host_overrides: [{match: host1, kernel: {emulated: true}}]"},
+            {
+                "host: {kernel: {emulated: true}}": "host_overrides: [{match: host1, kernel: {emulated: true}}]"
+            },
             "emu.yaml:5: ",
             "jobs[0]: host1 is emulated and host0 is not",
         ),
@@ -168,8 +170,7 @@ def test_jobs_on_the_kernel_do_what_simulated_ones_do(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["run", str(scenario), "--out", str(out)])
     assert done.exit_code == 0, done.output
     ours, theirs = (
-        pl.read_parquet(out / choice / "flows").sort("job", "from", "to")
-        for choice in ("simulated", "linux")
+        pl.read_parquet(out / choice / "flows").sort("job", "from", "to") for choice in ("simulated", "linux")
     )
     same = ["job", "from", "to", "outcome"]
     assert ours.select(same).equals(theirs.select(same))

@@ -25,6 +25,8 @@ pub struct Host {
     pub memory: u32,
     /// Time between two interrupts of its network card, at least.
     pub moderation: Time,
+    /// TCP hands its network card several segments at a time.
+    pub gso: bool,
     /// Settings of its kernel.
     pub settings: Vec<Setting>,
     /// Options of its route to all others, as ip-route(8) has them (`initcwnd 20`).
@@ -146,6 +148,7 @@ impl Host {
     /// The script of its first program.
     pub fn init(&self) -> String {
         let Host { id, mtu, name, route, .. } = self;
+        let segments = if self.gso { 65_535 } else { 1 };
         let mut init = format!(
             "export PATH={PATH} HOME=/root\n\
              mount -t devtmpfs dev /dev\n\
@@ -158,7 +161,7 @@ impl Host {
              echo {name} > /proc/sys/kernel/hostname &&\n\
              echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6 &&\n\
              ip link set lo up &&\n\
-             ip link set eth0 mtu {mtu} arp off &&\n\
+             ip link set eth0 mtu {mtu} arp off gso_max_segs {segments} &&\n\
              ip address add {}/32 dev eth0 &&\n\
              ip link set eth0 up &&\n\
              ip route add 10.0.0.0/8 dev eth0 {route}\n\

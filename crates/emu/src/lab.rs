@@ -187,7 +187,7 @@ impl Lab {
         for received in [came.then_some(true), left.then_some(false)].into_iter().flatten() {
             let due = self.seat(host).guest.interrupt(now, received)?;
             match due {
-                // Who has interrupted it lets it run next.
+                // It runs next, without an event of its own.
                 Some(at) if at <= now => self.seat(host).due = due,
                 _ => self.ask(sim, host, due),
             }

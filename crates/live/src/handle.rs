@@ -2,9 +2,10 @@
 
 use crate::table::HostAddress;
 use process::HostId;
+use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::VecDeque;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use sys::waker::Waker;
@@ -42,7 +43,9 @@ impl Handle {
     /// # Errors
     /// An address that can't be had.
     pub fn stop_by_datagram(&self, address: SocketAddr) -> io::Result<()> {
-        let (socket, handle) = (UdpSocket::bind(address)?, self.clone());
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+        socket.bind(&address.into())?;
+        let handle = self.clone();
         thread::spawn(move || {
             if socket.recv(&mut []).is_ok() {
                 handle.stop();

@@ -47,8 +47,8 @@ pub struct Settings {
     pub paced: bool,
     /// What streams carry is sealed ([`crate::seal`]): nobody without the run's secret reads or changes it.
     pub sealed: bool,
-    /// All members have one clock: then both ends of a stream report of it, and a flow ends when its last byte
-    /// has come. Otherwise it ends when its opener knows so.
+    /// All members have one clock: then both ends of a stream report of it, and a flow ends when its last
+    /// byte has come. Otherwise it ends when its opener knows so.
     pub one_clock: bool,
     /// Milliseconds between two reports of progress.
     pub progress_ms: u64,

@@ -135,7 +135,8 @@ impl<'a> Reported<'a> {
             Some(far) if flow.from != opener => (far.min_rtt_ps, far.srtt_ps),
             _ => (flow.min_rtt_ps, flow.srtt_ps),
         };
-        let back = far.map_or((flow.received_packets, flow.received_bytes), |far| (far.sent_packets, far.sent_bytes));
+        let back = far
+            .map_or((flow.received_packets, flow.received_bytes), |far| (far.sent_packets, far.sent_bytes));
         let job = &self.jobs[flow.job as usize];
         rows::Flow {
             flow: number,

@@ -129,7 +129,8 @@ pub fn run(
     });
     // What was measured is kept, whatever has ended the run.
     let reports = guests.as_mut().filter(|_| end.is_ok()).map(|guests| guests.reports(&sim)).transpose();
-    let finished = writer.finish(&mut sim, reports.as_ref().ok().and_then(Option::as_deref).unwrap_or_default());
+    let finished =
+        writer.finish(&mut sim, reports.as_ref().ok().and_then(Option::as_deref).unwrap_or_default());
     let end = end?;
     reports?;
     finished?;

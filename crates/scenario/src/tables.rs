@@ -224,12 +224,7 @@ impl<'a> Writer<'a> {
         totals.and(tables.and(captures).map_err(Into::into))
     }
 
-    fn totals(
-        &mut self,
-        sim: &mut Sim,
-        now: Time,
-        reports: &[MemberReport],
-    ) -> Result<(), crate::Error> {
+    fn totals(&mut self, sim: &mut Sim, now: Time, reports: &[MemberReport]) -> Result<(), crate::Error> {
         let Writer { tables, hosts, jobs, shown, away, .. } = self;
         let reported = Reported::new(reports, hosts, jobs)?;
         let mut strangers = reported.strangers();

@@ -45,6 +45,8 @@ pub struct Kernel {
     pub memory: u64,
     /// The network card interrupts no sooner than this after the last time.
     pub moderation: Time,
+    /// TCP hands its network card several segments at a time.
+    pub gso: bool,
     /// What sysctl(8) is to set, beyond what follows from the host's other settings.
     pub sysctl: BTreeMap<String, String>,
 }
@@ -52,7 +54,13 @@ pub struct Kernel {
 impl Default for Kernel {
     /// A simulated host; a kernel with 64 MiB, interrupted for each packet.
     fn default() -> Kernel {
-        Kernel { emulated: false, memory: 64 << 20, moderation: Time::ZERO, sysctl: BTreeMap::new() }
+        Kernel {
+            emulated: false,
+            memory: 64 << 20,
+            moderation: Time::ZERO,
+            gso: true,
+            sysctl: BTreeMap::new(),
+        }
     }
 }
 

@@ -71,7 +71,10 @@ impl Pinned {
         let others = |cpu: &usize| pinned.iter().filter(|other| *other == cpu).count();
         // Of several, the one where it runs: other programs that pin themselves are elsewhere, most likely.
         let here = rustix::thread::sched_getcpu();
-        let cpu = allowed()?.into_iter().min_by_key(|cpu| (others(cpu), *cpu != here)).ok_or(io::ErrorKind::NotFound)?;
+        let cpu = allowed()?
+            .into_iter()
+            .min_by_key(|cpu| (others(cpu), *cpu != here))
+            .ok_or(io::ErrorKind::NotFound)?;
         pin(cpu)?;
         pinned.push(cpu);
         Ok(Pinned { cpu, before })

@@ -183,6 +183,9 @@ class Kernel(Model):
     """Its memory."""
     moderation: Time = "0s"
     """Interrupt moderation: the network card interrupts no sooner than this after the last time."""
+    gso: bool = True
+    """TCP waits for room for several segments and hands them over together (generic segmentation offload), as
+    on most hosts; false: one by one, as simulated hosts do."""
     sysctl: Annotated[dict[SysctlName, str], Field(max_length=1000)] = {}
     """What sysctl sets, by name: beyond what follows from `tcp`, which holds for its kernel too."""
 

@@ -44,16 +44,8 @@ impl Streams {
         }
         let id = self.next_id();
         let (port, nobody) = (self.listeners[index].port, HostId(u32::MAX));
-        let owner = Owner {
-            process,
-            job,
-            opener: false,
-            peer: nobody,
-            port,
-            group: 0,
-            opened: world.now,
-            number: 0,
-        };
+        let owner =
+            Owner { process, job, opener: false, peer: nobody, port, group: 0, opened: world.now, number: 0 };
         let ready = prepare(&socket, &self.settings).and_then(|()| world.epoll.add(&socket, id.0));
         if ready.is_err() {
             self.free.push(id.0 as u32);

@@ -28,7 +28,7 @@ const TOLD: &str = "member.json";
 /// What it reports.
 const REPORT: &str = "report.json";
 /// What it prints.
-const OUTPUT: &str = "member.out";
+const OUTPUT: &str = "member.log";
 /// The host's folder, as the host sees it.
 const FOLDER: &str = "/mnt";
 /// A datagram there says that the run is over.

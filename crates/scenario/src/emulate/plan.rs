@@ -39,8 +39,7 @@ pub(crate) fn is_needed(scenario: &Scenario) -> bool {
 pub(crate) fn is_emulated(scenario: &Scenario, host: &str) -> bool {
     let on_host = |work: &Work| matches!(work, Work::Program(work) if work.hosts.iter().any(|at| at == host));
     let rule = crate::names::last_match(&scenario.hosts, host, "hosts");
-    rule.is_ok_and(|(config, _)| config.kernel.emulated)
-        || scenario.jobs.iter().any(|job| on_host(&job.work))
+    rule.is_ok_and(|(config, _)| config.kernel.emulated) || scenario.jobs.iter().any(|job| on_host(&job.work))
 }
 
 /// Jobs whose processes are on emulated hosts, and these hosts.

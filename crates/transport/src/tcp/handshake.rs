@@ -101,8 +101,8 @@ impl Connection {
                 // Karn: no sample. RFC 6298 5.7: a long timeout.
                 self.rtt.restart_after_lost_syn();
             }
-            // RFC 6928 2: the initial window stays unless more than one SYN or SYN-ACK was repeated, as Linux's
-            // `tcp_init_transfer` has it; then one segment (RFC 5681 3.1).
+            // RFC 6928 2: the initial window stays unless more than one SYN or SYN-ACK was repeated, as
+            // Linux's `tcp_init_transfer` has it; then one segment (RFC 5681 3.1).
             if self.attempts > 1 {
                 self.control.restart_after_idle(1);
             }

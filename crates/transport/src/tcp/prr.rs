@@ -60,8 +60,13 @@ mod tests {
 
     /// Twenty segments of a thousand bytes are in flight, and half of them are to remain.
     fn reduction() -> (Prr, impl Fn(u64, u64, u64, bool) -> Delivery) {
-        let ack = |delivered, pipe, sent_segments, advanced| {
-            Delivery { delivered, advanced, pipe, sent_segments, ssthresh: 10_000, mss: 1000 }
+        let ack = |delivered, pipe, sent_segments, advanced| Delivery {
+            delivered,
+            advanced,
+            pipe,
+            sent_segments,
+            ssthresh: 10_000,
+            mss: 1000,
         };
         (Prr::new(20_000, 20), ack)
     }

@@ -79,7 +79,10 @@ impl Connection {
             self.rearm(now);
             self.partial_seen = !self.sack && self.phase == Phase::Recovery;
         }
-        debug_assert!(self.phase >= Phase::Recovery || self.board.to_resend == 0, "what is lost is sent again");
+        debug_assert!(
+            self.phase >= Phase::Recovery || self.board.to_resend == 0,
+            "what is lost is sent again"
+        );
         self.update_limit();
     }
 
