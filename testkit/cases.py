@@ -46,6 +46,7 @@ class Host:
     delayed_ack: int = MILLISECOND
     quick_acks: int = 0
     prr: bool = False
+    probe_slack: int = 0
     ack_train: bool = False
     htcp_rtt_scaling: bool = False
     #: Run on Linux itself, in virtual time.
@@ -231,6 +232,7 @@ def host_rule(host: Host) -> dict[str, Any]:
             "tail_loss_probe": host.rack,
             "limited_transmit": True,
             "prr": host.prr,
+            "probe_slack": host.probe_slack,
             "fast_retransmit": 3,
             "clock_tick": 0,
             "timestamps": host.timestamps,

@@ -1,8 +1,9 @@
 """Runs every setting with our TCP and with Linux's own, and prints the table of docs/validation/linux.md.
 
-    python tests/differential/linux.py [SETTING …]
+    python tests/differential/linux.py [--kept] [SETTING …]
 
 Linux's figures are kept in linux.json; with names, only those settings run again. It takes some half an hour.
+With --kept only our TCP runs, for some seconds.
 """
 
 from __future__ import annotations
@@ -72,18 +73,20 @@ def row(number: int, peer: Figures) -> str:
     return f"| {key(number).replace('/', ', ')} | {' | '.join(cells)} |"
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str], *, kept_only: bool) -> None:
     """Runs both."""
     print("| setting | p50 µs | mean µs | p99 µs | Gb/s | drops | marks | retransmits | timeouts |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     kept: dict[str, Figures] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     wanted = [n for n, (setting, _) in enumerate(linux_matrix.PAIRS) if not names or setting.name in names]
     with ThreadPoolExecutor(2) as pool:
-        for number, found in zip(wanted, pool.map(linux, wanted), strict=True):
+        peers = (kept[key(number)] for number in wanted) if kept_only else pool.map(linux, wanted)
+        for number, found in zip(wanted, peers, strict=True):
             kept[key(number)] = found
             print(row(number, found), flush=True)
     KEPT.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    asked = sys.argv[1:]
+    main([name for name in asked if name != "--kept"], kept_only="--kept" in asked)

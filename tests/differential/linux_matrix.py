@@ -24,6 +24,7 @@ LINUX = Host(
     ack_train=True,
     quick_acks=16,
     prr=True,
+    probe_slack=2 * MILLISECOND,
     nic_queue=64_000,
     delayed_ack=40 * MILLISECOND,
     htcp_rtt_scaling=True,

@@ -62,6 +62,9 @@ pub struct Config {
     pub rack: bool,
     /// Tail loss probe (RFC 8985); has effect with SACK only.
     pub tail_loss_probe: bool,
+    /// A tail loss probe waits so much longer than RFC 8985 says; Linux: 2 ms (`TCP_TIMEOUT_MIN_US`).
+    #[serde(default)]
+    pub probe_slack: Time,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction (RFC 6937), as in Linux; has effect with SACK only.
@@ -186,6 +189,7 @@ impl Default for Config {
             sack: true,
             rack: true,
             tail_loss_probe: true,
+            probe_slack: Time::ZERO,
             limited_transmit: true,
             prr: false,
             fast_retransmit: Some(3),

@@ -129,7 +129,7 @@ impl Connection {
         if !self.probes {
             return;
         }
-        let mut at = now + self.rtt.two_srtt();
+        let mut at = now.saturating_add(self.rtt.two_srtt()).saturating_add(self.config.probe_slack);
         if self.board.len() == 1 && self.rtt.has_sample() {
             at = at.saturating_add(self.config.delayed_ack);
         }
