@@ -20,6 +20,7 @@ KEPT = json.loads(linux.KEPT.read_text())
 BBR = "BBR"
 FEW = "Few long waits"
 WHO = "Who waits and who does not"
+UNEQUAL = "Unequal round trips"
 SYNS = "Lost SYNs"
 CLOCKS = "The reading of clocks"
 #: (setting/control, figure): the heading in docs/validation/linux.md.
@@ -85,13 +86,13 @@ KNOWN = {
     ("parking-lot/htcp", "fct_mean_us"): FEW,
     ("parking-lot/bbr", "fct_p50_us"): BBR,
     ("parking-lot/bbr", "fct_mean_us"): BBR,
-    ("rtt-1-4/reno", "fct_p50_us"): WHO,
-    ("rtt-1-4/cubic", "fct_p50_us"): WHO,
-    ("rtt-1-4/cubic", "fct_mean_us"): FEW,
-    ("rtt-1-4/cubic", "fct_p99_us"): FEW,
-    ("rtt-1-4/dctcp", "fct_mean_us"): FEW,
-    ("rtt-1-4/dctcp", "fct_p99_us"): FEW,
-    ("rtt-1-4/htcp", "fct_p50_us"): WHO,
+    ("rtt-1-4/reno", "fct_p50_us"): UNEQUAL,
+    ("rtt-1-4/cubic", "fct_p50_us"): UNEQUAL,
+    ("rtt-1-4/cubic", "fct_mean_us"): UNEQUAL,
+    ("rtt-1-4/cubic", "fct_p99_us"): UNEQUAL,
+    ("rtt-1-4/dctcp", "fct_mean_us"): UNEQUAL,
+    ("rtt-1-4/dctcp", "fct_p99_us"): UNEQUAL,
+    ("rtt-1-4/htcp", "fct_p50_us"): UNEQUAL,
     ("rtt-1-4/bbr", "fct_p50_us"): BBR,
     ("rtt-1-4/bbr", "fct_mean_us"): BBR,
     ("rtt-1-4/bbr", "fct_p99_us"): BBR,
