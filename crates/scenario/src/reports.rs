@@ -215,3 +215,41 @@ fn outcome(outcome: live::Outcome) -> Outcome {
         live::Outcome::Unfinished => Outcome::Unfinished,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn report(flow: &Value) -> MemberReport {
+        let counters = serde_json::to_value(live::Counters::default()).unwrap();
+        let report = json!({
+            "host": 0, "end": "stopped", "datagrams": "segmented", "time_ps": 1, "cpu_ps": 1,
+            "counters": counters, "jobs": [], "flows": [flow], "flows_not_kept": 0, "datagram_rows": [],
+            "tasks": [], "shown": []
+        });
+        serde_json::from_value(report).unwrap()
+    }
+
+    #[test]
+    fn reports_of_hosts_and_jobs_that_are_not_there_are_refused() {
+        let job = json!({"name": "flows", "start": 0, "class": 0, "work": {"kind": "replay", "flows": []}});
+        let jobs: Vec<Job> = vec![serde_json::from_value(job).unwrap()];
+        let hosts = ["host0".to_owned(), "host1".to_owned()];
+        let flow = |field: &str, value: u64| {
+            let mut flow = json!({
+                "job": 0, "number": 1, "group": 0, "from": 0, "to": 1, "bytes": 1, "start_ps": 0, "end_ps": 1,
+                "sent_packets": 1, "sent_bytes": 1, "received_packets": 0, "received_bytes": 0,
+                "received_ps": null, "retransmits": 0, "timeouts": 0, "min_rtt_ps": null, "srtt_ps": null,
+                "outcome": "finished"
+            });
+            flow[field] = value.into();
+            [report(&flow)]
+        };
+        assert!(Reported::new(&flow("to", 1), &hosts, &jobs).is_ok());
+        for (field, value) in [("to", 2), ("from", u64::from(u32::MAX)), ("job", 1)] {
+            let problem = Reported::new(&flow(field, value), &hosts, &jobs).err().expect("it is not there");
+            assert!(problem.to_string().starts_with("reports[0]: "), "{problem}");
+        }
+    }
+}

@@ -90,13 +90,13 @@ pub(super) fn tell(
     Ok(written.map_err(|error| emu::Error::Folder { path, error })?)
 }
 
-/// What the member of a host has reported into its folder in `guests`.
-pub(super) fn report(name: &str, guests: &Path) -> Result<MemberReport, Error> {
+/// What the member of a host has reported of itself into its folder in `guests`.
+pub(super) fn report(host: HostId, name: &str, guests: &Path) -> Result<MemberReport, Error> {
     let mut text = Vec::new();
     let file = File::open(guests.join(name).join(REPORT));
     let read = file.and_then(|file| file.take(REPORT_MAX).read_to_end(&mut text));
-    let report = read.and_then(|_| serde_json::from_slice(&text).map_err(io::Error::from));
-    report.map_err(|_| silent(name, guests))
+    let report = read.and_then(|_| serde_json::from_slice::<MemberReport>(&text).map_err(io::Error::from));
+    report.ok().filter(|member| member.report.host == host.0).ok_or_else(|| silent(name, guests))
 }
 
 /// The member of a host reports nothing.

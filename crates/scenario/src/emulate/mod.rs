@@ -164,7 +164,7 @@ impl Emulation {
             let last = |event| matches!(event, Event::Ended(ended, _) if ended == number);
             self.lab.tell(sim, host, (&packet, last), LAST_WORDS)?;
             let name = &self.host(host).name;
-            members::report(name, &self.folder)
+            members::report(host, name, &self.folder)
         };
         members.into_iter().map(report).collect()
     }
