@@ -227,8 +227,10 @@ def test_a_ping_takes_what_arithmetic_says(tmp_path: Path) -> None:
     # Nothing of the kernels is left, here or at home.
     assert sorted(each.name for each in (out / "guests" / "host0").iterdir()) == [
         "console",
+        "hosts",
         "init",
         "ping.out",
+        "resolv.conf",
     ]
     assert not (Path.home() / ".uml").exists()
 
@@ -258,6 +260,17 @@ def test_programs_start_when_they_are_told_to(tmp_path: Path) -> None:
     late, server = commands(out)
     assert (server["end_ps"], server["exit_code"]) == (None, None)
     assert 0 <= late["end_ps"] - late["start_ps"] < 10**9
+
+
+@built
+def test_hosts_know_each_other_by_name_and_nobody_else(tmp_path: Path) -> None:
+    code, said, out = run(
+        tmp_path,
+        "name: ping, hosts: host0, command: ping -c 1 host1",
+        "name: stranger, hosts: host1, command: '! timeout 1 getent hosts nobody.example'",
+    )
+    assert code == 0, said
+    assert "1 received" in (out / "guests" / "host0" / "ping.out").read_text()
 
 
 @built

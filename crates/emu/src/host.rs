@@ -11,6 +11,10 @@ use units::Time;
 
 /// The first program's script, in the guest's folder.
 pub const INIT: &str = "init";
+/// What stands in the place of `/etc/hosts`, and of `/etc/resolv.conf`, in the guest's folder.
+pub const NAMES: [&str; 2] = ["hosts", "resolv.conf"];
+/// Nobody answers for names there, and says so at once.
+pub const NO_SERVER: &str = "nameserver 127.0.0.1\n";
 
 /// A guest to be.
 #[derive(Clone, Debug)]
@@ -92,6 +96,12 @@ pub fn address(host: HostId) -> Ipv4Addr {
     Ipv4Addr::from_bits(FIRST + host.0)
 }
 
+/// `/etc/hosts` of a network with these hosts.
+pub fn names<'a>(hosts: impl Iterator<Item = &'a str>) -> String {
+    let line = |(number, name): (u32, &str)| format!("{} {name}\n", address(HostId(number)));
+    ["127.0.0.1 localhost\n".to_owned()].into_iter().chain((0..).zip(hosts).map(line)).collect()
+}
+
 /// The host of an address.
 pub(crate) fn host_of(address: Ipv4Addr, hosts: usize) -> Option<HostId> {
     let host = address.to_bits().wrapping_sub(FIRST);
@@ -166,8 +176,10 @@ impl Host {
              ip link set eth0 up &&\n\
              ip route add 10.0.0.0/8 dev eth0 {route}\n\
              }}\n\
-             set_up || echo '{SIGN}unready' > /dev/console\n",
-            address(*id)
+             set_up || echo '{SIGN}unready' > /dev/console\n\
+             for name in {}; do [ ! -e /etc/$name ] || mount --bind /mnt/$name /etc/$name; done\n",
+            address(*id),
+            NAMES.join(" ")
         );
         let mut line = |text: std::fmt::Arguments<'_>| {
             init.write_fmt(text).expect("a string takes all");
@@ -255,6 +267,12 @@ mod tests {
         for other in ["", "ended", "ended 3", "ended x 0", "ended 3 0 0", "begun 3"] {
             assert_eq!(event(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn all_hosts_have_their_names() {
+        let text = names(["host0", "switchless"].into_iter());
+        assert_eq!(text, "127.0.0.1 localhost\n10.0.0.1 host0\n10.0.0.2 switchless\n");
     }
 
     #[test]

@@ -72,6 +72,8 @@ pub(crate) struct Streams {
     retries: VecDeque<(Time, StreamId)>,
     rows: Vec<FlowRow>,
     far_ends: Vec<FarEnd>,
+    /// Streams that others opened and that have gone, with [`Settings::one_clock`].
+    past: VecDeque<Stream>,
     rows_lost: u64,
 }
 
@@ -100,6 +102,7 @@ impl Streams {
             retries: VecDeque::new(),
             rows: Vec::new(),
             far_ends: Vec::new(),
+            past: VecDeque::new(),
             rows_lost: 0,
         }
     }

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// Rows of flows that are kept.
 const FLOWS_KEPT: usize = 1 << 20;
+/// Sockets of past streams that are kept until the kernel has done with them.
+const PAST: usize = 256;
 
 impl Streams {
     pub(super) fn remove(&mut self, id: StreamId, outcome: Outcome, world: &World<'_>) {
@@ -21,7 +23,20 @@ impl Streams {
         let is_far = self.settings.one_clock && !stream.owner.opener && stream.stage != Stage::Greeting;
         if stream.owner.opener {
             self.keep(near_end(&stream, world, outcome));
-        } else if is_far && self.far_ends.len() < FLOWS_KEPT {
+        } else if is_far {
+            // The kernel may still have to send most of it, when the opener has nothing to say.
+            self.past.push_back(stream);
+            if self.past.len() > PAST {
+                self.count_past();
+            }
+        }
+    }
+
+    /// Notes what the kernel says of the stream that went first, now that others have gone after it.
+    fn count_past(&mut self) {
+        if let Some(stream) = self.past.pop_front()
+            && self.far_ends.len() < FLOWS_KEPT
+        {
             self.far_ends.push(far_end(&stream));
         }
     }
@@ -39,6 +54,9 @@ impl Streams {
         let open: Vec<StreamId> = self.slots.iter().flatten().map(|(id, _)| *id).collect();
         for id in open {
             self.remove(id, Outcome::Unfinished, world);
+        }
+        while !self.past.is_empty() {
+            self.count_past();
         }
         (std::mem::take(&mut self.rows), std::mem::take(&mut self.far_ends), self.rows_lost)
     }

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::lab::Scenario;
 use crate::reports::MemberReport;
 use emu::guest::Guest;
-use emu::host::{Event, Host, INIT, address};
+use emu::host::{Event, Host, INIT, NAMES, NO_SERVER, address, names};
 use emu::{Lab, ip};
 pub use members::member;
 pub(crate) use plan::{Away, is_emulated, is_needed, take_away};
@@ -77,12 +77,16 @@ impl Emulation {
             }
             _ => {}
         }
+        let known = names(sim.graph().names().take(sim.graph().hosts()));
         let mut guests = Vec::with_capacity(hosts.len());
         for host in &hosts {
             let folder = all.join(&host.name);
             let at = |error| emu::Error::Folder { path: folder.clone(), error };
             std::fs::create_dir_all(&folder).map_err(at)?;
             std::fs::write(folder.join(INIT), host.init()).map_err(at)?;
+            for (name, text) in NAMES.into_iter().zip([&known, NO_SERVER]) {
+                std::fs::write(folder.join(name), text).map_err(at)?;
+            }
             for program in &host.programs {
                 if tasks[program.number].0 == Task::Member {
                     members::tell(scenario, &away, (program.number, host.id), &folder)?;
