@@ -126,7 +126,8 @@ def rows(case: Case, folder: Path) -> Iterator[Row]:
         if name == SPARK and shutil.which("java") is None:
             continue
         python = spark() if name == SPARK else sys.executable
-        peers[name] = measured([python, str(PEERS), name, str(file), repr(case.support)], below=name == SPARK)
+        command = [python, str(PEERS), name, str(file), repr(case.support)]
+        peers[name] = measured(command, REPETITIONS if name in PYFIM else 1, below=name == SPARK)
         if peers[name].itemsets != ours.itemsets:
             raise RuntimeError(f"{case.name}: {ours.itemsets} itemsets, {name}: {peers[name].itemsets}")
     best = min((each.cpu_s for each in peers.values()), default=None)
