@@ -228,6 +228,20 @@ def exploded(folder: Path, memory: int) -> tuple[list[str], int]:
     return done.stderr.splitlines(), int(done.stdout) >> 10
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_rules_are_written_and_not_kept(tmp_path: Path, form: str) -> None:
+    """3^13 - 2 · 2^13 + 1 rules of one itemset and its subsets, which would take 270 MiB."""
+    (tmp_path / "a.dat").write_text(" ".join(map(str, range(13))) + "\n")
+    command = ["mine", "a.dat", "--support", "100%", "--confidence", "1%", "--format", form, "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    said, _, peak = done.stdout.strip().rpartition("\n")
+    assert json.loads(said)["rules"] == 3**13 - 2 * 2**13 + 1
+    assert int(peak) >> 10 < PYTHON_MIB
+
+
 PYTHON_MIB = 85
 """Python with what writes messages, and what the allocator does not give back."""
 

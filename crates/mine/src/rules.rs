@@ -75,16 +75,31 @@ impl Rule {
 }
 
 /// Calls `take` with each rule of a minimum confidence: by itemset, then by length of the consequent, then by
-/// consequent. `levels` are all large itemsets from length 1 on.
-pub fn rules(levels: &[Level], confidence: f64, mut take: impl FnMut(Rule)) {
+/// consequent. `levels` are all large itemsets from length 1 on. There can be many more rules than itemsets,
+/// so none is kept here.
+///
+/// # Errors
+/// The first that `take` returns; no more rules are made then.
+pub fn rules<E>(
+    levels: &[Level],
+    confidence: f64,
+    mut take: impl FnMut(Rule) -> Result<(), E>,
+) -> Result<(), E> {
     for level in levels.iter().filter(|level| level.length() > 1) {
         for (itemset, both) in level.iter() {
-            of_itemset(levels, itemset, both, confidence, &mut take);
+            of_itemset(levels, itemset, both, confidence, &mut take)?;
         }
     }
+    Ok(())
 }
 
-fn of_itemset(levels: &[Level], itemset: &[Item], both: u64, confidence: f64, take: &mut impl FnMut(Rule)) {
+fn of_itemset<E>(
+    levels: &[Level],
+    itemset: &[Item],
+    both: u64,
+    confidence: f64,
+    take: &mut impl FnMut(Rule) -> Result<(), E>,
+) -> Result<(), E> {
     let mut consequents = (0..itemset.len() as u32).map(|place| vec![place]).collect::<Vec<_>>();
     for length in 1..itemset.len() {
         let mut kept = Level::new(length);
@@ -94,11 +109,12 @@ fn of_itemset(levels: &[Level], itemset: &[Item], both: u64, confidence: f64, ta
             if both as f64 / with_antecedent as f64 >= confidence {
                 kept.push(places, 0);
                 let with_consequent = count(levels, &consequent);
-                take(Rule { antecedent, consequent, both, with_antecedent, with_consequent });
+                take(Rule { antecedent, consequent, both, with_antecedent, with_consequent })?;
             }
         }
         consequents = generate(&kept).iter().map(<[u32]>::to_vec).collect();
     }
+    Ok(())
 }
 
 /// Items at these places, and the others.

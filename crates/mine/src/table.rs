@@ -4,7 +4,7 @@
 //! quotes, so an itemset is itself a row of text with blanks between columns. Not here: other forms, which
 //! libraries write.
 
-use crate::items::{Item, Level};
+use crate::items::Item;
 use crate::rules::{Measures, Rule};
 use std::io::Write;
 
@@ -41,13 +41,11 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Appends the itemsets of a level.
-    pub fn level(&self, level: &Level, text: &mut Vec<u8>) {
-        for (itemset, count) in level.iter() {
-            self.itemset(itemset, text);
-            let support = count as f64 / self.transactions as f64;
-            writeln!(text, ",{count},{support}").expect("memory takes all");
-        }
+    /// Appends a large itemset.
+    pub fn large(&self, itemset: &[Item], count: u64, text: &mut Vec<u8>) {
+        self.itemset(itemset, text);
+        let support = count as f64 / self.transactions as f64;
+        writeln!(text, ",{count},{support}").expect("memory takes all");
     }
 
     /// Appends a rule.
@@ -123,13 +121,13 @@ mod tests {
 
     #[test]
     fn itemsets_are_rows_and_names_are_quoted_where_they_must() {
-        let mut level = Level::new(2);
-        level.push(&[0, 1], 3);
-        level.push(&[1, 2], 1);
         let names = ["beer", "salt, fine", "6\" nails"].map(String::from);
         let mut text = ITEMSETS.as_bytes().to_vec();
-        Rows { transactions: 4, names: Some(&names) }.level(&level, &mut text);
-        Rows { transactions: 4, names: None }.level(&level, &mut text);
+        for names in [Some(&names[..]), None] {
+            let rows = Rows { transactions: 4, names };
+            rows.large(&[0, 1], 3, &mut text);
+            rows.large(&[1, 2], 1, &mut text);
+        }
         let wanted = concat!(
             "itemset,count,support\n",
             "\"beer \"\"salt, fine\"\"\",3,0.75\n",

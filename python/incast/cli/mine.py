@@ -6,9 +6,7 @@ for tables take to load: neither is needed here.
 
 from __future__ import annotations
 
-import heapq
 import json
-from array import array
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +17,10 @@ from incast.cli.mine_view import View
 from incast.cli.plain import plain
 from incast.mining import output
 from incast.mining.request import make, refuse
-from incast.mining.result import METRICS, MineResult
+from incast.mining.result import MineResult
 from incast.mining.run import run
 
 _TOP = 10
-_SHOWN = ("support", "confidence", "lift")
 
 
 def mine(
@@ -88,27 +85,13 @@ def _show(result: MineResult, summary: dict[str, Any]) -> None:
 
 
 def _best(result: MineResult) -> list[list[str]]:
-    rules = result.found_rules
-    assert rules is not None
-    measures = {
-        name: array("d", each) for name, each in zip(METRICS, rules.measures(), strict=True) if name in _SHOWN
-    }
-    sides = [(array("Q", ends), array("I", items)) for ends, items in map(rules.itemsets, (True, False))]
-    best = heapq.nsmallest(_TOP, range(rules.len()), key=lambda rule: (-measures["lift"][rule], rule))
+    def side(items: list[int]) -> str:
+        return " ".join(str(item if result.names is None else result.names[item]) for item in items)
 
-    def side(which: int, rule: int) -> str:
-        ends, items = sides[which]
-        chosen = items[ends[rule - 1] if rule else 0 : ends[rule]]
-        return " ".join(str(item if result.names is None else result.names[item]) for item in chosen)
-
+    assert result.found_rules is not None
     return [
-        [
-            f"{side(0, rule)} → {side(1, rule)}",
-            f"{measures['support'][rule]:.2%}",
-            f"{measures['confidence'][rule]:.0%}",
-            f"{measures['lift'][rule]:.3g}",
-        ]
-        for rule in best
+        [f"{side(antecedent)} → {side(consequent)}", f"{support:.2%}", f"{confidence:.0%}", f"{lift:.3g}"]
+        for antecedent, consequent, support, confidence, lift in result.found_rules.best(_TOP)
     ]
 
 

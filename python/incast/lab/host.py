@@ -75,7 +75,7 @@ class Tcp(Model):
     tail_loss_probe: bool | None = None
     """Tail loss probe (RFC 8985); needs rack. Without a value: as rack."""
     probe_slack: Time = "2ms"
-    """A tail loss probe waits so much longer than the two round trips of RFC 8985; the RFC's own value is 0s."""
+    """A tail loss probe waits so much longer than the two round trips of RFC 8985; the RFC itself has 0s."""
     limited_transmit: bool = True
     """Limited transmit (RFC 3042)."""
     prr: bool | None = None

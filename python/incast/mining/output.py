@@ -59,16 +59,16 @@ def summary(result: MineResult) -> dict[str, Any]:
 
 def _table(result: MineResult, name: str, file: Path) -> None:
     part = file.with_name(f".{file.name}.tmp")
-    if file.suffix == ".json":
-        frame = result.itemsets if name == "itemsets" else result.rules
-        frame.write_json(part)
-    else:
-        # The core writes it: frames take longer to load than most files to mine.
-        names = None if result.names is None else [str(each) for each in result.names]
-        source = result.kept if name == "itemsets" else result.found_rules
-        assert source is not None
-        if file.suffix == ".parquet":
-            source.parquet(part, names)
+    try:
+        if file.suffix == ".json":
+            frame = result.itemsets if name == "itemsets" else result.rules
+            frame.write_json(part)
         else:
-            part.write_bytes(source.csv(names))
-    part.replace(file)
+            # The core writes it: frames take longer to load than most files to mine.
+            names = None if result.names is None else [str(each) for each in result.names]
+            source = result.kept if name == "itemsets" else result.found_rules
+            assert source is not None
+            (source.parquet if file.suffix == ".parquet" else source.csv)(part, names)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)

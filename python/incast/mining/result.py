@@ -117,12 +117,14 @@ class MineResult:
     def _rules(self, core: _core.MineRules, *, named: bool = True) -> pl.DataFrame:
         import polars as pl
 
-        sides = [
-            self._lists(name, *core.itemsets(name == "antecedents"), named)
-            for name in ("antecedents", "consequents")
+        sides, measures = core.columns()
+        columns = [
+            self._lists(name, *side, named)
+            for name, side in zip(("antecedents", "consequents"), sides, strict=True)
         ]
-        measures = zip(METRICS, core.measures(), strict=True)
-        return pl.DataFrame([*sides, *(pl.Series(name, _numbers(each, "<f8")) for name, each in measures)])
+        for name, values in zip(METRICS, measures, strict=True):
+            columns.append(pl.Series(name, _numbers(values, "<f8")))
+        return pl.DataFrame(columns)
 
     def _lists(self, name: str, ends: bytes, items: bytes, named: bool) -> pl.Series:
         """A list a row, of names where items have some."""

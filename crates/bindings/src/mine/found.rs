@@ -1,4 +1,5 @@
-//! What was found, for Python: itemsets and rules as columns, or as text.
+//! What was found, for Python: itemsets and rules as columns, or as files. Rules are made anew whenever they
+//! are asked for: there can be many more of them than of the itemsets that they are made of.
 
 use super::parquet;
 use ::mine::condense::condense;
@@ -8,7 +9,16 @@ use ::mine::rules::{Rule, rules};
 use ::mine::table::{self, Rows};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// Text is written in portions of so many bytes.
+const PORTION: usize = 1 << 20;
+/// After so many rules somebody may have pressed Ctrl-C.
+const LOOK: u64 = 1 << 16;
 
 /// Number, candidates, large itemsets, scans.
 pub(super) type PassTuple = (usize, Option<u64>, u64, u64);
@@ -21,13 +31,13 @@ pub(super) fn pass(pass: &Pass) -> PassTuple {
 #[pyclass(frozen)]
 pub(super) struct MineItemsets {
     transactions: u64,
-    levels: Vec<Level>,
+    levels: Arc<Vec<Level>>,
     passes: Vec<Pass>,
 }
 
 impl MineItemsets {
     pub(super) fn new(transactions: u64, levels: Vec<Level>, passes: Vec<Pass>) -> Self {
-        Self { transactions, levels, passes }
+        Self { transactions, levels: Arc::new(levels), passes }
     }
 }
 
@@ -52,7 +62,7 @@ impl MineItemsets {
     fn columns<'py>(&self, py: Python<'py>) -> [Bound<'py, PyBytes>; 3] {
         let mut ends = Ends::default();
         let (mut items, mut counts) = (Vec::new(), Vec::new());
-        for level in &self.levels {
+        for level in self.levels.iter() {
             items.extend(level.items().iter().flat_map(|item| item.to_le_bytes()));
             counts.extend(level.counts().iter().flat_map(|count| count.to_le_bytes()));
             (0..level.len()).for_each(|_| ends.push(level.length()));
@@ -64,27 +74,35 @@ impl MineItemsets {
     fn condensed(&self, py: Python<'_>, kind: &str) -> PyResult<Self> {
         let kind = super::kind(kind)?;
         let levels = py.detach(|| condense(&self.levels, kind));
-        Ok(Self { transactions: self.transactions, levels, passes: self.passes.clone() })
+        Ok(Self::new(self.transactions, levels, self.passes.clone()))
     }
 
     /// The rules of a minimum confidence. Of condensed itemsets none can be made: subsets are missing.
-    fn rules(&self, py: Python<'_>, confidence: f64) -> MineRules {
-        let mut found = Vec::new();
-        py.detach(|| rules(&self.levels, confidence, |rule| found.push(rule)));
-        MineRules { transactions: self.transactions, rules: found }
+    fn rules(&self, confidence: f64) -> MineRules {
+        let (transactions, levels) = (self.transactions, Arc::clone(&self.levels));
+        MineRules { transactions, levels, confidence, count: OnceLock::new() }
     }
 
     /// As a Parquet file.
     fn parquet(&self, py: Python<'_>, place: PathBuf, names: Option<Vec<String>>) -> PyResult<()> {
-        Ok(py.detach(|| parquet::itemsets(&place, &self.levels, self.transactions, names.as_deref()))?)
+        let mut table = parquet::itemsets(&place, self.transactions, names.as_deref())?;
+        py.detach(|| self.each(|itemset, count| table.push((itemset, count))))?;
+        Ok(table.finish()?)
     }
 
     /// As text with commas.
-    fn csv<'py>(&self, py: Python<'py>, names: Option<Vec<String>>) -> Bound<'py, PyBytes> {
+    fn csv(&self, py: Python<'_>, place: PathBuf, names: Option<Vec<String>>) -> PyResult<()> {
         let rows = Rows { transactions: self.transactions, names: names.as_deref() };
-        let mut text = table::ITEMSETS.as_bytes().to_vec();
-        py.detach(|| self.levels.iter().for_each(|level| rows.level(level, &mut text)));
-        PyBytes::new(py, &text)
+        let mut lines = Lines::create(&place, table::ITEMSETS)?;
+        py.detach(|| self.each(|itemset, count| lines.push(|text| rows.large(itemset, count, text))))?;
+        Ok(lines.finish()?)
+    }
+}
+
+impl MineItemsets {
+    /// Calls `take` with each itemset and its count, by length, then by items.
+    fn each(&self, mut take: impl FnMut(&[Item], u64) -> io::Result<()>) -> io::Result<()> {
+        self.levels.iter().flat_map(Level::iter).try_for_each(|(itemset, count)| take(itemset, count))
     }
 }
 
@@ -92,51 +110,128 @@ impl MineItemsets {
 #[pyclass(frozen)]
 pub(super) struct MineRules {
     transactions: u64,
-    rules: Vec<Rule>,
+    levels: Arc<Vec<Level>>,
+    confidence: f64,
+    /// How many they are, once they have been made.
+    count: OnceLock<u64>,
 }
+
+/// Antecedent, consequent, support, confidence, lift.
+type BestTuple = (Vec<Item>, Vec<Item>, f64, f64, f64);
 
 #[pymethods]
 impl MineRules {
     /// How many.
-    fn len(&self) -> usize {
-        self.rules.len()
-    }
-
-    /// Antecedents or consequents: where each ends (u64), their items (u32).
-    fn itemsets<'py>(&self, py: Python<'py>, antecedents: bool) -> [Bound<'py, PyBytes>; 2] {
-        let mut ends = Ends::default();
-        let mut items = Vec::new();
-        for rule in &self.rules {
-            let itemset: &[Item] = if antecedents { &rule.antecedent } else { &rule.consequent };
-            items.extend(itemset.iter().flat_map(|item| item.to_le_bytes()));
-            ends.push(itemset.len());
+    fn len(&self, py: Python<'_>) -> PyResult<u64> {
+        match self.count.get() {
+            Some(count) => Ok(*count),
+            None => self.each(py, |_| Ok(())),
         }
-        [ends.bytes, items].map(|bytes| PyBytes::new(py, &bytes))
     }
 
-    /// The twelve measures (f64), one after the other.
-    fn measures<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
-        let mut columns: [Vec<u8>; table::MEASURES.len()] = Default::default();
-        for rule in &self.rules {
+    /// Antecedents and consequents, of each where they end (u64) and their items (u32); the twelve measures
+    /// (f64).
+    #[expect(clippy::type_complexity, reason = "columns of two kinds")]
+    fn columns<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<([[Bound<'py, PyBytes>; 2]; 2], Vec<Bound<'py, PyBytes>>)> {
+        let mut ends = [Ends::default(), Ends::default()];
+        let mut items = [Vec::new(), Vec::new()];
+        let mut measures: [Vec<u8>; table::MEASURES.len()] = Default::default();
+        self.each(py, |rule| {
+            for (side, itemset) in [&rule.antecedent, &rule.consequent].into_iter().enumerate() {
+                items[side].extend(itemset.iter().flat_map(|item| item.to_le_bytes()));
+                ends[side].push(itemset.len());
+            }
             let values = table::columns(&rule.measures(self.transactions));
-            for (column, value) in columns.iter_mut().zip(values) {
+            for (column, value) in measures.iter_mut().zip(values) {
                 column.extend_from_slice(&value.to_le_bytes());
             }
-        }
-        columns.iter().map(|column| PyBytes::new(py, column)).collect()
+            Ok(())
+        })?;
+        let bytes = |column: &Vec<u8>| PyBytes::new(py, column);
+        let side = |side: usize| [bytes(&ends[side].bytes), bytes(&items[side])];
+        Ok(([side(0), side(1)], measures.iter().map(bytes).collect()))
+    }
+
+    /// The rules of the highest lift, the highest first; of equal ones the first.
+    fn best(&self, py: Python<'_>, most: usize) -> PyResult<Vec<BestTuple>> {
+        let mut best = BTreeMap::new();
+        let mut number = 0u64;
+        self.each(py, |rule| {
+            let measures = rule.measures(self.transactions);
+            // A lift is above zero, so its bits are in the order of the values.
+            best.insert((std::cmp::Reverse(measures.lift.to_bits()), number), (rule, measures));
+            number += 1;
+            if best.len() > most {
+                best.pop_last();
+            }
+            Ok(())
+        })?;
+        let row = |(rule, found): (Rule, ::mine::rules::Measures)| {
+            (rule.antecedent, rule.consequent, found.support, found.confidence, found.lift)
+        };
+        Ok(best.into_values().map(row).collect())
     }
 
     /// As a Parquet file.
     fn parquet(&self, py: Python<'_>, place: PathBuf, names: Option<Vec<String>>) -> PyResult<()> {
-        Ok(py.detach(|| parquet::rules(&place, &self.rules, self.transactions, names.as_deref()))?)
+        let mut table = parquet::rules(&place, self.transactions, names.as_deref())?;
+        self.each(py, |rule| table.push(&rule))?;
+        Ok(table.finish()?)
     }
 
     /// As text with commas.
-    fn csv<'py>(&self, py: Python<'py>, names: Option<Vec<String>>) -> Bound<'py, PyBytes> {
+    fn csv(&self, py: Python<'_>, place: PathBuf, names: Option<Vec<String>>) -> PyResult<()> {
         let rows = Rows { transactions: self.transactions, names: names.as_deref() };
-        let mut text = table::rules_head().into_bytes();
-        py.detach(|| self.rules.iter().for_each(|rule| rows.rule(rule, &mut text)));
-        PyBytes::new(py, &text)
+        let mut lines = Lines::create(&place, &table::rules_head())?;
+        self.each(py, |rule| lines.push(|text| rows.rule(&rule, text)))?;
+        Ok(lines.finish()?)
+    }
+}
+
+impl MineRules {
+    /// Calls `take` with each rule; how many they were.
+    fn each(&self, py: Python<'_>, mut take: impl FnMut(Rule) -> io::Result<()> + Send) -> PyResult<u64> {
+        let mut count = 0;
+        py.detach(|| {
+            rules(&self.levels, self.confidence, |rule| {
+                count += 1;
+                if count % LOOK == 0 {
+                    Python::attach(|py| py.check_signals())?;
+                }
+                take(rule).map_err(PyErr::from)
+            })
+        })?;
+        Ok(*self.count.get_or_init(|| count))
+    }
+}
+
+/// A file of text.
+struct Lines {
+    file: File,
+    waiting: Vec<u8>,
+}
+
+impl Lines {
+    fn create(place: &Path, head: &str) -> io::Result<Self> {
+        Ok(Self { file: File::create(place)?, waiting: head.as_bytes().to_vec() })
+    }
+
+    /// Appends what `line` writes.
+    fn push(&mut self, line: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        line(&mut self.waiting);
+        if self.waiting.len() < PORTION {
+            return Ok(());
+        }
+        self.file.write_all(&self.waiting)?;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.file.write_all(&self.waiting)
     }
 }
 

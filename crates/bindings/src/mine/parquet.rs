@@ -1,6 +1,6 @@
 //! What was found, in Parquet files: the same columns as the frames have.
 
-use ::mine::items::{Item, Level};
+use ::mine::items::Item;
 use ::mine::rules::Rule;
 use ::mine::table;
 use record::{Column, ColumnData, F64, ParquetFile, TextLists, U32Lists, U64};
@@ -46,41 +46,51 @@ impl<'a> Itemsets<'a> {
     }
 }
 
-/// Columns that are written whenever they hold a row group.
-trait Rows {
+/// Rows as columns.
+pub(super) trait Rows {
     type Row<'a>;
     fn columns(&self) -> Vec<(&'static str, &dyn ColumnData)>;
     fn push(&mut self, row: Self::Row<'_>);
     fn clear(&mut self);
+}
 
-    fn write<'a>(
-        mut self,
-        place: &Path,
-        table: &str,
-        rows: impl Iterator<Item = Self::Row<'a>>,
-    ) -> io::Result<()>
-    where
-        Self: Sized,
-    {
-        let mut file = ParquetFile::create(place, table, &self.columns())?;
-        let mut waiting = 0;
-        for row in rows {
-            self.push(row);
-            waiting += 1;
-            if waiting == GROUP {
-                file.write(&self.columns())?;
-                self.clear();
-                waiting = 0;
-            }
+/// A table that is written whenever its rows are a row group.
+pub(super) struct Table<R> {
+    file: ParquetFile,
+    rows: R,
+    waiting: usize,
+}
+
+impl<R: Rows> Table<R> {
+    fn create(place: &Path, name: &str, rows: R) -> io::Result<Self> {
+        Ok(Self { file: ParquetFile::create(place, name, &rows.columns())?, rows, waiting: 0 })
+    }
+
+    /// Appends a row.
+    pub(super) fn push(&mut self, row: R::Row<'_>) -> io::Result<()> {
+        self.rows.push(row);
+        self.waiting += 1;
+        if self.waiting == GROUP { self.write() } else { Ok(()) }
+    }
+
+    /// Completes the file.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.write()?;
+        self.file.finish()
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        if self.waiting > 0 {
+            self.file.write(&self.rows.columns())?;
+            self.rows.clear();
+            self.waiting = 0;
         }
-        if waiting > 0 {
-            file.write(&self.columns())?;
-        }
-        file.finish()
+        Ok(())
     }
 }
 
-struct Found<'a> {
+/// Itemsets with their counts.
+pub(super) struct Found<'a> {
     transactions: u64,
     support: F64,
     itemsets: Itemsets<'a>,
@@ -104,7 +114,8 @@ impl Rows for Found<'_> {
     }
 }
 
-struct Made<'a> {
+/// Rules with their measures.
+pub(super) struct Made<'a> {
     transactions: u64,
     sides: [Itemsets<'a>; 2],
     measures: [F64; table::MEASURES.len()],
@@ -129,25 +140,22 @@ impl Rows for Made<'_> {
     }
 }
 
-/// Writes itemsets, level by level.
-pub(super) fn itemsets(
+/// A table of itemsets.
+pub(super) fn itemsets<'a>(
     place: &Path,
-    levels: &[Level],
     transactions: u64,
-    names: Option<&[String]>,
-) -> io::Result<()> {
+    names: Option<&'a [String]>,
+) -> io::Result<Table<Found<'a>>> {
     let (support, count) = (F64::default(), U64::default());
-    let rows = Found { transactions, support, itemsets: Itemsets::new(names), count };
-    rows.write(place, "itemsets", levels.iter().flat_map(Level::iter))
+    Table::create(place, "itemsets", Found { transactions, support, itemsets: Itemsets::new(names), count })
 }
 
-/// Writes rules.
-pub(super) fn rules(
+/// A table of rules.
+pub(super) fn rules<'a>(
     place: &Path,
-    rules: &[Rule],
     transactions: u64,
-    names: Option<&[String]>,
-) -> io::Result<()> {
+    names: Option<&'a [String]>,
+) -> io::Result<Table<Made<'a>>> {
     let sides = [Itemsets::new(names), Itemsets::new(names)];
-    Made { transactions, sides, measures: Default::default() }.write(place, "rules", rules.iter())
+    Table::create(place, "rules", Made { transactions, sides, measures: Default::default() })
 }

@@ -33,6 +33,7 @@ proptest! {
         database in database(),
         minimum in 1u64..10,
         percent in 0u32..=100,
+        most in prop_oneof![Just(usize::MAX), 1..20usize],
     ) {
         let confidence = f64::from(percent) / 100.0;
         let levels = levels(&database, minimum);
@@ -49,11 +50,17 @@ proptest! {
             }
         }
         let mut found = BTreeSet::new();
-        rules(&levels, confidence, |rule| {
+        let ended = rules(&levels, confidence, |rule| {
             let set = |items: &[Item]| items.iter().copied().collect::<BTreeSet<_>>();
             let (a, c) = (set(&rule.antecedent), set(&rule.consequent));
             assert!(found.insert((a, c, rule.both, rule.with_antecedent, rule.with_consequent)), "once each");
+            if found.len() < most { Ok(()) } else { Err("enough") }
         });
+        prop_assert_eq!(ended.is_err(), wanted.len() >= most);
+        if ended.is_err() {
+            prop_assert!(found.len() == most && found.is_subset(&wanted));
+            return Ok(());
+        }
         prop_assert_eq!(found, wanted);
     }
 
