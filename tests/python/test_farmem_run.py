@@ -259,6 +259,14 @@ for size in (2, 4, 8):
 """
 
 
+def test_a_traces_own_memory_is_none_of_the_programs(tmp_path: Path) -> None:
+    code = "x = bytearray(2000 * 4096)\nfor turn in range(30): x[::4096] = bytes([turn]) * 2000"
+    outcome = run([sys.executable, "-c", code], replace(memory(300), trace=tmp_path / "trace"))
+    assert outcome.coverage is not None
+    # Python shares a file with other programs, too.
+    assert outcome.coverage.others_bytes.get("shared", 0) < 100_000 < (tmp_path / "trace").stat().st_size
+
+
 def test_a_trace_says_when_memory_would_be_remote_with_more_of_it_local(tmp_path: Path) -> None:
     run([sys.executable, "-c", GROWING], replace(memory(100), trace=tmp_path / "growing.trace"))
     traced = Traced.read(tmp_path / "growing.trace")

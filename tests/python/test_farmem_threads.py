@@ -196,6 +196,20 @@ def test_waits_for_latency_overlap(
         assert outcome.injected_s >= outcome.nominal_s >= outcome.faults * 2e-3
 
 
+def test_what_a_fault_is_said_to_lose_is_lost_where_processors_must_be_woken(
+    program: str, tmp_path: Path
+) -> None:
+    """One thread faults while another waits for it: the handler is on a processor of its own."""
+    memory = replace(FAR, latency_ps=20_000_000)
+    ratios = []
+    for _ in range(3):
+        seconds, outcome = took(program, memory, tmp_path, "look", 1, 30_000)
+        assert outcome.lost_us_a_fault is not None
+        handled = outcome.faults + (outcome.soft_faults or 0)
+        ratios.append(outcome.lost_us_a_fault / ((seconds - outcome.nominal_s) / handled * 1e6))
+    assert 0.6 < sorted(ratios)[1] < 1.4, ratios
+
+
 def test_requests_to_a_server_are_on_their_way_together(
     program: str, server: Serving, tmp_path: Path
 ) -> None:

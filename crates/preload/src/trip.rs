@@ -5,16 +5,26 @@
 //! own clock, and takes off what the handler's clock shows. It is measured as soon as memory is remote, and
 //! again by the first thread more, because another processor may have to be woken for that. A forked child
 //! has what its parent measured.
+//!
+//! A processor that has slept for longer takes longer to be woken, and a handler can have other threads'
+//! faults to handle first. So one fault of many is sampled: between the end of its handling and the thread's
+//! next fault, time in which the thread had no processor was spent on the way.
 
+use crate::config::config;
 use crate::exchange::Exchange;
 use crate::layout::{self, BASE};
 use crate::lock::Lock;
 use crate::raw;
+use crate::threads;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use sys::cpu::{monotonic_ns, thread_time};
+use std::time::Duration;
+use sys::cpu::{monotonic_ns, thread_time, time_of_thread};
+use units::Bytes;
 
-/// Odd, for a median; all of them take a fraction of a millisecond.
-const TIMES: usize = 33;
+/// Odd, for a median; all of them take some milliseconds at most.
+const TIMES: usize = 31;
+/// Nor does the handler wait longer for each of them.
+const MOST_NS: u64 = 50_000;
 
 /// What it takes, in ns.
 static TRIP_NS: AtomicU64 = AtomicU64::new(0);
@@ -25,6 +35,69 @@ static HANDLED_NS: AtomicU64 = AtomicU64::new(0);
 /// Whether it was measured with several threads.
 static OF_SEVERAL: AtomicBool = AtomicBool::new(false);
 static ONE_AT_A_TIME: Lock<()> = Lock::new(());
+
+/// One fault of so many is sampled.
+const EVERY: u64 = 32;
+
+/// A fault that is sampled.
+struct Sample {
+    thread: u32,
+    /// Processor time of the thread, which stands while the fault is handled.
+    used_ns: u64,
+    /// When the thread could go on.
+    ended: Option<u64>,
+}
+
+/// What faults take on their way, from those that are sampled.
+#[derive(Default)]
+pub(crate) struct Samples {
+    faults: u64,
+    sample: Option<Sample>,
+    /// The latest ones, in ns.
+    away: [u64; TIMES],
+    taken: usize,
+}
+
+impl Samples {
+    /// A thread has a fault.
+    pub(crate) fn begins(&mut self, thread: u32, now: u64) {
+        if let Some(sample) = self.sample.take_if(|sample| sample.thread == thread)
+            && let (Some(ended), Some(used_ns)) = (sample.ended, used_ns(thread))
+        {
+            self.take(now.saturating_sub(ended).saturating_sub(used_ns.saturating_sub(sample.used_ns)));
+        }
+        self.faults += 1;
+        if self.faults.is_multiple_of(EVERY) {
+            self.sample = used_ns(thread).map(|used_ns| Sample { thread, used_ns, ended: None });
+        }
+    }
+
+    /// A thread's fault is handled.
+    pub(crate) fn ends(&mut self, thread: u32, now: u64) {
+        if let Some(sample) = self.sample.as_mut().filter(|sample| sample.thread == thread) {
+            sample.ended.get_or_insert(now);
+        }
+    }
+
+    /// The mean, without those after which the thread waited for something else: a median would leave out
+    /// processors that have fallen asleep.
+    fn take(&mut self, away_ns: u64) {
+        self.away[self.taken % TIMES] = away_ns;
+        self.taken += 1;
+        if self.taken.is_multiple_of(TIMES) {
+            let mut sorted = self.away;
+            sorted.sort_unstable();
+            let most = sorted[TIMES / 2].saturating_mul(4);
+            let counted = &sorted[..sorted.partition_point(|away| *away <= most)];
+            let mean = counted.iter().sum::<u64>() / counted.len() as u64;
+            TRIP_NS.store(program_ns() + mean, Relaxed);
+        }
+    }
+}
+
+fn used_ns(thread: u32) -> Option<u64> {
+    time_of_thread(thread).map(|used| used.as_nanos() as u64)
+}
 
 /// As it was measured last, in ns.
 pub(crate) fn ns() -> u64 {
@@ -63,7 +136,15 @@ pub(crate) fn measure_with_several() {
 }
 
 /// The page was touched at a time; called by the thread that handles faults.
+#[expect(clippy::disallowed_methods, reason = "it waits as for a page")]
 pub(crate) fn answer(with: &Exchange, since: u64) {
+    if !threads::is_one()
+        && let Some(cost) = config().cost
+    {
+        // As for a page: meanwhile the processor that the thread had falls asleep.
+        let wait = cost.fault(1, 0, Bytes::new(config().page as u64)).as_ps() / 1000;
+        std::thread::sleep(Duration::from_nanos(wait.min(MOST_NS)));
+    }
     with.zero_page(layout::trip());
     HANDLED_NS.store(monotonic_ns() - since, Relaxed);
     with.wake_page(layout::trip());

@@ -16,6 +16,8 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Self
 
+from incast.scratch import PREFIX
+
 __all__ = ["KINDS", "SHARE_MAX", "Coverage", "Watch"]
 
 SHARE_MAX = 0.1
@@ -202,7 +204,7 @@ def _add(smaps: bytes, numbers: dict[str, int], seen: _Seen) -> None:
             away += each.resident
         elif private <= each.start < private_end:
             library += each.resident
-        elif b"incast-farmem-" not in each.name:
+        elif PREFIX.encode() not in each.name:
             seen.others[_kind(each, follows)] += each.resident
             if each.is_file and each.how[3:] == b"p":
                 # Pages of its own, which it has written to.

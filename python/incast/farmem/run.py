@@ -163,8 +163,8 @@ class Outcome:
     hides_ns: dict[int, int] = field(default_factory=dict)
     """What waits of so many ns hide of the handler's own time, if all that exchange pages wait so long."""
     trips_s: float | None = None
-    """What faults took on their way to the handler and back: as often as there were faults, what the
-    program's clock showed of some when memory became remote. None by swap, where nobody measures it."""
+    """What faults took on their way to the handler and back: as often as there were faults, what some of
+    them took. None by swap, where nobody measures it."""
     queued_s: float = 0.0
     """What waits were longer because the link sent pages of other threads."""
     server_s: float = 0.0

@@ -51,6 +51,7 @@ pub(crate) struct Pager {
     waiting: Waiting,
     /// Pages that the program has touched and not given back.
     in_use: u64,
+    trips: trip::Samples,
     tracing: Option<Tracing>,
     pace: Option<Pace>,
     /// When the pace was looked at last, and what the program had computed.
@@ -94,6 +95,7 @@ impl Pager {
             link: Link::default(),
             waiting: Waiting::default(),
             in_use: 0,
+            trips: trip::Samples::default(),
             tracing: path.and_then(|path| Tracing::begin(config, &path, monotonic_ns())),
             pace,
             looked: (monotonic_ns(), pacing::computed_ns()),
@@ -155,6 +157,7 @@ impl Pager {
     /// A thread waits for a page; the clock showed `since` when that was known.
     pub(crate) fn fault(&mut self, with: &Exchange, fault: &Fault, since: u64, stats: &Stats) {
         let page = (fault.address >> self.bits) as u64;
+        self.trips.begins(fault.thread, since);
         if self.waiting.covers(page) {
             // It comes already.
             stats.again.add(1);
@@ -170,7 +173,7 @@ impl Pager {
             self.hide(with);
             with.place(range, fault.write, &mut *self.store);
             stats.soft_faults.add(1);
-            stats.handled(monotonic_ns() - since, trip::ns());
+            self.handled(fault.thread, monotonic_ns(), since, stats);
             with.wake(range);
             return;
         }
@@ -208,7 +211,8 @@ impl Pager {
             let at = left + delay_ps.div_ceil(1000);
             stats.before_the_wait(monotonic_ns().saturating_sub(left));
             let waits = at > monotonic_ns();
-            let due = Due { page, ahead, write: fault.write, fetches, since, left, at, waits, delay_ps };
+            let (thread, write) = (fault.thread, fault.write);
+            let due = Due { thread, page, ahead, write, fetches, since, left, at, waits, delay_ps };
             return self.wait_for(with, due, stats);
         }
         // What a server takes is not to hide in the wait.
@@ -227,9 +231,15 @@ impl Pager {
         // A thread that is woken on this processor runs at once. Read after that, the clock would include
         // what the program computed.
         let now = monotonic_ns();
-        stats.handled((now - since).saturating_sub(delay_ps / 1000), trip::ns());
+        self.handled(fault.thread, now, since + delay_ps / 1000, stats);
         self.resume(now, stats);
         (0..=ahead).for_each(|next| with.wake(self.range(page + next)));
+    }
+
+    /// A fault is handled, which had the handler's time since then.
+    fn handled(&mut self, thread: u32, now: u64, since: u64, stats: &Stats) {
+        stats.handled(now.saturating_sub(since), trip::ns());
+        self.trips.ends(thread, now);
     }
 
     /// What a fault waits whose pages are asked for at this time, in ps.

@@ -14,7 +14,6 @@ use crate::config::config;
 use crate::exchange::{Answer, Exchange, Until};
 use crate::states::{self, THERE};
 use crate::stats::Stats;
-use crate::trip;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use sys::cpu::monotonic_ns;
@@ -43,6 +42,7 @@ pub(crate) fn comings() -> u32 {
 /// A fault that waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
+    pub(super) thread: u32,
     pub(super) page: u64,
     /// Pages behind it that come along.
     pub(super) ahead: u64,
@@ -210,7 +210,7 @@ impl Pager {
         stats.injected_ps.add(waited_ps.max(due.delay_ps));
         self.place(with, due.page, due.write, due.ahead);
         let now = monotonic_ns();
-        stats.handled((now - due.since).saturating_sub(due.delay_ps / 1000), trip::ns());
+        self.handled(due.thread, now, due.since + due.delay_ps / 1000, stats);
         self.resume(now, stats);
         (0..=due.ahead).for_each(|next| with.wake(self.range(due.page + next)));
         COMINGS.fetch_add(1, SeqCst);
@@ -225,7 +225,18 @@ mod tests {
     use super::*;
 
     fn due(page: u64, ahead: u64, at: u64) -> Due {
-        Due { page, ahead, write: false, fetches: true, since: 0, left: 0, at, waits: true, delay_ps: 0 }
+        Due {
+            thread: 1,
+            page,
+            ahead,
+            write: false,
+            fetches: true,
+            since: 0,
+            left: 0,
+            at,
+            waits: true,
+            delay_ps: 0,
+        }
     }
 
     #[test]
