@@ -43,6 +43,7 @@ def run(
     overwrite: bool,
     progress: Callable[[Mapping[str, Any]], bool],
     linux: tuple[Path, str] | None = None,
+    operator: Callable[[int, list[tuple[str, int, int]]], list[str] | None] | None = None,
 ) -> str: ...
 def emulated_member(folder: str) -> None: ...
 def diverge(

@@ -31,6 +31,8 @@ from incast.summary import figures
 from incast.variants import Variant
 from incast.written import WrittenScenario
 
+Operator: TypeAlias = "Callable[[int, list[tuple[str, int, int]]], list[str] | None]"
+"""Asks emulated hosts for more than the scenario does ([`incast.emu.operator`])."""
 Watch: TypeAlias = "Callable[[int, Mapping[str, Any]], None]"
 """Is told a variant's number and how far its run has come; `fraction` is the part that is done, if known."""
 
@@ -83,6 +85,14 @@ def run_all(
     return done
 
 
+def run_operated(
+    written: WrittenScenario, variant: Variant, out: Path, operator: Operator, *, force: bool = False
+) -> Done:
+    """Runs a variant in this thread, with an operator at its emulated hosts, until that ends it."""
+    folder.make_free(out, force)
+    return _Run(written, variant, out, force, threading.Event(), 0, None, operator).go()
+
+
 def _check_live(written: WrittenScenario, variants: Sequence[Variant]) -> None:
     """Refuses what only the simulator has."""
     for variant in variants:
@@ -115,6 +125,7 @@ class _Run:
         stop: threading.Event,
         number: int,
         watch: Watch | None,
+        operator: Operator | None = None,
     ) -> None:
         self.written = written
         self.variant = variant
@@ -123,6 +134,7 @@ class _Run:
         self.stop = stop
         self.number = number
         self.watch = watch
+        self.operator = operator
         self.share = Share(variant.resolved.spec)
 
     def go(self) -> Done:
@@ -147,7 +159,7 @@ class _Run:
     def _core(self) -> dict[str, Any]:
         """What the core says of the run."""
         checked = self.variant.resolved.core
-        ran = _core.run(checked, str(self.place), self.force, self._progress, linux())
+        ran = _core.run(checked, str(self.place), self.force, self._progress, linux(), self.operator)
         return dict(json.loads(ran))
 
     def _progress(self, progress: Mapping[str, Any]) -> bool:

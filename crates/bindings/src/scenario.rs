@@ -4,13 +4,16 @@
 //! whether to go on, and what it raises stops the run too.
 
 use pyo3::IntoPyObjectExt;
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use scenario::{Problem, Progress, Step};
+use scenario::{Answer, Operator, Problem, Progress, Step};
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use units::Time;
 
 create_exception!(_core, RunError, PyException, "A run that began and failed.");
 create_exception!(
@@ -91,9 +94,11 @@ fn check(py: Python<'_>, scenario: String) -> PyResult<Checked> {
 }
 
 /// Runs a scenario into a folder. `progress` gets a mapping and answers whether to go on; `linux` is the
-/// kernel of emulated hosts, and what the shell is to run there for jobs.
+/// kernel of emulated hosts, and what the shell is to run there for jobs. `operator` gets the time in
+/// picoseconds, and the host, number and exit code of all that has been answered since the last call; it
+/// returns the hosts that have something to read, or None to end the run.
 #[pyfunction]
-#[pyo3(signature = (scenario, folder, overwrite, progress, linux=None))]
+#[pyo3(signature = (scenario, folder, overwrite, progress, linux=None, operator=None))]
 fn run(
     py: Python<'_>,
     scenario: &Bound<'_, Checked>,
@@ -101,15 +106,24 @@ fn run(
     overwrite: bool,
     progress: Py<PyAny>,
     linux: Option<(PathBuf, String)>,
+    operator: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let spec = &scenario.get().scenario;
     let linux = linux.map(|(kernel, member)| scenario::Linux { kernel, member });
-    let mut raised = None;
-    let outcome = py.detach(|| {
-        let mut due = Due::now();
-        scenario::run(spec, &folder, overwrite, linux.as_ref(), &mut |now| {
-            !due.is() || ask(&mut raised, |py| progress.call1(py, (told(py, now)?,)))
-        })
+    let (raised, outcome) = py.detach(|| {
+        let (mut due, raised) = (Due::now(), RefCell::new(None));
+        let mut asks = |now: Time, answers: Vec<Answer>| {
+            let answers: Vec<_> =
+                answers.into_iter().map(|answer| (answer.host, answer.number, answer.code)).collect();
+            let operator = operator.as_ref()?;
+            ask::<Option<_>>(&mut raised.borrow_mut(), |py| operator.call1(py, (now.as_ps(), answers)))?
+        };
+        let operator = operator.is_some().then_some(&mut asks as &mut Operator<'_>);
+        let outcome = scenario::run(spec, &folder, overwrite, linux.as_ref(), operator, &mut |now| {
+            let told = |py: Python<'_>| progress.call1(py, (told(py, now)?,));
+            !due.is() || ask(&mut raised.borrow_mut(), told).unwrap_or(false)
+        });
+        (raised.into_inner(), outcome)
     });
     match (raised, outcome) {
         (Some(error), _) => Err(error),
@@ -139,7 +153,7 @@ fn diverge(
     let found = py.detach(|| {
         let mut due = Due::now();
         scenario::diverge(first, second, &mut |events| {
-            !due.is() || ask(&mut raised, |py| progress.call1(py, (events,)))
+            !due.is() || ask(&mut raised, |py| progress.call1(py, (events,))).unwrap_or(false)
         })
     });
     match raised {
@@ -148,13 +162,14 @@ fn diverge(
     }
 }
 
-/// Asks Python whether to go on; what it raises is kept, and means no.
-fn ask(raised: &mut Option<PyErr>, call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) -> bool {
+/// Asks Python; what it raises is kept, and means nothing.
+fn ask<T: for<'py> FromPyObjectOwned<'py>>(
+    raised: &mut Option<PyErr>,
+    call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>,
+) -> Option<T> {
     Python::attach(|py| {
-        py.check_signals().and_then(|()| call(py)?.extract::<bool>(py)).unwrap_or_else(|error| {
-            *raised = Some(error);
-            false
-        })
+        let answer = py.check_signals().and_then(|()| call(py)?.extract::<T>(py).map_err(Into::into));
+        answer.map_err(|error| *raised = Some(error)).ok()
     })
 }
 

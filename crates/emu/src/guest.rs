@@ -294,6 +294,8 @@ impl Guest {
 impl Drop for Guest {
     fn drop(&mut self) {
         end(&mut self.child);
+        // Its last words: why its kernel could not go on.
+        self.console.read().ok();
         // What can't be removed is in the run's own folder, and the next run there removes it.
         std::fs::remove_dir_all(self.folder.join(NOTES)).ok();
         for socket in [TIME_SOCKET, NET_SOCKET] {

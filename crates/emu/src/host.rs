@@ -89,6 +89,8 @@ pub enum Event {
     Ended(usize, i32),
     /// It goes on, and there is nothing more to wait for.
     Finished(usize),
+    /// What somebody asked for under this number is done, with this exit code.
+    Answered(usize, i32),
 }
 
 /// The address of a host: 10.0.0.1 is the first one's.
@@ -229,6 +231,7 @@ pub(crate) fn event(line: &str) -> Option<Event> {
         ("refused", number) => Event::Refused(number),
         ("finished", number) => Event::Finished(number),
         ("ended", number) => Event::Ended(number, words.next()?.parse().ok()?),
+        ("answered", number) => Event::Answered(number, words.next()?.parse().ok()?),
         _ => return None,
     };
     words.next().is_none().then_some(event)
@@ -263,6 +266,7 @@ mod tests {
         assert_eq!(event("ended 3 0"), Some(Event::Ended(3, 0)));
         assert_eq!(event("finished 2"), Some(Event::Finished(2)));
         assert_eq!(event("refused 1"), Some(Event::Refused(1)));
+        assert_eq!(event("answered 7 130"), Some(Event::Answered(7, 130)));
         assert_eq!(event("unready"), Some(Event::Unready));
         for other in ["", "ended", "ended 3", "ended x 0", "ended 3 0 0", "begun 3"] {
             assert_eq!(event(other), None, "{other}");

@@ -94,12 +94,12 @@ impl Lab {
     /// A guest that can't go on.
     pub fn tell(
         &mut self,
-        sim: &Sim,
+        sim: &mut Sim,
         host: HostId,
         (packet, last): (&[u8], impl Fn(Event) -> bool),
         time: Time,
     ) -> Result<(), Error> {
-        let now = on_clock(sim.progress().now);
+        let now = horizon(sim);
         let seat = self.seat(host);
         let Some(device) = &mut seat.guest.device else { return Ok(()) };
         let given = device.deliver(packet).and_then(|_| device.show_received());
@@ -119,6 +119,13 @@ impl Lab {
     /// Guests whose kernel has ended.
     pub fn ended(&self) -> impl Iterator<Item = HostId> {
         self.seats.iter().filter(|(_, seat)| seat.ended).map(|(host, _)| *host)
+    }
+
+    /// Gives a guest a packet that comes from nowhere, as soon as no guest's clock can be beyond that.
+    pub fn give(&mut self, sim: &mut Sim, host: HostId, packet: &[u8]) {
+        let at = horizon(sim);
+        sim.move_on(of_clock(at));
+        self.receive(sim, host, packet.into(), false);
     }
 
     /// A packet has come: its guest hears of it at the next nanosecond.
@@ -286,7 +293,8 @@ impl Lab {
     }
 }
 
-/// Until when a guest's clock is its own: nothing else happens before. A program that reads its clock again
+/// Until when a guest's clock is its own: nothing else happens before. It is not known how far it has come
+/// meanwhile. A program that reads its clock again
 /// and again still waits now and then.
 fn horizon(sim: &mut Sim) -> u64 {
     let now = on_clock(sim.progress().now);

@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = arguments.next().ok_or("usage: run SCENARIO.json [FOLDER]")?;
     let scenario = scenario::parse(&std::fs::read_to_string(file)?)?;
     let outcome = match arguments.next() {
-        Some(folder) => scenario::run(&scenario, Path::new(&folder), true, None, &mut |_| true)?,
+        Some(folder) => scenario::run(&scenario, Path::new(&folder), true, None, None, &mut |_| true)?,
         None => scenario::measure(&scenario)?,
     };
     println!("{}", serde_json::to_string_pretty(&outcome)?);

@@ -45,7 +45,7 @@ mod run;
 mod tables;
 
 pub use build::build;
-pub use emulate::{Linux, member};
+pub use emulate::{Answer, Linux, Operator, member};
 pub use error::Error;
 pub use lab::{GraphView, LinkView, NodeView, Scenario, expand};
 pub use run::{End, Outcome, Progress, diverge, measure, run};

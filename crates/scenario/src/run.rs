@@ -1,7 +1,7 @@
 //! Running a scenario: into a folder, for its figures alone, or against another run.
 
 use crate::build::{Built, build, build_shown};
-use crate::emulate::{self, Emulation, Exited, Linux};
+use crate::emulate::{self, Emulation, Exited, Linux, Operator};
 use crate::error::Error;
 use crate::lab::Scenario;
 use crate::names;
@@ -100,7 +100,7 @@ pub struct StuckQueue {
 }
 
 /// Runs a scenario into the folder `out`. `progress` is called now and then; when it returns false the run
-/// stops and keeps what was measured.
+/// stops and keeps what was measured. `operator` asks emulated hosts for more than the scenario does.
 ///
 /// # Errors
 /// A scenario that can't run (then no folder is made), or results that can't be written.
@@ -109,6 +109,7 @@ pub fn run(
     out: &Path,
     overwrite: bool,
     linux: Option<&Linux>,
+    operator: Option<&mut Operator<'_>>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Error> {
     let Built { mut sim, shown, away } = build_shown(scenario)?;
@@ -122,13 +123,14 @@ pub fn run(
     let total = sim.progress().jobs_left;
     let start = |linux| Emulation::start(scenario, (&mut sim, away), linux, out);
     let mut guests = linux.map(start).transpose()?;
-    let end = drive(&mut sim, guests.as_mut(), scenario.until, total, progress, |sim, exited| {
+    let emulated = guests.as_mut().map(|guests| (guests, operator));
+    let end = drive(&mut sim, emulated, scenario.until, total, progress, |sim, exited| {
         exited.iter().for_each(|exited| writer.exited(exited));
         let (now, records) = (sim.progress().now, sim.take_records());
         Ok(writer.write(sim.network(), now, &records)?)
     });
     // What was measured is kept, whatever has ended the run.
-    let reports = guests.as_mut().filter(|_| end.is_ok()).map(|guests| guests.reports(&sim)).transpose();
+    let reports = guests.as_mut().filter(|_| end.is_ok()).map(|guests| guests.reports(&mut sim)).transpose();
     let finished =
         writer.finish(&mut sim, reports.as_ref().ok().and_then(Option::as_deref).unwrap_or_default());
     let end = end?;
@@ -165,7 +167,7 @@ pub fn diverge(
 
 fn drive(
     sim: &mut Sim,
-    mut guests: Option<&mut Emulation>,
+    mut emulated: Option<(&mut Emulation, Option<&mut Operator<'_>>)>,
     until: Option<Time>,
     jobs: usize,
     progress: &mut dyn FnMut(&Progress) -> bool,
@@ -173,8 +175,15 @@ fn drive(
 ) -> Result<End, Error> {
     let (mut bytes, mut slices) = (0, 0u64);
     loop {
-        let (pause, exited) = match &mut guests {
-            Some(guests) => (guests.run(sim, GUESTS_SLICE)?, guests.take_exited()),
+        let (pause, exited) = match &mut emulated {
+            Some((guests, operator)) => {
+                if let Some(operator) = operator
+                    && !guests.operate(sim, *operator)
+                {
+                    return Ok(End::Interrupted);
+                }
+                (guests.run(sim, GUESTS_SLICE)?, guests.take_exited())
+            }
             None => (sim.run(SLICE), Vec::new()),
         };
         keep(sim, &exited)?;

@@ -192,6 +192,29 @@ lazy(
     "Allocate remote memory: assign each program to a node with the least total loss.",
 )
 
+emu = _group("emu", "Commands on emulated hosts, whose time goes on only as they need.")
+lazy(
+    emu,
+    "shell",
+    "emu:shell",
+    "Open a shell on an emulated host. Time stands still between commands; Ctrl-D ends the run.",
+)
+
+lazy(
+    emu,
+    "up",
+    "emu:up",
+    "Start emulated hosts that wait for `emu run` in the background. Time stands still meanwhile.",
+)
+lazy(
+    emu,
+    "run",
+    "emu:run",
+    "Run a command on a host that `emu up` has started; its exit code is this one's.",
+    context_settings=_PROGRAM,
+)
+lazy(emu, "down", "emu:down", "End what `emu up` has started. Its result is complete then.")
+
 study = _group("study", "Studies: a scenario over all its axes, next to what was published.")
 lazy(
     study,

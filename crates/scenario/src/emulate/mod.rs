@@ -23,6 +23,8 @@ use units::Time;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The folder of guests in a run's folder.
 const FOLDER: &str = "guests";
+/// A datagram there says that an operator has asked for something.
+const ASKED: u16 = 10;
 /// When a run is over, the processes of jobs have so much time to report.
 const LAST_WORDS: Time = Time::from_secs(1);
 
@@ -35,6 +37,21 @@ pub struct Linux {
     /// is its last argument.
     pub member: String,
 }
+
+/// What an operator asked of a host is done.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The host.
+    pub host: String,
+    /// The number of what was asked.
+    pub number: usize,
+    /// Exit code.
+    pub code: i32,
+}
+
+/// Asks emulated hosts to do something while a run's time stands still. It is told the time and what has been
+/// answered since it was told last, and says which hosts have something to read, or nothing to end the run.
+pub type Operator<'a> = dyn FnMut(Time, Vec<Answer>) -> Option<Vec<String>> + 'a;
 
 /// A program that has exited.
 pub(crate) struct Exited {
@@ -53,6 +70,7 @@ pub(crate) struct Emulation {
     away: Away,
     folder: PathBuf,
     exited: Vec<Exited>,
+    answers: Vec<Answer>,
     /// One of them runs at a time: on one processor none waits for its memory to come from another's cache.
     _pinned: Pinned,
 }
@@ -96,8 +114,8 @@ impl Emulation {
             guests.push((host.id, Guest::start(&host.name, &begin, &folder, host.card(), PATIENCE)?));
         }
         let lab = Lab::new(sim, guests)?;
-        let (exited, folder) = (Vec::new(), all);
-        let mut emulation = Emulation { lab, hosts, tasks, away, folder, exited, _pinned: pinned };
+        let (exited, answers, folder) = (Vec::new(), Vec::new(), all);
+        let mut emulation = Emulation { lab, hosts, tasks, away, folder, exited, answers, _pinned: pinned };
         emulation.listen(sim)?;
         Ok(emulation)
     }
@@ -115,6 +133,17 @@ impl Emulation {
     /// Programs that have exited since the last call.
     pub(crate) fn take_exited(&mut self) -> Vec<Exited> {
         std::mem::take(&mut self.exited)
+    }
+
+    /// Lets an operator ask for something; whether the run goes on.
+    pub(crate) fn operate(&mut self, sim: &mut Sim, operator: &mut Operator<'_>) -> bool {
+        let Some(asked) = operator(sim.progress().now, std::mem::take(&mut self.answers)) else {
+            return false;
+        };
+        for host in self.hosts.iter().filter(|host| asked.contains(&host.name)) {
+            self.lab.give(sim, host.id, &ip::datagram(address(host.id), ASKED));
+        }
+        true
     }
 
     fn listen(&mut self, sim: &mut Sim) -> Result<(), Error> {
@@ -138,6 +167,9 @@ impl Emulation {
                     Some(Task::Member) => return Err(self.silent(host)),
                     None => {}
                 },
+                Event::Answered(number, code) => {
+                    self.answers.push(Answer { host: self.host(host).name.clone(), number, code });
+                }
                 Event::Finished(number) => {
                     if self.task(number, host) == Some(Task::Member) {
                         let jobs = self.away.iter().filter(|(_, hosts)| hosts.contains(&host));
@@ -158,7 +190,7 @@ impl Emulation {
     ///
     /// # Errors
     /// One that reports nothing.
-    pub(crate) fn reports(&mut self, sim: &Sim) -> Result<Vec<MemberReport>, Error> {
+    pub(crate) fn reports(&mut self, sim: &mut Sim) -> Result<Vec<MemberReport>, Error> {
         let members: Vec<(usize, HostId)> = (0..)
             .zip(&self.tasks)
             .filter_map(|(number, (task, host))| (*task == Task::Member).then_some((number, *host)))
