@@ -208,6 +208,13 @@ def test_without_an_end_a_program_is_refused(tmp_path: Path) -> None:
 
 
 @built
+def test_programs_heed_ctrl_c_as_anywhere(tmp_path: Path) -> None:
+    code, said, out = run(tmp_path, "name: a, hosts: host0, command: 'kill -INT $$; echo it goes on'", OTHER)
+    assert code == 7, said
+    assert (out / "guests" / "host0" / "a.out").read_text() == ""
+
+
+@built
 def test_a_ping_takes_what_arithmetic_says(tmp_path: Path) -> None:
     code, said, out = run(tmp_path, "name: ping, hosts: host0, command: ping -c 3 10.0.0.2", OTHER)
     assert code == 0, said

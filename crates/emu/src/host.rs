@@ -197,13 +197,15 @@ impl Host {
         line(format_args!(
             "  [ $rest -le 0 ] || sleep $((rest / 1000000000)).$(printf %09d $((rest % 1000000000))); }}"
         ));
+        // A shell has its background processes ignore these signals, and what they start would too.
+        line(format_args!("fresh='env --default-signal=INT,QUIT'; $fresh true || fresh="));
         for program in &self.programs {
             let Program { number, start, command, environment, output } = program;
             let at = start.map_or(0, |start| TIME_OF_DAY + start.as_ps() / 1000);
             let set: String =
                 environment.iter().map(|(key, value)| format!("export {key}={}; ", quoted(value))).collect();
             line(format_args!(
-                "(until_ns {at}; (cd /tmp; {set}exec sh -c {}) > /mnt/{output} 2>&1; \
+                "(until_ns {at}; (cd /tmp; {set}exec $fresh sh -c {}) > /mnt/{output} 2>&1; \
                  echo \"{SIGN}ended {number} $?\" > /dev/console) &",
                 quoted(command)
             ));

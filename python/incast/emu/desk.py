@@ -1,7 +1,7 @@
 """Orders for emulated hosts from other processes of this user, over a socket in the result folder.
 
-An order is a line of JSON, {"host": …, "command": …} or {"end": true}. What comes back is a line too,
-{"code": …} or {"error": …}, and then what the command has printed. A client that leaves interrupts its order.
+An order is a line of JSON, {"host": …, "command": …}. What comes back is a line too, {"code": …} or
+{"error": …}, and then what the command has printed. A client that leaves interrupts its order.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import contextlib
 import json
 import os
 import select
+import signal
 import socket
+import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +27,8 @@ _LINE_MAX = 1 << 20
 _CLIENT_S = 5.0
 """A client that takes longer to say something is none."""
 _LOOK_S = 0.1
+_CREDENTIALS = struct.Struct("3i")
+"""`struct ucred`: process, user, group (unix(7))."""
 
 
 class SocketDesk:
@@ -74,11 +78,8 @@ class SocketDesk:
             client.settimeout(_CLIENT_S)
             try:
                 asked = json.loads(_line(client))
-                if asked.get("end"):
-                    client.close()
-                    return None
                 host, command = str(asked["host"]), str(asked["command"])
-            except (OSError, ValueError, KeyError, AttributeError):
+            except (OSError, ValueError, KeyError, TypeError):
                 client.close()  # It was no order.
                 continue
             if host not in self.hosts:
@@ -114,12 +115,18 @@ def order(folder: Path, host: str, command: str) -> tuple[int, bytes]:
 
 
 def end(folder: Path) -> None:
-    """Ends a desk's run, and waits until its result is written."""
-    _ask(folder, {"end": True})
-    with contextlib.suppress(OSError), _connected(folder) as last:
-        # The run closes it when it has ended.
-        last.settimeout(None)
-        last.recv(1)
+    """Ends a desk's run, whatever runs there, and waits until its result is written."""
+    try:
+        with _connected(folder) as desk:
+            credentials = desk.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        process = os.pidfd_open(_CREDENTIALS.unpack(credentials)[0])
+    except OSError as error:
+        raise _nobody(folder, error) from None
+    try:
+        signal.pidfd_send_signal(process, signal.SIGTERM)
+        select.select([process], [], [])
+    finally:
+        os.close(process)
 
 
 def _ask(folder: Path, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -131,14 +138,16 @@ def _ask(folder: Path, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
             answer = json.loads(line) if line else {}
             output = b"".join(_pieces(desk)) if "code" in answer else b""
     except (OSError, ValueError) as error:
-        raise RunError(
-            f"nobody takes commands in {folder}: {why(error)}. incast emu up starts hosts"
-        ) from None
+        raise _nobody(folder, error) from None
     return answer, output
 
 
+def _nobody(folder: Path, error: Exception) -> RunError:
+    return RunError(f"nobody takes commands in {folder}: {why(error)}. incast emu up starts hosts")
+
+
 def _pieces(desk: socket.socket) -> Iterator[bytes]:
-    left = OUTPUT_MAX
+    left = 2 * OUTPUT_MAX
     while left > 0 and (piece := desk.recv(min(left, 1 << 16))):
         left -= len(piece)
         yield piece

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import sys
 from collections.abc import Sequence
@@ -9,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from incast.bounded import read_bytes
 from incast.document import Node
 from incast.emu import relay
 from incast.written import WrittenScenario
@@ -19,7 +19,7 @@ JOB = "operator"
 UNTIL = "1h"
 """When a scenario has no end of its own, in simulated time."""
 OUTPUT_MAX = 64 << 20
-"""A command's output is cut here."""
+"""A command's output is shown up to here."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,12 @@ class Operator:
         assert self._running
         order, number = self._running
         self._running = None
-        try:
-            output = read_bytes(self.guests / order.host / f"answer.{number}", OUTPUT_MAX)
-        except OSError:
-            output = b""  # Of a command that ended its shell there may be none.
+        place = self.guests / order.host / f"answer.{number}"
+        output = b""
+        with contextlib.suppress(FileNotFoundError), place.open("rb") as file:
+            output = file.read(OUTPUT_MAX)
+            if file.read(1):
+                output += f"\n[the rest is in {place}]\n".encode()
         self.desk.answer(order, code, output)
 
 

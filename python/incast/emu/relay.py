@@ -67,13 +67,13 @@ class Shell:
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
         code = process.wait()
-        say(self.number, code if code >= 0 else 128 - code)
+        # One that was interrupted between two commands may have a successor, whose command goes on.
+        if process is self.process:
+            say(self.number, code if code >= 0 else 128 - code)
 
 
 def main(folder: Path) -> None:
     """Never ends."""
-    # The first program's shell has its background processes ignore it, and what they start would too.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     shell = Shell(folder)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as told:
         told.bind(("", PORT))
