@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from incast.bounded import read_end
 from incast.document import Node
 from incast.emu import relay
 from incast.written import WrittenScenario
@@ -19,7 +20,7 @@ JOB = "operator"
 UNTIL = "1h"
 """When a scenario has no end of its own, in simulated time."""
 OUTPUT_MAX = 64 << 20
-"""A command's output is shown up to here."""
+"""Of a longer output the last bytes are shown."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,10 @@ class Operator:
         self._running = None
         place = self.guests / order.host / f"answer.{number}"
         output = b""
-        with contextlib.suppress(FileNotFoundError), place.open("rb") as file:
-            output = file.read(OUTPUT_MAX)
-            if file.read(1):
-                output += f"\n[the rest is in {place}]\n".encode()
+        with contextlib.suppress(FileNotFoundError):
+            output = read_end(place, OUTPUT_MAX)
+            if place.stat().st_size > len(output):
+                output = f"[this is the end of {place}]\n".encode() + output
         self.desk.answer(order, code, output)
 
 
