@@ -186,13 +186,13 @@ CLASHES = {
     "broadcast": ("broadcast/", "cli/__init__.py", "cli/app.py"),
     "farmem": ("farmem/", "cli/app.py", "cli/farmem_grid.py"),
     "incast": (  # the package, the program, its cache
-        "broadcast/shell.py", "cli/app.py", "cli/validate.py", "emu/kernel.py", "extras.py", "lab/graphread.py",
-        "report/bundle.py", "study/page/drawing.py",
+        "broadcast/shell.py", "cli/app.py", "cli/emu.py", "cli/validate.py", "emu/kernel.py", "extras.py",
+        "lab/graphread.py", "report/bundle.py", "study/page/drawing.py",
     ),
     "load": ("report/page.html.j2", "study/__init__.py"),  # of a port; to read
     "mine": ("__init__.py", "cli/app.py", "mining/"),
-    "program": (  # on remote memory; an argument
-        "cli/broadcast_plan.py", "cli/farmem_allocate.py", "farmem/predict.py", "report/paging.py",
+    "program": (  # on remote memory; an argument; the operator adds a job of this kind
+        "cli/broadcast_plan.py", "cli/farmem_allocate.py", "emu/operator.py", "farmem/predict.py", "report/paging.py",
     ),
     "walk": ("__init__.py", "cli/app.py", "walks/", "report/walk_page.py"),
 }  # fmt: skip
