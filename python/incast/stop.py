@@ -36,7 +36,7 @@ class Stop:
         """Somebody wants it to end."""
         return self.event.is_set()
 
-    def _on_signal(self, _: int, __: FrameType | None) -> None:
+    def _on_signal(self, _: int, __: FrameType | None, /) -> None:
         if self.event.is_set():
             raise KeyboardInterrupt
         self.event.set()

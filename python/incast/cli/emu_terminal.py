@@ -4,52 +4,40 @@ from __future__ import annotations
 
 import signal
 import sys
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import FrameType
 
 from incast import text
 from incast.emu.operator import Order
-from incast.stop import REQUESTS
+from incast.stop import Stop
 
 
-class Terminal:
+class Terminal(Stop):
     """A desk. Ctrl-C is for the command that runs; SIGTERM and SIGHUP end the run in good order."""
 
     def __init__(self, host: str) -> None:
+        super().__init__()
         self.host = host
         self._is_terminal = sys.stdin.isatty()
         if self._is_terminal:
             # Lines can be edited and come back.
             import readline  # noqa: F401
-        self._before: dict[int, Any] = {}
-        self._asks = self._over = self._pressed = False
+        self._asks = self._pressed = False
 
-    def __enter__(self) -> Self:
-        for number in REQUESTS:
-            self._before[number] = signal.signal(number, self._on_signal)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)
-
-    def _on_signal(self, number: int, _: FrameType | None) -> None:
+    def _on_signal(self, number: int, _: FrameType | None, /) -> None:
         if number == signal.SIGINT:
             self._pressed = True
         else:
-            self._over = True
+            self.event.set()
         if self._asks:
             raise KeyboardInterrupt
 
     def over(self) -> bool:
         """Whether somebody wants it to end."""
-        return self._over
+        return self.asked
 
     def next(self, now_ps: int) -> Order | None:
         """The next line."""
-        while not self._over:
+        while not self.asked:
             try:
                 self._asks = True
                 line = input(f"{self.host} {text.time(now_ps)}$ " if self._is_terminal else "").strip()

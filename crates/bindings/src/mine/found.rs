@@ -1,4 +1,4 @@
-//! What was found, for Python: itemsets and rules as columns, or as files. Rules are made anew whenever they
+//! What was found, for Python: itemsets and rules as columns, or as files. Rules are made each time that they
 //! are asked for: there can be many more of them than of the itemsets that they are made of.
 
 use super::parquet;
