@@ -123,6 +123,9 @@ class MineFullError(Exception):
 class QuestFieldError(ValueError):
     """A field that can't be: its name, what is allowed."""
 
+def mine_return_blocks() -> None:
+    """In the whole process, large blocks of memory go back to the kernel as soon as they are freed."""
+
 def mine_minimum(share: float, transactions: int) -> int: ...
 
 class MineTransactions:

@@ -29,6 +29,7 @@ pub mod child;
 pub mod cpu;
 pub mod epoll;
 pub mod file;
+pub mod heap;
 pub mod shared;
 pub mod signal;
 pub mod sleep;

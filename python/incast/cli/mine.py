@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from incast import text
+from incast import _core, text
 from incast.cli import mine_options as options
 from incast.cli.common import Json, told
 from incast.cli.mine_view import View
@@ -58,6 +58,7 @@ def mine(
             refuse(f"{form!r}: {', '.join(output.FORMATS)} are allowed", "--format")
         place = out or Path("results") / f"mine-{transactions.name.partition('.')[0]}"
         output.check_free(place, force)
+        _core.mine_return_blocks()
         with View() as view:
             result = run(transactions, request, view, place)
         summary = output.write(result, place, form)
