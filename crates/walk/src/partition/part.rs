@@ -27,16 +27,19 @@ pub struct ServerPart {
 impl ServerPart {
     /// The part of `server`, from the whole graph.
     pub fn of(graph: &Graph, partition: &Partition, server: u16) -> Result<Self, GraphError> {
-        // Both directions of an edge are there, so each is an arc of its own.
+        // Both directions of an edge are there, so each is an arc of its own, and those that begin at own nodes
+        // are enough. Arcs that go one way may also end there.
         let shape = Shape::directed(graph.nodes());
+        let own = |node: &u32| graph.shape().directed || partition.owner(*node) == Some(server);
+        let nodes = || (0..graph.nodes()).filter(own);
         let mut part = if graph.weighted() {
             let row = |node| {
                 graph.neighbours(node).zip(graph.weights(node)).map(move |(to, weight)| (node, to, weight))
             };
-            Self::with_weights(shape, partition, server, || (0..graph.nodes()).flat_map(row))?
+            Self::with_weights(shape, partition, server, || nodes().flat_map(row))?
         } else {
             let row = |node| graph.neighbours(node).map(move |to| (node, to));
-            Self::even(shape, partition, server, || (0..graph.nodes()).flat_map(row))?
+            Self::even(shape, partition, server, || nodes().flat_map(row))?
         };
         part.directed = graph.shape().directed;
         Ok(part)
@@ -254,8 +257,10 @@ mod tests {
     fn parts_together_are_the_graph() {
         let graph = Sbm::document(0.2, 0.02).graph(5).unwrap().unwrap();
         let partition = Partition::new((0..300).map(|node| (node % 5 % 3) as u16).collect(), 3).unwrap();
-        let parts: Vec<_> =
-            (0..3).map(|server| ServerPart::of(&graph, &partition, server).unwrap()).collect();
+        let parts_of = |graph: &Graph| -> Vec<_> {
+            (0..3).map(|server| ServerPart::of(graph, &partition, server).unwrap()).collect()
+        };
+        let parts = parts_of(&graph);
         assert_eq!(parts.iter().map(|part| part.rows().arcs()).sum::<u64>(), graph.arcs());
         for node in 0..300 {
             let part = &parts[usize::from(partition.owner(node).unwrap())];
@@ -266,6 +271,12 @@ mod tests {
         let edges = || (0..300).flat_map(|node| graph.neighbours(node).map(move |to| (node, to)));
         let undirected = ServerPart::even(Shape::undirected(300), &partition, 1, edges).unwrap();
         assert_eq!(undirected, parts[1]);
+        // Arcs that end at own nodes count too.
+        let one_way = || edges().filter(|(from, to)| from < to);
+        let upwards = Graph::even(Shape::directed(300), one_way).unwrap();
+        for (server, part) in (0..).zip(parts_of(&upwards)) {
+            assert_eq!(part, ServerPart::even(Shape::directed(300), &partition, server, one_way).unwrap());
+        }
     }
 
     #[test]
