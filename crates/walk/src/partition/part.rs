@@ -27,8 +27,8 @@ pub struct ServerPart {
 impl ServerPart {
     /// The part of `server`, from the whole graph.
     pub fn of(graph: &Graph, partition: &Partition, server: u16) -> Result<Self, GraphError> {
-        // Both directions of an edge are there, so each is an arc of its own, and those that begin at own nodes
-        // are enough. Arcs that go one way may also end there.
+        // Both directions of an edge are there, so each is an arc of its own, and those that begin at own
+        // nodes are enough. Arcs that go one way may also end there.
         let shape = Shape::directed(graph.nodes());
         let own = |node: &u32| graph.shape().directed || partition.owner(*node) == Some(server);
         let nodes = || (0..graph.nodes()).filter(own);
