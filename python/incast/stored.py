@@ -100,6 +100,7 @@ class _Run(_Part):
     error: str = ""
     fingerprint: str = ""
     live: bool = False
+    computing: Literal["free", "charged"] | None = None
     sim_time_ps: Count = 0
     packet_hops: Count = 0
     wall_s: Number = None

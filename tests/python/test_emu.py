@@ -105,7 +105,11 @@ def test_another_program_is_no_kernel(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         ("class: 3", "[]", "jobs[0].class: the precedence in a packet's own DS field is its class"),
         ("done: exited", "[{at: 1ms, crash: host0}]", "faults[0]: host0 is emulated"),
-        ("done: exited", "[{at: 1ms, slow: {host: host0, speed: 0.5}}]", "faults[0]: host0 is emulated"),
+        (
+            "done: exited",
+            "[{at: 1ms, slow: {host: host0, speed: 0.5}}]",
+            "faults[0]: computing takes no time on host0: it needs host.kernel.cpu_rate",
+        ),
     ],
 )
 def test_what_has_no_effect_on_an_emulated_host_is_refused(
@@ -152,6 +156,19 @@ def test_emulated_jobs_that_cannot_be_are_refused(
     done = CliRunner().invoke(app, ["validate", str(tmp_path / "emu.yaml")], env={"COLUMNS": "160"})
     assert done.exit_code == 2
     assert line + reason in done.output
+
+
+def test_a_kernel_that_cannot_be_late_has_no_speed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    linux = tmp_path / "linux"
+    linux.write_text("time-travel=ext:")
+    linux.chmod(0o755)
+    monkeypatch.setenv(kernel.VARIABLE, str(linux))
+    text = JOBS.replace("{emulated: true}", "{emulated: true, cpu_rate: 0.5}")
+    (tmp_path / "emu.yaml").write_text(text)
+    done = CliRunner().invoke(app, ["validate", str(tmp_path / "emu.yaml")], env={"COLUMNS": "160"})
+    assert done.exit_code == 2
+    assert "emu.yaml:3: host.kernel.cpu_rate: " in done.output
+    assert "was built before there was cpu_rate: remove it" in done.output
 
 
 def test_emulated_jobs_need_a_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,3 +339,45 @@ def test_moderated_interrupts_hand_over_more_at_once(tmp_path: Path) -> None:
         acknowledgements.append(int(back["sent_packets"].sum()))
     # Four full packets come in 50 us, and are acknowledged as one.
     assert acknowledgements[1] < 0.6 * acknowledgements[0]
+
+
+@built
+def test_computing_takes_time_where_a_processor_has_a_speed(tmp_path: Path) -> None:
+    """A tenth of the speed, ten times as long; the answer to a ping waits for a processor that computes."""
+    compute = "date +%s%N; sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; date +%s%N"
+    (tmp_path / "emu.yaml").write_text(f"""name: emu
+topology: {{kind: single-switch, hosts: 2, host_link: {{rate: 1Gbps, delay: 10us}}}}
+jobs:
+  - {{kind: program, name: compute, hosts: host0, start: 1s, command: "{compute}"}}
+  - {{kind: program, name: ping, hosts: host1, start: 1050ms, command: "ping -c 1 -W 20 host0"}}
+until: 30s
+choices:
+  free: {{}}
+  same: {{host: {{kernel: {{cpu_rate: 1}}}}}}
+  tenth: {{host: {{kernel: {{cpu_rate: 0.1}}}}}}
+  slowed: {{host: {{kernel: {{cpu_rate: 1}}}}, faults: [{{at: 0s, slow: {{host: host0, speed: 0.1}}}}]}}
+""")
+    out = tmp_path / "out"
+    done = CliRunner().invoke(
+        app, ["run", str(tmp_path / "emu.yaml"), "--out", str(out)], env={"COLUMNS": "160"}
+    )
+    assert done.exit_code == 0, done.output
+    assert "On emulated hosts computing takes no time (free)" in done.output
+    assert "takes processor time: two runs differ (same, tenth, slowed)" in done.output
+
+    def lasted(choice: str, job: str) -> float:
+        row = next(row for row in commands(out / choice) if row["job"] == job)
+        return float(row["end_ps"] - row["start_ps"]) / 1e12
+
+    clock = {}
+    for choice in ("free", "same", "tenth", "slowed"):
+        begun, ended = map(int, (out / choice / "guests/host0/compute.out").read_text().split())
+        clock[choice] = (ended - begun) / 1e9
+    assert clock["free"] < 0.001
+    assert 0.01 < clock["same"] < 2
+    assert clock["same"] == pytest.approx(lasted("same", "compute"), rel=0.5)
+    # Processor time varies on a busy machine.
+    for slow in ("tenth", "slowed"):
+        assert 4 < clock[slow] / clock["same"] < 25
+    # It asks while the other host computes until later.
+    assert lasted("tenth", "ping") > 0.5 * (clock["tenth"] - 0.05)

@@ -20,6 +20,9 @@ pub enum Error {
     /// The kernel can't be started.
     #[error("the kernel can't be started: {0}")]
     Start(io::Error),
+    /// What guests compute can't be counted.
+    #[error("what hosts compute can't be counted here, for cpu_rate: {0}")]
+    Meter(io::Error),
     /// It has started and does not ask for its time.
     #[error("{name}: the kernel did not ask for its time: is it built with CONFIG_UML_TIME_TRAVEL_SUPPORT?")]
     NoTimeTravel {

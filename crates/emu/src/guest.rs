@@ -4,6 +4,8 @@ use crate::calendar::protocol::{self, Op};
 use crate::calendar::shared::{GUEST, Page};
 use crate::console::Console;
 use crate::error::Error;
+use crate::meter::Meter;
+use crate::processor::Processor;
 use crate::vhost::device::{Device, Said};
 use crate::vhost::wire;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -72,6 +74,8 @@ pub struct Guest {
     pub card: Card,
     /// The card, once it has opened it.
     pub device: Option<Device>,
+    /// Its processor, if that has a [speed](Guest::charge).
+    pub processor: Option<Processor>,
     /// It runs for so long without waiting at most, of real time.
     patience: Duration,
     /// What its first program has said since it was last [asked](Guest::said).
@@ -123,10 +127,20 @@ impl Guest {
             net,
             console,
             device: None,
+            processor: None,
             card,
             patience,
             said: Vec::new(),
         })
+    }
+
+    /// Gives its processor a speed, as a multiple of this machine's: what it computes takes time.
+    ///
+    /// # Errors
+    /// Processor time can't be counted here.
+    pub fn charge(&mut self, rate: f64) -> Result<(), Error> {
+        self.processor = Some(Processor::new(Meter::of(self.child.id()).map_err(Error::Meter)?, rate));
+        Ok(())
     }
 
     /// Lets it boot: it runs alone until its clock shows [`BOOT`]; when it wants to run next.

@@ -31,6 +31,8 @@ pub struct Host {
     pub moderation: Time,
     /// TCP hands its network card several segments at a time.
     pub gso: bool,
+    /// Speed of its processor, as a multiple of this machine's; none: computing takes no time.
+    pub cpu_rate: Option<f64>,
     /// Settings of its kernel.
     pub settings: Vec<Setting>,
     /// Options of its route to all others, as ip-route(8) has them (`initcwnd 20`).

@@ -29,6 +29,19 @@ struct Seat {
     leaving: Option<(u16, Option<u64>)>,
 }
 
+impl Seat {
+    /// Until when its processor computes.
+    fn busy_until(&self) -> u64 {
+        self.guest.processor.as_ref().map_or(0, |processor| processor.busy_until)
+    }
+
+    /// Until when its clock is its own, which stands at `now`, in a turn that is the last one then or not.
+    fn free_until(&self, sim: &mut Sim, last: bool, now: u64) -> u64 {
+        // What a processor with a speed has computed is charged whenever it waits.
+        if last && self.guest.processor.is_none() { horizon(sim) } else { now }
+    }
+}
+
 /// Guests on a network.
 pub struct Lab {
     seats: BTreeMap<HostId, Seat>,
@@ -44,6 +57,9 @@ impl Lab {
         let mut lab = Lab { seats: BTreeMap::new(), events: Vec::new() };
         for (host, mut guest) in guests {
             let due = guest.boot()?;
+            if let Some(processor) = &mut guest.processor {
+                processor.forget().map_err(Error::Meter)?;
+            }
             let seat = Seat {
                 guest,
                 ended: false,
@@ -147,11 +163,12 @@ impl Lab {
         if seat.leaving.is_some_and(|(_, left)| has_left(left)) {
             self.left(sim, host)?;
         }
+        self.send_finished(sim, host)?;
         self.hand_over(sim, host, now)?;
         self.interrupt(sim, host, now)?;
         let seat = self.seat(host);
         if seat.due.take_if(|due| *due <= now).is_some() {
-            let free_until = if last { horizon(sim) } else { now };
+            let free_until = seat.free_until(sim, last, now);
             seat.guest.wake(now, free_until)?;
             self.turn(sim, host, last)?;
         }
@@ -185,8 +202,9 @@ impl Lab {
         if seat.wants == [false; 2] {
             return Ok(());
         }
-        if seat.quiet_until > now {
-            sim.wake_at(host, of_clock(seat.quiet_until));
+        let free = seat.quiet_until.max(seat.busy_until());
+        if free > now {
+            sim.wake_at(host, of_clock(free));
             return Ok(());
         }
         seat.quiet_until = now + seat.guest.card.moderation;
@@ -219,6 +237,14 @@ impl Lab {
         let seat = self.seats.get_mut(&host).expect("who sends has a seat");
         let Some(device) = &mut seat.guest.device else { return Ok(()) };
         while seat.leaving.is_none() {
+            if let Some(processor) = &mut seat.guest.processor {
+                let (next, _) = device.offered().map_err(|wrong| damaged(&seat.guest.name, wrong))?;
+                let finished = processor.finished(next);
+                if finished > on_clock(sim.progress().now) {
+                    sim.wake_at(host, of_clock(finished));
+                    return Ok(());
+                }
+            }
             let taken = device.take().and_then(|taken| device.ask(taken.is_some()).map(|()| taken));
             let taken = taken.map_err(|wrong| damaged(&seat.guest.name, wrong))?;
             let Some(Taken { head, packet: data }) = taken else { return Ok(()) };
@@ -247,15 +273,21 @@ impl Lab {
         loop {
             match self.seat(host).guest.turn()? {
                 Turn::Waits(due) => {
-                    self.ask(sim, host, due);
+                    let at = on_clock(sim.progress().now);
+                    self.charge(sim, host, at)?;
+                    self.send_finished(sim, host)?;
+                    let busy = self.seat(host).busy_until();
+                    self.ask(sim, host, due.map(|due| due.max(busy)));
                     break;
                 }
                 Turn::Sends(message) => {
                     let at = self.seat(host).guest.now();
                     sim.move_on(of_clock(at));
+                    self.charge(sim, host, at)?;
                     self.send(sim, host)?;
-                    let free_until = if last { horizon(sim) } else { at };
-                    self.seat(host).guest.answer(&message, free_until)?;
+                    let seat = self.seat(host);
+                    let free_until = seat.free_until(sim, last, at);
+                    seat.guest.answer(&message, free_until)?;
                 }
                 Turn::Ended => {
                     self.seat(host).ended = true;
@@ -264,6 +296,21 @@ impl Lab {
             }
         }
         self.listen_to(host);
+        Ok(())
+    }
+
+    /// Sends what a processor with a speed has finished: the guest was not told to say when there is more.
+    fn send_finished(&mut self, sim: &mut Sim, host: HostId) -> Result<(), Error> {
+        if self.seat(host).guest.processor.is_some() { self.send(sim, host) } else { Ok(()) }
+    }
+
+    /// What a guest has computed until `at` takes time from then on, if its processor has a speed.
+    fn charge(&mut self, sim: &Sim, host: HostId, at: u64) -> Result<(), Error> {
+        let seat = self.seats.get_mut(&host).expect("who has a turn has a seat");
+        if let (Some(processor), Some(device)) = (&mut seat.guest.processor, &seat.guest.device) {
+            let (_, offered) = device.offered().map_err(|wrong| damaged(&seat.guest.name, wrong))?;
+            processor.charge(at, sim.speed(host), offered).map_err(Error::Meter)?;
+        }
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 //! queue, and what it sends is a packet on its fabric. So a guest sees the switches that simulated hosts see,
 //! next to it, and everything happens in one order.
 //!
-//! Time stands still while a guest computes. What a guest says is hostile bytes: it can spoil its own
+//! Time stands still while a guest computes, unless its `processor` has a speed. What a guest says is hostile bytes: it can spoil its own
 //! network card, nothing else.
 
 pub mod calendar;
@@ -16,6 +16,8 @@ pub mod host;
 pub mod ip;
 pub mod job;
 pub mod lab;
+pub mod meter;
+mod processor;
 pub mod setting;
 pub mod vhost;
 

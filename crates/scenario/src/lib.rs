@@ -48,7 +48,7 @@ pub use build::build;
 pub use emulate::{Answer, Linux, Operator, member};
 pub use error::Error;
 pub use lab::{GraphView, LinkView, NodeView, Scenario, expand};
-pub use run::{End, Outcome, Progress, diverge, measure, run};
+pub use run::{Computing, End, Outcome, Progress, diverge, measure, run};
 pub use units::{Problem, Step};
 
 /// The tables of a run folder.

@@ -77,6 +77,19 @@ pub struct Outcome {
     pub version: &'static str,
     /// Queues that wait for each other by PFC at the end, if any do.
     pub deadlock: Option<Stuck>,
+    /// What computing costs on emulated hosts, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub computing: Option<Computing>,
+}
+
+/// What computing costs on emulated hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Computing {
+    /// It takes no time.
+    Free,
+    /// On some of them it takes processor time: two runs differ.
+    Charged,
 }
 
 /// A deadlock of PFC.
@@ -136,7 +149,7 @@ pub fn run(
     let end = end?;
     reports?;
     finished?;
-    Ok(outcome(&mut sim, end))
+    Ok(Outcome { computing: guests.map(|guests| guests.computing()), ..outcome(&mut sim, end) })
 }
 
 /// Runs a scenario for its cost alone: nothing is written.
@@ -241,5 +254,6 @@ fn outcome(sim: &mut Sim, end: End) -> Outcome {
         fingerprint: format!("{:016x}", progress.fingerprint),
         version: env!("CARGO_PKG_VERSION"),
         deadlock: deadlock(sim),
+        computing: None,
     }
 }

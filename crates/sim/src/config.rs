@@ -9,7 +9,7 @@ use transport::tcp::{self, Span};
 use units::{Problem, Rate, Time};
 
 /// A host's settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostConfig {
     /// Largest IP packet that it sends, in bytes.
@@ -36,7 +36,7 @@ pub struct HostConfig {
 }
 
 /// Settings of the kernel of a host that is not simulated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
     /// Jobs of all kinds run on it as on a real host.
@@ -47,6 +47,9 @@ pub struct Kernel {
     pub moderation: Time,
     /// TCP hands its network card several segments at a time.
     pub gso: bool,
+    /// Speed of its processor, as a multiple of this machine's; none: computing takes no time.
+    #[serde(default)]
+    pub cpu_rate: Option<f64>,
     /// What sysctl(8) is to set, beyond what follows from the host's other settings.
     pub sysctl: BTreeMap<String, String>,
 }
@@ -59,6 +62,7 @@ impl Default for Kernel {
             memory: 64 << 20,
             moderation: Time::ZERO,
             gso: true,
+            cpu_rate: None,
             sysctl: BTreeMap::new(),
         }
     }

@@ -2,6 +2,7 @@
 //! there. Their part of the order of events is theirs as any other's: they are woken by events of the queue.
 
 use crate::body::{Body, DATAGRAM, Extra};
+use crate::host::NORMAL;
 use crate::key::Kind;
 use crate::run::Sim;
 use fabric::{Ecn, NodeId, Packet, PortId};
@@ -50,6 +51,11 @@ impl Sim {
     /// Moves the clock on, at most to the next event: a host that is not simulated is so far.
     pub fn move_on(&mut self, to: Time) {
         self.net.now = to.min(self.next_event()).max(self.net.now);
+    }
+
+    /// How fast a host computes, as a multiple of its usual speed ([`Change::Slow`](crate::Change::Slow)).
+    pub fn speed(&self, host: HostId) -> f64 {
+        self.net.hosts[host.0 as usize].speed as f64 / NORMAL as f64
     }
 
     /// What has happened to hosts that are not simulated since the last call.

@@ -111,6 +111,7 @@ def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
     show_run.deadlocks(result.runs)
     show_run.unfinished(result.runs)
     show_run.thresholds(result.runs)
+    show_run.computing(result.runs)
     show_run.fingerprint(result)
     show.place("Result", result.path)
     if written:

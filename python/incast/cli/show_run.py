@@ -62,6 +62,21 @@ def network(run: Result) -> str:
     return "Network: " + ", ".join(parts) + place
 
 
+_COMPUTING = {
+    "free": "On emulated hosts computing takes no time",
+    "charged": "On emulated hosts computing takes processor time: two runs differ",
+}
+
+
+def computing(runs: Sequence[Result]) -> None:
+    """What computing costs on emulated hosts, where there are any."""
+    for said in dict.fromkeys(run.summary.get("computing") for run in runs):
+        if said in _COMPUTING:
+            of = [run.summary.get("choice") for run in runs if run.summary.get("computing") == said]
+            names = ", ".join(dict.fromkeys(name for name in of if name)) if len(of) < len(runs) else ""
+            show.out.print(escape(_COMPUTING[said] + (f" ({names})" if names else "")), highlight=False)
+
+
 def incomplete(runs: Sequence[Result], of: str = "") -> None:
     """The jobs that failed or did not end, first of all, so that nobody takes such a run for a fast one."""
     for run in runs:

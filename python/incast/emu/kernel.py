@@ -14,6 +14,8 @@ _PLACE = Path(sys.prefix) / "share" / "incast" / "linux"
 _BYTES_MAX = 256 << 20
 _CLOCK = b"time-travel=ext:"
 """Stands in a kernel whose clock can be somebody else's (arch/um/kernel/time.c)."""
+_LATE = b"time travel: may go on late"
+"""Stands in one that packaging/uml.py has taught to wait for a busy processor."""
 
 
 def find() -> Path | None:
@@ -22,9 +24,9 @@ def find() -> Path | None:
     return place if place.is_file() else None
 
 
-def _has_clock(kernel: Path) -> bool:
+def _has(kernel: Path, words: bytes) -> bool:
     try:
-        return _CLOCK in read_bytes(kernel, _BYTES_MAX)
+        return words in read_bytes(kernel, _BYTES_MAX)
     except OSError:
         return False
 
@@ -38,6 +40,14 @@ def lacking() -> str:
         return f"emulated hosts need their kernel, and {there}: make uml builds it"
     if not os.access(kernel, os.X_OK):
         return f"{kernel} can't be run: chmod +x {kernel}"
-    if not _has_clock(kernel):
+    if not _has(kernel, _CLOCK):
         return f"{kernel} is no kernel of emulated hosts, or has no time travel: make uml builds one"
     return ""
+
+
+def never_late() -> str:
+    """Why no host's processor can have a speed with the kernel that is there; empty where it can."""
+    kernel = find()
+    if kernel is None or _has(kernel, _LATE):
+        return ""
+    return f"{kernel} was built before there was cpu_rate: remove it, and make uml builds another"

@@ -188,6 +188,10 @@ class Kernel(Model):
     gso: bool = True
     """TCP waits for room for several segments and hands them over together (generic segmentation offload), as
     on most hosts; false: one by one, as simulated hosts do."""
+    cpu_rate: Annotated[float, Field(gt=0, le=1000)] | None = None
+    """The speed of its processor as a multiple of this machine's: with 0.5, what takes 1 ms of processor time
+    here takes 2 ms there. Two runs differ then. Without it computing takes no time, and two runs are
+    equal."""
     sysctl: Annotated[dict[SysctlName, str], Field(max_length=1000)] = {}
     """What sysctl sets, by name: beyond what follows from `tcp`, which holds for its kernel too."""
 

@@ -109,15 +109,19 @@ def _emulated(spec: Mapping[str, Any]) -> bool:
 
 
 def _check_kernel(scenario: Scenario, spec: Mapping[str, Any], findings: Findings) -> None:
-    if _emulated(spec) and (lacking := kernel.lacking()):
-        field = ("kernel", "emulated")
-        overrides = [
-            ("host_overrides", index)
-            for index, override in enumerate(scenario.host_overrides)
-            if "kernel" in override.changes()
-        ]
-        place = ("host",) if scenario.host.kernel.emulated or not overrides else overrides[-1]
-        findings.add((*place, *field), lacking)
+    rated = any(rule["config"]["kernel"]["cpu_rate"] is not None for rule in spec["hosts"])
+    overrides = [
+        ("host_overrides", index)
+        for index, override in enumerate(scenario.host_overrides)
+        if "kernel" in override.changes()
+    ]
+    for field, asked, why in (
+        ("emulated", _emulated(spec), kernel.lacking),
+        ("cpu_rate", rated, kernel.never_late),
+    ):
+        if asked and (lacking := why()):
+            place = ("host",) if getattr(scenario.host.kernel, field) or not overrides else overrides[-1]
+            findings.add((*place, "kernel", field), lacking)
 
 
 def _check_end(scenario: Scenario, spec: Mapping[str, Any], findings: Findings) -> None:

@@ -216,6 +216,15 @@ impl Device {
         }
     }
 
+    /// The index of the next chain to take, and that behind the last one which the guest has offered.
+    ///
+    /// # Errors
+    /// A queue that can't be.
+    pub fn offered(&self) -> Result<(u16, u16), Wrong> {
+        let ring = &self.rings[TRANSMIT];
+        Ok((ring.next_available, ring.next_available.wrapping_add(ring.waiting(&self.memory)?)))
+    }
+
     /// Asks to be told, or not, when there is more to send.
     ///
     /// # Errors

@@ -6,11 +6,12 @@ mod plan;
 use crate::error::Error;
 use crate::lab::Scenario;
 use crate::reports::MemberReport;
+use crate::run::Computing;
 use emu::guest::Guest;
 use emu::host::{Event, Host, INIT, NAMES, NO_SERVER, address, names};
 use emu::{Lab, ip};
 pub use members::member;
-pub(crate) use plan::{Away, is_emulated, is_needed, take_away};
+pub(crate) use plan::{Away, computes_at_once, is_emulated, is_needed, take_away};
 use plan::{Plan, Task};
 use process::HostId;
 use sim::{Pause, Sim};
@@ -111,7 +112,9 @@ impl Emulation {
                 }
             }
             let begin = host.begin(linux.kernel.clone(), scenario.seed);
-            guests.push((host.id, Guest::start(&host.name, &begin, &folder, host.card(), PATIENCE)?));
+            let mut guest = Guest::start(&host.name, &begin, &folder, host.card(), PATIENCE)?;
+            host.cpu_rate.map_or(Ok(()), |rate| guest.charge(rate))?;
+            guests.push((host.id, guest));
         }
         let lab = Lab::new(sim, guests)?;
         let (exited, answers, folder) = (Vec::new(), Vec::new(), all);
@@ -133,6 +136,12 @@ impl Emulation {
     /// Programs that have exited since the last call.
     pub(crate) fn take_exited(&mut self) -> Vec<Exited> {
         std::mem::take(&mut self.exited)
+    }
+
+    /// What computing costs.
+    pub(crate) fn computing(&self) -> Computing {
+        let charged = self.hosts.iter().any(|host| host.cpu_rate.is_some());
+        if charged { Computing::Charged } else { Computing::Free }
     }
 
     /// Lets an operator ask for something; whether the run goes on.

@@ -42,6 +42,12 @@ pub(crate) fn is_emulated(scenario: &Scenario, host: &str) -> bool {
     rule.is_ok_and(|(config, _)| config.kernel.emulated) || scenario.jobs.iter().any(|job| on_host(&job.work))
 }
 
+/// Whether this host is emulated, and its processor has no speed.
+pub(crate) fn computes_at_once(scenario: &Scenario, host: &str) -> bool {
+    let rule = crate::names::last_match(&scenario.hosts, host, "hosts");
+    is_emulated(scenario, host) && rule.is_ok_and(|(config, _)| config.kernel.cpu_rate.is_none())
+}
+
 /// Jobs whose processes are on emulated hosts, and these hosts.
 pub(crate) type Away = BTreeMap<usize, Vec<HostId>>;
 

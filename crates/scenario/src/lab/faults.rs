@@ -108,11 +108,17 @@ pub fn all(scenario: &Scenario, names: &Names<'_>) -> Result<Vec<(Time, sim::Cha
         let at = |problem: Problem| problem.within(("faults", index));
         in_a_run(fault.at).map_err(|problem| at(problem.within("at")))?;
         let change = change(&fault.change, names).map_err(|problem| at(problem.within("change")))?;
-        if let sim::Change::Crash(host) | sim::Change::Restart(host) | sim::Change::Slow(host, _) = change
+        if let sim::Change::Crash(host) | sim::Change::Restart(host) = change
             && let name = names.name(host)
             && emulate::is_emulated(scenario, name)
         {
-            let message = format!("{name} is emulated: emulated hosts can't crash or be slowed down yet");
+            return Err(at(Problem::whole(format!("{name} is emulated: emulated hosts can't crash yet"))));
+        }
+        if let sim::Change::Slow(host, _) = change
+            && let name = names.name(host)
+            && emulate::computes_at_once(scenario, name)
+        {
+            let message = format!("computing takes no time on {name}: it needs host.kernel.cpu_rate");
             return Err(at(Problem::whole(message)));
         }
         faults.push((fault.at, change));
