@@ -31,7 +31,7 @@ pub const CONSOLE: &str = "console";
 /// The folder of what a kernel notes of itself, in its folder; it goes with the guest, as the sockets do.
 pub const NOTES: &str = "notes";
 
-/// A guest's clock when a run begins, in nanoseconds: until then it boots.
+/// A guest boots for so long by its clock, in nanoseconds, and a run begins when all clocks show that.
 pub const BOOT: u64 = 1_000_000_000;
 /// The time of day when all runs begin, in nanoseconds since 1970: 1 January 2020.
 pub const TIME_OF_DAY: u64 = 1_577_836_800_000_000_000;
@@ -58,12 +58,14 @@ pub struct Card {
     pub moderation: u64,
 }
 
-/// A running guest. All times are its own: nanoseconds since it began to boot.
+/// A running guest. All times are by the clock that all guests of a run share, in nanoseconds.
 #[derive(Debug)]
 pub struct Guest {
     /// As the topology names it.
     pub name: String,
     folder: PathBuf,
+    /// When it began to boot.
+    begun: u64,
     child: Child,
     exit: OwnedFd,
     time: UnixStream,
@@ -83,12 +85,12 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Starts a guest in its folder, at its time zero. It stands still until [`Guest::turn`].
+    /// Starts a guest in its folder, to be up when all clocks show `up`. It stands still until [`Guest::turn`].
     ///
     /// # Errors
     /// A folder without room for sockets, or a kernel that does not start or knows no time travel.
     pub fn start(
-        name: &str,
+        (name, up): (&str, u64),
         begin: &Begin,
         folder: &Path,
         card: Card,
@@ -97,7 +99,9 @@ impl Guest {
         let at = |error| Error::Folder { path: folder.to_owned(), error };
         let listener = listen(folder, TIME_SOCKET).map_err(at)?;
         let net = listen(folder, NET_SOCKET).map_err(at)?;
-        let kept = File::create(folder.join(CONSOLE)).map_err(at)?;
+        let begun = up - BOOT;
+        // What it printed before it crashed stays.
+        let kept = File::options().create(true).append(true).open(folder.join(CONSOLE)).map_err(at)?;
         let (child, printed) = begin.start(folder).map_err(Error::Start)?;
         let child = Ends(Some(child));
         let broken = |error| Error::Broken { name: name.to_owned(), error };
@@ -112,7 +116,7 @@ impl Guest {
         if started.op != Op::Start {
             return Err(broken(io::ErrorKind::InvalidData.into()));
         }
-        let page = Page::new(0).map_err(Error::Start)?;
+        let page = Page::new(begun).map_err(Error::Start)?;
         // The second descriptor would be for a log that no kernel writes yet.
         let fds = [page.file().as_fd(), page.file().as_fd()];
         let answer = protocol::Message { op: Op::Ack, seq: started.seq, time: GUEST.into() };
@@ -120,6 +124,7 @@ impl Guest {
         Ok(Guest {
             name: name.to_owned(),
             folder: folder.to_owned(),
+            begun,
             child: child.keep(),
             exit,
             time,
@@ -143,13 +148,13 @@ impl Guest {
         Ok(())
     }
 
-    /// Lets it boot: it runs alone until its clock shows [`BOOT`]; when it wants to run next.
+    /// Lets it boot: it runs alone until it is to be up; when it wants to run next.
     ///
     /// # Errors
     /// A guest that ends before.
     pub fn boot(&mut self) -> Result<Option<u64>, Error> {
         let due = self.settle()?;
-        self.alone(due, BOOT)
+        self.alone(due, self.begun + BOOT)
     }
 
     /// Lets it go on alone, from what it waits for until its clock shows `end`; when it wants to run next.
@@ -189,7 +194,8 @@ impl Guest {
     /// A guest that is gone.
     pub fn wake(&mut self, now: u64, free_until: u64) -> Result<(), Error> {
         self.page.run(now, free_until);
-        let run = protocol::Message { op: Op::Run, seq: 0, time: now };
+        // Its own clock began with it.
+        let run = protocol::Message { op: Op::Run, seq: 0, time: now - self.begun };
         protocol::send(&self.time, run, &[]).map_err(|error| self.broken(error))
     }
 
@@ -237,8 +243,8 @@ impl Guest {
         let message = protocol::receive(&mut self.time)?;
         let time = match message.op {
             Op::Wait => return Ok(Some(Turn::Waits(self.request()))),
-            Op::Get => self.page.now(),
-            Op::GetTimeOfDay => TIME_OF_DAY - BOOT,
+            Op::Get => self.page.now() - self.begun,
+            Op::GetTimeOfDay => TIME_OF_DAY - BOOT + self.begun,
             _ => 0,
         };
         protocol::send(&self.time, protocol::Message { op: Op::Ack, seq: message.seq, time }, &[])?;

@@ -76,7 +76,7 @@ pub struct Program {
     pub command: String,
     /// Its environment.
     pub environment: Vec<(String, String)>,
-    /// Where what it prints goes, in the guest's folder.
+    /// Where what it prints goes, in the guest's folder; after a crash it goes on there.
     pub output: String,
 }
 
@@ -126,9 +126,11 @@ impl Host {
         }
     }
 
-    /// How its kernel begins. All that differs from host to host is in its folder: the kernel mixes its
+    /// How its kernel begins, which has crashed so many times: its random numbers are others each time. All that differs from host to host is in its folder: the kernel mixes its
     /// command line into its random numbers.
-    pub fn begin(&self, kernel: PathBuf, seed: u64) -> Begin {
+    pub fn begin(&self, kernel: PathBuf, seed: u64, crashes: u64) -> Begin {
+        let again = if crashes > 0 { format!(" {crashes}") } else { String::new() };
+        let random = format!("{seed:016x}{:08x}{again}", self.id.0);
         let args = [
             &format!("mem={}M", self.memory),
             "root=/dev/root rootfstype=hostfs rootflags=/ ro",
@@ -154,13 +156,13 @@ impl Host {
             environment: vec![
                 ("PATH".into(), PATH.into()),
                 ("HOME".into(), "/root".into()),
-                ("INCAST_SEED".into(), format!("{:016x}{:08x}", seed, self.id.0).into()),
+                ("INCAST_SEED".into(), random.into()),
             ],
         }
     }
 
-    /// The script of its first program.
-    pub fn init(&self) -> String {
+    /// The script of its first program, where the host is up from `up` on, of the run's time.
+    pub fn init(&self, up: Time) -> String {
         let Host { id, mtu, name, route, .. } = self;
         let segments = if self.gso { 65_535 } else { 1 };
         let mut init = format!(
@@ -203,11 +205,11 @@ impl Host {
         line(format_args!("fresh='env --default-signal=INT,QUIT'; $fresh true || fresh="));
         for program in &self.programs {
             let Program { number, start, command, environment, output } = program;
-            let at = start.map_or(0, |start| TIME_OF_DAY + start.as_ps() / 1000);
+            let at = start.map_or(0, |start| TIME_OF_DAY + start.max(up).as_ps() / 1000);
             let set: String =
                 environment.iter().map(|(key, value)| format!("export {key}={}; ", quoted(value))).collect();
             line(format_args!(
-                "(until_ns {at}; (cd /tmp; {set}exec $fresh sh -c {}) > /mnt/{output} 2>&1; \
+                "(until_ns {at}; (cd /tmp; {set}exec $fresh sh -c {}) >> /mnt/{output} 2>&1; \
                  echo \"{SIGN}ended {number} $?\" > /dev/console) &",
                 quoted(command)
             ));
@@ -242,7 +244,7 @@ pub(crate) fn event(line: &str) -> Option<Event> {
 }
 
 /// A run's time on a guest's clock.
-pub(crate) fn on_clock(time: Time) -> u64 {
+pub fn on_clock(time: Time) -> u64 {
     // Guests know nothing shorter than a nanosecond: what comes within one comes at its end.
     BOOT + time.as_ps().div_ceil(1000)
 }

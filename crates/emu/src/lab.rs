@@ -7,7 +7,7 @@ use crate::ip;
 use crate::vhost::device::Taken;
 use process::HostId;
 use sim::{Outward, Pause, RawPacket, Sim};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use units::Time;
 
 /// A guest moves its own clock on for so many nanoseconds at most.
@@ -43,41 +43,52 @@ impl Seat {
 }
 
 /// Guests on a network.
+#[derive(Default)]
 pub struct Lab {
     seats: BTreeMap<HostId, Seat>,
+    /// Hosts that have crashed, and those that are up again and have no guest yet.
+    crashed: BTreeSet<HostId>,
+    restarted: Vec<HostId>,
     events: Vec<(HostId, Event)>,
 }
 
 impl Lab {
-    /// Seats guests at their hosts, and lets each boot.
+    /// Without guests.
+    pub fn new() -> Lab {
+        Lab::default()
+    }
+
+    /// Seats a guest at its host, and lets it boot.
     ///
     /// # Errors
     /// A guest that does not get as far as waiting.
-    pub fn new(sim: &mut Sim, guests: Vec<(HostId, Guest)>) -> Result<Lab, Error> {
-        let mut lab = Lab { seats: BTreeMap::new(), events: Vec::new() };
-        for (host, mut guest) in guests {
-            let due = guest.boot()?;
-            if let Some(processor) = &mut guest.processor {
-                processor.forget().map_err(Error::Meter)?;
-            }
-            let seat = Seat {
-                guest,
-                ended: false,
-                due: None,
-                received: VecDeque::new(),
-                wants: [false; 2],
-                quiet_until: 0,
-                leaving: None,
-            };
-            lab.seats.insert(host, seat);
-            lab.ask(sim, host, due);
+    pub fn seat_at(&mut self, sim: &mut Sim, host: HostId, mut guest: Guest) -> Result<(), Error> {
+        let due = guest.boot()?;
+        if let Some(processor) = &mut guest.processor {
+            processor.forget().map_err(Error::Meter)?;
         }
-        lab.listen();
-        Ok(lab)
+        let seat = Seat {
+            guest,
+            ended: false,
+            due: None,
+            received: VecDeque::new(),
+            wants: [false; 2],
+            quiet_until: 0,
+            leaving: None,
+        };
+        self.seats.insert(host, seat);
+        self.ask(sim, host, due);
+        self.listen_to(host);
+        Ok(())
+    }
+
+    /// Hosts that have come back since the last call: each is to be given a guest again.
+    pub fn take_restarted(&mut self) -> Vec<HostId> {
+        std::mem::take(&mut self.restarted)
     }
 
     /// Runs up to `events` events of the simulation; guests have their turns meanwhile. Comes back earlier
-    /// when a guest has said something ([`Lab::take_events`]).
+    /// when a guest has said something ([`Lab::take_events`]) or one is missing ([`Lab::take_restarted`]).
     ///
     /// # Errors
     /// A guest that can't go on.
@@ -92,7 +103,7 @@ impl Lab {
                     Outward::Packet(host, packet, marked) => self.receive(sim, host, packet, marked),
                 }
             }
-            if pause != Pause::Outward || !self.events.is_empty() {
+            if pause != Pause::Outward || !self.events.is_empty() || !self.restarted.is_empty() {
                 return Ok(pause);
             }
         }
@@ -157,6 +168,11 @@ impl Lab {
 
     /// The time has come for something at `host`; whether it is the last that happens now.
     fn wake(&mut self, sim: &mut Sim, host: HostId, last: bool) -> Result<(), Error> {
+        if !sim.is_up(host) {
+            self.crash(host);
+        } else if self.crashed.remove(&host) {
+            self.restarted.push(host);
+        }
         let now = on_clock(sim.progress().now);
         let Some(seat) = self.seats.get_mut(&host).filter(|seat| !seat.ended) else { return Ok(()) };
         let has_left = |left: Option<u64>| left.map_or_else(|| !sim.raw_waits(host), |left| left <= now);
@@ -173,6 +189,15 @@ impl Lab {
             self.turn(sim, host, last)?;
         }
         Ok(())
+    }
+
+    /// A host is down: its guest is gone, with all that it had in hand.
+    fn crash(&mut self, host: HostId) {
+        if self.seats.contains_key(&host) {
+            self.listen_to(host);
+            self.seats.remove(&host);
+            self.crashed.insert(host);
+        }
     }
 
     /// Gives a guest the packets that have come.
@@ -314,11 +339,6 @@ impl Lab {
         Ok(())
     }
 
-    fn listen(&mut self) {
-        let hosts: Vec<HostId> = self.seats.keys().copied().collect();
-        hosts.into_iter().for_each(|host| self.listen_to(host));
-    }
-
     fn listen_to(&mut self, host: HostId) {
         let said = self.seat(host).guest.said();
         self.events.extend(said.iter().filter_map(|line| Some((host, event(line)?))));
@@ -341,8 +361,7 @@ impl Lab {
 }
 
 /// Until when a guest's clock is its own: nothing else happens before. It is not known how far it has come
-/// meanwhile. A program that reads its clock again
-/// and again still waits now and then.
+/// meanwhile. A program that reads its clock again and again still waits now and then.
 fn horizon(sim: &mut Sim) -> u64 {
     let now = on_clock(sim.progress().now);
     on_clock(sim.next_event()).clamp(now, now + AHEAD)

@@ -53,6 +53,16 @@ impl Sim {
         self.net.now = to.min(self.next_event()).max(self.net.now);
     }
 
+    /// Whether a host is up ([`Change::Crash`](crate::Change::Crash)).
+    pub fn is_up(&self, host: HostId) -> bool {
+        self.net.hosts[host.0 as usize].up
+    }
+
+    /// How often a host has crashed.
+    pub fn crashes(&self, host: HostId) -> u64 {
+        self.net.hosts[host.0 as usize].crashes
+    }
+
     /// How fast a host computes, as a multiple of its usual speed ([`Change::Slow`](crate::Change::Slow)).
     pub fn speed(&self, host: HostId) -> f64 {
         self.net.hosts[host.0 as usize].speed as f64 / NORMAL as f64

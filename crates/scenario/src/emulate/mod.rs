@@ -8,11 +8,11 @@ use crate::lab::Scenario;
 use crate::reports::MemberReport;
 use crate::run::Computing;
 use emu::guest::Guest;
-use emu::host::{Event, Host, INIT, NAMES, NO_SERVER, address, names};
+use emu::host::{Event, Host, INIT, NAMES, NO_SERVER, address, names, on_clock};
 use emu::{Lab, ip};
 pub use members::member;
-pub(crate) use plan::{Away, computes_at_once, is_emulated, is_needed, take_away};
-use plan::{Plan, Task};
+pub(crate) use plan::{Away, computes_at_once, has_members, is_needed, take_away};
+use plan::{Plan, Task, crashes};
 use process::HostId;
 use sim::{Pause, Sim};
 use std::path::{Path, PathBuf};
@@ -69,6 +69,9 @@ pub(crate) struct Emulation {
     /// By number.
     tasks: Vec<(Task, HostId)>,
     away: Away,
+    kernel: PathBuf,
+    seed: u64,
+    /// All guests' folders.
     folder: PathBuf,
     exited: Vec<Exited>,
     answers: Vec<Answer>,
@@ -97,12 +100,10 @@ impl Emulation {
             _ => {}
         }
         let known = names(sim.graph().names().take(sim.graph().hosts()));
-        let mut guests = Vec::with_capacity(hosts.len());
         for host in &hosts {
             let folder = all.join(&host.name);
             let at = |error| emu::Error::Folder { path: folder.clone(), error };
             std::fs::create_dir_all(&folder).map_err(at)?;
-            std::fs::write(folder.join(INIT), host.init()).map_err(at)?;
             for (name, text) in NAMES.into_iter().zip([&known, NO_SERVER]) {
                 std::fs::write(folder.join(name), text).map_err(at)?;
             }
@@ -111,16 +112,43 @@ impl Emulation {
                     members::tell(scenario, &away, (program.number, host.id), &folder)?;
                 }
             }
-            let begin = host.begin(linux.kernel.clone(), scenario.seed);
-            let mut guest = Guest::start(&host.name, &begin, &folder, host.card(), PATIENCE)?;
-            host.cpu_rate.map_or(Ok(()), |rate| guest.charge(rate))?;
-            guests.push((host.id, guest));
         }
-        let lab = Lab::new(sim, guests)?;
-        let (exited, answers, folder) = (Vec::new(), Vec::new(), all);
-        let mut emulation = Emulation { lab, hosts, tasks, away, folder, exited, answers, _pinned: pinned };
+        let mut emulation = Emulation {
+            lab: Lab::new(),
+            hosts,
+            tasks,
+            away,
+            kernel: linux.kernel.clone(),
+            seed: scenario.seed,
+            folder: all,
+            exited: Vec::new(),
+            answers: Vec::new(),
+            _pinned: pinned,
+        };
+        // All are started before the first boots.
+        let ids: Vec<HostId> = emulation.hosts.iter().map(|host| host.id).collect();
+        let guests: Vec<Guest> = ids.iter().map(|id| emulation.guest(sim, *id)).collect::<Result<_, _>>()?;
+        for (id, guest) in ids.into_iter().zip(guests) {
+            emulation.lab.seat_at(sim, id, guest)?;
+        }
+        for (at, host) in crashes(scenario, sim.graph())? {
+            sim.wake_at(host, at);
+        }
         emulation.listen(sim)?;
         Ok(emulation)
+    }
+
+    /// Starts a host's guest, to be up now.
+    fn guest(&self, sim: &Sim, id: HostId) -> Result<Guest, emu::Error> {
+        let host = self.host(id);
+        let begin = host.begin(self.kernel.clone(), self.seed, sim.crashes(id));
+        let folder = self.folder.join(&host.name);
+        let now = sim.progress().now;
+        let init = folder.join(INIT);
+        std::fs::write(&init, host.init(now)).map_err(|error| emu::Error::Folder { path: init, error })?;
+        let mut guest = Guest::start((&host.name, on_clock(now)), &begin, &folder, host.card(), PATIENCE)?;
+        host.cpu_rate.map_or(Ok(()), |rate| guest.charge(rate))?;
+        Ok(guest)
     }
 
     /// Runs up to `events` events.
@@ -129,6 +157,10 @@ impl Emulation {
     /// A guest that can't go on.
     pub(crate) fn run(&mut self, sim: &mut Sim, events: u64) -> Result<Pause, Error> {
         let pause = self.lab.run(sim, events)?;
+        for host in self.lab.take_restarted() {
+            let guest = self.guest(sim, host)?;
+            self.lab.seat_at(sim, host, guest)?;
+        }
         self.listen(sim)?;
         Ok(pause)
     }

@@ -9,9 +9,9 @@ use emu::job::{Done, Stand};
 use emu::setting;
 use fabric::{Graph, NodeId};
 use process::{HostId, Hosts};
-use sim::{HostConfig, JobSetup};
+use sim::{Change, HostConfig, JobSetup, Kernel};
 use std::collections::{BTreeMap, BTreeSet};
-use units::Problem;
+use units::{Problem, Time};
 
 /// What runs on a guest under a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,17 +35,31 @@ pub(crate) fn is_needed(scenario: &Scenario) -> bool {
     programs || scenario.hosts.iter().any(|rule| rule.config.kernel.emulated)
 }
 
-/// Whether this host is emulated.
-pub(crate) fn is_emulated(scenario: &Scenario, host: &str) -> bool {
-    let on_host = |work: &Work| matches!(work, Work::Program(work) if work.hosts.iter().any(|at| at == host));
-    let rule = crate::names::last_match(&scenario.hosts, host, "hosts");
-    rule.is_ok_and(|(config, _)| config.kernel.emulated) || scenario.jobs.iter().any(|job| on_host(&job.work))
+/// Whether jobs of all kinds run on this host's kernel.
+pub(crate) fn has_members(scenario: &Scenario, host: &str) -> bool {
+    kernel(scenario, host).is_some_and(|kernel| kernel.emulated)
 }
 
 /// Whether this host is emulated, and its processor has no speed.
 pub(crate) fn computes_at_once(scenario: &Scenario, host: &str) -> bool {
+    let on_host = |work: &Work| matches!(work, Work::Program(work) if work.hosts.iter().any(|at| at == host));
+    let is_emulated = has_members(scenario, host) || scenario.jobs.iter().any(|job| on_host(&job.work));
+    is_emulated && kernel(scenario, host).is_some_and(|kernel| kernel.cpu_rate.is_none())
+}
+
+fn kernel<'a>(scenario: &'a Scenario, host: &str) -> Option<&'a Kernel> {
     let rule = crate::names::last_match(&scenario.hosts, host, "hosts");
-    is_emulated(scenario, host) && rule.is_ok_and(|(config, _)| config.kernel.cpu_rate.is_none())
+    rule.ok().map(|(config, _)| &config.kernel)
+}
+
+/// When emulated hosts crash or come back, and a picosecond later: then it has happened.
+pub(super) fn crashes(scenario: &Scenario, graph: &Graph) -> Result<Vec<(Time, HostId)>, Problem> {
+    let moment = |(at, change): (Time, Change)| match change {
+        Change::Crash(host) | Change::Restart(host) => Some((at + Time::from_ps(1), HostId(host))),
+        _ => None,
+    };
+    let faults = crate::lab::faults::all(scenario, &Names::new(graph))?;
+    Ok(faults.into_iter().filter_map(moment).collect())
 }
 
 /// Jobs whose processes are on emulated hosts, and these hosts.

@@ -110,9 +110,10 @@ pub fn all(scenario: &Scenario, names: &Names<'_>) -> Result<Vec<(Time, sim::Cha
         let change = change(&fault.change, names).map_err(|problem| at(problem.within("change")))?;
         if let sim::Change::Crash(host) | sim::Change::Restart(host) = change
             && let name = names.name(host)
-            && emulate::is_emulated(scenario, name)
+            && emulate::has_members(scenario, name)
         {
-            return Err(at(Problem::whole(format!("{name} is emulated: emulated hosts can't crash yet"))));
+            let message = format!("{name} is emulated: of emulated hosts only those of programs can crash");
+            return Err(at(Problem::whole(message)));
         }
         if let sim::Change::Slow(host, _) = change
             && let name = names.name(host)
