@@ -85,7 +85,8 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Starts a guest in its folder, to be up when all clocks show `up`. It stands still until [`Guest::turn`].
+    /// Starts a guest in its folder, to be up when all clocks show `up`. It stands still until it
+    /// [boots](Guest::boot).
     ///
     /// # Errors
     /// A folder without room for sockets, or a kernel that does not start or knows no time travel.

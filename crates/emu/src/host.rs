@@ -126,8 +126,9 @@ impl Host {
         }
     }
 
-    /// How its kernel begins, which has crashed so many times: its random numbers are others each time. All that differs from host to host is in its folder: the kernel mixes its
-    /// command line into its random numbers.
+    /// How its kernel begins, which has crashed so many times: its random numbers are others each time. All
+    /// that differs from host to host is in its folder: the kernel mixes its command line into its random
+    /// numbers.
     pub fn begin(&self, kernel: PathBuf, seed: u64, crashes: u64) -> Begin {
         let again = if crashes > 0 { format!(" {crashes}") } else { String::new() };
         let random = format!("{seed:016x}{:08x}{again}", self.id.0);

@@ -5,8 +5,8 @@
 //! queue, and what it sends is a packet on its fabric. So a guest sees the switches that simulated hosts see,
 //! next to it, and everything happens in one order.
 //!
-//! Time stands still while a guest computes, unless its `processor` has a speed. What a guest says is hostile bytes: it can spoil its own
-//! network card, nothing else.
+//! Time stands still while a guest computes, unless its processor has a speed. What a guest says is hostile
+//! bytes: it can spoil its own network card, nothing else.
 
 pub mod calendar;
 pub mod console;
