@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import struct
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from incast.emu import kernel
 SCENARIO = """
 name: emu
 topology: {{kind: single-switch, hosts: 2, host_link: {{rate: 1Gbps, delay: 10us}}}}
-host: {{kernel: {{memory: 64MiB, moderation: {moderation}, sysctl: {sysctl}}}}}
+host: {{kernel: {{memory: 64MiB, moderation: {moderation}, sysctl: {sysctl}, tso: {tso}}}}}
 jobs:
 {jobs}
 measure: {{capture: ["host0:switch0"]}}
@@ -51,18 +53,19 @@ built = pytest.mark.skipif(
 OTHER = "name: other, hosts: host1, command: 'true', done: started"
 
 
-def written(jobs: str, seed: int = 1, moderation: str = "0s", sysctl: str = "{}") -> str:
+def written(jobs: str, seed: int = 1, moderation: str = "0s", sysctl: str = "{}", tso: bool = False) -> str:
     """The scenario with these lines of jobs."""
-    return SCENARIO.format(jobs=jobs, seed=seed, moderation=moderation, sysctl=sysctl)
+    cuts = str(tso).lower()
+    return SCENARIO.format(jobs=jobs, seed=seed, moderation=moderation, sysctl=sysctl, tso=cuts)
 
 
 def run(
-    folder: Path, *jobs: str, seed: int = 1, moderation: str = "0s", sysctl: str = "{}"
+    folder: Path, *jobs: str, seed: int = 1, moderation: str = "0s", sysctl: str = "{}", tso: bool = False
 ) -> tuple[int, str, Path]:
     """Exit code, what was printed, the result's folder."""
     scenario, out = folder / "emu.yaml", folder / f"out-{seed}"
     lines = "\n".join(f"  - {{kind: program, {job}}}" for job in jobs)
-    scenario.write_text(written(lines, seed, moderation, sysctl))
+    scenario.write_text(written(lines, seed, moderation, sysctl, tso))
     done = CliRunner().invoke(
         app, ["run", str(scenario), "--out", str(out), "--force"], env={"COLUMNS": "160"}
     )
@@ -320,6 +323,45 @@ def test_a_gigabit_is_filled_and_equal_seeds_give_equal_bytes(tmp_path: Path) ->
         # 1448 of 1538 bytes of a full segment on the wire; the last ones are on their way for a moment.
         assert sent["bits_per_second"] == pytest.approx(1e9 * 1448 / 1538, rel=0.02)
     assert captures[0] == captures[1] != captures[2]
+
+
+@built
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_a_card_that_cuts_segments_sends_what_the_kernel_would(tmp_path: Path) -> None:
+    jobs = (
+        "name: server, hosts: host1, command: iperf3 -s, done: started",
+        "name: client, hosts: host0, start: 10ms, command: iperf3 -c 10.0.0.2 -n 4M --json",
+    )
+    sent = {}
+    for tso in (False, True):
+        (tmp_path / str(tso)).mkdir()
+        code, said, out = run(tmp_path / str(tso), *jobs, tso=tso)
+        assert code == 0, said
+        client = json.loads((out / "guests" / "host0" / "client.out").read_text())["end"]
+        assert client["sum_received"]["bits_per_second"] == pytest.approx(1e9 * 1448 / 1538, rel=0.02)
+        capture = out / "captures" / "host0-switch0.pcapng"
+        fields = ["ip.len", "ip.checksum.status", "tcp.checksum.status", "tcp.seq_raw", "tcp.len"]
+        read = ["tshark", "-r", capture, "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
+        done = subprocess.run(
+            [
+                *read,
+                "-Y",
+                "ip.src == 10.0.0.1 && tcp.len > 0",
+                "-T",
+                "fields",
+                *(f"-e{each}" for each in fields),
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        packets = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+        assert len(packets) > 2700
+        assert all(size <= 1500 and (ip, tcp) == (1, 1) for size, ip, tcp, _, _ in packets)
+        first = min(packet[3] for packet in packets[:10])
+        sent[tso] = sum(length for *_, length in {(seq - first, length) for _, _, _, seq, length in packets})
+    # iperf3 drops what waits in its socket when it has written all.
+    assert sent[True] == pytest.approx(sent[False], rel=0.05)
 
 
 @built

@@ -56,6 +56,8 @@ pub struct Card {
     pub mtu: u16,
     /// Nanoseconds between two interrupts, at least.
     pub moderation: u64,
+    /// It cuts segments, and fills in checksums.
+    pub offloads: bool,
 }
 
 /// A running guest. All times are by the clock that all guests of a run share, in nanoseconds.
@@ -256,7 +258,7 @@ impl Guest {
     fn hear(&mut self) -> io::Result<Option<Turn>> {
         let Some(device) = &mut self.device else {
             let socket = accept(&self.net, self.patience)?;
-            self.device = Some(Device::new(socket, self.card.mac, self.card.mtu));
+            self.device = Some(Device::new(socket, self.card.mac, self.card.mtu, self.card.offloads));
             return Ok(None);
         };
         let (message, said) = device.receive()?;

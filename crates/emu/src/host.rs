@@ -31,6 +31,8 @@ pub struct Host {
     pub moderation: Time,
     /// TCP hands its network card several segments at a time.
     pub gso: bool,
+    /// The network card cuts segments itself.
+    pub tso: bool,
     /// Speed of its processor, as a multiple of this machine's; none: computing takes no time.
     pub cpu_rate: Option<f64>,
     /// Settings of its kernel.
@@ -123,6 +125,7 @@ impl Host {
             mac: [2, 0, 0, high, mid, low],
             mtu: self.mtu,
             moderation: self.moderation.as_ps().div_ceil(1000),
+            offloads: self.tso,
         }
     }
 

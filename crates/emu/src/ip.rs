@@ -3,8 +3,9 @@
 use fabric::Ecn;
 use std::net::Ipv4Addr;
 
-const HEADER: usize = 20;
-const TCP: u8 = 6;
+/// Bytes of a header without options.
+pub(crate) const HEADER: usize = 20;
+pub(crate) const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// More hosts than this address has before it are in no network.
 const NOBODY: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 254);
@@ -54,10 +55,8 @@ pub fn mark(packet: &mut [u8]) {
     header[1] |= 3;
     let after = u16::from_be_bytes([header[0], header[1]]);
     let sum = u16::from_be_bytes([header[10], header[11]]);
-    let mut new = u32::from(!sum) + u32::from(!before) + u32::from(after);
-    new = (new & 0xffff) + (new >> 16);
-    new = (new & 0xffff) + (new >> 16);
-    header[10..12].copy_from_slice(&(!(new as u16)).to_be_bytes());
+    let new = fold(u32::from(!sum) + u32::from(!before) + u32::from(after));
+    header[10..12].copy_from_slice(&(!new).to_be_bytes());
 }
 
 /// A datagram without content to a port of `to`: UDP without a checksum (RFC 768), from an address that no
@@ -78,10 +77,15 @@ pub fn datagram(to: Ipv4Addr, port: u16) -> [u8; HEADER + 8] {
     packet
 }
 
-/// The sum of a header's words, in ones' complement (RFC 1071).
-fn sum(header: &[u8]) -> u16 {
-    let words = header.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
-    let sum: u32 = words.sum();
+/// The sum of the words of at most 64 KiB, in ones' complement (RFC 1071).
+pub(crate) fn sum(bytes: &[u8]) -> u16 {
+    let (words, odd) = bytes.as_chunks();
+    let words = words.iter().map(|word| u32::from(u16::from_be_bytes(*word)));
+    fold(words.sum::<u32>() + odd.first().map_or(0, |byte| u32::from(*byte) << 8))
+}
+
+/// The ones' complement sum of a sum's upper and lower words.
+pub(crate) fn fold(sum: u32) -> u16 {
     let sum = (sum & 0xffff) + (sum >> 16);
     ((sum & 0xffff) + (sum >> 16)) as u16
 }

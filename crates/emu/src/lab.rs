@@ -5,6 +5,7 @@ use crate::guest::{Guest, Turn, damaged};
 use crate::host::{Event, event, host_of, of_clock, on_clock};
 use crate::ip;
 use crate::vhost::device::Taken;
+use crate::vhost::ring::Wrong;
 use process::HostId;
 use sim::{Outward, Pause, RawPacket, Sim};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -25,8 +26,10 @@ struct Seat {
     wants: [bool; 2],
     /// Its card interrupts no sooner.
     quiet_until: u64,
-    /// The chain of the packet that is leaving, and when it will have left, if that is known.
-    leaving: Option<(u16, Option<u64>)>,
+    /// The chain that is leaving, and what is left of it.
+    chain: Option<Taken>,
+    /// A packet of it is leaving; when it will have left, if that is known.
+    leaving: Option<Option<u64>>,
 }
 
 impl Seat {
@@ -39,6 +42,32 @@ impl Seat {
     fn free_until(&self, sim: &mut Sim, last: bool, now: u64) -> u64 {
         // What a processor with a speed has computed is charged whenever it waits.
         if last && self.guest.processor.is_none() { horizon(sim) } else { now }
+    }
+
+    /// The next packet to send at `host`. When all packets of a chain have left, its memory is the guest's
+    /// again.
+    fn next_packet(&mut self, sim: &mut Sim, host: HostId) -> Result<Option<Box<[u8]>>, Wrong> {
+        let Some(device) = &mut self.guest.device else { return Ok(None) };
+        loop {
+            if let Some(packet) = self.chain.as_mut().and_then(|chain| chain.packets.next()) {
+                return Ok(Some(packet));
+            }
+            if let Some(Taken { head, .. }) = self.chain.take() {
+                self.wants[1] |= device.sent(head)?;
+            }
+            if let Some(processor) = &mut self.guest.processor {
+                let finished = processor.finished(device.offered()?.0);
+                if finished > on_clock(sim.progress().now) {
+                    sim.wake_at(host, of_clock(finished));
+                    return Ok(None);
+                }
+            }
+            self.chain = device.take()?;
+            device.ask(self.chain.is_some())?;
+            if self.chain.is_none() {
+                return Ok(None);
+            }
+        }
     }
 }
 
@@ -53,11 +82,6 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Without guests.
-    pub fn new() -> Lab {
-        Lab::default()
-    }
-
     /// Seats a guest at its host, and lets it boot.
     ///
     /// # Errors
@@ -74,6 +98,7 @@ impl Lab {
             received: VecDeque::new(),
             wants: [false; 2],
             quiet_until: 0,
+            chain: None,
             leaving: None,
         };
         self.seats.insert(host, seat);
@@ -176,8 +201,9 @@ impl Lab {
         let now = on_clock(sim.progress().now);
         let Some(seat) = self.seats.get_mut(&host).filter(|seat| !seat.ended) else { return Ok(()) };
         let has_left = |left: Option<u64>| left.map_or_else(|| !sim.raw_waits(host), |left| left <= now);
-        if seat.leaving.is_some_and(|(_, left)| has_left(left)) {
-            self.left(sim, host)?;
+        if seat.leaving.is_some_and(has_left) {
+            seat.leaving = None;
+            self.send(sim, host)?;
         }
         self.send_finished(sim, host)?;
         self.hand_over(sim, host, now)?;
@@ -245,34 +271,14 @@ impl Lab {
         Ok(())
     }
 
-    /// A packet has left the network card: its memory is the guest's again, and the next one goes.
-    fn left(&mut self, sim: &mut Sim, host: HostId) -> Result<(), Error> {
-        let seat = self.seat(host);
-        let (Some((head, _)), Some(device)) = (seat.leaving.take(), &mut seat.guest.device) else {
-            return Ok(());
-        };
-        seat.wants[1] |= device.sent(head).map_err(|wrong| damaged(&seat.guest.name, wrong))?;
-        self.send(sim, host)
-    }
-
     /// Sends the next packet of a guest, if none is leaving: so the guest's own queues are where packets
     /// wait, as at a card whose driver limits what it has in hand.
     fn send(&mut self, sim: &mut Sim, host: HostId) -> Result<(), Error> {
         let hosts = sim.graph().hosts();
         let seat = self.seats.get_mut(&host).expect("who sends has a seat");
-        let Some(device) = &mut seat.guest.device else { return Ok(()) };
         while seat.leaving.is_none() {
-            if let Some(processor) = &mut seat.guest.processor {
-                let (next, _) = device.offered().map_err(|wrong| damaged(&seat.guest.name, wrong))?;
-                let finished = processor.finished(next);
-                if finished > on_clock(sim.progress().now) {
-                    sim.wake_at(host, of_clock(finished));
-                    return Ok(());
-                }
-            }
-            let taken = device.take().and_then(|taken| device.ask(taken.is_some()).map(|()| taken));
-            let taken = taken.map_err(|wrong| damaged(&seat.guest.name, wrong))?;
-            let Some(Taken { head, packet: data }) = taken else { return Ok(()) };
+            let next = seat.next_packet(sim, host).map_err(|wrong| damaged(&seat.guest.name, wrong))?;
+            let Some(data) = next else { return Ok(()) };
             let known = ip::read(&data).and_then(|fields| Some((fields, host_of(fields.to, hosts)?)));
             let left = match known {
                 Some((ip::Fields { protocol, ports, ecn, dscp, .. }, to)) => {
@@ -285,7 +291,7 @@ impl Lab {
                 }
             };
             let left = left.map(on_clock);
-            seat.leaving = Some((head, left));
+            seat.leaving = Some(left);
             if let Some(left) = left {
                 sim.wake_at(host, of_clock(left));
             }

@@ -58,6 +58,7 @@ pub fn host(id: HostId, name: &str, config: &HostConfig) -> Host {
         mtu: config.mtu.min(u32::from(u16::MAX)) as u16,
         moderation: kernel.moderation,
         gso: kernel.gso,
+        tso: kernel.tso,
         cpu_rate: kernel.cpu_rate,
         memory: kernel.memory.div_ceil(1 << 20) as u32,
         settings: ours.chain(modules).chain(theirs).collect(),

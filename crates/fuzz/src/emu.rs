@@ -2,7 +2,9 @@
 //! touched and nothing runs for ever.
 
 use emu::ip;
+use emu::vhost::device::HEADER;
 use emu::vhost::memory::Memory;
+use emu::vhost::offload::Packets;
 use emu::vhost::ring::Ring;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
@@ -55,4 +57,17 @@ pub fn packet(bytes: &[u8]) {
     let after = ip::read(&marked).expect("a mark changes nothing else");
     assert_eq!((after.to, after.ports, after.dscp), (before.to, before.ports, before.dscp));
     assert_eq!(after.ecn, fabric::Ecn::Ce);
+}
+
+/// A header of virtio and a packet that the network card is to cut or to sum up, or anything.
+pub fn offload(bytes: &[u8]) {
+    let bytes = &bytes[..bytes.len().min(HEADER + 65_535)];
+    let Some((header, packet)) = bytes.split_first_chunk() else { return };
+    let Ok(packets) = Packets::of(header, packet.into()) else { return };
+    // Each has headers of its own, and at least a byte of what there is.
+    let (mut count, mut longest) = (0, 0);
+    for packet in packets {
+        (count, longest) = (count + 1, packet.len().max(longest));
+    }
+    assert!(count <= packet.len().max(1) && longest <= packet.len());
 }

@@ -47,6 +47,9 @@ pub struct Kernel {
     pub moderation: Time,
     /// TCP hands its network card several segments at a time.
     pub gso: bool,
+    /// The network card cuts them (TCP segmentation offload).
+    #[serde(default)]
+    pub tso: bool,
     /// Speed of its processor, as a multiple of this machine's; none: computing takes no time.
     #[serde(default)]
     pub cpu_rate: Option<f64>,
@@ -62,6 +65,7 @@ impl Default for Kernel {
             memory: 64 << 20,
             moderation: Time::ZERO,
             gso: true,
+            tso: false,
             cpu_rate: None,
             sysctl: BTreeMap::new(),
         }

@@ -21,7 +21,7 @@ Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 
 class Program(Job):
-    """A program on emulated hosts: Linux in virtual time. Without `host.kernel.cpu_rate` computing takes none.
+    """A program on emulated hosts: Linux in virtual time. Without `host.kernel.cpu_rate` computing is free.
 
     The hosts see this machine's files, but can't change them; /tmp, /run and /var/tmp are their own. A
     program runs in /tmp; what it prints is kept as `guests/HOST/JOB.out` in the result folder.

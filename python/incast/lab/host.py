@@ -12,6 +12,7 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
     field_validator,
+    model_validator,
 )
 
 from incast.lab.base import Model, Override, mtu_from
@@ -188,6 +189,9 @@ class Kernel(Model):
     gso: bool = True
     """TCP waits for room for several segments and hands them over together (generic segmentation offload), as
     on most hosts; false: one by one, as simulated hosts do."""
+    tso: bool = False
+    """The network card cuts these batches into segments and fills in checksums, as on most hosts (TCP
+    segmentation offload); false: the kernel does."""
     cpu_rate: Annotated[float, Field(gt=0, le=1000)] | None = None
     """The speed of its processor as a multiple of this machine's: with 0.5, what takes 1 ms of processor time
     here takes 2 ms there. Two runs differ then. Without it computing takes no time, and two runs are
@@ -196,6 +200,12 @@ class Kernel(Model):
     """What sysctl sets, by name: beyond what follows from `tcp`, which holds for its kernel too."""
 
     _short = field_validator("moderation")(_at_most_a_second)
+
+    @model_validator(mode="after")
+    def _something_to_cut(self) -> Kernel:
+        if self.tso and not self.gso:
+            raise ValueError("tso: the network card cuts what gso hands over: set gso, or leave tso away")
+        return self
 
     @field_validator("memory")
     @classmethod

@@ -1,6 +1,7 @@
 //! A network device of virtio: VIRTIO 1.2, section 5.1. Queue 0 receives, queue 1 transmits.
 
 use super::memory::Memory;
+use super::offload::Packets;
 use super::ring::{Ring, SIZE_MAX, Wrong};
 use super::wire::{self, Message, request};
 use std::io;
@@ -10,6 +11,8 @@ use std::os::unix::net::UnixStream;
 const RECEIVE: usize = 0;
 const TRANSMIT: usize = 1;
 
+/// `VIRTIO_NET_F_CSUM`, `_HOST_TSO4`, `_HOST_ECN`: what a card with offloads has.
+const OFFLOADS: u64 = 1 | 1 << 11 | 1 << 13;
 /// `VIRTIO_NET_F_MTU`, `_MAC`, `_MRG_RXBUF`, `VIRTIO_F_EVENT_IDX`, `VHOST_USER_F_PROTOCOL_FEATURES`,
 /// `VIRTIO_F_VERSION_1`.
 const MTU: u64 = 1 << 3;
@@ -24,11 +27,11 @@ const FEATURES: u64 = MTU | MAC | MERGED | EVENT_INDEX | PROTOCOL | VERSION_1;
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 
 /// `struct virtio_net_hdr` with `num_buffers` (5.1.6).
-const HEADER: usize = 12;
+pub const HEADER: usize = 12;
 const BUFFERS: usize = 10;
 /// Ethernet's header.
 pub const ETHERNET: usize = 14;
-/// Bytes of a frame at most: without offloads, an IP packet.
+/// Bytes of a frame at most: an IP packet.
 const FRAME_MAX: usize = HEADER + ETHERNET + 65_535;
 /// A packet is received into so many chains at most.
 const CHAINS_MAX: usize = 64;
@@ -44,13 +47,13 @@ pub enum Said {
     Room,
 }
 
-/// A packet that a guest sends.
+/// What a guest sends in a chain of descriptors.
 #[derive(Debug)]
 pub struct Taken {
-    /// The first descriptor of its chain.
+    /// The first descriptor of the chain.
     pub head: u16,
-    /// The packet, from its IP header on.
-    pub packet: Box<[u8]>,
+    /// Its packets, from the IP header on.
+    pub packets: Packets,
 }
 
 /// A guest's network card.
@@ -63,6 +66,7 @@ pub struct Device {
     rings: [Ring; 2],
     mac: [u8; 6],
     mtu: u16,
+    offloads: bool,
     merged: bool,
     frame: Vec<u8>,
     heads: Vec<(u16, usize)>,
@@ -70,7 +74,7 @@ pub struct Device {
 
 impl Device {
     /// A device that the guest has just opened.
-    pub fn new(socket: UnixStream, mac: [u8; 6], mtu: u16) -> Device {
+    pub fn new(socket: UnixStream, mac: [u8; 6], mtu: u16, offloads: bool) -> Device {
         Device {
             socket,
             calls: None,
@@ -78,6 +82,7 @@ impl Device {
             rings: Default::default(),
             mac,
             mtu,
+            offloads,
             merged: false,
             frame: Vec::new(),
             heads: Vec::new(),
@@ -112,7 +117,7 @@ impl Device {
     /// A socket that is closed.
     pub fn answer(&mut self, message: &Message) -> io::Result<()> {
         let number = match message.request {
-            request::GET_FEATURES => FEATURES,
+            request::GET_FEATURES => FEATURES | if self.offloads { OFFLOADS } else { 0 },
             request::GET_PROTOCOL_FEATURES => PROTOCOL_FEATURES,
             request::GET_QUEUE_NUM => 1,
             request::GET_CONFIG => {
@@ -201,8 +206,8 @@ impl Device {
         answer
     }
 
-    /// Takes the next IP packet that the guest sends, without its Ethernet header; the head of its chain is
-    /// to be [given back](Device::sent) once it has left.
+    /// Takes what the guest sends next, without its Ethernet header; the head of the chain is to be [given
+    /// back](Device::sent) once all its packets have left.
     ///
     /// # Errors
     /// A queue that can't be.
@@ -210,9 +215,13 @@ impl Device {
         let Some(head) = self.rings[TRANSMIT].read(&self.memory, FRAME_MAX, &mut self.frame)? else {
             return Ok(None);
         };
-        match self.frame.get(HEADER + ETHERNET..) {
-            Some(packet) => Ok(Some(Taken { head, packet: packet.into() })),
-            None => Err(Wrong::Frame(self.frame.len())),
+        match (self.frame.first_chunk(), self.frame.get(HEADER + ETHERNET..)) {
+            (Some(header), Some(packet)) => {
+                // Without offloads there is nothing in the header.
+                let header = if self.offloads { header } else { &[0; HEADER] };
+                Ok(Some(Taken { head, packets: Packets::of(header, packet.into())? }))
+            }
+            _ => Err(Wrong::Frame(self.frame.len())),
         }
     }
 

@@ -3,5 +3,6 @@
 
 pub mod device;
 pub mod memory;
+pub mod offload;
 pub mod ring;
 pub mod wire;

@@ -33,6 +33,9 @@ pub enum Wrong {
     /// A buffer to read where one to write is due, or the other way round.
     #[error("a descriptor goes the wrong way")]
     Way,
+    /// Work for the network card that does not go with the packet.
+    #[error("a packet can't be cut or summed up as its header asks")]
+    Offload,
     /// A frame that is shorter than its header, or longer than any frame.
     #[error("a frame of {0} bytes")]
     Frame(usize),

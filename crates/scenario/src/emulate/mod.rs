@@ -114,7 +114,7 @@ impl Emulation {
             }
         }
         let mut emulation = Emulation {
-            lab: Lab::new(),
+            lab: Lab::default(),
             hosts,
             tasks,
             away,
