@@ -341,7 +341,7 @@ def test_a_card_that_cuts_segments_sends_what_the_kernel_would(tmp_path: Path) -
         assert client["sum_received"]["bits_per_second"] == pytest.approx(1e9 * 1448 / 1538, rel=0.02)
         capture = out / "captures" / "host0-switch0.pcapng"
         fields = ["ip.len", "ip.checksum.status", "tcp.checksum.status", "tcp.seq_raw", "tcp.len"]
-        read = ["tshark", "-r", capture, "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
+        read = ["tshark", "-r", str(capture), "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
         done = subprocess.run(
             [
                 *read,
