@@ -197,8 +197,8 @@ impl Guest {
     /// A guest that is gone.
     pub fn wake(&mut self, now: u64, free_until: u64) -> Result<(), Error> {
         self.page.run(now, free_until);
-        // Its own clock began with it.
-        let run = protocol::Message { op: Op::Run, seq: 0, time: now - self.begun };
+        // Its own clock began with it. A time that it asked for may be any.
+        let run = protocol::Message { op: Op::Run, seq: 0, time: now.saturating_sub(self.begun) };
         protocol::send(&self.time, run, &[]).map_err(|error| self.broken(error))
     }
 
@@ -246,7 +246,7 @@ impl Guest {
         let message = protocol::receive(&mut self.time)?;
         let time = match message.op {
             Op::Wait => return Ok(Some(Turn::Waits(self.request()))),
-            Op::Get => self.page.now() - self.begun,
+            Op::Get => self.page.now().saturating_sub(self.begun),
             Op::GetTimeOfDay => TIME_OF_DAY - BOOT + self.begun,
             _ => 0,
         };
