@@ -59,14 +59,16 @@ def run_all(
 ) -> list[Done]:
     """Runs the variants into `out`: a single one into the folder itself, several into sub-folders.
 
-    With `live` on sockets of this machine, a process a host, one run after the other.
+    With `live` on sockets of this machine, a process a host. Runs that take this machine's time come one
+    after the other.
     """
     if live:
         _check_live(written, variants)
     folder.make_free(out, force)
     places = _places(variants, out)
     run = _LiveRun if live else _Run
-    at_a_time = 1 if live else jobs or os.cpu_count() or 1
+    timed = live or any(variant.scenario.clock for variant in variants)
+    at_a_time = 1 if timed else jobs or os.cpu_count() or 1
     with Stop() as stop, ThreadPoolExecutor(max_workers=at_a_time) as pool:
         try:
             running = [

@@ -90,6 +90,15 @@ class _Deadlock(_Part):
     behind: list[Any] = []
 
 
+class _Lateness(_Part):
+    packets: Count
+    late: Count
+    allowed_ns: Count
+    p50_ns: Count
+    p99_ns: Count
+    max_ns: Count
+
+
 class _Run(_Part):
     """The summary of a run."""
 
@@ -100,7 +109,8 @@ class _Run(_Part):
     error: str = ""
     fingerprint: str = ""
     live: bool = False
-    computing: Literal["free", "charged"] | None = None
+    computing: Literal["free", "charged", "real"] | None = None
+    lateness: _Lateness | None = None
     sim_time_ps: Count = 0
     packet_hops: Count = 0
     wall_s: Number = None

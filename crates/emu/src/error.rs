@@ -20,6 +20,23 @@ pub enum Error {
     /// The kernel can't be started.
     #[error("the kernel can't be started: {0}")]
     Start(io::Error),
+    /// A host can't be a part of this machine.
+    #[error(
+        "this machine can't have a host of its own for the real clock: {0}. It takes root, or the name space of \
+         unshare --user --map-root-user incast run …"
+    )]
+    Apart(io::Error),
+    /// What this machine's hosts need fails.
+    #[error("hosts on this machine's own clock can't go on: {0}")]
+    Here(io::Error),
+    /// It is not set up after a long time.
+    #[error("{name}: the host is not set up after {} s: its console says how far it is", patience.as_secs())]
+    Slow {
+        /// The host.
+        name: String,
+        /// For how long.
+        patience: Duration,
+    },
     /// What guests compute can't be counted.
     #[error("what hosts compute can't be counted here, for cpu_rate: {0}")]
     Meter(io::Error),

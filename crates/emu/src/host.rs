@@ -1,11 +1,12 @@
 //! What a guest is to be: its kernel, its address, what is set and which programs run.
 
 use crate::console::SIGN;
+use crate::error::Error;
 use crate::guest::{BOOT, Card, NOTES, TIME_OF_DAY};
 use process::HostId;
-use std::fmt::Write;
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 use sys::child::Begin;
 use units::Time;
 
@@ -87,6 +88,8 @@ pub struct Program {
 pub enum Event {
     /// The host could not be set up.
     Unready,
+    /// It is set up, and waits for the run to begin.
+    Ready,
     /// A setting of this number was refused.
     Refused(usize),
     /// The program of this number has ended with this exit code.
@@ -162,68 +165,191 @@ impl Host {
                 ("HOME".into(), "/root".into()),
                 ("INCAST_SEED".into(), random.into()),
             ],
+            reads: false,
         }
+    }
+
+    /// How its first program begins where it is a part of this machine: with its own processes, mounts and
+    /// names, in the network where it is started.
+    pub fn begin_here() -> Begin {
+        let own = "--mount --uts --ipc --pid --fork --kill-child /bin/sh";
+        Begin {
+            program: "unshare".into(),
+            args: own.split(' ').chain([INIT]).map(Into::into).collect(),
+            environment: vec![("PATH".into(), PATH.into()), ("HOME".into(), "/root".into())],
+            reads: true,
+        }
+    }
+
+    /// Leaves the script of its first program in its folder.
+    ///
+    /// # Errors
+    /// A folder that can't be written to.
+    pub(crate) fn leave_init(&self, folder: &Path, script: &str) -> Result<(), Error> {
+        let path = folder.join(INIT);
+        std::fs::write(&path, script).map_err(|error| Error::Folder { path, error })
     }
 
     /// The script of its first program, where the host is up from `up` on, of the run's time.
     pub fn init(&self, up: Time) -> String {
-        let Host { id, mtu, name, route, .. } = self;
         let segments = if self.gso { 65_535 } else { 1 };
-        let mut init = format!(
+        let set_up = format!(
+            "mount -t proc proc /proc && mount -t sysfs sys /sys &&\n\
+             mkdir -p /dev/shm /dev/pts && mount -t devpts pts /dev/pts &&\n\
+             {OWN_FOLDERS}\
+             echo 1 > /proc/self/timerslack_ns &&\n\
+             {}\n",
+            self.network(&format!("gso_max_segs {segments}"))
+        );
+        let settings = self.settings.iter().enumerate();
+        let settings = settings.map(|(number, setting)| setting.write(&refused(number, CONSOLE)));
+        let at = |start: Time| (TIME_OF_DAY + start.max(up).as_ps() / 1000).to_string();
+        let programs = self
+            .programs
+            .iter()
+            .map(|program| program.line(&program.start.map_or("0".to_owned(), at), CONSOLE));
+        format!(
             "export PATH={PATH} HOME=/root\n\
              mount -t devtmpfs dev /dev\n\
-             set_up() {{\n\
+             {}{}{PROGRAMS}{}{REST}",
+            self.set_up(&set_up, CONSOLE),
+            settings.collect::<String>(),
+            programs.collect::<String>()
+        )
+    }
+
+    /// The same where the host is a part of this machine, whose files it sees and can't change. When its
+    /// programs may begin, it reads the time of day when the run has begun; `here` is how long after that a
+    /// time of the run is. Its network card sends so many bits a second.
+    pub fn init_here(&self, here: impl Fn(Time) -> Duration, rate: u64) -> String {
+        let segments = if self.gso { 65_535 } else { 1 };
+        // A packet leaves the kernel's queue as fast as the network card can send: behind it nothing would
+        // hold TCP back. The card's own queue is for while it may not send (PFC).
+        let burst = (rate / 8 / BURSTS_A_SECOND).max(2 * u64::from(self.mtu) + 100);
+        let set_up = format!(
+            "while read -r _ place _; do\n\
+             case $place in /proc|/proc/*|/sys|/sys/*) continue;; esac\n\
+             mount -o remount,bind,ro \"$(printf %b \"$place\")\" || return\n\
+             done < /proc/self/mounts\n\
+             mount --bind . /mnt && mount -o remount,bind,rw /mnt &&\n\
              mount -t proc proc /proc && mount -t sysfs sys /sys &&\n\
-             mkdir -p /dev/shm /dev/pts && mount -t devpts pts /dev/pts &&\n\
-             mount -t tmpfs tmp /tmp && mount -t tmpfs run /run && mount -t tmpfs tmp /var/tmp &&\n\
-             mount -t tmpfs shm /dev/shm &&\n\
-             echo 1 > /proc/self/timerslack_ns &&\n\
-             echo {name} > /proc/sys/kernel/hostname &&\n\
+             mount -t tmpfs run /run && mkdir -p /run/dev/shm /run/dev/pts &&\n\
+             for device in null zero full random urandom tty; do\n\
+             : > /run/dev/$device && mount --bind /dev/$device /run/dev/$device || return; done &&\n\
+             ln -s /proc/self/fd /run/dev/fd && ln -s pts/ptmx /run/dev/ptmx &&\n\
+             mount --rbind /run/dev /dev &&\n\
+             mount -t devpts -o newinstance,ptmxmode=0666 pts /dev/pts &&\n\
+             {OWN_FOLDERS}\
+             {} &&\n\
+             ip link set eth0 txqueuelen {CARD_QUEUE} &&\n\
+             tc qdisc replace dev eth0 root tbf rate {rate}bit burst {burst} limit {HOST_QUEUE}\n",
+            self.network(&format!("gso_max_segs {segments}"))
+        );
+        let settings = self.settings.iter().enumerate();
+        let settings = settings.map(|(number, setting)| setting.write_here(&refused(number, SAY)));
+        let at = |start: Time| format!("$((begun + {}))", here(start).as_nanos());
+        let programs = self
+            .programs
+            .iter()
+            .map(|program| program.line(&program.start.map_or("0".to_owned(), &at), SAY));
+        format!(
+            "{}{}{PROGRAMS}echo '{SIGN}ready'\nread -r begun\n{}{REST}",
+            self.set_up(&set_up, SAY),
+            settings.collect::<String>(),
+            programs.collect::<String>()
+        )
+    }
+
+    /// The commands that make its network, joined; `card` is more about its network card.
+    fn network(&self, card: &str) -> String {
+        let Host { id, name, mtu, route, .. } = self;
+        format!(
+            "echo {name} > /proc/sys/kernel/hostname &&\n\
              echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6 &&\n\
              ip link set lo up &&\n\
-             ip link set eth0 mtu {mtu} arp off gso_max_segs {segments} &&\n\
+             ip link set eth0 mtu {mtu} arp off {card} &&\n\
              ip address add {}/32 dev eth0 &&\n\
              ip link set eth0 up &&\n\
-             ip route add 10.0.0.0/8 dev eth0 {route}\n\
+             ip route add 10.0.0.0/8 dev eth0 {route}",
+            address(*id)
+        )
+    }
+
+    /// What has to succeed, and the names of hosts.
+    fn set_up(&self, commands: &str, say: &str) -> String {
+        format!(
+            "set_up() {{\n\
+             {commands}\
              }}\n\
-             set_up || echo '{SIGN}unready' > /dev/console\n\
+             set_up || echo '{SIGN}unready' {say}\n\
              for name in {}; do [ ! -e /etc/$name ] || mount --bind /mnt/$name /etc/$name; done\n",
-            address(*id),
             NAMES.join(" ")
-        );
-        let mut line = |text: std::fmt::Arguments<'_>| {
-            init.write_fmt(text).expect("a string takes all");
-            init.push('\n');
-        };
-        for (number, Setting { path, value, .. }) in self.settings.iter().enumerate() {
-            line(format_args!(
-                "echo {} > {path} || echo '{SIGN}refused {number}' > /dev/console",
-                quoted(value)
-            ));
-        }
-        line(format_args!("until_ns() {{ rest=$(($1 - $(date +%s%N)));"));
-        line(format_args!(
-            "  [ $rest -le 0 ] || sleep $((rest / 1000000000)).$(printf %09d $((rest % 1000000000))); }}"
-        ));
-        // A shell has its background processes ignore these signals, and what they start would too.
-        line(format_args!("fresh='env --default-signal=INT,QUIT'; $fresh true || fresh="));
-        for program in &self.programs {
-            let Program { number, start, command, environment, output } = program;
-            let at = start.map_or(0, |start| TIME_OF_DAY + start.max(up).as_ps() / 1000);
-            let set: String =
-                environment.iter().map(|(key, value)| format!("export {key}={}; ", quoted(value))).collect();
-            line(format_args!(
-                "(until_ns {at}; (cd /tmp; {set}exec $fresh sh -c {}) >> /mnt/{output} 2>&1; \
-                 echo \"{SIGN}ended {number} $?\" > /dev/console) &",
-                quoted(command)
-            ));
-        }
-        // The first program must never end: the kernel would panic.
-        line(format_args!("wait\nwhile :; do sleep 86400; done"));
-        init
+        )
     }
 }
 
+impl Setting {
+    /// Writes it, or does something else.
+    fn write(&self, or: &str) -> String {
+        format!("echo {} > {} || {or}\n", quoted(&self.value), self.path)
+    }
+
+    /// The same on this machine. What holds for all of it is not changed: it has to be so already.
+    fn write_here(&self, or: &str) -> String {
+        let Setting { path, value, .. } = self;
+        if path.starts_with("/proc/sys/net/") {
+            return self.write(or);
+        }
+        let value = quoted(value);
+        format!(
+            "[ \"$(cat {path})\" = {value} ] || {{ echo \"{path} is $(cat {path}) for this whole machine, not \
+             \"{value}; {or}; }}\n"
+        )
+    }
+}
+
+/// Says that a setting was refused.
+fn refused(number: usize, say: &str) -> String {
+    format!("echo '{SIGN}refused {number}' {say}")
+}
+
+impl Program {
+    /// Runs it in the background when the time of day is `at`; says when it has ended.
+    fn line(&self, at: &str, say: &str) -> String {
+        let Program { number, command, environment, output, .. } = self;
+        let set: String =
+            environment.iter().map(|(key, value)| format!("export {key}={}; ", quoted(value))).collect();
+        format!(
+            "(until_ns {at}; (cd /tmp; {set}exec $fresh sh -c {}) >> /mnt/{output} 2>&1; \
+             echo \"{SIGN}ended {number} $?\" {say}) &\n",
+            quoted(command)
+        )
+    }
+}
+
+/// Where a guest's first program says something, and where a host's of this machine does.
+const CONSOLE: &str = "> /dev/console";
+const SAY: &str = ">&1";
+/// Folders that are a host's own, gone with it.
+const OWN_FOLDERS: &str = "\
+mount -t tmpfs tmp /tmp && mount -t tmpfs run /run && mount -t tmpfs tmp /var/tmp &&
+mount -t tmpfs shm /dev/shm &&
+";
+/// What programs need. A shell has its background processes ignore these signals, and what they start would
+/// too.
+const PROGRAMS: &str = "\
+until_ns() { rest=$(($1 - $(date +%s%N)));
+  [ $rest -le 0 ] || sleep $((rest / 1000000000)).$(printf %09d $((rest % 1000000000))); }
+fresh='env --default-signal=INT,QUIT'; $fresh true || fresh=
+";
+/// The first program must never end: the kernel would panic.
+const REST: &str = "wait\nwhile :; do sleep 86400; done\n";
+/// Packets that a network card holds while it may not send.
+const CARD_QUEUE: u32 = 10_000;
+/// Bytes that wait for a network card at most.
+const HOST_QUEUE: u32 = 16 << 20;
+/// A host hands its network card as much at once as that sends in such a part of a second.
+const BURSTS_A_SECOND: u64 = 10_000;
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// A word for the shell.
@@ -233,8 +359,10 @@ fn quoted(word: &str) -> String {
 
 /// Reads what the first program says; anything may be in it.
 pub(crate) fn event(line: &str) -> Option<Event> {
-    if line == "unready" {
-        return Some(Event::Unready);
+    match line {
+        "unready" => return Some(Event::Unready),
+        "ready" => return Some(Event::Ready),
+        _ => {}
     }
     let mut words = line.split(' ');
     let event = match (words.next()?, words.next()?.parse().ok()?) {
@@ -278,6 +406,7 @@ mod tests {
         assert_eq!(event("refused 1"), Some(Event::Refused(1)));
         assert_eq!(event("answered 7 130"), Some(Event::Answered(7, 130)));
         assert_eq!(event("unready"), Some(Event::Unready));
+        assert_eq!(event("ready"), Some(Event::Ready));
         for other in ["", "ended", "ended 3", "ended x 0", "ended 3 0 0", "begun 3"] {
             assert_eq!(event(other), None, "{other}");
         }

@@ -1,7 +1,10 @@
 //! What a switch reads of an IPv4 packet, and the one field that it writes: RFC 791, RFC 3168.
 
+use crate::host::host_of;
 use fabric::Ecn;
+use sim::RawPacket;
 use std::net::Ipv4Addr;
+use units::Time;
 
 /// Bytes of a header without options.
 pub(crate) const HEADER: usize = 20;
@@ -46,6 +49,13 @@ pub fn read(packet: &[u8]) -> Option<Fields> {
     };
     let to = Ipv4Addr::new(header[16], header[17], header[18], header[19]);
     Some(Fields { to, protocol: header[9], ports, ecn, dscp: header[1] >> 2 })
+}
+
+/// A packet as the network of so many hosts carries it, if it is for one of them.
+pub fn on_network(data: Box<[u8]>, hosts: usize, late: Time) -> Option<RawPacket> {
+    let Fields { to, protocol, ports, ecn, dscp } = read(&data)?;
+    // The class of 802.1p that switches give a precedence of IP (RFC 2474, 4.2.2).
+    Some(RawPacket { to: host_of(to, hosts)?, ports, protocol, class: dscp >> 3, ecn, data, late })
 }
 
 /// Marks a packet: CE, and the header's checksum with it (RFC 1624, equation 3).

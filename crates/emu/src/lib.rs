@@ -11,6 +11,7 @@
 pub mod calendar;
 pub mod console;
 pub mod error;
+pub mod exact;
 pub mod guest;
 pub mod host;
 pub mod ip;
@@ -18,8 +19,11 @@ pub mod job;
 pub mod lab;
 pub mod meter;
 mod processor;
+pub mod real;
 pub mod setting;
 pub mod vhost;
 
 pub use error::Error;
+pub use exact::Exact;
 pub use lab::Lab;
+pub use real::Real;

@@ -44,13 +44,16 @@ pub fn host(id: HostId, name: &str, config: &HostConfig) -> Host {
         // Connections know nothing of others before them.
         ("tcp_no_metrics_save", "1".into()),
     ];
-    let modules = [
-        ("tcp_cubic/parameters/hystart", flag(tcp.hystart).to_owned()),
-        ("tcp_dctcp/parameters/dctcp_shift_g", tcp.dctcp_shift.to_string()),
-        ("tcp_htcp/parameters/use_rtt_scaling", flag(tcp.htcp_rtt_scaling).to_owned()),
-    ];
+    let module = match tcp.congestion {
+        Congestion::Cubic => Some(("tcp_cubic/parameters/hystart", flag(tcp.hystart).to_owned())),
+        Congestion::Dctcp => Some(("tcp_dctcp/parameters/dctcp_shift_g", tcp.dctcp_shift.to_string())),
+        Congestion::Htcp => {
+            Some(("tcp_htcp/parameters/use_rtt_scaling", flag(tcp.htcp_rtt_scaling).to_owned()))
+        }
+        Congestion::Reno | Congestion::Bbr => None,
+    };
     let ours = settings.into_iter().map(|(key, value)| Setting::sysctl(&format!("net.ipv4.{key}"), &value));
-    let modules = modules.into_iter().map(|(key, value)| Setting::module(key, &value));
+    let module = module.map(|(key, value)| Setting::module(key, &value));
     let theirs = kernel.sysctl.iter().map(|(key, value)| Setting::sysctl(key, value));
     Host {
         id,
@@ -61,7 +64,7 @@ pub fn host(id: HostId, name: &str, config: &HostConfig) -> Host {
         tso: kernel.tso,
         cpu_rate: kernel.cpu_rate,
         memory: kernel.memory.div_ceil(1 << 20) as u32,
-        settings: ours.chain(modules).chain(theirs).collect(),
+        settings: ours.chain(module).chain(theirs).collect(),
         route: format!("initcwnd {}", tcp.initial_window),
         programs: Vec::new(),
     }

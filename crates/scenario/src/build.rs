@@ -2,7 +2,7 @@
 
 use crate::emulate::{self, Away};
 use crate::kinds::{AllShown, Cast, Place};
-use crate::lab::{Job, Rule, Scenario, Topology, faults, hosts, measure, switches, topology};
+use crate::lab::{Job, Rule, Scenario, Topology, clock, faults, hosts, measure, switches, topology};
 use crate::names::Names;
 use fabric::{Fabric, Framing, Graph, NodeId};
 use process::HostId;
@@ -49,6 +49,7 @@ pub(crate) fn build_shown(scenario: &Scenario) -> Result<Built, Problem> {
     let fluid = |(job, place): (&Job, &Place<'_>)| job.work.kind().fluids(place);
     let fluids: Vec<_> = scenario.jobs.iter().zip(&places).map(fluid).collect();
     let (mut jobs, shown) = jobs(&work, &graph, places)?;
+    clock::check(scenario)?;
     let away = emulate::take_away(scenario, &graph, &hosts, &mut jobs)?;
     let faults = faults::all(scenario, &names)?;
     check_framing(scenario.framing)?;

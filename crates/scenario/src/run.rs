@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::lab::Scenario;
 use crate::names;
 use crate::tables::Writer;
+use emu::real::Lateness;
 use fabric::{PortId, QueueId};
 use record::RunFolder;
 use serde::Serialize;
@@ -71,7 +72,8 @@ pub struct Outcome {
     pub events: u64,
     /// Packets that crossed a link, summed over links.
     pub packet_hops: u64,
-    /// Equal for equal runs, in hexadecimal.
+    /// Equal for equal runs, in hexadecimal; empty where two runs are never equal.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub fingerprint: String,
     /// Version that ran it.
     pub version: &'static str,
@@ -80,6 +82,9 @@ pub struct Outcome {
     /// What computing costs on emulated hosts, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub computing: Option<Computing>,
+    /// How late packets came to hosts on this machine's clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Lateness>,
 }
 
 /// What computing costs on emulated hosts.
@@ -90,6 +95,8 @@ pub enum Computing {
     Free,
     /// On some of them it takes processor time: two runs differ.
     Charged,
+    /// They are a part of this machine, on its clock.
+    Real,
 }
 
 /// A deadlock of PFC.
@@ -126,16 +133,16 @@ pub fn run(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Error> {
     let Built { mut sim, shown, away } = build_shown(scenario)?;
-    let linux = match linux {
-        None if emulate::is_needed(scenario) => return Err(Error::NoKernel),
-        linux => linux.filter(|_| emulate::is_needed(scenario)),
-    };
+    let emulated = emulate::is_needed(scenario);
+    if emulated && scenario.clock.is_none() && linux.is_none() {
+        return Err(Error::NoKernel);
+    }
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
     let mut writer = Writer::new(&mut sim, &folder, &scenario.jobs, (shown, away.clone()))?;
     let total = sim.progress().jobs_left;
-    let start = |linux| Emulation::start(scenario, (&mut sim, away), linux, out);
-    let mut guests = linux.map(start).transpose()?;
+    let start = || Emulation::start(scenario, (&mut sim, away), linux, out);
+    let mut guests = emulated.then(start).transpose()?;
     let emulated = guests.as_mut().map(|guests| (guests, operator));
     let end = drive(&mut sim, emulated, scenario.until, total, progress, |sim, exited| {
         exited.iter().for_each(|exited| writer.exited(exited));
@@ -149,7 +156,11 @@ pub fn run(
     let end = end?;
     reports?;
     finished?;
-    Ok(Outcome { computing: guests.map(|guests| guests.computing()), ..outcome(&mut sim, end) })
+    let computing = guests.as_ref().map(Emulation::computing);
+    let lateness = guests.and_then(|guests| guests.lateness());
+    let found = outcome(&mut sim, end);
+    let fingerprint = if lateness.is_some() { String::new() } else { found.fingerprint };
+    Ok(Outcome { computing, lateness, fingerprint, ..found })
 }
 
 /// Runs a scenario for its cost alone: nothing is written.
@@ -255,5 +266,6 @@ fn outcome(sim: &mut Sim, end: End) -> Outcome {
         version: env!("CARGO_PKG_VERSION"),
         deadlock: deadlock(sim),
         computing: None,
+        lateness: None,
     }
 }

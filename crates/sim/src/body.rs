@@ -2,6 +2,7 @@
 
 use process::{Addr, HostId, Payload};
 use transport::tcp::{Header, SackBlock};
+use units::Time;
 
 /// A TCP segment, or a datagram when `to` is [`DATAGRAM`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,5 +44,5 @@ pub(crate) enum Extra {
     /// A datagram.
     Datagram { from: Addr, to: Addr, data: Payload, pair: u32 },
     /// A packet of a host that is not simulated.
-    Raw { from: HostId, to: HostId, ports: (u16, u16), data: Box<[u8]> },
+    Raw { from: HostId, to: HostId, ports: (u16, u16), data: Box<[u8]>, late: Time },
 }

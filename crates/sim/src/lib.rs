@@ -88,7 +88,7 @@ pub use diverge::{Divergence, diverge};
 pub use fault::{Change, LinkChange};
 pub use fluid::{FluidError, FluidSetup};
 pub use job::JobSetup;
-pub use outsiders::{Outward, RawPacket};
+pub use outsiders::{Delivered, Outward, RawPacket};
 pub use ports::{TooManyJobs, home_port, job_ports};
 pub use process::rng;
 pub use records::{

@@ -25,6 +25,8 @@ pub struct RawPacket {
     pub ecn: Ecn,
     /// The packet, from its IP header on.
     pub data: Box<[u8]>,
+    /// So much later than its host sent it it is put into the network.
+    pub late: Time,
 }
 
 /// What comes to a host that is not simulated.
@@ -32,8 +34,21 @@ pub struct RawPacket {
 pub enum Outward {
     /// The time has come that it asked for ([`Sim::wake_at`]).
     Wake(HostId),
-    /// A packet, and whether a switch has marked it on its way.
-    Packet(HostId, Box<[u8]>, bool),
+    /// A packet has come.
+    Packet(Delivered),
+}
+
+/// A packet that has come to a host that is not simulated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// The host.
+    pub to: HostId,
+    /// As in [`RawPacket`].
+    pub data: Box<[u8]>,
+    /// A switch has marked it on its way.
+    pub marked: bool,
+    /// As in [`RawPacket`].
+    pub late: Time,
 }
 
 impl Sim {
@@ -78,7 +93,7 @@ impl Sim {
     /// and until then [it waits](Sim::raw_waits). Without a route to its destination it is counted and gone.
     pub fn send_raw(&mut self, from: HostId, raw: RawPacket) -> Option<Time> {
         let now = self.net.now;
-        let RawPacket { to, ports, protocol, class, ecn, data } = raw;
+        let RawPacket { to, ports, protocol, class, ecn, data, late } = raw;
         let (from_node, to_node) = (NodeId(from.0), NodeId(to.0));
         let hash = self.net.fabric.flow_hash(from_node, to_node, ports.0, ports.1, protocol);
         let Some((out, route)) = self.net.fabric.route(from_node, to_node, hash) else {
@@ -86,7 +101,7 @@ impl Sim {
             return Some(now);
         };
         let bytes = data.len().min(usize::from(u16::MAX)) as u16;
-        let extra = self.net.extras.insert(Extra::Raw { from, to, ports, data }) + 1;
+        let extra = self.net.extras.insert(Extra::Raw { from, to, ports, data, late }) + 1;
         let body = Body { header: Header::default(), to: DATAGRAM, extra };
         let packet = Packet { route, bytes, hash, class, ecn, body };
         self.net.fabric.enqueue(now, PortId::NONE, out, &packet, &mut self.net.outside);
@@ -128,11 +143,12 @@ impl Sim {
 
     /// A packet of [`Sim::send_raw`] has come to its host.
     pub(crate) fn on_raw(&mut self, packet: &Packet<Body>) {
-        let Some(Extra::Raw { to, data, .. }) = self.net.extras.remove(packet.body.extra - 1) else {
+        let Some(Extra::Raw { to, data, late, .. }) = self.net.extras.remove(packet.body.extra - 1) else {
             unreachable!("a raw packet carries its content")
         };
         if self.takes(to.0, packet) {
-            self.outward.push(Outward::Packet(to, data, packet.ecn == Ecn::Ce));
+            let marked = packet.ecn == Ecn::Ce;
+            self.outward.push(Outward::Packet(Delivered { to, data, marked, late }));
             self.net.outside.news = true;
         }
     }

@@ -127,6 +127,26 @@ impl Sim {
         Pause::Running
     }
 
+    /// Runs what happens up to a time, `events` events at most, and moves the clock on to that time when
+    /// nothing is left to happen before: something may still come from outside.
+    pub fn run_to(&mut self, to: Time, events: u64) -> Pause {
+        let mut pause = if self.net.outside.news { self.follow_up() } else { Pause::Running };
+        for _ in 0..events {
+            if pause != Pause::Running {
+                break;
+            }
+            if self.next_event() > to {
+                self.move_on(to);
+                break;
+            }
+            pause = self.step().unwrap_or(Pause::Until);
+        }
+        if pause == Pause::Until {
+            self.net.now = self.until;
+        }
+        pause
+    }
+
     #[inline(always)]
     fn step(&mut self) -> Option<Pause> {
         let entry = match self.net.outside.wheel.pop() {

@@ -20,6 +20,8 @@ pub struct Begin {
     pub args: Vec<OsString>,
     /// Its environment, whole.
     pub environment: Vec<(OsString, OsString)>,
+    /// It reads from a pipe ([`Child::stdin`]); otherwise there is nothing to read.
+    pub reads: bool,
 }
 
 impl Begin {
@@ -36,7 +38,7 @@ impl Begin {
             .env_clear()
             .envs(self.environment.iter().cloned())
             .current_dir(folder)
-            .stdin(Stdio::null())
+            .stdin(if self.reads { Stdio::piped() } else { Stdio::null() })
             .stdout(output.try_clone()?)
             .stderr(output)
             // Ctrl-C is for the parent, which ends its children in order.

@@ -2,7 +2,9 @@
 
 use rustix::thread::CpuSet;
 use rustix::time::{ClockId, clock_gettime};
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -100,6 +102,64 @@ impl Drop for Pinned {
     }
 }
 
+/// How long a thread has waited for a processor, though it could have gone on.
+#[derive(Debug)]
+pub struct Waits(File);
+
+impl Waits {
+    /// Of the calling thread.
+    ///
+    /// # Errors
+    /// A kernel that does not count it.
+    pub fn here() -> io::Result<Waits> {
+        File::open("/proc/thread-self/schedstat").map(Waits)
+    }
+
+    /// So far.
+    ///
+    /// # Errors
+    /// None that is known of.
+    pub fn so_far(&self) -> io::Result<Duration> {
+        let mut text = [0; 80];
+        let len = self.0.read_at(&mut text, 0)?;
+        // Time on a processor, time that it waited for one, times that it had one (sched-stats.rst).
+        let words = std::str::from_utf8(&text[..len]).ok().into_iter().flat_map(|text| text.split(' '));
+        let waited = words.skip(1).find_map(|word| word.parse().ok());
+        waited.map(Duration::from_nanos).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+}
+
+/// The calling thread precedes all that have no deadline or such a precedence themselves (sched(7)), until
+/// this is dropped; what it starts does not.
+#[derive(Debug)]
+pub struct First(());
+
+impl First {
+    /// Gives the calling thread precedence.
+    ///
+    /// # Errors
+    /// What the kernel says: it may not be allowed.
+    pub fn here() -> io::Result<First> {
+        schedule(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1).map(First)
+    }
+}
+
+impl Drop for First {
+    fn drop(&mut self) {
+        // Whoever has precedence may give it up.
+        schedule(libc::SCHED_OTHER, 0).ok();
+    }
+}
+
+fn schedule(policy: i32, priority: i32) -> io::Result<()> {
+    let param = libc::sched_param { sched_priority: priority };
+    // SAFETY: the kernel reads the structure only.
+    match unsafe { libc::sched_setscheduler(0, policy, &raw const param) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +183,34 @@ mod tests {
             sum = black_box(sum.wrapping_mul(3) + 1);
         }
         assert!(process_time() - process >= Duration::from_millis(5));
+    }
+
+    #[test]
+    fn a_thread_that_shares_its_processor_waits_for_it() {
+        let pinned = Pinned::here().unwrap();
+        let waits = Waits::here().unwrap();
+        let before = waits.so_far().unwrap();
+        let work = || {
+            let begun = thread_time();
+            while thread_time() - begun < Duration::from_millis(20) {}
+        };
+        // It is on this processor too.
+        let other = std::thread::spawn(work);
+        work();
+        other.join().unwrap();
+        assert!(waits.so_far().unwrap() > before);
+        drop(pinned);
+    }
+
+    #[test]
+    fn a_thread_comes_first_for_a_while() {
+        // SAFETY: it is asked for its own policy.
+        let policy = || unsafe { libc::sched_getscheduler(0) } & !libc::SCHED_RESET_ON_FORK;
+        if let Ok(first) = First::here() {
+            assert_eq!(policy(), libc::SCHED_FIFO);
+            drop(first);
+        }
+        assert_eq!(policy(), libc::SCHED_OTHER);
     }
 
     #[test]

@@ -47,6 +47,15 @@ impl Epoll {
         Ok(epoll::add(&self.fd, fd, EventData::new_u64(token), flags)?)
     }
 
+    /// The same for a descriptor that is only read from: whether there is room to write is not reported.
+    ///
+    /// # Errors
+    /// As [`Epoll::add`].
+    pub fn add_to_read(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
+        Ok(epoll::add(&self.fd, fd, EventData::new_u64(token), flags)?)
+    }
+
     /// Waits until [`Epoll::wait`] has something to report, or one of `others` is ready for reading or for
     /// writing, as its flags ask. Says which of them are for what.
     ///

@@ -30,6 +30,7 @@ pub mod cpu;
 pub mod epoll;
 pub mod file;
 pub mod heap;
+pub mod network;
 pub mod shared;
 pub mod signal;
 pub mod sleep;

@@ -97,6 +97,8 @@ def _operated(
 ) -> tuple[WrittenScenario, Variant, Path]:
     written = with_operator(WrittenScenario.from_file(scenario, changes), choice, hosts, at)
     (variant,) = make_variants(written)
+    if variant.scenario.clock:
+        raise RunError("between commands time stands still, and this machine's clock does not: incast run")
     return written, variant, out or Path("results") / variant.scenario.name
 
 

@@ -16,6 +16,7 @@ from incast.cli.progress import Bars
 from incast.comparison import by_choice
 from incast.extras import MissingLibraryError
 from incast.incomplete import STUCK
+from incast.lateness import is_too_late
 from incast.result import Result
 from incast.runs import failure, run_all
 from incast.variants import make_variants, seed_list
@@ -88,6 +89,8 @@ def _code(result: Result) -> Exit:
         return Exit.DEADLOCK
     if result.incomplete:
         return Exit.INCOMPLETE
+    if any(is_too_late(run.summary) for run in result.runs):
+        return Exit.UNCOVERED
     return Exit.OK if result.passed else Exit.THRESHOLD
 
 
@@ -102,6 +105,7 @@ def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
         show.print_json(content)
         return
     show_run.incomplete(result.runs)
+    show_run.late(result.runs)
     choices = by_choice(result)
     if len(result.runs) > 1:
         show.out.print(show_run.choices(choices))
@@ -112,6 +116,7 @@ def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
     show_run.unfinished(result.runs)
     show_run.thresholds(result.runs)
     show_run.computing(result.runs)
+    show_run.on_time(result.runs)
     show_run.fingerprint(result)
     show.place("Result", result.path)
     if written:

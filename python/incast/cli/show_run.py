@@ -9,7 +9,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from incast import text
+from incast import lateness, text
 from incast.choose import best, deciding
 from incast.cli import show
 from incast.comparison import Difference, Samples, Way, change, interval, lookup, mean, samples, spread
@@ -65,6 +65,7 @@ def network(run: Result) -> str:
 _COMPUTING = {
     "free": "On emulated hosts computing takes no time",
     "charged": "On emulated hosts computing takes processor time: two runs differ",
+    "real": "Hosts of programs were a part of this machine, on its clock: two runs differ",
 }
 
 
@@ -75,6 +76,21 @@ def computing(runs: Sequence[Result]) -> None:
             of = [run.summary.get("choice") for run in runs if run.summary.get("computing") == said]
             names = ", ".join(dict.fromkeys(name for name in of if name)) if len(of) < len(runs) else ""
             show.out.print(escape(_COMPUTING[said] + (f" ({names})" if names else "")), highlight=False)
+
+
+def late(runs: Sequence[Result]) -> None:
+    """The runs in which too many packets came too late: their network was another one."""
+    for run in runs:
+        if lateness.is_too_late(run.summary):
+            said = f"{lateness.line(run.summary)}{_which(run, runs)}: clock.scale slows the network down"
+            show.out.print(f"[bold red]late:[/] [red]{escape(said)}[/]", soft_wrap=True, highlight=False)
+
+
+def on_time(runs: Sequence[Result]) -> None:
+    """How late packets came in the other runs on this machine's clock."""
+    for run in runs:
+        if (said := lateness.line(run.summary)) and not lateness.is_too_late(run.summary):
+            show.out.print(escape(said + _which(run, runs)), highlight=False)
 
 
 def incomplete(runs: Sequence[Result], of: str = "") -> None:

@@ -17,6 +17,9 @@ _CLOCK = b"time-travel=ext:"
 _LATE = b"time travel: may go on late"
 """Stands in one that packaging/uml.py has taught to wait for a busy processor."""
 
+_ALLOWED_NAME = "net.ipv4.tcp_allowed_congestion_control"
+_ALLOWED = Path("/proc/sys") / _ALLOWED_NAME.replace(".", "/")
+
 
 def find() -> Path | None:
     """The kernel's program, or `None` where there is none."""
@@ -51,3 +54,15 @@ def never_late() -> str:
     if kernel is None or _has(kernel, _LATE):
         return ""
     return f"{kernel} was built before there was cpu_rate: remove it, and make uml builds another"
+
+
+def not_allowed(congestion: str) -> str:
+    """Why hosts on this machine's own kernel can't have this congestion control; empty where they can."""
+    allowed = _ALLOWED.read_text().split()
+    if congestion in allowed:
+        return ""
+    return (
+        f"{congestion} is not allowed in networks of their own on this machine, which hosts have with a real "
+        f"clock: allowed are {', '.join(allowed)}. As root: modprobe tcp_{congestion}; "
+        f"sysctl {_ALLOWED_NAME}='{' '.join([*allowed, congestion])}'"
+    )

@@ -44,6 +44,8 @@ class Traits:
     """A run waits for the job and its figures count; otherwise it is background traffic."""
     endless: bool = False
     """It may never end by itself: the scenario has to say when the run ends."""
+    linux: bool = False
+    """It runs on emulated hosts only."""
     cut: bool = False
     """The end of a run may cut it off: it isn't incomplete then."""
 

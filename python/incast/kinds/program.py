@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from incast import text
-from incast.emu import kernel
 from incast.folder import scan
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import Selector
@@ -21,13 +20,14 @@ Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 
 class Program(Job):
-    """A program on emulated hosts: Linux in virtual time. Without `host.kernel.cpu_rate` computing is free.
+    """A program on emulated hosts: Linux in virtual time, where without `host.kernel.cpu_rate` computing is
+    free, or on this machine's `clock`.
 
     The hosts see this machine's files, but can't change them; /tmp, /run and /var/tmp are their own. A
     program runs in /tmp; what it prints is kept as `guests/HOST/JOB.out` in the result folder.
     """
 
-    traits = Traits(judged="duration", flows="none", endless=True)
+    traits = Traits(judged="duration", flows="none", endless=True, linux=True)
     columns = {"commands": Columns("job host", "start_ps end_ps exit_code")}
 
     kind: Literal["program"] = "program"
@@ -43,8 +43,6 @@ class Program(Job):
 
     def work(self, site: Site) -> dict[str, Any]:
         """What the core reads."""
-        if lacking := kernel.lacking():
-            site.refuse("kind", lacking)
         if self.class_:
             site.refuse(
                 "class", "the precedence in a packet's own DS field is its class: the program sets it"

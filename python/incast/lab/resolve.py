@@ -21,7 +21,7 @@ from incast.lab.faults import fault_specs
 from incast.lab.findings import Findings
 from incast.lab.overrides import rules
 from incast.lab.scenario import Scenario
-from incast.lab.select import select
+from incast.lab.select import matches, select
 from incast.lab.topology import FileTopology, Graph, Link, Topology
 from incast.quantity import format_bytes, parse_bytes, parse_time
 from incast.thresholds import Threshold, parse_threshold
@@ -64,6 +64,7 @@ def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
         ],
         "measure": scenario.measure.base_units(),
         "until": parse_time(scenario.until) if scenario.until else None,
+        **({"clock": scenario.clock.base_units()} if scenario.clock else {}),
     }
     scenario.measure.check(cluster, findings)
     _check_end(scenario, spec, findings)
@@ -71,6 +72,9 @@ def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
     _check_mtu(scenario, spec, cluster, findings)
     findings.stop_if_any()
     written = Written(spec, scenario, cluster, findings)
+    if scenario.clock:
+        _check_congestion(written)
+        findings.stop_if_any()
     return Resolved(spec, written.ask(lambda: _core.check(json.dumps(spec))), cluster, thresholds)
 
 
@@ -109,6 +113,11 @@ def _emulated(spec: Mapping[str, Any]) -> bool:
 
 
 def _check_kernel(scenario: Scenario, spec: Mapping[str, Any], findings: Findings) -> None:
+    if scenario.clock:
+        return  # The kernel is this machine's.
+    programs = [index for index, job in enumerate(scenario.jobs) if job.traits.linux]
+    if programs and (lacking := kernel.lacking()):
+        findings.add(("jobs", programs[0], "kind"), lacking)
     rated = any(rule["config"]["kernel"]["cpu_rate"] is not None for rule in spec["hosts"])
     overrides = [
         ("host_overrides", index)
@@ -122,6 +131,17 @@ def _check_kernel(scenario: Scenario, spec: Mapping[str, Any], findings: Finding
         if asked and (lacking := why()):
             place = ("host",) if getattr(scenario.host.kernel, field) or not overrides else overrides[-1]
             findings.add((*place, "kernel", field), lacking)
+
+
+def _check_congestion(written: Written) -> None:
+    """With a real clock the hosts of programs have this machine's kernel."""
+    rules = list(enumerate(written.spec["hosts"]))
+    jobs = zip(written.scenario.jobs, written.spec["jobs"], strict=True)
+    hosts = [host for job, spec in jobs if job.traits.linux for host in spec["work"]["hosts"]]
+    used = {next(n for n, rule in reversed(rules) if matches(rule["pattern"], host)) for host in hosts}
+    for rule in sorted(used):
+        if lacking := kernel.not_allowed(rules[rule][1]["config"]["tcp"]["congestion"]):
+            written.refuse(("hosts", rule, "config", "tcp", "congestion"), lacking)
 
 
 def _check_end(scenario: Scenario, spec: Mapping[str, Any], findings: Findings) -> None:
@@ -173,10 +193,13 @@ class Written:
         try:
             return question()
         except _core.SpecError as problem:
-            loc, message = problem.args
-            self.findings.add(self._place(loc), message)
+            self.refuse(*problem.args)
             self.findings.stop_if_any()
             raise
+
+    def refuse(self, loc: Loc, message: str) -> None:
+        """Notes what is wrong with a field of the core's."""
+        self.findings.add(self._place(loc), message)
 
     def _place(self, loc: Loc) -> Loc:
         """Where people write it: a rule at `switch`, `host` or an override, a job's work at the job."""

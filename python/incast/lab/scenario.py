@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, field_validator
 from incast.folder import FILES, MARKER
 from incast.kinds import AnyJob
 from incast.lab.base import InCore, Model, Name
+from incast.lab.clock import Clock
 from incast.lab.faults import Fault
 from incast.lab.host import Host, HostOverride
 from incast.lab.measure import Measure
@@ -55,6 +56,9 @@ class Scenario(Model):
     """What goes wrong, in any order."""
     measure: Measure = Measure()
     """What is recorded beyond the totals."""
+    clock: Clock | None = None
+    """Whose time the run keeps; without a value its own, in which everything is exact and on emulated hosts
+    computing takes no time."""
     until: PositiveTime | None = None
     """Latest end of the run; without a value, it ends when all jobs except background have ended."""
     thresholds: list[str] = []

@@ -4,12 +4,12 @@ mod members;
 mod plan;
 
 use crate::error::Error;
-use crate::lab::Scenario;
+use crate::lab::{Clock, Scenario};
 use crate::reports::MemberReport;
 use crate::run::Computing;
-use emu::guest::Guest;
-use emu::host::{Event, Host, INIT, NAMES, NO_SERVER, address, names, on_clock};
-use emu::{Lab, ip};
+use emu::host::{Event, Host, NAMES, NO_SERVER, address, names};
+use emu::real::Lateness;
+use emu::{Exact, Lab, Real, ip};
 pub use members::member;
 pub(crate) use plan::{Away, computes_at_once, has_members, is_needed, take_away};
 use plan::{Plan, Task, crashes};
@@ -64,19 +64,17 @@ pub(crate) struct Exited {
 
 /// The guests of a run.
 pub(crate) struct Emulation {
-    lab: Lab,
+    lab: Box<dyn Lab>,
     hosts: Vec<Host>,
     /// By number.
     tasks: Vec<(Task, HostId)>,
     away: Away,
-    kernel: PathBuf,
-    seed: u64,
     /// All guests' folders.
     folder: PathBuf,
     exited: Vec<Exited>,
     answers: Vec<Answer>,
-    /// One of them runs at a time: on one processor none waits for its memory to come from another's cache.
-    _pinned: Pinned,
+    /// Of guests one runs at a time: on one processor none waits for its memory to come from another's cache.
+    _pinned: Option<Pinned>,
 }
 
 impl Emulation {
@@ -87,11 +85,22 @@ impl Emulation {
     pub(crate) fn start(
         scenario: &Scenario,
         (sim, away): (&mut Sim, Away),
-        linux: &Linux,
+        linux: Option<&Linux>,
         run: &Path,
     ) -> Result<Emulation, Error> {
-        let Plan { hosts, tasks } = Plan::of(scenario, sim.graph(), &away, &linux.member)?;
-        let pinned = Pinned::here().map_err(emu::Error::Start)?;
+        let (lab, pinned): (Box<dyn Lab>, _) = match (scenario.clock, linux) {
+            (Some(Clock::Real { scale, late }), _) => {
+                let real = Real::new(scale, Duration::from_nanos(late.as_ps() / 1000));
+                (Box::new(real.map_err(emu::Error::Here)?), None)
+            }
+            (None, Some(linux)) => {
+                let pinned = Pinned::here().map_err(emu::Error::Start)?;
+                (Box::new(Exact::new(linux.kernel.clone(), scenario.seed, PATIENCE)), Some(pinned))
+            }
+            (None, None) => return Err(Error::NoKernel),
+        };
+        let member = linux.map_or("", |linux| &linux.member);
+        let Plan { hosts, tasks } = Plan::of(scenario, sim.graph(), &away, member)?;
         let all = run.join(FOLDER);
         match std::fs::remove_dir_all(&all) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -114,41 +123,21 @@ impl Emulation {
             }
         }
         let mut emulation = Emulation {
-            lab: Lab::default(),
+            lab,
             hosts,
             tasks,
             away,
-            kernel: linux.kernel.clone(),
-            seed: scenario.seed,
             folder: all,
             exited: Vec::new(),
             answers: Vec::new(),
             _pinned: pinned,
         };
-        // All are started before the first boots.
-        let ids: Vec<HostId> = emulation.hosts.iter().map(|host| host.id).collect();
-        let guests: Vec<Guest> = ids.iter().map(|id| emulation.guest(sim, *id)).collect::<Result<_, _>>()?;
-        for (id, guest) in ids.into_iter().zip(guests) {
-            emulation.lab.seat_at(sim, id, guest)?;
-        }
+        emulation.lab.start(sim, &emulation.hosts.iter().collect::<Vec<_>>(), &emulation.folder)?;
         for (at, host) in crashes(scenario, sim.graph())? {
             sim.wake_at(host, at);
         }
         emulation.listen(sim)?;
         Ok(emulation)
-    }
-
-    /// Starts a host's guest, to be up now.
-    fn guest(&self, sim: &Sim, id: HostId) -> Result<Guest, emu::Error> {
-        let host = self.host(id);
-        let begin = host.begin(self.kernel.clone(), self.seed, sim.crashes(id));
-        let folder = self.folder.join(&host.name);
-        let now = sim.progress().now;
-        let init = folder.join(INIT);
-        std::fs::write(&init, host.init(now)).map_err(|error| emu::Error::Folder { path: init, error })?;
-        let mut guest = Guest::start((&host.name, on_clock(now)), &begin, &folder, host.card(), PATIENCE)?;
-        host.cpu_rate.map_or(Ok(()), |rate| guest.charge(rate))?;
-        Ok(guest)
     }
 
     /// Runs up to `events` events.
@@ -157,9 +146,9 @@ impl Emulation {
     /// A guest that can't go on.
     pub(crate) fn run(&mut self, sim: &mut Sim, events: u64) -> Result<Pause, Error> {
         let pause = self.lab.run(sim, events)?;
-        for host in self.lab.take_restarted() {
-            let guest = self.guest(sim, host)?;
-            self.lab.seat_at(sim, host, guest)?;
+        for id in self.lab.take_restarted() {
+            let host = self.hosts.iter().find(|host| host.id == id).expect("only these have guests");
+            self.lab.start(sim, &[host], &self.folder)?;
         }
         self.listen(sim)?;
         Ok(pause)
@@ -173,7 +162,16 @@ impl Emulation {
     /// What computing costs.
     pub(crate) fn computing(&self) -> Computing {
         let charged = self.hosts.iter().any(|host| host.cpu_rate.is_some());
-        if charged { Computing::Charged } else { Computing::Free }
+        match self.lab.lateness() {
+            Some(_) => Computing::Real,
+            None if charged => Computing::Charged,
+            None => Computing::Free,
+        }
+    }
+
+    /// How late packets came, where that can be.
+    pub(crate) fn lateness(&self) -> Option<Lateness> {
+        self.lab.lateness()
     }
 
     /// Lets an operator ask for something; whether the run goes on.
@@ -190,6 +188,7 @@ impl Emulation {
     fn listen(&mut self, sim: &mut Sim) -> Result<(), Error> {
         for (host, event) in self.lab.take_events() {
             match event {
+                Event::Ready => {}
                 Event::Unready => {
                     return Err(emu::Error::Unready { name: self.host(host).name.clone() }.into());
                 }
@@ -219,7 +218,7 @@ impl Emulation {
                 }
             }
         }
-        match self.lab.ended().next() {
+        match self.lab.ended() {
             Some(host) if self.waits_for(sim, host) => {
                 Err(emu::Error::Gone { name: self.host(host).name.clone() }.into())
             }
@@ -239,7 +238,7 @@ impl Emulation {
         let report = |(number, host): (usize, HostId)| {
             let packet = ip::datagram(address(host), members::OVER);
             let last = |event| matches!(event, Event::Ended(ended, _) if ended == number);
-            self.lab.tell(sim, host, (&packet, last), LAST_WORDS)?;
+            self.lab.tell(sim, host, (&packet, &last), LAST_WORDS)?;
             let name = &self.host(host).name;
             members::report(host, name, &self.folder)
         };

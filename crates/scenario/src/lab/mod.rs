@@ -4,6 +4,7 @@
 //! topology's. A file has the settings of one subject, their checks, and what the simulation is built from.
 //! Unknown fields are refused here too, so the two sides can't drift apart unseen.
 
+pub(crate) mod clock;
 pub(crate) mod faults;
 pub(crate) mod hosts;
 mod job;
@@ -12,6 +13,7 @@ mod rule;
 pub(crate) mod switches;
 pub(crate) mod topology;
 
+pub use clock::Clock;
 use fabric::{Framing, SwitchConfig};
 pub use faults::{Change, Fault};
 pub use job::Job;
@@ -44,6 +46,9 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// What is recorded beyond the totals.
     pub measure: Measure,
+    /// Whose time the run keeps; without it its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
     /// The run ends here at the latest; without it, when all jobs have ended (`background` jobs don't count).
     pub until: Option<Time>,
 }

@@ -60,6 +60,7 @@ fn scenario(topology: Topology, congestion: Congestion, work: Work) -> Scenario 
         jobs: vec![Job { name: "job".into(), start: Time::ZERO, class: 0, work }],
         faults: Vec::new(),
         measure: Measure::default(),
+        clock: None,
         until: None,
     }
 }

@@ -18,7 +18,15 @@ impl Process for Waits {
 
 fn packet(to: u32, bytes: usize) -> RawPacket {
     let data = vec![0; bytes].into();
-    RawPacket { to: HostId(to), ports: (1, 2), protocol: 17, class: LOSSLESS, ecn: Ecn::Ect0, data }
+    RawPacket {
+        to: HostId(to),
+        ports: (1, 2),
+        protocol: 17,
+        class: LOSSLESS,
+        ecn: Ecn::Ect0,
+        data,
+        late: Time::ZERO,
+    }
 }
 
 /// A host that sends packets as a network card does: the next one once the one before has left.
@@ -50,7 +58,7 @@ fn run(sim: &mut Sim, cards: &mut [Card]) -> Vec<(Time, HostId, bool)> {
         let pause = sim.run(1 << 20);
         for outward in sim.take_outward() {
             match outward {
-                Outward::Packet(host, _, marked) => came.push((sim.progress().now, host, marked)),
+                Outward::Packet(packet) => came.push((sim.progress().now, packet.to, packet.marked)),
                 Outward::Wake(host) => {
                     cards.iter_mut().filter(|card| card.host == host).for_each(|card| card.go_on(sim));
                 }
@@ -126,4 +134,24 @@ fn what_goes_nowhere_or_to_a_host_that_takes_nothing_is_counted() {
     sim.drop_unroutable(HostId(0));
     sim.refuse_raw(HostId(1));
     assert_eq!((sim.host_record(0).drops.no_route, sim.host_record(1).drops.no_port), (1, 1));
+}
+
+#[test]
+fn a_run_goes_on_to_a_time_and_waits_for_what_comes_from_outside() {
+    let mut cluster = Cluster::new(single_switch(2, LINK).unwrap());
+    cluster.until = Time::from_ms(3);
+    let mut sim = cluster.processes(vec![(HostId(0), Box::new(Waits))]);
+    let (start, later) = (Time::from_ms(1), Time::from_ms(2));
+    assert_eq!((sim.run_to(start, 10), sim.progress().now), (Pause::Running, start));
+    sim.send_raw(HostId(0), packet(1, 1500));
+    // Twice its time on the wire and the delay of both links.
+    let came = start + Time::from_us(2) + Time::from_ps(2 * 1538 * 800);
+    assert_eq!((sim.run_to(later, 10), sim.progress().now), (Pause::Outward, came));
+    assert!(matches!(&sim.take_outward()[..], [Outward::Packet(packet)] if packet.to == HostId(1)));
+    assert_eq!((sim.run_to(later, 10), sim.progress().now), (Pause::Running, later));
+    assert_eq!((sim.run_to(Time::from_ms(4), 10), sim.progress().now), (Pause::Until, Time::from_ms(3)));
+    let mut sim = Cluster::new(single_switch(2, LINK).unwrap()).processes(vec![(HostId(0), Box::new(Waits))]);
+    sim.run_to(start, 10);
+    sim.finish(0, HostId(0));
+    assert_eq!((sim.run_to(later, 10), sim.progress().now), (Pause::Finished, start));
 }

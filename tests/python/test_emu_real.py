@@ -1,0 +1,214 @@
+"""Programs on this machine's clock: hosts of their own, late packets counted, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+SCENARIO = """
+name: real
+topology: {{kind: single-switch, hosts: 3, host_link: {{rate: {rate}, delay: {delay}}}}}
+switch: {{buffer: {{kind: static, limit: 60kB}}}}
+host: {{tcp: {{congestion: reno}}}}
+jobs:
+{jobs}
+{more}
+clock: {{kind: real, scale: {scale}, late: {late}}}
+until: {until}
+"""
+PING = "name: ping, hosts: host0, start: 100ms, command: ping -i .05 -c 10 10.0.0.2"
+SILENT = "name: other, hosts: host1, command: 'true', done: started"
+RECEIVES = """
+import socket, sys
+with socket.create_server(("", 9)) as server:
+    stream, _ = server.accept()
+    print(sum(iter(lambda: len(stream.recv(1 << 20)), 0)))
+"""
+SENDS = """
+import socket, time
+begun = time.monotonic()
+with socket.create_connection(("10.0.0.2", 9)) as stream:
+    stream.sendall(bytes(4_000_000))
+    stream.shutdown(socket.SHUT_WR)
+    stream.recv(1)
+print(time.monotonic() - begun)
+"""
+can = pytest.mark.skipif(
+    os.geteuid() != 0 or not os.access("/dev/net/tun", os.R_OK | os.W_OK),
+    reason="only root makes networks, and it takes /dev/net/tun",
+)
+
+
+def write(folder: Path, *jobs: str, more: str = "", **settings: str) -> Path:
+    """A scenario with these jobs."""
+    asked = {"rate": "100Mbps", "delay": "5ms", "scale": "1", "late": "20ms", "until": "20s", **settings}
+    lines = "\n".join(f"  - {{kind: program, {job}}}" for job in jobs)
+    path = folder / "real.yaml"
+    path.write_text(SCENARIO.format(jobs=lines, more=more, **asked))
+    return path
+
+
+def run(folder: Path, *jobs: str, more: str = "", **settings: str) -> tuple[int, str, dict[str, Any]]:
+    """Exit code, what was printed, the summary."""
+    path, out = write(folder, *jobs, more=more, **settings), folder / "out"
+    command = [sys.executable, "-m", "incast", "run", str(path), "--out", str(out), "--no-report"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=60, env={**os.environ, "COLUMNS": "160"}
+    )
+    summary = out / "summary.json"
+    found = json.loads(summary.read_text()) if summary.exists() else {}
+    return done.returncode, done.stdout + done.stderr, found
+
+
+def program(name: str, host: str, text: str, more: str = "") -> str:
+    """A job that runs Python."""
+    command = shlex.join([sys.executable, "-IS", "-c", text])
+    return f"name: {name}, hosts: {host}, command: {json.dumps(command)}{more}"
+
+
+@can
+def test_a_ping_takes_as_long_as_its_way_and_leaves_nothing(tmp_path: Path) -> None:
+    code, output, summary = run(tmp_path, PING, SILENT)
+    assert code == 0, output
+    printed = (tmp_path / "out/guests/host0/ping.out").read_text()
+    times = [float(found) for found in re.findall(r"time=([\d.]+) ms", printed)]
+    # Twice two links of 5 ms, and what this machine is late.
+    assert len(times) == 10
+    assert 20 < min(times) < 22, times
+    assert summary["lateness"]["packets"] == 20
+    assert summary["lateness"]["p50_ns"] < 1e6
+    assert "fingerprint" not in summary
+    assert "on its clock" in output
+    assert "Packets came" in output
+    left = subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert left.stdout == ""
+
+
+@can
+def test_a_link_is_filled_and_no_packet_is_unaccounted_for(tmp_path: Path) -> None:
+    code, output, _ = run(
+        tmp_path,
+        program("receives", "host1", RECEIVES),
+        program("sends", "host0", SENDS, ", start: 300ms"),
+        delay="100us",
+    )
+    assert code == 0, output
+    guests = tmp_path / "out/guests"
+    assert int((guests / "host1/receives.out").read_text()) == 4_000_000
+    seconds = float((guests / "host0/sends.out").read_text())
+    # 1448 bytes of content in 1538 on the wire.
+    least = 4_000_000 * 8 / 100e6 * 1538 / 1448
+    assert least < seconds < 1.25 * least
+    ports = pl.read_parquet(tmp_path / "out/ports/*.parquet").to_dicts()
+    sent = {port["port"]: port["sent_packets"] for port in ports}
+    drops = sum(value for port in ports for key, value in port.items() if key.startswith("drops") and value)
+    assert sent["host0:switch0"] + sent["host1:switch0"] == drops + sum(
+        sent[f"switch0:host{n}"] for n in range(3)
+    )
+
+
+@can
+def test_a_host_sees_its_own_network_and_can_not_change_this_machine(tmp_path: Path) -> None:
+    mark = Path.home() / f"incast-{os.getpid()}"
+    look = f"ls /sys/class/net; hostname; cat /proc/self/comm; ls /tmp; touch {mark}; touch /tmp/own && ls /tmp"
+    code, output, _ = run(tmp_path, f"name: look, hosts: host1, command: '{look}; ls /proc'")
+    assert code == 0, output
+    printed = (tmp_path / "out/guests/host1/look.out").read_text()
+    assert printed.startswith("eth0\nlo\nhost1\n"), printed
+    assert "Read-only file system" in printed
+    assert "own\n1\n" in printed, "its first process is number one"
+    assert not mark.exists()
+
+
+@can
+def test_a_slower_network_is_slower(tmp_path: Path) -> None:
+    began = time.monotonic()
+    code, output, summary = run(tmp_path, PING.replace("-c 10", "-c 4"), SILENT, scale="5")
+    assert code == 0, output
+    assert time.monotonic() - began > 5 * 0.1 + 0.15
+    times = re.findall(r"time=([\d.]+) ms", (tmp_path / "out/guests/host0/ping.out").read_text())
+    assert 100 < min(map(float, times)) < 110
+    assert summary["sim_time_ps"] < 1e12
+
+
+@can
+def test_late_packets_are_said_first_and_have_an_exit_code(tmp_path: Path) -> None:
+    code, output, summary = run(tmp_path, PING, SILENT, late="1ns")
+    assert code == 8, output
+    assert output.lstrip().startswith("late: Packets came"), output
+    assert summary["lateness"]["late"] == 20
+
+
+@can
+def test_a_host_that_crashes_comes_back(tmp_path: Path) -> None:
+    code, output, _ = run(
+        tmp_path,
+        "name: counts, hosts: host1, command: 'echo begun; sleep 1.5; echo ended'",
+        more="faults:\n  - {crash: host1, at: 500ms, for: 300ms}",
+    )
+    assert code == 0, output
+    assert (tmp_path / "out/guests/host1/counts.out").read_text() == "begun\nbegun\nended\n"
+
+
+@can
+def test_ctrl_c_ends_all_and_keeps_what_was_measured(tmp_path: Path) -> None:
+    path = write(tmp_path, PING.replace("-c 10", "-c 1000"), SILENT, until="60s")
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "incast", "run", str(path), "--out", str(out), "--no-report"]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 30
+    printed = out / "guests/host0/ping.out"
+    while time.monotonic() < until and not (printed.exists() and "time=" in printed.read_text()):
+        time.sleep(0.05)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(10) == 130
+    assert json.loads((out / "summary.json").read_text())["lateness"]["packets"] > 0
+    left = subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert left.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("host.kernel.cpu_rate=0.5", "the processor is this machine's"),
+        ("host.kernel.moderation=20us", "no network card interrupts"),
+        ("host.kernel.emulated=true", "incast run --live"),
+        ("host.kernel.tso=true", "the kernel cuts segments"),
+        ("host.tcp.congestion=htcp", "is not allowed in networks of their own"),
+        ("clock.scale=0.5", "greater than or equal to 1"),
+        ("jobs=[{name: x, kind: bulk, pairs: [[host0, host1]], size: 1kB}]", "nothing needs it"),
+    ],
+)
+def test_what_does_not_go_with_the_clock_is_refused(tmp_path: Path, change: str, said: str) -> None:
+    path = write(tmp_path, PING)
+    command = [sys.executable, "-m", "incast", "validate", str(path), "--set", change]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "200"})
+    assert done.returncode == 2
+    assert said in done.stdout + done.stderr
+
+
+@can
+@pytest.mark.parametrize("name", ["kernel.pid_max", "net.ipv4.nonsense"])
+def test_a_sysctl_that_a_host_can_not_have_is_refused(tmp_path: Path, name: str) -> None:
+    code, output, _ = run(tmp_path, PING, more=f"host_overrides: [{{match: host0, kernel: {{sysctl: {{{name}: '77777'}}}}}}]")
+    assert code == 4
+    assert f"host0: the kernel refuses {name} = 77777" in output
+    assert Path("/proc/sys/kernel/pid_max").read_text() != "77777\n"
+
+
+def test_nobody_types_commands_on_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "incast", "emu", "shell", str(write(tmp_path, PING)), "host0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, input="")
+    assert done.returncode != 0
+    assert "time stands still" in done.stderr
