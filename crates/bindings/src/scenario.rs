@@ -12,6 +12,9 @@ use pyo3::types::{PyDict, PyTuple};
 use scenario::{Answer, Operator, Problem, Progress, Step};
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread;
 use std::time::{Duration, Instant};
 use units::Time;
 
@@ -119,10 +122,16 @@ fn run(
             ask::<Option<_>>(&mut raised.borrow_mut(), |py| operator.call1(py, (now.as_ps(), answers)))?
         };
         let operator = operator.is_some().then_some(&mut asks as &mut Operator<'_>);
-        let outcome = scenario::run(spec, &folder, overwrite, linux.as_ref(), operator, &mut |now| {
-            let told = |py: Python<'_>| progress.call1(py, (told(py, now)?,));
-            !due.is() || ask(&mut raised.borrow_mut(), told).unwrap_or(false)
-        });
+        let tell = |raised: &mut Option<PyErr>, now: &Progress| {
+            ask(raised, |py| progress.call1(py, (told(py, now)?,))).unwrap_or(false)
+        };
+        let run = |tell: &mut dyn FnMut(&Progress) -> bool| {
+            scenario::run(spec, &folder, overwrite, linux.as_ref(), operator, tell)
+        };
+        if spec.clock.is_some() {
+            return aside(tell, |tell| run(&mut |now| if due.is() { tell(now) } else { true }));
+        }
+        let outcome = run(&mut |now| !due.is() || tell(&mut raised.borrow_mut(), now));
         (raised.into_inner(), outcome)
     });
     match (raised, outcome) {
@@ -160,6 +169,30 @@ fn diverge(
         Some(error) => Err(error),
         None => Ok(found.map_err(refused)?.map(|found| (found.after, found.first, found.second))),
     }
+}
+
+/// Runs something that tells Python how far it is by a thread of its own: it can't wait, as Python may have
+/// others to serve. So it hears later that it is not to go on. Also what Python raised.
+fn aside<T>(
+    tell: impl Fn(&mut Option<PyErr>, &Progress) -> bool + Send,
+    run: impl FnOnce(&mut dyn FnMut(&Progress) -> bool) -> T,
+) -> (Option<PyErr>, T) {
+    let going_on = AtomicBool::new(true);
+    let (sender, told) = sync_channel::<Progress>(1);
+    thread::scope(|scope| {
+        let goes_on = &going_on;
+        let teller = scope.spawn(move || {
+            let mut raised = None;
+            goes_on.store(told.iter().all(|now| tell(&mut raised, &now)), Ordering::Relaxed);
+            raised
+        });
+        let done = run(&mut |now| {
+            sender.try_send(*now).ok();
+            going_on.load(Ordering::Relaxed)
+        });
+        drop(sender);
+        (teller.join().unwrap_or(None), done)
+    })
 }
 
 /// Asks Python; what it raises is kept, and means nothing.

@@ -170,12 +170,14 @@ impl Host {
     }
 
     /// How its first program begins where it is a part of this machine: with its own processes, mounts and
-    /// names, in the network where it is started.
-    pub fn begin_here() -> Begin {
-        let own = "--mount --uts --ipc --pid --fork --kill-child /bin/sh";
+    /// names, in the network where it is started, on these processors.
+    pub fn begin_here(processors: &[usize]) -> Begin {
+        let list: Vec<String> = processors.iter().map(usize::to_string).collect();
+        let list = list.join(",");
+        let own = "unshare --mount --uts --ipc --pid --fork --kill-child /bin/sh";
         Begin {
-            program: "unshare".into(),
-            args: own.split(' ').chain([INIT]).map(Into::into).collect(),
+            program: "taskset".into(),
+            args: ["-c", &list].into_iter().chain(own.split(' ')).chain([INIT]).map(Into::into).collect(),
             environment: vec![("PATH".into(), PATH.into()), ("HOME".into(), "/root".into())],
             reads: true,
         }
@@ -225,9 +227,13 @@ impl Host {
         let segments = if self.gso { 65_535 } else { 1 };
         // A packet leaves the kernel's queue as fast as the network card can send: behind it nothing would
         // hold TCP back. The card's own queue is for while it may not send (PFC).
-        let burst = (rate / 8 / BURSTS_A_SECOND).max(2 * u64::from(self.mtu) + 100);
+        let burst = (rate / 8 / BURSTS_A_SECOND).clamp(2 * u64::from(self.mtu) + 100, 65_536);
+        // Several segments go there as one, with headers for each: no more than a burst, or they would be cut.
+        let card = format!("gso_max_segs {segments} gso_max_size {}", burst - burst / 8);
+        // Sleeps are as on other hosts: whoever starts it has exact ones.
         let set_up = format!(
-            "while read -r _ place _; do\n\
+            "echo 50000 > /proc/self/timerslack_ns\n\
+             while read -r _ place _; do\n\
              case $place in /proc|/proc/*|/sys|/sys/*) continue;; esac\n\
              mount -o remount,bind,ro \"$(printf %b \"$place\")\" || return\n\
              done < /proc/self/mounts\n\
@@ -243,15 +249,13 @@ impl Host {
              {} &&\n\
              ip link set eth0 txqueuelen {CARD_QUEUE} &&\n\
              tc qdisc replace dev eth0 root tbf rate {rate}bit burst {burst} limit {HOST_QUEUE}\n",
-            self.network(&format!("gso_max_segs {segments}"))
+            self.network(&card)
         );
         let settings = self.settings.iter().enumerate();
         let settings = settings.map(|(number, setting)| setting.write_here(&refused(number, SAY)));
         let at = |start: Time| format!("$((begun + {}))", here(start).as_nanos());
-        let programs = self
-            .programs
-            .iter()
-            .map(|program| program.line(&program.start.map_or("0".to_owned(), &at), SAY));
+        let programs =
+            self.programs.iter().map(|program| program.line(&program.start.map_or("0".to_owned(), &at), SAY));
         format!(
             "{}{}{PROGRAMS}echo '{SIGN}ready'\nread -r begun\n{}{REST}",
             self.set_up(&set_up, SAY),
@@ -349,7 +353,7 @@ const CARD_QUEUE: u32 = 10_000;
 /// Bytes that wait for a network card at most.
 const HOST_QUEUE: u32 = 16 << 20;
 /// A host hands its network card as much at once as that sends in such a part of a second.
-const BURSTS_A_SECOND: u64 = 10_000;
+const BURSTS_A_SECOND: u64 = 1_000;
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// A word for the shell.

@@ -18,6 +18,7 @@ pub mod ip;
 pub mod job;
 pub mod lab;
 pub mod meter;
+pub mod offload;
 mod processor;
 pub mod real;
 pub mod setting;

@@ -2,9 +2,8 @@
 //! touched and nothing runs for ever.
 
 use emu::ip;
-use emu::vhost::device::HEADER;
+use emu::offload::{HEADER, Packets};
 use emu::vhost::memory::Memory;
-use emu::vhost::offload::Packets;
 use emu::vhost::ring::Ring;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
@@ -63,7 +62,7 @@ pub fn packet(bytes: &[u8]) {
 pub fn offload(bytes: &[u8]) {
     let bytes = &bytes[..bytes.len().min(HEADER + 65_535)];
     let Some((header, packet)) = bytes.split_first_chunk() else { return };
-    let Ok(packets) = Packets::of(header, packet.into()) else { return };
+    let Ok(packets) = Packets::of(header, 0, packet.into()) else { return };
     // Each has headers of its own, and at least a byte of what there is.
     let (mut count, mut longest) = (0, 0);
     for packet in packets {

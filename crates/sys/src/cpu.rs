@@ -4,6 +4,7 @@ use rustix::thread::CpuSet;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::io;
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -93,6 +94,13 @@ impl Pinned {
     }
 }
 
+impl Pinned {
+    /// The other processors on which the thread may have run before.
+    pub fn others(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..CpuSet::MAX_CPU).filter(|cpu| self.before.is_set(*cpu) && *cpu != self.cpu)
+    }
+}
+
 impl Drop for Pinned {
     fn drop(&mut self) {
         let mut pinned = PINNED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,10 +137,17 @@ impl Waits {
     }
 }
 
-/// The calling thread precedes all that have no deadline or such a precedence themselves (sched(7)), until
-/// this is dropped; what it starts does not.
+/// The calling thread precedes all that have no such precedence themselves, never runs for long at a time where
+/// others wait (sched_setattr(2)), and its sleeps are no longer than asked for (`PR_SET_TIMERSLACK` of
+/// prctl(2)), until this is dropped. What it starts is as others are, but for its sleeps.
+///
+/// It has no real-time policy: one that is always busy would keep others from its processor, and Linux then
+/// gives them 50 ms at a time.
 #[derive(Debug)]
-pub struct First(());
+pub struct First {
+    /// Nanoseconds that its sleeps might be longer before.
+    slack: u64,
+}
 
 impl First {
     /// Gives the calling thread precedence.
@@ -140,21 +155,35 @@ impl First {
     /// # Errors
     /// What the kernel says: it may not be allowed.
     pub fn here() -> io::Result<First> {
-        schedule(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1).map(First)
+        schedule(-20, SLICE)?;
+        let slack = rustix::thread::current_timer_slack()?;
+        rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+        Ok(First { slack })
     }
 }
 
 impl Drop for First {
     fn drop(&mut self) {
         // Whoever has precedence may give it up.
-        schedule(libc::SCHED_OTHER, 0).ok();
+        schedule(0, Duration::ZERO).ok();
+        rustix::thread::set_current_timer_slack(NonZeroU64::new(self.slack)).ok();
     }
 }
 
-fn schedule(policy: i32, priority: i32) -> io::Result<()> {
-    let param = libc::sched_param { sched_priority: priority };
+/// What runs beside the first thread runs for so long at a time.
+const SLICE: Duration = Duration::from_micros(100);
+
+/// The nice value of the calling thread, and how long it runs at a time where others wait; zero: the usual.
+fn schedule(nice: i32, slice: Duration) -> io::Result<()> {
+    // SAFETY: a structure of integers may be zero.
+    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
+    attributes.size = size_of_val(&attributes) as u32;
+    attributes.sched_policy = libc::SCHED_OTHER as u32;
+    attributes.sched_flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
+    attributes.sched_nice = nice;
+    attributes.sched_runtime = slice.as_nanos() as u64;
     // SAFETY: the kernel reads the structure only.
-    match unsafe { libc::sched_setscheduler(0, policy, &raw const param) } {
+    match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
@@ -169,6 +198,7 @@ mod tests {
         let before = allowed().unwrap();
         let pinned = Pinned::here().unwrap();
         assert_eq!(allowed().unwrap(), [pinned.cpu]);
+        assert_eq!(pinned.others().count() + 1, before.len());
         drop(pinned);
         assert_eq!(allowed().unwrap(), before);
     }
@@ -204,13 +234,19 @@ mod tests {
 
     #[test]
     fn a_thread_comes_first_for_a_while() {
-        // SAFETY: it is asked for its own policy.
-        let policy = || unsafe { libc::sched_getscheduler(0) } & !libc::SCHED_RESET_ON_FORK;
-        if let Ok(first) = First::here() {
-            assert_eq!(policy(), libc::SCHED_FIFO);
+        // SAFETY: it is asked for its own value.
+        let nice = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+        let before = nice();
+        let first = std::thread::spawn(move || {
+            let first = First::here().ok()?;
+            let while_first = nice();
+            let child = std::thread::spawn(nice).join().unwrap();
             drop(first);
-        }
-        assert_eq!(policy(), libc::SCHED_OTHER);
+            Some((while_first, child, nice()))
+        });
+        // Without the right to it nothing changes.
+        assert!(matches!(first.join().unwrap(), None | Some((-20, 0, 0))));
+        assert_eq!(nice(), before);
     }
 
     #[test]

@@ -4,10 +4,14 @@
 use rustix::fs::{Mode, OFlags, open};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// The other side of a network device: what is sent there is read here.
+/// Bytes in front of each packet: virtio's header with the number of buffers (`virtio_net_hdr_v1`).
+pub const HEADER: usize = 12;
+
+/// The other side of a network device: what is sent there is read here. Several segments of TCP may come as
+/// one packet, without checksums: then the header says so.
 #[derive(Debug)]
 pub struct Tun(File);
 
@@ -22,15 +26,22 @@ impl Tun {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         request.ifr_name.iter_mut().zip(name.bytes()).for_each(|(to, byte)| *to = byte as libc::c_char);
-        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-        // SAFETY: the structure is the one that the request reads and writes, and nothing else is.
-        match unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) } {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(Tun(file)),
-        }
+        let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
+        request.ifr_ifru.ifru_flags = flags as libc::c_short;
+        let header = HEADER as libc::c_int;
+        let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO_ECN;
+        let fd = file.as_raw_fd();
+        // SAFETY: each request reads and writes the structure or number that it is given, and nothing else.
+        let failed = unsafe {
+            libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) == -1
+                || libc::ioctl(fd, libc::TUNSETVNETHDRSZ, &raw const header) == -1
+                || libc::ioctl(fd, libc::TUNSETOFFLOAD, libc::c_ulong::from(offloads)) == -1
+        };
+        if failed { Err(io::Error::last_os_error()) } else { Ok(Tun(file)) }
     }
 
-    /// The next packet, from its IP header on: its bytes in `into`, if there is one.
+    /// The next packet, its header first and then from its IP header on: its bytes in `into`, if there is
+    /// one.
     ///
     /// # Errors
     /// What the kernel says; a device that is down has nothing to read.
@@ -42,12 +53,12 @@ impl Tun {
         }
     }
 
-    /// Hands a packet to the device's network; whether that took it.
+    /// Hands a packet, from its IP header on, to the device's network; whether that took it.
     ///
     /// # Errors
     /// What the kernel says.
     pub fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
-        match self.0.write(packet) {
+        match self.0.write_vectored(&[IoSlice::new(&[0; HEADER]), IoSlice::new(packet)]) {
             Ok(_) => Ok(true),
             // It is down, there is no memory, or it is no packet.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EIO | libc::ENOBUFS | libc::EINVAL)) => {

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::host::{Event, Host};
 use crate::ip;
 use crate::lab::Lab;
+use crate::offload::{HEADER, Packets};
 use clock::Clock;
 use fabric::{Link, NodeId};
 use lateness::Counter;
@@ -24,12 +25,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::time::Duration;
-use sys::cpu::{First, Waits, monotonic_ns};
+use sys::cpu::{First, Pinned, Waits, allowed, monotonic_ns};
 use sys::epoll::Epoll;
 use units::Time;
 
-/// The longest IP packet.
-const PACKET: usize = 65_535;
+/// The longest IP packet, with its header.
+const PACKET: usize = HEADER + 65_535;
 /// Whoever runs the hosts has a look so often, and hears of programs that have ended.
 const LOOK: Duration = Duration::from_millis(50);
 /// A host that is not set up by then is given up.
@@ -42,6 +43,8 @@ struct Seat {
     station: Station,
     /// Its network card may have something to send.
     has_more: bool,
+    /// Segments that it has in hand.
+    segments: Option<Packets>,
     /// A packet is leaving; when it will have left, if that is known.
     leaving: Option<Option<Time>>,
 }
@@ -62,7 +65,12 @@ pub struct Real {
     /// What a host has to send now it sent after this, by the clock that only goes on.
     looked: u64,
     waits: Waits,
-    /// It has precedence where it may: what computes on this machine makes packets less late.
+    /// Where hosts run.
+    processors: Vec<usize>,
+    /// The network has a processor of its own, if there are several: what has precedence all the time would
+    /// be held up for what waits there.
+    _pinned: Pinned,
+    /// It has precedence where it may.
     _first: Option<First>,
 }
 
@@ -91,12 +99,12 @@ impl Lab for Real {
             let folder = all.join(&host.name);
             let here = |start: Time| scale.here(start.max(now));
             host.leave_init(&folder, &host.init_here(here, rate(sim, host.id, self.scale)))?;
-            let station = Station::start(&folder)?;
+            let station = Station::start(&folder, &self.processors)?;
             let add = |fd: BorrowedFd<'_>, of: Of| self.epoll.add_to_read(fd, of.token(host.id));
             let [said, ended] = station.signs();
             let added = add(station.card.as_fd(), Of::Card).and_then(|()| add(said, Of::Sign));
             added.and_then(|()| add(ended, Of::Sign)).map_err(Error::Here)?;
-            self.seats.insert(host.id, Seat { station, has_more: false, leaving: None });
+            self.seats.insert(host.id, Seat { station, has_more: false, segments: None, leaving: None });
         }
         match self.clock {
             // The run goes on while a host comes back.
@@ -171,16 +179,21 @@ impl Lab for Real {
 }
 
 impl Real {
-    /// Nobody is there yet. Each second of the run takes `scale` seconds here, and packets may be `allowed`
-    /// late.
+    /// Nobody is there yet. Each second of the run takes `scale` seconds here, and packets that come `late`
+    /// or later are counted.
     ///
     /// # Errors
     /// The process has no descriptors left, or this kernel does not count what is needed.
-    pub fn new(scale: f64, allowed: Duration) -> io::Result<Real> {
+    pub fn new(scale: f64, late: Duration) -> io::Result<Real> {
+        let pinned = Pinned::here()?;
+        let mut processors: Vec<usize> = pinned.others().collect();
+        if processors.is_empty() {
+            processors = allowed()?;
+        }
         Ok(Real {
             scale,
             clock: None,
-            counter: Counter::new(allowed),
+            counter: Counter::new(late),
             epoll: Epoll::new()?,
             seats: BTreeMap::new(),
             crashed: BTreeSet::new(),
@@ -189,6 +202,8 @@ impl Real {
             buffer: Box::new([0; PACKET]),
             looked: 0,
             waits: Waits::here()?,
+            processors,
+            _pinned: pinned,
             _first: First::here().ok(),
         })
     }
@@ -295,13 +310,19 @@ impl Real {
     fn send(&mut self, sim: &mut Sim, host: HostId, late: Time) -> Result<(), Error> {
         let hosts = sim.graph().hosts();
         let Some(seat) = self.seats.get_mut(&host) else { return Ok(()) };
-        while seat.has_more && seat.leaving.is_none() {
-            let read = seat.station.card.receive(&mut self.buffer[..]);
-            let Some(bytes) = read.map_err(|error| broken(sim, host, error))? else {
-                seat.has_more = false;
-                break;
+        while seat.leaving.is_none() {
+            let Some(packet) = seat.segments.as_mut().and_then(Iterator::next) else {
+                if !seat.has_more {
+                    break;
+                }
+                let read = seat.station.card.receive(&mut self.buffer[..]);
+                match read.map_err(|error| broken(sim, host, error))? {
+                    Some(bytes) => seat.segments = segments(&self.buffer[..bytes]),
+                    None => seat.has_more = false,
+                }
+                continue;
             };
-            match ip::on_network(self.buffer[..bytes].into(), hosts, late) {
+            match ip::on_network(packet, hosts, late) {
                 Some(packet) => {
                     let left = sim.send_raw(host, packet);
                     seat.leaving = Some(left);
@@ -334,6 +355,12 @@ impl Real {
         }
         Ok(())
     }
+}
+
+/// The packets that a network card was given as one. What isn't one is nothing, as at any card.
+fn segments(read: &[u8]) -> Option<Packets> {
+    let (header, packet) = read.split_first_chunk()?;
+    Packets::of(header, 0, packet.into()).ok()
 }
 
 fn broken(sim: &Sim, host: HostId, error: io::Error) -> Error {

@@ -30,15 +30,15 @@ pub struct Station {
 }
 
 impl Station {
-    /// Starts a host in its folder, where its [script](Host::init_here) is.
+    /// Starts a host in its folder, where its [script](Host::init_here) is, on these processors.
     ///
     /// # Errors
     /// A folder that can't be used, or nobody may make networks here.
-    pub fn start(folder: &Path) -> Result<Station, Error> {
+    pub fn start(folder: &Path, processors: &[usize]) -> Result<Station, Error> {
         let at = |error| Error::Folder { path: folder.to_owned(), error };
         // What it printed before it crashed stays.
         let kept = File::options().create(true).append(true).open(folder.join(CONSOLE)).map_err(at)?;
-        let begin = Host::begin_here();
+        let begin = Host::begin_here(processors);
         let (card, (mut child, printed)) = apart("eth0", || begin.start(folder)).map_err(Error::Apart)?;
         let input = child.stdin.take().expect("it reads from a pipe");
         let exit = exit_of(&child).map_err(Error::Apart)?;

@@ -1,9 +1,9 @@
 //! A network device of virtio: VIRTIO 1.2, section 5.1. Queue 0 receives, queue 1 transmits.
 
 use super::memory::Memory;
-use super::offload::Packets;
 use super::ring::{Ring, SIZE_MAX, Wrong};
 use super::wire::{self, Message, request};
+use crate::offload::{HEADER, Packets};
 use std::io;
 use std::os::unix::net::UnixStream;
 
@@ -26,8 +26,7 @@ const FEATURES: u64 = MTU | MAC | MERGED | EVENT_INDEX | PROTOCOL | VERSION_1;
 /// `REPLY_ACK`, `BACKEND_REQ`, `CONFIG`, `INBAND_NOTIFICATIONS`.
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 
-/// `struct virtio_net_hdr` with `num_buffers` (5.1.6).
-pub const HEADER: usize = 12;
+/// Where `num_buffers` is in the header (5.1.6).
 const BUFFERS: usize = 10;
 /// Ethernet's header.
 pub const ETHERNET: usize = 14;
@@ -219,7 +218,7 @@ impl Device {
             (Some(header), Some(packet)) => {
                 // Without offloads there is nothing in the header.
                 let header = if self.offloads { header } else { &[0; HEADER] };
-                Ok(Some(Taken { head, packets: Packets::of(header, packet.into())? }))
+                Ok(Some(Taken { head, packets: Packets::of(header, ETHERNET, packet.into())? }))
             }
             _ => Err(Wrong::Frame(self.frame.len())),
         }

@@ -3,6 +3,5 @@
 
 pub mod device;
 pub mod memory;
-pub mod offload;
 pub mod ring;
 pub mod wire;

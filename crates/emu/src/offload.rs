@@ -1,9 +1,11 @@
 //! What a network card does for its driver: checksums, and segments of a TCP packet that is longer than the
 //! MTU (VIRTIO 1.2, section 5.1.6.2). Segments are those that Linux would have cut (net/ipv4/tcp_offload.c).
 
-use super::device::{ETHERNET, HEADER};
-use super::ring::Wrong;
 use crate::ip::{self, fold, sum};
+use crate::vhost::ring::Wrong;
+
+/// Bytes of virtio's header (`virtio_net_hdr_v1`).
+pub const HEADER: usize = 12;
 
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
 const NEEDS_SUM: u8 = 1;
@@ -45,11 +47,11 @@ struct Cut {
 }
 
 impl Packets {
-    /// Those of a packet with this header of virtio.
+    /// Those of a packet with this header of virtio, which counts from `before` bytes before the packet.
     ///
     /// # Errors
     /// A header that does not go with the packet.
-    pub fn of(header: &[u8; HEADER], mut packet: Box<[u8]>) -> Result<Packets, Wrong> {
+    pub fn of(header: &[u8; HEADER], before: usize, mut packet: Box<[u8]>) -> Result<Packets, Wrong> {
         let word = |at: usize| usize::from(u16::from_le_bytes([header[at], header[at + 1]]));
         let cut = match header[1] & !ECN {
             NONE => None,
@@ -57,7 +59,8 @@ impl Packets {
             _ => return Err(Wrong::Offload),
         };
         if cut.is_none() && header[0] & NEEDS_SUM != 0 {
-            fill_sum(&mut packet, word(6), word(8)).ok_or(Wrong::Offload)?;
+            let start = word(6).checked_sub(before).ok_or(Wrong::Offload)?;
+            fill_sum(&mut packet, start, word(8)).ok_or(Wrong::Offload)?;
         }
         Ok(Packets { packet, cut, gone: 0 })
     }
@@ -65,7 +68,6 @@ impl Packets {
 
 /// Fills in a checksum, whose field has the sum of the pseudo header.
 fn fill_sum(packet: &mut [u8], start: usize, offset: usize) -> Option<()> {
-    let start = start.checked_sub(ETHERNET)?;
     let sum = !sum(packet.get(start..)?);
     // In UDP zero would mean that there is none, and both are the same number.
     let sum = if sum == 0 { !0 } else { sum };
@@ -136,6 +138,7 @@ impl Iterator for Packets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vhost::device::ETHERNET;
     use std::iter::repeat_n;
 
     /// IP and TCP with 12 bytes of options, FIN, PSH and CWR, and so much content.
@@ -166,7 +169,8 @@ mod tests {
     fn segments_are_the_packet_in_parts() {
         for content in [1, 1447, 1448, 1449, 64_000] {
             let packet = long(content);
-            let packets = Packets::of(&header(1, TCP4 | ECN, 1448, 0, 0), packet.clone().into()).unwrap();
+            let packets =
+                Packets::of(&header(1, TCP4 | ECN, 1448, 0, 0), ETHERNET, packet.clone().into()).unwrap();
             let segments: Vec<_> = packets.collect();
             assert_eq!(segments.len(), content.div_ceil(1448));
             let joined: Vec<u8> = segments.iter().flat_map(|segment| segment[52..].to_vec()).collect();
@@ -195,7 +199,7 @@ mod tests {
             packet[10..12].copy_from_slice(&ip.to_be_bytes());
             let pseudo = fold(u32::from(sum(&packet[12..20])) + 6 + u32::from(bytes - 20));
             packet[36..38].copy_from_slice(&pseudo.to_be_bytes());
-            let mut packets = Packets::of(&header(1, NONE, 0, 34, 16), packet.into()).unwrap();
+            let mut packets = Packets::of(&header(1, NONE, 0, 34, 16), ETHERNET, packet.into()).unwrap();
             assert!(is_right(&packets.next().unwrap()));
             assert!(packets.next().is_none());
         }
@@ -204,13 +208,14 @@ mod tests {
     #[test]
     fn what_needs_nothing_goes_as_it_is() {
         let packet: Box<[u8]> = long(100).into();
-        let mut packets = Packets::of(&[0; HEADER], packet.clone()).unwrap();
+        let mut packets = Packets::of(&[0; HEADER], 0, packet.clone()).unwrap();
         assert_eq!((packets.next(), packets.next()), (Some(packet), None));
     }
 
     #[test]
     fn what_does_not_go_together_is_refused() {
-        let of = |header: [u8; HEADER], packet: Vec<u8>| Packets::of(&header, packet.into()).map(drop);
+        let of =
+            |header: [u8; HEADER], packet: Vec<u8>| Packets::of(&header, ETHERNET, packet.into()).map(drop);
         let cut = header(1, TCP4, 1448, 0, 0);
         assert_eq!(of(cut, long(1)), Ok(()));
         assert_eq!(of(header(1, TCP4, 0, 0, 0), long(1)), Err(Wrong::Offload));
