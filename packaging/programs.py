@@ -24,6 +24,8 @@ PROGRAMS = (
     Program(("sshd",), "openssh-server", "broadcasts by ssh"),
     Program(("tshark",), "tshark", "captures in Wireshark"),
     Program(("redis-server",), "redis-server", "a server on remote memory"),
+    Program(("iperf3",), "iperf3", "programs on the modelled network"),
+    Program(("ping",), "iputils-ping", "programs on the modelled network"),
 )
 
 

@@ -14,7 +14,7 @@ _SHARE = 0.01
 def is_too_late(summary: Mapping[str, Any]) -> bool:
     """Whether a run's network was not the one that was asked for."""
     found = summary.get("lateness")
-    return bool(found) and found["late"] > _SHARE * found["packets"]
+    return found is not None and found["late"] > _SHARE * found["packets"]
 
 
 def line(summary: Mapping[str, Any]) -> str:

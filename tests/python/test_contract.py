@@ -191,6 +191,8 @@ SCENARIOS = {
     "fat-tree": HEAD + "topology: {kind: fat-tree, k: 2}",
     "graph": HEAD + "topology: {kind: graph, nodes: {a: host, b: host, s: switch},"
     " links: [{ends: [a, s]}, {ends: [s, b], back: {rate: 1Gbps}}]}",
+    "real": "name: x\njobs: [{name: p, kind: program, hosts: host0, command: 'true'}]\nuntil: 1s\n"
+    "topology: {kind: single-switch, hosts: 2}\nclock: {kind: real}\nhost: {tcp: {congestion: reno}}",
     "off": HEAD + "host: {tcp: {ecn: passive}}\ntopology: {kind: single-switch, hosts: 2}",
 }
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,8 +46,8 @@ with socket.create_connection(("10.0.0.2", 9)) as stream:
 print(time.monotonic() - begun)
 """
 can = pytest.mark.skipif(
-    os.geteuid() != 0 or not os.access("/dev/net/tun", os.R_OK | os.W_OK),
-    reason="only root makes networks, and it takes /dev/net/tun",
+    os.geteuid() != 0 or not os.access("/dev/net/tun", os.R_OK | os.W_OK) or not shutil.which("ping"),
+    reason="only root makes networks, and it takes /dev/net/tun and ping",
 )
 
 
@@ -121,7 +122,9 @@ def test_a_link_is_filled_and_no_packet_is_unaccounted_for(tmp_path: Path) -> No
 @can
 def test_a_host_sees_its_own_network_and_can_not_change_this_machine(tmp_path: Path) -> None:
     mark = Path.home() / f"incast-{os.getpid()}"
-    look = f"ls /sys/class/net; hostname; cat /proc/self/comm; ls /tmp; touch {mark}; touch /tmp/own && ls /tmp"
+    look = (
+        f"ls /sys/class/net; hostname; cat /proc/self/comm; ls /tmp; touch {mark}; touch /tmp/own && ls /tmp"
+    )
     code, output, _ = run(tmp_path, f"name: look, hosts: host1, command: '{look}; ls /proc'")
     assert code == 0, output
     printed = (tmp_path / "out/guests/host1/look.out").read_text()
@@ -193,7 +196,9 @@ def test_ctrl_c_ends_all_and_keeps_what_was_measured(tmp_path: Path) -> None:
 def test_what_does_not_go_with_the_clock_is_refused(tmp_path: Path, change: str, said: str) -> None:
     path = write(tmp_path, PING)
     command = [sys.executable, "-m", "incast", "validate", str(path), "--set", change]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "200"})
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "200"}
+    )
     assert done.returncode == 2
     assert said in done.stdout + done.stderr
 
@@ -201,7 +206,9 @@ def test_what_does_not_go_with_the_clock_is_refused(tmp_path: Path, change: str,
 @can
 @pytest.mark.parametrize("name", ["kernel.pid_max", "net.ipv4.nonsense"])
 def test_a_sysctl_that_a_host_can_not_have_is_refused(tmp_path: Path, name: str) -> None:
-    code, output, _ = run(tmp_path, PING, more=f"host_overrides: [{{match: host0, kernel: {{sysctl: {{{name}: '77777'}}}}}}]")
+    code, output, _ = run(
+        tmp_path, PING, more=f"host_overrides: [{{match: host0, kernel: {{sysctl: {{{name}: '77777'}}}}}}]"
+    )
     assert code == 4
     assert f"host0: the kernel refuses {name} = 77777" in output
     assert Path("/proc/sys/kernel/pid_max").read_text() != "77777\n"

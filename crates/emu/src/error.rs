@@ -22,8 +22,8 @@ pub enum Error {
     Start(io::Error),
     /// A host can't be a part of this machine.
     #[error(
-        "this machine can't have a host of its own for the real clock: {0}. It takes root, or the name space of \
-         unshare --user --map-root-user incast run …"
+        "this machine can't have a host of its own for the real clock: {0}. It takes root, /dev/net/tun and \
+         util-linux"
     )]
     Apart(io::Error),
     /// What this machine's hosts need fails.

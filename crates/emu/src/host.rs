@@ -228,7 +228,8 @@ impl Host {
         // A packet leaves the kernel's queue as fast as the network card can send: behind it nothing would
         // hold TCP back. The card's own queue is for while it may not send (PFC).
         let burst = (rate / 8 / BURSTS_A_SECOND).clamp(2 * u64::from(self.mtu) + 100, 65_536);
-        // Several segments go there as one, with headers for each: no more than a burst, or they would be cut.
+        // Several segments go there as one, with a header for each: no more than a burst, or they would be
+        // cut.
         let card = format!("gso_max_segs {segments} gso_max_size {}", burst - burst / 8);
         // Sleeps are as on other hosts: whoever starts it has exact ones.
         let set_up = format!(
@@ -306,8 +307,8 @@ impl Setting {
         }
         let value = quoted(value);
         format!(
-            "[ \"$(cat {path})\" = {value} ] || {{ echo \"{path} is $(cat {path}) for this whole machine, not \
-             \"{value}; {or}; }}\n"
+            "[ \"$(cat {path})\" = {value} ] || \
+             {{ echo \"{path} is $(cat {path}) for this whole machine, not \"{value}; {or}; }}\n"
         )
     }
 }

@@ -3,9 +3,7 @@
 
 use crate::ip::{self, fold, sum};
 use crate::vhost::ring::Wrong;
-
-/// Bytes of virtio's header (`virtio_net_hdr_v1`).
-pub const HEADER: usize = 12;
+pub use sys::network::HEADER;
 
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
 const NEEDS_SUM: u8 = 1;

@@ -137,9 +137,9 @@ impl Waits {
     }
 }
 
-/// The calling thread precedes all that have no such precedence themselves, never runs for long at a time where
-/// others wait (sched_setattr(2)), and its sleeps are no longer than asked for (`PR_SET_TIMERSLACK` of
-/// prctl(2)), until this is dropped. What it starts is as others are, but for its sleeps.
+/// Until this is dropped, the calling thread precedes all that have no such precedence themselves, never runs
+/// for long at a time where others wait (sched_setattr(2)), and its sleeps are no longer than asked for
+/// (`PR_SET_TIMERSLACK` of prctl(2)). What it starts is as others are, but for its sleeps.
 ///
 /// It has no real-time policy: one that is always busy would keep others from its processor, and Linux then
 /// gives them 50 ms at a time.
@@ -164,7 +164,7 @@ impl First {
 
 impl Drop for First {
     fn drop(&mut self) {
-        // Whoever has precedence may give it up.
+        // It may always be given up.
         schedule(0, Duration::ZERO).ok();
         rustix::thread::set_current_timer_slack(NonZeroU64::new(self.slack)).ok();
     }

@@ -27,7 +27,7 @@ TEXT = (
     "4 a run failed, or was stuck: jobs had not ended, and no event was left; "
     "5 a run ended in a PFC deadlock; 6 some hosts did not get a broadcast; "
     "7 a job of a run failed or did not end; "
-    "8 more than a tenth of a program's memory could not be remote (farmem grid), or more than a hundredth of "
-    "a run's packets were late (with a real clock); "
+    "8 more than a tenth of a program's memory could not be remote (farmem grid), "
+    "or more than a hundredth of a run's packets were late (with a real clock); "
     "130 interrupted (measurements so far are kept)."
 )

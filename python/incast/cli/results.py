@@ -60,6 +60,7 @@ def compare(
         return
     for result in (left, right):
         show_run.incomplete(result.runs, str(result.path))
+        show_run.late(result.runs, str(result.path))
     known = {".".join(way): metric for way, metric in ways(run.summary for run in (*left.runs, *right.runs))}
     names = (a.name, b.name) if a.name != b.name else (str(a), str(b))
     show.out.print(show_run.differences(found, known, names))

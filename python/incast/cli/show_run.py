@@ -78,11 +78,12 @@ def computing(runs: Sequence[Result]) -> None:
             show.out.print(escape(_COMPUTING[said] + (f" ({names})" if names else "")), highlight=False)
 
 
-def late(runs: Sequence[Result]) -> None:
+def late(runs: Sequence[Result], of: str = "") -> None:
     """The runs in which too many packets came too late: their network was another one."""
     for run in runs:
         if lateness.is_too_late(run.summary):
-            said = f"{lateness.line(run.summary)}{_which(run, runs)}: clock.scale slows the network down"
+            where = f" ({of})" if of else _which(run, runs)
+            said = f"{lateness.line(run.summary)}{where}: clock.scale slows the network down"
             show.out.print(f"[bold red]late:[/] [red]{escape(said)}[/]", soft_wrap=True, highlight=False)
 
 

@@ -6,12 +6,13 @@ import os
 import sys
 from pathlib import Path
 
-from incast.bounded import read_bytes
+from incast.bounded import read_bytes, read_text
 
 VARIABLE = "INCAST_LINUX"
 """The environment's variable that names the kernel's program."""
 _PLACE = Path(sys.prefix) / "share" / "incast" / "linux"
 _BYTES_MAX = 256 << 20
+_LIST_MAX = 1 << 16
 _CLOCK = b"time-travel=ext:"
 """Stands in a kernel whose clock can be somebody else's (arch/um/kernel/time.c)."""
 _LATE = b"time travel: may go on late"
@@ -58,7 +59,7 @@ def never_late() -> str:
 
 def not_allowed(congestion: str) -> str:
     """Why hosts on this machine's own kernel can't have this congestion control; empty where they can."""
-    allowed = _ALLOWED.read_text().split()
+    allowed = read_text(_ALLOWED, _LIST_MAX).split()
     if congestion in allowed:
         return ""
     return (

@@ -20,11 +20,11 @@ Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 
 class Program(Job):
-    """A program on emulated hosts: Linux in virtual time, where without `host.kernel.cpu_rate` computing is
-    free, or on this machine's `clock`.
+    """A program on emulated hosts: Linux in virtual time, or on this machine's `clock`.
 
-    The hosts see this machine's files, but can't change them; /tmp, /run and /var/tmp are their own. A
-    program runs in /tmp; what it prints is kept as `guests/HOST/JOB.out` in the result folder.
+    In virtual time computing is free without `host.kernel.cpu_rate`. The hosts see this machine's files, but
+    can't change them; /tmp, /run and /var/tmp are their own. A program runs in /tmp; what it prints is kept
+    as `guests/HOST/JOB.out` in the result folder.
     """
 
     traits = Traits(judged="duration", flows="none", endless=True, linux=True)

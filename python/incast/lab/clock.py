@@ -11,13 +11,13 @@ from incast.quantity import PositiveTime
 
 
 class Clock(Kind):
-    """This machine's clock: hosts of programs are a part of this machine, with a network of their own.
+    """A clock beside the run: hosts of programs are a part of this machine, with a network of their own.
 
     It is for programs that are bound by the processor or the disk: computing takes the time that it takes
     here. Packets come late when this machine is busy; how late is a part of the result. It needs root.
     """
 
-    kind: Literal["real"]
+    kind: Literal["real"] = "real"
     """This machine's."""
     scale: Annotated[float, Field(ge=1, le=1000)] = 1.0
     """Seconds here for each second of the network: a slower network leaves more time for its packets. The

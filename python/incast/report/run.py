@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast import lateness
 from incast.incomplete import STUCK, lines
 
 if TYPE_CHECKING:
@@ -44,4 +45,5 @@ class Run:
     def alerts(self) -> tuple[str, ...]:
         """What stands above everything else, so that nobody takes the run for a fast one."""
         stuck = ["The run is stuck: jobs had not ended, and nothing was left to happen."]
-        return (*(stuck if self.summary.get("end") == STUCK else []), *lines(self.summary))
+        late = [f"{lateness.line(self.summary)}."] if lateness.is_too_late(self.summary) else []
+        return (*(stuck if self.summary.get("end") == STUCK else []), *lines(self.summary), *late)

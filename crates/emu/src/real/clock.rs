@@ -32,7 +32,7 @@ impl Clock {
 
     /// How long a time of the run takes here.
     pub fn here(&self, time: Time) -> Duration {
-        Duration::from_nanos((time.as_ps() as f64 * self.scale / 1000.0) as u64)
+        here(self.scale, time)
     }
 
     /// How much of the run's time passes meanwhile.
@@ -44,6 +44,11 @@ impl Clock {
     pub fn time_of_day(&self, time: Time) -> u64 {
         self.time_of_day + self.here(time).as_nanos() as u64
     }
+}
+
+/// How long a time of a run takes here, whose seconds take `scale` seconds each.
+pub fn here(scale: f64, time: Time) -> Duration {
+    Duration::from_nanos((time.as_ps() as f64 * scale / 1000.0) as u64)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Hosts that are parts of this machine, on a simulated network that keeps this machine's time.
 //!
 //! For programs that are bound by the processor or the disk. The simulation goes on as its clock does: what a
-//! host sends enters the network when it is read, and what arrives is handed over when its time has come. Both
-//! are late by as much as this machine is busy, which is counted.
+//! host sends enters the network when it is read, and what arrives is handed over when its time has come.
+//! Both are late by as much as this machine is busy, which is counted.
 
 mod clock;
 mod lateness;
@@ -13,7 +13,7 @@ use crate::host::{Event, Host};
 use crate::ip;
 use crate::lab::Lab;
 use crate::offload::{HEADER, Packets};
-use clock::Clock;
+use clock::{Clock, here};
 use fabric::{Link, NodeId};
 use lateness::Counter;
 pub use lateness::Lateness;
@@ -31,7 +31,7 @@ use units::Time;
 
 /// The longest IP packet, with its header.
 const PACKET: usize = HEADER + 65_535;
-/// Whoever runs the hosts has a look so often, and hears of programs that have ended.
+/// Time between two looks of whoever runs the hosts, who hears of programs that have ended.
 const LOOK: Duration = Duration::from_millis(50);
 /// A host that is not set up by then is given up.
 const SET_UP: Duration = Duration::from_secs(60);
@@ -93,12 +93,11 @@ impl Of {
 
 impl Lab for Real {
     fn start(&mut self, sim: &mut Sim, hosts: &[&Host], all: &Path) -> Result<(), Error> {
-        let now = sim.progress().now;
-        let scale = Clock::begin(self.scale);
+        let (now, scale) = (sim.progress().now, self.scale);
         for host in hosts {
             let folder = all.join(&host.name);
-            let here = |start: Time| scale.here(start.max(now));
-            host.leave_init(&folder, &host.init_here(here, rate(sim, host.id, self.scale)))?;
+            let at = |start: Time| here(scale, start.max(now));
+            host.leave_init(&folder, &host.init_here(at, rate(sim, host.id, scale)))?;
             let station = Station::start(&folder, &self.processors)?;
             let add = |fd: BorrowedFd<'_>, of: Of| self.epoll.add_to_read(fd, of.token(host.id));
             let [said, ended] = station.signs();
@@ -126,15 +125,18 @@ impl Lab for Real {
                     Outward::Packet(packet) => self.deliver(sim, packet)?,
                 }
             }
-            let over = !self.events.is_empty() || !self.restarted.is_empty() || now >= slice;
             match pause {
                 Pause::Outward => continue,
-                Pause::Running if !over && sim.progress().events < end => {}
+                Pause::Running => {}
                 pause => return Ok(pause),
             }
             self.send_all(sim)?;
-            let next = sim.next_event().min(slice);
+            let is_over = sim.progress().events >= end || now >= slice;
+            let next = if is_over { now } else { sim.next_event().min(slice) };
             self.wait(clock.here(next.saturating_sub(clock.now())))?;
+            if is_over || !self.events.is_empty() || !self.restarted.is_empty() {
+                return Ok(Pause::Running);
+            }
         }
     }
 
