@@ -132,7 +132,7 @@ def run(place: Path, scenario: str, *, memory: bool = False) -> Ran:
     path.write_text(scenario)
     command = [sys.executable, "-m", "incast", "run", str(path), "--out", str(out), "--force", "--no-report"]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     found: dict[int, int] = {}
     watch = threading.Thread(target=_watch, args=(process, found))
     if memory:
