@@ -17,6 +17,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from incast.emu import readings
+
 SCENARIO = """
 name: real
 topology: {{kind: single-switch, hosts: 3, host_link: {{rate: {rate}, delay: {delay}}}}}
@@ -143,6 +145,53 @@ def test_a_slower_network_is_slower(tmp_path: Path) -> None:
     times = re.findall(r"time=([\d.]+) ms", (tmp_path / "out/guests/host0/ping.out").read_text())
     assert 100 < min(map(float, times)) < 110
     assert summary["sim_time_ps"] < 1e12
+
+
+@can
+def test_numbers_that_programs_print_are_figures_of_their_job(tmp_path: Path) -> None:
+    reads = PING.replace("name: ping,", "name: ping, read: {pattern: 'time=([0-9.]+) ms', unit: ms},")
+    more = "thresholds: [jobs.ping.read_p99 < 30ms, jobs.ping.readings == 10, jobs.ping.read_p50 < 1ms]"
+    code, output, summary = run(tmp_path, reads, SILENT, more=more)
+    assert code == 3, output
+    job = summary["jobs"]["ping"]
+    printed = (tmp_path / "out/guests/host0/ping.out").read_text()
+    times = [float(found) for found in re.findall(r"time=([\d.]+) ms", printed)]
+    assert job["read_mean_ps"] == pytest.approx(sum(times) / 10 * 1e9)
+    assert job["read_max_ps"] == pytest.approx(max(times) * 1e9)
+    assert "readings" not in summary["jobs"]["other"]
+    assert [each["holds"] for each in summary["thresholds"]] == [True, True, False]
+    assert re.search(r"read p99 +2\d(\.\d+)? ms", output), output
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        ("{pattern: 'time='}", "has 0 groups: one is needed"),
+        ("{pattern: '(a)(b)'}", "has 2 groups"),
+        ("{pattern: '(a'}", "is no regular expression"),
+        ("{pattern: '(a)', unit: h}", "'s', 'ms'"),
+    ],
+)
+def test_what_can_not_be_read_is_refused(tmp_path: Path, read: str, said: str) -> None:
+    path = write(tmp_path, PING.replace("name: ping,", f"name: ping, read: {read},"))
+    done = subprocess.run(
+        [sys.executable, "-m", "incast", "validate", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    assert done.returncode == 2
+    assert said in done.stdout + done.stderr
+
+
+def test_whatever_a_program_prints_is_read_or_left(tmp_path: Path) -> None:
+    job = {"name": "x", "work": {"hosts": ["a", "b"], "read": {"pattern": "t=(\\S+)", "unit": "us"}}}
+    (tmp_path / "scenario.json").write_text(json.dumps({"jobs": [job, {"name": "y", "work": {}}]}))
+    place = tmp_path / "guests/a"
+    place.mkdir(parents=True)
+    (place / "x.out").write_bytes(b"t=1 t=2.5\n\xff t=nan t=1e999 t=inf t=x t=\nt=" + b"9" * 70_000 + b"\n")
+    assert readings.of_run(tmp_path) == {"x": ("_ps", [1e6, 2.5e6])}
 
 
 @can

@@ -14,6 +14,16 @@ pub enum Done {
     Started,
 }
 
+/// What is read from what a program prints, by whoever shows the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// A regular expression; its group is a number.
+    pub pattern: String,
+    /// The number's unit.
+    pub unit: String,
+}
+
 /// A program on hosts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +36,9 @@ pub struct Program<H> {
     pub environment: BTreeMap<String, String>,
     /// When the job is done.
     pub done: Done,
+    /// What is read from what it prints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<Reading>,
 }
 
 /// What stands for a program in the simulator: whoever runs the guests says when it is done.

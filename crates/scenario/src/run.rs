@@ -142,7 +142,14 @@ pub fn run(
     let mut writer = Writer::new(&mut sim, &folder, &scenario.jobs, (shown, away.clone()))?;
     let total = sim.progress().jobs_left;
     let start = || Emulation::start(scenario, (&mut sim, away), linux, out);
-    let mut guests = emulated.then(start).transpose()?;
+    let mut guests = match emulated.then(start).transpose() {
+        Ok(guests) => guests,
+        Err(error) => {
+            // The tables are whole, though nothing is in them.
+            writer.finish(&mut sim, &[]).ok();
+            return Err(error);
+        }
+    };
     let emulated = guests.as_mut().map(|guests| (guests, operator));
     let end = drive(&mut sim, emulated, scenario.until, total, progress, |sim, exited| {
         exited.iter().for_each(|exited| writer.exited(exited));

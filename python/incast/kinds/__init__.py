@@ -67,5 +67,6 @@ def traits(kind: str) -> Traits:
 
 
 def judged(by: str, among: Iterable[str]) -> bool:
-    """Whether one of these kinds is judged so."""
-    return any(traits(kind).judged == by for kind in among)
+    """Whether one of these kinds is judged so; without its own figures a kind is judged by its work's end."""
+    ways = (by, "own") if by == "duration" else (by,)
+    return any(traits(kind).judged in ways for kind in among)

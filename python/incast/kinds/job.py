@@ -32,8 +32,9 @@ class Traits:
     """How the jobs of a kind are judged and shown."""
 
     judged: Literal["own", "duration", "groups", "flows"]
-    """By what choices are compared: the first of the kind's own figures, the end of the work, how long a
-    group of flows takes on average, or the 99th percentile of flow completion times."""
+    """By what choices are compared: the first of the kind's own figures (where a run lacks it, the end of the
+    work), the end of the work, how long a group of flows takes on average, or the 99th percentile of flow
+    completion times."""
     group: str = ""
     """What a group of flows is called; empty where groups mean nothing."""
     first_group: int = 0

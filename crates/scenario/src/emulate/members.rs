@@ -53,41 +53,56 @@ pub(super) fn program(member: &str) -> Program {
     Program { number: 0, start: None, command, environment: Vec::new(), output: OUTPUT.into() }
 }
 
-/// Leaves in its folder what the member of `host` has to know. `away` are the jobs that are not simulated,
-/// with their hosts.
-pub(super) fn tell(
-    scenario: &Scenario,
-    away: &BTreeMap<usize, Vec<HostId>>,
-    (number, host): (usize, HostId),
-    folder: &Path,
-) -> Result<(), Error> {
-    let mut addresses: BTreeMap<HostId, HostAddress> = BTreeMap::new();
-    let work = AllWork::of(scenario)?;
-    let jobs = || work.jobs.iter().filter_map(|(index, port, _)| Some((port, away.get(index)?)));
-    for (port, hosts) in jobs() {
-        for host in hosts {
-            let new = || HostAddress {
-                host: host.0,
-                ip: address(*host).into(),
-                udp: BTreeMap::new(),
-                tcp: BTreeMap::new(),
-            };
-            let ports = addresses.entry(*host).or_insert_with(new);
-            ports.udp.insert(*port, *port);
-            ports.tcp.insert(*port, *port);
+/// What all members have to know.
+pub(super) struct Telling<'a> {
+    scenario: &'a Scenario,
+    /// The jobs that are not simulated, with their hosts.
+    away: &'a BTreeMap<usize, Vec<HostId>>,
+    work: AllWork<'a>,
+    addresses: Vec<HostAddress>,
+}
+
+impl<'a> Telling<'a> {
+    /// Of a scenario whose jobs `away` are not simulated, on these hosts.
+    ///
+    /// # Errors
+    /// A scenario that can't run.
+    pub(super) fn of(
+        scenario: &'a Scenario,
+        away: &'a BTreeMap<usize, Vec<HostId>>,
+    ) -> Result<Telling<'a>, Error> {
+        let mut addresses: BTreeMap<HostId, HostAddress> = BTreeMap::new();
+        let work = AllWork::of(scenario)?;
+        let jobs = work.jobs.iter().filter_map(|(index, port, _)| Some((port, away.get(index)?)));
+        for (port, hosts) in jobs {
+            for host in hosts {
+                let new = || HostAddress {
+                    host: host.0,
+                    ip: address(*host).into(),
+                    udp: BTreeMap::new(),
+                    tcp: BTreeMap::new(),
+                };
+                let ports = addresses.entry(*host).or_insert_with(new);
+                ports.udp.insert(*port, *port);
+                ports.tcp.insert(*port, *port);
+            }
         }
+        Ok(Telling { scenario, away, work, addresses: addresses.into_values().collect() })
     }
-    let own = |index: &usize| away.get(index).is_some_and(|hosts| hosts.contains(&host));
-    let told = Told {
-        number,
-        host: host.0,
-        addresses: addresses.into_values().collect(),
-        share: Share::of(scenario, &work, own),
-    };
-    let path = folder.join(TOLD);
-    let text = serde_json::to_vec(&told).map_err(io::Error::from);
-    let written = text.and_then(|text| fs::write(&path, text));
-    Ok(written.map_err(|error| emu::Error::Folder { path, error })?)
+
+    /// Leaves in its folder what the member of `host` has to know, who speaks of itself as `number`.
+    ///
+    /// # Errors
+    /// A folder that can't be written to.
+    pub(super) fn tell(&self, number: usize, host: HostId, folder: &Path) -> Result<(), Error> {
+        let own = |index: &usize| self.away.get(index).is_some_and(|hosts| hosts.contains(&host));
+        let share = Share::of(self.scenario, &self.work, own);
+        let told = Told { number, host: host.0, addresses: self.addresses.clone(), share };
+        let path = folder.join(TOLD);
+        let text = serde_json::to_vec(&told).map_err(io::Error::from);
+        let written = text.and_then(|text| fs::write(&path, text));
+        Ok(written.map_err(|error| emu::Error::Folder { path, error })?)
+    }
 }
 
 /// What the member of a host has reported of itself into its folder in `guests`.

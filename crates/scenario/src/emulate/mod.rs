@@ -109,6 +109,7 @@ impl Emulation {
             _ => {}
         }
         let known = names(sim.graph().names().take(sim.graph().hosts()));
+        let telling = members::Telling::of(scenario, &away)?;
         for host in &hosts {
             let folder = all.join(&host.name);
             let at = |error| emu::Error::Folder { path: folder.clone(), error };
@@ -118,7 +119,7 @@ impl Emulation {
             }
             for program in &host.programs {
                 if tasks[program.number].0 == Task::Member {
-                    members::tell(scenario, &away, (program.number, host.id), &folder)?;
+                    telling.tell(program.number, host.id, &folder)?;
                 }
             }
         }
