@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
 import struct
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -455,3 +458,18 @@ until: 10s
     # Sent every tenth of a second; nine between 2.05 and 3.05 s, since each is sent a little late.
     assert "30 packets transmitted, 21 received" in results[0]["ping"]
     assert (tmp_path / "first/guests/host0/console").read_text().count("ended 1 0") == 2
+
+
+@built
+def test_ctrl_c_does_not_wait_for_a_host_that_computes(tmp_path: Path) -> None:
+    scenario, out = tmp_path / "emu.yaml", tmp_path / "out"
+    jobs = "  - {kind: program, name: spins, hosts: host0, command: 'echo begun; while :; do :; done'}"
+    scenario.write_text(written(jobs))
+    command = [sys.executable, "-m", "incast", "run", str(scenario), "--out", str(out), "--no-report"]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    printed, until = out / "guests/host0/spins.out", time.monotonic() + 30
+    while time.monotonic() < until and not (printed.exists() and printed.read_text()):
+        time.sleep(0.05)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(10) == 130
+    assert json.loads((out / "summary.json").read_text())["end"] == "interrupted"

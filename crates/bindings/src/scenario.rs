@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyTuple};
 use scenario::{Answer, Operator, Problem, Progress, Step};
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -112,7 +113,9 @@ fn run(
     operator: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let spec = &scenario.get().scenario;
-    let linux = linux.map(|(kernel, member)| scenario::Linux { kernel, member });
+    let going_on = Arc::new(AtomicBool::new(true));
+    let linux =
+        linux.map(|(kernel, member)| scenario::Linux { kernel, member, going_on: Arc::clone(&going_on) });
     let (raised, outcome) = py.detach(|| {
         let (mut due, raised) = (Due::now(), RefCell::new(None));
         let mut asks = |now: Time, answers: Vec<Answer>| {
@@ -128,8 +131,8 @@ fn run(
         let run = |tell: &mut dyn FnMut(&Progress) -> bool| {
             scenario::run(spec, &folder, overwrite, linux.as_ref(), operator, tell)
         };
-        if spec.clock.is_some() {
-            return aside(tell, |tell| run(&mut |now| if due.is() { tell(now) } else { true }));
+        if scenario::needs_linux(spec) {
+            return aside(&going_on, tell, |tell| run(&mut |now| if due.is() { tell(now) } else { true }));
         }
         let outcome = run(&mut |now| !due.is() || tell(&mut raised.borrow_mut(), now));
         (raised.into_inner(), outcome)
@@ -174,16 +177,15 @@ fn diverge(
 /// Runs something that tells Python how far it is by a thread of its own: it can't wait, as Python may have
 /// others to serve. So it hears later that it is not to go on. Also what Python raised.
 fn aside<T>(
+    going_on: &AtomicBool,
     tell: impl Fn(&mut Option<PyErr>, &Progress) -> bool + Send,
     run: impl FnOnce(&mut dyn FnMut(&Progress) -> bool) -> T,
 ) -> (Option<PyErr>, T) {
-    let going_on = AtomicBool::new(true);
     let (sender, told) = sync_channel::<Progress>(1);
     thread::scope(|scope| {
-        let goes_on = &going_on;
         let teller = scope.spawn(move || {
             let mut raised = None;
-            goes_on.store(told.iter().all(|now| tell(&mut raised, &now)), Ordering::Relaxed);
+            going_on.store(told.iter().all(|now| tell(&mut raised, &now)), Ordering::Relaxed);
             raised
         });
         let done = run(&mut |now| {

@@ -88,6 +88,9 @@ pub enum Error {
         /// How.
         wrong: Wrong,
     },
+    /// Somebody has ended the run while a host computed.
+    #[error("the run was ended")]
+    Stopped,
     /// It computes and computes.
     #[error("{name}: computed for {} s without waiting; time stands still meanwhile", patience.as_secs())]
     Spins {

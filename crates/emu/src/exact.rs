@@ -5,13 +5,13 @@ use crate::guest::{Guest, Turn, damaged};
 use crate::host::{Event, Host, event, of_clock, on_clock};
 use crate::ip;
 use crate::lab::Lab;
+use crate::patience::Patience;
 use crate::vhost::device::Taken;
 use crate::vhost::ring::Wrong;
 use process::HostId;
 use sim::{Delivered, Outward, Pause, Sim};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use units::Time;
 
 /// A guest moves its own clock on for so many nanoseconds at most.
@@ -79,7 +79,7 @@ pub struct Exact {
     kernel: PathBuf,
     seed: u64,
     /// A guest that computes for longer without waiting is given up.
-    patience: Duration,
+    patience: Patience,
     seats: BTreeMap<HostId, Seat>,
     /// Hosts that have crashed, and those that are up again and have no guest yet.
     crashed: BTreeSet<HostId>,
@@ -157,7 +157,7 @@ impl Lab for Exact {
 
 impl Exact {
     /// Nobody is there yet. Guests are processes of `kernel`; their random numbers derive from `seed`.
-    pub fn new(kernel: PathBuf, seed: u64, patience: Duration) -> Exact {
+    pub fn new(kernel: PathBuf, seed: u64, patience: Patience) -> Exact {
         Exact {
             kernel,
             seed,
@@ -175,7 +175,7 @@ impl Exact {
         let now = sim.progress().now;
         host.leave_init(folder, &host.init(now))?;
         let mut guest =
-            Guest::start((&host.name, on_clock(now)), &begin, folder, host.card(), self.patience)?;
+            Guest::start((&host.name, on_clock(now)), &begin, folder, host.card(), self.patience.clone())?;
         host.cpu_rate.map_or(Ok(()), |rate| guest.charge(rate))?;
         Ok(guest)
     }

@@ -5,15 +5,14 @@ use crate::calendar::shared::{GUEST, Page};
 use crate::console::Console;
 use crate::error::Error;
 use crate::meter::Meter;
+use crate::patience::Patience;
 use crate::processor::Processor;
 use crate::vhost::device::{Device, Said};
 use crate::vhost::wire;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -80,8 +79,8 @@ pub struct Guest {
     pub device: Option<Device>,
     /// Its processor, if that has a [speed](Guest::charge).
     pub processor: Option<Processor>,
-    /// It runs for so long without waiting at most, of real time.
-    patience: Duration,
+    /// It runs for so long without waiting at most.
+    patience: Patience,
     /// What its first program has said since it was last [asked](Guest::said).
     said: Vec<String>,
 }
@@ -97,7 +96,7 @@ impl Guest {
         begin: &Begin,
         folder: &Path,
         card: Card,
-        patience: Duration,
+        patience: Patience,
     ) -> Result<Guest, Error> {
         let at = |error| Error::Folder { path: folder.to_owned(), error };
         let listener = listen(folder, TIME_SOCKET).map_err(at)?;
@@ -110,11 +109,13 @@ impl Guest {
         let broken = |error| Error::Broken { name: name.to_owned(), error };
         let exit = child.exit().map_err(Error::Start)?;
         let console = Console::new(printed, kept);
-        let ready = wait([listener.as_fd(), exit.as_fd()], patience).map_err(broken)?;
+        let ready = patience.wait([listener.as_fd(), exit.as_fd()]).map_err(|error| {
+            if error.kind() == io::ErrorKind::ConnectionAborted { Error::Stopped } else { broken(error) }
+        })?;
         if !ready[0] {
             return Err(Error::NoTimeTravel { name: name.to_owned() });
         }
-        let mut time = accept(&listener, patience).map_err(broken)?;
+        let mut time = accept(&listener, patience.limit).map_err(broken)?;
         let started = protocol::receive(&mut time).map_err(broken)?;
         if started.op != Op::Start {
             return Err(broken(io::ErrorKind::InvalidData.into()));
@@ -209,8 +210,9 @@ impl Guest {
     pub fn turn(&mut self) -> Result<Turn, Error> {
         self.listen().map_err(|error| match error.kind() {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-                Error::Spins { name: self.name.clone(), patience: self.patience }
+                Error::Spins { name: self.name.clone(), patience: self.patience.limit }
             }
+            io::ErrorKind::ConnectionAborted => Error::Stopped,
             _ => self.broken(error),
         })
     }
@@ -221,7 +223,7 @@ impl Guest {
             // A console that is over is always readable.
             let console = if self.console.over { self.exit.as_fd() } else { self.console.fd() };
             let [time, net, exit, printed] =
-                wait([self.time.as_fd(), net, self.exit.as_fd(), console], self.patience)?;
+                self.patience.wait([self.time.as_fd(), net, self.exit.as_fd(), console])?;
             if printed {
                 let said = self.console.read()?;
                 self.said.extend(said);
@@ -257,7 +259,7 @@ impl Guest {
     /// Reads from its network card; what it sends is for our caller.
     fn hear(&mut self) -> io::Result<Option<Turn>> {
         let Some(device) = &mut self.device else {
-            let socket = accept(&self.net, self.patience)?;
+            let socket = accept(&self.net, self.patience.limit)?;
             self.device = Some(Device::new(socket, self.card.mac, self.card.mtu, self.card.offloads));
             return Ok(None);
         };
@@ -370,18 +372,4 @@ fn accept(listener: &UnixListener, patience: Duration) -> io::Result<UnixStream>
     socket.set_read_timeout(Some(patience))?;
     socket.set_write_timeout(Some(patience))?;
     Ok(socket)
-}
-
-/// Which of these have something to say, once one has.
-fn wait<const N: usize>(fds: [BorrowedFd<'_>; N], patience: Duration) -> io::Result<[bool; N]> {
-    let patience = Timespec::try_from(patience).map_err(|_| io::ErrorKind::InvalidInput)?;
-    let mut fds = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
-    loop {
-        match poll(&mut fds, Some(&patience)) {
-            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
-            Ok(_) => return Ok(fds.map(|fd| !fd.revents().is_empty())),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
 }

@@ -19,6 +19,7 @@ pub mod job;
 pub mod lab;
 pub mod meter;
 pub mod offload;
+pub mod patience;
 mod processor;
 pub mod real;
 pub mod setting;

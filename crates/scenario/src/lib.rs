@@ -45,7 +45,7 @@ mod run;
 mod tables;
 
 pub use build::build;
-pub use emulate::{Answer, Linux, Operator, member};
+pub use emulate::{Answer, Linux, Operator, is_needed as needs_linux, member};
 pub use error::Error;
 pub use lab::{GraphView, LinkView, NodeView, Scenario, expand};
 pub use run::{Computing, End, Outcome, Progress, diverge, measure, run};

@@ -156,6 +156,14 @@ pub fn run(
         let (now, records) = (sim.progress().now, sim.take_records());
         Ok(writer.write(sim.network(), now, &records)?)
     });
+    // A host in the middle of a turn can't report.
+    let end = match end {
+        Err(Error::Emulation(emu::Error::Stopped)) => {
+            writer.finish(&mut sim, &[])?;
+            return Ok(outcome(&mut sim, End::Interrupted));
+        }
+        end => end,
+    };
     // What was measured is kept, whatever has ended the run.
     let reports = guests.as_mut().filter(|_| end.is_ok()).map(|guests| guests.reports(&mut sim)).transpose();
     let finished =

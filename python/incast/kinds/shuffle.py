@@ -32,7 +32,7 @@ _CALLS = {
         "commit_rpcs": 14,
     },
 }
-"""Measured on Hadoop 3.4.2 and Tez 0.10.5: studies/datacentre-hadoop/round-trips."""
+"""Measured on Hadoop 3.4.2 and Tez 0.10.5: studies/datacentre-hadoop/real-hadoop."""
 _REDUCES_A_SLOT = 0.95
 """Reduces by which all run at once, with room for a failed node (Hadoop's MapReduce tutorial)."""
 

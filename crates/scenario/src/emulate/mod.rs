@@ -8,14 +8,18 @@ use crate::lab::{Clock, Scenario};
 use crate::reports::MemberReport;
 use crate::run::Computing;
 use emu::host::{Event, Host, NAMES, NO_SERVER, address, names};
+use emu::patience::Patience;
 use emu::real::Lateness;
 use emu::{Exact, Lab, Real, ip};
 pub use members::member;
-pub(crate) use plan::{Away, computes_at_once, has_members, is_needed, take_away};
+pub use plan::is_needed;
+pub(crate) use plan::{Away, computes_at_once, has_members, take_away};
 use plan::{Plan, Task, crashes};
 use process::HostId;
 use sim::{Pause, Sim};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::cpu::Pinned;
 use units::Time;
@@ -37,6 +41,8 @@ pub struct Linux {
     /// What the shell is to run for a host's processes: a program that calls [`member`] with the folder that
     /// is its last argument.
     pub member: String,
+    /// The run goes on: a host that computes is not waited for any longer once it does not.
+    pub going_on: Arc<AtomicBool>,
 }
 
 /// What an operator asked of a host is done.
@@ -95,7 +101,8 @@ impl Emulation {
             }
             (None, Some(linux)) => {
                 let pinned = Pinned::here().map_err(emu::Error::Start)?;
-                (Box::new(Exact::new(linux.kernel.clone(), scenario.seed, PATIENCE)), Some(pinned))
+                let patience = Patience { limit: PATIENCE, going_on: Arc::clone(&linux.going_on) };
+                (Box::new(Exact::new(linux.kernel.clone(), scenario.seed, patience)), Some(pinned))
             }
             (None, None) => return Err(Error::NoKernel),
         };

@@ -30,7 +30,7 @@ pub(super) struct Plan {
 }
 
 /// Whether a scenario has emulated hosts.
-pub(crate) fn is_needed(scenario: &Scenario) -> bool {
+pub fn is_needed(scenario: &Scenario) -> bool {
     let programs = scenario.jobs.iter().any(|job| matches!(job.work, Work::Program(_)));
     programs || scenario.hosts.iter().any(|rule| rule.config.kernel.emulated)
 }

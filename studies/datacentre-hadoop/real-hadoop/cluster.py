@@ -14,45 +14,15 @@ import time
 from pathlib import Path
 from types import TracebackType
 
+from settings import DAEMONS, HEAP, JAVA_OPTIONS, Settings
+
 HERE = Path(__file__).parent
-OPENS = [
-    "java.lang",
-    "java.util",
-    "java.util.concurrent",
-    "java.net",
-    "java.nio",
-    "java.io",
-    "java.text",
-    "java.math",
-]
-JAVA_OPTIONS = " ".join(
-    [
-        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENS),
-        "-Djava.net.preferIPv4Stack=true",
-    ]
-)
-HEAP = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 PREFIX = "rt-"
-DAEMONS = {
-    "namenode": "org.apache.hadoop.hdfs.server.namenode.NameNode",
-    "datanode": "org.apache.hadoop.hdfs.server.datanode.DataNode",
-    "resourcemanager": "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
-    "nodemanager": "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
-}
-WEBAPPS = ["hdfs", "datanode", "cluster", "node", "yarn", "proxy", "jobhistory", "mapreduce", "static"]
 
 
 def run(*command: str, **options: object) -> None:
     """A command that must succeed."""
     subprocess.run(command, check=True, **options)  # type: ignore[call-overload]
-
-
-def xml(settings: dict[str, object]) -> str:
-    """Hadoop's form of settings."""
-    rows = (
-        f"<property><name>{name}</name><value>{value}</value></property>" for name, value in settings.items()
-    )
-    return "<configuration>\n" + "\n".join(rows) + "\n</configuration>\n"
 
 
 class Cluster:
@@ -115,71 +85,14 @@ class Cluster:
     # Settings
 
     def _settings(self) -> None:
-        self.conf.mkdir(parents=True, exist_ok=True)
-        for app in WEBAPPS:
-            (self.conf / "webapps" / app).mkdir(parents=True, exist_ok=True)
-        here = f"{self.run}/${{env.RT_HOST:-any}}"
-        path = f"{self.conf}:{self.root}/lib/*"
-        files: dict[str, dict[str, object]] = {
-            "core-site": {"fs.defaultFS": "hdfs://master:8020", "hadoop.tmp.dir": here},
-            "hdfs-site": {
-                "dfs.replication": len(self.data),
-                "dfs.permissions.enabled": "false",
-                "dfs.namenode.datanode.registration.ip-hostname-check": "false",
-                "dfs.datanode.du.reserved": 0,
-            },
-            "yarn-site": {
-                "yarn.resourcemanager.hostname": "master",
-                "yarn.nodemanager.hostname": "${env.RT_HOST:-any}",
-                "yarn.nodemanager.aux-services": "mapreduce_shuffle",
-                "yarn.nodemanager.resource.memory-mb": 1024 * self.slots,
-                "yarn.nodemanager.resource.cpu-vcores": self.slots,
-                "yarn.scheduler.minimum-allocation-mb": 1024,
-                "yarn.nodemanager.vmem-check-enabled": "false",
-                "yarn.nodemanager.pmem-check-enabled": "false",
-                "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": 100,
-                "yarn.nodemanager.log-dirs": f"{here}/userlogs",
-                "yarn.nodemanager.delete.debug-delay-sec": 7200,
-                "yarn.log-aggregation-enable": "true",
-                "yarn.nodemanager.remote-app-log-dir": "/logs",
-                "yarn.nodemanager.env-whitelist": "JAVA_HOME,HADOOP_CONF_DIR,JDK_JAVA_OPTIONS,RT_HOST",
-                "yarn.application.classpath": path,
-                "yarn.resourcemanager.am.max-attempts": 1,
-            },
-            "capacity-scheduler": {
-                "yarn.scheduler.capacity.maximum-am-resource-percent": 0.5,
-                "yarn.scheduler.capacity.root.queues": "default",
-                "yarn.scheduler.capacity.root.default.capacity": 100,
-            },
-            "mapred-site": {
-                "mapreduce.framework.name": "yarn",
-                "mapreduce.application.classpath": path,
-                "mapreduce.map.java.opts": HEAP,
-                "mapreduce.reduce.java.opts": HEAP,
-                "yarn.app.mapreduce.am.command-opts": HEAP,
-                "yarn.app.mapreduce.am.resource.mb": 1024,
-                "mapreduce.task.io.sort.mb": 20,
-                "mapreduce.jobhistory.jhist.format": "json",
-            },
-            "tez-site": {
-                "tez.ignore.lib.uris": "true",
-                "tez.cluster.additional.classpath.prefix": path,
-                "tez.am.launch.cmd-opts": HEAP,
-                "tez.task.launch.cmd-opts": HEAP,
-                "tez.am.resource.memory.mb": 1024,
-                "tez.runtime.io.sort.mb": 20,
-                "tez.am.view-acls": "*",
-            },
-        }
-        for name, settings in files.items():
-            (self.conf / f"{name}.xml").write_text(xml(settings))
-        (self.conf / "log4j.properties").write_text(
-            "log4j.rootLogger=INFO,console\n"
-            "log4j.appender.console=org.apache.log4j.ConsoleAppender\n"
-            "log4j.appender.console.target=System.err\n"
-            "log4j.appender.console.layout=org.apache.log4j.PatternLayout\n"
-            "log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p [%t] %c{2}: %m%n\n"
-        )
+        Settings(
+            master="master",
+            folder=f"{self.run}/${{env.RT_HOST:-any}}",
+            host="${env.RT_HOST:-any}",
+            replication=len(self.data),
+            slots=self.slots,
+            container_mb=1024,
+        ).write(self.root)
 
     # Processes
 

@@ -1,0 +1,219 @@
+"""Real Hadoop on the modelled network: HDFS, YARN and MapReduce, unmodified, on emulated hosts.
+
+    python emulated.py ROOT [--size 30MB] [--clock virtual|real] [--choices shallow,deep,ecn,dctcp]
+
+The cluster is the study's, scaled down: compute nodes below one leaf switch, data nodes below another, the
+management node below a third. TeraGen, TeraSort and TeraValidate run one after the other, and the result says
+how long each took. The same TeraSort is then simulated, with costs of nothing where computing takes no time.
+Maven brings the jars of `pom.xml` to ROOT/lib, once. In virtual time it needs the kernel of emulated hosts
+(`make uml`), on this machine's clock root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from settings import DAEMONS, HEAP, JAVA_OPTIONS, Settings
+
+import incast
+from incast import text
+from incast.quantity import parse_bytes
+
+HERE = Path(__file__).resolve().parent
+COMPUTE, DATA, SLOTS = 3, 2, 3
+MASTER = f"host{COMPUTE + DATA}"
+COMPUTE_NODES, DATA_NODES = f"host[0-{COMPUTE - 1}]", f"host[{COMPUTE}-{COMPUTE + DATA - 1}]"
+REDUCES = 4
+BLOCK = 8 << 20
+ROW = 100
+"""Bytes of a row of TeraGen."""
+MARKS = {"queue": {"kind": "step", "threshold": "60kB"}}
+CHOICES: dict[str, dict[str, Any]] = {
+    "shallow": {},
+    "deep": {"switch": {"buffer": {"kind": "static", "limit": "40MB"}}},
+    "ecn": {"switch": MARKS, "host": {"tcp": {"ecn": "on"}}},
+    "dctcp": {"switch": MARKS, "host": {"tcp": {"congestion": "dctcp"}}},
+}
+NOTHING = {
+    "map_rate": "100GB/s",
+    "sort_rate": "100GB/s",
+    "merge_rate": "100GB/s",
+    "reduce_rate": "100GB/s",
+    "job_submit": "0s",
+    "master_start": "0s",
+    "container_start": "0s",
+    "task_setup": "0s",
+    "task_commit": "0s",
+    "job_commit": "0s",
+}
+"""What computing costs where it takes no time: what is left is the network, calls and heartbeats."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to run."""
+
+    root: Path
+    size: int
+    """Bytes that are sorted."""
+    real: bool
+    choices: list[str]
+
+
+def main() -> None:
+    """Gets Hadoop, runs it and its model, and shows both."""
+    parser = argparse.ArgumentParser(description="Real Hadoop on the modelled network.")
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--size", default="30MB", help="of the data that are sorted")
+    parser.add_argument("--clock", choices=["virtual", "real"], default="virtual")
+    parser.add_argument("--choices", default=",".join(CHOICES))
+    given = parser.parse_args()
+    asked = Asked(
+        given.root.resolve(), parse_bytes(given.size), given.clock == "real", given.choices.split(",")
+    )
+    jars(asked.root)
+    folder = "/tmp/hadoop"
+    Settings(MASTER, folder, "${env.RT_HOST:-any}", DATA, SLOTS, container_mb=512, block=BLOCK).write(
+        asked.root
+    )
+    found = {
+        name: ran(asked, name, jobs) for name, jobs in (("hadoop", programs(asked)), ("model", model(asked)))
+    }
+    print(f"\n{'choice':10} {'Hadoop':>10} {'model':>10}")
+    for choice in asked.choices:
+        hadoop, ours = (found[name].get(choice) for name in ("hadoop", "model"))
+        print(f"{choice:10} {text.time(hadoop):>10} {text.time(ours):>10}")
+
+
+def jars(root: Path) -> None:
+    """Hadoop's jars; Maven gets them when they are not there."""
+    if any((root / "lib").glob("hadoop-common-*.jar")):
+        return
+    if not shutil.which("mvn"):
+        raise SystemExit("Hadoop comes by Maven, and there is no mvn: apt-get install maven")
+    root.mkdir(parents=True, exist_ok=True)
+    shutil.copy(HERE / "pom.xml", root)
+    command = ["mvn", "--quiet", "--batch-mode", "dependency:copy-dependencies"]
+    subprocess.run(
+        [*command, "-DincludeScope=runtime", f"-DoutputDirectory={root / 'lib'}"], cwd=root, check=True
+    )
+
+
+def ran(asked: Asked, name: str, jobs: list[dict[str, Any]]) -> dict[str, float]:
+    """Runs a scenario; how long TeraSort took with each choice, in picoseconds."""
+    scenario, out = asked.root / f"{name}.yaml", asked.root / name
+    scenario.write_text(yaml.safe_dump(described(asked, jobs), sort_keys=False))
+    command = [sys.executable, "-m", "incast", "run", str(scenario), "--out", str(out), "--force"]
+    if (code := subprocess.run(command, check=False).returncode) not in (0, 8):
+        raise SystemExit(code)
+    runs = incast.Result.open(out).runs
+    key = "read_p50_ps" if name == "hadoop" else "duration_ps"
+    return {run.summary["choice"] or asked.choices[0]: run.summary["jobs"]["terasort"][key] for run in runs}
+
+
+def described(asked: Asked, jobs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The scenario: one network for both."""
+    is_real = asked.real and jobs[0]["kind"] == "program"
+    link = {"rate": "1Gbps", "delay": "1us"}
+    clock = {"clock": {"kind": "real"}} if is_real else {}
+    return {
+        "name": "hadoop",
+        "description": f"TeraSort of {text.size(asked.size)} on Hadoop",
+        "topology": {
+            "kind": "leaf-spine",
+            "leaves": [COMPUTE, DATA, 1],
+            "spines": 2,
+            "host_link": link,
+            "uplink": link,
+        },
+        "switch": {"buffer": {"kind": "static", "limit": "300kB"}},
+        "host": {
+            "kernel": {"memory": "1536MiB", "moderation": "0s" if asked.real else "20us"},
+            "tcp": {"congestion": "reno" if asked.real else "cubic"},
+        },
+        "jobs": jobs,
+        "until": "900s",
+        **clock,
+        "choices": {choice: CHOICES[choice] for choice in asked.choices},
+    }
+
+
+def programs(asked: Asked) -> list[dict[str, Any]]:
+    """Hadoop's own."""
+    found = shutil.which("java")
+    if not found:
+        raise SystemExit("Hadoop needs Java, and there is none: apt-get install openjdk-17-jre-headless")
+    home = Path(found).resolve().parents[1]
+    java = f"{home}/bin/java {HEAP} -XX:-UsePerfData -cp '{asked.root}/conf:{asked.root}/lib/*'"
+    environment = {
+        "JAVA_HOME": str(home),
+        "JDK_JAVA_OPTIONS": JAVA_OPTIONS,
+        "HADOOP_CONF_DIR": f"{asked.root}/conf",
+        "HADOOP_USER_NAME": "root",
+    }
+    # Where computing takes no time, all is up within some heartbeats.
+    up, begin = (20, 60) if asked.real else (3, 15)
+
+    def job(name: str, hosts: str, command: str, start: int, **more: object) -> dict[str, Any]:
+        named = f"export RT_HOST=$(cat /proc/sys/kernel/hostname); {command}"
+        what = {"name": name, "kind": "program", "hosts": hosts, "command": named, "start": f"{start}s"}
+        return {**what, "environment": environment, **more}
+
+    def daemon(name: str, hosts: str, start: int, before: str = "") -> dict[str, Any]:
+        return job(name, hosts, f"{before}exec {java} {DAEMONS[name]}", start, done="started")
+
+    tera = f"{java} org.apache.hadoop.examples.terasort"
+    timed = (
+        'took() { name=$1; shift; begun=$(date +%s%N); "$@" || exit; '
+        'echo "took $name $(( ($(date +%s%N) - begun) / 1000000 )) ms"; }; '
+    )
+    maps = -(-asked.size // BLOCK)
+    client = (
+        f"took teragen {tera}.TeraGen -Dmapreduce.job.maps={maps} {asked.size // ROW} /in; "
+        f"took terasort {tera}.TeraSort -Dmapreduce.job.reduces={REDUCES} /in /out; "
+        f"took teravalidate {tera}.TeraValidate /out /checked"
+    )
+    return [
+        daemon("namenode", MASTER, 0, f"{java} {DAEMONS['namenode']} -format -force && "),
+        daemon("resourcemanager", MASTER, 0),
+        daemon("datanode", DATA_NODES, up),
+        daemon("nodemanager", COMPUTE_NODES, up),
+        job(
+            "terasort",
+            MASTER,
+            timed + client,
+            begin,
+            read={"pattern": "^took terasort ([0-9]+) ms", "unit": "ms"},
+        ),
+    ]
+
+
+def model(asked: Asked) -> list[dict[str, Any]]:
+    """The same TeraSort, simulated."""
+    return [
+        {
+            "name": "terasort",
+            "kind": "shuffle",
+            "size": f"{asked.size}B",
+            "block": f"{BLOCK}B",
+            "master": MASTER,
+            "compute": COMPUTE_NODES,
+            "data": DATA_NODES,
+            # One container is the application master's.
+            "slots": SLOTS,
+            "reduces": REDUCES,
+            "input_replication": DATA,
+            "costs": {} if asked.real else NOTHING,
+        }
+    ]
+
+
+if __name__ == "__main__":
+    main()
