@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use units::Time;
@@ -184,9 +184,19 @@ fn aside<T>(
     let (sender, told) = sync_channel::<Progress>(1);
     thread::scope(|scope| {
         let teller = scope.spawn(move || {
-            let mut raised = None;
-            going_on.store(told.iter().all(|now| tell(&mut raised, &now)), Ordering::Relaxed);
-            raised
+            let (mut raised, mut last) = (None, Progress::default());
+            loop {
+                match told.recv_timeout(TELL_EVERY) {
+                    Ok(now) => last = now,
+                    // It says nothing while a host computes.
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break raised,
+                }
+                if !tell(&mut raised, &last) {
+                    going_on.store(false, Ordering::Relaxed);
+                    break raised;
+                }
+            }
         });
         let done = run(&mut |now| {
             sender.try_send(*now).ok();

@@ -23,7 +23,7 @@ const GUESTS_SLICE: u64 = 1 << 10;
 const COUNTED: u64 = 16;
 
 /// How far a run is.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Progress {
     /// Simulated time in picoseconds.
     pub sim_time_ps: u64,
