@@ -92,7 +92,11 @@ pub enum Error {
     #[error("the run was ended")]
     Stopped,
     /// It computes and computes.
-    #[error("{name}: computed for {} s without waiting; time stands still meanwhile", patience.as_secs())]
+    #[error(
+        "{name}: computed for {} s without waiting; time stands still meanwhile. If it does not spin, set \
+         host.kernel.patience",
+        patience.as_secs()
+    )]
     Spins {
         /// The host.
         name: String,

@@ -12,6 +12,8 @@ use process::HostId;
 use sim::{Delivered, Outward, Pause, Sim};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use units::Time;
 
 /// A guest moves its own clock on for so many nanoseconds at most.
@@ -78,8 +80,7 @@ impl Seat {
 pub struct Exact {
     kernel: PathBuf,
     seed: u64,
-    /// A guest that computes for longer without waiting is given up.
-    patience: Patience,
+    going_on: Arc<AtomicBool>,
     seats: BTreeMap<HostId, Seat>,
     /// Hosts that have crashed, and those that are up again and have no guest yet.
     crashed: BTreeSet<HostId>,
@@ -156,12 +157,13 @@ impl Lab for Exact {
 }
 
 impl Exact {
-    /// Nobody is there yet. Guests are processes of `kernel`; their random numbers derive from `seed`.
-    pub fn new(kernel: PathBuf, seed: u64, patience: Patience) -> Exact {
+    /// Nobody is there yet. Guests are processes of `kernel`; their random numbers derive from `seed`. None
+    /// is waited for once `going_on` is false.
+    pub fn new(kernel: PathBuf, seed: u64, going_on: Arc<AtomicBool>) -> Exact {
         Exact {
             kernel,
             seed,
-            patience,
+            going_on,
             seats: BTreeMap::new(),
             crashed: BTreeSet::new(),
             restarted: Vec::new(),
@@ -174,8 +176,8 @@ impl Exact {
         let begin = host.begin(self.kernel.clone(), self.seed, sim.crashes(host.id));
         let now = sim.progress().now;
         host.leave_init(folder, &host.init(now))?;
-        let mut guest =
-            Guest::start((&host.name, on_clock(now)), &begin, folder, host.card(), self.patience.clone())?;
+        let patience = Patience { limit: host.patience, going_on: Arc::clone(&self.going_on) };
+        let mut guest = Guest::start((&host.name, on_clock(now)), &begin, folder, host.card(), patience)?;
         host.cpu_rate.map_or(Ok(()), |rate| guest.charge(rate))?;
         Ok(guest)
     }

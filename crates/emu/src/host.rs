@@ -36,6 +36,8 @@ pub struct Host {
     pub tso: bool,
     /// Speed of its processor, as a multiple of this machine's; none: computing takes no time.
     pub cpu_rate: Option<f64>,
+    /// It computes for so long of real time without waiting at most.
+    pub patience: Duration,
     /// Settings of its kernel.
     pub settings: Vec<Setting>,
     /// Options of its route to all others, as ip-route(8) has them (`initcwnd 20`).

@@ -3,6 +3,7 @@
 use crate::host::{Host, Setting};
 use process::HostId;
 use sim::HostConfig;
+use std::time::Duration;
 use transport::tcp::Congestion;
 use transport::tcp::{EcnMode, Span};
 use units::Time;
@@ -63,6 +64,7 @@ pub fn host(id: HostId, name: &str, config: &HostConfig) -> Host {
         gso: kernel.gso,
         tso: kernel.tso,
         cpu_rate: kernel.cpu_rate,
+        patience: Duration::from_micros(kernel.patience.as_us()),
         memory: kernel.memory.div_ceil(1 << 20) as u32,
         settings: ours.chain(module).chain(theirs).collect(),
         route: format!("initcwnd {}", tcp.initial_window),

@@ -53,6 +53,8 @@ pub struct Kernel {
     /// Speed of its processor, as a multiple of this machine's; none: computing takes no time.
     #[serde(default)]
     pub cpu_rate: Option<f64>,
+    /// It computes for so long of real time without waiting at most.
+    pub patience: Time,
     /// What sysctl(8) is to set, beyond what follows from the host's other settings.
     pub sysctl: BTreeMap<String, String>,
 }
@@ -67,6 +69,7 @@ impl Default for Kernel {
             gso: true,
             tso: false,
             cpu_rate: None,
+            patience: Time::from_secs(60),
             sysctl: BTreeMap::new(),
         }
     }

@@ -196,6 +196,9 @@ class Kernel(Model):
     """The speed of its processor as a multiple of this machine's: with 0.5, what takes 1 ms of processor time
     here takes 2 ms there. Two runs differ then. Without it computing takes no time, and two runs are
     equal."""
+    patience: PositiveTime = "60s"
+    """A host that computes for longer without waiting, of real time, is taken for one that spins: the run
+    ends. Several Java programs that start on one host may take minutes."""
     sysctl: Annotated[dict[SysctlName, str], Field(max_length=1000)] = {}
     """What sysctl sets, by name: beyond what follows from `tcp`, which holds for its kernel too."""
 

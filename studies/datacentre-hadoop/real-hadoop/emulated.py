@@ -135,7 +135,11 @@ def described(asked: Asked, jobs: list[dict[str, Any]]) -> dict[str, Any]:
         },
         "switch": {"buffer": {"kind": "static", "limit": "300kB"}},
         "host": {
-            "kernel": {"memory": "1536MiB", "moderation": "0s" if asked.real else "20us"},
+            "kernel": {
+                "memory": "1536MiB",
+                "moderation": "0s" if asked.real else "20us",
+                "patience": "900s",
+            },
             "tcp": {"congestion": "reno" if asked.real else "cubic"},
         },
         "jobs": jobs,

@@ -73,6 +73,8 @@ class Settings:
                 "dfs.permissions.enabled": "false",
                 "dfs.namenode.datanode.registration.ip-hostname-check": "false",
                 "dfs.datanode.du.reserved": 0,
+                # Otherwise a gigabyte has to be free.
+                "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": 0,
             },
             "yarn-site": {
                 "yarn.resourcemanager.hostname": self.master,

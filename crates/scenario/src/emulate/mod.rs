@@ -8,7 +8,6 @@ use crate::lab::{Clock, Scenario};
 use crate::reports::MemberReport;
 use crate::run::Computing;
 use emu::host::{Event, Host, NAMES, NO_SERVER, address, names};
-use emu::patience::Patience;
 use emu::real::Lateness;
 use emu::{Exact, Lab, Real, ip};
 pub use members::member;
@@ -24,8 +23,6 @@ use std::time::Duration;
 use sys::cpu::Pinned;
 use units::Time;
 
-/// A guest that computes for longer than this without waiting is given up.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The folder of guests in a run's folder.
 const FOLDER: &str = "guests";
 /// A datagram there says that an operator has asked for something.
@@ -101,8 +98,8 @@ impl Emulation {
             }
             (None, Some(linux)) => {
                 let pinned = Pinned::here().map_err(emu::Error::Start)?;
-                let patience = Patience { limit: PATIENCE, going_on: Arc::clone(&linux.going_on) };
-                (Box::new(Exact::new(linux.kernel.clone(), scenario.seed, patience)), Some(pinned))
+                let going_on = Arc::clone(&linux.going_on);
+                (Box::new(Exact::new(linux.kernel.clone(), scenario.seed, going_on)), Some(pinned))
             }
             (None, None) => return Err(Error::NoKernel),
         };
