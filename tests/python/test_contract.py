@@ -92,7 +92,7 @@ jobs:
   - {name: z, kind: rpc, clients: host0, servers: host1, arrivals: {kind: open, every: 1us}, deadline: 1us}
   - {name: z2, kind: rpc, clients: host0, servers: host1}
   - {name: z3, kind: program, hosts: host0, command: "true", environment: {A: b}, done: started}
-  - {name: z4, kind: program, hosts: host1, command: "true"}
+  - {name: z4, kind: program, hosts: host1, command: "true", read: {pattern: "(x)", unit: ms}}
   - {name: q, kind: broadcast, source: host0, size: 1MB}
   - {name: r, kind: mine, transactions: {kind: quest, count: 9}, support: 0.5, algorithm: npa, exchange: combined}
   - {name: s, kind: mine, transactions: {kind: file, file: t.txt}, support: 0.5, exchange: frequent, order: rotated}
