@@ -54,9 +54,14 @@ pub struct Kernel {
     #[serde(default)]
     pub cpu_rate: Option<f64>,
     /// It computes for so long of real time without waiting at most.
+    #[serde(default = "patience")]
     pub patience: Time,
     /// What sysctl(8) is to set, beyond what follows from the host's other settings.
     pub sysctl: BTreeMap<String, String>,
+}
+
+fn patience() -> Time {
+    Time::from_secs(60)
 }
 
 impl Default for Kernel {
@@ -69,7 +74,7 @@ impl Default for Kernel {
             gso: true,
             tso: false,
             cpu_rate: None,
-            patience: Time::from_secs(60),
+            patience: patience(),
             sysctl: BTreeMap::new(),
         }
     }
