@@ -134,18 +134,18 @@ def _job(job: dict[str, Any], flows: dict[str, Any], groups: dict[str, Any], end
     # What the run does not wait for lasts as long as the run.
     end = job["end_ps"] if traits(job["kind"]).awaited else None
     lasted = (end if end is not None else end_ps) - job["start_ps"]
+    # What an emulated host's kernel sends is no flow of ours.
+    ours = not traits(job["kind"]).linux
     return {
         "kind": job["kind"],
         "duration_ps": None if end is None else end - job["start_ps"],
         "group_mean_ps": whole(groups.get("group_mean_ps")),
         "group_p99_ps": whole(groups.get("group_p99_ps")),
         **_completion({} if traits(job["kind"]).flows == "lasting" else flows),
-        "goodput_bps": job["bytes"] * 8 * 10**12 // lasted if lasted > 0 else None,
-        "bytes": job["bytes"],
-        "flows": job["flows"],
-        "unfinished": flows.get("unfinished", 0),
-        "retransmits": flows.get("retransmits", 0),
-        "timeouts": flows.get("timeouts", 0),
+        "goodput_bps": job["bytes"] * 8 * 10**12 // lasted if ours and lasted > 0 else None,
+        "bytes": job["bytes"] if ours else None,
+        "flows": job["flows"] if ours else None,
+        **{key: flows.get(key, 0) if ours else None for key in ("unfinished", "retransmits", "timeouts")},
     }
 
 
@@ -155,9 +155,9 @@ def _completion(flows: dict[str, Any]) -> dict[str, Any]:
 
 def _all_flows(flows: pl.LazyFrame, groups: pl.LazyFrame) -> dict[str, Any]:
     row = flows.select(*_FLOW_FIGURES).collect().row(0, named=True)
-    times = {f"{key}_ps": whole(row.pop(key)) for key in ("mean", "p50", "p99", "max")}
     group_mean = groups.select(pl.col("span").mean()).collect().item()
-    return {"group_mean_ps": whole(group_mean), **times, **row}
+    rest = {key: row[key] for key in ("unfinished", "count", "retransmits", "timeouts")}
+    return {"group_mean_ps": whole(group_mean), **_completion(row), **rest}
 
 
 def _ports(folder: Path) -> dict[str, Any]:

@@ -14,6 +14,17 @@ from incast.folder import RESOLVED, SUMMARY
 
 US, MS = 10**6, 10**9
 Link = tuple[str, str, int]
+TASKS = {
+    "task": pl.Int64,
+    "job": pl.String,
+    "host": pl.String,
+    "kind": pl.String,
+    "number": pl.Int64,
+    "start_ps": pl.Int64,
+    "end_ps": pl.Int64,
+    "bytes": pl.Int64,
+    "outcome": pl.String,
+}
 Rows = list[dict[str, Any]]
 
 
@@ -93,6 +104,7 @@ def write_run(
     write_table(folder, "flows", flow_rows)
     write_table(folder, "ports", port_rows)
     write_table(folder, "jobs", _jobs(flow_rows, end))
+    write_table(folder, "tasks", pl.DataFrame(schema=TASKS))
     write_table(folder, "waits", _waits(rng, port_rows))
     write_table(folder, "ports_series", _series(rng, hot, behaviour, end, samples))
     write_table(folder, "flows_series", _windows(flow_rows[:6], end))
@@ -239,7 +251,8 @@ def write_tasks(
     write_table(folder, "tasks", tasks)
     write_table(folder, "flows", flows)
     job = {"job": "terasort", "kind": "shuffle", "start_ps": 0, "flows": len(flows), "bytes": 0}
-    write_table(folder, "jobs", [job | {"end_ps": None if stuck else end}])
+    outcome = "unfinished" if stuck else "finished"
+    write_table(folder, "jobs", [job | {"end_ps": None if stuck else end, "outcome": outcome}])
     return end
 
 
@@ -345,7 +358,8 @@ def _traffic(hosts: list[str], end: int, samples: int) -> pl.DataFrame:
 
 def _jobs(flows: Rows, end: int) -> Rows:
     if not flows:
-        return [{"job": "shuffle", "kind": "coflows", "start_ps": 0, "end_ps": end, "flows": 0, "bytes": 0}]
+        job = {"job": "shuffle", "kind": "coflows", "start_ps": 0, "end_ps": end, "flows": 0, "bytes": 0}
+        return [job | {"outcome": "finished"}]
     rows: Rows = [
         {
             "job": job,
@@ -354,12 +368,21 @@ def _jobs(flows: Rows, end: int) -> Rows:
             "end_ps": max((f["end_ps"] for f in flows if f["job"] == job), default=end),
             "flows": sum(f["job"] == job for f in flows),
             "bytes": sum(f["bytes"] for f in flows if f["job"] == job),
+            "outcome": "finished",
         }
         for job, kind in (("shuffle", "coflows"), ("query", "incast"))
     ]
     return [
         *rows,
-        {"job": "noise", "kind": "background", "start_ps": 0, "end_ps": None, "flows": 0, "bytes": 0},
+        {
+            "job": "noise",
+            "kind": "background",
+            "start_ps": 0,
+            "end_ps": None,
+            "flows": 0,
+            "bytes": 0,
+            "outcome": "finished",
+        },
     ]
 
 
@@ -394,6 +417,7 @@ def _ports(rng: random.Random, links: list[Link], hosts: list[str], behaviour: B
                     "drops_pool": int(sent * behaviour.drop_part) if hot else 0,
                     "drops_mtu": 0,
                     "drops_down": 0,
+                    "pause_sent": 0,
                     "lost": 0,
                     "corrupted": 0,
                     "marks": int(sent * behaviour.mark_part) if hot else 0,

@@ -17,7 +17,7 @@ import incast
 from incast import report
 from incast.broadcast import hosts
 from incast.broadcast import read as network
-from incast.cli import show_run
+from incast.cli import show_choices, show_run
 from incast.errors import IncastError
 from incast.farmem import problem
 from incast.farmem.traced import Traced
@@ -200,9 +200,11 @@ def shown(place: Path, other: Path) -> None:
     incast.compare(incast.Result.open(other), found)
     for text in (show_run.incomplete, show_run.unfinished, show_run.deadlocks, show_run.thresholds):
         text(found.runs)
-    show_run.jobs(found)
-    show_run.network(found)
-    show_run.choices({"a": found.runs, "b": [incast.Result.open(other)]})
+    show_run.jobs(found, every=True)
+    show_run.network(found, every=True)
+    choices = {"a": found.runs, "b": [incast.Result.open(other)]}
+    show_run.answer(choices)
+    list(show_choices.tables(choices, every=True))
 
 
 @FEW

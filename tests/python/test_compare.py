@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incast.choose import best, deciding
-from incast.comparison import by_choice, change, compare, interval
+from incast.comparison import compare
 from incast.errors import ResultError
 from incast.result import Result
+from incast.samples import by_choice, change, interval
 
 
 def run(
@@ -40,15 +41,21 @@ def test_two_single_runs(tmp_path: Path) -> None:
     run(tmp_path / "b", "deep", 1, 150)
     found = {each.figure: each for each in compare(Result.open(tmp_path / "a"), Result.open(tmp_path / "b"))}
     done = found["done_ps"]
-    assert (done.a, done.b, done.change, done.low, done.certain) == (100, 150, 0.5, None, True)
-    assert found["jobs.a.duration_ps"].change == 0.5
+    assert (done.a, done.b) == (100, 150)
+    for each in (done, found["jobs.a.duration_ps"]):
+        assert each.contrast
+        assert each.contrast.change == pytest.approx(0.5)
+        assert each.contrast.interval is None
 
 
 def test_choices_are_compared_with_their_own(tmp_path: Path) -> None:
     a = study(tmp_path / "a", deep=[10], shallow=[20])
     b = study(tmp_path / "b", shallow=[10], other=[1])
     found = [each for each in compare(a, b) if each.figure == "done_ps"]
-    assert [(each.choice, each.change) for each in found] == [("shallow", -0.5)]
+    (only,) = found
+    assert only.choice == "shallow"
+    assert only.contrast
+    assert only.contrast.change == pytest.approx(-0.5)
     with pytest.raises(ResultError, match="no choice in common"):
         compare(a, study(tmp_path / "c", x=[1], y=[2]))
 
@@ -94,10 +101,10 @@ def test_the_best_choice(tmp_path: Path) -> None:
     choices = by_choice(study(tmp_path / "x", deep=[30, 10], shallow=[15, 16], lost=[1, None]))
     assert best(choices) == "shallow"
     assert deciding(choices)[0] == ("done_ps",)
-    run(tmp_path / "c", None, 1, 5, kind="coflows", group_mean_ps=3, p99_ps=4)
+    run(tmp_path / "c", None, 1, 5, kind="coflows", group_mean_ps=3, fct_p99_ps=4)
     assert deciding({"": [Result.open(tmp_path / "c")]})[0] == ("flows", "group_mean_ps")
-    run(tmp_path / "l", None, 1, 5, kind="load", p99_ps=4)
-    assert deciding({"": [Result.open(tmp_path / "l")]})[0] == ("flows", "p99_ps")
+    run(tmp_path / "l", None, 1, 5, kind="load", fct_p99_ps=4)
+    assert deciding({"": [Result.open(tmp_path / "l")]})[0] == ("flows", "fct_p99_ps")
 
 
 def test_no_result(tmp_path: Path) -> None:

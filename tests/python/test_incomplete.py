@@ -13,8 +13,9 @@ import incast
 from helpers import written
 from incast.choose import best
 from incast.cli.app import app
-from incast.comparison import by_choice, compare
+from incast.comparison import compare
 from incast.result import Result
+from incast.samples import by_choice
 
 NETWORK = {"kind": "single-switch", "hosts": 4, "host_link": {"rate": "10Mbps", "delay": "10us"}}
 DEAD = {"at": "0s", "loss": {"link": ["switch0", "host0"], "probability": 1}}
@@ -36,7 +37,7 @@ def test_a_job_whose_flows_all_time_out_has_no_duration_and_passes_no_threshold(
         "jobs.answers.duration < 130s",
         "done < 130s",
         "jobs.answers.goodput < 1Gbps",
-        "flows.p50 < 1h",
+        "flows.fct_p50 < 1h",
     ]
     file = written(tmp_path, scenario(faults=[DEAD], thresholds=thresholds))
     code, said = call("run", file, "--out", tmp_path / "out")
@@ -119,11 +120,11 @@ def test_a_choice_that_gave_up_is_never_best(tmp_path: Path, seeds: int | None) 
         "done_ps",
         "jobs.answers.duration_ps",
         "jobs.answers.fct_p50_ps",
-        "flows.p99_ps",
-        "flows.mean_ps",
+        "flows.fct_p99_ps",
+        "flows.fct_mean_ps",
     ):
         assert found[figure].b is None
-        assert found[figure].change is None
+        assert found[figure].contrast is None
 
 
 def test_percentiles_count_flows_that_never_finished_as_longest(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import networkx as nx
 import pytest
@@ -60,9 +61,7 @@ def opened(
     page.goto(file.as_uri())
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    page.wait_for_function(
-        "document.querySelectorAll('.chart svg').length === document.querySelectorAll('.chart').length"
-    )
+    sync_api.expect(page.locator(".chart:not(:has(svg))")).to_have_count(0, timeout=20_000)
     return page, logged, asked
 
 
@@ -94,10 +93,39 @@ def test_charts_follow_the_theme(browser: Any, page_file: Path) -> None:
 
 def test_pointing_at_a_link_tells_its_load(browser: Any, page_file: Path) -> None:
     page, _, _ = opened(browser, page_file)
-    page.locator(".wide [data-p='0']").hover(force=True)
     tip = page.locator("#tip")
-    assert "Gb/s:" in tip.inner_text()
-    assert "busy" in tip.inner_text()
+    page.locator(".wide [data-p='0']").dispatch_event("pointermove", {"bubbles": True})
+    by_pointing = tip.inner_text()
+    assert "Gb/s:" in by_pointing
+    assert "busy" in by_pointing
+    page.keyboard.press("Escape")
+    page.locator("[data-net]").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert tip.inner_text() == by_pointing
+
+
+@pytest.mark.parametrize("tool", ["Table", "CSV", "SVG", "PNG"])
+def test_a_charts_figures_leave_the_page(browser: Any, page_file: Path, tool: str) -> None:
+    page, _, _ = opened(browser, page_file)
+    button = page.locator("[data-tools] button", has_text=tool).first
+    if tool == "Table":
+        button.click()
+        assert page.locator("[data-table] tbody tr").count() > 3
+        button.click()
+        assert page.locator("[data-table]").count() == 0
+        return
+    with page.expect_download() as saved:
+        button.click()
+    content = Path(saved.value.path()).read_bytes()
+    if tool == "CSV":
+        head, *lines = content.decode().splitlines()
+        assert head.startswith("set,")
+        assert len({line.count(",") for line in lines}) == 1
+    elif tool == "SVG":
+        assert ElementTree.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
+        assert b"var(--" not in content
+    else:
+        assert content.startswith(b"\x89PNG")
 
 
 def test_choosing_a_run_changes_the_links_colours(browser: Any, tmp_path: Path) -> None:

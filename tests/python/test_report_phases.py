@@ -24,7 +24,7 @@ def test_a_choice_falls_behind_in_the_phase_that_is_slower(tmp_path: Path) -> No
     edit(late, "tasks", pl.col("start_ps") + behind, pl.col("end_ps") + behind)
     edit(late, "jobs", pl.col("end_ps") + 700 * MS)
     page = text_of(write(tmp_path))
-    assert "a finishes its jobs first" in page
+    assert "a finishes all jobs first" in page
     assert "b falls behind by 700 ms until its last shuffle ends (" in page
     assert "its last map ended at" in page
 
@@ -35,24 +35,11 @@ def test_choices_as_fast_in_every_phase_do_not_fall_behind(tmp_path: Path) -> No
     assert "falls behind" not in text_of(write(tmp_path))
 
 
-def test_the_lead_is_told_with_its_interval(tmp_path: Path) -> None:
-    listed = []
-    for name, took in (("fast", (1000, 1010, 990)), ("slow", (1200, 1220, 1180))):
-        for seed, ms in enumerate(took, 1):
-            run = write_run(tmp_path / name / f"seed-{seed}", DEEP, seed=seed)
-            edit(run, "jobs", pl.lit(ms * MS, pl.Int64).alias("end_ps"))
-        runs = [f"{name}/seed-{seed}" for seed in (1, 2, 3)]
-        listed.append({"name": name, "folder": runs[0], "runs": runs})
-    (tmp_path / "summary.json").write_text(json.dumps({"name": "seeds", "choices": listed}))
-    page = text_of(write(tmp_path))
-    # The differences are 200, 210 and 190 ms; t is 4.303 for two degrees of freedom.
-    assert "How sure: over 3 seeds, slow takes 175 ms to 225 ms longer than fast (95 % interval)." in page
-
-
 def test_one_seed_says_nothing_of_certainty(tmp_path: Path) -> None:
     job(tmp_path / "a")
     job(tmp_path / "b", slower=1.5)
-    assert "How sure" not in text_of(write(tmp_path))
+    page = text_of(write(tmp_path))
+    assert "interval" not in page[page.index("Answer") : page.index("Network and load")]
 
 
 def test_stuck_tasks_are_in_the_headline(tmp_path: Path) -> None:
@@ -61,7 +48,7 @@ def test_stuck_tasks_are_in_the_headline(tmp_path: Path) -> None:
     page = text_of(write(tmp_path))
     first = pl.read_parquet(tmp_path / "bad" / "tasks").filter(pl.col("end_ps").is_null()).sort("start_ps")
     host = first["host"].cast(pl.String)[0]
-    headline = page[page.index("Answer") : page.index("Choices, best first")]
+    headline = page[page.index("Answer") : page.index("Network and load")]
     assert "Only good finished" in headline
     assert f"bad did not finish: 2 tasks are stuck, among them shuffle 7 on {host} since" in headline
 

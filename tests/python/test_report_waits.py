@@ -6,7 +6,7 @@ from pathlib import Path
 
 import incast
 from helpers import SMALL, written
-from incast.report import measures, points
+from incast.report import foreground, points
 from incast.report.load import load
 
 
@@ -18,7 +18,7 @@ def test_no_percentile_lies_beyond_the_longest_or_below_the_shortest_wait(tmp_pa
     longest = dict(ports.iter_rows())
     bins = run.table("waits").select("port", "to_ps").iter_rows()
     assert any(end > longest[port] for port, end in bins), "the last bin ends later than the longest wait"
-    waits = measures.switch_waits(run)
+    waits = foreground.switch_waits(run)
     assert waits.height > 3
     for (port,), own in waits.group_by("port"):
         for part in (0.001, 0.5, 0.99, 0.999, 1.0):

@@ -99,8 +99,8 @@ def test_choices_and_seeds(tmp_path: Path) -> None:
     done = {
         each.figure: each for each in incast.compare(fast, incast.Result.open(tmp_path / "out" / "slow"))
     }["done_ps"]
-    assert done.low is not None
-    assert done.low > 0
+    assert done.contrast
+    assert (done.contrast.more, done.contrast.verdict) == (2, "more")
 
 
 def test_without_a_folder_the_result_lives_as_long_as_the_object() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incast.comparison import Samples
+from incast.samples import Samples
 from incast.study import Study
 from incast.study.axes import Cell
 from incast.study.claims import Test

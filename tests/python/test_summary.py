@@ -137,7 +137,7 @@ def test_background_is_left_out_of_the_whole(folder: Path) -> None:
     found = figures(folder, "finished", 20 * MS)
     assert found["done_ps"] == 10 * MS
     assert found["flows"]["count"] == 4
-    assert found["flows"]["max_ps"] == 6 * MS
+    assert found["flows"]["fct_max_ps"] == 6 * MS
     assert found["flows"]["unfinished"] == 1
     assert found["jobs"]["bg"]["duration_ps"] is None
     assert found["jobs"]["bg"]["goodput_bps"] == 4 * 10**9  # 10 MB of datagrams in 20 ms

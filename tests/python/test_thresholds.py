@@ -12,7 +12,7 @@ from incast.thresholds import parse_threshold
 SUMMARY = {
     "done_ps": 5 * 10**9,
     "jobs": {"a.b": {"duration_ps": 5 * 10**9, "goodput_bps": 10**9, "timeouts": 0, "fct_p99_ps": None}},
-    "flows": {"p99_ps": 10**9},
+    "flows": {"fct_p99_ps": 10**9},
     "ports": {"drops": 3, "queue_max_bytes": 10**6},
 }
 
@@ -26,7 +26,7 @@ SUMMARY = {
         ("jobs.a.b.goodput > 0.9 Gbps", True),
         ("jobs.a.b.timeouts == 0", True),
         ("jobs.a.b.fct_p99 > 0s", False),
-        ("flows.p99 != 1ms", False),
+        ("flows.fct_p99 != 1ms", False),
         ("ports.drops == 0", False),
         ("ports.drops <= 3", True),
         ("ports.queue_max < 1MiB", True),

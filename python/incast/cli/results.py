@@ -11,9 +11,9 @@ from incast import perfetto, report
 from incast.cli import show, show_run
 from incast.cli.common import Json, told
 from incast.comparison import compare as compare_results
-from incast.comparison import ways
 from incast.folder import TRACE
 from incast.result import Result
+from incast.samples import ways
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A result folder.")]
 

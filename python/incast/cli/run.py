@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from incast import report
-from incast.cli import show, show_run
+from incast.answer import answer
+from incast.choose import Ranking, rank
+from incast.cli import show, show_choices, show_run
 from incast.cli.common import Changes, Json, ScenarioFile, told
 from incast.cli.exits import Exit
 from incast.cli.progress import Bars
-from incast.comparison import by_choice
 from incast.extras import MissingLibraryError
 from incast.incomplete import STUCK
 from incast.lateness import is_too_late
 from incast.result import Result
 from incast.runs import failure, run_all
+from incast.samples import by_choice
 from incast.variants import make_variants, seed_list
 from incast.written import WrittenScenario
 
@@ -40,6 +42,7 @@ def run(
         bool, typer.Option("--live", help="Run its jobs on sockets of this machine, one process per host.")
     ] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Show every figure, not only a few.")] = False,
     as_json: Json = False,
 ) -> None:
     """Simulate a scenario, or run it live: all its variants side by side."""
@@ -58,7 +61,7 @@ def run(
         page = None if no_report or failed else _report(place)
         result = None if failed else Result.open(place)
         if result:
-            _show_result(result, page, as_json)
+            _show_result(result, page, every, as_json)
         if failed:
             raise failed
         assert result
@@ -94,24 +97,28 @@ def _code(result: Result) -> Exit:
     return Exit.OK if result.passed else Exit.THRESHOLD
 
 
-def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
+def _show_result(result: Result, written: Path | None, every: bool, as_json: bool) -> None:
+    choices = by_choice(result)
     if as_json:
         content = {
+            "answer": answer(choices),
             "incomplete": result.incomplete,
             "folder": str(result.path),
             "report": str(written) if written else None,
+            **(_decision(rank(choices)) if len(choices) > 1 else {}),
             "runs": [{"folder": str(run.path), **run.summary} for run in result.runs],
         }
         show.print_json(content)
         return
     show_run.incomplete(result.runs)
     show_run.late(result.runs)
-    choices = by_choice(result)
+    show_run.answer(choices)
     if len(result.runs) > 1:
-        show.out.print(show_run.choices(choices))
+        for table in show_choices.tables(choices, every):
+            show.out.print(table)
     else:
-        show.out.print(show_run.jobs(result))
-        show.out.print(show_run.network(result), highlight=False)
+        show.out.print(show_run.jobs(result, every))
+        show.out.print(show_run.network(result, every), highlight=False)
     show_run.deadlocks(result.runs)
     show_run.unfinished(result.runs)
     show_run.thresholds(result.runs)
@@ -121,3 +128,18 @@ def _show_result(result: Result, written: Path | None, as_json: bool) -> None:
     show.place("Result", result.path)
     if written:
         show.place("Report", written)
+
+
+def _decision(ranking: Ranking) -> dict[str, Any]:
+    """What decides between the choices, and how each differs from the best."""
+    return {
+        "decides": ".".join(ranking.way),
+        "best": ranking.best,
+        "choices": {
+            name: {
+                "mean": ranking.figures.get(name),
+                "against_best": found.json() if (found := ranking.contrasts.get(name)) else None,
+            }
+            for name in (*ranking.figures, *ranking.out)
+        },
+    }

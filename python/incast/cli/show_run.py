@@ -10,15 +10,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from incast import lateness, text
-from incast.choose import best, deciding
+from incast.answer import answer as answer_of
+from incast.answer import interval_text
 from incast.cli import show
-from incast.comparison import Difference, Samples, Way, change, interval, lookup, mean, samples, spread
+from incast.cli.show_choices import difference
+from incast.comparison import Difference
 from incast.incomplete import STUCK
 from incast.incomplete import lines as incomplete_lines
 from incast.kinds import traits
 from incast.metric import Metric
 from incast.metrics import JOB, PORTS
 from incast.result import Result
+from incast.samples import Way, lookup
 
 
 def fingerprint(result: Result) -> None:
@@ -27,37 +30,40 @@ def fingerprint(result: Result) -> None:
         show.out.print(f"Fingerprint: {result.fingerprint}", highlight=False)
 
 
-def jobs(run: Result) -> Table:
-    """One column a job, one row a figure."""
+def answer(choices: Mapping[str, Sequence[Result]]) -> None:
+    """What came of it, in a sentence, and what qualifies it."""
+    first, *more = answer_of(choices)
+    show.out.print(f"[bold]{escape(first)}[/]", highlight=False)
+    for sentence in more:
+        show.out.print(escape(sentence), highlight=False)
+
+
+def jobs(run: Result, every: bool) -> Table:
+    """One column a job, one row a figure; all figures, or a few."""
     found: Mapping[str, Any] = run.summary.get("jobs", {})
-    table = _table("Jobs", "")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("", overflow="fold")
     for name in found:
         table.add_column(escape(name), justify="right", overflow="fold")
     within = [("jobs", name) for name, job in found.items() if traits(job["kind"]).awaited]
     for metric in JOB:
         figures = [job.get(metric.key) for job in found.values()]
-        if _is_shown(metric, within, [run]) and any(figure is not None for figure in figures):
+        if _is_shown(metric, within, run, every) and any(figure is not None for figure in figures):
             table.add_row(metric.label, *(metric.text(figure) for figure in figures))
     return table
 
 
-def _is_shown(metric: Metric, within: Sequence[Way], runs: Sequence[Result]) -> bool:
-    """Whether a figure of these parts of the summaries is in the tables."""
-    if metric.row == "any":
-        return any(lookup(run.summary, (*way, metric.key)) for run in runs for way in within)
-    return metric.row == "always"
+def _is_shown(metric: Metric, within: Sequence[Way], run: Result, every: bool) -> bool:
+    """Whether a figure of these parts of the summary is shown."""
+    if metric.row == "any" and not every:
+        return any(lookup(run.summary, (*way, metric.key)) for way in within)
+    return every or metric.row == "always"
 
 
-def _table(title: str, first: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", padding=(0, 1, 0, 0))
-    table.add_column(first, overflow="fold")
-    return table
-
-
-def network(run: Result) -> str:
+def network(run: Result, every: bool) -> str:
     """One line on all ports."""
     ports: Mapping[str, Any] = run.summary.get("ports", {})
-    parts = [f"{m.label} {m.text(ports.get(m.key))}" for m in PORTS if _is_shown(m, [("ports",)], [run])]
+    parts = [f"{m.label} {m.text(ports.get(m.key))}" for m in PORTS if _is_shown(m, [("ports",)], run, every)]
     place = f" at {ports['queue_max_port']}" if ports.get("queue_max_bytes") else ""
     return "Network: " + ", ".join(parts) + place
 
@@ -142,97 +148,28 @@ def deadlocks(runs: Sequence[Result]) -> None:
             show.out.print(f"[bold red]deadlock of PFC:[/] {escape(what)}", soft_wrap=True, highlight=False)
 
 
-def choices(runs: Mapping[str, Sequence[Result]]) -> Table:
-    """One column a choice, one row a figure, means of all seeds; differences are against the best choice."""
-    winner = best(runs) if len(runs) > 1 else None
-    way, metric = deciding(runs)
-    seeds = max(len(each) for each in runs.values())
-    table = _table("Choices" if len(runs) > 1 else "", "")
-    table.caption = "; ".join(
-        [
-            *([f"★ best by {_label(way, metric)}; differences are against it"] if winner is not None else []),
-            *([f"means of {seeds} seeds, ± half of their 95 % intervals"] if seeds > 1 else []),
-        ]
-    )
-    table.caption_justify = "left"
-    for name in runs:
-        head = f"[bold green]★ {escape(name)}[/]" if name == winner else escape(name)
-        table.add_column(head or "mean", justify="right", overflow="fold")
-    for label, row_way, row_metric in _rows(runs):
-        figures = {name: samples(each, row_way) for name, each in runs.items()}
-        if any(figures.values()):
-            cells = [_cell(row_metric, name, figures, winner) for name in runs]
-            table.add_row(label, *cells, style="bold" if row_way == way else None)
-    return table
-
-
-def _rows(runs: Mapping[str, Sequence[Result]]) -> list[tuple[str, Way, Metric]]:
-    """What is shown: what decides, then each job's figures, then the network's."""
-    way, metric = deciding(runs)
-    summaries = [run.summary for each in runs.values() for run in each]
-    kinds = {job: found["kind"] for summary in summaries for job, found in summary.get("jobs", {}).items()}
-    asked = [job for job, kind in kinds.items() if traits(kind).awaited]
-    rows = [(_label(way, metric), way, metric)]
-    every = [run for each in runs.values() for run in each]
-    for job in asked:
-        # What decides is shown already; with a single job, it is a figure of that job.
-        said = {way, ("jobs", job, way[-1])} if len(asked) == 1 else {way}
-        shown = [m for m in JOB if _is_shown(m, [("jobs", job)], every) and ("jobs", job, m.key) not in said]
-        prefix = f"{escape(job)}: " if len(asked) > 1 else ""
-        rows += [(prefix + m.label, ("jobs", job, m.key), m) for m in shown]
-    return rows + [(m.label, ("ports", m.key), m) for m in PORTS if _is_shown(m, [("ports",)], every)]
-
-
-def _label(way: Way, metric: Metric) -> str:
-    return f"FCT {metric.label}" if way[0] == "flows" and metric.key == "p99_ps" else metric.label
-
-
-def _cell(metric: Metric, name: str, figures: Mapping[str, Samples], winner: str | None) -> str:
-    shown = metric.text(mean(figures[name]))
-    if half := spread(figures[name]):
-        shown += f" [dim]±{half:.1%}[/]"
-    if winner is None or name == winner or not figures[winner] or metric.better == 0:
-        return shown
-    part = change(mean(figures[winner]), mean(figures[name]))
-    if part is None or abs(part) < 0.0005:  # 0.0 %
-        return shown
-    ends = interval(figures[winner], figures[name])
-    unsure = ends is not None and ends[0] <= 0 <= ends[1]
-    return f"{shown} {_change(metric, part, unsure)}"
-
-
-def _change(metric: Metric, part: float, unsure: bool = False) -> str:
-    percent = f"×{1 + part:.0f}" if part >= 9 else f"{part:+.1%}" if abs(part) < 0.1 else f"{part:+.0%}"
-    if unsure:  # the interval holds zero
-        return f"[dim]({percent})[/]"
-    good = part * metric.better
-    return f"[{'green' if good > 0 else 'red' if good < 0 else 'dim'}]{percent}[/]"
-
-
 def differences(
     found: Sequence[Difference], metric_of: Mapping[str, Metric], names: tuple[str, str]
 ) -> Table:
     """Two results side by side."""
-    intervals = any(each.low is not None for each in found)
+    intervals = any(each.contrast and each.contrast.interval for each in found)
     several = any(each.choice for each in found)
-    table = Table(*(["choice"] if several else []), "figure", box=box.SIMPLE_HEAD)
-    for name in (*names, "change", *(["95 % interval of the change"] if intervals else [])):
-        table.add_column(escape(name), justify="right")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in (*(["choice"] if several else []), "figure"):
+        table.add_column(name, overflow="fold")
+    for name in (*names, "change", *(["95 % interval"] if intervals else [])):
+        table.add_column(escape(name), justify="right", overflow="fold")
     for each in found:
-        metric = metric_of[each.figure]
-        cells = [escape(each.figure), metric.text(each.a), metric.text(each.b)]
-        cells.append("" if each.change is None else _change(metric, each.change, not each.certain))
-        if intervals:
-            cells.append(_interval(metric, each))
-        table.add_row(*([each.choice] if several else []), *cells)
+        metric, contrast = metric_of[each.figure], each.contrast
+        cells = [escape(each.figure.removesuffix(metric.unit)), metric.text(each.a), metric.text(each.b)]
+        ends = contrast.interval if contrast else None
+        table.add_row(
+            *([escape(each.choice)] if several else []),
+            *cells,
+            difference(contrast, metric) if contrast else "",
+            *([interval_text(ends) if ends else ""] if intervals else []),
+        )
     return table
-
-
-def _interval(metric: Metric, each: Difference) -> str:
-    if each.low is None or each.high is None:
-        return ""
-    low, high = (("−" if end < 0 else "+") + metric.text(abs(end)) for end in (each.low, each.high))
-    return f"{low} … {high}"
 
 
 def thresholds(runs: Sequence[Result]) -> None:

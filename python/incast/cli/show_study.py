@@ -11,10 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from incast import text
-from incast.comparison import mean, spread
 from incast.errors import Problem, ScenarioError
 from incast.folder import REPORT
 from incast.hints import unknown
+from incast.samples import mean, spread
 from incast.study import judged, tables, words
 from incast.study.calibrate import Trial, Values
 from incast.study.outcome import Outcome

@@ -23,7 +23,7 @@ from incast.lab.findings import Findings
 from incast.lab.select import SelectError, select
 from incast.metric import Metric
 from incast.quantity import Time, parse_time
-from incast.report.parts import Drawn, Measure, Section, Table
+from incast.report.parts import Drawn, Section, Table
 from incast.report.run import Run
 
 
@@ -129,8 +129,8 @@ class Job(Kind):
             return
         if "traits" not in cls.__dict__ or cls.work is Job.work:
             raise TypeError(f"{cls.__name__} is a kind of job: it needs `traits` and `work`")
-        if cls.traits.judged == "own" and not (cls.metrics and "measures" in cls.__dict__):
-            raise TypeError(f"{cls.__name__} is judged by its own figures: it needs `metrics` and `measures`")
+        if cls.traits.judged == "own" and not cls.metrics:
+            raise TypeError(f"{cls.__name__} is judged by its own figures: it needs `metrics`")
 
     def spec(self, site: Site) -> dict[str, Any]:
         """What the core reads."""
@@ -168,16 +168,6 @@ class Job(Kind):
     @classmethod
     def figures(cls, folder: Path) -> dict[str, dict[str, Any]]:
         """The kind's own figures of each of its jobs."""
-        return {}
-
-    @classmethod
-    def measures(cls) -> list[Measure]:
-        """What the report compares choices by, beyond what it compares all by."""
-        return []
-
-    @classmethod
-    def measured(cls, run: Run) -> dict[str, float | None]:
-        """These measures of a run."""
         return {}
 
     @classmethod

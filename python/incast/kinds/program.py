@@ -16,7 +16,7 @@ from incast.frames import quantile_of, whole
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import Model, Selector
 from incast.metric import Metric
-from incast.report.parts import Measure, Table, listed
+from incast.report.parts import Table, listed
 from incast.report.run import Run
 
 _PARTS = {"p99": 0.99, "p50": 0.5, "max": 1.0}
@@ -95,18 +95,6 @@ class Program(Job):
                 found[job] = {name: whole(figure) for name, figure in found[job].items()}
             found[job]["readings"] = len(numbers)
         return found
-
-    @classmethod
-    def measures(cls) -> list[Measure]:
-        """By what choices are compared before all else."""
-        return [Measure("read_p99", "99th percentile of what was read", "time")]
-
-    @classmethod
-    def measured(cls, run: Run) -> dict[str, float | None]:
-        """The same of a run; the worst job counts."""
-        jobs = run.summary.get("jobs", {}).values()
-        found = [job["read_p99_ps"] for job in jobs if job.get("read_p99_ps") is not None]
-        return {"read_p99": max(found, default=None)}
 
     @classmethod
     def missing(cls, folder: Path, jobs: Sequence[str]) -> dict[str, str]:

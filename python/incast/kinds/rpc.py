@@ -10,14 +10,14 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 
 from incast import text
 from incast.folder import scan
-from incast.frames import quantile, quantile_of, rows, whole
+from incast.frames import quantile, rows, whole
 from incast.incomplete import by_outcome
 from incast.kinds.job import Columns, Job, Site, Traits
 from incast.kinds.traffic import DISTRIBUTIONS, SIZE_DISTRIBUTIONS, check_sizes, size_points
 from incast.lab.base import Count, Kind, Selector
 from incast.metric import Metric
 from incast.quantity import SIZE_SCHEMA, PositiveTime, Time, parse_bytes
-from incast.report.parts import Measure, Table, listed
+from incast.report.parts import Table, listed
 from incast.report.run import Run
 
 _PARTS = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "max": 1.0}
@@ -132,30 +132,6 @@ class Rpc(Job):
         return {
             row.pop("job"): {key: whole(figure) for key, figure in row.items()}
             for row in rows(counted.sort("job"))
-        }
-
-    @classmethod
-    def measures(cls) -> list[Measure]:
-        """By what choices are compared before all else."""
-        return [
-            Measure("call_p99", "99th-percentile call", "time"),
-            Measure("late", "Late calls", "count"),
-            Measure("failed", "Failed calls", "count"),
-        ]
-
-    @classmethod
-    def measured(cls, run: Run) -> dict[str, float | None]:
-        """The same of a run."""
-        import polars as pl
-
-        calls = run.table("calls")
-        took = calls.filter(pl.col("outcome") != "failed").select(pl.col("end_ps") - pl.col("start_ps"))
-        counts = {
-            outcome: calls.filter(pl.col("outcome") == outcome).height for outcome in ("late", "failed")
-        }
-        return {
-            "call_p99": quantile_of(took.to_series(), 0.99),
-            **{outcome: float(n) if calls.height else None for outcome, n in counts.items()},
         }
 
     @classmethod

@@ -18,15 +18,13 @@ _BYTES_MAX = 64_000_000
 
 @cache
 def script() -> str:
-    """Vega, Vega-Lite and Vega-Embed as JavaScript that fits into a `<script>` element."""
+    """Vega, Vega-Lite and Vega-Embed as JavaScript."""
     kept = _cache_folder() / f"vega-{version('vl-convert-python')}.js"
     with suppress(OSError, ValueError):
         return read_text(kept, _BYTES_MAX)
     import vl_convert
 
-    bundle = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace(
-        "</script", "<\\/script"
-    )
+    bundle = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
     _keep(kept, bundle)
     return bundle
 

@@ -8,12 +8,12 @@ from markupsafe import Markup
 
 from incast import text
 from incast.report import phases, walked
-from incast.report.measures import (
+from incast.report.foreground import (
     DROPS,
-    Figures,
     foreground_flows,
     switch_ports,
     switch_waits,
+    total,
     waiting_by_port,
 )
 from incast.report.points import wait_quantile
@@ -25,16 +25,16 @@ BUSY = 0.9
 """From this utilisation on, a link is called the limit."""
 
 
-def evidence(run: Run, figures: Figures) -> list[Markup]:
+def evidence(run: Run) -> list[Markup]:
     """How walks did, where data waited, what was lost and why, what the loss cost."""
     found = [
         *(Markup("{}").format(sentence) for sentence in walked.sentences(run)),
         _waiting(run),
-        _loss(run, figures),
+        _loss(run),
         _pauses(run),
         _timeouts(run),
         phases.hardest_hit(run) if phases.has_tasks(run) else _last(run),
-        _marks(run, figures),
+        _marks(run),
         limit(run),
     ]
     return [sentence for sentence in found if sentence]
@@ -59,22 +59,22 @@ def _waiting(run: Run) -> Markup | None:
     return sentence + "."
 
 
-def _loss(run: Run, figures: Figures) -> Markup | None:
-    if figures.values["drops"] is None:
+def _loss(run: Run) -> Markup | None:
+    if total(run.table("ports"), *DROPS) is None:
         return None
     ports = run.table("ports").with_columns(dropped=pl.sum_horizontal(list(DROPS)))
-    total = int(ports["dropped"].sum())
-    lost = figures.values["lost"] or 0
-    if not total and not lost:
+    dropped = int(ports["dropped"].sum())
+    lost = total(ports, "lost", "corrupted") or 0
+    if not dropped and not lost:
         return Markup("No packet was dropped.")
-    if not total:
+    if not dropped:
         return Markup("{} lost on links; none was dropped in a queue.").format(text.plural(lost, "packet"))
     reasons = sorted(((int(ports[c].sum()), word) for c, word in DROPS.items()), reverse=True)
     most, why = reasons[0]
     worst = ports.sort("dropped", "port", descending=[True, False]).row(0, named=True)
-    cause = f"by {why}" if most == total else f"{text.percent(most / total)} of them by {why}"
+    cause = f"by {why}" if most == dropped else f"{text.percent(most / dropped)} of them by {why}"
     sentence = Markup("{} dropped, {}; {} at {}").format(
-        text.plural(total, "packet"), cause, text.percent(worst["dropped"] / total), _code(worst["port"])
+        text.plural(dropped, "packet"), cause, text.percent(worst["dropped"] / dropped), _code(worst["port"])
     )
     if lost:
         sentence += Markup("; {} more lost on links").format(text.count(lost))
@@ -134,8 +134,8 @@ def _last(run: Run) -> Markup | None:
     )
 
 
-def _marks(run: Run, figures: Figures) -> Markup | None:
-    marks = figures.values["marks"]
+def _marks(run: Run) -> Markup | None:
+    marks = total(run.table("ports"), "marks")
     sent = int(switch_ports(run)["sent_packets"].sum())
     if not marks or not sent:
         return None
@@ -143,16 +143,11 @@ def _marks(run: Run, figures: Figures) -> Markup | None:
     return Markup("Switches marked {} ({} of what they sent).").format(text.plural(marks, "packet"), part)
 
 
-def apart(best: tuple[Run, Figures], other: tuple[Run, Figures]) -> Markup | None:
+def apart(best: Run, other: Run) -> Markup | None:
     """The greatest difference that the tables show between the best run and another."""
-    (least_run, least), (run, figures) = best, other
-    found = (
-        _apart_by_timeouts(run, figures, least)
-        or _apart_by_waits(run, figures, least)
-        or _apart_by_repeats(figures, least)
-    )
-    said = Markup("What sets {} apart: {}").format(name(figures.name), found) if found else None
-    lost = phases.behind(run, least_run, name(figures.name), name(least.name))
+    found = _apart_by_timeouts(other, best) or _apart_by_waits(other, best) or _apart_by_repeats(other, best)
+    said = Markup("What sets {} apart: {}").format(name(other.name), found) if found else None
+    lost = phases.behind(other, best, name(other.name), name(best.name))
     return Markup(" ").join(filter(None, (said, lost))) or None
 
 
@@ -171,9 +166,9 @@ def limit(run: Run) -> Markup | None:
     )
 
 
-def _apart_by_timeouts(run: Run, figures: Figures, least: Figures) -> Markup | None:
-    more, fewer = figures.values["timeouts"] or 0, least.values["timeouts"] or 0
+def _apart_by_timeouts(run: Run, best: Run) -> Markup | None:
     flows = foreground_flows(run)
+    more, fewer = (total(each, "timeouts") or 0 for each in (flows, foreground_flows(best)))
     hit = flows.filter(pl.col("timeouts") > 0)
     with_, without = _median(hit), _median(flows.filter(pl.col("timeouts") == 0))
     if more <= 2 * fewer or with_ is None or without is None or with_ < 2 * without:
@@ -187,13 +182,13 @@ def _apart_by_timeouts(run: Run, figures: Figures, least: Figures) -> Markup | N
         text.time(with_),
         text.time(without),
         last,
-        name(least.name),
+        name(best.name),
         f"had {text.plural(fewer, 'timeout')}" if fewer else "had no timeout",
     )
 
 
-def _apart_by_waits(run: Run, figures: Figures, least: Figures) -> Markup | None:
-    longer, shorter = figures.values["wait_p99"], least.values["wait_p99"]
+def _apart_by_waits(run: Run, best: Run) -> Markup | None:
+    longer, shorter = (wait_quantile(switch_waits(each), 0.99) for each in (run, best))
     ports = waiting_by_port(run)
     if not longer or not shorter or longer < LONGER * shorter or not ports.height:
         return None
@@ -202,18 +197,18 @@ def _apart_by_waits(run: Run, figures: Figures, least: Figures) -> Markup | None
     ).format(
         text.time(longer),
         text.time(shorter),
-        name(least.name),
+        name(best.name),
         text.percent(ports["share"][0]),
         _code(ports["port"][0]),
     )
 
 
-def _apart_by_repeats(figures: Figures, least: Figures) -> Markup | None:
-    more, fewer = figures.values["retransmits"] or 0, least.values["retransmits"] or 0
+def _apart_by_repeats(run: Run, best: Run) -> Markup | None:
+    more, fewer = (total(foreground_flows(each), "retransmits") or 0 for each in (run, best))
     if more <= 2 * fewer or more < 10:
         return None
     return Markup("{} retransmitted, {} with {}.").format(
-        text.plural(more, "packet"), text.count(fewer), name(least.name)
+        text.plural(more, "packet"), text.count(fewer), name(best.name)
     )
 
 

@@ -23,6 +23,7 @@ from incast.folder import TABLES as ALL_TABLES
 from incast.kinds import KINDS
 from incast.kinds.job import Columns
 from incast.report.run import Run
+from incast.summary import figures
 from incast.text import natural_key
 
 
@@ -171,7 +172,19 @@ def _load_run(folder: Path, name: str, drawn: bool) -> Run:
         notes.append("The run was interrupted: what follows is what it had measured by then.")
     if summary.get("error"):
         notes.append(f"The run failed: {summary['error']}")
-    return Run(name, folder, tables, summary, scenario, graph, tuple(notes))
+    seed = scenario.get("seed", 0)
+    whole = {"seed": seed if isinstance(seed, int) else 0, **summary}
+    if "jobs" not in whole:
+        whole |= _figures(folder, whole)
+    return Run(name, folder, tables, whole, scenario, graph, tuple(notes))
+
+
+def _figures(folder: Path, summary: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a run that did not come to write its summary, as far as its tables are whole."""
+    try:
+        return figures(folder, str(summary.get("end", "")), summary.get("sim_time_ps", 0))
+    except (*DAMAGED, ResultError, KeyError, OSError):
+        return {}
 
 
 def _read_table(folder: Path, name: str, notes: list[str]) -> pl.DataFrame:

@@ -6,8 +6,8 @@ import polars as pl
 from markupsafe import Markup
 
 from incast import text
+from incast.report.foreground import DROPS, waiting_by_port
 from incast.report.graph import Graph, graph
-from incast.report.measures import DROPS
 from incast.report.run import Run
 from incast.report.scheme import Edge, Scheme, scheme
 from incast.report.topology import draw, layout
@@ -26,6 +26,10 @@ class Drawing:
     names: list[str]
     loads: dict[int, list[str]]
     """By the run's position: `class;figures`, one a link."""
+    hottest: dict[int, tuple[int, str]]
+    """By the run's position: the link where data waited longest, else the busiest, and what to say of it."""
+    told: str
+    """What to say of the hottest link of the run that is drawn at first."""
     title: str
     grouped: bool
     tiled: bool
@@ -45,7 +49,9 @@ def drawings(runs: list[tuple[int, Run]]) -> list[Drawing]:
 def _drawing(net: Graph, members: dict[int, Run]) -> Drawing:
     plan = scheme(net)
     loads = {position: _loads(plan, net, run) for position, run in members.items()}
-    first = [f"u{load[0]}" for load in next(iter(loads.values()))]
+    position, run = next(iter(members.items()))
+    hot, said = _hottest(plan, net, run, loads[position])
+    first = [f"u{load[0]}{' hot' if i == hot else ''}" for i, load in enumerate(loads[position])]
     hosts = sum(1 for tier in net.tiers.values() if tier == 0)
     title = (
         f"{text.plural(hosts, 'host')}, {text.plural(len(net.tiers) - hosts, 'switch', 'switches')}, "
@@ -57,6 +63,8 @@ def _drawing(net: Graph, members: dict[int, Run]) -> Drawing:
         draw(plan, NARROW, first, label),
         [_name(edge, net, plan) for edge in plan.edges],
         loads,
+        {position: _hottest(plan, net, run, loads[position]) for position, run in members.items()},
+        said,
         title,
         plan.grouped,
         layout(plan, WIDE).tiled or layout(plan, NARROW).tiled,
@@ -69,6 +77,16 @@ def _name(edge: Edge, net: Graph, plan: Scheme) -> str:
         return f"{port.node} → {port.peer}, {text.rate(port.rate_bps)}"
     labels = {n.key: n.label for n in plan.nodes}
     return f"{labels[edge.source]} → {labels[edge.target]}, {len(edge.ports)} × {text.rate(edge.rate_bps)}"
+
+
+def _hottest(plan: Scheme, net: Graph, run: Run, loads: list[str]) -> tuple[int, str]:
+    waiting = {row["port"]: row["share"] for row in waiting_by_port(run).iter_rows(named=True)}
+    shares = [sum(waiting.get(net.ports[i].name, 0.0) for i in edge.ports) for edge in plan.edges]
+    most = max(range(len(shares)), key=lambda i: (shares[i], int(loads[i].split(";")[0])))
+    said = loads[most].split(";", 1)[1]
+    if shares[most]:
+        said = f"{text.percent(shares[most])} of all waiting, {said}"
+    return most, f"{_name(plan.edges[most], net, plan)}: {said}"
 
 
 def _loads(plan: Scheme, net: Graph, run: Run) -> list[str]:

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from incast.choose import Ranking, rank
 from incast.kinds import KINDS, traits
+from incast.overview import Choices
 from incast.report import congestion, facts, html, netload, sections, series, tables, timeline
-from incast.report.answer import answer, ranked
+from incast.report.answer import answer
+from incast.report.dots import Dots, dots
+from incast.report.foreground import foreground
 from incast.report.load import Report
-from incast.report.measures import Figures, figures, measures
 from incast.report.parts import Drawn, Section, Table
 from incast.report.run import Run
 from incast.report.sections import DRAWN_MAX
@@ -17,19 +20,21 @@ _DETAILED_MAX = 20  # choices whose tables are shown; the table of choices has a
 def render(report: Report) -> str:
     """The whole page."""
     runs = report.runs
-    computed = [figures(each) for each in report.choices]
-    compared = measures(computed)
-    order = [f.name for f in (ranked(computed, compared[0].key) if compared else computed)]
+    choices = {each[0].name: each for each in report.choices}
+    ranking = rank(choices)
+    order = [*ranking.figures, *ranking.out]
     best_first = sorted(runs, key=lambda run: order.index(run.name))
     drawn = _drawn(report, order)
     by_rank = sorted(drawn, key=lambda d: order.index(d.run.name))
     nets = netload.drawings([(d.color, d.run) for d in by_rank])
     book = html.Book()
+    kinds = {kind for run in runs for kind in foreground(run)["kind"].drop_nulls()}
     context = {
         "report": report,
         "seeds": max(len(each) for each in report.choices),
-        "answer": answer(runs, computed, compared),
-        "choices": tables.choices(computed, compared) if len(runs) > 1 else None,
+        "answer": answer(choices, runs, ranking),
+        "dots": _dots(choices, ranking, drawn),
+        "choices": tables.choices(choices, ranking) if len(runs) > 1 else None,
         "thresholds": facts.thresholds(runs),
         "settings": facts.settings(runs) if len(runs) > 1 else None,
         "drawn": drawn,
@@ -37,7 +42,7 @@ def render(report: Report) -> str:
         "picks": [d for d in by_rank if any(d.color in net.loads for net in nets)],
         "steps": netload.STEPS,
         "on_sockets": all(run.summary.get("live") for run in runs),
-        "has_flows": any(traits(kind).flows == "timed" for f in computed for kind in f.kinds),
+        "has_flows": any(traits(kind).flows == "timed" for kind in kinds),
         "timelines": [book.add(f) for f in timeline.timelines(drawn)],
         "queues": [book.add(f) for f in sections.queues(drawn)],
         "congestion": [book.add(f) for f in congestion.congestion(drawn)],
@@ -45,12 +50,56 @@ def render(report: Report) -> str:
         "completions": [book.add(f) for f in sections.completions(drawn)],
         "waits": [book.add(f) for f in sections.waits(drawn)],
         "series": [book.add(f) for f in (*series.flows(drawn), *series.hosts(drawn))],
-        "absent": _absent(runs, computed),
+        "absent": _absent(runs, kinds),
         "details": [(run, _details(run)) for run in best_first[:_DETAILED_MAX]],
         "facts": facts.facts(report),
     }
-    loads = [{"names": net.names, "loads": net.loads} for net in nets]
+    loads = [{"names": net.names, "loads": net.loads, "hottest": net.hottest} for net in nets]
+    context["contents"] = _contents(context)
     return html.page("page.html.j2", context, {"nets": loads, "charts": book.charts})
+
+
+_SECTIONS = {
+    "figures": "Figures",
+    "why": "Why",
+    "queue": "Queues",
+    "timeline": "Timeline",
+    "congestion": "Drops and latency",
+    "own": "",
+    "completion": "Flow completion",
+    "wait": "Waiting",
+    "series": "Flows and hosts",
+    "tables": "Tables",
+    "facts": "The run",
+}
+"""The sections of the page in their order, by the ids of their headings."""
+
+
+def _contents(context: dict[str, Any]) -> list[tuple[str, str]]:
+    """The sections that this page has, with their links' words."""
+    shown = {
+        "figures": context["choices"] or context["thresholds"].rows,
+        "queue": context["queues"] or not context["on_sockets"],
+        "timeline": context["timelines"],
+        "congestion": context["congestion"],
+        "completion": context["completions"] or context["has_flows"],
+        "wait": context["waits"] or not context["on_sockets"],
+        "series": context["series"],
+    }
+    listed: list[tuple[str, str]] = []
+    for id_, title in _SECTIONS.items():
+        if id_ == "own":
+            listed += [(part.id, part.title) for part, _ in context["own"]]
+        elif shown.get(id_, True):
+            listed.append((id_, title))
+    return listed
+
+
+def _dots(choices: Choices, ranking: Ranking, drawn: list[Drawn]) -> Dots | None:
+    """Every seed of every choice, where there are several of either."""
+    if len(choices) == 1 and ranking.seeds == 1:
+        return None
+    return dots(choices, ranking, {d.run.name: d.color for d in drawn})
 
 
 def _own(drawn: list[Drawn], book: html.Book) -> list[tuple[Section, list[Any]]]:
@@ -59,9 +108,9 @@ def _own(drawn: list[Drawn], book: html.Book) -> list[tuple[Section, list[Any]]]
     return [(each, [book.add(f) for f in each.figures]) for each in found if each and each.figures]
 
 
-def _absent(runs: tuple[Run, ...], computed: list[Figures]) -> set[str]:
+def _absent(runs: tuple[Run, ...], kinds: set[str]) -> set[str]:
     """Tables that are left out where they are empty: most runs have none, or these can't."""
-    flowless = all(each.kinds and all(traits(k).flows == "none" for k in each.kinds) for each in computed)
+    flowless = bool(kinds) and all(traits(kind).flows == "none" for kind in kinds)
     on_sockets = all(run.summary.get("live") for run in runs)
     ports = {"Hottest ports"} if on_sockets else set()
     return {

@@ -1,4 +1,4 @@
-"""What a report is made of: runs that are drawn, tables, figures, sections, and what choices are compared by.
+"""What a report is made of: runs that are drawn, tables, figures and sections.
 
 Here are their forms only. What a table or a figure shows is in the module that makes it.
 """
@@ -21,18 +21,6 @@ ROWS_MAX = 10
 Row: TypeAlias = "dict[str, Any]"
 Columns: TypeAlias = "dict[str, Callable[[Row], str]]"
 """What stands in the columns of a table, by their heads."""
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A column of the table of choices."""
-
-    key: str
-    label: str
-    kind: str
-    """`time` in picoseconds, `part` of one, or `count`."""
-    compared: bool = True
-    """Whether less is better; marks are neither good nor bad."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import polars as pl
 from markupsafe import Markup
 
 from incast import text
-from incast.report.measures import foreground_flows
+from incast.report.foreground import foreground_flows
 from incast.report.run import Run
 
 _BEHIND = 0.01

@@ -33,8 +33,7 @@ class Run:
     @property
     def seed(self) -> int:
         """The seed of the run."""
-        seed = self.summary.get("seed", self.scenario.get("seed"))
-        return seed if isinstance(seed, int) else 0
+        return int(self.summary["seed"])
 
     @property
     def incomplete(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ import polars as pl
 from incast import text
 from incast.report import charts, points
 from incast.report.curves import Curve, binned, cdfs, over_seeds, times
-from incast.report.measures import switch_waits, timed_flows, waiting_by_port
+from incast.report.foreground import switch_waits, timed_flows, waiting_by_port
 from incast.report.parts import Drawn, Figure
 from incast.report.run import Run
 

@@ -5,7 +5,7 @@ import polars as pl
 from incast import text
 from incast.report import charts, points
 from incast.report.charts import Chart
-from incast.report.measures import foreground_flows
+from incast.report.foreground import foreground_flows
 from incast.report.parts import Drawn, Figure, Key
 from incast.report.run import Run
 

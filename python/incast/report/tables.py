@@ -3,48 +3,41 @@
 import polars as pl
 
 from incast import text
+from incast.answer import signed
+from incast.choose import Ranking
+from incast.contrast import contrast, typical
 from incast.kinds import traits
-from incast.report.answer import best, difference, ranked, value
-from incast.report.measures import DROPS, Figures, foreground_flows, waiting_by_port
-from incast.report.parts import ROWS_MAX, Cell, Columns, Measure, Row, Table, cells, listed, more_than
+from incast.overview import Choices, Compared, compared
+from incast.report.foreground import DROPS, foreground_flows, waiting_by_port
+from incast.report.parts import ROWS_MAX, Cell, Columns, Row, Table, cells, listed, more_than
 from incast.report.run import Run
 
 COLUMNS_MAX = 5
 """Up to so many choices stand side by side; more stand below each other."""
 
 
-def choices(figures: list[Figures], measures: list[Measure]) -> Table:
-    """All choices by all measures, the best marked, the others' distance from it."""
-    order = ranked(figures, measures[0].key) if measures else figures
-    winners = {m.key: best(figures, m) for m in measures}
-    least = {m.key: _least(figures, m, winners[m.key]) for m in measures}
-    rows = []
-    for run in order:
-        cells = [Cell(run.name)]
-        for m in measures:
-            wins = run.name in winners[m.key]
-            cells.append(_compared(run, m, wins, least[m.key]))
-        rows.append(tuple(cells))
-    caption, labels = "Choices, best first", tuple(m.label for m in measures)
+def choices(of: Choices, ranking: Ranking) -> Table:
+    """All choices by the other figures, and how each differs from the best choice by the one that decides."""
+    figures = list(compared(of, ranking, every=False))
+    rows = [
+        (Cell(name), *(_compared(each, name, ranking.best) for each in figures))
+        for name in (*ranking.figures, *ranking.out)
+    ]
+    caption, labels = "Other figures", tuple(each.label for each in figures)
     if len(rows) > COLUMNS_MAX:
         return Table(caption, ("Choice", *labels), tuple(rows))
-    heads = (Cell("Measure"), *(Cell(label) for label in labels))
+    heads = (Cell("Figure"), *(Cell(label) for label in labels))
     turned = tuple(zip(heads, *rows, strict=True))
     return Table(caption, tuple(c.text for c in turned[0]), turned[1:])
 
 
-def _compared(run: Figures, measure: Measure, wins: bool, least: float | None) -> Cell:
-    figure, found = run.values[measure.key], run.samples[measure.key].values()
-    if measure.key == "done" and figure is None:
-        return Cell("not done")
-    apart = "best" if wins else difference(figure, least) if measure.compared else ""
-    spread = text.span(min(found), max(found), lambda end: value(measure, end)) if found else ""
-    return Cell(value(measure, figure), ", ".join(filter(None, (apart, spread))), "best" if wins else "")
-
-
-def _least(figures: list[Figures], measure: Measure, winners: set[str]) -> float | None:
-    known = [f.values[measure.key] for f in figures if not winners or f.name in winners]
-    return min((v for v in known if v is not None), default=None)
+def _compared(figure: Compared, name: str, best: str | None) -> Cell:
+    """A mean, and how it differs from the best choice's; in brackets where the seeds don't decide."""
+    found, metric = figure.samples[name], figure.metric
+    against = contrast(figure.samples.get(best or "", {}), found) if name != best else None
+    said = signed(against) if against and metric.better else ""
+    spread = text.span(min(found.values()), max(found.values()), metric.text) if found else ""
+    return Cell(metric.text(typical(found)), ", ".join(filter(None, (said, spread))))
 
 
 def hottest_ports(run: Run) -> Table:

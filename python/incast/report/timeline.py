@@ -11,7 +11,7 @@ import polars as pl
 from incast import text
 from incast.lanes import lanes
 from incast.report import gantt
-from incast.report.measures import completed
+from incast.report.foreground import completed
 from incast.report.parts import Columns, Drawn, Figure, Key, Table, listed
 from incast.report.run import Run
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from incast.comparison import mean
 from incast.errors import Problem, RunError, ScenarioError
 from incast.extras import extra
+from incast.samples import mean
 from incast.study import parameters, tables
 from incast.study.parameters import Fitted
 from incast.study.ran import measure

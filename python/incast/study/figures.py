@@ -10,12 +10,12 @@ from pathlib import Path
 import polars as pl
 
 from incast import metrics
-from incast.comparison import Way, lookup
 from incast.errors import ResultError
 from incast.folder import scan
 from incast.hints import unknown
 from incast.metric import Metric
 from incast.result import Result
+from incast.samples import Way, lookup
 from incast.study.model import TableFigure
 
 

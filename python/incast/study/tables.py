@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from incast import folder
-from incast.comparison import Samples, change, half_interval, mean
+from incast.samples import Samples, change, half_interval, mean
 from incast.study.axes import Cell
 from incast.study.ran import FINISHED, Ran
 from incast.study.study import Study

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from incast.comparison import Samples, interval, mean
 from incast.hints import unknown
+from incast.samples import Samples, interval, mean
 from incast.study.axes import Cell, Selection, select
 from incast.study.claims import Claim, Test
 from incast.study.figures import Figure

@@ -15,7 +15,7 @@ from incast.kinds.job import Columns, Job, Site, Traits
 from incast.lab.base import Kind, Model, Probability, Selector
 from incast.metric import Metric
 from incast.quantity import InBase, PositiveSize, Time, parse_bytes, parse_share
-from incast.report.parts import Drawn, Measure, Section, Table
+from incast.report.parts import Drawn, Section, Table
 from incast.report.run import Run
 
 _METRICS = (
@@ -219,20 +219,6 @@ class Farmem(Job):
         from incast.kinds.farmem.figures import programs
 
         return programs(folder)
-
-    @classmethod
-    def measures(cls) -> list[Measure]:
-        """How much slower programs are, and how long they wait."""
-        from incast.kinds.farmem.figures import MEASURES
-
-        return MEASURES
-
-    @classmethod
-    def measured(cls, run: Run) -> dict[str, float | None]:
-        """The same of a run."""
-        from incast.kinds.farmem.figures import measured
-
-        return measured(run)
 
     @classmethod
     def section(cls, drawn: list[Drawn]) -> Section | None:

@@ -8,15 +8,8 @@ from typing import Any
 import polars as pl
 
 from incast.folder import scan
-from incast.frames import quantile, quantile_of, rows, whole
-from incast.report.parts import Measure
-from incast.report.run import Run
+from incast.frames import quantile, rows, whole
 
-MEASURES = [
-    Measure("degradation", "Degradation by remote memory", "part"),
-    Measure("fault_p99", "99th-percentile page fault", "time"),
-]
-"""What choices are compared by beyond all others; the first decides."""
 _FAULT_PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
 
@@ -61,17 +54,3 @@ def programs(folder: Path) -> dict[str, dict[str, Any]]:
         }
         for row in rows(of_programs.sort("job"))
     }
-
-
-def measured(run: Run) -> dict[str, float | None]:
-    """The measures of a run."""
-    faults = run.table("faults").filter(pl.col("fetched") > 0)["latency_ps"]
-    return {"degradation": _degradation(run.table("programs")), "fault_p99": quantile_of(faults, 0.99)}
-
-
-def _degradation(programs: pl.DataFrame) -> float | None:
-    """Mean of how much longer programs take than with all memory local; none where one was not done."""
-    took = programs["end_ps"] - programs["start_ps"]
-    slower = (took / programs["all_local_ps"] - 1).cast(pl.Float64)
-    known = slower.filter(slower.is_finite() & (programs["outcome"] == "finished"))
-    return float(known.sum()) / known.len() if known.len() == programs.height > 0 else None

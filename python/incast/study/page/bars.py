@@ -9,10 +9,10 @@ from typing import Any
 import altair as alt
 
 from incast import text
-from incast.comparison import half_interval, mean
 from incast.report import charts
 from incast.report.charts import Chart
 from incast.report.parts import Figure, Key
+from incast.samples import half_interval, mean
 from incast.study.axes import Cell
 from incast.study.drawings import cells_of, panels_of
 from incast.study.figures import Figure as Metered

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from incast import text
-from incast.comparison import half_interval, mean, spread
 from incast.report.parts import Cell, Table, cells
+from incast.samples import half_interval, mean, spread
 from incast.study import words
 from incast.study.study import Study
 from incast.study.tables import Row

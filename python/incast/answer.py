@@ -1,0 +1,141 @@
+"""The answer in a few plain sentences, the same for terminal, report and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from incast import text
+from incast.choose import Ranking, deciding, rank
+from incast.contrast import MARGIN, SEEDS_MAX, Contrast, typical
+from incast.metric import Metric
+from incast.metrics import DONE
+from incast.samples import Summarised, samples
+
+_TIMES_FROM = 2.0
+"""From three times the base on, a sentence tells a difference as a factor."""
+_FACTOR_FROM = 9.0
+"""From ten times on, a table does."""
+
+
+def answer(choices: Mapping[str, Sequence[Summarised]]) -> list[str]:
+    """What came of a run or of several choices: the headline, then what qualifies it."""
+    if len(choices) > 1:
+        return list(_of_choices(rank(choices)))
+    way, metric = deciding(choices)
+    runs = next(iter(choices.values()), [])
+    found = samples(runs, way)
+    if len(found) < len(runs) or not found:
+        return ["Not all jobs were done." if metric is DONE else f"{_upper(metric.label)} is not known."]
+    shown = metric.text(typical(found))
+    several = f", the mean of {len(found)} seeds" if len(found) > 1 else ""
+    spread = text.span(min(found.values()), max(found.values()), metric.text)
+    spread = f" ({spread})" if spread else ""
+    if metric is DONE:
+        return [f"All jobs were done after {shown}{several}{spread}."]
+    return [f"{_upper(metric.label)}: {shown}{several}{spread}."]
+
+
+def _told(change: float, metric: Metric) -> str:
+    """How much a figure differs: `31 % longer`, `8 % less`, `12 times as much`."""
+    time = metric.unit == "_ps"
+    if change >= _TIMES_FROM:
+        return f"{text.digits(1 + change)} times as {'long' if time else 'much'}"
+    more, less = ("longer", "shorter") if time else ("more", "less")
+    return f"{_percents(abs(change))} % {more if change >= 0 else less}"
+
+
+def _of_choices(ranking: Ranking) -> Iterator[str]:
+    names = list(ranking.figures)
+    if not names:
+        yield f"{text.listed(list(ranking.out))} cannot be compared: none finished what is measured."
+        return
+    yield _headline(ranking)
+    behind = ranking.behind
+    if behind:
+        told = list(dict.fromkeys((behind[0], behind[-1])))
+        yield _upper(text.listed([_apart(ranking, name) for name in told])) + "."
+    if ranking.undecided:
+        yield _undecided(ranking)
+    if ranking.out:
+        compete = _do(ranking.out, "competes", "compete")
+        yield f"{text.listed(list(ranking.out))} did not finish, and {compete} with no other."
+    if ranking.seeds == 1 and len(names) > 1:
+        yield "Each choice was run with one seed, so small differences can be chance: --seeds 5 shows."
+
+
+def _headline(ranking: Ranking) -> str:
+    metric, figures = ranking.metric, ranking.figures
+    first = list(ranking.first)
+    least = metric.text(figures[first[0]])
+    if len(figures) == 1:
+        what = f"all jobs were done after {least}" if metric is DONE else f"its {metric.label} is {least}"
+        return f"Only {first[0]} finished: {what}."
+    if len(first) == len(figures):
+        most = metric.text(figures[list(figures)[-1]])
+        span = least if least == most else f"{least} to {most}"
+        return f"The choices are alike by {metric.label}: {span}, within {text.percent(MARGIN)}."
+    several = f" (alike: within {text.percent(MARGIN)})" if len(first) > 1 else ""
+    if metric is DONE:
+        does = f"{_do(first, 'finishes', 'finish')} all jobs first, after {least}"
+    else:
+        best = "highest" if metric.better > 0 else "shortest" if metric.unit == "_ps" else "lowest"
+        does = f"{_do(first, 'has', 'have')} the {best} {metric.label}: {least}"
+    return f"{text.listed(first)} {does}{several}."
+
+
+def _apart(ranking: Ranking, name: str) -> str:
+    """How far a choice is behind the best, and how sure that is."""
+    found, metric = ranking.contrasts[name], ranking.metric
+    does = "takes" if metric is DONE else "is"
+    by = metric.text(ranking.figures[name]) if found.change is None else _told(found.change, metric)
+    return f"with {name} it {does} {by}{_sure(found)}"
+
+
+def _sure(found: Contrast) -> str:
+    if found.interval is None:
+        return ""
+    seeds = f"{max(found.more, found.less)} of {found.seeds} seeds"
+    return f" (95 % interval: {interval_text(found.interval)}; in {seeds})"
+
+
+def interval_text(interval: tuple[float, float]) -> str:
+    """`12 to 54 %`, `−3 to +9 %`; of what is less, without the sign: `8 to 20 %`."""
+    low, high = sorted(interval, key=abs) if interval[1] <= 0 else interval
+    if low < 0 < high:
+        return f"−{_percents(-low)} to +{_percents(high)} %"
+    ends = (_percents(abs(low)), _percents(abs(high)))
+    return f"{ends[0]} %" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]} %"
+
+
+def signed(found: Contrast) -> str:
+    """A difference as `+12 %`, `−8.1 %` or `×14`; in brackets where the seeds don't decide."""
+    part = found.change
+    if part is None or abs(part) < 0.0005:  # 0.0 %
+        return ""
+    sign = "+" if part > 0 else "−"
+    said = f"×{1 + part:.0f}" if part >= _FACTOR_FROM else f"{sign}{_percents(abs(part))} %"
+    return f"({said})" if found.verdict == "open" else said
+
+
+def _percents(part: float) -> str:
+    return f"{part * 100:.{0 if part >= 0.0995 else 1}f}"
+
+
+def _undecided(ranking: Ranking) -> str:
+    names = list(ranking.undecided)
+    needed = [ranking.contrasts[name].needed for name in names]
+    known = [each for each in needed if each is not None]
+    said = f"{text.plural(ranking.seeds, 'seed')} do not tell {text.listed(names)} from {ranking.best}"
+    if len(known) == len(needed):
+        return f"{said}: some {max(known)} would (--seeds {max(known)})."
+    if known:
+        return f"{said}: some {min(known)} would tell one more (--seeds {min(known)})."
+    return f"{said}, and {SEEDS_MAX} would not."
+
+
+def _do(names: Sequence[str], one: str, many: str) -> str:
+    return one if len(names) == 1 else many
+
+
+def _upper(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
