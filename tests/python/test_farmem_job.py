@@ -184,7 +184,7 @@ def test_the_report_shows_faults_and_programs(tmp_path: Path) -> None:
     page = report.write(result.path).read_text("utf-8")
     slower = result.summary["jobs"]["memory"]["degradation_percent"]
     for said in (
-        f"Degradation by remote memory: {slower:.0f} %",
+        f"Degradation: {slower:.0f} %",
         "Page fault latency",
         "memory on host1",
         "Part of the time that programs wait for pages",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 import incast
 from helpers import only, refused, variants, written
 from incast.cli.app import app
+from test_report import data_of
 
 WALK: dict[str, Any] = {
     "name": "walks",
@@ -152,11 +154,11 @@ def test_a_report_of_walks_shows_what_there_is_of_them(tmp_path: Path) -> None:
         assert CliRunner().invoke(app, ["run", str(file), *options, "--out", str(out)]).exit_code == 0
         assert CliRunner().invoke(app, ["report", str(out)]).exit_code == 0
         pages[name] = (out / "report.html").read_text("utf-8")
+        # RED's thresholds are lines in the pictures of queues.
+        assert '"what": ["min_th", "max_th"]' in json.dumps(data_of(out / "report.html"))
     for page in pages.values():
         for part in ("dropped (", "of the drops were where the walker was born", "The longest queue was at"):
             assert part in page
-        # RED's thresholds are lines in the pictures of queues.
-        assert '"what":["min_th","max_th"]' in page
         assert "Dashed: min_th and max_th." in page
         for absent in ("No figures", "Flow completion", "Slowest flows"):
             assert absent not in page
