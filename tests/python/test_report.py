@@ -10,10 +10,12 @@ from statistics import geometric_mean
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import incast
 from incast import text
-from incast.report import write
+from incast.cli.app import app
+from incast.report import write, write_comparison
 from incast.report.load import load
 from report_data import (
     DCTCP,
@@ -286,6 +288,21 @@ def test_one_choice_alone_is_reported(tmp_path: Path) -> None:
     write_run(tmp_path / "only", DEEP)
     page = text_of(write(tmp_path))
     assert "All jobs were done after 16.7 ms." in page
+
+
+def test_results_of_different_runs_are_compared_on_a_page(tmp_path: Path) -> None:
+    write_run(tmp_path / "old", DEEP)
+    write_choices(tmp_path / "new")
+    sides = [str(tmp_path / name) for name in ("old", "new/shallow")]
+    page = tmp_path / "page.html"
+    said = CliRunner().invoke(app, ["compare", *sides, "--report", str(page)])
+    assert said.exit_code == 0
+    assert f"Report: {page}" in said.output.replace("\n", "")
+    found = text_of(page)
+    assert "old finishes all jobs first, after 16.7 ms. With shallow it takes 12.5 times as long." in found
+    both = text_of(write_comparison({"old": tmp_path / "old", "new": tmp_path / "new"}, page))
+    assert "new/shallow-ecn-dctcp finishes all jobs first" in both
+    assert CliRunner().invoke(app, ["compare", *sides, "--report", str(tmp_path / "no" / "x")]).exit_code == 4
 
 
 def test_many_choices_are_all_in_the_table(tmp_path: Path) -> None:

@@ -47,20 +47,28 @@ def write_trace(
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="A result folder, or that of a variant.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="Another result folder.")],
+    page: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Also write a page that compares them, as FILE."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show what differs between two results; with several seeds, with intervals of 95 %."""
     with told(as_json):
         left, right = Result.open(a), Result.open(b)
         found = compare_results(left, right)
+        names = (a.name, b.name) if a.name != b.name else (str(a), str(b))
+        if page:
+            report.write_comparison(dict(zip(names, (left.path, right.path), strict=True)), page)
     if as_json:
         missing = {"a": left.incomplete, "b": right.incomplete}
-        listed = [each.json() for each in found]
-        show.print_json({"a": str(a), "b": str(b), "incomplete": missing, "differences": listed})
+        said = {"differences": [each.json() for each in found], **({"report": str(page)} if page else {})}
+        show.print_json({"a": str(a), "b": str(b), "incomplete": missing, **said})
         return
     for result in (left, right):
         show_run.incomplete(result.runs, str(result.path))
         show_run.late(result.runs, str(result.path))
     known = {".".join(way): metric for way, metric in ways(run.summary for run in (*left.runs, *right.runs))}
-    names = (a.name, b.name) if a.name != b.name else (str(a), str(b))
     show.out.print(show_run.differences(found, known, names))
+    if page:
+        show.place("Report", page)

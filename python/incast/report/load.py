@@ -6,14 +6,15 @@ report. What could not be read is noted, so that the page can say so. It compute
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import yaml
 
-from incast import stored, table_files
+from incast import stored, table_files, text
 from incast.bounded import read_json, read_text
 from incast.damage import DAMAGED
 from incast.document.yaml import FILE_BYTES_MAX
@@ -101,6 +102,18 @@ def load(folder: Path) -> Report:
     first = choices[0][0]
     title = first.summary.get("name") or first.scenario.get("name") or folder.name
     return Report(str(title), _description(first.folder), choices, tuple(notes))
+
+
+def joined(folders: Mapping[str, Path]) -> Report:
+    """Several results on one page, by their names; choices of one are called `result/choice`."""
+    loaded = {name: load(folder) for name, folder in folders.items()}
+    choices = tuple(
+        tuple(replace(run, name=name if len(report.choices) == 1 else f"{name}/{run.name}") for run in runs)
+        for name, report in loaded.items()
+        for runs in report.choices
+    )
+    notes = (f"{name}: {note}" for name, report in loaded.items() for note in report.notes)
+    return Report(text.listed(list(loaded)), "", choices, tuple(notes))
 
 
 def load_tables(folder: Path, names: tuple[str, ...]) -> Run:
