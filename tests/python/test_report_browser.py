@@ -19,6 +19,7 @@ from studies import study
 from test_study_page import DRAWN
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
 SYSTEM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NAME = "</script><script>document.title='broken'</script><b>bold</b>" + "n" * 200
 
@@ -146,6 +147,16 @@ def test_every_table_and_picture_has_a_name_for_those_who_cannot_see_it(
     assert page.locator("th:not([scope])").count() == 0
     assert page.locator("[role=img]:not([aria-label])").count() == 0
     assert page.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("kind", ["page_file", "walk_file", "study_file"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_pages_are_accessible(
+    browser: Any, request: pytest.FixtureRequest, kind: str, width: int, scheme: str
+) -> None:
+    page, _, _ = opened(browser, request.getfixturevalue(kind), width, scheme)
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
 
 
 def test_pointing_at_a_task_tells_its_flows(browser: Any, tmp_path: Path) -> None:

@@ -37,6 +37,8 @@
     try {
       await library();
       views.set(place, (await vegaEmbed(place, { ...chart.spec, datasets }, options)).view);
+      // The place has the chart's name, and its figures are a table's.
+      place.querySelector("svg").setAttribute("aria-hidden", "true");
     } catch (error) {
       place.textContent = "This chart could not be drawn: " + error.message;
     }

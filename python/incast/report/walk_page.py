@@ -98,7 +98,7 @@ def _flat(said: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
 
 def _pairs(caption: str, said: dict[str, Any]) -> Table:
     rows = tuple((Cell(name.replace("_", " ")), Cell(_said(value))) for name, value in said.items())
-    return Table(caption, ("", "value"), rows)
+    return Table(caption, ("Name", "Value"), rows)
 
 
 def _said(value: Any) -> str:

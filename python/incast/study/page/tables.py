@@ -34,7 +34,7 @@ def published(study: Study, rows: Sequence[Row]) -> Table:
             )
         )
     columns = ("Cell", "Published", f"Ours ({judged.name})", "95 % interval", "Difference", "Seeds")
-    return Table("Published and ours", columns, tuple(listed))
+    return Table("Published and ours, cell by cell", columns, tuple(listed))
 
 
 def figures(study: Study, rows: Sequence[Row]) -> Table:
@@ -47,7 +47,7 @@ def figures(study: Study, rows: Sequence[Row]) -> Table:
             note = f"±{part * 100:.1f} %" if part else ""
             found.append(Cell(figure.metric.text(mean(row.figures[name])), note))
         listed.append((Cell(row.cell.name), *found))
-    return Table("All figures", ("Cell", *study.figures), tuple(listed))
+    return Table("All figures, cell by cell", ("Cell", *study.figures), tuple(listed))
 
 
 def costs(rows: Sequence[Row]) -> Table:
