@@ -6,10 +6,14 @@ A model turns itself into what the core reads (`base_units`): each field by its 
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
@@ -19,9 +23,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     PlainValidator,
     WithJsonSchema,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from incast.hints import shortened, unknown
 from incast.quantity import InBase, parse_bytes
@@ -38,12 +45,34 @@ class Model(BaseModel):
         validate_default=True,
         validate_by_name=True,
         validate_by_alias=True,
-        use_attribute_docstrings=True,
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """With each field's docstring: read only here, as reading the sources would slow every command."""
+        found = handler(core)
+        properties = handler.resolve_ref_schema(found)["properties"]
+        for name, said in docstrings(cls).items():
+            properties[cls.model_fields[name].alias or name]["description"] = said
+        return found
 
     def base_units(self) -> dict[str, Any]:
         """What the core reads: each field in base units, under the core's name."""
         return {key: convert(getattr(self, name)) for name, key, convert in _fields(type(self))}
+
+
+@cache
+def docstrings(of: type[Model]) -> dict[str, str]:
+    """The docstrings below a model's fields, and below those that it inherits."""
+    found = {}
+    for each in reversed(of.mro()):
+        if not issubclass(each, Model):
+            continue
+        body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0].body  # type: ignore[attr-defined]
+        for field, below in pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
+                found[field.target.id] = inspect.cleandoc(below.value.value)  # type: ignore
+    return {name: said for name, said in found.items() if name in of.model_fields}
 
 
 @dataclass(frozen=True)

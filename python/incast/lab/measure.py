@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Measure(Model):
-    """What is recorded beyond the totals."""
+    """What a run records beyond its totals."""
 
     interval: PositiveTime | None = None
     """Time between samples of the series, like 100us; without a value, no series."""
