@@ -73,7 +73,13 @@ lazy(
     "Print the JSON Schema of a scenario, by which editors complete and check it.",
     epilog=None,
 )
-lazy(app, "example", "validate:example", "Print a small scenario to start from.", epilog=None)
+lazy(
+    app,
+    "example",
+    "validate:example",
+    "Write an example scenario into this folder, with the files that it names.",
+    epilog=None,
+)
 lazy(app, "report", "results:write_report", "Rewrite report.html of a result.")
 lazy(
     app,
