@@ -75,6 +75,12 @@ lazy(
 )
 lazy(
     app,
+    "new",
+    "new:new",
+    "Write a first scenario: a terminal asks four questions, which options answer too.",
+)
+lazy(
+    app,
     "example",
     "validate:example",
     "Write an example scenario into this folder, with the files that it names.",
