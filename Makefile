@@ -42,13 +42,22 @@ $(BIN)/python:
 	@command -v cargo >/dev/null || { echo "Rust is needed: cargo is not on the path"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
-# The package, its core built in release; Python files are used where they are.
+# The package with an extra, its core built in release; Python files are used where they are. This is what
+# pip install -e does, but pip would hide for minutes how far cargo is.
+define install
+	$(PIP) install maturin
+	$(BIN)/python crates/preload/backend.py
+	PIP_QUIET=1 $(BIN)/maturin develop --release --extras $(1)
+endef
+
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt $(CORE)
-	$(PIP) install -e '.[report]'
+	@echo "Building incast, which takes some three minutes"
+	$(call install,report)
 	@touch $@
 
 $(VENV)/installed-for-tests: $(BIN)/python pyproject.toml constraints.txt $(CORE)
-	$(PIP) install -e '.[test]'
+	@echo "Building incast, which takes some three minutes"
+	$(call install,test)
 	@$(BIN)/python packaging/programs.py
 	@touch $(VENV)/installed $@
 

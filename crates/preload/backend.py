@@ -1,7 +1,7 @@
 """Builds the package: maturin, after the library that farmem loads into programs (PEP 517, PEP 660).
 
 maturin makes one library a package. The other one is not for Python: cargo builds it, and it lies in the
-package as a file. Called as a program, this module builds that library only.
+package as a file. So do the examples in a wheel. Called as a program, this module builds that library only.
 """
 
 import json
@@ -9,6 +9,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +37,25 @@ _NAME = "libincast_preload.so"
 def build_wheel(*arguments: Any, **options: Any) -> str:
     """As PEP 517."""
     _preload()
-    return str(maturin.build_wheel(*arguments, **options))
+    with _examples():
+        return str(maturin.build_wheel(*arguments, **options))
 
 
 def build_editable(*arguments: Any, **options: Any) -> str:
     """As PEP 660."""
     _preload()
     return str(maturin.build_editable(*arguments, **options))
+
+
+@contextmanager
+def _examples() -> Iterator[None]:
+    """Has the examples in the package, since maturin packs no others; a clone has them at its root."""
+    to = _ROOT / "python" / "incast" / "shipped"
+    shutil.copytree(_ROOT / "examples", to, ignore=shutil.ignore_patterns("*.py"), dirs_exist_ok=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(to)
 
 
 def _preload() -> None:

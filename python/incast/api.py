@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
@@ -27,22 +28,26 @@ def run(
     scenario: Scenario | str | Path,
     out: str | Path | None = None,
     *,
+    set: Mapping[str, Any] | None = None,  # noqa: A002 - what the command line calls it
     seeds: int | None = None,
+    choice: str | Sequence[str] | None = None,
     force: bool = False,
     jobs: int | None = None,
 ) -> Result:
     """Runs a scenario, all its choices side by side, and returns what was measured.
 
     `scenario` is a `Scenario` or the path of a YAML file. `out` is the result folder; without it, the result
-    is kept only as long as the returned object. `seeds` runs it with so many seeds, from the scenario's on.
-    `force` overwrites a result. `jobs` is the number of runs at a time (all cores). Raises `ScenarioError`
-    when the scenario can't run, `OutputError` when the folder can't be written (`OutputExistsError`: it holds
-    something), and `RunError` when a run failed on the way.
+    is kept only as long as the returned object. `set` changes fields, as `{"switch.buffer.size": "1MB"}`.
+    `seeds` runs it with so many seeds, from the scenario's on. `choice` is the variant or the variants to run
+    (all). `force` overwrites a result. `jobs` is the number of runs at a time (all cores). Raises
+    `ScenarioError` when the scenario can't run, `OutputError` when the folder can't be written
+    (`OutputExistsError`: it holds something), and `RunError` when a run failed on the way.
     """
     written = (
         scenario.written() if isinstance(scenario, Scenario) else WrittenScenario.from_file(Path(scenario))
-    )
-    variants = make_variants(written, seeds=seed_list(written, seeds))
+    ).changed([f"{path}={json.dumps(value)}" for path, value in (set or {}).items()])
+    chosen = [choice] if isinstance(choice, str) else choice or ()
+    variants = make_variants(written, chosen, seed_list(written, seeds))
 
     def done(place: Path) -> Result:
         if failed := failure(run_all(written, variants, place, force=force, jobs=jobs)):

@@ -33,7 +33,7 @@ class Difference:
 
 def compare(a: Result, b: Result) -> list[Difference]:
     """Every figure that both have, choice by choice where both have choices."""
-    left, right = by_choice(a), by_choice(b)
+    left, right = by_choice(a.runs), by_choice(b.runs)
     if len(left) == 1 and len(right) == 1:
         pairs = [("", next(iter(left.values())), next(iter(right.values())))]
     else:

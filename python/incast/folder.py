@@ -42,6 +42,22 @@ _MARKER_BYTES_MAX = 1_000_000
 TABLES: tuple[str, ...] = tuple(_core.TABLES)
 
 
+def numbered(folder: Path) -> Path:
+    """The folder; where it holds a result already, the first of `folder-2`, `folder-3`… that holds none."""
+    place, number = folder, 1
+    while folder.name and _holds_result(place):
+        number += 1
+        place = folder.parent / f"{folder.name}-{number}"
+    return place
+
+
+def _holds_result(folder: Path) -> bool:
+    try:
+        return any((folder / marker).is_file() for marker in MARKERS)
+    except OSError:
+        return False  # It can't be looked at, so it can't be written: `make_free` says why.
+
+
 def make_free(folder: Path, force: bool) -> None:
     """Makes the folder, empty but for the marker of a result that may be overwritten."""
     try:

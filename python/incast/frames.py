@@ -9,6 +9,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+_SHOWN = {"_ps": ("_ms", 1e9), "_bps": ("_gbps", 1e9)}
+"""Base units of times and rates, what takes their place where people read, and how much more that is."""
+
+
+def readable(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with times in milliseconds (`_ms`) and rates in Gb/s (`_gbps`); sizes stay in bytes."""
+    import polars as pl  # It takes a while.
+
+    shown = []
+    for name in frame.columns:
+        base = next((unit for unit in _SHOWN if name.endswith(unit)), None)
+        unit, scale = _SHOWN[base] if base else ("", 1.0)
+        column = (pl.col(name) / scale).alias(name.removesuffix(base) + unit) if base else pl.col(name)
+        shown.append(column)
+    return frame.select(shown)
+
+
 def rows(frame: pl.LazyFrame) -> list[dict[str, Any]]:
     """Its rows, by the columns' names."""
     return frame.collect().rows(named=True)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incast import folder, incomplete, stored
+from incast import folder, incomplete, plots, stored
 from incast.errors import ResultError
 from incast.folder import scan
+from incast.frames import readable
 from incast.hints import unknown
+from incast.metrics import DONE, JOB, PORTS
+
+if TYPE_CHECKING:
+    import altair as alt
 
 
 class Result:
@@ -74,6 +79,40 @@ class Result:
             return found[0] if len(found) == 1 else ""
         return hashlib.sha256(" ".join(found).encode()).hexdigest()[:16]
 
+    @cached_property
+    def figures(self) -> pl.DataFrame:
+        """A row per run and job: choice, seed, job, kind, and the job's figures, like `duration_ms`."""
+        keys = ("kind", *(metric.key for metric in JOB))
+        return _figures(
+            {**_which(run), "job": name, **{key: job.get(key) for key in keys}}
+            for run in self.runs
+            for name, job in run.summary.get("jobs", {}).items()
+        )
+
+    @cached_property
+    def totals(self) -> pl.DataFrame:
+        """A row per run: choice, seed, when all jobs were done (`done_ms`), and figures of all ports."""
+        keys = [metric.key for metric in PORTS]
+        return _figures(
+            {**_which(run), DONE.key: run.summary.get(DONE.key)}
+            | {key: run.summary.get("ports", {}).get(key) for key in keys}
+            for run in self.runs
+        )
+
+    def frame(self, table: str) -> pl.DataFrame:
+        """A table like `flows`, with times in milliseconds (`_ms`) and rates in Gb/s (`_gbps`)."""
+        return readable(self.scan(table).collect())
+
+    def plot(self, what: str = DONE.name, *, port: str | None = None) -> alt.Chart | alt.LayerChart:
+        """A picture, drawn by Altair: notebooks show it, and `save("picture.html")` writes it.
+
+        `what` is `fct`, the distribution of the flow completion times; `queue`, a queue over time (of `port`,
+        or of the port whose queue grew longest); or a figure as thresholds name it, like `done` or
+        `jobs.answers.fct_p99`: a bar for each choice and a dot for each run. Raises `ResultError` where there
+        is nothing to draw, and `MissingLibraryError` without the extra `report`.
+        """
+        return plots.draw(self.runs, what, port)
+
     def scan(self, table: str) -> pl.LazyFrame:
         """A table as a lazy frame; of several runs together, with the columns `choice` and `seed`."""
         if table not in folder.TABLES:
@@ -102,3 +141,14 @@ class Result:
 
     def __repr__(self) -> str:
         return f"Result({str(self.path)!r})"
+
+
+def _which(run: Result) -> dict[str, Any]:
+    return {"choice": run.summary.get("choice"), "seed": run.summary["seed"]}
+
+
+def _figures(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Figures as a frame, without those that no row has."""
+    frame = pl.DataFrame(list(rows), infer_schema_length=None, strict=False)
+    kept = [name for name in frame.columns if frame[name].null_count() < frame.height]
+    return readable(frame.select(kept))

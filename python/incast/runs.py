@@ -55,12 +55,13 @@ def run_all(
     force: bool = False,
     jobs: int | None = None,
     watch: Watch | None = None,
+    ended: Callable[[int, Done], None] | None = None,
     live: bool = False,
 ) -> list[Done]:
     """Runs the variants into `out`: a single one into the folder itself, several into sub-folders.
 
-    With `live` on sockets of this machine, a process a host. Runs that take this machine's time come one
-    after the other.
+    `watch` and `ended` are called in the runs' threads, with a variant's number. With `live`, runs are on
+    sockets of this machine, a process a host. Runs that take this machine's time come one after the other.
     """
     if live:
         _check_live(written, variants)
@@ -72,7 +73,7 @@ def run_all(
     with Stop() as stop, ThreadPoolExecutor(max_workers=at_a_time) as pool:
         try:
             running = [
-                pool.submit(run(written, variant, place, force, stop.event, number, watch).go)
+                pool.submit(_go, run(written, variant, place, force, stop.event, number, watch), ended)
                 for number, (variant, place) in enumerate(zip(variants, places, strict=True))
             ]
             wait(running)
@@ -84,6 +85,13 @@ def run_all(
             _write_overview(variants, done, out)
         except OSError as failed:
             raise RunError(f"{failed.filename or out}: {why(failed)}") from None
+    return done
+
+
+def _go(run: _Run, ended: Callable[[int, Done], None] | None) -> Done:
+    done = run.go()
+    if ended:
+        ended(run.number, done)
     return done
 
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, variance
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from incast.metric import Metric
 from incast.metrics import DONE, SECTIONS
 from incast.student import quantile
-
-if TYPE_CHECKING:
-    from incast.result import Result
 
 Way: TypeAlias = "tuple[str, ...]"
 Samples: TypeAlias = "dict[int, float]"
@@ -31,10 +28,13 @@ class Summarised(Protocol):
         """Its figures."""
 
 
-def by_choice(result: Result) -> dict[str, list[Result]]:
+_Run = TypeVar("_Run", bound=Summarised)
+
+
+def by_choice(runs: Iterable[_Run]) -> dict[str, list[_Run]]:
     """The runs of each choice."""
-    found: dict[str, list[Result]] = {}
-    for run in result.runs:
+    found: dict[str, list[_Run]] = {}
+    for run in runs:
         found.setdefault(run.summary.get("choice") or "", []).append(run)
     return found
 

@@ -37,7 +37,12 @@ class WrittenScenario:
             raise ScenarioError(
                 [Problem("expected a mapping of fields, like name and topology", file=str(path))]
             )
-        return WrittenScenario(change(document, changes), path.parent, text, tuple(changes))
+        return WrittenScenario(document, path.parent, text).changed(changes)
+
+    def changed(self, changes: Sequence[str]) -> WrittenScenario:
+        """With `path=value` changes laid over it."""
+        document = change(self.document, changes)
+        return WrittenScenario(document, self.folder, self.text, (*self.changes, *changes))
 
     @staticmethod
     def from_model(scenario: BaseModel, folder: Path) -> WrittenScenario:

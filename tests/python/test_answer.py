@@ -32,7 +32,7 @@ def choices(folder: Path, **times: Sequence[float | None]) -> dict[str, list[Res
             (place / "summary.json").write_text(json.dumps(summary))
         listed.append({"name": choice, "folder": runs[0], "runs": runs})
     (folder / "summary.json").write_text(json.dumps({"choices": listed}))
-    return by_choice(Result.open(folder))
+    return by_choice(Result.open(folder).runs)
 
 
 def test_a_proven_lead_is_told_with_its_interval(tmp_path: Path) -> None:

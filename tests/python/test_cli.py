@@ -19,6 +19,7 @@ from incast.cli.app import app
 from incast.cli.exits import Exit
 from incast.stop import REQUESTS
 
+ROOT = Path(__file__).parents[2]
 CHOICES = {"fast": {}, "slow": {"topology.host_link.rate": "1Gbps"}}
 
 
@@ -42,6 +43,25 @@ def test_the_example_is_a_scenario(tmp_path: Path) -> None:
     found = call("validate", tmp_path / "mine.yaml")
     assert found.exit_code == Exit.OK
     assert "is fine: 16 hosts, 1 switch, 16 links, 1 job, 0 faults; choices: drop, mark" in found.output
+
+
+def test_examples_are_listed_and_written_with_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    listed = json.loads(call("example", "--list", "--json").stdout)["examples"]
+    assert set(listed) == {file.stem for file in (ROOT / "examples").glob("*.yaml")}
+    rows = [line.split(maxsplit=1) for line in call("example", "--list").output.splitlines()]
+    assert rows == [list(each) for each in listed.items()]
+    found = call("example", "replay")
+    assert found.output == "Written: replay.yaml, flows.csv, lab.clab.yml\nNext: incast run replay.yaml\n"
+    assert call("validate", "replay.yaml").exit_code == Exit.OK
+    again = call("example", "replay")
+    assert again.exit_code == Exit.USAGE
+    assert "error: replay.yaml is there already: nothing was written" in again.stderr
+    unknown = call("example", "repla")
+    assert unknown.exit_code == Exit.USAGE
+    assert "Did you mean 'replay'?" in unknown.stderr
 
 
 def test_validate_as_json(tmp_path: Path) -> None:
@@ -163,14 +183,6 @@ def test_a_report_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert found.exit_code == Exit.FAILED
     assert found.stderr.startswith("error: ")
     assert "is a directory" in found.stderr
-
-
-def test_an_existing_folder_ends_with_2(tmp_path: Path) -> None:
-    assert ran(tmp_path, SMALL).exit_code == Exit.OK
-    found = ran(tmp_path, SMALL)
-    assert found.exit_code == Exit.USAGE
-    assert "--force" in found.stderr
-    assert ran(tmp_path, SMALL, "--force").exit_code == Exit.OK
 
 
 def test_a_threshold_that_does_not_hold_ends_with_3(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_changes_need_something_to_change_from() -> None:
 
 
 def test_the_best_choice(tmp_path: Path) -> None:
-    choices = by_choice(study(tmp_path / "x", deep=[30, 10], shallow=[15, 16], lost=[1, None]))
+    choices = by_choice(study(tmp_path / "x", deep=[30, 10], shallow=[15, 16], lost=[1, None]).runs)
     assert best(choices) == "shallow"
     assert deciding(choices)[0] == ("done_ps",)
     run(tmp_path / "c", None, 1, 5, kind="coflows", group_mean_ps=3, fct_p99_ps=4)

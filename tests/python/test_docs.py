@@ -50,6 +50,8 @@ RUN = [page for page in PAGES if "```" in page.read_text("utf-8") and page not i
 SHOWN_ONLY = {"sh", "text", "rust", "json", "sql"}
 _BLOCK = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_PROGRESS = re.compile(r"^\S+: \d+ %.*\n", re.MULTILINE)
+"""A line every ten seconds: on a fast machine there is none."""
 _INCAST = re.compile(r"incast (?P<arguments>[^|;&]*?)(?P<rest>[|>][^;&]*)?")
 _UPDATE = os.environ.get("UPDATE_GOLDEN") == "1"
 
@@ -112,8 +114,8 @@ class Session:
         if done.exception and not isinstance(done.exception, SystemExit):
             raise done.exception
         if not found["rest"]:
-            return done.output
-        return done.stderr + self._bash(f"cat {found['rest']}", done.stdout)
+            return _PROGRESS.sub("", done.output)
+        return _PROGRESS.sub("", done.stderr) + self._bash(f"cat {found['rest']}", done.stdout)
 
     def _bash(self, command: str, given: str = "") -> str:
         done = subprocess.run(

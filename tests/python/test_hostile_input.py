@@ -468,8 +468,10 @@ def test_a_column_twice_is_refused_in_every_table(tmp_path: Path) -> None:
 
 def test_names_in_bars_are_neither_markup_nor_commands() -> None:
     console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system="standard")
-    with Bars(["[red]a[/red]", "b\x1b[2J"], console):
-        pass
+    told = {"fraction": 0.5, "sim_time_ps": 1, "events": 1}
+    with Bars("c", console, ["[red]a[/red]", "b\x1b[2J"]) as bars:
+        bars.watch(0, told)
+        bars.watch(1, told)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "[red]a[/red]" in text
     assert "b\\x1b[2J" in text

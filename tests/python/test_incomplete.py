@@ -109,8 +109,8 @@ def test_a_choice_that_gave_up_is_never_best(tmp_path: Path, seeds: int | None) 
     choices = {"whole": {}, "dead": {"faults": [DEAD]}, "cut": {"faults": [CUT]}}
     rounds = scenario(choices=choices, jobs=[{**JOB, "rounds": 2}])
     result = incast.run(written(tmp_path, rounds), tmp_path / "out", seeds=seeds)
-    assert best(by_choice(result)) == "whole"
-    assert best({name: by_choice(result)[name] for name in ("dead", "cut")}) is None
+    assert best(by_choice(result.runs)) == "whole"
+    assert best({name: by_choice(result.runs)[name] for name in ("dead", "cut")}) is None
     code, said = call("compare", tmp_path / "out" / "whole", tmp_path / "out" / "dead")
     assert code == 0
     assert "incomplete: answers failed" in said.splitlines()[0]

@@ -156,11 +156,13 @@ def without(library: str, folder: Path, *arguments: str) -> subprocess.Completed
         ("altair", "study", "study run folder"),
         ("scipy", "study", "calibrate folder"),
         ("scipy", "matrix", "walk graph.npz"),
+        ("watchfiles", "watch", "run a.yaml --watch"),
         ("prometheus_client", "metrics", "walk sbm:2,8,1,1 --servers 2 --metrics 127.0.0.1:0"),
     ],
 )
 def test_a_command_says_which_extra_it_lacks(tmp_path: Path, library: str, named: str, command: str) -> None:
     (tmp_path / "graph.npz").touch()
+    (tmp_path / "a.yaml").touch()
     (tmp_path / "net.csv").write_text("a,b,rate\nx,y,1Gbps\nz,y,1Gbps\n")
     done = without(library, tmp_path, *command.split())
     assert done.stdout.splitlines()[-1].split()[0] == "2", done.stderr

@@ -73,7 +73,19 @@ lazy(
     "Print the JSON Schema of a scenario, by which editors complete and check it.",
     epilog=None,
 )
-lazy(app, "example", "validate:example", "Print a small scenario to start from.", epilog=None)
+lazy(
+    app,
+    "new",
+    "new:new",
+    "Write a first scenario: a terminal asks four questions, which options answer too.",
+)
+lazy(
+    app,
+    "example",
+    "validate:example",
+    "Write an example scenario into this folder, with the files that it names.",
+    epilog=None,
+)
 lazy(app, "report", "results:write_report", "Rewrite report.html of a result.")
 lazy(
     app,

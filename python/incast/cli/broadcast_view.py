@@ -1,4 +1,7 @@
-"""How a broadcast goes, on a terminal: a bar a receiver, its rate, the best possible one, the time left."""
+"""How a broadcast goes: a bar a receiver, its rate, the best possible one, the time left.
+
+Off a terminal it is a line on the receivers that have the least.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from incast import text
+from incast.cli.lines import Lines
 
 WINDOW_S = 2.0
 """A rate is that of so long before now."""
 _ROWS_MAX = 30
+_SAID_MAX = 3
 
 
 class View:
@@ -28,6 +33,7 @@ class View:
         self._names = names
         self._statuses: Mapping[int, Mapping[str, Any]] = {}
         self._past: dict[int, deque[tuple[float, int]]] = {}
+        self._lines = Lines(console, self._said)
         self._live = Live(console=console, transient=True, refresh_per_second=5, get_renderable=self._drawn)
 
     def see(self, statuses: Mapping[int, Mapping[str, Any]]) -> None:
@@ -60,6 +66,24 @@ class View:
             table.caption = f"and {len(self._names) - _ROWS_MAX} that are further"
         return table
 
+    def _said(self) -> str:
+        """How many receivers are done, and which have the least."""
+        statuses = self._statuses
+        total = max((status["total"] for status in statuses.values()), default=0)
+        going = [
+            number
+            for number in range(1, len(self._names) + 1)
+            if number not in statuses or statuses[number]["named"] != "done"
+        ]
+        behind = [
+            f"{self._names[number - 1]} {text.percent(max(self._done(number), 0) / total)}"
+            f" at {text.rate(self._rate(number))}"
+            for number in sorted(going, key=self._done)[:_SAID_MAX]
+            if total
+        ]
+        count = f"{len(self._names) - len(going)} of {text.plural(len(self._names), 'receiver')} done"
+        return "; ".join([count, *behind])
+
     def _done(self, number: int) -> int:
         status = self._statuses.get(number)
         return -1 if status is None else int(status["bytes"])
@@ -85,9 +109,12 @@ class View:
     def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._live.start()
+        else:
+            self._lines.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._live.stop()
+        self._lines.stop()

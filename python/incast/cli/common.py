@@ -11,6 +11,7 @@ import typer
 
 from incast.cli.exits import Exit
 from incast.errors import IncastError, RunError
+from incast.folder import numbered
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario, a YAML file.")]
 Changes = Annotated[
@@ -19,7 +20,20 @@ Changes = Annotated[
         "--set", metavar="PATH=VALUE", help="Change a field, like switch.buffer.alpha=4; may be repeated."
     ),
 ]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Result folder; default: results/<name>. A number is added if it holds a result."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite a result.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, and print only what is wrong.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say of each run how it ended, and when.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def place_of(out: Path | None, name: str, force: bool) -> Path:
+    """The result folder: `out`, or `name` among the results; with a number if it may not be overwritten."""
+    place = out or Path("results") / name
+    return place if force else numbered(place)
 
 
 def option(panel: str, help_: str, *flags: str, metavar: str | None = None) -> Any:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from incast.cli import show
-from incast.cli.common import Changes, ScenarioFile, told
+from incast.cli.common import Changes, Force, Out, ScenarioFile, place_of, told
 from incast.cli.emu_terminal import Terminal
 from incast.emu.desk import SocketDesk, end, order
 from incast.emu.operator import Desk, Operator, with_operator
@@ -23,8 +23,6 @@ from incast.written import WrittenScenario
 
 Choice = Annotated[str, typer.Option(help="The variant, where the scenario has some.")]
 At = Annotated[str, typer.Option(metavar="TIME", help="Simulated time at which the first command runs.")]
-Out = Annotated[Path | None, typer.Option(help="Result folder; default: results/<name>.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite a result.")]
 Session = Annotated[Path, typer.Argument(metavar="FOLDER", help="The result folder that `emu up` has named.")]
 HostArgument = Annotated[str, typer.Argument(metavar="HOST", help="The host, like host0.")]
 
@@ -45,7 +43,7 @@ def shell(
 ) -> None:
     """Open a shell on an emulated host. Time stands still between commands; Ctrl-D ends the run."""
     with told(False):
-        written, variant, place = _operated(scenario, changes, choice, [host], at, out)
+        written, variant, place = _operated(scenario, changes, choice, [host], at, out, force)
         with Terminal(host) as terminal:
             _run(written, variant, place, [host], terminal, force)
 
@@ -62,7 +60,7 @@ def up(
 ) -> None:
     """Start emulated hosts that wait for `emu run` in the background. Time stands still meanwhile."""
     with told(False):
-        written, variant, place = _operated(scenario, changes, choice, hosts, at, out)
+        written, variant, place = _operated(scenario, changes, choice, hosts, at, out, force)
         if here:
             with SocketDesk(place, hosts) as desk:
                 _run(written, variant, place, hosts, desk, force)
@@ -93,13 +91,19 @@ def down(session: Session) -> None:
 
 
 def _operated(
-    scenario: Path, changes: list[str], choice: str, hosts: list[str], at: str, out: Path | None
+    scenario: Path,
+    changes: list[str],
+    choice: str,
+    hosts: list[str],
+    at: str,
+    out: Path | None,
+    force: bool,
 ) -> tuple[WrittenScenario, Variant, Path]:
     written = with_operator(WrittenScenario.from_file(scenario, changes), choice, hosts, at)
     (variant,) = make_variants(written)
     if variant.scenario.clock:
         raise RunError("between commands time stands still, and this machine's clock does not: incast run")
-    return written, variant, out or Path("results") / variant.scenario.name
+    return written, variant, place_of(out, variant.scenario.name, force)
 
 
 def _run(

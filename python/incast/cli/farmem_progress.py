@@ -6,10 +6,11 @@ import time
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task
+from rich.progress import BarColumn, ProgressColumn, Task
 from rich.text import Text
 
 from incast import text
+from incast.cli.lines import bars
 from incast.cli.words import Words
 from incast.farmem.grid import CELL, FAR, LOCAL, NEAR, TRACE, MeasuredGrid
 
@@ -35,13 +36,12 @@ class GridBar:
     """Shown while it is entered."""
 
     def __init__(self, console: Console) -> None:
-        self._progress = Progress(
+        self._progress = bars(
+            console,
             Words("{task.description}"),
             BarColumn(bar_width=None),
             Words("{task.fields[note]}"),
             _Left(),
-            console=console,
-            transient=True,
         )
         self._task = self._progress.add_task("", total=None, note="", end=None)
         self._began = time.monotonic()

@@ -7,12 +7,11 @@ for tables take to load: neither is needed here.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from incast import _core, text
 from incast.cli import mine_options as options
-from incast.cli.common import Json, told
+from incast.cli.common import Json, place_of, told
 from incast.cli.mine_view import View
 from incast.cli.plain import plain
 from incast.mining import output
@@ -56,7 +55,7 @@ def mine(
         )
         if form not in output.FORMATS:
             refuse(f"{form!r}: {', '.join(output.FORMATS)} are allowed", "--format")
-        place = out or Path("results") / f"mine-{transactions.name.partition('.')[0]}"
+        place = place_of(out, f"mine-{transactions.name.partition('.')[0]}", force)
         output.check_free(place, force)
         _core.mine_return_blocks()
         with View() as view:

@@ -75,6 +75,9 @@ Exchange = Annotated[
         metavar="NAME",
     ),
 ]
-Out = Annotated[Path | None, _of(_RESULT, "Result folder; default: results/mine-<file>.")]
+Out = Annotated[
+    Path | None,
+    _of(_RESULT, "Result folder; default: results/mine-<file>. A number is added if it holds a result."),
+]
 Form = Annotated[str, _of(_RESULT, f"Form of the tables: {', '.join(FORMATS)}.", "--format", metavar="FORM")]
 Force = Annotated[bool, _of(_RESULT, "Overwrite a result of mining.", "--force")]

@@ -1,4 +1,4 @@
-"""How mining goes, on a terminal: a bar for reading and for each pass, after a while."""
+"""How mining goes: a bar for reading and for each pass, after a while; off a terminal, lines."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from incast.mining.run import Watch
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-_PATIENCE_S = 1.0
-"""A bar is shown when it takes longer."""
+_PATIENCE_S = {True: 1.0, False: 5.0}
+"""Progress is shown when it takes longer, on a terminal and off it: what shows it takes time to load."""
 _LEAST_S = 0.05
 """A rate over less says nothing."""
 
 
 class View(Watch):
-    """Shows rates, and the time that is left of a pass; nothing off a terminal."""
+    """Shows rates, and the time that is left of a pass."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -57,7 +57,7 @@ class View(Watch):
         print(plain(f"warning: {message}"), file=sys.stderr)
 
     def _wanted(self) -> bool:
-        return sys.stderr.isatty() and time.monotonic() - self._began > _PATIENCE_S
+        return time.monotonic() - self._began > _PATIENCE_S[sys.stderr.isatty()]
 
     def _rate(self, done: float, unit: str) -> str:
         seconds = time.monotonic() - self._since
@@ -65,8 +65,9 @@ class View(Watch):
 
     def _show(self, name: str, done: int, total: int, note: str) -> None:
         if self._bar is None:
-            from rich.progress import BarColumn, Progress, TimeRemainingColumn
+            from rich.progress import BarColumn, TimeRemainingColumn
 
+            from incast.cli.lines import bars
             from incast.cli.terminal import SafeConsole
             from incast.cli.words import Words
 
@@ -76,7 +77,7 @@ class View(Watch):
                 Words("{task.fields[note]}"),
                 TimeRemainingColumn(),
             )
-            self._bar = Progress(*columns, console=SafeConsole(stderr=True), transient=True)
+            self._bar = bars(SafeConsole(stderr=True), *columns)
             self._bar.start()
         if name != self._name:
             if self._task is not None:

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from incast import report
+from incast import report, text
 from incast.answer import answer
 from incast.choose import Ranking, rank
 from incast.cli import show, show_choices, show_run
-from incast.cli.common import Changes, Json, ScenarioFile, told
+from incast.cli.again import again
+from incast.cli.common import Changes, Force, Json, Out, Quiet, ScenarioFile, Verbose, place_of, told
 from incast.cli.exits import Exit
 from incast.cli.progress import Bars
 from incast.extras import MissingLibraryError
 from incast.incomplete import STUCK
 from incast.lateness import is_too_late
 from incast.result import Result
-from incast.runs import failure, run_all
+from incast.runs import Done, failure, run_all
 from incast.samples import by_choice
-from incast.variants import make_variants, seed_list
+from incast.variants import Variant, make_variants, seed_list
 from incast.written import WrittenScenario
 
 
 def run(
     scenario: ScenarioFile,
     changes: Changes = [],  # noqa: B006 - typer's way
-    out: Annotated[Path | None, typer.Option(help="Result folder; default: results/<name>.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a result.")] = False,
+    out: Out = None,
+    force: Force = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Use this seed instead of the scenario's.")] = None,
     seeds: Annotated[
         int | None, typer.Option(min=2, max=10_000, help="Run this many seeds, for intervals.")
@@ -41,35 +45,110 @@ def run(
     live: Annotated[
         bool, typer.Option("--live", help="Run its jobs on sockets of this machine, one process per host.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Run again when the file changes, until Ctrl-C.")
+    ] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
     every: Annotated[bool, typer.Option("--all", help="Show every figure, not only a few.")] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Simulate a scenario, or run it live: all its variants side by side."""
+    if quiet and verbose:
+        raise typer.BadParameter("--quiet and --verbose exclude each other")
+    said = [*changes, *([f"seed={seed}"] if seed is not None else [])]
+    runs = _Runs(
+        scenario=scenario,
+        changes=said,
+        out=out,
+        force=force,
+        seeds=seeds,
+        choice=choice,
+        jobs=jobs,
+        live=live,
+        report=not no_report,
+        every=every,
+        quiet=quiet,
+        verbose=verbose,
+        as_json=as_json,
+    )
+    if watch and scenario.is_file():
+        again(scenario, runs.go, as_json)
     with told(as_json):
-        said = [*changes, *([f"seed={seed}"] if seed is not None else [])]
-        written = WrittenScenario.from_file(scenario, said)
-        variants = make_variants(written, choice, seed_list(written, seeds))
-        place = out or Path("results") / variants[0].scenario.name
-        names = [
-            f"{variant.choice or variant.scenario.name}{f' seed {variant.scenario.seed}' if seeds else ''}"
-            for variant in variants
-        ]
-        with Bars(names, show.err) as bars:
-            done = run_all(written, variants, place, force=force, jobs=jobs, watch=bars.watch, live=live)
-        failed = failure(done)
-        page = None if no_report or failed else _report(place)
-        result = None if failed else Result.open(place)
-        if result:
-            _show_result(result, page, every, as_json)
-        if failed:
+        code = runs.go()
+    if code:
+        raise typer.Exit(code)
+
+
+@dataclass
+class _Runs:
+    """What was asked for. Each call of `go` reads the scenario again."""
+
+    scenario: Path
+    changes: list[str]
+    out: Path | None
+    force: bool
+    seeds: int | None
+    choice: list[str]
+    jobs: int | None
+    live: bool
+    report: bool
+    every: bool
+    quiet: bool
+    verbose: bool
+    as_json: bool
+    _ours: dict[str, Path] = field(default_factory=dict)
+    """Folders of earlier calls, by the scenario's name: the next call overwrites them."""
+
+    def go(self) -> Exit:
+        """Runs all variants and shows what came of it; the exit code."""
+        written = WrittenScenario.from_file(self.scenario, self.changes)
+        variants = make_variants(written, self.choice, seed_list(written, self.seeds))
+        name = variants[0].scenario.name
+        place = self._ours.get(name) or place_of(self.out, name, self.force)
+        done = self._run(written, variants, place, self.force or name in self._ours)
+        self._ours[name] = place
+        if failed := failure(done):
             raise failed
-        assert result
+        page = _report(place) if self.report else None
+        result = Result.open(place)
+        _show_result(result, page, self.every, self.as_json, self.quiet)
         if result.interrupted:
             show.err.print("[yellow]Interrupted: the result holds what was measured until then.[/]")
-            raise typer.Exit(Exit.INTERRUPTED)
-        if code := _code(result):
-            raise typer.Exit(code)
+            return Exit.INTERRUPTED
+        return _code(result)
+
+    def _run(
+        self, written: WrittenScenario, variants: Sequence[Variant], place: Path, force: bool
+    ) -> list[Done]:
+        names = [
+            f"{each.choice or each.scenario.name}{f' seed {each.scenario.seed}' if self.seeds else ''}"
+            for each in variants
+        ]
+        run = partial(run_all, written, variants, place, force=force, jobs=self.jobs, live=self.live)
+        if self.quiet:
+            return run()
+        with Bars(variants[0].scenario.name, show.err, names) as bars:
+
+            def ended(number: int, done: Done) -> None:
+                bars.ended(number)
+                if self.verbose:
+                    _say_ended(names[number], done)
+
+            return run(watch=bars.watch, ended=ended)
+
+
+def _say_ended(name: str, done: Done) -> None:
+    """One line on a run, as soon as it is over."""
+    summary = done.summary
+    parts = [
+        "failed" if done.error else summary["end"],
+        f"{text.time(summary['wall_s'] * 1e12)} of this machine's time",
+        *([f"{text.time(summary['sim_time_ps'])} simulated"] if "sim_time_ps" in summary else []),
+        *([f"{text.count(summary['events'])} events"] if "events" in summary else []),
+    ]
+    show.err.print(escape(f"{name}: {', '.join(parts)}"), soft_wrap=True, highlight=False)
 
 
 def _report(place: Path) -> Path | None:
@@ -97,8 +176,8 @@ def _code(result: Result) -> Exit:
     return Exit.OK if result.passed else Exit.THRESHOLD
 
 
-def _show_result(result: Result, written: Path | None, every: bool, as_json: bool) -> None:
-    choices = by_choice(result)
+def _show_result(result: Result, written: Path | None, every: bool, as_json: bool, quiet: bool) -> None:
+    choices = by_choice(result.runs)
     if as_json:
         content = {
             "answer": answer(choices),
@@ -112,22 +191,30 @@ def _show_result(result: Result, written: Path | None, every: bool, as_json: boo
         return
     show_run.incomplete(result.runs)
     show_run.late(result.runs)
-    show_run.answer(choices)
-    if len(result.runs) > 1:
-        for table in show_choices.tables(choices, every):
-            show.out.print(table)
-    else:
-        show.out.print(show_run.jobs(result, every))
-        show.out.print(show_run.network(result, every), highlight=False)
+    if not quiet:
+        _show_tables(result, choices, every)
     show_run.deadlocks(result.runs)
     show_run.unfinished(result.runs)
-    show_run.thresholds(result.runs)
+    if not (quiet and result.passed):
+        show_run.thresholds(result.runs)
+    if quiet:
+        return
     show_run.computing(result.runs)
     show_run.on_time(result.runs)
     show_run.fingerprint(result)
     show.place("Result", result.path)
     if written:
         show.place("Report", written)
+
+
+def _show_tables(result: Result, choices: Mapping[str, Sequence[Result]], every: bool) -> None:
+    show_run.answer(choices)
+    if len(result.runs) > 1:
+        for table in show_choices.tables(choices, every):
+            show.out.print(table)
+        return
+    show.out.print(show_run.jobs(result, every))
+    show.out.print(show_run.network(result, every), highlight=False)
 
 
 def _decision(ranking: Ranking) -> dict[str, Any]:

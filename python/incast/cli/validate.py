@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from incast import schema, text
+from incast import examples, schema, text
 from incast.cli import show
 from incast.cli.common import Changes, Json, ScenarioFile, told
 from incast.lab.scenario import Scenario
@@ -36,6 +38,38 @@ def print_schema() -> None:
     show.print_json(schema.published(Scenario))
 
 
-def example() -> None:
-    """Print a small scenario to start from."""
-    typer.echo(files("incast").joinpath("starter.yaml").read_text("utf-8"), nl=False)
+def example(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="An example; default: a small scenario, which is printed."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the examples, and what each is about.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write an example scenario into this folder, with the files that it names."""
+    with told(as_json):
+        if list_:
+            _list_examples(as_json)
+        elif name is None:
+            typer.echo(files("incast").joinpath("starter.yaml").read_text("utf-8"), nl=False)
+        else:
+            _write_example(name, as_json)
+
+
+def _list_examples(as_json: bool) -> None:
+    found = examples.listed()
+    if as_json:
+        show.print_json({"examples": found})
+        return
+    width = max(map(len, found))
+    for name, about in found.items():
+        show.out.print(f"{name:{width}}  {about}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _write_example(name: str, as_json: bool) -> None:
+    written = [str(each) for each in examples.write(name, Path())]
+    if as_json:
+        show.print_json({"written": written})
+        return
+    show.out.print(f"Written: {', '.join(written)}", soft_wrap=True, highlight=False)
+    show.out.print(f"Next: incast run {written[0]}", soft_wrap=True, highlight=False)

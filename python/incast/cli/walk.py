@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -14,7 +13,7 @@ from rich.table import Table
 from incast import text
 from incast.cli import show
 from incast.cli import walk_options as options
-from incast.cli.common import Json, told
+from incast.cli.common import Json, place_of, told
 from incast.cli.exits import Exit
 from incast.cli.walk_view import View
 from incast.walks.board import DROPS, LOST
@@ -58,7 +57,7 @@ def walk(
     as_json: Json = False,
 ) -> None:
     """Random walks on a graph: PageRank, corpora, SimRank, communities, recommendations."""
-    place = out or Path("results") / f"walk-{app}"
+    place = place_of(out, f"walk-{app}", force)
     with told(as_json), View(show.err) as view:
         result = run(
             graph,

@@ -82,5 +82,10 @@ Metrics = Annotated[
 ]
 Sample = Annotated[str | None, _of(_SERVERS, "Sampling interval of queues, for the report.", metavar="TIME")]
 Top = Annotated[int, _of(_RESULT, "Number of nodes in tables of the best.")]
-Out = Annotated[Path | None, _of(_RESULT, "Result folder; default: results/walk-<application>.")]
+Out = Annotated[
+    Path | None,
+    _of(
+        _RESULT, "Result folder; default: results/walk-<application>. A number is added if it holds a result."
+    ),
+]
 Force = Annotated[bool, _of(_RESULT, "Overwrite a result of walks.", "--force")]

@@ -1,4 +1,4 @@
-"""How walks go, on a terminal: one bar in memory; with servers, a bar of each server's queue too."""
+"""How walks go: one bar in memory; with servers, a bar of each server's queue too; off a terminal, lines."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from incast import text
+from incast.cli.lines import Lines, task_line
 from incast.cli.words import Words
 from incast.walks.board import Board
 from incast.walks.run import Watch
@@ -36,7 +37,7 @@ _FULL = 0.8
 
 
 class View(Watch):
-    """Shows how many walks are finished, how fast, how long the rest will take; nothing off a terminal."""
+    """Shows how many walks are finished, how fast, how long the rest will take."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -50,6 +51,7 @@ class View(Watch):
         )
         self._task = self._progress.add_task("walks", total=None, note="")
         self._board: Board | None = None
+        self._lines = Lines(console, self._said)
         self._live = Live(console=console, transient=True, refresh_per_second=10, get_renderable=self._drawn)
         self._began = 0.0
         self._done = 0
@@ -80,8 +82,13 @@ class View(Watch):
         self._console.print(f"[yellow]warning:[/] {message}", soft_wrap=True, highlight=False)
 
     def _start(self) -> None:
-        if self._console.is_terminal and not self._live.is_started:
+        if not self._console.is_terminal:
+            self._lines.start()
+        elif not self._live.is_started:
             self._live.start()
+
+    def _said(self) -> str:
+        return task_line(self._progress.tasks[0])
 
     def _drawn(self) -> RenderableType:
         bar = Constrain(self._progress, self._console.width - _CTRL_C)
@@ -120,3 +127,4 @@ class View(Watch):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._live.stop()
+        self._lines.stop()
