@@ -40,7 +40,7 @@ class Threshold:
     """With what, in base units."""
 
     def check(self, summary: Mapping[str, Any]) -> Verdict:
-        """Whether it holds. It fails without a figure, and on any time or rate of an incomplete job."""
+        """Whether it holds. It fails without a figure, and on times and rates of incomplete jobs."""
         value: Any = summary
         for step in self.way:
             value = value.get(step) if isinstance(value, Mapping) else None
@@ -52,7 +52,7 @@ class Threshold:
         """Why it fails whatever the figure is; empty when the figure decides."""
         listed = summary.get("incomplete", [])
         own = [each for each in listed if self.way[0] != "jobs" or each["job"] == self.way[1]]
-        timed = self.way[0] == "jobs" and self.metric.unit in ("_ps", "_bps")
+        timed = self.way[0] in ("jobs", "flows") and self.metric.unit in ("_ps", "_bps")
         if value is not None and not (own and timed):
             return ""
         return "; ".join(lines({"incomplete": own})) or "it was not measured"

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import incast
-from helpers import written
+from helpers import SMALL, written
 from incast.choose import best
 from incast.cli.app import app
 from incast.comparison import compare
@@ -147,3 +147,32 @@ def test_a_broadcast_that_a_host_did_not_get_failed(tmp_path: Path) -> None:
     assert "copy" in line
     assert "1 of 4 hosts" in line
     assert result.summary["jobs"]["copy"]["duration_ps"] is None
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        {"kind": "incast", "receiver": "right0", "rounds": 2},
+        {"kind": "bulk", "pairs": [["left0", "right0"], ["left1", "right0"]]},
+        {"kind": "permutation"},
+        {"kind": "all-to-all"},
+    ],
+    ids=lambda job: job["kind"],
+)
+@pytest.mark.parametrize("size", ["1B", "5kB", "40kB"])
+def test_a_finished_job_leaves_no_flow_unfinished(tmp_path: Path, job: dict[str, Any], size: str) -> None:
+    """Its last byte ends the run, while acknowledgements and FINs are on their way."""
+    links = {"host_link": {"rate": "1Gbps"}, "bottleneck": {"rate": "1Gbps"}}
+    cluster = {"kind": "dumbbell", "left": 3, "right": 3, **links}
+    file = written(tmp_path, {"name": "s", "topology": cluster, "jobs": [{"name": "j", "size": size, **job}]})
+    result = incast.run(file)
+    assert result.summary["end"] == "finished"
+    assert result.flows["outcome"].unique().to_list() == ["finished"]
+    assert result.flows["end_ps"].max() <= result.summary["done_ps"]
+
+
+def test_thresholds_on_all_flows_fail_where_some_did_not_finish(tmp_path: Path) -> None:
+    file = written(tmp_path, {**SMALL, "until": "30us", "thresholds": ["flows.fct_max < 1s"]})
+    (verdict,) = incast.run(file).summary["thresholds"]
+    assert not verdict["holds"]
+    assert "answers" in verdict["why"]

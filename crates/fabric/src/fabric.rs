@@ -190,13 +190,18 @@ impl<B: Copy + Default> Fabric<B> {
         if !port.is(flag::SCHEDULED) {
             port.start_beside_fluid(&self.wires.slots, now);
         }
+        // Packets are counted on the wire when it is certain when they will leave.
+        let ahead = if port.is(flag::SCHEDULED) || cells.is_some() { 0 } else { self.waiting_on_wire(id) };
+        let port = &mut self.ports[id.index()];
         let mut counters = port.counters();
+        counters.wire_bytes -= ahead;
         counters.cells = cells;
         counters.sent_packets -= late.0;
         counters.sent_bytes -= late.1;
         if let Some(queue) = &mut port.cold.cells {
-            let bytes = Bytes::new(queue.waiting(now) * u64::from(CELL));
-            counters.busy = counters.busy.saturating_sub(port.cold.rate.time_for(bytes));
+            let waiting = queue.waiting(now) * u64::from(CELL);
+            counters.wire_bytes -= waiting;
+            counters.busy = counters.busy.saturating_sub(port.cold.rate.time_for(Bytes::new(waiting)));
         }
         if !port.is(flag::FLUID) {
             // What is still to be sent of the packet in hand, and of those that wait where departures are

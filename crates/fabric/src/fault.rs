@@ -65,7 +65,7 @@ impl<B: Copy + Default> Fabric<B> {
     }
 
     /// Bytes on the wire of the packets that wait in a first-in first-out queue.
-    fn waiting_on_wire(&self, id: PortId) -> u64 {
+    pub(crate) fn waiting_on_wire(&self, id: PortId) -> u64 {
         let waiting = self.wires.chain(self.ports[id.index()].waiting);
         waiting.map(|slot| u64::from(self.bytes_on_wire(id, &self.wires[slot].packet))).sum()
     }

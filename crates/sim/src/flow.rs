@@ -38,6 +38,12 @@ impl Flow {
         (self.outcome == Outcome::Finished).then_some(last.max(self.opened))
     }
 
+    /// Whether both ends have all that the other will ever send; acknowledgements and FINs may be on their way.
+    pub(crate) fn is_delivered(&self) -> bool {
+        let [a, b] = &self.ends;
+        a.tcp.total() == Some(b.tcp.received()) && b.tcp.total() == Some(a.tcp.received())
+    }
+
     /// What the results say of it.
     pub(crate) fn record(&self) -> FlowRecord {
         let [a, b] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];

@@ -9,7 +9,7 @@ use crate::job::{Job, Slot};
 use crate::key::{Kind, index_of, split};
 use crate::net::Net;
 use crate::outsiders::Outward;
-use crate::records::{DatagramRecord, JobRecord, Records};
+use crate::records::{DatagramRecord, JobRecord, Outcome, Records};
 use crate::sample::Sampler;
 use crate::slab::Slab;
 use crate::stall::Stall;
@@ -356,7 +356,11 @@ impl Sim {
         self.close_tasks();
         let slots: Vec<u32> = self.flows.iter().map(|(slot, _)| slot).collect();
         for slot in slots {
-            let flow = self.flows.remove(slot).expect("just listed");
+            let mut flow = self.flows.remove(slot).expect("just listed");
+            if flow.outcome == Outcome::Unfinished && flow.is_delivered() {
+                // Its job may have ended the run with its last byte.
+                flow.outcome = Outcome::Finished;
+            }
             self.close_books(&flow);
         }
         self.records.flows.sort_by_key(|flow| flow.flow);

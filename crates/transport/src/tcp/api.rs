@@ -162,6 +162,11 @@ impl Connection {
         self.board.una.min(self.written) - 1
     }
 
+    /// Payload bytes of the whole stream that this end sends, once it has closed it.
+    pub fn total(&self) -> Option<u64> {
+        self.closing.then_some(self.written - 1)
+    }
+
     /// Ends the stream: a FIN follows the last byte, also when the connection is still opening. The peer
     /// may still send.
     pub fn close(&mut self) {
