@@ -35,7 +35,9 @@ GRAPH = "graph.json"
 REPORT = "report.html"
 TRACE = "trace.pftrace"
 PLAN = "plan.json"
-FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, PLAN)
+PYRAMID = "view.pyramid"
+"""What `incast view` keeps of the samples of a long run."""
+FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, PLAN, PYRAMID)
 FORMAT = 1
 _MARKER_BYTES_MAX = 1_000_000
 

@@ -139,6 +139,18 @@ class Result:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *folder.TABLES]
 
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """In a notebook: its runs played back, with the extra `notebook`."""
+        try:
+            from incast.view.widget import View
+        except ImportError:
+            return {"text/plain": repr(self)}
+        bundle = View([self.path])._repr_mimebundle_(**options)
+        shown = bundle[0] if isinstance(bundle, tuple) else bundle
+        if shown is not None:
+            shown["text/plain"] = repr(self)
+        return bundle
+
     def __repr__(self) -> str:
         return f"Result({str(self.path)!r})"
 

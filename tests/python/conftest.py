@@ -2,12 +2,15 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from broadcasts import content
+from browsers import launched
 
 # Other work may keep the machine busy: a slow example is no failure. A failure prints how to run it again. The
 # examples are the same each time, so that a failure comes from a change; `make search` looks for new ones.
@@ -23,6 +26,13 @@ for name in ("COLUMNS", "LINES"):
 # interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser for tests of pages."""
+    with launched() as running:
+        yield running
 
 
 @pytest.fixture

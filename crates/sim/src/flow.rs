@@ -38,7 +38,7 @@ impl Flow {
         (self.outcome == Outcome::Finished).then_some(last.max(self.opened))
     }
 
-    /// Whether both ends have all that the other will ever send; acknowledgements and FINs may be on their way.
+    /// Whether both ends have all that the other will ever send; acknowledgements and FINs may be under way.
     pub(crate) fn is_delivered(&self) -> bool {
         let [a, b] = &self.ends;
         a.tcp.total() == Some(b.tcp.received()) && b.tcp.total() == Some(a.tcp.received())

@@ -95,6 +95,13 @@ lazy(
 )
 lazy(
     app,
+    "view",
+    "view:view",
+    "Play runs back on a page: queues, pauses and drops on the network, next to the job's tasks.",
+    epilog=None,
+)
+lazy(
+    app,
     "diverge",
     "diverge:diverge",
     "Run two scenarios event by event and name the first event that differs; exit code 3 if one does.",

@@ -1,0 +1,126 @@
+"""How soon `incast view` draws a large run, and how smoothly it plays it: `python -m benches.view`.
+
+The run is made up: a fat tree's worth of ports (1,000 and more), each sampled 10,000 times. The page is that
+of `incast view`, in Chromium without a window. The first picture is measured by the page, from its navigation
+on, once with nothing kept in the result folder and once with what the first visit kept. The pictures a second
+are those that the page drew while it played for ten seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import incast
+from benches.run import BENCH
+from incast.view.server import Server
+
+RADIX = 16
+"""Of the fat tree: 1,024 hosts and 320 switches; of its ports PORTS are sampled."""
+PORTS, STEPS = 1_000, 10_000
+STEP_PS = 10_000_000
+PLAYED_S = 10
+STATIC = Path(incast.__file__).parent / "view" / "static"
+
+
+def result(folder: Path) -> Path:
+    """A run of a fat tree, whose samples are replaced by made-up ones."""
+    link = {"rate": "10Gbps"}
+    scenario = incast.Scenario.model_validate(
+        {
+            "name": "large",
+            "topology": {"kind": "fat-tree", "k": RADIX, "host_link": link, "fabric_link": link},
+            "jobs": [{"name": "shift", "kind": "permutation", "size": "10kB"}],
+        }
+    )
+    made = incast.run(scenario, folder / "large").path
+    rng = np.random.default_rng(1)
+    ports = pl.read_parquet(made / "ports")["port"].cast(pl.String).head(PORTS)
+    series = made / "ports_series"
+    shutil.rmtree(series, ignore_errors=True)
+    series.mkdir()
+    parts = 20
+    for part in range(parts):
+        steps = np.arange(part * STEPS // parts, (part + 1) * STEPS // parts)
+        count = len(steps) * PORTS
+        wave = np.abs(np.sin(steps / 300)).repeat(PORTS) * np.tile(rng.random(PORTS), len(steps))
+        pl.DataFrame(
+            {
+                "time_ps": ((steps + 1) * STEP_PS).repeat(PORTS),
+                "port": pl.concat([ports] * len(steps)),
+                "class": pl.repeat(None, count, dtype=pl.Int64, eager=True),
+                "queue_bytes": (wave * 1e6).astype(np.int64),
+                "sent_bytes": (wave * 12_500).astype(np.int64),
+                "drops": (rng.random(count) < 1e-3).astype(np.int64),
+                "marks": (rng.random(count) < 1e-2).astype(np.int64),
+                "paused_ps": np.zeros(count, np.int64),
+            }
+        ).with_columns(pl.col("port").cast(pl.Categorical)).write_parquet(series / f"part-{part:05}.parquet")
+    return made
+
+
+def measured(address: str) -> dict[str, float]:
+    """Milliseconds to the first picture (of totals) and to that of samples; pictures a second in play."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(address)
+        first, samples = (
+            page.wait_for_function(
+                "(name) => performance.getEntriesByName(name)[0]?.startTime", arg=mark, timeout=120_000
+            ).json_value()
+            for mark in ("incast-network", "incast-samples")
+        )
+        page.get_by_role("button", name="Play", exact=True).click()
+        page.wait_for_timeout(1000)
+        before = page.evaluate("[incastView.pictures, performance.now()]")
+        page.wait_for_timeout(PLAYED_S * 1000)
+        after = page.evaluate("[incastView.pictures, performance.now()]")
+        browser.close()
+    rate = (after[0] - before[0]) / (after[1] - before[1]) * 1000
+    return {
+        "first_picture_ms": round(first),
+        "samples_ms": round(samples),
+        "pictures_per_s": round(rate, 1),
+    }
+
+
+def main() -> None:
+    """Prints the figures, and keeps them in bench/results.jsonl."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = result(Path(folder))
+        rows: list[dict[str, Any]] = []
+        for visit in ("first", "again"):
+            server = Server([made])
+            running = threading.Thread(target=server.run, daemon=True)
+            running.start()
+            rows.append({"visit": visit, **measured(server.address)})
+            server.stop()
+            running.join()
+    script = sum(file.stat().st_size for file in STATIC.glob("*.js"))
+    row: dict[str, Any] = {
+        "bench": "view",
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "visits": rows,
+    }
+    row |= {"ports": PORTS, "samples": PORTS * STEPS, "javascript_bytes": script}
+    json.dump(row, sys.stdout, indent=2)
+    BENCH.mkdir(exist_ok=True)
+    with (BENCH / "results.jsonl").open("a", encoding="utf-8") as kept:
+        kept.write(json.dumps(row) + "\n")
+
+
+if __name__ == "__main__":
+    main()

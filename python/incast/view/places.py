@@ -1,0 +1,63 @@
+"""Which runs lie in a folder that somebody wants to see: itself, or those of its variants and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from incast.folder import MARKER, MARKERS, TABLES
+from incast.text import natural_key
+
+_RUNS_MAX = 500
+_DEEP = 2  # folders of variants hold folders of seeds
+
+
+@dataclass(frozen=True)
+class Place:
+    """A run folder, and the name that the page gives it."""
+
+    name: str
+    folder: Path
+
+
+def runs(roots: Sequence[Path]) -> list[Place]:
+    """The runs in these folders, `host2` before `host10`; a folder without a run stands for itself."""
+    names = [root.resolve().name for root in roots]
+    found = []
+    for root, name in zip(roots, names, strict=True):
+        known = name if names.count(name) == 1 else str(root)
+        below = _below(root, _DEEP)[:_RUNS_MAX] or [root]
+        found += [Place("/".join((known, *each.relative_to(root).parts)), each) for each in below]
+    return found
+
+
+def is_run(folder: Path) -> bool:
+    """Whether the folder has a run's tables."""
+    return any((folder / table).is_dir() for table in TABLES)
+
+
+def problem(place: Place) -> str:
+    """Why a folder is no run, in words; empty where it is one."""
+    folder, name = place.folder, place.name
+    if not folder.exists():
+        return f"{name} is not there: it was moved or removed."
+    if not folder.is_dir():
+        return f"{name} is a file: a result is a folder."
+    if is_run(folder):
+        return ""
+    if (folder / MARKER).is_file():
+        return f"{name} has no tables yet: its run has just begun, or failed before it measured anything."
+    if any((folder / marker).is_file() for marker in MARKERS):
+        return f"{name} is a result without a simulated network: incast report draws it."
+    return f"{name} is not a result: it has no tables of a run."
+
+
+def _below(folder: Path, deep: int) -> list[Path]:
+    if is_run(folder):
+        return [folder]
+    try:
+        subs = sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: natural_key(p.name))
+        return [run for sub in subs for run in _below(sub, deep - 1)] if deep else []
+    except OSError:
+        return []

@@ -1,0 +1,313 @@
+// The whole view: which runs, which time, what is followed; it plays, and keeps its state in the address.
+//
+// `source` answers questions ({json, array}), `address` keeps the state ({read, write, changed}). Both differ
+// between the page and a notebook; everything else is the same.
+import { element } from "./elements.js";
+import { Follow } from "./follow.js";
+import { Pane } from "./pane.js";
+import * as words from "./words.js";
+
+const SPEEDS = [5, 10, 20, 60, 300, 1800]; // seconds that the whole run takes
+const RATE = 60; // pictures a second that a level is chosen for
+const TICKS = 1000;
+const LOOK_MS = 1000;
+const SAY_MS = 250;
+const KINDS = [["port", "Port"], ["node", "Host or switch"], ["flow", "Flow number"], ["task", "Task number"]];
+
+export const start = (root, source, address) => {
+  const view = new View(root, source, address);
+  view.open().catch((error) => view.fail(error));
+  return view;
+};
+
+class View {
+  constructor(root, source, address) {
+    this.source = source;
+    this.address = address;
+    this.root = root;
+    this.state = { time: 0, speed: 20, target: null };
+    this.panes = [];
+    this.pictures = 0;
+    this.build();
+  }
+
+  build() {
+    this.problem = element("p", { class: "alert", role: "alert", hidden: true });
+    this.live = element("p", { class: "unseen", role: "status" });
+    this.runs = element("select", { id: "run", onchange: () => this.choose() });
+    this.others = element("select", { id: "with", onchange: () => this.choose() });
+    this.play = element("button", { type: "button", class: "play", onclick: () => this.toggle() }, "Play");
+    this.slider = element("input", {
+      type: "range", id: "time", min: "0", max: String(TICKS), step: "1", value: "0",
+      oninput: () => this.seek((this.slider.value / TICKS) * this.end),
+    });
+    this.clock = element("output", { for: "time", class: "clock" });
+    this.speeds = element("select", { id: "speed", onchange: () => this.pace(Number(this.speeds.value)) },
+      ...SPEEDS.map((each) => element("option", { value: each }, `in ${each < 60 ? `${each} s` : `${each / 60} min`}`)));
+    this.panesPlace = element("div", { class: "panes" });
+    this.followPlace = element("div", { class: "follows" });
+    this.follow = new Follow(this.followPlace, (target) => this.target(target), (time) => this.seek(time));
+    this.root.classList.add("incast-view");
+    this.root.append(
+      element("header", {}, element("h1", {}, "incast view"), this.picker("Run", this.runs),
+        this.picker("Next to it", this.others)),
+      this.problem, this.live,
+      element("div", { class: "controls", role: "group", "aria-label": "Playback" }, this.play,
+        element("label", { for: "time", class: "unseen" }, "Time"), this.slider, this.clock,
+        this.picker("Whole run", this.speeds)),
+      this.panesPlace,
+      element("section", { "aria-labelledby": "follow" },
+        element("h2", { id: "follow" }, "Follow a port, host, flow or task"), this.form(), this.followPlace),
+    );
+    this.root.addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => this.resize()).observe(this.panesPlace);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.resize(true));
+    this.address.changed(() => this.restore());
+  }
+
+  picker(text, select) {
+    return element("label", { class: "pick" }, `${text} `, select);
+  }
+
+  form() {
+    this.kind = element("select", { id: "kind", onchange: () => this.suggest() },
+      ...KINDS.map(([value, text]) => element("option", { value }, text)));
+    this.name = element("input", { id: "name", list: "names", autocomplete: "off", spellcheck: "false" });
+    this.names = element("datalist", { id: "names" });
+    const submit = (event) => {
+      event.preventDefault();
+      if (this.name.value.trim()) this.target({ kind: this.kind.value, name: this.name.value.trim() });
+    };
+    return element("form", { onsubmit: submit }, this.picker("What", this.kind), this.picker("Name", this.name),
+      this.names, element("button", { type: "submit" }, "Follow"),
+      element("button", { type: "button", onclick: () => this.target(null) }, "Follow nothing"));
+  }
+
+  // Shows what the address says, or the first run, or two if two results were given.
+  async open() {
+    await this.list();
+    await this.restore();
+    this.ask();
+  }
+
+  // Asks which runs there are.
+  async list() {
+    const said = await this.source.json("runs");
+    const before = JSON.stringify(this.listed?.map((run) => run.name));
+    this.listed = said.runs;
+    if (JSON.stringify(this.listed.map((run) => run.name)) === before) return;
+    const options = () => this.listed.map((run) => element("option", { value: run.name }, run.name));
+    const [first, second] = [this.runs.value, this.others.value];
+    this.runs.replaceChildren(...options());
+    this.others.replaceChildren(element("option", { value: "" }, "nothing"), ...options());
+    if (before) [this.runs.value, this.others.value] = [first, second];
+  }
+
+  async restore() {
+    const said = this.address.read();
+    const known = (name) => this.listed.find((run) => run.name === name)?.name;
+    const second = said.has("run") || said.has("with") ? said.get("with") : this.source.second?.(this.listed);
+    this.runs.value = known(said.get("run")) ?? this.listed[0].name;
+    this.others.value = known(second) ?? "";
+    const speed = Number(said.get("speed"));
+    this.state.speed = SPEEDS.includes(speed) ? speed : 20;
+    this.speeds.value = String(this.state.speed);
+    const time = Number(said.get("t"));
+    this.state.time = Number.isFinite(time) && time > 0 ? time : 0;
+    const kind = KINDS.find(([each]) => said.has(each))?.[0];
+    this.state.target = kind ? { kind, name: said.get(kind) } : null;
+    await this.load();
+  }
+
+  async choose() {
+    this.remember();
+    await this.load().catch((error) => this.fail(error));
+  }
+
+  // Loads the chosen runs, each into a pane of its own.
+  async load() {
+    const names = [...new Set([this.runs.value, this.others.value].filter(Boolean))];
+    const chosen = names.map((name) => this.listed.find((run) => run.name === name));
+    this.panes = chosen.map((_, number) => this.panes[number]
+      ?? new Pane(number, (target) => target && this.target(target), (time) => this.seek(time),
+        (text) => this.announce(text)));
+    this.panesPlace.replaceChildren(...this.panes.map((pane) => pane.place));
+    this.panesPlace.classList.toggle("two", this.panes.length > 1);
+    await Promise.all(this.panes.map((pane, number) =>
+      pane.load(this.source, chosen[number], () => this.arrange())));
+    this.arrange();
+    this.suggest();
+    document.title = `${names.join(" and ")}: incast view`;
+    await this.showTarget();
+  }
+
+  // Sets what all panes share: the length of time and the scale of queues.
+  arrange() {
+    this.end = Math.max(...this.panes.map((pane) => pane.end));
+    this.queueMax = Math.max(...this.panes.map((pane) => pane.queueMax));
+    this.state.time = Math.min(this.state.time, this.end);
+    for (const pane of this.panes) pane.scale(this.end, this.queueMax);
+    this.draw();
+    this.describe();
+  }
+
+  // How much of the run's time one picture stands for.
+  get span() {
+    return this.end / this.state.speed / RATE;
+  }
+
+  draw() {
+    for (const pane of this.panes) pane.draw(this.state.time, this.span, this.queueMax);
+    this.slider.value = String(Math.round((this.state.time / this.end) * TICKS));
+    this.clock.value = words.moment(this.state.time, this.end / 1000);
+    this.follow.move(this.state.time);
+    this.pictures += 1;
+  }
+
+  describe() {
+    this.slider.setAttribute("aria-valuetext", this.clock.value);
+    for (const pane of this.panes) pane.describe();
+  }
+
+  toggle() {
+    this.playing = !this.playing;
+    this.play.textContent = this.playing ? "Pause" : "Play";
+    if (!this.playing) {
+      this.stopped();
+      return;
+    }
+    if (this.state.time >= this.end) this.state.time = 0;
+    this.last = null;
+    this.said = 0;
+    requestAnimationFrame((now) => this.frame(now));
+  }
+
+  frame(now) {
+    if (!this.playing) return;
+    const passed = this.last === null ? 0 : Math.min(now - this.last, 250);
+    this.last = now;
+    this.state.time = Math.min(this.end, this.state.time + (passed / 1000 / this.state.speed) * this.end);
+    this.draw();
+    if (now - this.said > SAY_MS) {
+      this.said = now;
+      this.describe();
+    }
+    if (this.state.time >= this.end) this.toggle();
+    else requestAnimationFrame((next) => this.frame(next));
+  }
+
+  stopped() {
+    this.describe();
+    this.remember();
+    this.announce(`Paused at ${this.clock.value}`);
+  }
+
+  seek(time) {
+    this.state.time = Math.max(0, Math.min(this.end, time));
+    this.draw();
+    if (!this.playing) {
+      this.describe();
+      this.settle();
+    }
+  }
+
+  // Pieces of samples that were asked for may come later, so the picture is drawn again; once, at the end.
+  settle() {
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => {
+      this.draw();
+      this.describe();
+      this.remember();
+    }, 150);
+  }
+
+  pace(speed) {
+    this.state.speed = speed;
+    this.seek(this.state.time);
+  }
+
+  async target(target) {
+    this.state.target = target;
+    this.remember();
+    await this.showTarget();
+    if (target) this.announce(`Following ${target.kind} ${target.name}`);
+  }
+
+  async showTarget() {
+    const { target } = this.state;
+    const ready = this.panes.filter((pane) => pane.ready);
+    if (target) {
+      this.kind.value = target.kind;
+      this.name.value = target.name;
+      this.suggest();
+    }
+    if (!target) this.follow.clear();
+    const said = target ? await this.follow.show(ready.map((pane) => pane.run), target) : [];
+    if (said === null) return;
+    ready.forEach((pane, index) => pane.emphasise(target, said[index]));
+    this.draw();
+  }
+
+  // Names to choose from, where there are names.
+  suggest() {
+    const ports = this.panes.find((pane) => pane.ready)?.run.facts.ports;
+    const kind = this.kind.value;
+    const names = !ports ? [] : kind === "port" ? ports.port : kind === "node" ? [...new Set(ports.node)] : [];
+    this.names.replaceChildren(...names.slice(0, 2000).map((name) => element("option", { value: name })));
+  }
+
+  remember() {
+    const state = new URLSearchParams();
+    state.set("run", this.runs.value);
+    if (this.others.value) state.set("with", this.others.value);
+    state.set("t", String(Math.round(this.state.time)));
+    state.set("speed", String(this.state.speed));
+    if (this.state.target) state.set(this.state.target.kind, this.state.target.name);
+    this.address.write(state);
+  }
+
+  // Looks whether runs in progress have written more, or something was removed.
+  async ask() {
+    try {
+      await this.list();
+      this.problem.hidden = true;
+      const shown = this.panes.map((pane) => pane.run).filter(Boolean);
+      const now = (run) => this.listed.find((each) => each.name === run.name)?.version;
+      if (shown.some((run) => now(run) !== run.version)) await this.refresh();
+    } catch (error) {
+      this.fail(error);
+    }
+    setTimeout(() => this.ask(), LOOK_MS);
+  }
+
+  async refresh() {
+    const atEnd = this.state.time >= this.end && !this.playing;
+    await this.load();
+    if (atEnd) this.seek(this.end);
+  }
+
+  fail(error) {
+    this.problem.textContent = error.message;
+    this.problem.hidden = false;
+  }
+
+  announce(text) {
+    this.live.textContent = text;
+  }
+
+  async resize(always = false) {
+    const width = this.panesPlace.clientWidth;
+    if (width === this.width && !always) return;
+    this.width = width;
+    await Promise.all(this.panes.map((pane) => pane.resize()));
+    this.follow.resize();
+    if (this.panes.some((pane) => pane.ready)) this.arrange();
+  }
+
+  key(event) {
+    const typing = event.target.closest("input:not([type=range]), select, button, summary, a");
+    if (event.key !== " " || typing) return;
+    event.preventDefault();
+    this.toggle();
+  }
+}

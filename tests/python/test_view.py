@@ -1,0 +1,293 @@
+"""`incast view`: the page in a browser, what it answers, whom it refuses, and what it says of bad folders."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import incast
+from browsers import violations
+from helpers import SMALL, written
+from incast.cli.app import app
+from report_data import write_run, write_tasks
+
+uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+NAME = "</script><script>document.title='broken'</script><b>bold</b>"
+
+
+@contextmanager
+def served(*folders: Path) -> Iterator[str]:
+    """The address of a page over these folders."""
+    from incast.view.server import Server
+
+    server = Server(folders)
+    running = threading.Thread(target=server.run, daemon=True)
+    running.start()
+    yield server.address
+    server.stop()
+    running.join(10)
+    assert not running.is_alive()
+
+
+def asked(address: str, host: str | None = None) -> tuple[int, bytes]:
+    request = urllib.request.Request(address, headers={"Host": host} if host else {})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return response.status, response.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two choices with samples of ports, the second with tasks; a name that tries to be markup."""
+    folder = tmp_path_factory.mktemp("view")
+    for seed, name in enumerate(("one", "two"), 1):
+        write_run(folder / name, seed=seed, name=NAME)
+    write_tasks(folder / "two", stuck=1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(runs: Path) -> Iterator[str]:
+    with served(runs) as found:
+        yield found
+
+
+def opened(browser: Any, address: str, state: str = "", **context: Any) -> tuple[Any, list[str]]:
+    """The page with a run on it, and what it logged."""
+    page = browser.new_context(viewport={"width": 1280, "height": 900}, **context).new_page()
+    logged: list[str] = []
+    page.on("console", lambda message: logged.append(message.text))
+    page.on("pageerror", lambda error: logged.append(str(error)))
+    page.goto(f"{address}#{state}")
+    page.locator(".clock").wait_for()
+    page.locator("table tbody tr").first.wait_for()
+    return page, logged
+
+
+def test_it_plays_seeks_and_follows(browser: Any, address: str) -> None:
+    page, logged = opened(browser, address)
+    before = page.locator(".clock").inner_text()
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_timeout(500)
+    page.get_by_role("button", name="Pause").click()
+    assert page.locator(".clock").inner_text() != before
+    page.locator("#time").focus()
+    page.keyboard.press("End")
+    assert page.locator("#time").get_attribute("aria-valuetext") == page.locator(".clock").inner_text()
+    port = page.locator("table tbody tr button").first
+    name = port.inner_text()
+    port.click()
+    page.get_by_text(f"Port {name}", exact=True).wait_for()
+    assert page.locator(".follows .chart canvas").count() >= 1
+    assert "at most" in page.locator(".follows .chart").first.get_attribute("aria-label")
+    page.locator("#kind").select_option("node")
+    page.locator("#name").fill("host0")
+    page.keyboard.press("Enter")
+    page.get_by_text("Host host0", exact=True).wait_for()
+    flow = page.locator(".follows tbody tr button").first
+    number = flow.inner_text()
+    flow.click()
+    page.get_by_text(f"Flow {number}:").first.wait_for()
+    assert f"flow={number}" in page.url
+    assert logged == []
+
+
+def test_the_address_holds_the_state(browser: Any, address: str) -> None:
+    page, _ = opened(
+        browser, address, f"run={runs_name(address, 0)}&with={runs_name(address, 1)}&t=5000000000"
+    )
+    assert page.locator(".panes > *").count() == 2
+    assert page.locator(".clock").inner_text() == "5 ms"
+    page.locator("#speed").select_option("5")
+    again, _ = opened(browser, address, page.url.partition("#")[2])
+    assert again.locator(".panes > *").count() == 2
+    assert again.locator(".clock").inner_text() == page.locator(".clock").inner_text()
+
+
+def runs_name(address: str, index: int) -> str:
+    listed = json.loads(asked(f"{address}ask/runs")[1])["runs"]
+    return str(listed[index]["name"]).replace("/", "%2F")
+
+
+def test_the_network_and_the_timeline_are_followed_by_keyboard(browser: Any, address: str) -> None:
+    page, _ = opened(browser, address, f"run={runs_name(address, 1)}")
+    for canvas in page.locator("canvas[tabindex]").all()[:2]:
+        canvas.focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        page.locator(".follows .title").wait_for()
+        page.get_by_role("button", name="Follow nothing").click()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_it_is_accessible_and_fits(browser: Any, address: str, width: int, scheme: str) -> None:
+    page, logged = opened(browser, address, color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.locator("table tbody tr button").first.click()
+    page.locator(".follows .title").wait_for()
+    page.wait_for_timeout(300)
+    assert violations(page) == ""
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert logged == []
+
+
+def test_names_stay_text(browser: Any, address: str) -> None:
+    page, _ = opened(browser, address)
+    assert page.locator("b:has-text('bold')").count() == 0
+    assert "broken" not in page.title()
+
+
+def test_strangers_are_refused(address: str) -> None:
+    root = address.rsplit("/", 2)[0]
+    assert asked(address)[0] == 200
+    assert asked(f"{root}/")[0] == 404
+    assert asked(f"{root}/guess/ask/runs")[0] == 404
+    assert asked(address, "attacker.example")[0] == 400
+    status, said = asked(f"{address}ask/cells?run=nobody&level=-1")
+    assert status in (400, 404)
+    assert b"Traceback" not in said
+    assert asked(f"{address}static/../server.py")[0] == 404
+    assert asked(f"{address}ask/runs?{'x' * 5000}")[0] == 414
+
+
+@pytest.mark.parametrize("what", ["facts", "network", "samples", "cells", "follow", "nonsense"])
+def test_questions_that_make_no_sense_are_answered_in_words(address: str, what: str) -> None:
+    run = runs_name(address, 0)
+    for said in (
+        f"run={run}",
+        f"run={run}&kind=port&name=x",
+        f"run={run}&level=99&first=0&count=1",
+        "run=%00",
+    ):
+        status, answer = asked(f"{address}ask/{what}?{said}&width=7")
+        assert status in (200, 400, 404), answer
+
+
+def test_bad_folders_say_so_in_words(browser: Any, tmp_path: Path) -> None:
+    good = write_run(tmp_path / "good")
+    torn = write_run(tmp_path / "torn")
+    next(torn.glob("flows/*.parquet")).write_bytes(b"PAR1 cut off")
+    (torn / "summary.json").unlink()
+    bare = write_run(tmp_path / "bare", flows=0, samples=0)
+    shutil.rmtree(bare / "flows")
+    other = tmp_path / "other"
+    other.mkdir()
+    newer = write_run(tmp_path / "newer")
+    (newer / "incast-run.json").write_text('{"format": 99}')
+    failed = write_run(tmp_path / "failed")
+    summary = json.loads((failed / "summary.json").read_text())
+    (failed / "summary.json").write_text(json.dumps({**summary, "error": f"no room {NAME}"}))
+    said = {
+        good: "",
+        torn: "could not be read",
+        bare: "The run has no flows.",
+        other: "is not a result",
+        newer: "format",
+        failed: f"The run failed: no room {NAME}",
+    }
+    with served(*said) as address:
+        page = browser.new_context().new_page()
+        for folder, text in said.items():
+            page.goto(f"{address}#run={folder.name}")
+            page.reload()
+            if text:
+                page.get_by_text(text).first.wait_for()
+            else:
+                page.locator("table tbody tr").first.wait_for()
+        shutil.rmtree(good)
+        page.goto(f"{address}#run=good")
+        page.reload()
+        page.get_by_text("it was moved or removed").first.wait_for()
+
+
+def test_a_run_in_progress_grows_on_the_page(browser: Any, tmp_path: Path) -> None:
+    whole = write_run(tmp_path / "whole")
+    folder = tmp_path / "live" / "run"
+    folder.parent.mkdir()
+    shutil.copytree(whole, folder)
+    (folder / "summary.json").rename(tmp_path / "summary.json")
+    (folder / "incast-run.json").write_text('{"format": 1}')
+    shutil.rmtree(folder / "jobs")
+    with served(folder) as address:
+        page = browser.new_context().new_page()
+        page.goto(address)
+        page.get_by_text("the run is in progress").first.wait_for()
+        shutil.copytree(whole / "jobs", folder / "jobs")
+        (tmp_path / "summary.json").rename(folder / "summary.json")
+        page.get_by_text("the run is in progress").first.wait_for(state="detached", timeout=10_000)
+
+
+def test_the_command_refuses_what_is_no_folder(tmp_path: Path) -> None:
+    said = CliRunner().invoke(app, ["view", str(tmp_path / "none")])
+    assert said.exit_code == 2
+    assert "does not exist" in said.output
+
+
+def test_a_pyramid_has_the_extremes_and_sums_of_the_samples(tmp_path: Path) -> None:
+    from incast.view.pyramid import MEASURES, Pyramid
+
+    scenario = {**SMALL, "measure": {"interval": "1us"}}
+    result = incast.run(written(tmp_path, scenario), tmp_path / "out")
+    pyramid = Pyramid.of(result.path)
+    series = result.ports_series.filter(pl.col("class").is_null())
+    port = str(series.sort("queue_bytes", descending=True)["port"][0])
+    own = series.filter(pl.col("port") == port)
+    at = pyramid.ports.index(port)
+    for level, of in enumerate(pyramid.levels):
+        cells = dict(zip(MEASURES, pyramid.cells(level, 0, of.steps)[:, :, at], strict=True))
+        assert cells["queue"].max() == own["queue_bytes"].max()
+        assert cells["sent"].sum() == pytest.approx(own["sent_bytes"].sum())
+        assert cells["drops"].sum() == own["drops"].sum()
+
+
+def test_a_result_plays_itself_back_in_a_notebook(browser: Any, runs: Path) -> None:
+    """The module that a notebook loads, with the notebook's channel between it and Python."""
+    pytest.importorskip("anywidget", reason="anywidget is not installed")
+    from incast.view.widget import View
+
+    bundle = incast.Result.open(runs / "one")._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in (bundle[0] if isinstance(bundle, tuple) else bundle)
+    view = View([runs])
+    answers: list[Any] = []
+    view.send = lambda content, buffers=(): answers.append([content, [list(b) for b in buffers]])
+
+    def ask(content: dict[str, Any]) -> Any:
+        view._asked(view, content, [])
+        return answers.pop()
+
+    page = browser.new_page()
+    page.expose_function("ask", ask)
+    page.set_content(f"<style>{view._css}</style><div id='cell'></div>")
+    page.evaluate(
+        """async (text) => {
+          const module = await import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+          let hear;
+          const model = {
+            on: (_, call) => { hear = call; },
+            send: async (content) => {
+              const [reply, buffers] = await ask(content);
+              hear(reply, buffers.map((each) => new DataView(Uint8Array.from(each).buffer)));
+            },
+          };
+          module.default.render({ model, el: document.getElementById("cell") });
+        }""",
+        str(view._esm),
+    )
+    page.locator("table tbody tr button").first.click()
+    page.locator(".follows .chart canvas").first.wait_for()
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.get_by_role("button", name="Pause").wait_for()
