@@ -1,11 +1,12 @@
 //! From what the simulator measured to the tables and captures of a run folder.
 
+use crate::buffers::Named;
 use crate::emulate::{Away, Exited};
 use crate::kinds::{AllShown, Ended, Out, Shown};
 use crate::lab::Job;
 use crate::names;
 use crate::reports::{MemberReport, Reported};
-use fabric::{Discard, Fabric, NodeId, PauseCounters, PortId, Route};
+use fabric::{Discard, EqualPaths, Fabric, NodeId, PauseCounters, PortId, Route};
 use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
 use record::rows::{self, JobOutcome, PortKind};
 use record::{Error, RunFolder, Tables};
@@ -24,6 +25,9 @@ pub(crate) struct Writer<'a> {
     hosts: Vec<String>,
     jobs: &'a [Job],
     ports: BTreeMap<PortId, String>,
+    /// Of all nodes.
+    nodes: Vec<String>,
+    ways: Vec<EqualPaths>,
     /// Of each job.
     shown: AllShown,
     away: Away,
@@ -51,6 +55,8 @@ impl<'a> Writer<'a> {
             captures,
             reverse,
             hosts: graph.names().take(graph.hosts()).map(str::to_owned).collect(),
+            nodes: graph.names().map(str::to_owned).collect(),
+            ways: sim.network().equal_paths(),
             jobs,
             ports,
             shown,
@@ -85,6 +91,7 @@ impl<'a> Writer<'a> {
                 class: None,
                 queue_bytes: sample.queue_bytes,
                 queue_packets: u64::from(sample.queue_packets),
+                queue_max_bytes: sample.queue_max_bytes,
                 sent_bytes: sample.sent_bytes,
                 drops: sample.discards,
                 in_discards: sample.in_discards,
@@ -95,6 +102,8 @@ impl<'a> Writer<'a> {
                 paused_ps: sample.paused.as_ps(),
             })?;
         }
+        let named = Named { ports: &self.ports, nodes: &self.nodes };
+        named.samples(records, &mut self.tables)?;
         for (time, sample) in &records.flow_samples {
             self.tables.flows_series.push(rows::FlowSample {
                 time_ps: time.as_ps(),
@@ -293,7 +302,9 @@ impl<'a> Writer<'a> {
                 drops_no_port: Some(pair.drops.no_port),
             })?;
         }
-        Ok(self.ports(sim, now)?)
+        self.ports(sim, now)?;
+        let named = Named { ports: &self.ports, nodes: &self.nodes };
+        Ok(named.totals(sim.network(), now, &self.ways, &mut self.tables)?)
     }
 
     fn ports(&mut self, sim: &mut Sim, now: Time) -> Result<(), Error> {
