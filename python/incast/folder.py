@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from incast import _core, table_files
 from incast.bounded import read_json
@@ -34,8 +34,9 @@ RESOLVED = "scenario.json"
 GRAPH = "graph.json"
 REPORT = "report.html"
 TRACE = "trace.pftrace"
+METRICS = "openmetrics.txt"
 PLAN = "plan.json"
-FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, PLAN)
+FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, METRICS, PLAN)
 FORMAT = 1
 _MARKER_BYTES_MAX = 1_000_000
 
@@ -140,6 +141,19 @@ def readable(place: Path) -> Iterator[None]:
         yield
     except (*DAMAGED, ValueError) as error:
         raise ResultError(f"{place} is damaged: {why(error)}") from None
+
+
+@contextmanager
+def exported(target: Path) -> Iterator[BinaryIO]:
+    """A file of any size that appears when it is complete; raises `ResultError` if it can't be written."""
+    part = target.with_name(f".{target.name}.tmp")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(target)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ResultError(f"{target}: not written: {why(error)}") from None
 
 
 def write_text(file: Path, text: str) -> None:

@@ -505,8 +505,8 @@ table! {
 }
 
 table! {
-    /// A way of an ECMP group: a port among several that lead to the same hosts in as few hops. Groups are
-    /// those of the whole network, before faults.
+    /// A way of an ECMP group, where `measure.interval` is set: a port among several that lead to the same
+    /// hosts in as few hops. Groups are those of the whole network, before faults.
     "ways": EcmpWay, EcmpWays {
         /// The node that chooses.
         node: Text,

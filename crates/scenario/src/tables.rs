@@ -3,7 +3,7 @@
 use crate::buffers::Named;
 use crate::emulate::{Away, Exited};
 use crate::kinds::{AllShown, Ended, Out, Shown};
-use crate::lab::Job;
+use crate::lab::{Job, Scenario};
 use crate::names;
 use crate::reports::{MemberReport, Reported};
 use fabric::{Discard, EqualPaths, Fabric, NodeId, PauseCounters, PortId, Route};
@@ -27,6 +27,7 @@ pub(crate) struct Writer<'a> {
     ports: BTreeMap<PortId, String>,
     /// Of all nodes.
     nodes: Vec<String>,
+    /// Groups of ECMP, where ports are sampled: a large irregular network has very many.
     ways: Vec<EqualPaths>,
     /// Of each job.
     shown: AllShown,
@@ -40,7 +41,7 @@ impl<'a> Writer<'a> {
     pub(crate) fn new(
         sim: &mut Sim,
         folder: &RunFolder,
-        jobs: &'a [Job],
+        scenario: &'a Scenario,
         (shown, away): (AllShown, Away),
     ) -> Result<Writer<'a>, Error> {
         let graph = sim.graph().clone();
@@ -50,14 +51,15 @@ impl<'a> Writer<'a> {
             captures.insert(port, folder.capture(&ports[&port])?);
             reverse.insert(sim.network().reverse(port), port);
         }
+        let sampled = scenario.measure.interval.is_some();
         Ok(Writer {
             tables: folder.tables(),
             captures,
             reverse,
             hosts: graph.names().take(graph.hosts()).map(str::to_owned).collect(),
             nodes: graph.names().map(str::to_owned).collect(),
-            ways: sim.network().equal_paths(),
-            jobs,
+            ways: sampled.then(|| sim.network().equal_paths()).unwrap_or_default(),
+            jobs: &scenario.jobs,
             ports,
             shown,
             away,
