@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -149,7 +150,7 @@ def show_pauses(run: RunFolder, as_json: Json = False) -> None:
 def _tables(folder: Path) -> Tables:
     """The tables of a single run."""
     run = Result.open(folder).single()
-    return lambda name: getattr(run, name)
+    return partial(getattr, run)
 
 
 def _print(title: str, frame: pl.DataFrame, *columns: _Column) -> None:

@@ -3,7 +3,19 @@
 from typing import Any
 
 from incast.kinds import KINDS, traits
-from incast.report import congestion, facts, html, netload, sections, series, tables, timeline
+from incast.report import (
+    buffers,
+    congestion,
+    facts,
+    html,
+    netload,
+    pausing,
+    sections,
+    series,
+    tables,
+    timeline,
+    ways,
+)
 from incast.report.answer import answer, ranked
 from incast.report.load import Report
 from incast.report.measures import Figures, figures, measures
@@ -54,8 +66,10 @@ def render(report: Report) -> str:
 
 
 def _own(drawn: list[Drawn], book: html.Book) -> list[tuple[Section, list[Any]]]:
-    """The kinds' own sections, as far as there is something to draw."""
-    found = (kind.section(drawn) for kind in KINDS.values())
+    """Sections of the network and of the kinds, as far as there is something to draw."""
+    seen = [*buffers.buffers(drawn), *ways.ecmp(drawn), *pausing.pausing(drawn)]
+    network = Section("buffers", "Buffers, ways and pauses over time", seen, folded=True)
+    found = (network, *(kind.section(drawn) for kind in KINDS.values()))
     return [(each, [book.add(f) for f in each.figures]) for each in found if each and each.figures]
 
 
