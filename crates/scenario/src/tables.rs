@@ -58,7 +58,7 @@ impl<'a> Writer<'a> {
             reverse,
             hosts: graph.names().take(graph.hosts()).map(str::to_owned).collect(),
             nodes: graph.names().map(str::to_owned).collect(),
-            ways: sampled.then(|| sim.network().equal_paths()).unwrap_or_default(),
+            ways: if sampled { sim.network().equal_paths() } else { Vec::new() },
             jobs: &scenario.jobs,
             ports,
             shown,
