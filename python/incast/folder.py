@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -152,8 +152,10 @@ def exported(target: Path) -> Iterator[BinaryIO]:
             yield file
         part.replace(target)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise ResultError(f"{target}: not written: {why(error)}") from None
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def write_text(file: Path, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,15 @@ def test_a_run_without_all_this_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(ResultError, match=r"no samples: set measure\.interval"):
         openmetrics.write(bare, tmp_path / "text")
     assert not (tmp_path / "text").exists()
+
+
+def test_a_table_of_an_earlier_version_is_refused(run: Result, tmp_path: Path) -> None:
+    shutil.copytree(run.path, tmp_path / "old")
+    (part,) = (tmp_path / "old" / "ports_series").glob("*.parquet")
+    pl.read_parquet(part).drop("queue_max_bytes").write_parquet(part)
+    with pytest.raises(ResultError, match=r"no column 'queue_max_bytes': run it again"):
+        openmetrics.write(Result.open(tmp_path / "old"), tmp_path / "text")
+    assert [each.name for each in tmp_path.iterdir()] == ["old"]
 
 
 @pytest.mark.parametrize("end", ["yesterday", "2026-11-26", "2026-11-26T09:00:00"])

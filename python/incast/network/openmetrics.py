@@ -111,7 +111,11 @@ class _Series:
 
     def _fill(self, metric: Metric, family: Family) -> None:
         """Adds the samples of each set of labels in order of time."""
-        table = self._table(family.table).drop_nulls([family.column])
+        table = self._table(family.table)
+        if family.column not in table.columns:
+            place = self._run.path / family.table
+            raise ResultError(f"{place} has no column {family.column!r}: run it again with this version")
+        table = table.drop_nulls([family.column])
         values = pl.col(family.column).cast(pl.Float64) / family.per_unit
         if family.counter:
             values = values.cum_sum().over(family.labels)
