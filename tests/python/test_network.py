@@ -188,6 +188,15 @@ def test_metrics_are_open_metrics(run: Result, tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+def test_names_with_quotes_are_read_back(run: Result, tmp_path: Path) -> None:
+    shutil.copytree(run.path, tmp_path / "named")
+    summary = tmp_path / "named" / "summary.json"
+    name = 'a "b" \\ c\nd'
+    summary.write_text(json.dumps(dict(run.summary) | {"name": name}), "utf-8")
+    found = exported(Result.open(tmp_path / "named"), tmp_path / "text")
+    assert {sample.labels["run"] for sample in found["incast_pool_size_bytes"].samples} == {f"{name}, seed 1"}
+
+
 def test_a_rate_of_the_run_is_a_rate_times_the_scale(run: Result, tmp_path: Path) -> None:
     found = exported(run, tmp_path / "text")
     (scale,) = {sample.value for sample in found[SCALE].samples}
