@@ -10,9 +10,9 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from incast import _core, table_files
 from incast.bounded import read_json
@@ -34,10 +34,11 @@ RESOLVED = "scenario.json"
 GRAPH = "graph.json"
 REPORT = "report.html"
 TRACE = "trace.pftrace"
+METRICS = "openmetrics.txt"
 PLAN = "plan.json"
 PYRAMID = "view.pyramid"
 """What `incast view` keeps of the samples of a long run."""
-FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, PLAN, PYRAMID)
+FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, METRICS, PLAN, PYRAMID)
 FORMAT = 1
 _MARKER_BYTES_MAX = 1_000_000
 
@@ -158,6 +159,21 @@ def readable(place: Path) -> Iterator[None]:
         yield
     except (*DAMAGED, ValueError) as error:
         raise ResultError(f"{place} is damaged: {why(error)}") from None
+
+
+@contextmanager
+def exported(target: Path) -> Iterator[BinaryIO]:
+    """A file of any size that appears when it is complete; raises `ResultError` if it can't be written."""
+    part = target.with_name(f".{target.name}.tmp")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(target)
+    except OSError as error:
+        raise ResultError(f"{target}: not written: {why(error)}") from None
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def write_text(file: Path, text: str) -> None:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incast.errors import ResultError, why
 from incast.extras import extra
+from incast.folder import exported
 from incast.kinds import traits
 from incast.lanes import lanes
 from incast.result import Result
@@ -40,19 +40,12 @@ _COUNTERS = (
 
 def write(run: Result, target: Path) -> Path:
     """Writes the trace of one run to `target`; raises `ResultError` where `run` holds several."""
-    if run.runs != [run]:
-        raise ResultError(f"{run.path} holds {len(run.runs)} runs: name one, like {run.runs[0].path}")
+    run = run.single()
     with extra("trace"):  # Here, because it takes long to load.
         from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
         from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
-    part = target.with_name(f".{target.name}.tmp")
-    try:
-        with part.open("wb") as file:
-            _Trace(StreamingTraceProtoBuilder(file), proto).run(run)
-        part.replace(target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise ResultError(f"{target}: not written: {why(error)}") from None
+    with exported(target) as file:
+        _Trace(StreamingTraceProtoBuilder(file), proto).run(run)
     return target
 
 

@@ -50,6 +50,12 @@ class Result:
     def _runs(self) -> list[Result]:
         return [self._run(run) for entry in self.summary["choices"] for run in entry["runs"]]
 
+    def single(self) -> Result:
+        """The result of one run; raises `ResultError` where it holds several."""
+        if self.runs != [self]:
+            raise ResultError(f"{self.path} holds {len(self.runs)} runs: name one, like {self.runs[0].path}")
+        return self
+
     def _run(self, place: str) -> Result:
         found = Result(self.path / place)
         if "choices" in found.summary:

@@ -5,6 +5,7 @@
 
 use crate::config::Xoff;
 use crate::packet::Discard;
+use crate::peak::{Level, Peak};
 use units::Bytes;
 
 /// The memory of one switch.
@@ -18,6 +19,7 @@ pub(crate) struct Pool {
     /// What the reserves leave.
     shared: u64,
     used: u64,
+    used_max: Peak,
     /// With so much free, an empty queue may have any packet.
     ample: u64,
 }
@@ -28,7 +30,8 @@ impl Pool {
         let shared = size.get().saturating_sub(reserve.get().saturating_mul(queues)).min(i64::MAX as u64);
         let cell = cell.get().max(1);
         let even = cell.is_power_of_two();
-        let pool = Pool { alpha, reserve: reserve.get(), cell, even, shared, used: 0, ample: 0 };
+        let (reserve, used_max) = (reserve.get(), Peak::default());
+        let pool = Pool { alpha, reserve, cell, even, shared, used: 0, used_max, ample: 0 };
         let largest = pool.largest();
         // A little more than the quotient, which rounding can't undo.
         let ample = largest.max(((largest as f64 / alpha * 1.001) as u64).saturating_add(1));
@@ -76,6 +79,7 @@ impl Pool {
     #[inline(always)]
     pub(crate) fn take(&mut self, beyond: u64) {
         self.used += beyond;
+        self.used_max.note(self.used);
     }
 
     /// How much a queue that holds `queue` may take in small pieces.
@@ -90,7 +94,7 @@ impl Pool {
     pub(crate) fn take_up_to(&mut self, queue: u64, wanted: u64) -> u64 {
         let before = queue.saturating_sub(self.reserve);
         let taken = wanted.min(self.room(queue));
-        self.used += (queue + taken).saturating_sub(self.reserve) - before;
+        self.take((queue + taken).saturating_sub(self.reserve) - before);
         taken
     }
 
@@ -107,7 +111,7 @@ impl Pool {
     pub(crate) fn take_below(&mut self, xoff: &Xoff, held: u64, cells: u64) -> bool {
         let below = self.is_below(xoff, held, cells);
         if below {
-            self.used += (held + cells).saturating_sub(self.reserve) - held.saturating_sub(self.reserve);
+            self.take((held + cells).saturating_sub(self.reserve) - held.saturating_sub(self.reserve));
         }
         below
     }
@@ -128,6 +132,21 @@ impl Pool {
     /// Shared memory in use, reserves not counted.
     pub(crate) fn used(&self) -> u64 {
         self.used
+    }
+
+    /// Shared memory, reserves not counted.
+    pub(crate) fn shared(&self) -> u64 {
+        self.shared
+    }
+
+    /// Shared memory in use, and its watermarks.
+    pub(crate) fn level(&self) -> Level {
+        self.used_max.level(self.used)
+    }
+
+    /// Begins a new interval for the watermark.
+    pub(crate) fn restart_watermark(&mut self) {
+        self.used_max.restart(self.used);
     }
 }
 

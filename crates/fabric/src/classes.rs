@@ -144,6 +144,16 @@ impl<B: Copy + Default> Classes<B> {
         }
     }
 
+    /// Notes the length of class `index`, and of the virtual output queue in `slot`.
+    #[inline(always)]
+    pub(crate) fn note_length(&mut self, index: usize, slot: usize) {
+        let queue = &mut self.queues[index];
+        queue.max_bytes.note(queue.bytes);
+        if let Some(voqs) = &mut self.voqs {
+            voqs.note_length(slot);
+        }
+    }
+
     /// No packets are left in class `index`.
     pub(crate) fn clear(&mut self, index: usize) {
         self.queues[index].clear();

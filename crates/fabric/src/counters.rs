@@ -94,6 +94,8 @@ pub struct Sample {
     pub queue_bytes: u64,
     /// Queue length in packets.
     pub queue_packets: u32,
+    /// Longest queue in bytes since the watermarks were restarted.
+    pub queue_max_bytes: u64,
     /// IP bytes whose sending has begun, in all.
     pub sent_bytes: u64,
     /// Packets discarded at this port, in all.

@@ -96,7 +96,7 @@ impl<B: Copy + Default> Fabric<B> {
     }
 
     /// Memory of the packets in a queue that came in by `own`.
-    fn held_for(&self, (id, class): QueueId, own: PortId) -> u64 {
+    pub(crate) fn held_for(&self, (id, class): QueueId, own: PortId) -> u64 {
         let Some(classes) = self.ports[id.index()].cold.classes.as_ref() else { return 0 };
         let Some(pool) = classes.pool else { return 0 };
         let (pool, ring) = (&self.pools[pool as usize], &classes.queues[usize::from(class)].ring);

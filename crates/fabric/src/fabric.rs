@@ -9,10 +9,10 @@ use crate::driver::{Delivery, Driver, PortEvent};
 use crate::fifo::Entered;
 use crate::ids::{NodeId, PortId, Route};
 use crate::packet::{Discard, Packet};
-use crate::pause::PAUSE_FRAME;
+use crate::pause::{Causes, PAUSE_FRAME};
 use crate::pfc::Pfc;
 use crate::port::{Port, flag};
-use crate::routing::Routing;
+use crate::routing::{EqualPaths, Routing};
 use crate::waits::WaitTimes;
 use crate::wires::Wires;
 use units::{Bytes, Rate, Time};
@@ -24,6 +24,8 @@ pub struct Fabric<B> {
     pub(crate) pools: Vec<Pool>,
     /// Switches with PFC.
     pub(crate) pfcs: Vec<Pfc>,
+    /// Why there are pauses, where that is asked for.
+    pub(crate) causes: Option<Box<Causes>>,
     pub(crate) routing: Routing,
     pub(crate) framing: Framing,
     pub(crate) hosts: u32,
@@ -133,6 +135,11 @@ impl<B: Copy + Default> Fabric<B> {
         path
     }
 
+    /// Every set of ports among which ECMP chooses, with the links that are up now.
+    pub fn equal_paths(&mut self) -> Vec<EqualPaths> {
+        self.routing.equal_paths()
+    }
+
     /// How long a packet that enters `id` at `now` would wait for those before it (first-in first-out ports).
     #[inline]
     pub fn backlog(&self, now: Time, id: PortId) -> Time {
@@ -227,9 +234,12 @@ impl<B: Copy + Default> Fabric<B> {
         sample.sent_bytes -= late.1;
         if port.is(flag::FLUID) {
             sample.queue_bytes += port.fluid_at(now, self.framing, &self.wires.slots, &mut self.pools).bytes;
+            sample.queue_max_bytes = sample.queue_max_bytes.max(sample.queue_bytes);
         }
         if let Some(cells) = &mut port.cold.cells {
-            sample.queue_bytes = cells.waiting(now) * u64::from(CELL);
+            let longest = cells.longest(now);
+            sample.queue_bytes = longest.bytes * u64::from(CELL);
+            sample.queue_max_bytes = longest.recent_max * u64::from(CELL);
         }
         sample
     }

@@ -72,6 +72,7 @@ mod ids;
 mod leaving;
 mod packet;
 mod pause;
+mod peak;
 mod pfc;
 mod port;
 mod queue;
@@ -83,6 +84,7 @@ mod setup;
 pub mod topology;
 mod voq;
 mod waits;
+mod watermarks;
 mod wires;
 
 pub use config::{
@@ -96,7 +98,10 @@ pub use fabric::Fabric;
 pub use fluid::{FluidFlow, FluidTotals};
 pub use ids::{NodeId, PortId, Route};
 pub use packet::{Discard, Ecn, Packet};
-pub use pause::pause_time;
+pub use pause::{Cause, CauseTotals, pause_time};
+pub use peak::Level;
 pub use pfc::headroom_needed;
+pub use routing::EqualPaths;
 pub use topology::{Graph, Link, LinkProps};
 pub use waits::WaitTimes;
+pub use watermarks::{GroupLevel, PoolLevel};

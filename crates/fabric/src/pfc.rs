@@ -9,6 +9,7 @@
 use crate::buffer::Pool;
 use crate::config::{Framing, PfcConfig, Xoff};
 use crate::ids::PortId;
+use crate::peak::{Level, Peak};
 use crate::topology::LinkProps;
 use units::{Bytes, Time};
 
@@ -21,8 +22,8 @@ pub(crate) struct Group {
     pub headroom: u64,
     /// The peer has been asked to pause and not yet to go on.
     pub xoff: bool,
-    pub held_max: u64,
-    pub headroom_max: u64,
+    pub held_max: Peak,
+    pub headroom_max: Peak,
 }
 
 /// The ingress side of a switch.
@@ -36,14 +37,19 @@ pub(crate) struct Pfc {
     /// The next poll of the watchdog; zero when none is asked for.
     pub poll_at: Time,
     groups: Vec<Group>,
+    headroom: u64,
     /// Headroom that nobody holds.
     headroom_left: u64,
+    headroom_max: Peak,
 }
 
 impl Pfc {
     pub(crate) fn new(config: PfcConfig, pool: u32, first: u32, ports: u32) -> Pfc {
+        let headroom = config.headroom_total(ports).get();
         Pfc {
-            headroom_left: config.headroom_total(ports).get(),
+            headroom,
+            headroom_left: headroom,
+            headroom_max: Peak::default(),
             groups: vec![Group::default(); ports as usize * 8],
             poll_at: Time::ZERO,
             config,
@@ -67,6 +73,25 @@ impl Pfc {
         &self.groups[self.slot(own, class)]
     }
 
+    /// The switch's headroom, and how much of it is in use.
+    pub(crate) fn headroom(&self) -> (u64, Level) {
+        (self.headroom, self.headroom_max.level(self.headroom - self.headroom_left))
+    }
+
+    /// Begins a new interval for the watermark of all headroom.
+    pub(crate) fn restart_headroom_watermark(&mut self) {
+        self.headroom_max.restart(self.headroom - self.headroom_left);
+    }
+
+    /// Begins a new interval for the watermarks of the groups of the switch's port `own`.
+    pub(crate) fn restart_watermarks(&mut self, own: PortId) {
+        let first = self.slot(own, 0);
+        for group in &mut self.groups[first..first + 8] {
+            group.held_max.restart(group.held);
+            group.headroom_max.restart(group.headroom);
+        }
+    }
+
     fn slot(&self, own: PortId, class: u8) -> usize {
         (own.0 - self.first) as usize * 8 + usize::from(class)
     }
@@ -88,10 +113,11 @@ impl Pfc {
         if !below {
             group.headroom += cells;
             self.headroom_left -= cells;
-            group.headroom_max = group.headroom_max.max(group.headroom);
+            group.headroom_max.note(group.headroom);
+            self.headroom_max.note(self.headroom - self.headroom_left);
         }
         group.held += cells;
-        group.held_max = group.held_max.max(group.held);
+        group.held_max.note(group.held);
         (true, begins)
     }
 
@@ -102,7 +128,7 @@ impl Pfc {
         let group = &mut self.groups[slot];
         let passes = !group.xoff && pool.is_below(&self.config.xoff, group.held, cells);
         if passes {
-            group.held_max = group.held_max.max(group.held + cells);
+            group.held_max.note(group.held + cells);
         }
         passes
     }

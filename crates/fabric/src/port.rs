@@ -96,6 +96,8 @@ pub(crate) struct Cold<B> {
     pub limit_bytes: u64,
     pub mark_bytes: u64,
     max_bytes: u64,
+    /// Longest queue in bytes and packets before the watermarks were last restarted.
+    longest_before: (u64, u32),
     longest_wait: Time,
     waits: Waits,
     pub marks: u64,
@@ -161,6 +163,7 @@ impl<B: Copy + Default> Port<B> {
                 limit_bytes: u64::MAX,
                 mark_bytes: u64::MAX,
                 max_bytes: 0,
+                longest_before: (0, 0),
                 longest_wait: Time::ZERO,
                 waits: Waits::default(),
                 marks: 0,
@@ -369,6 +372,18 @@ impl<B: Copy + Default> Port<B> {
         }
     }
 
+    fn recent_longest(&self) -> u64 {
+        exact(self.max_bytes, self.cold.max_bytes)
+    }
+
+    /// Begins a new interval for the longest queue, with `bytes` in it.
+    pub(crate) fn restart_longest(&mut self, bytes: u64) {
+        let before = &mut self.cold.longest_before;
+        *before = (before.0.max(exact(self.max_bytes, self.cold.max_bytes)), before.1.max(self.max_packets));
+        (self.max_bytes, self.cold.max_bytes, self.max_packets) = (0, 0, self.waiting_packets);
+        self.note_bytes(bytes);
+    }
+
     /// Waits of the port's packets, most of which may not have waited; those that are still to wait count
     /// too.
     pub(crate) fn waits(&mut self) -> WaitTimes<'_> {
@@ -425,8 +440,8 @@ impl<B: Copy + Default> Port<B> {
             busy: self.busy(),
             marks: self.cold.marks,
             discards: self.discards(),
-            queue_max_bytes: exact(self.max_bytes, self.cold.max_bytes),
-            queue_max_packets: self.max_packets,
+            queue_max_bytes: self.cold.longest_before.0.max(self.recent_longest()),
+            queue_max_packets: self.cold.longest_before.1.max(self.max_packets),
             voq_max_bytes: self.cold.classes.as_ref().and_then(|classes| classes.longest_voq()),
             fluid: Default::default(),
             cells: None,
@@ -438,6 +453,7 @@ impl<B: Copy + Default> Port<B> {
         Sample {
             queue_bytes: self.waiting_bytes,
             queue_packets: self.waiting_packets,
+            queue_max_bytes: self.recent_longest(),
             sent_bytes: self.sent_bytes(),
             discards: discards.total(),
             in_discards: discards.inbound(),

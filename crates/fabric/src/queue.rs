@@ -4,6 +4,7 @@ use crate::buffer::Pool;
 use crate::discipline::Discipline;
 use crate::ids::PortId;
 use crate::packet::{Discard, Packet};
+use crate::peak::Peak;
 use crate::ring::Ring;
 use units::Time;
 
@@ -24,13 +25,15 @@ pub(crate) struct ClassQueue<B> {
     pub held: u64,
     pub bytes: u64,
     pub packets: u32,
+    pub max_bytes: Peak,
     pub deficit: u64,
     pub discipline: Discipline,
 }
 
 impl<B: Copy + Default> ClassQueue<B> {
     pub(crate) fn new(discipline: Discipline) -> ClassQueue<B> {
-        ClassQueue { ring: Ring::default(), held: 0, bytes: 0, packets: 0, deficit: 0, discipline }
+        let (ring, max_bytes) = (Ring::default(), Peak::default());
+        ClassQueue { ring, held: 0, bytes: 0, packets: 0, max_bytes, deficit: 0, discipline }
     }
 
     #[inline(always)]

@@ -10,9 +10,20 @@
 use crate::ids::{NodeId, PortId, Route};
 use crate::topology::Graph;
 use hashbrown::HashTable;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 const FAR: u16 = u16::MAX;
+
+/// Ports of a node that lead to the same hosts in as few hops: the next hops among which ECMP chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EqualPaths {
+    /// The node that chooses.
+    pub node: NodeId,
+    /// Its ports, at least two.
+    pub ports: Vec<PortId>,
+    /// Hosts that they lead to.
+    pub destinations: u32,
+}
 
 pub(crate) struct Routing {
     hosts: u32,
@@ -168,6 +179,30 @@ impl Routing {
                 equal.push(port);
             }
         }
+    }
+
+    /// Every set of ports among which a node chooses, with all links that are up now.
+    pub(crate) fn equal_paths(&mut self) -> Vec<EqualPaths> {
+        let mut hosts_of: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+        (0..self.hosts).map(NodeId).for_each(|host| hosts_of.entry(self.root(host)).or_default().push(host));
+        let mut found: BTreeMap<(NodeId, Vec<PortId>), u32> = BTreeMap::new();
+        let mut equal = Vec::new();
+        for (&root, hosts) in &hosts_of {
+            self.measure(root);
+            for node in (0..self.first.len() as u32 - 1).map(NodeId).filter(|node| *node != root) {
+                // To every other node, hosts that hang on `root` are alike.
+                let to = hosts.iter().find(|host| **host != node);
+                let Some(&to) = to.filter(|_| self.ports(node).nth(1).is_some()) else { continue };
+                equal.clear();
+                self.candidates(node, to, root, &mut equal);
+                if equal.len() > 1 {
+                    let others = hosts.iter().filter(|host| **host != node).count() as u32;
+                    *found.entry((node, equal.clone())).or_default() += others;
+                }
+            }
+        }
+        let group = |((node, ports), destinations)| EqualPaths { node, ports, destinations };
+        found.into_iter().map(group).collect()
     }
 
     /// Ports of `node`, a host's loopback last.

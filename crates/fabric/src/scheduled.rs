@@ -276,8 +276,8 @@ impl<B: Copy + Default> Port<B> {
         let classes = self.cold.classes.as_mut().expect("a scheduled port has classes");
         let stays = classes.pending || busy;
         classes.entered(index, slot, bytes);
-        if stays && let Some(voqs) = &mut classes.voqs {
-            voqs.note_length(slot);
+        if stays {
+            classes.note_length(index, slot);
         }
         classes.pending |= sending;
         self.waiting_bytes += bytes;

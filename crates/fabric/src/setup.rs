@@ -59,6 +59,7 @@ impl<B: Copy + Default> Fabric<B> {
             ports,
             pools,
             pfcs,
+            causes: None,
             routing: Routing::new(graph, first, peers, reverse, seed),
             framing,
             hosts: graph.hosts() as u32,

@@ -431,6 +431,94 @@ table! {
     }
 }
 
+/// Why a port asks its peer to pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseCause {
+    /// What had come from the peer waited at a port that was sending.
+    Congested,
+    /// It waited at a port that was paused itself.
+    Paused,
+    /// A broken host asks for it.
+    Storm,
+}
+
+impl Label for PauseCause {
+    fn word(&self) -> &'static str {
+        match self {
+            PauseCause::Congested => "congested",
+            PauseCause::Paused => "paused",
+            PauseCause::Storm => "storm",
+        }
+    }
+}
+
+table! {
+    /// Pauses with one cause, where `measure.interval` is set. A pause lasts from XOFF to XON at the port
+    /// that asks for it.
+    "pause_causes": PauseCauses, PausesByCause {
+        /// The port that asks for pauses: what came in by it crossed XOFF.
+        port: Text,
+        /// 802.1p class.
+        class: U8,
+        /// The peer's port that is paused.
+        paused: Text,
+        /// Why. `congested`: most of the memory was held by packets that waited at `egress`, which was
+        /// sending. `paused`: the same, but `egress` was paused itself. `storm`: a broken host asks.
+        cause: Labels<PauseCause>,
+        /// The port of the switch where most of the memory was held at XOFF; missing in a storm.
+        egress: Nullable<Text>,
+        /// How many pauses.
+        pauses: U64,
+        /// Time from XOFF to XON, summed.
+        asked_ps: U64,
+        /// The longest of these times.
+        asked_max_ps: U64,
+    }
+}
+
+table! {
+    /// The queue of a class at a port that has one for each class.
+    "queues": Queue, Queues {
+        /// `node:peer`.
+        port: Text,
+        /// 802.1p class.
+        class: U8,
+        /// Longest queue in IP bytes.
+        queue_max_bytes: U64,
+    }
+}
+
+table! {
+    /// The memory that the ports of a switch share.
+    "pools": Pool, Pools {
+        /// Its name.
+        switch: Text,
+        /// Shared memory: what reserves and headroom leave.
+        size_bytes: U64,
+        /// The most of it that was in use, in whole cells.
+        used_max_bytes: U64,
+        /// Memory set aside as headroom of PFC.
+        headroom_size_bytes: U64,
+        /// The most of it that was in use.
+        headroom_max_bytes: U64,
+    }
+}
+
+table! {
+    /// A way of an ECMP group, where `measure.interval` is set: a port among several that lead to the same
+    /// hosts in as few hops. Groups are those of the whole network, before faults.
+    "ways": EcmpWay, EcmpWays {
+        /// The node that chooses.
+        node: Text,
+        /// Its groups, from 0.
+        group: U64,
+        /// `node:peer`; its bytes are in `ports` and `ports_series`.
+        port: Text,
+        /// Hosts that the group leads to.
+        destinations: U64,
+    }
+}
+
 table! {
     /// A bucket of a port's histogram of waiting times.
     "waits": Wait, Waits {
@@ -804,6 +892,8 @@ table! {
         queue_bytes: U64,
         /// Queue length now, in packets.
         queue_packets: U64,
+        /// Watermark: the longest queue since the previous sample, in IP bytes.
+        queue_max_bytes: U64,
         /// IP bytes sent.
         sent_bytes: U64,
         /// Packets discarded.
@@ -819,6 +909,65 @@ table! {
         /// PAUSE frames received.
         pause_received: U64,
         /// Time during which PFC paused at least one class.
+        paused_ps: U64,
+    }
+}
+
+table! {
+    /// A sample of the queue of a class. A queue's rows begin when a packet has waited there.
+    "queues_series": QueueSample, QueuesSeries {
+        /// When.
+        time_ps: U64,
+        /// `node:peer`.
+        port: Text,
+        /// 802.1p class.
+        class: U8,
+        /// Queue length now, in IP bytes.
+        queue_bytes: U64,
+        /// Watermark: the longest queue since the previous sample.
+        queue_max_bytes: U64,
+    }
+}
+
+table! {
+    /// A sample of the memory that the ports of a switch share.
+    "pools_series": PoolSample, PoolsSeries {
+        /// When.
+        time_ps: U64,
+        /// The switch.
+        switch: Text,
+        /// Shared memory in use now.
+        used_bytes: U64,
+        /// Watermark: the most in use since the previous sample.
+        used_max_bytes: U64,
+        /// Headroom of PFC in use now.
+        headroom_bytes: U64,
+        /// Watermark: the most headroom in use since the previous sample.
+        headroom_max_bytes: U64,
+    }
+}
+
+table! {
+    /// A sample of PFC at a port in a lossless class; counters count since the previous sample. Rows begin
+    /// when something was held or paused.
+    "pauses_series": PauseSample, PausesSeries {
+        /// When.
+        time_ps: U64,
+        /// `node:peer`.
+        port: Text,
+        /// 802.1p class.
+        class: U8,
+        /// Memory held now by packets that arrived at the port (switches).
+        held_bytes: U64,
+        /// Watermark: the most since the previous sample.
+        held_max_bytes: U64,
+        /// Headroom that they take now.
+        headroom_bytes: U64,
+        /// Watermark: the most headroom since the previous sample.
+        headroom_max_bytes: U64,
+        /// PAUSE frames sent that ask for a pause or renew one.
+        xoff_sent: U64,
+        /// Time during which the peer had paused the class.
         paused_ps: U64,
     }
 }
@@ -919,6 +1068,14 @@ tables! {
     waits: Waits,
     /// Pauses.
     pauses: Pauses,
+    /// Pauses by cause.
+    pause_causes: PausesByCause,
+    /// Queues of classes.
+    queues: Queues,
+    /// Shared memory of switches.
+    pools: Pools,
+    /// Ways of ECMP.
+    ways: EcmpWays,
     /// Flows.
     flows: Flows,
     /// Remote procedure calls.
@@ -941,6 +1098,12 @@ tables! {
     walks_series: WalksSeries,
     /// Samples of hosts of broadcasts.
     broadcasts_series: BroadcastsSeries,
+    /// Samples of shared memory.
+    pools_series: PoolsSeries,
+    /// Samples of PFC.
+    pauses_series: PausesSeries,
+    /// Samples of queues of classes.
+    queues_series: QueuesSeries,
     /// Samples of ports.
     ports_series: PortsSeries,
     /// Samples of flows.

@@ -142,7 +142,8 @@ proptest! {
         for (number, port, class, srtt_ps) in &samples {
             let (number, class, srtt_ps) = (*number, *class, *srtt_ps);
             tables.ports_series.push(PortSample {
-                time_ps: number, port, class, queue_bytes: number, queue_packets: 1, sent_bytes: 0, drops: 0, marks: 0,
+                time_ps: number, port, class, queue_bytes: number, queue_max_bytes: 0,
+                queue_packets: 1, sent_bytes: 0, drops: 0, marks: 0,
                 in_discards: 0, out_discards: 0, pause_sent: 0, pause_received: 0, paused_ps: 0,
             }).unwrap();
             tables.flows_series.push(FlowSample {

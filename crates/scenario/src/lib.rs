@@ -33,6 +33,7 @@
 //! # Ok::<(), scenario::Problem>(())
 //! ```
 
+mod buffers;
 mod build;
 mod emulate;
 mod error;

@@ -139,7 +139,7 @@ pub fn run(
     }
     let folder = RunFolder::create(out, overwrite)?;
     folder.write_scenario(scenario)?;
-    let mut writer = Writer::new(&mut sim, &folder, &scenario.jobs, (shown, away.clone()))?;
+    let mut writer = Writer::new(&mut sim, &folder, scenario, (shown, away.clone()))?;
     let total = sim.progress().jobs_left;
     let start = || Emulation::start(scenario, (&mut sim, away), linux, out);
     let mut guests = match emulated.then(start).transpose() {

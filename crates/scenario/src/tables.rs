@@ -1,11 +1,12 @@
 //! From what the simulator measured to the tables and captures of a run folder.
 
+use crate::buffers::Named;
 use crate::emulate::{Away, Exited};
 use crate::kinds::{AllShown, Ended, Out, Shown};
-use crate::lab::Job;
+use crate::lab::{Job, Scenario};
 use crate::names;
 use crate::reports::{MemberReport, Reported};
-use fabric::{Discard, Fabric, NodeId, PauseCounters, PortId, Route};
+use fabric::{Discard, EqualPaths, Fabric, NodeId, PauseCounters, PortId, Route};
 use record::capture::{self, Capture, Direction, Endpoint, SynOptions};
 use record::rows::{self, JobOutcome, PortKind};
 use record::{Error, RunFolder, Tables};
@@ -24,6 +25,10 @@ pub(crate) struct Writer<'a> {
     hosts: Vec<String>,
     jobs: &'a [Job],
     ports: BTreeMap<PortId, String>,
+    /// Of all nodes.
+    nodes: Vec<String>,
+    /// Groups of ECMP, where ports are sampled: a large irregular network has very many.
+    ways: Vec<EqualPaths>,
     /// Of each job.
     shown: AllShown,
     away: Away,
@@ -36,7 +41,7 @@ impl<'a> Writer<'a> {
     pub(crate) fn new(
         sim: &mut Sim,
         folder: &RunFolder,
-        jobs: &'a [Job],
+        scenario: &'a Scenario,
         (shown, away): (AllShown, Away),
     ) -> Result<Writer<'a>, Error> {
         let graph = sim.graph().clone();
@@ -46,12 +51,15 @@ impl<'a> Writer<'a> {
             captures.insert(port, folder.capture(&ports[&port])?);
             reverse.insert(sim.network().reverse(port), port);
         }
+        let sampled = scenario.measure.interval.is_some();
         Ok(Writer {
             tables: folder.tables(),
             captures,
             reverse,
             hosts: graph.names().take(graph.hosts()).map(str::to_owned).collect(),
-            jobs,
+            nodes: graph.names().map(str::to_owned).collect(),
+            ways: if sampled { sim.network().equal_paths() } else { Vec::new() },
+            jobs: &scenario.jobs,
             ports,
             shown,
             away,
@@ -85,6 +93,7 @@ impl<'a> Writer<'a> {
                 class: None,
                 queue_bytes: sample.queue_bytes,
                 queue_packets: u64::from(sample.queue_packets),
+                queue_max_bytes: sample.queue_max_bytes,
                 sent_bytes: sample.sent_bytes,
                 drops: sample.discards,
                 in_discards: sample.in_discards,
@@ -95,6 +104,8 @@ impl<'a> Writer<'a> {
                 paused_ps: sample.paused.as_ps(),
             })?;
         }
+        let named = Named { ports: &self.ports, nodes: &self.nodes };
+        named.samples(records, &mut self.tables)?;
         for (time, sample) in &records.flow_samples {
             self.tables.flows_series.push(rows::FlowSample {
                 time_ps: time.as_ps(),
@@ -293,7 +304,9 @@ impl<'a> Writer<'a> {
                 drops_no_port: Some(pair.drops.no_port),
             })?;
         }
-        Ok(self.ports(sim, now)?)
+        self.ports(sim, now)?;
+        let named = Named { ports: &self.ports, nodes: &self.nodes };
+        Ok(named.totals(sim.network(), now, &self.ways, &mut self.tables)?)
     }
 
     fn ports(&mut self, sim: &mut Sim, now: Time) -> Result<(), Error> {

@@ -93,7 +93,7 @@ pub use ports::{TooManyJobs, home_port, job_ports};
 pub use process::rng;
 pub use records::{
     DatagramRecord, FlowRecord, FlowSample, HostDrops, HostRecord, HostSample, JobRecord, Outcome,
-    PacketSeen, Records, TaskOutcome, TaskRecord, Transport,
+    PacketSeen, PauseSample, Records, TaskOutcome, TaskRecord, Transport,
 };
 pub use run::{Pause, Progress, Sim};
 pub use setup::Setup;

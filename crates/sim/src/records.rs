@@ -1,6 +1,6 @@
 //! What the simulator has measured: handed out in slices, so that memory stays bounded.
 
-use fabric::{Discard, Ecn, PortId, Route, Sample};
+use fabric::{Discard, Ecn, GroupLevel, Level, PoolLevel, PortId, Route, Sample};
 use process::Addr;
 use transport::tcp::{Header, SackBlock};
 use units::Time;
@@ -112,6 +112,21 @@ pub struct FlowSample {
     pub srtt: Time,
     /// Bytes acknowledged so far.
     pub acked: u64,
+}
+
+/// PFC of a port and class at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseSample {
+    /// The port.
+    pub port: PortId,
+    /// 802.1p class.
+    pub class: u8,
+    /// What a switch holds of what came in by the port; nothing at hosts.
+    pub group: GroupLevel,
+    /// PAUSE frames sent that ask for a pause or renew one, since the sample before.
+    pub xoff_sent: u64,
+    /// Time that the class was paused, since the sample before.
+    pub paused: Time,
 }
 
 /// A host at a moment: totals so far.
@@ -250,6 +265,12 @@ pub struct Records {
     pub tasks: Vec<TaskRecord>,
     /// Samples of ports; `sent_bytes`, `discards` and `marks` since the sample before.
     pub ports: Vec<(Time, PortId, Sample)>,
+    /// Samples of the queues of a port's classes, once a packet has waited there.
+    pub queues: Vec<(Time, PortId, u8, Level)>,
+    /// Samples of PFC, once it has held or paused something.
+    pub pauses: Vec<(Time, PauseSample)>,
+    /// Samples of the memory that the ports of a switch share.
+    pub pools: Vec<(Time, u32, PoolLevel)>,
     /// Samples of flows.
     pub flow_samples: Vec<(Time, FlowSample)>,
     /// Samples of hosts, each since the sample before.

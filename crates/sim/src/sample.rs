@@ -3,11 +3,11 @@
 use crate::body::{Body, DATAGRAM, Extra};
 use crate::endpoint::Stage;
 use crate::outside::Seen;
-use crate::records::{FlowSample, HostRecord, HostSample, PacketSeen, Transport};
+use crate::records::{FlowSample, HostRecord, HostSample, PacketSeen, PauseSample, Transport};
 use crate::run::Sim;
 use fabric::{NodeId, PortId, Sample};
 use process::Addr;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use units::Time;
 
 /// What is sampled.
@@ -16,6 +16,10 @@ pub(crate) struct Sampler {
     pub interval: Option<Time>,
     /// Ports and their last sample.
     pub ports: Vec<(PortId, Sample)>,
+    /// PAUSE frames sent and time paused at the last sample, by port and class.
+    pauses: BTreeMap<(PortId, u8), (u64, Time)>,
+    /// Switches of these ports.
+    switches: Vec<NodeId>,
     /// Hosts at the ends of these ports, and their last sample.
     pub hosts: Vec<(u32, HostSample)>,
     pub flows: bool,
@@ -28,9 +32,13 @@ impl Sim {
         let ports: Vec<(PortId, Sample)> = ports.into_iter().map(|port| (port, Sample::default())).collect();
         let ends = ports.iter().flat_map(|(port, _)| <[NodeId; 2]>::from(self.net.fabric.ends(*port)));
         let hosts: BTreeSet<u32> = ends.filter(|node| self.graph.is_host(*node)).map(|node| node.0).collect();
+        let owners: BTreeSet<NodeId> = ports.iter().map(|(port, _)| self.net.fabric.ends(*port).0).collect();
+        self.net.fabric.explain_pauses();
         self.sampler = Sampler {
             interval: Some(interval),
             ports,
+            pauses: BTreeMap::new(),
+            switches: owners.into_iter().filter(|node| !self.graph.is_host(*node)).collect(),
             hosts: hosts.into_iter().map(|host| (host, HostSample::default())).collect(),
             flows,
         };
@@ -72,6 +80,14 @@ impl Sim {
             };
             self.records.ports.push((now, *port, delta));
             *last = sample;
+            self.sample_classes(*port, &mut sampler.pauses);
+            self.net.fabric.restart_watermarks(now, *port);
+        }
+        for switch in &sampler.switches {
+            if let Some(level) = self.net.fabric.pool_level(*switch) {
+                self.records.pools.push((now, switch.0, level));
+                self.net.fabric.restart_pool_watermarks(*switch);
+            }
         }
         for (host, last) in &mut sampler.hosts {
             let sample = self.host_sample(*host);
@@ -88,6 +104,30 @@ impl Sim {
             self.sample_flows();
         }
         self.sampler = sampler;
+    }
+
+    /// Samples the queues of a port's classes, and what PFC has done there.
+    fn sample_classes(&mut self, port: PortId, pauses: &mut BTreeMap<(PortId, u8), (u64, Time)>) {
+        let (now, fabric) = (self.net.now, &self.net.fabric);
+        for (class, level) in (0..).zip(fabric.queue_levels(port)).filter(|(_, level)| level.max > 0) {
+            self.records.queues.push((now, port, class, level));
+        }
+        for class in 0..8 {
+            let Some(counters) = fabric.pause_counters(now, port, class) else { continue };
+            if (counters.held_max, counters.xoff_sent, counters.paused) == (0, 0, Time::ZERO) {
+                continue;
+            }
+            let last = pauses.entry((port, class)).or_default();
+            let sample = PauseSample {
+                port,
+                class,
+                group: fabric.group_level(port, class).unwrap_or_default(),
+                xoff_sent: counters.xoff_sent - last.0,
+                paused: counters.paused - last.1,
+            };
+            self.records.pauses.push((now, sample));
+            *last = (counters.xoff_sent, counters.paused);
+        }
     }
 
     fn sample_flows(&mut self) {

@@ -102,6 +102,40 @@ lazy(
 )
 lazy(
     app,
+    "metrics",
+    "metrics:write_metrics",
+    "Write a run's series as OpenMetrics text, for Prometheus to take in as its past.",
+)
+lazy(
+    app,
+    "dashboard",
+    "metrics:print_dashboard",
+    "Print a Grafana dashboard of the series that `incast metrics` writes.",
+    epilog=None,
+)
+
+shown = _group("show", "Show a run's network as a switch's command line does: buffers, ways, pauses.")
+lazy(
+    shown,
+    "buffers",
+    "network:show_buffers",
+    "Show watermarks of buffers: shared pools, queues by port and class, priority groups of PFC.",
+)
+lazy(
+    shown,
+    "ways",
+    "network:show_ways",
+    "Show how evenly ECMP used its ways: Jain's index, and the largest way by the even share.",
+)
+lazy(
+    shown,
+    "pauses",
+    "network:show_pauses",
+    "Show pauses of PFC: who asked for them and why, and which ports were paused for how long.",
+)
+
+lazy(
+    app,
     "diverge",
     "diverge:diverge",
     "Run two scenarios event by event and name the first event that differs; exit code 3 if one does.",

@@ -33,14 +33,19 @@ def congestion(drawn: list[Drawn]) -> list[Figure]:
     if not sampled:
         return []
     ends = {d.run.name: int(series[d.run.name]["time_ps"].max() or 1) for d in sampled}  # type: ignore[arg-type]
-    end = min(max(ends.values()), _LONGEST * min(ends.values()))
-    late = [name for name, last in ends.items() if last > end]
-    note = f"Not shown: what comes later in {text.listed(late)}." if late else ""
+    end, note = shared_axis(ends)
     whole = _whole(sampled, series, end, note)
     return [
         *whole,
         *(_port(port, sampled, series, end, note) for port in watched(sampled, series)[:_PORTS_MAX]),
     ]
+
+
+def shared_axis(ends: dict[str, int]) -> tuple[int, str]:
+    """Where one time axis for runs that end then ends, and what to say of those that it cuts off."""
+    end = min(max(ends.values()), _LONGEST * min(ends.values()))
+    late = [name for name, last in ends.items() if last > end]
+    return end, f"Not shown: what comes later in {text.listed(late)}." if late else ""
 
 
 def _whole(sampled: list[Drawn], series: dict[str, pl.DataFrame], end: int, note: str) -> list[Figure]:

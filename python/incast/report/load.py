@@ -50,10 +50,17 @@ _COMMON = {
     ),
     "waits": Columns("port", "from_ps to_ps packets"),
     "pauses": Columns("port", "class paused_ps storms restored storm_drops"),
+    "pause_causes": Columns("port paused cause egress", "class pauses asked_ps asked_max_ps"),
+    "pools": Columns("switch", "size_bytes used_max_bytes"),
+    "ways": Columns("node port", "group destinations"),
     "ports_series": Columns(
         "port",
-        "time_ps class queue_bytes drops marks in_discards out_discards pause_sent pause_received paused_ps",
+        "time_ps class queue_bytes sent_bytes drops marks in_discards out_discards pause_sent "
+        "pause_received paused_ps",
     ),
+    "queues_series": Columns("port", "time_ps class queue_max_bytes"),
+    "pools_series": Columns("switch", "time_ps used_max_bytes headroom_max_bytes"),
+    "pauses_series": Columns("port", "time_ps class held_max_bytes headroom_max_bytes paused_ps"),
     "flows_series": Columns("", "time_ps flow cwnd_bytes in_flight_bytes srtt_ps"),
     "hosts_series": Columns("host", "time_ps sent_bytes received_bytes core_busy_ps disk_busy_ps"),
     "datagrams": Columns("job from to", "sent_packets received_packets received_bytes"),
@@ -63,7 +70,7 @@ _OWN = {table: columns for kind in KINDS.values() for table, columns in kind.col
 TABLES = {table: _typed(columns) for table, columns in (_COMMON | _OWN).items()}
 
 # Tables of which only the drawn seed is read: they are long, and no figure is computed from them.
-_DRAWN_ONLY = {"tasks", *(table for table in TABLES if table.endswith("_series"))}
+_DRAWN_ONLY = {"tasks", "ways", *(table for table in TABLES if table.endswith("_series"))}
 
 # Tables without which a section of the report is empty.
 EXPECTED = ("jobs", "flows", "ports", "waits", "ports_series")

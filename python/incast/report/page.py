@@ -5,7 +5,19 @@ from typing import Any
 from incast.choose import Ranking, rank
 from incast.kinds import KINDS, traits
 from incast.overview import Choices
-from incast.report import congestion, facts, html, netload, sections, series, tables, timeline
+from incast.report import (
+    buffers,
+    congestion,
+    facts,
+    html,
+    netload,
+    pausing,
+    sections,
+    series,
+    tables,
+    timeline,
+    ways,
+)
 from incast.report.answer import answer
 from incast.report.dots import Dots, dots
 from incast.report.foreground import foreground
@@ -103,8 +115,10 @@ def _dots(choices: Choices, ranking: Ranking, drawn: list[Drawn]) -> Dots | None
 
 
 def _own(drawn: list[Drawn], book: html.Book) -> list[tuple[Section, list[Any]]]:
-    """The kinds' own sections, as far as there is something to draw."""
-    found = (kind.section(drawn) for kind in KINDS.values())
+    """Sections of the network and of the kinds, as far as there is something to draw."""
+    seen = [*buffers.buffers(drawn), *ways.ecmp(drawn), *pausing.pausing(drawn)]
+    network = Section("buffers", "Buffers, ways and pauses over time", seen, folded=True)
+    found = (network, *(kind.section(drawn) for kind in KINDS.values()))
     return [(each, [book.add(f) for f in each.figures]) for each in found if each and each.figures]
 
 

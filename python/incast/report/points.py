@@ -103,6 +103,18 @@ def rates(
     )
 
 
+def maxima(series: pl.DataFrame, time: str, column: str, end: int, buckets: int = BUCKETS) -> pl.DataFrame:
+    """The greatest figure of each span of time up to `end`, at its last sample; at most `buckets` rows."""
+    width = max(1, -(-(end + 1) // buckets))
+    return (
+        series.filter(pl.col(time) <= end)
+        .sort(time)
+        .group_by(pl.col(time) // width, maintain_order=True)
+        .agg(pl.col(time).last().alias("last"), pl.col(column).max())
+        .select(pl.col("last").alias(time), column)
+    )
+
+
 def _ranks(count: int, points: int) -> list[int]:
     """Positions in `count` sorted values: evenly spread, then ever denser towards the end."""
     if count <= points:

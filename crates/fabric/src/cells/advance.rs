@@ -180,6 +180,6 @@ impl CellQueue {
 
     /// A slot has been dealt with: what of it waits, beside the cell that is sent in the next one.
     fn note_length(&mut self) {
-        self.totals.queue_max = self.totals.queue_max.max(self.ahead());
+        self.longest.note(self.ahead());
     }
 }

@@ -20,6 +20,7 @@ mod tests;
 
 use crate::config::CellsConfig;
 use crate::counters::CellTotals;
+use crate::peak::{Level, Peak};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use units::Time;
@@ -91,6 +92,7 @@ pub(crate) struct CellQueue {
     /// Nothing is let in.
     closed: bool,
     totals: CellTotals,
+    longest: Peak,
 }
 
 impl CellQueue {
@@ -108,6 +110,7 @@ impl CellQueue {
             remains: BTreeMap::new(),
             closed: false,
             totals: CellTotals::default(),
+            longest: Peak::default(),
         }
     }
 
@@ -193,7 +196,7 @@ impl CellQueue {
     pub(crate) fn totals(&mut self, now: Time) -> CellTotals {
         self.advance(now.as_ps() / self.cell);
         let ahead: u64 = self.active.iter().map(|train| u64::from(train.left)).sum();
-        CellTotals { came: self.totals.came - ahead, ..self.totals }
+        CellTotals { came: self.totals.came - ahead, queue_max: self.longest.level(0).max, ..self.totals }
     }
 
     /// Cells that wait at `now`, without the one that is being sent.
@@ -201,5 +204,17 @@ impl CellQueue {
         let slot = now.as_ps() / self.cell;
         self.advance(slot);
         self.free.saturating_sub(slot).saturating_sub(1)
+    }
+
+    /// The same with its watermarks.
+    pub(crate) fn longest(&mut self, now: Time) -> Level {
+        let waiting = self.waiting(now);
+        self.longest.level(waiting)
+    }
+
+    /// Begins a new interval for the longest queue.
+    pub(crate) fn restart_longest(&mut self, now: Time) {
+        let waiting = self.waiting(now);
+        self.longest.restart(waiting);
     }
 }

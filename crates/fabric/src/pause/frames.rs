@@ -16,6 +16,9 @@ fn frame<B: Copy + Default>(xoff: u8, xon: u8, quanta: u16) -> Packet<B> {
 impl<B: Copy + Default> Fabric<B> {
     /// The peer at `own` is to learn that a pause of `class` begins or ends.
     pub(crate) fn signal<D: Driver<B>>(&mut self, now: Time, own: PortId, class: u8, driver: &mut D) {
+        if self.causes.is_some() {
+            self.note_cause(now, own, class);
+        }
         self.pausing(own).due |= 1 << class;
         let port = &self.ports[own.index()];
         if port.cold.classes.as_ref().is_some_and(|classes| classes.pending) {
@@ -80,7 +83,7 @@ impl<B: Copy + Default> Fabric<B> {
     }
 
     /// The classes that the peer at `own` is to pause.
-    fn wanted(&self, own: PortId) -> u8 {
+    pub(crate) fn wanted(&self, own: PortId) -> u8 {
         let cold = &self.ports[own.index()].cold;
         let storming = cold.pausing.as_ref().map_or(0, |pausing| pausing.storming);
         let Some(pfc) = cold.classes.as_ref().and_then(|classes| classes.pfc) else { return storming };
@@ -204,7 +207,8 @@ impl<B: Copy + Default> Fabric<B> {
         }
         if let Some(pfc) = cold.classes.as_ref().and_then(|classes| classes.pfc) {
             let group = self.pfcs[pfc as usize].group(id, class);
-            (counters.held_max, counters.headroom_max) = (group.held_max, group.headroom_max);
+            counters.held_max = group.held_max.level(group.held).max;
+            counters.headroom_max = group.headroom_max.level(group.headroom).max;
         }
         Some(counters)
     }

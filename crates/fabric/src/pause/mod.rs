@@ -8,8 +8,12 @@
 //!
 //! Why a switch asks for a pause is in `pfc.rs`.
 
+mod cause;
 mod frames;
 mod watchdog;
+
+pub(crate) use cause::Causes;
+pub use cause::{Cause, CauseTotals};
 
 use crate::config::WatchdogConfig;
 use crate::counters::PauseCounters;

@@ -10,3 +10,4 @@ mod red;
 mod routes;
 mod support;
 mod voq;
+mod watermarks;

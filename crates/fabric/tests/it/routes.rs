@@ -98,3 +98,29 @@ fn two_hosts_may_be_joined_directly() {
     lab.play(&[Load { at: Time::ZERO, from: 0, to: 1, bytes: 1462, class: 0, ecn: Ecn::NotEct }]);
     assert_eq!(lab.delivered[0].0.as_ps(), 1500 * 800 + 1_000_000);
 }
+
+#[test]
+fn equal_paths_are_the_ports_among_which_flows_choose() {
+    let mut leaf_spine = fabric(&leaf_spine(&[2, 2, 2], 4, 1, LINK, LINK).unwrap());
+    let groups = leaf_spine.equal_paths();
+    assert_eq!(groups.len(), 3, "spines have one way down");
+    assert!(groups.iter().all(|group| (group.ports.len(), group.destinations) == (4, 4)));
+
+    let graph = fat_tree(4, LINK, LINK).unwrap();
+    let mut fabric = fabric(&graph);
+    let groups = fabric.equal_paths();
+    // Edge switches choose for all but their own two hosts, aggregation for all but those of their pod.
+    let of = |name: &str| groups.iter().filter(|group| graph.name(group.node).starts_with(name)).count();
+    assert_eq!((groups.len(), of("edge"), of("agg")), (16, 8, 8));
+    let reached: Vec<u32> = groups.iter().map(|group| group.destinations).collect();
+    assert_eq!(reached.iter().filter(|count| **count == 14).count(), 8);
+    assert_eq!(reached.iter().filter(|count| **count == 12).count(), 8);
+    for hash in 0..200 {
+        let way = fabric.route(NodeId(0), NodeId(15), hash).unwrap();
+        let path = fabric.path(way);
+        for port in &path[1..3] {
+            let group = groups.iter().find(|group| group.node == fabric.ends(*port).0).unwrap();
+            assert!(group.ports.contains(port));
+        }
+    }
+}
