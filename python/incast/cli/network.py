@@ -37,7 +37,7 @@ def show_buffers(run: RunFolder, as_json: Json = False) -> None:
         show.print_json({"pools": pools.to_dicts(), "queues": queues.to_dicts(), "groups": groups.to_dicts()})
         return
     _print(
-        "Shared buffer pools",
+        "Shared buffer pools, beyond the reserves",
         pools,
         ("switch", lambda row: row["switch"]),
         ("pool", lambda row: text.size(row["size_bytes"])),
