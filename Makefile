@@ -47,7 +47,8 @@ $(BIN)/python:
 define install
 	$(PIP) install maturin
 	$(BIN)/python crates/preload/backend.py
-	PIP_QUIET=1 $(BIN)/maturin develop --release --extras $(1)
+	PIP_QUIET=1 $(BIN)/maturin develop --release
+	$(PIP) install 'incast[$(1)]'
 endef
 
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt $(CORE)

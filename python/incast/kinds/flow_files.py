@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from incast import _core, table_files
 from incast.bounded import read_bytes
@@ -34,8 +34,7 @@ _TIMES = {"at": "", "at_ps": "ps", "at_ns": "ns", "at_us": "us", "at_ms": "ms", 
 _SIZES = {"size": "", "bytes": "B"}
 
 
-@dataclass(frozen=True)
-class Flow:
+class Flow(NamedTuple):
     """A flow of a list; its ends are names or numbers."""
 
     at: int
@@ -176,12 +175,9 @@ class FlowFile:
             groups = self._column(table["group"], "", _group, wrong)
         ends = [[text or "" for text in _texts(table[name])] for name in ("from", "to")]
         self._report(wrong)
-        rows = zip(times, *ends, sizes, groups, strict=True)
-        return [
-            Flow(at, source, sink, bytes_, group, self._line(number))
-            for number, (at, source, sink, bytes_, group) in enumerate(rows)
-            if number not in wrong
-        ]
+        lines = range(self._line(0), self._line(table.height))
+        rows = zip(times, *ends, sizes, groups, lines, strict=True)
+        return [Flow(*row) for number, row in enumerate(rows) if number not in wrong]
 
     def _column(
         self, column: pl.Series, unit: str, parse: Callable[[str], int], wrong: dict[int, str]
