@@ -77,6 +77,8 @@ def _use(incast: Path, place: Path, environment: dict[str, str]) -> None:
     for words in (
         "--help",
         "run first.yaml",
+        "example replay",
+        "run replay.yaml",
         "walk edges.txt --servers 2",
         "mine baskets.dat --support 50% --nodes 2",
         f"farmem run --local 8MB --latency 1us --bandwidth 10Gbps -- {sys.executable} -c print(1)",
