@@ -45,7 +45,7 @@ def run(
     """
     written = (
         scenario.written() if isinstance(scenario, Scenario) else WrittenScenario.from_file(Path(scenario))
-    ).changed([f"{path}={json.dumps(value)}" for path, value in (set or {}).items()])
+    ).changed([f"{path}={json.dumps(value, default=str)}" for path, value in (set or {}).items()])
     chosen = [choice] if isinstance(choice, str) else choice or ()
     variants = make_variants(written, chosen, seed_list(written, seeds))
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import altair as alt
 
 _COMPLETION, _QUEUE = "fct", "queue"
+_UNITS = {"_ms": "ms", "_gbps": "Gb/s", "_bytes": "bytes", "_percent": "%"}
+"""Units of axes, by the ends of columns' names."""
 _SPANS = 120
 """Spans of time of a queue's line, of each of which its extremes are drawn."""
 
@@ -71,7 +73,7 @@ def _figure(runs: Sequence[Run], way: Way, metric: Metric) -> alt.LayerChart:
         raise ResultError(f"no run has the figure {'.'.join(way)}: nothing to draw")
     dots, bars = (readable(pl.DataFrame(rows, infer_schema_length=None)) for rows in (seeds, means))
     column = dots.columns[-1]
-    unit = column.removeprefix(metric.name).lstrip("_")
+    unit = _UNITS.get(column.removeprefix(metric.name), "")
     title = f"{metric.label} ({unit})" if unit else metric.label
     x, y = alt.X(f"{column}:Q", title=title), alt.Y("choice:N", sort=None, title=None)
     drawn = alt.Chart(bars).mark_bar(opacity=0.5).encode(x=x, y=y)

@@ -33,6 +33,8 @@ def test_changes_and_choices_are_those_of_the_command_line(tmp_path: Path) -> No
     assert found.figures["bytes"].max() < incast.run(file, choice=["shallow"]).figures["bytes"].min()  # type: ignore[operator]
     with pytest.raises(incast.ScenarioError, match="siez"):
         incast.run(file, set={"jobs.answers.siez": "10kB"})
+    with pytest.raises(incast.ScenarioError, match="soon"):
+        incast.run(file, set={"until": Path("soon")})
     with pytest.raises(incast.ScenarioError, match="deap"):
         incast.run(file, choice="deap")
 
@@ -56,6 +58,10 @@ def test_a_plot_is_one_call(result: incast.Result, tmp_path: Path, what: str) ->
     page = tmp_path / "picture.html"
     result.plot(what).save(page)
     assert "shallow" in page.read_text("utf-8")
+
+
+def test_axes_have_units(result: incast.Result) -> None:
+    assert '"goodput (Gb/s)"' in result.plot("jobs.answers.goodput").to_json()
 
 
 def test_what_cannot_be_drawn_is_said(result: incast.Result) -> None:
