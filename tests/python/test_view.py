@@ -188,6 +188,8 @@ def test_bad_folders_say_so_in_words(browser: Any, tmp_path: Path) -> None:
     other.mkdir()
     newer = write_run(tmp_path / "newer")
     (newer / "incast-run.json").write_text('{"format": 99}')
+    walks = write_run(tmp_path / "walks")
+    (walks / "incast-walk.json").write_text('{"format": 1}')
     failed = write_run(tmp_path / "failed")
     summary = json.loads((failed / "summary.json").read_text())
     (failed / "summary.json").write_text(json.dumps({**summary, "error": f"no room {NAME}"}))
@@ -197,6 +199,7 @@ def test_bad_folders_say_so_in_words(browser: Any, tmp_path: Path) -> None:
         bare: "The run has no flows.",
         other: "is not a result",
         newer: "format",
+        walks: "without a simulated network",
         failed: f"The run failed: no room {NAME}",
     }
     with served(*said) as address:

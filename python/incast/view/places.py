@@ -44,12 +44,12 @@ def problem(place: Place) -> str:
         return f"{name} is not there: it was moved or removed."
     if not folder.is_dir():
         return f"{name} is a file: a result is a folder."
+    if any((folder / marker).is_file() for marker in MARKERS if marker != MARKER):
+        return f"{name} is a result without a simulated network: incast report draws it."
     if is_run(folder):
         return ""
     if (folder / MARKER).is_file():
         return f"{name} has no tables yet: its run has just begun, or failed before it measured anything."
-    if any((folder / marker).is_file() for marker in MARKERS):
-        return f"{name} is a result without a simulated network: incast report draws it."
     return f"{name} is not a result: it has no tables of a run."
 
 
