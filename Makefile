@@ -20,7 +20,10 @@ CORE := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.to
 # The kernel of emulated hosts: where the package looks for it.
 UML := $(VENV)/share/incast/linux
 
-.PHONY: uml help demo test test-rust test-python search lint format bench studies docs site release lock clean
+# Congestion controls as BPF programs, the same.
+BPF := $(VENV)/share/incast/bpf
+
+.PHONY: uml bpf help demo test test-rust test-python search lint format bench studies docs site release lock clean
 
 help:
 	@echo "make demo    set everything up and run the main job: Hadoop over deep and shallow switches"
@@ -34,6 +37,7 @@ help:
 	@echo "make site    build the manual as a site, in dist/site"
 	@echo "make release build the source distribution and the wheel in dist, and try them where there is nothing else"
 	@echo "make uml     build Linux as a program, for emulated hosts; TREE=… for a kernel's source other than Debian's"
+	@echo "make bpf     build DCTCP and H-TCP for hosts of a real clock, if this machine's kernel has none"
 	@echo "make lock    write the newest versions of all libraries into constraints.txt"
 	@echo "make clean   remove what was built"
 
@@ -79,6 +83,9 @@ test-python: $(VENV)/installed-for-tests
 
 uml: $(BIN)/python
 	@$(BIN)/python packaging/uml.py $(UML) $(TREE)
+
+bpf: $(BIN)/python
+	@$(BIN)/python packaging/bpf.py $(BPF)
 
 search: $(VENV)/installed-for-tests
 	PROPTEST_CASES=2000 cargo test --workspace --locked --quiet

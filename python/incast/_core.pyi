@@ -1,6 +1,6 @@
 """The Rust core; see crates/bindings."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ def run(
     folder: str,
     overwrite: bool,
     progress: Callable[[Mapping[str, Any]], bool],
-    linux: tuple[Path, str] | None = None,
+    linux: tuple[Path | None, str, Sequence[tuple[str, int, str]]] | None = None,
     operator: Callable[[int, list[tuple[str, int, int]]], list[str] | None] | None = None,
 ) -> str: ...
 def emulated_member(folder: str) -> None: ...

@@ -21,7 +21,7 @@ from polars.exceptions import PolarsError
 
 from incast import _core, folder
 from incast._version import __version__
-from incast.emu import linux
+from incast.emu import congestion, linux
 from incast.errors import ResultError, RunError, why
 from incast.lab.findings import Findings
 from incast.lab.resolve import Written
@@ -168,8 +168,12 @@ class _Run:
 
     def _core(self) -> dict[str, Any]:
         """What the core says of the run."""
-        checked = self.variant.resolved.core
-        ran = _core.run(checked, str(self.place), self.force, self._progress, linux(), self.operator)
+        resolved = self.variant.resolved
+        with congestion.registered(resolved.here) as names:
+            made_of = linux(names)
+            ran = _core.run(
+                resolved.core, str(self.place), self.force, self._progress, made_of, self.operator
+            )
         return dict(json.loads(ran))
 
     def _progress(self, progress: Mapping[str, Any]) -> bool:
@@ -189,6 +193,8 @@ class _Run:
         if error:
             summary["error"] = error
         try:
+            if not (self.place / folder.MARKER).is_file():
+                folder.prepare(self.place)  # It failed before the core has made the folder.
             folder.write_json(self.place / folder.GRAPH, self.variant.resolved.cluster.graph())
             folder.write_text(self.place / folder.WRITTEN, self.written.text)
             folder.write_json(self.place / folder.SUMMARY, summary)

@@ -11,13 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from incast.emu import readings
+from incast.emu import congestion, kernel, readings
 
 SCENARIO = """
 name: real
@@ -47,6 +48,37 @@ with socket.create_connection(("10.0.0.2", 9)) as stream:
     stream.recv(1)
 print(time.monotonic() - begun)
 """
+INCAST = """
+name: incast
+topology: {{kind: single-switch, hosts: 5, host_link: {{rate: 100Mbps, delay: 100us}}}}
+switch: {{buffer: {{kind: static, limit: 200kB}}, {queue}}}
+host: {{tcp: {{congestion: {congestion}}}}}
+jobs:
+  - {{kind: program, {receives}, done: started}}
+  - {{kind: program, {sends}}}
+clock: {{kind: real, late: 20ms}}
+until: 20s
+"""
+TAKES = """
+import socket
+with socket.create_server(("", 9)) as server:
+    streams = [server.accept()[0] for _ in range(4)]
+    while streams:
+        streams = [stream for stream in streams if stream.recv(1 << 20)]
+"""
+TELLS = """
+import pathlib, socket, struct
+with socket.create_connection(("10.0.0.5", 9)) as stream:
+    stream.sendall(bytes(2_500_000))
+    stream.shutdown(socket.SHUT_WR)
+    stream.recv(1)
+    info = stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+    name = stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+settings = pathlib.Path("/proc/sys/net/ipv4")
+print(struct.unpack_from("I", info, 100)[0], name.rstrip(bytes(1)).decode(),
+      *(settings.joinpath(each).read_text().strip() for each in ("tcp_congestion_control", "tcp_ecn")))
+"""
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # What is late because of other tests would fail here.
 pytestmark = pytest.mark.alone
 can = pytest.mark.skipif(
@@ -232,6 +264,130 @@ def test_ctrl_c_ends_all_and_keeps_what_was_measured(tmp_path: Path) -> None:
     assert left.stdout == ""
 
 
+@pytest.fixture(scope="module")
+def bpf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Congestion controls as BPF programs, just built."""
+    if not all(map(kernel.needs_bpf, ("dctcp", "htcp"))):
+        pytest.skip("this kernel has DCTCP or H-TCP itself")
+    folder = tmp_path_factory.mktemp("bpf")
+    build = [sys.executable, "packaging/bpf.py", str(folder)]
+    built = subprocess.run(
+        build, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False, timeout=120
+    )
+    if "are needed: apt-get" in built.stderr or "does not describe" in built.stderr:
+        pytest.skip(built.stderr.strip())
+    assert built.returncode == 0, built.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(kernel.BPF_VARIABLE, str(folder))
+        yield
+
+
+def incast_of(folder: Path, congestion: str, queue: str) -> tuple[list[list[str]], dict[str, Any]]:
+    """What each sender of four to one tells, and the port to the receiver."""
+    folder.mkdir()
+    receives = program("receives", "host4", TAKES)
+    sends = program("sends", "[host0, host1, host2, host3]", TELLS, ", start: 300ms")
+    path = folder / "incast.yaml"
+    path.write_text(INCAST.format(queue=queue, congestion=congestion, receives=receives, sends=sends))
+    command = [sys.executable, "-m", "incast", "run", str(path), "--out", str(folder / "out"), "--no-report"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = [(folder / f"out/guests/host{n}/sends.out").read_text().split() for n in range(4)]
+    ports = pl.read_parquet(folder / "out/ports/*.parquet").filter(pl.col("port") == "switch0:host4")
+    assert "incast_" not in AVAILABLE.read_text()
+    return told, ports.row(0, named=True)
+
+
+@can
+@pytest.mark.usefixtures("bpf")
+def test_dctcp_that_the_kernel_lacks_keeps_the_queue_short(tmp_path: Path) -> None:
+    marks = "queue: {kind: step, threshold: 20kB}"
+    told, port = incast_of(tmp_path / "dctcp", "dctcp", marks)
+    assert [each[1:] for each in told] == [["incast_dctcp", "incast_dctcp", "1"]] * 4
+    assert (port["drops_tail"], port["marks"] > 0) == (0, True)
+    reno, full = incast_of(tmp_path / "reno", "reno", "queue: {kind: tail-drop}")
+    # A packet that comes late may be sent again in vain, by a tail loss probe.
+    again, lost = (sum(int(each[0]) for each in senders) for senders in (told, reno))
+    assert again <= 8 < lost, (told, reno)
+    assert port["wait_p99_ps"] < full["wait_p99_ps"] / 2, (port, full)
+
+
+@can
+@pytest.mark.usefixtures("bpf")
+def test_htcp_that_the_kernel_lacks_sends_all(tmp_path: Path) -> None:
+    told, port = incast_of(tmp_path / "htcp", "htcp", "queue: {kind: tail-drop}")
+    assert [each[1:] for each in told] == [["incast_htcp", "incast_htcp", "2"]] * 4
+    # It fills the buffer: only losses shrink its window.
+    assert port["queue_max_bytes"] > 150_000
+
+
+@can
+@pytest.mark.usefixtures("bpf")
+def test_runs_side_by_side_have_names_of_their_own() -> None:
+    host = {"tcp": {"congestion": "dctcp", "dctcp_shift": 3, "htcp_rtt_scaling": True}}
+    with congestion.registered([host]) as one:
+        with congestion.registered([host, {"tcp": {**host["tcp"], "congestion": "htcp"}}]) as other:
+            assert [*one, *other] == [("dctcp", 3, "incast_dctcp"), ("dctcp", 3, "incast_dctcp2"),
+                                      ("htcp", 1, "incast_htcp")]  # fmt: skip
+        assert "incast_dctcp2" not in AVAILABLE.read_text().split()
+        assert "incast_dctcp" in AVAILABLE.read_text().split()
+    assert "incast_" not in AVAILABLE.read_text()
+
+
+@can
+@pytest.mark.usefixtures("bpf")
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_nothing_registered(tmp_path: Path, end: int) -> None:
+    path = write(tmp_path, "name: waits, hosts: host0, command: sleep 15")
+    command = [sys.executable, "-m", "incast", "run", str(path), "--set", "host.tcp.congestion=dctcp"]
+    running = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "out"), "--no-report"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+    def becomes(there: bool) -> bool:
+        until = time.monotonic() + 20
+        while time.monotonic() < until and ("incast_dctcp" in AVAILABLE.read_text()) is not there:
+            time.sleep(0.05)
+        return ("incast_dctcp" in AVAILABLE.read_text()) is there
+
+    try:
+        assert becomes(True)
+    finally:
+        running.send_signal(end)
+        running.wait(10)
+    assert becomes(False)
+
+
+def test_a_congestion_control_that_is_not_built_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not kernel.needs_bpf("htcp"):
+        pytest.skip("this kernel has H-TCP itself")
+    monkeypatch.setenv(kernel.BPF_VARIABLE, str(tmp_path))
+    said = kernel.not_allowed("htcp")
+    assert "htcp is not in this machine's kernel" in said
+    assert said.endswith("make bpf builds it")
+
+
+def test_a_program_that_is_none_fails_the_run_and_its_result_can_be_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not kernel.needs_bpf("htcp"):
+        pytest.skip("this kernel has H-TCP itself")
+    monkeypatch.setenv(kernel.BPF_VARIABLE, str(tmp_path))
+    (tmp_path / "htcp.bpf.o").write_bytes(b"no program")
+    path = write(tmp_path, PING)
+    command = [sys.executable, "-m", "incast", "run", str(path), "--out", str(tmp_path / "out"), "--force"]
+    for _ in range(2):
+        done = subprocess.run(
+            [*command, "--set", "host.tcp.congestion=htcp"], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 4, done.stderr
+        assert "is no congestion control of this version" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -239,7 +395,6 @@ def test_ctrl_c_ends_all_and_keeps_what_was_measured(tmp_path: Path) -> None:
         ("host.kernel.moderation=20us", "no network card interrupts"),
         ("host.kernel.emulated=true", "incast run --live"),
         ("host.kernel.tso=true", "the kernel cuts segments"),
-        ("host.tcp.congestion=htcp", "is not allowed in networks of their own"),
         ("clock.scale=0.5", "greater than or equal to 1"),
         ("jobs=[{name: x, kind: bulk, pairs: [[host0, host1]], size: 1kB}]", "nothing needs it"),
     ],

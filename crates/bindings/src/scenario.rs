@@ -9,7 +9,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use scenario::{Answer, Operator, Problem, Progress, Step};
+use scenario::{Answer, Operator, Problem, Progress, Registered, Step};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +26,10 @@ create_exception!(
     PyValueError,
     "A scenario that can't run: the steps to the field, the message."
 );
+
+/// The kernel of emulated hosts, what the shell is to run there for jobs, and what was registered with this
+/// machine's kernel: a congestion control, its own setting, the kernel's name of it.
+type Linux = (Option<PathBuf>, String, Vec<(String, u32, String)>);
 
 /// Time between two calls into Python.
 const TELL_EVERY: Duration = Duration::from_millis(100);
@@ -97,8 +101,8 @@ fn check(py: Python<'_>, scenario: String) -> PyResult<Checked> {
     Ok(Checked { text: scenario, scenario: checked })
 }
 
-/// Runs a scenario into a folder. `progress` gets a mapping and answers whether to go on; `linux` is the
-/// kernel of emulated hosts, and what the shell is to run there for jobs. `operator` gets the time in
+/// Runs a scenario into a folder. `progress` gets a mapping and answers whether to go on; `linux` is what
+/// emulated hosts are made of ([`Linux`]). `operator` gets the time in
 /// picoseconds, and the host, number and exit code of all that has been answered since the last call; it
 /// returns the hosts that have something to read, or None to end the run.
 #[pyfunction]
@@ -109,13 +113,16 @@ fn run(
     folder: PathBuf,
     overwrite: bool,
     progress: Py<PyAny>,
-    linux: Option<(PathBuf, String)>,
+    linux: Option<Linux>,
     operator: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let spec = &scenario.get().scenario;
     let going_on = Arc::new(AtomicBool::new(true));
-    let linux =
-        linux.map(|(kernel, member)| scenario::Linux { kernel, member, going_on: Arc::clone(&going_on) });
+    let (kernel, member, registered) = linux.unwrap_or_default();
+    let registered = registered.into_iter();
+    let registered =
+        registered.map(|(congestion, parameter, name)| Registered { congestion, parameter, name }).collect();
+    let linux = scenario::Linux { kernel, member, registered, going_on: Arc::clone(&going_on) };
     let (raised, outcome) = py.detach(|| {
         let (mut due, raised) = (Due::now(), RefCell::new(None));
         let mut asks = |now: Time, answers: Vec<Answer>| {
@@ -129,7 +136,7 @@ fn run(
             ask(raised, |py| progress.call1(py, (told(py, now)?,))).unwrap_or(false)
         };
         let run = |tell: &mut dyn FnMut(&Progress) -> bool| {
-            scenario::run(spec, &folder, overwrite, linux.as_ref(), operator, tell)
+            scenario::run(spec, &folder, overwrite, &linux, operator, tell)
         };
         if scenario::needs_linux(spec) {
             return aside(&going_on, tell, |tell| run(&mut |now| if due.is() { tell(now) } else { true }));

@@ -2,6 +2,7 @@
 //!
 //! `run SCENARIO.json [FOLDER]`: with a folder, tables are written there.
 
+use scenario::Linux;
 use std::error::Error;
 use std::path::Path;
 
@@ -10,7 +11,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = arguments.next().ok_or("usage: run SCENARIO.json [FOLDER]")?;
     let scenario = scenario::parse(&std::fs::read_to_string(file)?)?;
     let outcome = match arguments.next() {
-        Some(folder) => scenario::run(&scenario, Path::new(&folder), true, None, None, &mut |_| true)?,
+        Some(folder) => {
+            scenario::run(&scenario, Path::new(&folder), true, &Linux::default(), None, &mut |_| true)?
+        }
         None => scenario::measure(&scenario)?,
     };
     println!("{}", serde_json::to_string_pretty(&outcome)?);

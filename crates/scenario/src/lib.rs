@@ -46,6 +46,7 @@ mod run;
 mod tables;
 
 pub use build::build;
+pub use emu::setting::Registered;
 pub use emulate::{Answer, Linux, Operator, is_needed as needs_linux, member};
 pub use error::Error;
 pub use lab::{GraphView, LinkView, NodeView, Scenario, expand};

@@ -128,13 +128,13 @@ pub fn run(
     scenario: &Scenario,
     out: &Path,
     overwrite: bool,
-    linux: Option<&Linux>,
+    linux: &Linux,
     operator: Option<&mut Operator<'_>>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Error> {
     let Built { mut sim, shown, away } = build_shown(scenario)?;
     let emulated = emulate::is_needed(scenario);
-    if emulated && scenario.clock.is_none() && linux.is_none() {
+    if emulated && scenario.clock.is_none() && linux.kernel.is_none() {
         return Err(Error::NoKernel);
     }
     let folder = RunFolder::create(out, overwrite)?;

@@ -8,12 +8,16 @@ from pathlib import Path
 
 from incast import _core
 from incast.emu import kernel
+from incast.emu.congestion import Registered
 
 
-def linux() -> tuple[Path, str] | None:
-    """What emulated hosts are made of: their kernel, and the command of a host's processes; or `None`."""
-    program = kernel.find()
+def linux(registered: Registered = ()) -> tuple[Path | None, str, Registered]:
+    """What emulated hosts are made of.
+
+    Their kernel in virtual time, if there is one; the command of a host's processes; and what was registered
+    with this machine's kernel (`incast.emu.congestion`).
+    """
     script = Path(__file__).with_name("member.py")
     # Neither the package nor what is installed beside it: each import costs every host of a run.
     member = [sys.executable, "-I", "-S", str(script), str(_core.__file__)]
-    return None if program is None else (program, shlex.join(member))
+    return kernel.find(), shlex.join(member), registered

@@ -38,6 +38,8 @@ class Resolved:
     cluster: Cluster
     """Its nodes and links."""
     thresholds: tuple[Threshold, ...]
+    here: tuple[dict[str, Any], ...] = ()
+    """Settings of its hosts whose kernel is this machine's."""
     """What has to hold afterwards."""
 
 
@@ -72,10 +74,9 @@ def resolve(scenario: Scenario, document: Node, folder: Path) -> Resolved:
     _check_mtu(scenario, spec, cluster, findings)
     findings.stop_if_any()
     written = Written(spec, scenario, cluster, findings)
-    if scenario.clock:
-        _check_congestion(written)
-        findings.stop_if_any()
-    return Resolved(spec, written.ask(lambda: _core.check(json.dumps(spec))), cluster, thresholds)
+    here = _here(written) if scenario.clock else ()
+    findings.stop_if_any()
+    return Resolved(spec, written.ask(lambda: _core.check(json.dumps(spec))), cluster, thresholds, here)
 
 
 def _topology(scenario: Scenario, folder: Path, findings: Findings) -> tuple[dict[str, Any], Cluster]:
@@ -133,15 +134,17 @@ def _check_kernel(scenario: Scenario, spec: Mapping[str, Any], findings: Finding
             findings.add((*place, "kernel", field), lacking)
 
 
-def _check_congestion(written: Written) -> None:
-    """With a real clock the hosts of programs have this machine's kernel."""
+def _here(written: Written) -> tuple[dict[str, Any], ...]:
+    """With a real clock the hosts of programs have this machine's kernel: their settings, each once."""
     rules = list(enumerate(written.spec["hosts"]))
     jobs = zip(written.scenario.jobs, written.spec["jobs"], strict=True)
     hosts = [host for job, spec in jobs if job.traits.linux for host in spec["work"]["hosts"]]
     used = {next(n for n, rule in reversed(rules) if matches(rule["pattern"], host)) for host in hosts}
-    for rule in sorted(used):
-        if lacking := kernel.not_allowed(rules[rule][1]["config"]["tcp"]["congestion"]):
+    configs = {rule: rules[rule][1]["config"] for rule in sorted(used)}
+    for rule, config in configs.items():
+        if lacking := kernel.not_allowed(config["tcp"]["congestion"]):
             written.refuse(("hosts", rule, "config", "tcp", "congestion"), lacking)
+    return tuple(configs.values())
 
 
 def _check_end(scenario: Scenario, spec: Mapping[str, Any], findings: Findings) -> None:

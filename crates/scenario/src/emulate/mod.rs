@@ -9,6 +9,7 @@ use crate::reports::MemberReport;
 use crate::run::Computing;
 use emu::host::{Event, Host, NAMES, NO_SERVER, address, names};
 use emu::real::Lateness;
+use emu::setting::Registered;
 use emu::{Exact, Lab, Real, ip};
 pub use members::member;
 pub use plan::is_needed;
@@ -31,13 +32,15 @@ const ASKED: u16 = 10;
 const LAST_WORDS: Time = Time::from_secs(1);
 
 /// What emulated hosts are made of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Linux {
-    /// The kernel's program.
-    pub kernel: PathBuf,
+    /// The kernel's program, for hosts in virtual time.
+    pub kernel: Option<PathBuf>,
     /// What the shell is to run for a host's processes: a program that calls [`member`] with the folder that
     /// is its last argument.
     pub member: String,
+    /// What the run has registered with this machine's kernel, for hosts on its clock.
+    pub registered: Vec<Registered>,
     /// The run goes on: a host that computes is not waited for any longer once it does not.
     pub going_on: Arc<AtomicBool>,
 }
@@ -88,23 +91,22 @@ impl Emulation {
     pub(crate) fn start(
         scenario: &Scenario,
         (sim, away): (&mut Sim, Away),
-        linux: Option<&Linux>,
+        linux: &Linux,
         run: &Path,
     ) -> Result<Emulation, Error> {
-        let (lab, pinned): (Box<dyn Lab>, _) = match (scenario.clock, linux) {
+        let (lab, pinned): (Box<dyn Lab>, _) = match (scenario.clock, &linux.kernel) {
             (Some(Clock::Real { scale, late }), _) => {
                 let real = Real::new(scale, Duration::from_nanos(late.as_ps() / 1000));
                 (Box::new(real.map_err(emu::Error::Here)?), None)
             }
-            (None, Some(linux)) => {
+            (None, Some(kernel)) => {
                 let pinned = Pinned::here().map_err(emu::Error::Start)?;
                 let going_on = Arc::clone(&linux.going_on);
-                (Box::new(Exact::new(linux.kernel.clone(), scenario.seed, going_on)), Some(pinned))
+                (Box::new(Exact::new(kernel.clone(), scenario.seed, going_on)), Some(pinned))
             }
             (None, None) => return Err(Error::NoKernel),
         };
-        let member = linux.map_or("", |linux| &linux.member);
-        let Plan { hosts, tasks } = Plan::of(scenario, sim.graph(), &away, member)?;
+        let Plan { hosts, tasks } = Plan::of(scenario, sim.graph(), &away, linux)?;
         let all = run.join(FOLDER);
         match std::fs::remove_dir_all(&all) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -1,6 +1,6 @@
 //! What a scenario asks of emulated hosts: which there are, and what runs on each of them.
 
-use super::members;
+use super::{Linux, members};
 use crate::kinds::Work;
 use crate::lab::{Scenario, hosts};
 use crate::names::Names;
@@ -102,11 +102,17 @@ pub(crate) fn take_away(
 }
 
 impl Plan {
-    pub(super) fn of(scenario: &Scenario, graph: &Graph, away: &Away, member: &str) -> Result<Plan, Problem> {
+    pub(super) fn of(
+        scenario: &Scenario,
+        graph: &Graph,
+        away: &Away,
+        linux: &Linux,
+    ) -> Result<Plan, Problem> {
         let (configs, names) = (hosts::all(&scenario.hosts, scenario.seed, graph)?, Names::new(graph));
         let (mut planned, mut tasks) = (BTreeMap::new(), Vec::new());
         let mut add = |id: HostId, task: Task, program: Program| {
-            let host = || setting::host(id, graph.name(NodeId(id.0)), &configs[id.0 as usize]);
+            let host =
+                || setting::host(id, graph.name(NodeId(id.0)), &configs[id.0 as usize], &linux.registered);
             let host: &mut Host = planned.entry(id).or_insert_with(host);
             host.programs.push(Program { number: tasks.len(), ..program });
             tasks.push((task, id));
@@ -127,7 +133,7 @@ impl Plan {
         }
         let members: BTreeSet<HostId> = away.values().flatten().copied().collect();
         for id in members {
-            add(id, Task::Member, members::program(member));
+            add(id, Task::Member, members::program(&linux.member));
         }
         Ok(Plan { hosts: planned.into_values().collect(), tasks })
     }

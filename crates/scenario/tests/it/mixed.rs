@@ -102,7 +102,15 @@ fn a_capture_tells_which_packets_are_retransmissions() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = scenario(&[("host0", "host3"), ("host1", "host3")], 2_000_000);
     let (flows, ..) = run(&scenario);
-    scenario::run(&scenario, &folder.path().join("out"), false, None, None, &mut |_| true).unwrap();
+    scenario::run(
+        &scenario,
+        &folder.path().join("out"),
+        false,
+        &scenario::Linux::default(),
+        None,
+        &mut |_| true,
+    )
+    .unwrap();
     let comments = |port: &str| {
         let bytes =
             fs::read(folder.path().join("out/captures").join(format!("switch0-{port}.pcapng"))).unwrap();
