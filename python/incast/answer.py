@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from incast import text
 from incast.choose import Ranking, deciding, rank
-from incast.contrast import MARGIN, SEEDS_MAX, Contrast, typical
+from incast.contrast import MARGIN, SEEDS_MAX, Contrast, means
 from incast.metric import Metric
 from incast.metrics import DONE
 from incast.samples import Summarised, samples
@@ -26,7 +26,7 @@ def answer(choices: Mapping[str, Sequence[Summarised]]) -> list[str]:
     found = samples(runs, way)
     if len(found) < len(runs) or not found:
         return ["Not all jobs were done." if metric is DONE else f"{_upper(metric.label)} is not known."]
-    shown = metric.text(typical(found))
+    shown = metric.text(means({"": found})[""])
     several = f", the mean of {len(found)} seeds" if len(found) > 1 else ""
     spread = text.span(min(found.values()), max(found.values()), metric.text)
     spread = f" ({spread})" if spread else ""
@@ -50,15 +50,18 @@ def _of_choices(ranking: Ranking) -> Iterator[str]:
         yield f"{text.listed(list(ranking.out))} cannot be compared: none finished what is measured."
         return
     yield _headline(ranking)
+    if ranking.undecided:
+        yield _what_decides(ranking)
     behind = ranking.behind
     if behind:
         told = list(dict.fromkeys((behind[0], behind[-1])))
         yield _upper(text.listed([_apart(ranking, name) for name in told])) + "."
-    if ranking.undecided:
-        yield _undecided(ranking)
-    if ranking.out:
-        compete = _do(ranking.out, "competes", "compete")
-        yield f"{text.listed(list(ranking.out))} did not finish, and {compete} with no other."
+    for out, why in (
+        ([name for name in ranking.out if name not in ranking.lacking], "did not finish"),
+        (list(ranking.lacking), f"{_do(ranking.lacking, 'has', 'have')} no figure of {ranking.metric.label}"),
+    ):
+        if out:
+            yield f"{text.listed(out)} {why}, and {_do(out, 'competes', 'compete')} with no other."
     if ranking.seeds == 1 and len(names) > 1:
         yield "Each choice was run with one seed, so small differences can be chance: --seeds 5 shows."
 
@@ -80,7 +83,7 @@ def _headline(ranking: Ranking) -> str:
     else:
         best = "highest" if metric.better > 0 else "shortest" if metric.unit == "_ps" else "lowest"
         does = f"{_do(first, 'has', 'have')} the {best} {metric.label}: {least}"
-    return f"{text.listed(first)} {does}{several}."
+    return f"{text.listed(first)} {does}{several}{_undecided(ranking)}."
 
 
 def _apart(ranking: Ranking, name: str) -> str:
@@ -94,13 +97,29 @@ def _apart(ranking: Ranking, name: str) -> str:
 def _sure(found: Contrast) -> str:
     if found.interval is None:
         return ""
-    seeds = f"{max(found.more, found.less)} of {found.seeds} seeds"
-    return f" (95 % interval: {interval_text(found.interval)}; in {seeds})"
+    times = (found.change or 0) >= _TIMES_FROM
+    seeds = f"; in {max(found.more, found.less)} of {found.seeds} seeds" if found.seeds else ""
+    return f" (95 % interval: {_interval(found.interval, times)}{seeds})"
 
 
-def interval_text(interval: tuple[float, float]) -> str:
-    """`12 to 54 %`, `−3 to +9 %`; of what is less, without the sign: `8 to 20 %`."""
+def between(found: Contrast) -> str:
+    """The interval of a difference as tables have it, in the form of `signed`."""
+    return _interval(found.interval, (found.change or 0) >= _FACTOR_FROM) if found.interval else ""
+
+
+def seeds_text(found: Contrast) -> str:
+    """In how many of the seeds that both have it is more, or less, as tables have it."""
+    if not found.seeds:
+        return "other seeds"
+    side = "equal" if found.more == found.less == 0 else "more" if found.more >= found.less else "less"
+    return f"{side} in {max(found.more, found.less) or found.seeds} of {found.seeds}"
+
+
+def _interval(interval: tuple[float, float], times: bool) -> str:
+    """`12 to 54 %`, `−3 to +9 %`; of what is less, without the sign; in `times`: `9 to 14 times`."""
     low, high = sorted(interval, key=abs) if interval[1] <= 0 else interval
+    if times:
+        return f"{text.digits(1 + low)} to {text.digits(1 + high)} times"
     if low < 0 < high:
         return f"−{_percents(-low)} to +{_percents(high)} %"
     ends = (_percents(abs(low)), _percents(abs(high)))
@@ -122,15 +141,24 @@ def _percents(part: float) -> str:
 
 
 def _undecided(ranking: Ranking) -> str:
-    names = list(ranking.undecided)
-    needed = [ranking.contrasts[name].needed for name in names]
-    known = [each for each in needed if each is not None]
-    said = f"{text.plural(ranking.seeds, 'seed')} do not tell {text.listed(names)} from {ranking.best}"
-    if len(known) == len(needed):
-        return f"{said}: some {max(known)} would (--seeds {max(known)})."
-    if known:
-        return f"{said}: some {min(known)} would tell one more (--seeds {min(known)})."
-    return f"{said}, and {SEEDS_MAX} would not."
+    """Which choices these seeds do not tell from the best: part of the headline."""
+    names = text.listed(list(ranking.undecided))
+    if not names:
+        return ""
+    return f", but {text.plural(ranking.seeds, 'seed')} do not tell {names} from {ranking.best}"
+
+
+def _what_decides(ranking: Ranking) -> str:
+    """How many seeds would tell them apart, as far as that is known."""
+    found = [ranking.contrasts[name] for name in ranking.undecided]
+    needed = [each.needed for each in found if each.needed is not None]
+    if len(needed) == len(found):
+        return f"Some {max(needed)} seeds would (--seeds {max(needed)})."
+    if needed:
+        return f"Some {min(needed)} seeds would tell one more (--seeds {min(needed)})."
+    if all(each.interval and each.seeds > 1 for each in found):
+        return f"{SEEDS_MAX} seeds would not."
+    return "More seeds may."
 
 
 def _do(names: Sequence[str], one: str, many: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from incast.contrast import Contrast, contrast, typical
+from incast.contrast import Contrast, contrast, means
 from incast.kinds import KINDS, judged, traits
 from incast.metric import Metric
 from incast.metrics import DONE, FLOWS
@@ -32,6 +32,8 @@ class Ranking:
     """How each of the others differs from the best."""
     out: tuple[str, ...]
     """Choices that don't compete: they lack the figure, or did not do their work."""
+    lacking: tuple[str, ...]
+    """Those of them whose jobs are others than the one whose figure decides."""
     seeds: int
     """The most seeds that a choice has."""
 
@@ -94,17 +96,24 @@ def rank(choices: Mapping[str, Sequence[Summarised]]) -> Ranking:
         and not any(run.summary.get("incomplete") for run in runs)
     }
     done = [name for name in whole if not any(samples(choices[name], _UNFINISHED).values())]
-    means = {name: mean for name in done or whole if (mean := typical(whole[name])) is not None}
-    order = sorted(means, key=means.__getitem__, reverse=metric.better > 0)
+    compete = means({name: whole[name] for name in done or whole})
+    known = {name: mean for name, mean in compete.items() if mean is not None}
+    order = sorted(known, key=known.__getitem__, reverse=metric.better > 0)
     against = {name: contrast(whole[order[0]], whole[name]) for name in order[1:]}
     return Ranking(
         way,
         metric,
-        {name: means[name] for name in order},
+        {name: known[name] for name in order},
         {name: each for name, each in against.items() if each},
-        tuple(name for name in choices if name not in means),
+        tuple(name for name in choices if name not in known),
+        tuple(name for name in choices if name not in known and not _has(choices[name], way)),
         max((len(runs) for runs in choices.values()), default=0),
     )
+
+
+def _has(runs: Sequence[Summarised], way: Way) -> bool:
+    """Whether the runs have what the figure is of, as a job of that name."""
+    return way[0] != "jobs" or any(way[1] in run.summary.get("jobs", {}) for run in runs)
 
 
 def best(choices: Mapping[str, Sequence[Summarised]]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from incast.contrast import Contrast, contrast, typical
+from incast.contrast import Contrast, contrast, means
 from incast.errors import ResultError
 from incast.result import Result
 from incast.samples import by_choice, samples, ways
@@ -49,5 +49,6 @@ def _differences(choice: str, left: list[Result], right: list[Result]) -> list[D
         a, b = samples(left, way), samples(right, way)
         if not a and not b:
             continue
-        found.append(Difference(choice, ".".join(way), typical(a), typical(b), contrast(a, b)))
+        sides = means({"a": a, "b": b})
+        found.append(Difference(choice, ".".join(way), sides["a"], sides["b"], contrast(a, b)))
     return found

@@ -9,7 +9,7 @@ and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean, geometric_mean, stdev
 from typing import Any, Literal
@@ -43,21 +43,28 @@ class Contrast:
     """`alike`: the interval lies within the margin. `more`, `less`: it lies on one side of the base. `open`:
     these seeds don't decide. With one seed, what this seed says."""
     needed: int | None = None
-    """If open: so many seeds would decide, if they scatter as these do; nothing if a thousand would not."""
+    """If open: so many seeds would decide, if they scatter as these do. Nothing if more than a thousand
+    would, or if that is not known: it takes seeds that both have, and figures above 0."""
 
     def json(self) -> dict[str, Any]:
         """As plain data."""
         return asdict(self)
 
 
-def typical(values: Samples) -> float | None:
-    """The mean over seeds: the geometric, so that ratios of means are means of ratios.
+def means(sides: Mapping[str, Samples]) -> dict[str, float | None]:
+    """The mean over seeds of each side: the geometric, so that ratios of means are means of ratios.
 
-    Of figures with a seed of 0 or less it is the arithmetic.
+    Where any side has a seed of 0 or less, it is the arithmetic of all sides.
     """
-    if len(set(values.values())) < 2:
-        return next(iter(values.values()), None)
-    return geometric_mean(values.values()) if min(values.values()) > 0 else fmean(values.values())
+    positive = all(value > 0 for values in sides.values() for value in values.values())
+    mean = geometric_mean if positive else fmean
+    return {name: _mean(list(values.values()), mean) for name, values in sides.items()}
+
+
+def _mean(values: Sequence[float], mean: Callable[[Sequence[float]], float]) -> float | None:
+    if len(set(values)) < 2:
+        return next(iter(values), None)  # As it is: a mean of equal values may differ in its last digit.
+    return mean(values)
 
 
 def contrast(base: Samples, other: Samples) -> Contrast | None:
@@ -70,7 +77,9 @@ def contrast(base: Samples, other: Samples) -> Contrast | None:
         apart = fmean(other.values()) - fmean(base.values())
         low, high = interval(base, other) or (apart, apart)
         verdict = _verdict(low, high, MARGIN * abs(fmean(base.values())))
-        return Contrast(change(typical(base), typical(other)), None, len(both), more, less, verdict)
+        sides = means({"base": base, "other": other})
+        by = change(sides["base"], sides["other"])
+        return Contrast(by, None, len(both), more, less, verdict)
     logs = [{seed: math.log(value) for seed, value in side.items()} for side in (base, other)]
     middle = fmean(logs[1].values()) - fmean(logs[0].values())
     found = interval(*logs)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from incast.choose import Ranking
+from incast.contrast import means
 from incast.kinds import traits
 from incast.metric import Metric
 from incast.metrics import JOB, PORTS
@@ -23,6 +25,11 @@ class Compared:
     metric: Metric
     samples: Mapping[str, Samples]
     """By the choices' names."""
+
+    @cached_property
+    def means(self) -> dict[str, float | None]:
+        """Of each choice, all of one kind."""
+        return means(self.samples)
 
 
 def compared(choices: Choices, ranking: Ranking, every: bool) -> Iterator[Compared]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import polars as pl
 
 from incast import metrics
-from incast.contrast import typical
+from incast.contrast import means
 from incast.errors import ResultError
 from incast.extras import extra
 from incast.frames import readable
@@ -64,14 +64,16 @@ def _figure(runs: Sequence[Run], way: Way, metric: Metric) -> alt.LayerChart:
     """A bar for each choice, the mean that `incast run` shows, and a dot for each of its runs."""
     import altair as alt
 
-    seeds, means = [], []
-    for name, of in _by_choice(runs).items():
-        found = samples(of, way)
-        seeds += [{"choice": name, "seed": seed, metric.key: value} for seed, value in found.items()]
-        means.append({"choice": name, metric.key: typical(found)})
+    found = {name: samples(of, way) for name, of in _by_choice(runs).items()}
+    seeds = [
+        {"choice": name, "seed": seed, metric.key: value}
+        for name, each in found.items()
+        for seed, value in each.items()
+    ]
     if not seeds:
         raise ResultError(f"no run has the figure {'.'.join(way)}: nothing to draw")
-    dots, bars = (readable(pl.DataFrame(rows, infer_schema_length=None)) for rows in (seeds, means))
+    bars_of = [{"choice": name, metric.key: mean} for name, mean in means(found).items()]
+    dots, bars = (readable(pl.DataFrame(rows, infer_schema_length=None)) for rows in (seeds, bars_of))
     column = dots.columns[-1]
     unit = _UNITS.get(column.removeprefix(metric.name), "")
     title = f"{metric.label} ({unit})" if unit else metric.label

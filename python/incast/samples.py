@@ -78,8 +78,8 @@ def half_interval(values: Samples) -> float | None:
 
 
 def change(a: float | None, b: float | None) -> float | None:
-    """(b − a) / a."""
-    return (b - a) / a if a and b is not None else 0.0 if a == b == 0 else None
+    """(b − a) / a; nothing where a is not above 0, as then there is no such part."""
+    return (b - a) / a if a and a > 0 and b is not None else 0.0 if a == b == 0 else None
 
 
 def ways(summaries: Iterable[Mapping[str, Any]]) -> list[tuple[Way, Metric]]:

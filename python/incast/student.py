@@ -6,6 +6,7 @@ Source: NIST Digital Library of Mathematical Functions, 8.17.8 and 8.17.22 (the 
 from __future__ import annotations
 
 import math
+from functools import cache
 
 __all__ = ["quantile"]
 
@@ -13,6 +14,7 @@ _NORMAL = 1.959963984540054
 """That of the normal distribution: Student's is larger."""
 
 
+@cache
 def quantile(freedom: float) -> float:
     """The value below which 97.5 % lie, with so many degrees of freedom."""
     value, step = _NORMAL, math.inf

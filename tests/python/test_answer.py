@@ -46,9 +46,15 @@ def test_a_proven_lead_is_told_with_its_interval(tmp_path: Path) -> None:
 def test_who_is_not_proven_slower_does_not_share_the_place(tmp_path: Path) -> None:
     said = answer(choices(tmp_path, dctcp=[5.5, 5.2, 5.6, 5.4, 14.4], shallow=[4.1, 4.3, 4.5, 4.4, 4.6]))
     assert said == [
-        "shallow finishes all jobs first, after 4.38 ms.",
-        "5 seeds do not tell dctcp from shallow: some 7 would (--seeds 7).",
+        "shallow finishes all jobs first, after 4.38 ms, but 5 seeds do not tell dctcp from shallow.",
+        "Some 7 seeds would (--seeds 7).",
     ]
+
+
+def test_a_factor_has_an_interval_of_factors(tmp_path: Path) -> None:
+    said = answer(choices(tmp_path, a=[1, 1.1, 0.9], c=[3, 3.5, 2.6]))
+    assert said[1].startswith("With c it takes 3.02 times as long (95 % interval: 2.68 to ")
+    assert said[1].endswith(" times; in 3 of 3 seeds).")
 
 
 def test_a_shared_place_says_within_what(tmp_path: Path) -> None:

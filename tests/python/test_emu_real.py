@@ -282,7 +282,9 @@ def bpf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def incast_of(folder: Path, congestion: str, queue: str) -> tuple[list[list[str]], dict[str, Any]]:
+def incast_of(
+    folder: Path, congestion: str, queue: str, *options: str
+) -> tuple[list[list[str]], dict[str, Any]]:
     """What each sender of four to one tells, and the port to the receiver."""
     folder.mkdir()
     receives = program("receives", "host4", TAKES)
@@ -290,7 +292,7 @@ def incast_of(folder: Path, congestion: str, queue: str) -> tuple[list[list[str]
     path = folder / "incast.yaml"
     path.write_text(INCAST.format(queue=queue, congestion=congestion, receives=receives, sends=sends))
     command = [sys.executable, "-m", "incast", "run", str(path), "--out", str(folder / "out"), "--no-report"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     told = [(folder / f"out/guests/host{n}/sends.out").read_text().split() for n in range(4)]
     ports = pl.read_parquet(folder / "out/ports/*.parquet").filter(pl.col("port") == "switch0:host4")
@@ -310,6 +312,19 @@ def test_dctcp_that_the_kernel_lacks_keeps_the_queue_short(tmp_path: Path) -> No
     again, lost = (sum(int(each[0]) for each in senders) for senders in (told, reno))
     assert again <= 8 < lost, (told, reno)
     assert port["wait_p99_ps"] < full["wait_p99_ps"] / 2, (port, full)
+
+
+@can
+@pytest.mark.usefixtures("bpf")
+def test_dctcp_without_ecn_at_the_other_end_is_reno(tmp_path: Path) -> None:
+    """Marks would come back to nobody, so its packets can't be marked: they are dropped."""
+    other = "host_overrides=[{match: host4, tcp: {congestion: reno, ecn: off}}]"
+    told, port = incast_of(
+        tmp_path / "mixed", "dctcp", "queue: {kind: step, threshold: 20kB}", "--set", other
+    )
+    assert [each[1:] for each in told] == [["reno", "incast_dctcp", "1"]] * 4
+    assert port["marks"] == 0
+    assert port["drops_early"] > 0
 
 
 @can

@@ -188,9 +188,10 @@ CLASHES = {
     "farmem": ("farmem/", "cli/app.py", "cli/farmem_grid.py"),
     "incast": (  # the package, the program, its cache
         "broadcast/shell.py", "cli/app.py", "cli/emu.py", "cli/validate.py", "emu/kernel.py", "extras.py",
-        "lab/graphread.py", "report/bundle.py", "study/page/drawing.py",
+        "lab/graphread.py", "new.py", "report/bundle.py", "study/page/drawing.py", "view/answers.py",
     ),
-    "load": ("report/page.html.j2", "study/__init__.py"),  # of a port; to read
+    **dict.fromkeys(("rpc", "shuffle", "all-to-all", "permutation"), ("new.py",)),  # answers to its question
+    "load": ("new.py", "report/page.html.j2", "study/__init__.py"),  # of a port; to read
     "mine": ("__init__.py", "cli/app.py", "mining/"),
     "program": (  # on remote memory; an argument; the operator adds a job of this kind
         "cli/broadcast_plan.py", "cli/farmem_allocate.py", "emu/operator.py", "farmem/predict.py", "report/paging.py",

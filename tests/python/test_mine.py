@@ -559,7 +559,7 @@ def test_commands_that_are_wrong_end_with_2_and_change_nothing(tmp_path: Path) -
     mine = ("mine", "a.dat", "--support", "50%", "--out", "r")
     assert incast_command(*mine, cwd=tmp_path).returncode == 0
     before = (tmp_path / "r" / "summary.json").read_bytes()
-    for wrong in (mine, (*mine, "--format", "xls"), ("mine", "b.dat", "--support", "50%"), mine[:2]):
+    for wrong in ((*mine, "--format", "xls"), ("mine", "b.dat", "--support", "50%"), mine[:2]):
         done = incast_command(*wrong, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
         assert done.stderr.strip()

@@ -13,6 +13,7 @@ import incast
 from helpers import variants, written
 from incast.cli.app import app
 from incast.kinds.shuffle import ShuffleCosts
+from incast.lab.base import docstrings
 
 SORT: dict[str, Any] = {
     "name": "sort",
@@ -61,7 +62,7 @@ def test_remote_calls_have_defaults_and_may_be_none(tmp_path: Path) -> None:
     fields = [field for field in mapreduce if field.endswith("_rpcs")]
     assert len(fields) == 6
     for field in fields:
-        said = ShuffleCosts.model_fields[field].description or ""
+        said = docstrings(ShuffleCosts)[field]
         assert f"Without a value {mapreduce[field]}, with Tez {tez[field]}" in said
         assert work(tmp_path, costs={field: 0})["costs"] == {**mapreduce, field: 0}
     assert mapreduce["commit_rpcs"] > tez["commit_rpcs"], "MapReduce's client waits for the history file"

@@ -122,6 +122,29 @@ def runs_name(address: str, index: int) -> str:
     return str(listed[index]["name"]).replace("/", "%2F")
 
 
+def test_two_folders_are_shown_in_step_and_one_may_go_and_come_back(
+    browser: Any, runs: Path, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(runs / name, tmp_path / name)
+    with served(tmp_path / "one", tmp_path / "two") as address:
+        page, _ = opened(browser, address)
+        assert page.locator(".panes > *").count() == 2
+        page.locator("#time").focus()
+        page.keyboard.press("End")
+        at = page.locator(".clock").inner_text()
+        (tmp_path / "two").rename(tmp_path / "away")
+        page.get_by_text("it was moved or removed").first.wait_for()
+        (tmp_path / "away").rename(tmp_path / "two")
+        page.get_by_text("it was moved or removed").first.wait_for(state="detached", timeout=10_000)
+        assert page.locator(".clock").inner_text() == at
+    # A run that was never there is named too.
+    with served(tmp_path / "one") as address:
+        page = browser.new_page()
+        page.goto(f"{address}#run=nobody")
+        page.get_by_text("There is no run nobody").first.wait_for()
+
+
 def test_the_network_and_the_timeline_are_followed_by_keyboard(browser: Any, address: str) -> None:
     page, _ = opened(browser, address, f"run={runs_name(address, 1)}")
     for canvas in page.locator("canvas[tabindex]").all()[:2]:

@@ -11,7 +11,10 @@
 /* Macros of the kernel, which its BTF does not have (include/net/tcp.h). */
 #define TCP_CONG_NON_RESTRICTED 1
 #define TCP_CONG_NEEDS_ECN 2
+#define TCP_ECN_OK 1
 #define TCP_ECN_DEMAND_CWR 4
+/* Of linux/tcp.h: the name of a congestion control. */
+#define TCP_CONGESTION 13
 
 /* The kernel lends what it keeps for programs under GPL to programs that may be had under it. */
 char _license[] SEC("license") = "Dual MIT/GPL";

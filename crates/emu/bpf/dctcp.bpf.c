@@ -44,7 +44,13 @@ void BPF_PROG(dctcp_init, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct dctcp *ca = dctcp_of(sk);
+	char reno[] = "reno";
 
+	/* Without ECN the marks would come back to nobody: Reno then, and packets that can't be marked. */
+	if (!(tp->ecn_flags & TCP_ECN_OK) && sk->__sk_common.skc_state == TCP_ESTABLISHED) {
+		bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof(reno));
+		return;
+	}
 	ca->alpha = ONE;
 	ca->loss_cwnd = 0;
 	ca->prior_rcv_nxt = tp->rcv_nxt;
@@ -105,8 +111,8 @@ void BPF_PROG(dctcp_set_state, struct sock *sk, __u8 state)
 		halve(sk);
 }
 
-/* 3.2: when CE changes, what is not yet acknowledged is so at once, with the former ECE; and so is the
- * packet that changed it, with the new one. */
+/* 3.2: when CE changes, the receiver at once acknowledges the earlier packets with the former ECE, and the
+ * packet that changed it with the new one. */
 static void change_ce(struct sock *sk, __u32 ce)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import typer
 
+from incast.bounded import read_bytes
 from incast.cli import show
 from incast.cli.common import told
 from incast.cli.exits import Exit
+from incast.document.yaml import FILE_BYTES_MAX
 from incast.extras import extra
 
 _LOOK_MS = 1000
@@ -59,6 +61,6 @@ def _versions(file: Path) -> Iterator[bytes]:
 def _read(file: Path) -> bytes:
     """What is in the file; nothing while it is being replaced."""
     try:
-        return file.read_bytes()
-    except OSError:
+        return read_bytes(file, FILE_BYTES_MAX)
+    except (OSError, ValueError):
         return b""

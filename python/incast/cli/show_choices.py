@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from incast import text
-from incast.answer import interval_text, signed
+from incast.answer import between, seeds_text, signed
 from incast.choose import Ranking, rank
 from incast.cli import show
-from incast.contrast import Contrast, contrast, typical
+from incast.contrast import Contrast, contrast
 from incast.metric import Metric
 from incast.overview import Choices, Compared, compared
 from incast.samples import samples
@@ -62,18 +62,14 @@ def _decided(name: str, ranking: Ranking, several: bool) -> list[Text]:
     leads = name in ranking.first
     shown = Text(f"{'★' if leads else ' '} {name or 'mean'}", style="bold green" if leads else "")
     if name in ranking.out:
-        return [shown, Text("not done")]
+        return [shown, Text(text.NONE if name in ranking.lacking else "not done")]
     cells = [shown, Text(metric.text(ranking.figures[name]), style="bold")]
     if found is None:
         return cells
     cells.append(difference(found, metric))
     if several:
-        said = interval_text(found.interval) if found.interval else ""
-        side = "more" if found.more >= found.less else "less"
-        cells += [
-            Text(said, style="dim" if found.verdict == "open" else ""),
-            Text(f"{side} in {max(found.more, found.less)} of {found.seeds}"),
-        ]
+        dim = "dim" if found.verdict == "open" else ""
+        cells += [Text(between(found), style=dim), Text(seeds_text(found))]
     return cells
 
 
@@ -88,7 +84,7 @@ def _of_seeds(choices: Choices, ranking: Ranking, every: bool) -> Table:
     for each in (deciding, *compared(choices, ranking, every)):
         found = each.samples[name]
         ends = text.span(min(found.values()), max(found.values()), each.metric.text) if found else ""
-        table.add_row(Text(each.label), each.metric.text(typical(found)), ends)
+        table.add_row(Text(each.label), each.metric.text(each.means[name]), ends)
     return table
 
 
@@ -126,7 +122,7 @@ def _columns(names: Sequence[str], figures: Sequence[Compared], ranking: Ranking
 
 def _cell(figure: Compared, name: str, ranking: Ranking) -> Text:
     """A mean, and how it differs from the best choice's."""
-    shown = Text(figure.metric.text(typical(figure.samples[name])))
+    shown = Text(figure.metric.text(figure.means[name]))
     if ranking.best is None or name == ranking.best or figure.metric.better == 0:
         return shown
     found = contrast(figure.samples.get(ranking.best, {}), figure.samples[name])

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from incast import lateness, text
 from incast.answer import answer as answer_of
-from incast.answer import interval_text
+from incast.answer import between
 from incast.cli import show
 from incast.cli.show_choices import difference
 from incast.comparison import Difference
@@ -162,12 +162,11 @@ def differences(
     for each in found:
         metric, contrast = metric_of[each.figure], each.contrast
         cells = [escape(each.figure.removesuffix(metric.unit)), metric.text(each.a), metric.text(each.b)]
-        ends = contrast.interval if contrast else None
         table.add_row(
             *([escape(each.choice)] if several else []),
             *cells,
             difference(contrast, metric) if contrast else "",
-            *([interval_text(ends) if ends else ""] if intervals else []),
+            *([between(contrast) if contrast else ""] if intervals else []),
         )
     return table
 

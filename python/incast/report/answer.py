@@ -12,7 +12,7 @@ from markupsafe import Markup
 from incast import text
 from incast.answer import answer as plain_answer
 from incast.choose import Ranking
-from incast.contrast import contrast, typical
+from incast.contrast import contrast
 from incast.frames import quantile_of
 from incast.overview import Choices, compared
 from incast.report import phases
@@ -40,6 +40,10 @@ def answer(choices: Choices, drawn: tuple[Run, ...], ranking: Ranking) -> Answer
     if len(drawn) == 1:
         run = drawn[0]
         undone, said = _completion(run)
+        if ranking.seeds > 1:
+            # The headline is of all seeds.
+            of_first = [Markup("Of the first seed: {}").format(each) for each in (undone, *said) if each]
+            return Answer(headline + _stuck(drawn), (*more, *of_first), (_evidence(run),))
         return Answer((undone or headline) + _stuck(drawn), (*more, *said), (_evidence(run),))
     first = next((run for run in drawn if run.name == ranking.best), None)
     reasons = [] if first is None else list(_differences(drawn, first, ranking))
@@ -97,13 +101,13 @@ def _elsewhere(choices: Choices, ranking: Ranking) -> Iterable[Markup]:
         found = {other: contrast(base, each.samples[other]) for other in ranking.figures}
         leads = [other for other, said in found.items() if said and said.verdict == surely]
         if each.metric.better and leads:
-            lead = min(leads, key=lambda other: -each.metric.better * (typical(each.samples[other]) or 0))
+            lead = min(leads, key=lambda other: -each.metric.better * (each.means[other] or 0))
             better.append(
                 Markup("{} by {} ({} against {})").format(
                     name(lead),
                     each.label,
-                    each.metric.text(typical(each.samples[lead])),
-                    each.metric.text(typical(base)),
+                    each.metric.text(each.means[lead]),
+                    each.metric.text(each.means[ranking.best]),
                 )
             )
     if better:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from incast import text
-from incast.answer import interval_text, signed
+from incast.answer import between, signed
 from incast.choose import Ranking
 from incast.overview import Choices
 from incast.samples import samples
@@ -77,13 +77,19 @@ def dots(choices: Choices, ranking: Ranking, colors: dict[str, int]) -> Dots | N
                 name,
                 name in ranking.first,
                 _strip(axis, ranking, list(each.values()), bars[name], colors.get(name), told),
-                ranking.metric.text(ranking.figures[name]) if name in ranking.figures else "not done",
+                _mean(ranking, name),
                 signed(against) if against else "",
-                interval_text(against.interval) if against and against.interval else "",
+                between(against) if against else "",
             )
         )
     ticks = tuple((f"{axis.at(tick):.2f}", ranking.metric.text(tick)) for tick in _ticks(axis))
     return Dots(_upper(ranking.metric.label), tuple(rows), ticks, ranking.seeds > 1, bool(ranking.undecided))
+
+
+def _mean(ranking: Ranking, name: str) -> str:
+    if name in ranking.figures:
+        return ranking.metric.text(ranking.figures[name])
+    return text.NONE if name in ranking.lacking else "not done"
 
 
 def _bar(ranking: Ranking, name: str) -> tuple[float, float] | None:

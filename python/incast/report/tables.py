@@ -5,7 +5,7 @@ import polars as pl
 from incast import text
 from incast.answer import signed
 from incast.choose import Ranking
-from incast.contrast import contrast, typical
+from incast.contrast import contrast
 from incast.kinds import traits
 from incast.overview import Choices, Compared, compared
 from incast.report.foreground import DROPS, foreground_flows, waiting_by_port
@@ -37,7 +37,7 @@ def _compared(figure: Compared, name: str, best: str | None) -> Cell:
     against = contrast(figure.samples.get(best or "", {}), found) if name != best else None
     said = signed(against) if against and metric.better else ""
     spread = text.span(min(found.values()), max(found.values()), metric.text) if found else ""
-    return Cell(metric.text(typical(found)), ", ".join(filter(None, (said, spread))))
+    return Cell(metric.text(figure.means[name]), ", ".join(filter(None, (said, spread))))
 
 
 def hottest_ports(run: Run) -> Table:

@@ -69,7 +69,14 @@ class Answers:
             {"name": run.name, "version": crc32(repr(signature).encode()), "in_progress": run.in_progress}
             for signature, run in known.values()
         ]
-        return _json({"incast": __version__, "runs": listed})
+        return _json({"incast": __version__, "runs": listed, "second": self._second(listed)})
+
+    def _second(self, listed: Sequence[Mapping[str, Any]]) -> str | None:
+        """The run to show next to the first: the first of the second folder, if there are two."""
+        if len(self._roots) < 2:
+            return None
+        at = len(places.runs(self._roots[:1]))
+        return str(listed[at]["name"]) if at < len(listed) else None
 
     def _facts(self, said: Mapping[str, str]) -> Answer:
         return _json(facts(self._named(said)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from incast.folder import MARKER, MARKERS, TABLES
@@ -27,7 +29,7 @@ def runs(roots: Sequence[Path]) -> list[Place]:
     found = []
     for root, name in zip(roots, names, strict=True):
         known = name if names.count(name) == 1 else str(root)
-        below = _below(root, _DEEP)[:_RUNS_MAX] or [root]
+        below = list(islice(_below(root, _DEEP), _RUNS_MAX)) or [root]
         found += [Place("/".join((known, *each.relative_to(root).parts)), each) for each in below]
     return found
 
@@ -53,11 +55,11 @@ def problem(place: Place) -> str:
     return f"{name} is not a result: it has no tables of a run."
 
 
-def _below(folder: Path, deep: int) -> list[Path]:
+def _below(folder: Path, deep: int) -> Iterator[Path]:
     if is_run(folder):
-        return [folder]
-    try:
-        subs = sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: natural_key(p.name))
-        return [run for sub in subs for run in _below(sub, deep - 1)] if deep else []
-    except OSError:
-        return []
+        yield folder
+    elif deep:
+        with suppress(OSError):
+            subs = sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: natural_key(p.name))
+            for sub in subs:
+                yield from _below(sub, deep - 1)

@@ -40,7 +40,8 @@ export default {
     const root = document.createElement("div");
     root.classList.add("notebook");
     el.append(root);
-    of_view().start(root, { json: ask, array: ask }, address);
+    const view = of_view().start(root, { json: ask, array: ask }, address);
+    return () => view.stop();
   },
 };
 """

@@ -55,12 +55,13 @@ export class Pane {
   }
 
   // Draws the network at once, and what the samples say as soon as they are there.
-  async load(source, { name, version }, redraw) {
+  async load(source, { name, version }, redraw, arrived) {
     this.heading.textContent = name;
-    const run = new Run(source, name, version);
+    const run = new Run(source, name, version, arrived);
     await run.load();
     this.run = run;
     this.drawn = null;
+    this.cells = null;
     this.body.hidden = Boolean(run.facts.problem);
     this.say(run.facts.problem ? [run.facts.problem] : run.facts.alerts, run.facts.notes ?? []);
     if (run.facts.problem) return;
@@ -101,8 +102,10 @@ export class Pane {
   get queueMax() {
     if (!this.ready) return 1;
     const { sampled, count, facts } = this.run;
+    // While a run goes on there are no totals.
     return facts.ports.queue_max_bytes.reduce(
-      (most, queue, index) => (count && sampled[index] < 0 ? most : Math.max(most, queue ?? 0)), 1);
+      (most, queue, index) => (count && sampled[index] < 0 ? most : Math.max(most, queue ?? 0)),
+      facts.in_progress ? this.run.sampledMax : 1);
   }
 
   scale(end, queueMax) {
@@ -127,7 +130,8 @@ export class Pane {
     if (!this.ready) return;
     const { run } = this;
     const level = run.levels.length ? run.levelFor(span) : 0;
-    this.cells = run.levels.length ? run.at(Math.min(time, run.end), level) : null;
+    // What comes later is drawn when it is there: totals next to samples would mislead.
+    this.cells = run.levels.length ? run.at(Math.min(time, run.end), level) ?? this.cells : null;
     this.network.draw(this.cells, queueMax);
     this.tasks.move(Math.min(time, run.end));
     if (run.levels.length) run.ahead(time, level);

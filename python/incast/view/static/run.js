@@ -1,11 +1,13 @@
 // A run as the page has it: what it asked once, and pieces of the samples around the time shown.
 const PIECE_CELLS = 200_000;
 const PIECES_MAX = 16;
+const AGAIN_MS = 1000; // after which a piece that could not be had is asked for again
 const WIDTHS = [360, 640, 960];
 const PS = 1e12;
 
 export class Run {
-  constructor(source, name, version) {
+  constructor(source, name, version, arrived) {
+    this.arrived = arrived;
     this.source = source;
     this.name = name;
     this.version = version;
@@ -38,6 +40,13 @@ export class Run {
     if (this.count) await this.piece(this.levels.length - 1, 0);
   }
 
+  // The longest queue of the overview.
+  get sampledMax() {
+    const piece = this.pieces.get(`${this.levels.length - 1}:0`);
+    return piece instanceof Float32Array
+      ? piece.subarray(0, piece.length / 5).reduce((most, queue) => (queue > most ? queue : most), 1) : 1;
+  }
+
   get end() {
     const last = this.levels[0];
     return Math.max(this.facts?.end_ps ?? 1, last ? last.step * last.steps : 0);
@@ -58,7 +67,7 @@ export class Run {
       const number = Math.floor(index / size);
       const piece = this.pieces.get(`${level}:${number}`);
       if (piece instanceof Float32Array) return this.cells(piece, index - number * size, step);
-      if (!piece) this.piece(level, number).catch(() => {});
+      if (!piece) this.piece(level, number).then(this.arrived).catch(() => {});
     }
     return null;
   }
@@ -94,7 +103,7 @@ export class Run {
     try {
       this.pieces.set(key, await coming);
     } catch (error) {
-      this.pieces.delete(key);
+      setTimeout(() => this.pieces.delete(key), AGAIN_MS);
       throw error;
     }
     this.forget();
@@ -119,7 +128,7 @@ export class Run {
     }
     if (at < 0) return { queue: 0, use: 0, drops: 0, paused: 0, known: false };
     const rate = ports.rate_bps[index];
-    const use = rate ? Math.min(1, (cells.sent[at] * 8 * PS) / rate / cells.length) : 0;
+    const use = rate ? Math.min(1, (cells.sent[at] * 8 * PS) / rate / cells.length) : null;
     const queue = cells.queue[at];
     return { queue, use, drops: cells.drops[at], paused: cells.paused[at] / cells.length, known: queue === queue };
   }

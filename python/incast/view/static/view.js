@@ -94,21 +94,24 @@ class View {
   async list() {
     const said = await this.source.json("runs");
     const before = JSON.stringify(this.listed?.map((run) => run.name));
-    this.listed = said.runs;
-    if (JSON.stringify(this.listed.map((run) => run.name)) === before) return;
-    const options = () => this.listed.map((run) => element("option", { value: run.name }, run.name));
-    const [first, second] = [this.runs.value, this.others.value];
+    [this.listed, this.second] = [said.runs, said.second];
+    if (JSON.stringify(this.listed.map((run) => run.name)) !== before) this.offer(this.runs.value, this.others.value);
+  }
+
+  // Offers all runs, with these two chosen; one that is not there now stays, as it may come back.
+  offer(first, second) {
+    const names = new Set([...this.listed.map((run) => run.name), first, second].filter(Boolean));
+    const options = () => [...names].map((name) => element("option", { value: name }, name));
     this.runs.replaceChildren(...options());
     this.others.replaceChildren(element("option", { value: "" }, "nothing"), ...options());
-    if (before) [this.runs.value, this.others.value] = [first, second];
+    if (first) this.runs.value = first;
+    this.others.value = second;
   }
 
   async restore() {
     const said = this.address.read();
-    const known = (name) => this.listed.find((run) => run.name === name)?.name;
-    const second = said.has("run") || said.has("with") ? said.get("with") : this.source.second?.(this.listed);
-    this.runs.value = known(said.get("run")) ?? this.listed[0].name;
-    this.others.value = known(second) ?? "";
+    const second = said.has("run") || said.has("with") ? said.get("with") : this.second;
+    this.offer(said.get("run") || this.listed[0].name, second ?? "");
     const speed = Number(said.get("speed"));
     this.state.speed = SPEEDS.includes(speed) ? speed : 20;
     this.speeds.value = String(this.state.speed);
@@ -127,14 +130,19 @@ class View {
   // Loads the chosen runs, each into a pane of its own.
   async load() {
     const names = [...new Set([this.runs.value, this.others.value].filter(Boolean))];
-    const chosen = names.map((name) => this.listed.find((run) => run.name === name));
+    const chosen = names.map((name) => this.listed.find((run) => run.name === name) ?? { name, version: null });
     this.panes = chosen.map((_, number) => this.panes[number]
       ?? new Pane(number, (target) => target && this.target(target), (time) => this.seek(time),
         (text) => this.announce(text)));
     this.panesPlace.replaceChildren(...this.panes.map((pane) => pane.place));
     this.panesPlace.classList.toggle("two", this.panes.length > 1);
-    await Promise.all(this.panes.map((pane, number) =>
-      pane.load(this.source, chosen[number], () => this.arrange())));
+    this.loading = true;
+    try {
+      await Promise.all(this.panes.map((pane, number) =>
+        pane.load(this.source, chosen[number], () => this.arrange(), () => this.playing || this.draw())));
+    } finally {
+      this.loading = false;
+    }
     this.arrange();
     this.suggest();
     document.title = `${names.join(" and ")}: incast view`;
@@ -145,7 +153,8 @@ class View {
   arrange() {
     this.end = Math.max(...this.panes.map((pane) => pane.end));
     this.queueMax = Math.max(...this.panes.map((pane) => pane.queueMax));
-    this.state.time = Math.min(this.state.time, this.end);
+    // A run that is being loaded may seem shorter than it is.
+    if (!this.loading) this.state.time = Math.min(this.state.time, this.end);
     for (const pane of this.panes) pane.scale(this.end, this.queueMax);
     this.draw();
     this.describe();
@@ -186,6 +195,10 @@ class View {
     if (!this.playing) return;
     const passed = this.last === null ? 0 : Math.min(now - this.last, 250);
     this.last = now;
+    if (this.loading) {
+      requestAnimationFrame((next) => this.frame(next));
+      return;
+    }
     this.state.time = Math.min(this.end, this.state.time + (passed / 1000 / this.state.speed) * this.end);
     this.draw();
     if (now - this.said > SAY_MS) {
@@ -268,16 +281,23 @@ class View {
 
   // Looks whether runs in progress have written more, or something was removed.
   async ask() {
+    if (this.ended) return;
     try {
       await this.list();
       this.problem.hidden = true;
       const shown = this.panes.map((pane) => pane.run).filter(Boolean);
-      const now = (run) => this.listed.find((each) => each.name === run.name)?.version;
+      const now = (run) => this.listed.find((each) => each.name === run.name)?.version ?? null;
       if (shown.some((run) => now(run) !== run.version)) await this.refresh();
     } catch (error) {
       this.fail(error);
     }
     setTimeout(() => this.ask(), LOOK_MS);
+  }
+
+  // Ends the questions: what was shown is gone.
+  stop() {
+    this.ended = true;
+    this.playing = false;
   }
 
   async refresh() {
