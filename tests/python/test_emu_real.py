@@ -323,7 +323,7 @@ def test_dctcp_without_ecn_at_the_other_end_is_reno(tmp_path: Path) -> None:
         tmp_path / "mixed", "dctcp", "queue: {kind: step, threshold: 20kB}", "--set", other
     )
     assert [each[1:] for each in told] == [["reno", "incast_dctcp", "1"]] * 4
-    assert port["marks"] == 0
+    assert port["marks"] <= 4  # SYNs, from before the answer
     assert port["drops_early"] > 0
 
 
