@@ -153,8 +153,8 @@ class View {
   arrange() {
     this.end = Math.max(...this.panes.map((pane) => pane.end));
     this.queueMax = Math.max(...this.panes.map((pane) => pane.queueMax));
-    // A run that is being loaded may seem shorter than it is.
-    if (!this.loading) this.state.time = Math.min(this.state.time, this.end);
+    // A run that is being loaded, or is gone for now, may seem shorter than it is.
+    if (!this.loading && this.panes.every((pane) => pane.ready)) this.state.time = Math.min(this.state.time, this.end);
     for (const pane of this.panes) pane.scale(this.end, this.queueMax);
     this.draw();
     this.describe();
@@ -301,7 +301,8 @@ class View {
   }
 
   async refresh() {
-    const atEnd = this.state.time >= this.end && !this.playing;
+    const grows = this.panes.some((pane) => pane.run?.facts?.in_progress);
+    const atEnd = grows && this.state.time >= this.end && !this.playing;
     await this.load();
     if (atEnd) this.seek(this.end);
   }
