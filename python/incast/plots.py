@@ -5,8 +5,8 @@ Not here: the report, whose pictures share the page's data and style (`incast.re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
@@ -19,7 +19,7 @@ from incast.hints import unknown
 from incast.kinds import traits
 from incast.metric import Metric
 from incast.report import points
-from incast.samples import Way, by_choice, samples
+from incast.samples import Summarised, Way, by_choice, samples
 
 if TYPE_CHECKING:
     import altair as alt
@@ -31,17 +31,11 @@ _SPANS = 120
 """Spans of time of a queue's line, of each of which its extremes are drawn."""
 
 
-class Run(Protocol):
-    """What is drawn of a run."""
-
-    @property
-    def summary(self) -> Mapping[str, Any]:
-        """Its figures."""
-        raise NotImplementedError
+class Run(Summarised, Protocol):
+    """What is drawn of a run: its figures and its tables."""
 
     def scan(self, table: str) -> pl.LazyFrame:
         """A table of it."""
-        raise NotImplementedError
 
 
 def draw(runs: Sequence[Run], what: str, port: str | None) -> alt.Chart | alt.LayerChart:
