@@ -264,6 +264,13 @@ def test_ctrl_c_ends_all_and_keeps_what_was_measured(tmp_path: Path) -> None:
     assert left.stdout == ""
 
 
+@pytest.fixture
+def no_htcp() -> None:
+    """A kernel without H-TCP."""
+    if not kernel.needs_bpf("htcp"):
+        pytest.skip("this kernel has H-TCP itself")
+
+
 @pytest.fixture(scope="module")
 def bpf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Congestion controls as BPF programs, just built."""
@@ -375,22 +382,20 @@ def test_a_run_that_is_ended_leaves_nothing_registered(tmp_path: Path, end: int)
     assert becomes(False)
 
 
+@pytest.mark.usefixtures("no_htcp")
 def test_a_congestion_control_that_is_not_built_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not kernel.needs_bpf("htcp"):
-        pytest.skip("this kernel has H-TCP itself")
     monkeypatch.setenv(kernel.BPF_VARIABLE, str(tmp_path))
     said = kernel.not_allowed("htcp")
     assert "htcp is not in this machine's kernel" in said
     assert said.endswith("make bpf builds it")
 
 
+@pytest.mark.usefixtures("no_htcp")
 def test_a_program_that_is_none_fails_the_run_and_its_result_can_be_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not kernel.needs_bpf("htcp"):
-        pytest.skip("this kernel has H-TCP itself")
     monkeypatch.setenv(kernel.BPF_VARIABLE, str(tmp_path))
     (tmp_path / "htcp.bpf.o").write_bytes(b"no program")
     path = write(tmp_path, PING)

@@ -126,20 +126,14 @@ def test_results_of_walks_and_of_mining_get_numbers(tmp_path: Path, monkeypatch:
     assert found == {"mine-a", "mine-a-2", "walk-ppr", "walk-ppr-2"}
 
 
+def running(file: Path, out: Path, *options: str) -> list[str | Path]:
+    """A run as a program of its own."""
+    return [sys.executable, "-m", "incast", "run", file, "--out", out, "--no-report", *options]
+
+
 def test_watch_runs_again_when_the_file_changes(tmp_path: Path) -> None:
     file, out = written(tmp_path, SMALL), tmp_path / "out"
-    command: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "incast",
-        "run",
-        file,
-        "--out",
-        out,
-        "--watch",
-        "--no-report",
-        "--quiet",
-    ]
+    command = running(file, out, "--watch", "--quiet")
     log = tmp_path / "log"
 
     def waits() -> int:
@@ -172,16 +166,7 @@ def test_watch_refuses_a_file_that_is_not_there() -> None:
 @pytest.mark.parametrize("no_color", [{}, {"NO_COLOR": "1"}], ids=["colours", "NO_COLOR"])
 def test_no_color_is_heeded(tmp_path: Path, no_color: dict[str, str]) -> None:
     file = written(tmp_path, {**SMALL, "choices": CHOICES})
-    command: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "incast",
-        "run",
-        file,
-        "--out",
-        tmp_path / "out",
-        "--no-report",
-    ]
+    command = running(file, tmp_path / "out")
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     ours, theirs = pty.openpty()
     try:
