@@ -131,8 +131,9 @@ mod tests {
             want("local=1073741824,rate=1");
             assert!(is_ours(map(BOTH, ANONYMOUS)));
             assert!(is_ours(map(0, ANONYMOUS | libc::MAP_NORESERVE as usize)), "a reservation");
+            assert!(is_ours(map(BOTH, ANONYMOUS | libc::MAP_STACK as usize)), "a stack");
             assert!(!is_ours(map(BOTH | libc::PROT_EXEC as usize, ANONYMOUS)), "code runs from it");
-            for flag in [libc::MAP_LOCKED, libc::MAP_STACK, libc::MAP_GROWSDOWN] {
+            for flag in [libc::MAP_LOCKED, libc::MAP_GROWSDOWN] {
                 assert!(!is_ours(map(BOTH, ANONYMOUS | flag as usize)), "{flag:x}");
             }
             let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS) as usize;

@@ -12,7 +12,7 @@ use crate::lock::Lock;
 use crate::pager::PAGER;
 use crate::runs::RUNS;
 use crate::signals::Waiting;
-use crate::{affinity, areas, handler, heap, lock, private, signals, stacks, stats, threads};
+use crate::{affinity, areas, elsewhere, handler, heap, lock, private, signals, stacks, stats, threads};
 
 /// The signals of who forks.
 static SIGNALS: Lock<Option<Waiting>> = Lock::new(None);
@@ -28,10 +28,13 @@ extern "C" fn prepare() {
     let waiting = signals::wait();
     heap::ALL.iter().for_each(|heap| heap.hold());
     affinity::KEPT.hold();
+    elsewhere::CHANGING.hold();
     RUNS.hold();
     areas::UNUSED.hold();
     areas::KERNEL.hold();
-    // Behind the locks that a thread may hold while it waits for a page.
+    // Behind the locks that a thread may hold while it waits for a page; and for the handler's answer.
+    handler::CLAIMING.hold();
+    stacks::ONE_AT_A_TIME.hold();
     handler::fork();
     PAGER.hold();
     private::HEAP.hold();
@@ -49,9 +52,12 @@ fn release() {
     lock::forking(false);
     private::HEAP.release();
     PAGER.release();
+    stacks::ONE_AT_A_TIME.release();
+    handler::CLAIMING.release();
     areas::KERNEL.release();
     areas::UNUSED.release();
     RUNS.release();
+    elsewhere::CHANGING.release();
     affinity::KEPT.release();
     heap::ALL.iter().for_each(|heap| heap.release());
     drop(signals);
@@ -60,6 +66,7 @@ fn release() {
 extern "C" fn child() {
     let signals = SIGNALS.lock().take();
     private::begin_stats(&config().folder);
+    elsewhere::tell();
     threads::alone();
     affinity::forked();
     affinity::KEPT.release();
@@ -69,6 +76,8 @@ extern "C" fn child() {
     lock::forking(false);
     // The thread that is started here allocates, and asks what is the kernel's.
     private::HEAP.release();
+    stacks::ONE_AT_A_TIME.release();
+    handler::CLAIMING.release();
     areas::KERNEL.release();
     areas::UNUSED.release();
     if is_remote() {
@@ -77,6 +86,7 @@ extern "C" fn child() {
     }
     PAGER.release();
     RUNS.release();
+    elsewhere::CHANGING.release();
     heap::ALL.iter().for_each(|heap| heap.release());
     drop(signals);
 }

@@ -10,7 +10,7 @@ use crate::config::is_remote;
 use crate::layout::{self, BASE};
 use crate::lock::Lock;
 use crate::states::{self, PINNED};
-use crate::{areas, raw};
+use crate::{areas, elsewhere, raw};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*, fence};
 use sys::userfaultfd::Range;
 
@@ -25,14 +25,14 @@ static START: AtomicUsize = AtomicUsize::new(0);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 /// Whether there ever was such a stack.
 pub(crate) static KEPT: AtomicBool = AtomicBool::new(false);
-static ONE_AT_A_TIME: Lock<()> = Lock::new(());
+pub(crate) static ONE_AT_A_TIME: Lock<()> = Lock::new(());
 
 /// The calling thread is about to take a lock that the handler of page faults needs.
 #[inline]
 pub(crate) fn stay() {
     let here = 0u8;
     let at = &raw const here as usize;
-    if layout::offset(at).is_some() {
+    if let Some(at) = elsewhere::inward(at) {
         stay_at(at);
     }
 }
@@ -56,7 +56,8 @@ pub(crate) fn keep(range: Range) {
         for page in pages.filter(|page| states::at(*page) != PINNED) {
             states::set(Range { start: page, bytes: BASE }, PINNED);
             // It may be nobody's, or a guard.
-            let _ = raw::advise(page, BASE, libc::MADV_POPULATE_WRITE);
+            let page = elsewhere::real(Range { start: page, bytes: BASE });
+            let _ = raw::advise(page.start, BASE, libc::MADV_POPULATE_WRITE);
         }
         // The code that makes memory remote sees that first, or it is seen here.
         fence(SeqCst);
