@@ -1,10 +1,10 @@
 //! Memory of the program's that lies elsewhere: static data that begins as zeros (bss, [`crate::bss`]), and
 //! mappings at an address that the program chose.
 //!
-//! Its addresses can't change, so each such place has a **stand-in**: as many addresses of the program's range
-//! ([`crate::layout`]) that nobody touches. States, the mirror, and all who decide about pages know the
-//! stand-in only. What comes from the program or the kernel is translated inwards ([`inward`], [`parts`]), and
-//! what is asked of the kernel outwards ([`real`]).
+//! Its addresses can't change, so each such place has a **stand-in**: as many addresses of the program's
+//! range ([`crate::layout`]) that nobody touches. States, the mirror, and all who decide about pages know the
+//! stand-in only. What comes from the program or the kernel is translated inwards ([`inward`], [`parts`]),
+//! and what is asked of the kernel outwards ([`real`]).
 //!
 //! Places are read without a lock, by code that handles faults too; they change under the pager's lock.
 

@@ -1,10 +1,10 @@
 //! mmap(2), munmap(2), mremap(2), mprotect(2), madvise(2) and mlock(2), as programs call them: by name, by
 //! their names with 64, by number.
 //!
-//! Anonymous private mappings are runs of the program's memory ([`crate::runs`]), or places elsewhere when the
-//! program chose their address ([`crate::elsewhere`]); all others are the kernel's, and so are those that ask
-//! for huge pages, locked memory, or memory to run code from. A program may put one of these into what it has
-//! ([`crate::areas`]).
+//! Anonymous private mappings are runs of the program's memory ([`crate::runs`]), or places elsewhere when
+//! the program chose their address ([`crate::elsewhere`]); all others are the kernel's, and so are those that
+//! ask for huge pages, locked memory, or memory to run code from. A program may put one of these into what it
+//! has ([`crate::areas`]).
 
 use crate::areas;
 use crate::config::{is_on, is_remote};
