@@ -18,7 +18,7 @@ use sys::userfaultfd::Range;
 const MOST: usize = 64 << 30;
 
 /// Its first address and the one behind its last.
-static HEAP: Lock<Option<(usize, usize)>> = Lock::new(None);
+pub(crate) static HEAP: Lock<Option<(usize, usize)>> = Lock::new(None);
 
 /// The C library's own function, for programs whose memory is not ours.
 ///

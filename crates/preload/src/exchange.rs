@@ -64,12 +64,18 @@ pub(crate) struct Exchange {
     looks: Cell<bool>,
 }
 
+const PAGEMAP: &str = "/proc/self/pagemap";
+
+fn with_name(file: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{file}: {error}"))
+}
+
 impl Exchange {
     /// Takes charge of the program's memory and its mirror.
     pub(crate) fn open() -> Result<Exchange, Refused> {
         let features = Features::WRITE_PROTECT.and(Features::WRITE_PROTECT_ASYNC).and(Features::MOVE);
         let uffd = Userfaultfd::new(Scope::Everything, features.and(Features::THREAD))?;
-        let pagemap = File::open("/proc/self/pagemap").map_err(Refused::Failed)?;
+        let pagemap = File::open(PAGEMAP).map_err(|error| Refused::Failed(with_name(PAGEMAP, &error)))?;
         let start = layout::start();
         let program = Range { start, bytes: layout::BYTES };
         let mirror = Range { start: layout::mirror(start), bytes: layout::BYTES + CALLS * BASE };

@@ -41,6 +41,7 @@ mod grown;
 mod handler;
 mod heap;
 mod layout;
+mod loading;
 mod lock;
 mod malloc;
 mod mappings;

@@ -2,9 +2,10 @@
 //! their names with 64, by number.
 //!
 //! Anonymous private mappings are runs of the program's memory ([`crate::runs`]), or places elsewhere when
-//! the program chose their address ([`crate::elsewhere`]); all others are the kernel's, and so are those that
-//! ask for huge pages, locked memory, or memory to run code from. A program may put one of these into what it
-//! has ([`crate::areas`]).
+//! the program chose their address ([`crate::elsewhere`]): in a way that leaves no choice, or by a hint that
+//! it is known to depend on ([`Hints`]). All others are the kernel's, and so are those that ask for huge
+//! pages, locked memory, or memory to run code from. A program may put one of these into what it has
+//! ([`crate::areas`]).
 
 use crate::areas;
 use crate::config::{is_on, is_remote};
@@ -16,7 +17,7 @@ use crate::pager;
 use crate::raw;
 use crate::runs::{self, RUNS};
 use libc::{c_int, c_void, off_t};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use sys::userfaultfd::Range;
 
 const BOTH: c_int = libc::PROT_READ | libc::PROT_WRITE;
@@ -28,6 +29,43 @@ const PLAIN: c_int =
 const AT: c_int = libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE;
 /// Largest reservation that is ours: others would leave no addresses.
 const RESERVED_MAX: usize = 1 << 40;
+
+/// Whether the program depends on the addresses that it suggests for reservations. Where it gives back one
+/// that lies elsewhere, at once and as a whole, it does: Java machines do so, and some give up in the end.
+/// Other programs suggest an address for most of what they map (V8), and take any.
+struct Hints {
+    /// The last reservation that lies elsewhere.
+    start: AtomicUsize,
+    bytes: AtomicUsize,
+    matter: AtomicBool,
+}
+
+static HINTS: Hints =
+    Hints { start: AtomicUsize::new(0), bytes: AtomicUsize::new(0), matter: AtomicBool::new(false) };
+
+impl Hints {
+    fn not_followed(&self, start: usize, bytes: usize) {
+        self.start.store(start, Relaxed);
+        self.bytes.store(bytes, Relaxed);
+    }
+
+    fn given_back(&self, start: usize, bytes: usize) {
+        if self.start.load(Relaxed) == start && self.bytes.load(Relaxed) == bytes {
+            self.matter.store(true, Relaxed);
+        }
+    }
+
+    /// A reservation where it was suggested; nothing if that is not known to matter, or not free.
+    fn follow(&self, at: usize, bytes: usize, flags: c_int) -> Option<usize> {
+        if !self.matter.load(Relaxed) {
+            return None;
+        }
+        let flags = flags | libc::MAP_FIXED_NOREPLACE;
+        let start = raw::map(at, bytes, libc::PROT_NONE, flags, -1, 0).ok()?;
+        elsewhere::take(start, bytes);
+        Some(start)
+    }
+}
 
 /// Whether protection of any page was ever changed.
 static CHANGED: AtomicBool = AtomicBool::new(false);
@@ -89,12 +127,19 @@ pub(crate) extern "C" fn mmap(
         elsewhere::leave(at as usize, bytes);
     }
     let ours = is_on() && bytes > 0 && bytes <= RESERVED_MAX && is_plain(protection, flags);
+    let is_hint = ours && !at.is_null() && protection == libc::PROT_NONE;
+    if is_hint && let Some(start) = HINTS.follow(at as usize, bytes, flags) {
+        return start as *mut c_void;
+    }
     let Some(run) = ours.then(|| RUNS.quietly().map(bytes)).flatten() else { return kernels() };
     let range = Range { start: run.start, bytes: runs::whole(bytes) };
     if run.used {
         forget(range);
     }
     protect_new(range, protection, run.used);
+    if is_hint {
+        HINTS.not_followed(run.start, bytes);
+    }
     run.start as *mut c_void
 }
 
@@ -209,6 +254,7 @@ extern "C" fn pkey_mprotect(at: *mut c_void, bytes: usize, protection: c_int, ke
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn munmap(at: *mut c_void, bytes: usize) -> c_int {
     let start = at as usize;
+    HINTS.given_back(start, bytes);
     let Some(offset) = layout::offset(start) else {
         if start.is_multiple_of(BASE) {
             elsewhere::leave(start, bytes);

@@ -47,6 +47,14 @@ fn stay_at(at: usize) {
     }
 }
 
+/// What runs on a stack that begins below this address finds it there.
+pub(crate) fn keep_below(top: usize) {
+    if let Some(last) = elsewhere::inward(top.wrapping_sub(1)) {
+        let first = last.saturating_sub(BELOW + MORE) & !(BASE - 1);
+        keep(areas::clipped(first, last + 1 - first));
+    }
+}
+
 /// The range is there, and stays local with what it holds.
 pub(crate) fn keep(range: Range) {
     let all = areas::whole(range);

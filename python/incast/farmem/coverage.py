@@ -151,12 +151,14 @@ class Watch:
     def _look(self) -> _Seen:
         seen = _Seen()
         for pid in _tree(self._pid):
+            # Memory may be given back while the kernel is asked: what was in use before may still be there.
+            before = self._library(pid).numbers.get("in_use_bytes", 0)
             try:
                 smaps = Path(f"/proc/{pid}/smaps").read_bytes()
             except OSError:
                 continue
             governed = seen.governed
-            _add(smaps, self._library(pid), seen)
+            _add(smaps, self._library(pid), seen, before)
             self.governed_most = max(self.governed_most, seen.governed - governed)
         return seen
 
@@ -199,8 +201,8 @@ def _mappings(smaps: bytes) -> Iterator[tuple[_Mapping, bytes]]:
         yield found, follows
 
 
-def _add(smaps: bytes, library: Library, seen: _Seen) -> None:
-    """A process's mappings."""
+def _add(smaps: bytes, library: Library, seen: _Seen, in_use_before: int) -> None:
+    """A process's mappings, and the bytes that were in use just before they were looked at."""
     numbers = library.numbers
     memory = numbers.get("memory_at", 0)
     mirror = memory + numbers.get("memory_bytes", 0)
@@ -232,7 +234,7 @@ def _add(smaps: bytes, library: Library, seen: _Seen) -> None:
     # Once memory is remote the library knows what is in use, here and there; more than that can't leave.
     governed = numbers.get("in_use_bytes", 0)
     seen.governed += governed
-    pinned = here + away - governed
+    pinned = here + away - max(governed, in_use_before)
     seen.others["code"] += pinned if pinned > _BEHIND else 0
 
 

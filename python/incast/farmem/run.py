@@ -270,6 +270,7 @@ def run(
             outcome,
             interrupted=interrupted.is_set(),
             coverage=watch.coverage,
+            notes=[*outcome.notes, *(why for file in files if (why := _why(file)))],
             # A process that was killed has not said how much it touched.
             touched_bytes=max(outcome.touched_bytes, watch.governed_most),
         )
@@ -351,6 +352,12 @@ def _latest(folder: Path, pid: int) -> Library:
 def _numbers(file: Path) -> dict[str, int]:
     """Of one process; nothing of one that ended before it had any."""
     return _counted(file.read_bytes())
+
+
+def _why(file: Path) -> str | None:
+    """Why the library ended a process that could not say so itself."""
+    text = file.read_bytes()[3 * _NAMES :].rstrip(b"\0").decode(errors="replace")
+    return f"Process {file.name.partition('-')[0]} was ended: {text}" if text else None
 
 
 def _counted(data: bytes) -> dict[str, int]:
