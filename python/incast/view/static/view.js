@@ -12,7 +12,7 @@ const RATE = 60; // pictures a second that a level is chosen for
 const TICKS = 1000;
 const LOOK_MS = 1000;
 const SAY_MS = 250;
-const KINDS = [["port", "Port"], ["node", "Host or switch"], ["flow", "Flow number"], ["task", "Task number"]];
+const KINDS = ["port", "node", "flow", "task"]; // of what can be followed
 
 export const start = (root, source, address) => {
   const view = new View(root, source, address);
@@ -45,6 +45,7 @@ class View {
     this.speeds = element("select", { id: "speed", onchange: () => this.pace(Number(this.speeds.value)) },
       ...SPEEDS.map((each) => element("option", { value: each }, `in ${each < 60 ? `${each} s` : `${each / 60} min`}`)));
     this.panesPlace = element("div", { class: "panes" });
+    this.following = element("h2", { id: "follow" }, "Follow");
     this.followPlace = element("div", { class: "follows" });
     this.follow = new Follow(this.followPlace, (target) => this.target(target), (time) => this.seek(time));
     this.root.classList.add("incast-view");
@@ -57,7 +58,7 @@ class View {
         this.picker("Whole run", this.speeds)),
       this.panesPlace,
       element("section", { "aria-labelledby": "follow" },
-        element("h2", { id: "follow" }, "Follow a port, host, flow or task"), this.form(), this.followPlace),
+        this.following, this.form(), this.followPlace),
     );
     this.root.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.resize()).observe(this.panesPlace);
@@ -70,8 +71,7 @@ class View {
   }
 
   form() {
-    this.kind = element("select", { id: "kind", onchange: () => this.suggest() },
-      ...KINDS.map(([value, text]) => element("option", { value }, text)));
+    this.kind = element("select", { id: "kind", onchange: () => this.suggest() });
     this.name = element("input", { id: "name", list: "names", autocomplete: "off", spellcheck: "false" });
     this.names = element("datalist", { id: "names" });
     const submit = (event) => {
@@ -117,7 +117,7 @@ class View {
     this.speeds.value = String(this.state.speed);
     const time = Number(said.get("t"));
     this.state.time = Number.isFinite(time) && time > 0 ? time : 0;
-    const kind = KINDS.find(([each]) => said.has(each))?.[0];
+    const kind = KINDS.find((each) => said.has(each));
     this.state.target = kind ? { kind, name: said.get(kind) } : null;
     await this.load();
   }
@@ -144,18 +144,24 @@ class View {
       this.loading = false;
     }
     this.arrange();
+    this.offerKinds();
     this.suggest();
     document.title = `${names.join(" and ")}: incast view`;
     await this.showTarget();
   }
 
-  // Sets what all panes share: the length of time and the scale of queues.
+  // Sets what all panes share: the length of time, and the scale of levels of those that have the same.
   arrange() {
     this.end = Math.max(...this.panes.map((pane) => pane.end));
-    this.queueMax = Math.max(...this.panes.map((pane) => pane.queueMax));
+    const ready = this.panes.filter((pane) => pane.ready);
+    const alike = Map.groupBy(ready, (pane) => pane.scaleName);
+    this.levelMax = new Map([...alike.values()].flatMap((panes) => {
+      const most = Math.max(...panes.map((pane) => pane.levelMax));
+      return panes.map((pane) => [pane, most]);
+    }));
     // A run that is being loaded, or is gone for now, may seem shorter than it is.
     if (!this.loading && this.panes.every((pane) => pane.ready)) this.state.time = Math.min(this.state.time, this.end);
-    for (const pane of this.panes) pane.scale(this.end, this.queueMax);
+    for (const pane of this.panes) pane.scale(this.end, this.levelMax.get(pane));
     this.draw();
     this.describe();
   }
@@ -166,7 +172,7 @@ class View {
   }
 
   draw() {
-    for (const pane of this.panes) pane.draw(this.state.time, this.span, this.queueMax);
+    for (const pane of this.panes) pane.draw(this.state.time, this.span, this.levelMax?.get(pane) ?? 1);
     this.slider.value = String(Math.round((this.state.time / this.end) * TICKS));
     this.clock.value = words.moment(this.state.time, this.end / 1000);
     this.follow.move(this.state.time);
@@ -261,11 +267,22 @@ class View {
     this.draw();
   }
 
+  // The kinds of what can be followed in the runs that are shown.
+  offerKinds() {
+    const said = this.panes.filter((pane) => pane.ready).map((pane) => pane.run.facts.words);
+    const kinds = new Map(said.toReversed().flatMap((each) => Object.entries(each.kinds)));
+    const before = this.kind.value;
+    this.kind.replaceChildren(...[...kinds].map(([value, text]) => element("option", { value }, text)));
+    if (kinds.has(before)) this.kind.value = before;
+    this.following.textContent = said[0]?.following ?? "Follow";
+  }
+
   // Names to choose from, where there are names.
   suggest() {
-    const ports = this.panes.find((pane) => pane.ready)?.run.facts.ports;
+    const subjects = this.panes.find((pane) => pane.ready)?.run.facts.subjects;
     const kind = this.kind.value;
-    const names = !ports ? [] : kind === "port" ? ports.port : kind === "node" ? [...new Set(ports.node)] : [];
+    const all = { port: subjects?.name.filter((_, index) => subjects.of[index] === "port"), node: subjects?.node };
+    const names = [...new Set(all[kind] ?? [])];
     this.names.replaceChildren(...names.slice(0, 2000).map((name) => element("option", { value: name })));
   }
 

@@ -26,7 +26,19 @@ export const share = (part) => {
   const value = part * 100;
   return value > 0 && value < 0.01 ? "< 0.01 %" : `${value >= 10 ? Math.round(value) : digits(value)} %`;
 };
-export const units = { time, size, rate, count, share };
+export const pace = (value) => (value === null || Number.isNaN(value) ? "–" : `${digits(value)}/s`);
+export const units = { time, size, rate, count, share, pace };
+
+// What is measured of a subject, in words: each measure that it has, by its name.
+export const measured = (of, now) => {
+  if (!now.known) return "not sampled";
+  const said = [];
+  if (of.level) said.push(`${of.level.name.toLowerCase()} ${units[of.level.unit](now.level)}`);
+  said.push(`${of.flow.name.toLowerCase()} ${units[of.flow.unit](now.flow)}`);
+  if (of.drops && now.drops) said.push(`${of.drops.name.toLowerCase()} ${units[of.drops.unit](now.drops)}`);
+  if (of.paused && now.paused > 0) said.push(`${of.paused.name.toLowerCase()} ${share(now.paused)}`);
+  return said.join(", ");
+};
 
 // The time `ps` with as many digits as tell steps of `step` apart.
 export const moment = (ps, step) => {
