@@ -127,11 +127,13 @@ def test_rows_become_cells_that_keep_sums_and_hold_levels() -> None:
     rows = [
         (0, None, 5, 1.0, 10.0, 0.0),
         (0, None, 35, 4.0, 30.0, 3.0),  # Late: three steps in one.
+        (0, None, 12, 9.0, None, None),  # A level between two samples.
         (1, 20, 30, None, 8.0, None),  # Nothing was counted before.
     ]
     cells = resample(pl.DataFrame(rows, ROWS, orient="row"), 3, 10, 60)
     of = dict(zip(MEASURES, cells, strict=True))
-    assert of["queue"][:, 0].tolist() == [1, 1, 1, 4, 4, 4]
+    assert of["queue"][:, 0].tolist() == [1, 9, 9, 4, 4, 4]
+    assert of["drops"][:, 0].tolist() == [0, 0, 0, 3, 0, 0]
     assert of["sent"][:, 0].tolist() == pytest.approx([15, 10, 10, 5, 0, 0])
     assert of["sent"][:, 1].tolist() == [0, 0, 8, 0, 0, 0]
     assert np.isnan(of["queue"][:, 2]).all()

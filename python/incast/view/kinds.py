@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from incast.folder import BROADCAST_MARKER
+from incast.folder import BROADCAST_MARKER, WALKS_MARKER
 from incast.view import places
 from incast.view.follow import follow
 from incast.view.programs.broadcast import Broadcast
 from incast.view.programs.program import Program
+from incast.view.programs.walks import Walks
 from incast.view.run import Run
 from incast.view.simulated import Simulated
 
 _OF: dict[str | None, type[Run]] = {
     BROADCAST_MARKER: Broadcast,
+    WALKS_MARKER: Walks,
 }
 
 

@@ -1,7 +1,7 @@
 """Rows of several subjects, each at its own times, as cells of equal steps.
 
-A program samples each host by that host's clock, late when the host is busy. What is counted is spread over
-the time since the sample before; a level holds until the next sample.
+A program samples each host by that host's clock, late when the host is busy. A flow is spread over the time
+since the sample before; a level holds until the next sample; drops count where the sample is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROWS: dict[str, pl.DataType] = {
     "drops": pl.Float64(),
 }
 """The columns: the position of a subject, its level at a time, and what was counted since another time, which
-is null where it is that of the subject's row before."""
+is null where it is that of the subject's row before. Null levels and counts say nothing."""
 _LOWEST, _LEVEL, _FLOW, _DROPS = (MEASURES.index(each) for each in ("queue_min", "queue", "sent", "drops"))
 
 
@@ -44,23 +44,37 @@ def resample(rows: pl.DataFrame, subjects: int, step_ps: int, end_ps: int) -> Ce
     steps = max(1, -(-end_ps // step_ps))
     cells = np.zeros((len(MEASURES), steps, subjects), np.float32)
     cells[: _LEVEL + 1] = np.nan
-    edges = np.arange(steps + 1, dtype=np.float64) * step_ps
     for (subject,), own in rows.sort("time_ps").partition_by("subject", as_dict=True).items():
-        times = own["time_ps"].to_numpy().astype(np.float64)
         place = cells[:, :, int(subject)]
-        at = np.clip(np.ceil(times / step_ps).astype(np.int64) - 1, 0, steps - 1)
-        _level(place, at, own["level"].to_numpy())
-        before = np.concatenate([[max(0.0, times[0] - step_ps)], times[:-1]])
-        since = own["since_ps"].fill_null(-1).to_numpy().astype(np.float64)
-        spans = np.stack([np.maximum(before, since), times], axis=1).ravel()
-        for measure, name in ((_FLOW, "flow"), (_DROPS, "drops")):
-            counted = np.concatenate([[0.0], np.cumsum(own[name].fill_null(0).to_numpy())])
-            place[measure] = np.diff(np.interp(edges, spans, np.repeat(counted, 2)[1:-1]))
+        levels, flows, drops = (own.drop_nulls(each) for each in ("level", "flow", "drops"))
+        _level(place, _steps(levels, step_ps, steps), levels["level"].to_numpy())
+        if flows.height:
+            place[_FLOW] = _spread(flows, step_ps, steps)
+        np.add.at(place[_DROPS], _steps(drops, step_ps, steps), drops["drops"].to_numpy())
     return cells
 
 
+def _steps(rows: pl.DataFrame, step_ps: int, steps: int) -> npt.NDArray[np.int64]:
+    """The step of each row."""
+    times = rows["time_ps"].to_numpy()
+    return np.clip(-(-times // step_ps) - 1, 0, steps - 1)
+
+
+def _spread(rows: pl.DataFrame, step_ps: int, steps: int) -> npt.NDArray[np.float64]:
+    """What rows have counted, in each step its part."""
+    times = rows["time_ps"].to_numpy().astype(np.float64)
+    before = np.concatenate([[max(0.0, times[0] - step_ps)], times[:-1]])
+    since = rows["since_ps"].fill_null(-1).to_numpy().astype(np.float64)
+    spans = np.stack([np.maximum(before, since), times], axis=1).ravel()
+    counted = np.concatenate([[0.0], np.cumsum(rows["flow"].to_numpy())])
+    return np.diff(np.interp(np.arange(steps + 1) * float(step_ps), spans, np.repeat(counted, 2)[1:-1]))
+
+
 def _level(place: npt.NDArray[np.float32], at: npt.NDArray[np.int64], level: npt.NDArray[np.float64]) -> None:
-    """The least and highest level of each step; in steps without a sample, that of the sample before."""
+    """The least and highest level of each step; in steps without a sample, that of the sample before.
+
+    The first sample may be a little late: it holds for the step before it too.
+    """
     last = np.full(place.shape[1], np.nan, np.float32)
     np.fmin.at(place[_LOWEST], at, level)
     np.fmax.at(place[_LEVEL], at, level)
@@ -70,6 +84,6 @@ def _level(place: npt.NDArray[np.float32], at: npt.NDArray[np.int64], level: npt
         return
     steps = np.arange(len(last))
     before = known[np.clip(np.searchsorted(known, steps, "right") - 1, 0, None)]
-    held = np.isnan(last) & (steps > known[0])
+    held = np.isnan(last) & (steps >= known[0] - 1)
     for measure in (_LOWEST, _LEVEL):
         place[measure, held] = last[before[held]]

@@ -78,7 +78,7 @@ export class Pane {
     if (run.facts.problem) return;
     this.listFaults();
     this.columns();
-    this.network.show(run, await run.network(this.canvas.clientWidth));
+    await this.fit();
     redraw();
     performance.mark("incast-network");
     await run.loadSamples();
@@ -190,9 +190,21 @@ export class Pane {
     if (this.ready && this.tasks.context) this.tasks.draw();
   }
 
+  // Draws the network for the width that the canvas has, also if that changes while the answer comes.
+  async fit() {
+    const { run, canvas } = this;
+    let width = null;
+    let network = null;
+    while (width !== canvas.clientWidth) {
+      width = canvas.clientWidth;
+      network = await run.network(width);
+    }
+    if (run === this.run) this.network.show(run, network);
+  }
+
   async resize() {
     if (!this.ready) return;
-    this.network.show(this.run, await this.run.network(this.canvas.clientWidth));
+    await this.fit();
     this.tasks.resize();
   }
 }
