@@ -16,7 +16,7 @@ const KINDS = ["port", "node", "flow", "task"]; // of what can be followed
 
 export const start = (root, source, address) => {
   const view = new View(root, source, address);
-  view.open().catch((error) => view.fail(error));
+  view.open();
   return view;
 };
 
@@ -85,8 +85,12 @@ class View {
 
   // Shows what the address says, or the first run, or two if two results were given.
   async open() {
-    await this.list();
-    await this.restore();
+    try {
+      await this.list();
+      await this.restore();
+    } catch (error) {
+      this.fail(error); // A run may be moved while it is loaded, and come back.
+    }
     this.ask();
   }
 
@@ -137,12 +141,14 @@ class View {
     this.panesPlace.replaceChildren(...this.panes.map((pane) => pane.place));
     this.panesPlace.classList.toggle("two", this.panes.length > 1);
     this.loading = true;
+    this.unloaded = true;
     try {
       await Promise.all(this.panes.map((pane, number) =>
         pane.load(this.source, chosen[number], () => this.arrange(), () => this.playing || this.draw())));
     } finally {
       this.loading = false;
     }
+    this.unloaded = false;
     this.arrange();
     this.offerKinds();
     this.suggest();
@@ -304,7 +310,8 @@ class View {
       this.problem.hidden = true;
       const shown = this.panes.map((pane) => pane.run).filter(Boolean);
       const now = (run) => this.listed.find((each) => each.name === run.name)?.version ?? null;
-      if (shown.some((run) => now(run) !== run.version)) await this.refresh();
+      if (!this.panes.length) await this.restore();
+      else if (this.unloaded || shown.some((run) => now(run) !== run.version)) await this.refresh();
     } catch (error) {
       this.fail(error);
     }
