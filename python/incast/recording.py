@@ -41,7 +41,7 @@ class Recording:
         self._marker = marker
         self._clock = clock
         self._interval_s = INTERVAL_S
-        self._next_s = self._flushed_s = clock()
+        self._next_s, self._flushed_s = clock(), float("-inf")
         self._series: dict[str, list[pl.DataFrame]] = {}
         self._parts: dict[str, int] = {}
         self._rows = 0

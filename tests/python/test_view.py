@@ -214,6 +214,7 @@ def test_bad_folders_say_so_in_words(browser: Any, tmp_path: Path) -> None:
     walks = tmp_path / "walks"
     walks.mkdir()
     (walks / "incast-walk.json").write_text('{"format": 1}')
+    (walks / "summary.json").write_text("{}")
     grid = tmp_path / "grid"
     grid.mkdir()
     (grid / "incast-farmem.json").write_text('{"format": 1}')

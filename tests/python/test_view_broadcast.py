@@ -216,12 +216,14 @@ def test_the_page_grows_with_the_broadcast(browser: Any, tmp_path: Path) -> None
 
 def test_a_real_broadcast_is_seen_while_it_goes_on(browser: Any, place: Path) -> None:
     folder = place / "seen"
-    with here(place, "--rate", "4Mbps", "--out", str(folder)) as child, served(folder) as address:
-        page = browser.new_page()
+    page = browser.new_page()
+    with served(folder) as address:
         page.goto(address)
-        page.get_by_text("the run is in progress").first.wait_for()
-        page.locator("tbody tr:has-text('three')").first.wait_for()
-        code, said, err = ended(child)
+        page.get_by_text("is not there").wait_for()
+        with here(place, "--rate", "4Mbps", "--out", str(folder)) as child:
+            page.get_by_text("the run is in progress").first.wait_for()
+            page.locator("tbody tr:has-text('three')").first.wait_for()
+            code, said, err = ended(child)
         assert (code, set(states(said).values()), said["folder"]) == (0, {"complete"}, str(folder)), err
         page.get_by_text("the run is in progress").first.wait_for(state="detached")
         page.locator("#time").focus()

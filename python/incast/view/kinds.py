@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from incast.folder import BROADCAST_MARKER, WALKS_MARKER
+from incast.folder import BROADCAST_MARKER, MINE_MARKER, WALKS_MARKER
 from incast.view import places
 from incast.view.follow import follow
 from incast.view.programs.broadcast import Broadcast
+from incast.view.programs.mining import Mining
 from incast.view.programs.program import Program
 from incast.view.programs.walks import Walks
 from incast.view.run import Run
@@ -16,6 +17,7 @@ from incast.view.simulated import Simulated
 _OF: dict[str | None, type[Run]] = {
     BROADCAST_MARKER: Broadcast,
     WALKS_MARKER: Walks,
+    MINE_MARKER: Mining,
 }
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from incast.folder import BROADCAST_MARKER, MARKER, MARKERS, TABLES, WALKS_MARKER
+from incast.folder import BROADCAST_MARKER, MARKER, MARKERS, MINE_MARKER, TABLES, WALKS_MARKER
 from incast.recording import PROGRESS
 from incast.text import natural_key
 
-PROGRAMS = (BROADCAST_MARKER, WALKS_MARKER)
+PROGRAMS = (BROADCAST_MARKER, WALKS_MARKER, MINE_MARKER)
 """Of what runs on real hosts, without a simulated network."""
 
 _RUNS_MAX = 500

@@ -132,7 +132,7 @@ class Broadcast(Program):
             flow="bytes",
             drops=pl.lit(None),
         )
-        both = [frame.cast(ROWS) for frame in (hosts, connections)]  # type: ignore[arg-type]
+        both = [frame.cast(ROWS) for frame in (hosts, connections)]
         return pl.concat(both).drop_nulls("subject")
 
     @property

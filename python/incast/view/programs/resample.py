@@ -13,14 +13,16 @@ import polars as pl
 from incast.view.pyramid import CELLS_MAX, MEASURES, Cells
 
 STEPS_MAX = 20_000
-ROWS: dict[str, pl.DataType] = {
-    "subject": pl.Int64(),
-    "since_ps": pl.Int64(),
-    "time_ps": pl.Int64(),
-    "level": pl.Float64(),
-    "flow": pl.Float64(),
-    "drops": pl.Float64(),
-}
+ROWS = pl.Schema(
+    {
+        "subject": pl.Int64(),
+        "since_ps": pl.Int64(),
+        "time_ps": pl.Int64(),
+        "level": pl.Float64(),
+        "flow": pl.Float64(),
+        "drops": pl.Float64(),
+    }
+)
 """The columns: the position of a subject, its level at a time, and what was counted since another time, which
 is null where it is that of the subject's row before. Null levels and counts say nothing."""
 _LOWEST, _LEVEL, _FLOW, _DROPS = (MEASURES.index(each) for each in ("queue_min", "queue", "sent", "drops"))
@@ -57,7 +59,8 @@ def resample(rows: pl.DataFrame, subjects: int, step_ps: int, end_ps: int) -> Ce
 def _steps(rows: pl.DataFrame, step_ps: int, steps: int) -> npt.NDArray[np.int64]:
     """The step of each row."""
     times = rows["time_ps"].to_numpy()
-    return np.clip(-(-times // step_ps) - 1, 0, steps - 1)
+    found: npt.NDArray[np.int64] = np.clip(-(-times // step_ps) - 1, 0, steps - 1)
+    return found
 
 
 def _spread(rows: pl.DataFrame, step_ps: int, steps: int) -> npt.NDArray[np.float64]:

@@ -49,7 +49,7 @@ class Walks(Program):
 
     def __init__(self, place: places.Place) -> None:
         super().__init__(place)
-        if not self.problem and not tables.parts(self.folder, "walks"):
+        if not self.problem and not self.in_progress and not tables.parts(self.folder, "walks"):
             self.problem = (
                 f"{self.name} has walks of one process: only servers (--servers) have queues over time. "
                 "incast report draws it."
@@ -109,7 +109,7 @@ class Walks(Program):
             "drops": pl.lit(None),
         }
         both = [
-            self.series.select(time_ps="time_ps", since_ps=pl.lit(None), **columns).select(*ROWS).cast(ROWS)  # type: ignore[arg-type]
+            self.series.select(time_ps="time_ps", since_ps=pl.lit(None), **columns).select(*ROWS).cast(ROWS)
             for columns in (servers, arriving)
         ]
         return pl.concat(both).drop_nulls("subject")

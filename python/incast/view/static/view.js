@@ -39,7 +39,7 @@ class View {
     this.play = element("button", { type: "button", class: "play", onclick: () => this.toggle() }, "Play");
     this.slider = element("input", {
       type: "range", id: "time", min: "0", max: String(TICKS), step: "1", value: "0",
-      oninput: () => this.seek((this.slider.value / TICKS) * this.end),
+      oninput: () => this.go((this.slider.value / TICKS) * this.end),
     });
     this.clock = element("output", { for: "time", class: "clock" });
     this.speeds = element("select", { id: "speed", onchange: () => this.pace(Number(this.speeds.value)) },
@@ -47,7 +47,7 @@ class View {
     this.panesPlace = element("div", { class: "panes" });
     this.following = element("h2", { id: "follow" }, "Follow");
     this.followPlace = element("div", { class: "follows" });
-    this.follow = new Follow(this.followPlace, (target) => this.target(target), (time) => this.seek(time));
+    this.follow = new Follow(this.followPlace, (target) => this.target(target), (time) => this.go(time));
     this.root.classList.add("incast-view");
     this.root.append(
       element("header", {}, element("h1", {}, "incast view"), this.picker("Run", this.runs),
@@ -121,9 +121,16 @@ class View {
     this.speeds.value = String(this.state.speed);
     const time = Number(said.get("t"));
     this.state.time = Number.isFinite(time) && time > 0 ? time : 0;
+    this.untouched = !said.has("t");
     const kind = KINDS.find((each) => said.has(each));
     this.state.target = kind ? { kind, name: said.get(kind) } : null;
     await this.load();
+    if (this.isNews()) this.seek(this.end);
+  }
+
+  // Whether a run goes on and nobody has gone to a time yet: then its latest moment is shown.
+  isNews() {
+    return this.untouched && this.panes.some((pane) => pane.ready && pane.run.facts.in_progress);
   }
 
   async choose() {
@@ -136,7 +143,7 @@ class View {
     const names = [...new Set([this.runs.value, this.others.value].filter(Boolean))];
     const chosen = names.map((name) => this.listed.find((run) => run.name === name) ?? { name, version: null });
     this.panes = chosen.map((_, number) => this.panes[number]
-      ?? new Pane(number, (target) => target && this.target(target), (time) => this.seek(time),
+      ?? new Pane(number, (target) => target && this.target(target), (time) => this.go(time),
         (text) => this.announce(text)));
     this.panesPlace.replaceChildren(...this.panes.map((pane) => pane.place));
     this.panesPlace.classList.toggle("two", this.panes.length > 1);
@@ -192,6 +199,7 @@ class View {
 
   toggle() {
     this.playing = !this.playing;
+    this.untouched = false;
     this.play.textContent = this.playing ? "Pause" : "Play";
     if (!this.playing) {
       this.stopped();
@@ -225,6 +233,12 @@ class View {
     this.describe();
     this.remember();
     this.announce(`Paused at ${this.clock.value}`);
+  }
+
+  // Goes to a time that somebody chose.
+  go(time) {
+    this.untouched = false;
+    this.seek(time);
   }
 
   seek(time) {
@@ -328,7 +342,7 @@ class View {
     const grows = this.panes.some((pane) => pane.run?.facts?.in_progress);
     const atEnd = grows && this.state.time >= this.end && !this.playing;
     await this.load();
-    if (atEnd) this.seek(this.end);
+    if (atEnd || this.isNews()) this.seek(this.end);
   }
 
   fail(error) {
