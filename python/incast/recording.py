@@ -45,23 +45,23 @@ class Recording:
         self._series: dict[str, list[pl.DataFrame]] = {}
         self._parts: dict[str, int] = {}
         self._rows = 0
-        self._made = False
+        self._made = self._failed = False
 
     @property
     def going(self) -> bool:
         """Whether anything is written: there is a folder, and a disk that takes it."""
-        return self._place is not None
+        return self._place is not None and not self._failed
 
     def due(self) -> bool:
         """Whether it is time for rows of the series; then it is time for others after the interval."""
-        if self._place is None or self._clock() < self._next_s:
+        if not self.going or self._clock() < self._next_s:
             return False
         self._next_s = self._clock() + self._interval_s
         return True
 
     def add(self, table: str, frame: pl.DataFrame) -> None:
         """Adds rows to a series."""
-        if self._place is None:
+        if not self.going:
             return
         self._series.setdefault(table, []).append(frame)
         self._rows += frame.height
@@ -71,7 +71,7 @@ class Recording:
 
     def flush(self, known: Callable[[], dict[str, pl.DataFrame]], *, now: bool = False) -> None:
         """Writes the series, and the tables of what is known by now, when it is time or at once."""
-        if self._place is None or not (now or self._clock() - self._flushed_s >= FLUSH_S):
+        if self._place is None or self._failed or not (now or self._clock() - self._flushed_s >= FLUSH_S):
             return
         self._flushed_s = self._clock()
         try:
@@ -80,7 +80,7 @@ class Recording:
             for table in self._series:
                 self._write_series(self._place, table)
         except OSError:
-            self._place = None
+            self._failed = True  # What is there is removed at the end: nothing goes on in it.
 
     def _write_series(self, place: Path, table: str) -> None:
         import polars as pl  # `incast mine` alone does without.
@@ -102,7 +102,7 @@ class Recording:
 
     def keep(self, *tables: str) -> None:
         """Moves tables to the result, in the place of those that an earlier result had."""
-        if self._place is None:
+        if self._place is None or self._failed:
             return
         for table in tables:
             if (self._place / table).is_dir():
@@ -117,7 +117,7 @@ class Recording:
                 self._place.mkdir(parents=True)
                 mark(self._place, self._marker)
             except OSError:
-                self._place = None
+                self._failed = True
         return self
 
     def __exit__(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from incast.view.answers import Answers
+
+SHOWN_MS = 30_000
 
 
 def opened(browser: Any, address: str, width: int, scheme: str) -> tuple[Any, list[str]]:
@@ -24,6 +28,14 @@ def table(page: Any) -> list[list[str]]:
     """The cells of what stands out at the time shown."""
     rows = page.locator(".pane table tbody tr").all()
     return [row.locator("th, td").all_inner_texts() for row in rows]
+
+
+def shows(page: Any, cells: Callable[[list[list[str]]], Any], wanted: Any) -> None:
+    """Waits until the table is as wanted: a moment that was chosen is drawn a little later."""
+    deadline = time.monotonic() + SHOWN_MS / 1000
+    while (found := cells(table(page))) != wanted and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
+    assert found == wanted
 
 
 def ask(folder: Path, what: str, **said: Any) -> Any:

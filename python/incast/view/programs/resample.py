@@ -6,6 +6,8 @@ since the sample before; a level holds until the next sample; drops count where 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -46,14 +48,20 @@ def resample(rows: pl.DataFrame, subjects: int, step_ps: int, end_ps: int) -> Ce
     steps = max(1, -(-end_ps // step_ps))
     cells = np.zeros((len(MEASURES), steps, subjects), np.float32)
     cells[: _LEVEL + 1] = np.nan
-    for (subject,), own in rows.sort("time_ps").partition_by("subject", as_dict=True).items():
-        place = cells[:, :, int(subject)]
-        levels, flows, drops = (own.drop_nulls(each) for each in ("level", "flow", "drops"))
-        _level(place, _steps(levels, step_ps, steps), levels["level"].to_numpy())
-        if flows.height:
-            place[_FLOW] = _spread(flows, step_ps, steps)
-        np.add.at(place[_DROPS], _steps(drops, step_ps, steps), drops["drops"].to_numpy())
+    for subject, own in _each(rows, "level"):
+        _level(cells[:, :, subject], _steps(own, step_ps, steps), own["level"].to_numpy())
+    for subject, own in _each(rows, "flow"):
+        cells[_FLOW, :, subject] = _spread(own, step_ps, steps)
+    for subject, own in _each(rows, "drops"):
+        np.add.at(cells[_DROPS, :, subject], _steps(own, step_ps, steps), own["drops"].to_numpy())
     return cells
+
+
+def _each(rows: pl.DataFrame, column: str) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The rows of each subject that say something of this, by time."""
+    parts = rows.drop_nulls(column).sort("time_ps").partition_by("subject", as_dict=True)
+    for (subject,), own in parts.items():
+        yield int(subject), own
 
 
 def _steps(rows: pl.DataFrame, step_ps: int, steps: int) -> npt.NDArray[np.int64]:
