@@ -211,8 +211,13 @@ def test_bad_folders_say_so_in_words(browser: Any, tmp_path: Path) -> None:
     other.mkdir()
     newer = write_run(tmp_path / "newer")
     (newer / "incast-run.json").write_text('{"format": 99}')
-    walks = write_run(tmp_path / "walks")
+    walks = tmp_path / "walks"
+    walks.mkdir()
     (walks / "incast-walk.json").write_text('{"format": 1}')
+    (walks / "summary.json").write_text("{}")
+    grid = tmp_path / "grid"
+    grid.mkdir()
+    (grid / "incast-farmem.json").write_text('{"format": 1}')
     failed = write_run(tmp_path / "failed")
     summary = json.loads((failed / "summary.json").read_text())
     (failed / "summary.json").write_text(json.dumps({**summary, "error": f"no room {NAME}"}))
@@ -222,7 +227,8 @@ def test_bad_folders_say_so_in_words(browser: Any, tmp_path: Path) -> None:
         bare: "The run has no flows.",
         other: "is not a result",
         newer: "format",
-        walks: "without a simulated network",
+        walks: "has walks of one process",
+        grid: "without a simulated network",
         failed: f"The run failed: no room {NAME}",
     }
     with served(*said) as address:

@@ -75,6 +75,13 @@ class Pyramid:
         pyramid._build(folder)
         return pyramid
 
+    @staticmethod
+    def of_cells(names: tuple[str, ...], step_ps: int, cells: Cells) -> Pyramid:
+        """The pyramid of cells that are there already, at most `CELLS_MAX` subjects times steps."""
+        pyramid = Pyramid((), names, step_ps, step_ps * cells.shape[1])
+        pyramid._keep(cells)
+        return pyramid
+
     def cells(self, level: int, first: int, count: int) -> Cells:
         """The cells of a range of steps, as far as the level has them."""
         count = max(0, min(count, self.levels[level].steps - first))
@@ -115,6 +122,9 @@ class Pyramid:
             cells = self._read(base.step_ps, 0, base.steps)
             if self._base and not self.notes:
                 _save(folder / PYRAMID, key, cells)
+        self._keep(cells)
+
+    def _keep(self, cells: Cells) -> None:
         self._kept = [cells]
         for level in self.levels[self._base + 1 :]:
             self._kept.append(_coarser(self._kept[-1], level.steps))

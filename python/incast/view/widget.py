@@ -13,7 +13,7 @@ import anywidget
 
 from incast.errors import IncastError, why
 from incast.view.answers import Answers, WrongError
-from incast.view.follow import UnknownError
+from incast.view.run import UnknownError
 
 _IMPORT = re.compile(
     r'^import (?:\{ (?P<names>[^}]*) \}|\* as (?P<all>\w+)) from "\./(?P<file>\w+)\.js";$', re.M
