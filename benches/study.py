@@ -14,20 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from testkit.study import NO_TESTS
 
 from incast.study import load as read
 from incast.study.run import run_study, seeds_of
 
 CELLS = 1_000
-NO_CLAIMS = """\
-document = "made up"
-[[claim]]
-id = "S1"
-kind = "question"
-place = "page 1"
-text = "Why?"
-reason = "nobody knows"
-"""
 BASE: dict[str, Any] = {
     "name": "small",
     "topology": {"kind": "single-switch", "hosts": 3, "host_link": {"rate": "10Gbps", "delay": "1us"}},
@@ -47,7 +39,7 @@ def study(folder: Path) -> Path:
     }
     folder.mkdir()
     (folder / "study.yaml").write_text(yaml.safe_dump(text, sort_keys=False))
-    (folder / "claims.toml").write_text(NO_CLAIMS)
+    (folder / "claims.toml").write_text(NO_TESTS)
     return folder
 
 

@@ -62,8 +62,8 @@ _LATE = """{
 """
 
 # A program that computes without entering the kernel may wait for another thread of its own, which gets no
-# processor while no time passes. When such a stretch has taken two alarms of its processor time, a millisecond
-# passes: the next tick. Shorter stretches are left alone, so that what they do can be had again.
+# processor while no time passes. When such a stretch has taken two alarms of its processor time, a
+# millisecond passes: the next tick. Shorter stretches are left alone, so that what they do can be had again.
 _BEGUN = """	kill(os_getpid(), SIGSTOP);
 	return 0;
 }
@@ -75,6 +75,7 @@ _ALARM = """	if (time_travel_mode == TT_MODE_EXTERNAL) {
 	}
 """
 _INCLUDED = "#include <timetravel.h>\n"
+_DECLARED = "#include <sys/time.h>\nvoid time_travel_ndelay(unsigned long nsec);\n"
 _STOPS = "#define STUB_SIG_MASK ((1 << SIGALRM) | (1 << SIGWINCH))"
 _STOPS_TOO = "#define STUB_SIG_MASK ((1 << SIGALRM) | (1 << SIGWINCH) | (1 << SIGVTALRM))"
 _BEGINS = "} while (WIFSTOPPED(status) && (WSTOPSIG(status) == SIGALRM));"
@@ -158,7 +159,7 @@ def _build(tree: Path, build: Path) -> Path:
     _replace(programs, _BEGINS, _BEGINS_TOO)
     _replace(programs, _SEEN, _SEEN + _COUNTED)
     _replace(programs, _ALRM, _VTALRM)
-    _replace(programs, _INCLUDED, _INCLUDED + "#include <sys/time.h>\nvoid time_travel_ndelay(unsigned long nsec);\n")
+    _replace(programs, _INCLUDED, _INCLUDED + _DECLARED)
     make = ["make", "--silent", f"--directory={tree}", "ARCH=um", f"O={build.resolve()}"]
     quiet = {**os.environ, "KCONFIG_ALLCONFIG": str(CONFIG.resolve())}
     subprocess.run([*make, "allnoconfig"], env=quiet, check=True, stdout=subprocess.DEVNULL)

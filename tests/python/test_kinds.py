@@ -184,7 +184,7 @@ def _below(model: type[Model]) -> list[type[Model]]:
 PACKAGE = Path(kinds.__file__).parents[1]
 CLASHES = {
     "background": ("report/charts.py", "study/page/svg.py"),  # a colour
-    "broadcast": ("broadcast/", "cli/__init__.py", "cli/app.py", "view/programs/broadcast.py"),
+    "broadcast": ("broadcast/", "cli/__init__.py", "cli/app.py"),
     "farmem": ("farmem/", "cli/app.py", "cli/farmem_grid.py"),
     "incast": (  # the package, the program, its cache
         "broadcast/shell.py", "cli/app.py", "cli/emu.py", "cli/validate.py", "emu/kernel.py", "extras.py",
@@ -192,11 +192,11 @@ CLASHES = {
     ),
     **dict.fromkeys(("rpc", "shuffle", "all-to-all", "permutation"), ("new.py",)),  # answers to its question
     "load": ("new.py", "report/page.html.j2", "study/__init__.py"),  # of a port; to read
-    "mine": ("__init__.py", "cli/app.py", "mining/", "view/programs/mining.py"),
+    "mine": ("__init__.py", "cli/app.py", "mining/"),
     "program": (  # on remote memory; an argument; the operator adds a job of this kind
         "cli/broadcast_plan.py", "cli/farmem_allocate.py", "emu/operator.py", "farmem/predict.py", "report/paging.py",
     ),
-    "walk": ("__init__.py", "cli/app.py", "walks/", "report/walk_page.py", "view/programs/walks.py"),
+    "walk": ("__init__.py", "cli/app.py", "walks/", "report/walk_page.py"),
 }  # fmt: skip
 """Where a word in quotes is no kind of job: a part of the package in itself, a command, something else."""
 

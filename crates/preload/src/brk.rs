@@ -10,8 +10,8 @@ use crate::layout::BASE;
 use crate::lock::Lock;
 use crate::raw;
 use crate::runs::RUNS;
+use crate::theirs::theirs;
 use libc::{c_int, c_void, intptr_t};
-use std::ffi::CStr;
 use sys::userfaultfd::Range;
 
 /// Addresses for it.
@@ -19,15 +19,6 @@ const MOST: usize = 64 << 30;
 
 /// Its first address and the one behind its last.
 pub(crate) static HEAP: Lock<Option<(usize, usize)>> = Lock::new(None);
-
-/// The C library's own function, for programs whose memory is not ours.
-///
-/// # Safety
-/// Its form is `F`, a pointer to a function.
-unsafe fn theirs<F: Copy>(name: &CStr) -> Option<F> {
-    // SAFETY: a C string; and as the caller promises, a pointer to a function that may be null.
-    unsafe { std::mem::transmute_copy(&libc::dlsym(libc::RTLD_NEXT, name.as_ptr())) }
-}
 
 fn failed() -> *mut c_void {
     raw::fail(libc::ENOMEM);

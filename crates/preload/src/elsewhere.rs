@@ -46,7 +46,7 @@ static PLACES: [Place; MOST] = [const {
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Odd while places change.
 static CHANGES: AtomicUsize = AtomicUsize::new(0);
-/// Held by who makes a place or ends one.
+/// A thread holds it while it makes a place or ends one.
 pub(crate) static CHANGING: Lock<()> = Lock::new(());
 
 /// What is read of a place.

@@ -16,11 +16,11 @@ use crate::lock::Lock;
 use crate::pager::PAGER;
 use crate::runs::RUNS;
 use crate::signals::Waiting;
+use crate::theirs::theirs;
 use crate::{
     affinity, areas, brk, elsewhere, handler, heap, lock, private, raw, signals, stacks, stats, threads,
 };
 use libc::{c_int, c_void, pid_t};
-use std::ffi::CStr;
 use std::sync::Once;
 
 /// The signals of who forks.
@@ -57,22 +57,13 @@ extern "C" fn __register_atfork(
     register(prepare, parent, child, object)
 }
 
-/// The C library's own function.
-///
-/// # Safety
-/// Its form is `F`, a pointer to a function.
-unsafe fn theirs<F: Copy>(name: &CStr) -> Option<F> {
-    // SAFETY: a C string; and as the caller promises, a pointer to a function that may be null.
-    unsafe { std::mem::transmute_copy(&libc::dlsym(libc::RTLD_NEXT, name.as_ptr())) }
-}
-
 /// Whether each of the locks was seen free: a signal's handler may fork, where it has interrupted who holds
 /// one. Signals wait for that once memory is remote.
 fn can_prepare() -> bool {
     if is_remote() {
         return true;
     }
-    let is_free = |is_free: &dyn Fn() -> bool| (0..TRIES).any(|_| is_free() || raw::yield_processor());
+    let is_free = |look: &dyn Fn() -> bool| (0..TRIES).any(|_| look() || raw::yield_processor());
     heap::ALL.iter().all(|heap| is_free(&|| heap.try_lock().is_some()))
         && is_free(&|| affinity::KEPT.try_lock().is_some())
         && is_free(&|| elsewhere::CHANGING.try_lock().is_some())

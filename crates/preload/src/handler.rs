@@ -20,7 +20,7 @@ static GIVEN: AtomicUsize = AtomicUsize::new(0);
 /// 1 as soon as the thread handles faults.
 static READY: AtomicU32 = AtomicU32::new(0);
 
-/// Held by who claims a place.
+/// A thread holds it while it claims a place.
 pub(crate) static CLAIMING: Lock<()> = Lock::new(());
 /// 1 while the thread waits for a fork to be over.
 static FORKS: AtomicU32 = AtomicU32::new(0);

@@ -40,6 +40,7 @@ mod growing;
 mod grown;
 mod handler;
 mod heap;
+mod hints;
 mod layout;
 mod loading;
 mod lock;
@@ -58,6 +59,7 @@ mod stats;
 mod store;
 #[cfg(test)]
 mod testing;
+mod theirs;
 mod threads;
 mod touched;
 mod tracing;

@@ -3,8 +3,8 @@
 //!
 //! Anonymous private mappings are runs of the program's memory ([`crate::runs`]), or places elsewhere when
 //! the program chose their address ([`crate::elsewhere`]): in a way that leaves no choice, or by a hint that
-//! it is known to depend on ([`Hints`]). All others are the kernel's, and so are those that ask for huge
-//! pages, locked memory, or memory to run code from. A program may put one of these into what it has
+//! it is known to depend on ([`crate::hints`]). All others are the kernel's, and so are those that ask for
+//! huge pages, locked memory, or memory to run code from. A program may put one of these into what it has
 //! ([`crate::areas`]).
 
 use crate::areas;
@@ -12,12 +12,13 @@ use crate::config::{is_on, is_remote};
 use crate::elsewhere::{self, real};
 use crate::granted;
 use crate::handler::forget;
+use crate::hints::HINTS;
 use crate::layout::{self, ALL_HEAPS, BASE};
 use crate::pager;
 use crate::raw;
 use crate::runs::{self, RUNS};
 use libc::{c_int, c_void, off_t};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use sys::userfaultfd::Range;
 
 const BOTH: c_int = libc::PROT_READ | libc::PROT_WRITE;
@@ -29,43 +30,6 @@ const PLAIN: c_int =
 const AT: c_int = libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE;
 /// Largest reservation that is ours: others would leave no addresses.
 const RESERVED_MAX: usize = 1 << 40;
-
-/// Whether the program depends on the addresses that it suggests for reservations. Where it gives back one
-/// that lies elsewhere, at once and as a whole, it does: Java machines do so, and some give up in the end.
-/// Other programs suggest an address for most of what they map (V8), and take any.
-struct Hints {
-    /// The last reservation that lies elsewhere.
-    start: AtomicUsize,
-    bytes: AtomicUsize,
-    matter: AtomicBool,
-}
-
-static HINTS: Hints =
-    Hints { start: AtomicUsize::new(0), bytes: AtomicUsize::new(0), matter: AtomicBool::new(false) };
-
-impl Hints {
-    fn not_followed(&self, start: usize, bytes: usize) {
-        self.start.store(start, Relaxed);
-        self.bytes.store(bytes, Relaxed);
-    }
-
-    fn given_back(&self, start: usize, bytes: usize) {
-        if self.start.load(Relaxed) == start && self.bytes.load(Relaxed) == bytes {
-            self.matter.store(true, Relaxed);
-        }
-    }
-
-    /// A reservation where it was suggested; nothing if that is not known to matter, or not free.
-    fn follow(&self, at: usize, bytes: usize, flags: c_int) -> Option<usize> {
-        if !self.matter.load(Relaxed) {
-            return None;
-        }
-        let flags = flags | libc::MAP_FIXED_NOREPLACE;
-        let start = raw::map(at, bytes, libc::PROT_NONE, flags, -1, 0).ok()?;
-        elsewhere::take(start, bytes);
-        Some(start)
-    }
-}
 
 /// Whether protection of any page was ever changed.
 static CHANGED: AtomicBool = AtomicBool::new(false);

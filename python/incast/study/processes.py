@@ -140,7 +140,8 @@ def _work(connection: Connection) -> None:
         except EOFError:
             return
         _forget_memory()
-        connection.send(_run(run, place, tell))
+        with suppress(BrokenPipeError):  # nobody waits for it any more
+            connection.send(_run(run, place, tell))
 
 
 def _tell_nobody(_: int, __: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from incast import stored, text
+from incast.broadcast.record import JOB
 from incast.errors import ResultError
 from incast.folder import SUMMARY
 from incast.report import points
@@ -141,7 +142,7 @@ class Broadcast(Program):
         end = None if self.in_progress else self.end_ps
         failed = self.summary.get("failed") or self.summary.get("interrupted")
         outcome = None if self.in_progress else "unfinished" if failed else "finished"
-        row = ("broadcast", "broadcast", outcome, 0, end)
+        row = (JOB, JOB, outcome, 0, end)
         return pl.DataFrame([row], tables.JOBS, orient="row")
 
     @cached_property
@@ -151,7 +152,7 @@ class Broadcast(Program):
         rows = []
         for n, (host, outcome, end) in enumerate(self.hosts.select("host", "outcome", "complete_ps").rows()):
             if n and host in began:
-                rows.append(("broadcast", host, "receiving", outcome, n, n, began[host], end, None))
+                rows.append((JOB, host, "receiving", outcome, n, n, began[host], end, None))
         return pl.DataFrame(rows, tables.TASKS, orient="row")
 
     def missing(self) -> list[str]:

@@ -10,6 +10,7 @@ import polars as pl
 from incast import stored, text
 from incast.errors import ResultError
 from incast.folder import SUMMARY
+from incast.mining.record import JOB
 from incast.view import places, tables
 from incast.view.chart import Chart
 from incast.view.programs.program import Node, Parts, Program
@@ -117,7 +118,7 @@ class Mining(Program):
     def jobs(self) -> pl.DataFrame:
         """The mining."""
         end = None if self.in_progress else self.end_ps
-        row = ("mine", "mine", None if self.in_progress else "finished", 0, end)
+        row = (JOB, JOB, None if self.in_progress else "finished", 0, end)
         return pl.DataFrame([row], tables.JOBS, orient="row")
 
     @cached_property
@@ -127,7 +128,7 @@ class Mining(Program):
         rows = []
         for n, (host, number, begin, end) in enumerate(known.rows(), 1):
             outcome = "finished" if end is not None else None
-            rows.append(("mine", host, f"pass {number}", outcome, n, number, begin, end, None))
+            rows.append((JOB, host, f"pass {number}", outcome, n, number, begin, end, None))
         return pl.DataFrame(rows, tables.TASKS, orient="row")
 
     def missing(self) -> list[str]:

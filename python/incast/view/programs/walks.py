@@ -17,7 +17,7 @@ from incast.view.programs.program import Node, Parts, Program
 from incast.view.programs.resample import ROWS
 from incast.view.pyramid import CELLS_MAX
 from incast.view.words import Measure, Subject, Words
-from incast.walks.board import DROPS
+from incast.walks.board import DROPS, JOB
 
 NETWORK = "network"
 _SERVERS = tables.schema("host", "nodes required finished finished_ps additional restarts given_up")
@@ -121,7 +121,7 @@ class Walks(Program):
         partly = self.summary.get("interrupted") or self.summary.get("given_up") or self.summary.get("error")
         outcome = None if self.in_progress else "unfinished" if partly else "finished"
         return pl.DataFrame(
-            [(str(self.summary.get("app") or "walk"), "walk", outcome, 0, end)], tables.JOBS, orient="row"
+            [(str(self.summary.get("app") or JOB), JOB, outcome, 0, end)], tables.JOBS, orient="row"
         )
 
     @cached_property
@@ -130,9 +130,7 @@ class Walks(Program):
         rows = []
         for n, (host, ended) in enumerate(self.servers.select("host", "finished_ps").rows()):
             # While they walk, 0 says that there is no such time.
-            rows.append(
-                ("walk", host, "walking", "finished" if ended else None, n, n, 0, ended or None, None)
-            )
+            rows.append((JOB, host, "walking", "finished" if ended else None, n, n, 0, ended or None, None))
         return pl.DataFrame(rows, tables.TASKS, orient="row")
 
     def missing(self) -> list[str]:
