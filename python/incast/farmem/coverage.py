@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
@@ -167,11 +168,10 @@ def _tree(pid: int) -> list[int]:
     """A process and all that come from it."""
     found = [pid]
     for each in found:
-        for task in Path(f"/proc/{each}/task").glob("*/children"):
-            try:
-                found += map(int, task.read_text().split())
-            except OSError:
-                continue
+        with suppress(OSError):  # it has ended meanwhile
+            for task in Path(f"/proc/{each}/task").iterdir():
+                with suppress(OSError):
+                    found += map(int, (task / "children").read_text().split())
     return found
 
 
