@@ -61,9 +61,10 @@ _LATE = """{
 	if (time_travel_mode == TT_MODE_EXTERNAL && time_travel_ext_request(ns))
 """
 
-# A program that computes without entering the kernel may wait for another thread of its own, which gets no
+# A program that computes without a system call may wait for another thread of its own, which gets no
 # processor while no time passes. When such a stretch has taken two alarms of its processor time, a
-# millisecond passes: the next tick. Shorter stretches are left alone, so that what they do can be had again.
+# millisecond passes with each: the next tick. Shorter stretches are left alone, so that what they do can be
+# had again; after many, nobody is there to be waited for, and time stands still until patience ends.
 _BEGUN = """	kill(os_getpid(), SIGSTOP);
 	return 0;
 }
@@ -85,13 +86,14 @@ _BEGINS_TOO = (
 _SEEN = """			int sig = WSTOPSIG(status);
 
 """
-_COUNTED = """			static int alarms;
-
-			alarms = sig == SIGVTALRM ? alarms + 1 : 0;
-			if (alarms >= 2)
+_COUNTED = """			if (sig == SIGTRAP + 0x80)
+				alarms = 0;
+			if (sig == SIGVTALRM && ++alarms >= 2 && alarms <= 80)
 				time_travel_ndelay(1000000);
 
 """
+_LOCALS = "	int err, status, op, pid = userspace_pid[0];\n"
+_LOCALS_TOO = "	int err, status, op, alarms = 0, pid = userspace_pid[0];\n"
 _ALRM = """			case SIGALRM:
 				break;
 """
@@ -102,8 +104,8 @@ _VTALRM = """			case SIGALRM:
 
 
 def main(program: Path, tree: str | None) -> None:
-    """Builds it, unless it is there."""
-    if program.is_file():
+    """Builds it, unless it is there and no older than this script."""
+    if program.is_file() and program.stat().st_mtime > Path(__file__).stat().st_mtime:
         print(f"{program} is there already")
         return
     missing = sorted(package for tool, package in TOOLS.items() if not shutil.which(tool))
@@ -157,6 +159,7 @@ def _build(tree: Path, build: Path) -> Path:
     _replace(programs, _BEGUN, _ALARM + _BEGUN)
     _replace(programs, _STOPS, _STOPS_TOO)
     _replace(programs, _BEGINS, _BEGINS_TOO)
+    _replace(programs, _LOCALS, _LOCALS_TOO)
     _replace(programs, _SEEN, _SEEN + _COUNTED)
     _replace(programs, _ALRM, _VTALRM)
     _replace(programs, _INCLUDED, _INCLUDED + _DECLARED)

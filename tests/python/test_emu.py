@@ -292,6 +292,23 @@ def test_programs_start_when_they_are_told_to(tmp_path: Path) -> None:
 
 
 @built
+def test_time_passes_for_a_program_that_spins_until_another_does_something(tmp_path: Path) -> None:
+    spins = "timeout 0.003 sh -c 'while :; do :; done'; [ $? = 124 ]"
+    code, said, _ = run(tmp_path, f'name: spins, hosts: host0, command: "{spins}"')
+    assert code == 0, said
+
+
+@built
+def test_a_program_that_spins_for_ever_is_named(tmp_path: Path) -> None:
+    scenario = tmp_path / "emu.yaml"
+    scenario.write_text(written("  - {kind: program, name: x, hosts: host0, command: 'while :; do :; done'}"))
+    patience = ["--set", "host.kernel.patience=2s", "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, ["run", str(scenario), *patience], env={"COLUMNS": "160"})
+    assert done.exit_code == 4, done.output
+    assert "host0: computed for 2 s without waiting" in done.output
+
+
+@built
 def test_hosts_know_each_other_by_name_and_nobody_else(tmp_path: Path) -> None:
     code, said, out = run(
         tmp_path,

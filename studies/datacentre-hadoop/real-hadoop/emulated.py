@@ -1,12 +1,15 @@
 """Real Hadoop on the modelled network: HDFS, YARN and MapReduce, unmodified, on emulated hosts.
 
-    python emulated.py ROOT [--size 30MB] [--clock virtual|real] [--choices shallow,deep,ecn,dctcp]
+    python emulated.py ROOT [--size 30MB] [--clock virtual|real] [--framework mapreduce|tez]
+                            [--background 300Mbps] [--choices fast,shallow,deep,ecn,pfc,dctcp]
 
 The cluster is the study's, scaled down: compute nodes below one leaf switch, data nodes below another, the
-management node below a third. TeraGen, TeraSort and TeraValidate run one after the other, and the result says
-how long each took. The same TeraSort is then simulated, with costs of nothing where computing takes no time.
-Maven brings the jars of `pom.xml` to ROOT/lib, once. In virtual time it needs the kernel of emulated hosts
-(`make uml`), on this machine's clock root.
+management node below a third. TeraGen, TeraSort and TeraValidate run one after the other, and the result
+says how long each took. Background traffic comes from simulated hosts, one for each compute node. The same
+TeraSort is then simulated, with costs of nothing where computing takes no time. Of the choices, `fast` has
+links of 100 Gb/s: what a job takes there is not the network's. Maven brings the jars of `pom.xml` to
+ROOT/lib, once. In virtual time it needs the kernel of emulated hosts (`make uml`), on this machine's clock
+root.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from settings import DAEMONS, HEAP, JAVA_OPTIONS, Settings
+from settings import DAEMONS, FRAMEWORKS, HEAP, JAVA_OPTIONS, Settings
 
 import incast
 from incast import text
@@ -34,11 +37,26 @@ REDUCES = 4
 BLOCK = 8 << 20
 ROW = 100
 """Bytes of a row of TeraGen."""
+OWN = ("/tmp", "/run", "/var/tmp")
+"""Folders that each host has for itself."""
 MARKS = {"queue": {"kind": "step", "threshold": "60kB"}}
+LINK, UPLINK = ({"rate": rate, "delay": "1us"} for rate in ("1Gbps", "4Gbps"))
+LOSSLESS = {
+    "buffer": {"kind": "shared", "size": "1500kB"},
+    "scheduler": {"kind": "ets"},
+    "pfc": {
+        "classes": [0],
+        "xoff": {"kind": "static", "limit": "60kB"},
+        "xon": "40kB",
+        "headroom": "20kB",
+    },
+}
 CHOICES: dict[str, dict[str, Any]] = {
+    "fast": {"topology": {"host_link": {"rate": "100Gbps"}, "uplink": {"rate": "100Gbps"}}},
     "shallow": {},
     "deep": {"switch": {"buffer": {"kind": "static", "limit": "40MB"}}},
     "ecn": {"switch": MARKS, "host": {"tcp": {"ecn": "on"}}},
+    "pfc": {"switch": LOSSLESS},
     "dctcp": {"switch": MARKS, "host": {"tcp": {"congestion": "dctcp"}}},
 }
 NOTHING = {
@@ -64,6 +82,9 @@ class Asked:
     size: int
     """Bytes that are sorted."""
     real: bool
+    framework: str
+    background: str | None
+    """Rate towards each compute node."""
     choices: list[str]
 
 
@@ -73,10 +94,20 @@ def main() -> None:
     parser.add_argument("root", type=Path)
     parser.add_argument("--size", default="30MB", help="of the data that are sorted")
     parser.add_argument("--clock", choices=["virtual", "real"], default="virtual")
+    parser.add_argument("--framework", choices=["mapreduce", "tez"], default="mapreduce")
+    parser.add_argument("--background", metavar="RATE", help="towards each compute node")
     parser.add_argument("--choices", default=",".join(CHOICES))
     given = parser.parse_args()
+    root = given.root.resolve()
+    if any(root.is_relative_to(own) for own in OWN):
+        parser.error(f"{root}: hosts don't see it: {', '.join(OWN)} are their own. Choose another folder")
     asked = Asked(
-        given.root.resolve(), parse_bytes(given.size), given.clock == "real", given.choices.split(",")
+        root,
+        parse_bytes(given.size),
+        given.clock == "real",
+        given.framework,
+        given.background,
+        given.choices.split(","),
     )
     jars(asked.root)
     folder = "/tmp/hadoop"
@@ -121,17 +152,17 @@ def ran(asked: Asked, name: str, jobs: list[dict[str, Any]]) -> dict[str, float]
 def described(asked: Asked, jobs: list[dict[str, Any]]) -> dict[str, Any]:
     """The scenario: one network for both."""
     is_real = asked.real and jobs[0]["kind"] == "program"
-    link = {"rate": "1Gbps", "delay": "1us"}
+    others = background(asked)
     clock = {"clock": {"kind": "real"}} if is_real else {}
     return {
         "name": "hadoop",
         "description": f"TeraSort of {text.size(asked.size)} on Hadoop",
         "topology": {
             "kind": "leaf-spine",
-            "leaves": [COMPUTE, DATA, 1],
+            "leaves": [COMPUTE, DATA, 1 + COMPUTE * len(others)],
             "spines": 2,
-            "host_link": link,
-            "uplink": link,
+            "host_link": LINK,
+            "uplink": UPLINK,
         },
         "switch": {"buffer": {"kind": "static", "limit": "300kB"}},
         "host": {
@@ -142,11 +173,19 @@ def described(asked: Asked, jobs: list[dict[str, Any]]) -> dict[str, Any]:
             },
             "tcp": {"congestion": "reno" if asked.real else "cubic"},
         },
-        "jobs": jobs,
+        "jobs": [*jobs, *others],
         "until": "900s",
         **clock,
         "choices": {choice: CHOICES[choice] for choice in asked.choices},
     }
+
+
+def background(asked: Asked) -> list[dict[str, Any]]:
+    """Datagrams from simulated hosts, next to the management node, to the compute nodes."""
+    if not asked.background:
+        return []
+    pairs = [[f"host{COMPUTE + DATA + 1 + number}", f"host{number}"] for number in range(COMPUTE)]
+    return [{"name": "other", "kind": "background", "rate": asked.background, "pairs": pairs}]
 
 
 def programs(asked: Asked) -> list[dict[str, Any]]:
@@ -181,7 +220,8 @@ def programs(asked: Asked) -> list[dict[str, Any]]:
     maps = -(-asked.size // BLOCK)
     client = (
         f"took teragen {tera}.TeraGen -Dmapreduce.job.maps={maps} {asked.size // ROW} /in; "
-        f"took terasort {tera}.TeraSort -Dmapreduce.job.reduces={REDUCES} /in /out; "
+        f"took terasort {tera}.TeraSort -Dmapreduce.framework.name={FRAMEWORKS[asked.framework]} "
+        f"-Dmapreduce.job.reduces={REDUCES} /in /out; "
         f"took teravalidate {tera}.TeraValidate /out /checked"
     )
     return [
@@ -205,6 +245,7 @@ def model(asked: Asked) -> list[dict[str, Any]]:
         {
             "name": "terasort",
             "kind": "shuffle",
+            "framework": asked.framework,
             "size": f"{asked.size}B",
             "block": f"{BLOCK}B",
             "master": MASTER,

@@ -14,11 +14,11 @@ import re
 from pathlib import Path
 
 from cluster import Cluster
+from settings import FRAMEWORKS
 from timeline import phases
 
 SHELL = "org.apache.hadoop.fs.FsShell"
 TERASORT = "org.apache.hadoop.examples.terasort.TeraSort"
-NAMES = {"mapreduce": "yarn", "tez": "yarn-tez"}
 NODES, SLOTS = 3, 2
 ROW = 100
 
@@ -39,7 +39,7 @@ def job(cluster: Cluster, framework: str, source: str, name: str) -> str:
     """Runs one, and says its number."""
     size = 1024 * SLOTS
     settings = {
-        "mapreduce.framework.name": NAMES[framework],
+        "mapreduce.framework.name": FRAMEWORKS[framework],
         "mapreduce.job.reduces": 1,
         "mapreduce.map.memory.mb": size,
         "mapreduce.reduce.memory.mb": size,

@@ -28,6 +28,8 @@ DAEMONS = {
     "resourcemanager": "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
     "nodemanager": "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
 }
+FRAMEWORKS = {"mapreduce": "yarn", "tez": "yarn-tez"}
+"""What Hadoop calls them."""
 WEBAPPS = ["hdfs", "datanode", "cluster", "node", "yarn", "proxy", "jobhistory", "mapreduce", "static"]
 
 
