@@ -183,7 +183,10 @@ fn properties(columns: &[(&str, &dyn ColumnData)]) -> WriterProperties {
             Some(encoding) => properties
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, encoding),
-            None => properties.set_column_dictionary_enabled(path, true),
+            // Nobody skips rows by the first and the last of all names, which take a comparison for each row.
+            None => properties
+                .set_column_dictionary_enabled(path.clone(), true)
+                .set_column_statistics_enabled(path, EnabledStatistics::None),
         };
     }
     properties.build()
