@@ -2,8 +2,8 @@
 
 The run is made up: a fat tree's worth of ports (1,000 and more), each sampled 10,000 times. The page is that
 of `incast view`, in Chromium without a window. The first picture is measured by the page, from its navigation
-on, once with nothing kept in the result folder and once with what the first visit kept. The pictures a second
-are those that the page drew while it played for ten seconds.
+on, once with the levels that the core writes next to samples and once without them. The pictures a second are
+those that the page drew while it played for ten seconds.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import polars as pl
 
 import incast
 from benches.run import BENCH
+from incast.folder import LEVELS
+from incast.view.sampled import levels
 from incast.view.server import Server
 
 RADIX = 16
@@ -43,6 +45,7 @@ def result(folder: Path) -> Path:
         }
     )
     made = incast.run(scenario, folder / "large").path
+    (made / LEVELS).mkdir(exist_ok=True)
     rng = np.random.default_rng(1)
     ports = pl.read_parquet(made / "ports")["port"].cast(pl.String).head(PORTS)
     series = made / "ports_series"
@@ -65,6 +68,9 @@ def result(folder: Path) -> Path:
                 "paused_ps": np.zeros(count, np.int64),
             }
         ).with_columns(pl.col("port").cast(pl.Categorical)).write_parquet(series / f"part-{part:05}.parquet")
+    for file in series.iterdir():
+        (made / LEVELS / file.name).write_bytes(levels(file, (0, 0), STEP_PS))
+    levels.cache_clear()
     return made
 
 
@@ -102,7 +108,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         made = result(Path(folder))
         rows: list[dict[str, Any]] = []
-        for visit in ("first", "again"):
+        for visit in ("with levels", "without levels"):
+            if visit == "without levels":
+                shutil.rmtree(made / LEVELS)
             server = Server([made])
             running = threading.Thread(target=server.run, daemon=True)
             running.start()

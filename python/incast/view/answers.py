@@ -19,10 +19,9 @@ from incast._version import __version__
 from incast.view import places
 from incast.view.facts import WIDTHS, facts, network, samples
 from incast.view.follow import KINDS, UnknownError, follow
+from incast.view.pyramid import CELLS_MAX
 from incast.view.run import Run, Signature
 
-CELLS_MAX = 1_000_000
-"""Ports times steps that one answer carries, unless a single step has more."""
 _NUMBER_MAX = 2**62
 
 
