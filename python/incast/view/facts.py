@@ -12,7 +12,7 @@ from incast.folder import SUMMARY
 from incast.lanes import lanes
 from incast.report.graph import Graph
 from incast.report.scheme import scheme
-from incast.report.topology import layout
+from incast.report.topology import picture
 from incast.view import tables
 from incast.view.run import Run
 
@@ -27,32 +27,7 @@ WIDTHS = (360, 640, 960)
 
 def network(run: Run, width: int) -> dict[str, Any]:
     """Nodes with their places, and the halves of links with the positions of their ports."""
-    net = run.graph
-    plan = scheme(net, NODES_MAX)
-    place = layout(plan, width)
-    order = {node.key: position for position, node in enumerate(plan.nodes)}
-    spots = [place.spots[node.key] for node in plan.nodes]
-    return {
-        "width": place.width,
-        "height": place.height,
-        "tiled": place.tiled,
-        "nodes": [
-            [
-                node.label,
-                node.tier,
-                node.count,
-                round(s.x, 1),
-                round(s.y, 1),
-                round(s.width, 1),
-                round(s.height, 1),
-            ]
-            for node, s in zip(plan.nodes, spots, strict=True)
-        ],
-        "edges": [
-            [order[edge.source], order[edge.target], edge.ports, edge.rate_bps, edge.lane, edge.lanes]
-            for edge in plan.edges
-        ],
-    }
+    return picture(scheme(run.graph, NODES_MAX), width)
 
 
 def facts(run: Run) -> dict[str, Any]:

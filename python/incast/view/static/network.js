@@ -7,6 +7,8 @@ import * as words from "./words.js";
 
 export const STEPS = [0.01, 0.1, 0.3, 0.6, 0.85];
 const WIDTHS = 5; // of lines, by the share in use
+const TURNED = -75 * Math.PI / 180; // names of hosts
+const LETTERS = 9; // of a turned name
 const TIERS = 0.5; // an edge between nodes closer than that in height is of one tier
 
 export class Network {
@@ -21,28 +23,30 @@ export class Network {
       if (found) choose(this.target(found));
     });
     canvas.addEventListener("pointermove", (event) => this.point(this.near(event)));
+    canvas.addEventListener("pointerdown", (event) => this.point(this.near(event)));
     canvas.addEventListener("pointerleave", () => this.point(null));
     const chosen = (place) => choose(this.target(place));
     moveByKeys(canvas, () => this.places, (place) => this.point(place, true), chosen);
   }
 
-  show(run, network) {
+  // `ratio` and `color` are those of the screen and of the page, unless it is drawn for something else.
+  show(run, network, ratio, color) {
     this.run = run;
     this.net = network;
     this.names = run.facts.ports.port;
-    this.resize();
+    this.resize(ratio, color);
   }
 
-  resize() {
+  resize(ratio, color = palette(this.canvas)) {
     const width = this.canvas.clientWidth;
     if (!this.net || !width) return;
     this.scale = width / this.net.width;
-    this.context = sized(this.canvas, width, this.net.height * this.scale);
-    this.color = palette(this.canvas);
+    this.context = sized(this.canvas, width, this.net.height * this.scale, ratio);
+    this.color = color;
     this.tint = null;
     this.shades = [0, 1, 2, 3, 4, 5].map((step) => this.color(`u${step}`));
     this.layOut();
-    this.drawNodes();
+    this.drawNodes(ratio);
   }
 
   // Where nodes and edges are drawn, in units of the canvas.
@@ -81,13 +85,21 @@ export class Network {
     return edge;
   }
 
-  // Half of an arch over nodes of one tier.
+  // Half of an arch over nodes of one tier, a loop within a group.
   arc(edge, a, b, shift) {
+    if (a === b) return this.loop(edge, a);
     const rise = Math.min(64, 36 + Math.abs(a.x - b.x) * 0.06) * this.scale + shift;
     const start = [a.x, a.y - a.height / 2];
     const peak = [(a.x + b.x) / 2, Math.min(a.y, b.y) - a.height / 2 - rise];
     edge.path = [start, [(start[0] + peak[0]) / 2, peak[1] + rise * 0.1], peak];
     [edge.x, edge.y] = edge.path[1];
+    return edge;
+  }
+
+  loop(edge, { x, y, height }) {
+    const [foot, peak] = [y - height / 2, y - height / 2 - 36 * this.scale];
+    edge.path = [[x - 14, foot], [x, 2 * peak - foot], [x + 14, foot]];
+    [edge.x, edge.y] = [x, peak];
     return edge;
   }
 
@@ -114,10 +126,10 @@ export class Network {
   }
 
   // Boxes and names do not change from picture to picture, so they are drawn once.
-  drawNodes() {
+  drawNodes(ratio) {
     const layer = document.createElement("canvas");
-    const context = sized(layer, this.canvas.clientWidth, this.net.height * this.scale);
-    context.font = "11px system-ui, sans-serif";
+    const context = sized(layer, this.canvas.clientWidth, this.net.height * this.scale, ratio);
+    context.font = "12px system-ui, sans-serif";
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (const node of this.nodes) {
@@ -129,23 +141,37 @@ export class Network {
       context.fill();
       context.stroke();
       context.fillStyle = this.color("ink");
-      this.name(context, node);
+      if (node.tier) this.name(context, node);
     }
+    if (!this.net.tiled) this.nameHosts(context, this.nodes.filter((node) => node.tier === 0));
     this.layer = layer;
   }
 
   name(context, node) {
-    const room = node.tier === 0 ? this.room() : node.width - 4;
+    const room = node.width - 4;
     let label = node.label;
     if (context.measureText(label).width > room) label = /\d+$/.exec(label)?.[0] ?? `${label.slice(0, 3)}…`;
     if (context.measureText(label).width > Math.max(room, 14)) return;
-    context.fillText(label, node.x, node.tier === 0 ? node.y + 12 : node.y);
+    context.fillText(label, node.x, node.y);
   }
 
-  room() {
-    const xs = this.nodes.filter((node) => node.tier === 0).map((node) => node.x).sort((a, b) => a - b);
-    const gaps = xs.slice(1).map((x, index) => x - xs[index]);
-    return Math.min(...gaps, 120) - 2;
+  // Below the hosts, turned where room is short; the layout leaves the room for either.
+  nameHosts(context, hosts) {
+    const xs = hosts.map((host) => host.x).sort((a, b) => a - b);
+    const room = Math.min(...xs.slice(1).map((x, index) => x - xs[index]), 120) - 2;
+    const upright = hosts.every((host) => context.measureText(host.label).width <= room);
+    for (const { label, x, y } of hosts) {
+      if (upright) {
+        context.fillText(label, x, y + 14);
+        continue;
+      }
+      context.save();
+      context.translate(x, y + 10);
+      context.rotate(TURNED);
+      context.textAlign = "right";
+      context.fillText(label.length > LETTERS ? `${label.slice(0, LETTERS - 1)}…` : label, 0, 0);
+      context.restore();
+    }
   }
 
   // Draws the cells of a time, or the totals without; `queueMax` is the queue of the darkest colour.
