@@ -9,8 +9,10 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 # The exact versions of whatever pip installs, for building too (newer pips ask a variable of its own for that).
 export PIP_CONSTRAINT ?= $(abspath constraints.txt)
 export PIP_BUILD_CONSTRAINT ?= $(PIP_CONSTRAINT)
-# Python compiles what is imported, which is a part of what is installed.
-export PIP_NO_COMPILE ?= 1
+# Python compiles what is imported, which is a part of what is installed, and keeps it: tests start hundreds of
+# programs. Of an option that begins with "no", pip's variable says whether there is what the option denies.
+export PIP_NO_COMPILE ?= 0
+unexport PYTHONDONTWRITEBYTECODE
 
 # The extension module is built for this interpreter, whatever else is on the path.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
@@ -76,10 +78,11 @@ test-rust: export PROPTEST_RNG_SEED ?= 1
 test-rust: $(BIN)/python
 	cargo test --workspace --locked --quiet
 
-# Most tests wait most of the time, so five files go side by side on two cores.
+# Most tests wait most of the time, so five files go side by side on two cores. What one process compiled before,
+# none of the five compiles again.
 test-python: $(VENV)/installed-for-tests
-	$(BIN)/python -m pytest -m "not alone" --numprocesses 5 --dist loadfile --no-loadscope-reorder
 	$(BIN)/python -m pytest -m alone
+	$(BIN)/python -m pytest -m "not alone" --numprocesses 5 --dist loadfile --no-loadscope-reorder
 
 uml: $(BIN)/python
 	@$(BIN)/python packaging/uml.py $(UML) $(TREE)
@@ -118,6 +121,7 @@ bench: $(VENV)/installed-for-tests
 	$(BIN)/python -m benches.mine
 	$(BIN)/python -m benches.farmem
 	$(BIN)/python -m benches.emu
+	$(BIN)/python -m benches.study
 	$(BIN)/python -m benches.view
 	$(BIN)/python -m benches.report latest
 

@@ -61,6 +61,45 @@ _LATE = """{
 	if (time_travel_mode == TT_MODE_EXTERNAL && time_travel_ext_request(ns))
 """
 
+# A program that computes without entering the kernel may wait for another thread of its own, which gets no
+# processor while no time passes. When such a stretch has taken two alarms of its processor time, a
+# millisecond passes: the next tick. Shorter stretches are left alone, so that what they do can be had again.
+_BEGUN = """	kill(os_getpid(), SIGSTOP);
+	return 0;
+}
+"""
+_ALARM = """	if (time_travel_mode == TT_MODE_EXTERNAL) {
+		struct itimerval alarm = {{ 0, 250000 }, { 0, 250000 }};
+
+		setitimer(ITIMER_VIRTUAL, &alarm, NULL);
+	}
+"""
+_INCLUDED = "#include <timetravel.h>\n"
+_DECLARED = "#include <sys/time.h>\nvoid time_travel_ndelay(unsigned long nsec);\n"
+_STOPS = "#define STUB_SIG_MASK ((1 << SIGALRM) | (1 << SIGWINCH))"
+_STOPS_TOO = "#define STUB_SIG_MASK ((1 << SIGALRM) | (1 << SIGWINCH) | (1 << SIGVTALRM))"
+_BEGINS = "} while (WIFSTOPPED(status) && (WSTOPSIG(status) == SIGALRM));"
+_BEGINS_TOO = (
+    "} while (WIFSTOPPED(status) && (WSTOPSIG(status) == SIGALRM || WSTOPSIG(status) == SIGVTALRM));"
+)
+_SEEN = """			int sig = WSTOPSIG(status);
+
+"""
+_COUNTED = """			static int alarms;
+
+			alarms = sig == SIGVTALRM ? alarms + 1 : 0;
+			if (alarms >= 2)
+				time_travel_ndelay(1000000);
+
+"""
+_ALRM = """			case SIGALRM:
+				break;
+"""
+_VTALRM = """			case SIGALRM:
+			case SIGVTALRM:
+				break;
+"""
+
 
 def main(program: Path, tree: str | None) -> None:
     """Builds it, unless it is there."""
@@ -114,6 +153,13 @@ def _build(tree: Path, build: Path) -> Path:
     clock = tree / "arch/um/kernel/time.c"
     _replace(clock, _ON_TIME, _LATE)
     _replace(clock, "BUG_ON(time_travel_time != e->time)", "BUG_ON(time_travel_time < e->time)")
+    programs = tree / "arch/um/os-Linux/skas/process.c"
+    _replace(programs, _BEGUN, _ALARM + _BEGUN)
+    _replace(programs, _STOPS, _STOPS_TOO)
+    _replace(programs, _BEGINS, _BEGINS_TOO)
+    _replace(programs, _SEEN, _SEEN + _COUNTED)
+    _replace(programs, _ALRM, _VTALRM)
+    _replace(programs, _INCLUDED, _INCLUDED + _DECLARED)
     make = ["make", "--silent", f"--directory={tree}", "ARCH=um", f"O={build.resolve()}"]
     quiet = {**os.environ, "KCONFIG_ALLCONFIG": str(CONFIG.resolve())}
     subprocess.run([*make, "allnoconfig"], env=quiet, check=True, stdout=subprocess.DEVNULL)

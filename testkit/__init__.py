@@ -1,1 +1,1 @@
-"""What tests and benchmarks share: networks of real hosts, cases for ns-3 and its driver, transactions."""
+"""What tests and benchmarks share: real hosts' networks, cases for ns-3, transactions, claims of a study."""

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 MARKER = "incast-run.json"
 WALKS_MARKER = "incast-walk.json"
 MINE_MARKER = "incast-mine.json"
+BROADCAST_MARKER = "incast-broadcast.json"
 FARMEM_MARKER = "incast-farmem.json"
 STUDY_MARKER = "incast-study.json"
-MARKERS = (MARKER, WALKS_MARKER, MINE_MARKER, FARMEM_MARKER, STUDY_MARKER)
+MARKERS = (MARKER, WALKS_MARKER, MINE_MARKER, BROADCAST_MARKER, FARMEM_MARKER, STUDY_MARKER)
 """One of every form of a folder."""
 SUMMARY = "summary.json"
 WRITTEN = "scenario.yaml"

@@ -180,6 +180,21 @@ class _Walks(_Part):
     servers: _Servers | None = None
 
 
+class _Broadcast(_Part):
+    """The summary of a broadcast on hosts."""
+
+    bytes: Count
+    interrupted: bool
+    failed: str | None = None
+
+
+class _Mine(_Part):
+    """The summary of mining."""
+
+    transactions: Count
+    itemsets: Count
+
+
 def read_run(file: Path) -> dict[str, Any]:
     """The summary of a run, or one that lists runs; raises `ResultError`."""
     content = _object(file)
@@ -191,6 +206,16 @@ def read_run(file: Path) -> dict[str, Any]:
 def read_walks(file: Path) -> dict[str, Any]:
     """The summary of walks; raises `ResultError`."""
     return _checked(file, _object(file), _Walks)
+
+
+def read_broadcast(file: Path) -> dict[str, Any]:
+    """The summary of a broadcast on hosts; raises `ResultError`."""
+    return _checked(file, _object(file), _Broadcast)
+
+
+def read_mine(file: Path) -> dict[str, Any]:
+    """The summary of mining; raises `ResultError`."""
+    return _checked(file, _object(file), _Mine)
 
 
 def _object(file: Path) -> dict[str, Any]:

@@ -20,7 +20,7 @@ enum { PAGE = 4096, PAGES = 400, WORDS = PAGE / 8 };
 static const size_t BYTES = (size_t)PAGES * PAGE;
 static const int BOTH = PROT_READ | PROT_WRITE, ANONYMOUS = MAP_PRIVATE | MAP_ANONYMOUS;
 
-static uint64_t global[PAGES * WORDS];
+static uint64_t global[PAGES * WORDS] __attribute__((aligned(PAGE)));
 static uint64_t filled[PAGES * WORDS] = {1};
 static uint64_t *ways[64];
 static const char *names[64];
@@ -154,6 +154,77 @@ static void file(void) {
     need(munmap(at, BYTES) == 0, "a file is gone");
 }
 
+static void *at_place(size_t number, size_t bytes, int protection, int flags) {
+    char *wanted = (char *)0x210000000000 + (number << 32);
+    char *at = mmap(wanted, bytes, protection, ANONYMOUS | flags, -1, 0);
+    need(at == wanted, "a place");
+    return at;
+}
+
+/* What a program may do with memory at an address that it chose. */
+static void chosen(void) {
+    for (int turn = 0; turn < 600; turn++) {
+        char *again = at_place(0, BYTES, BOTH, turn % 2 ? MAP_FIXED : MAP_FIXED_NOREPLACE);
+        for (size_t page = 0; page < PAGES; page += 40) need(again[page * PAGE] == 0, "a place again");
+        memset(again, turn | 1, BYTES);
+        need(turn % 3 == 0 || munmap(again, BYTES) == 0, "a place is given back");
+        if (turn % 3 == 0) need(mmap(again, BYTES, PROT_NONE, ANONYMOUS | MAP_FIXED, -1, 0) == again && munmap(again, BYTES) == 0, "reserved");
+    }
+    char *at = at_place(1, 2 * BYTES, PROT_NONE, MAP_FIXED | MAP_NORESERVE);
+    need(mprotect(at, BYTES, BOTH) == 0 && at[BYTES - 1] == 0, "a reserved place");
+    for (size_t page = 0; page < PAGES; page++) at[page * PAGE] = (char)(page + 1);
+    for (int way = 0; way < count; way++) check(way);
+    /* A hole, a file, memory that is given back, and what is left of it. */
+    need(munmap(at + 8 * PAGE, 8 * PAGE) == 0, "a hole");
+    FILE *text = tmpfile();
+    need(text && ftruncate(fileno(text), 4 * PAGE) == 0, "a file");
+    need(mmap(at + 40 * PAGE, 4 * PAGE, BOTH, MAP_PRIVATE | MAP_FIXED, fileno(text), 0) != MAP_FAILED, "a file");
+    need(madvise(at + 60 * PAGE, 20 * PAGE, MADV_DONTNEED) == 0, "advice");
+    need(mmap(at + 90 * PAGE, 10 * PAGE, BOTH, ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "in its place");
+    for (int way = 0; way < count; way++) check(way);
+    for (size_t page = 0; page < PAGES; page++) {
+        int empty = (page >= 40 && page < 44) || (page >= 60 && page < 80) || (page >= 90 && page < 100);
+        if (page < 8 || page >= 16) need(at[page * PAGE] == (empty ? 0 : (char)(page + 1)), "around a hole");
+    }
+    /* It moves, and grows. */
+    char *moved = mremap(at + 100 * PAGE, 100 * PAGE, BYTES, MREMAP_MAYMOVE);
+    need(moved != MAP_FAILED, "mremap of a place");
+    for (size_t page = 0; page < 100; page++) need(moved[page * PAGE] == (char)(page + 101), "what moved");
+    for (size_t page = 100; page < PAGES; page++) need(moved[page * PAGE] == 0, "what was added");
+    need(munmap(moved, BYTES) == 0 && munmap(at, 2 * BYTES) == 0, "given back");
+    /* Two places, and what is between them, at once. */
+    at = at_place(2, BYTES, BOTH, MAP_FIXED);
+    need(mmap(at + BYTES, BYTES, BOTH, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "shared");
+    need(mmap(at + 2 * BYTES, BYTES, BOTH, ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "behind it");
+    memset(at, 7, 3 * BYTES);
+    for (int way = 0; way < count; way++) check(way);
+    need(mprotect(at, 3 * BYTES, PROT_READ) == 0 && mprotect(at, 3 * BYTES, BOTH) == 0, "three");
+    for (size_t page = 0; page < 3 * PAGES; page++) need(at[page * PAGE + page] == 7, "all three");
+    need(madvise(at, 3 * BYTES, MADV_DONTNEED) == 0 && at[0] == 0 && at[BYTES] == 7 && at[2 * BYTES] == 0, "advice");
+    need(munmap(at, 3 * BYTES) == 0, "given back");
+}
+
+static volatile sig_atomic_t signals;
+static char signals_stack[4 << 20] __attribute__((aligned(PAGE)));
+
+static void count_signal(int number) {
+    (void)number;
+    signals++;
+    free(malloc(100000));
+}
+
+/* A stack in static data: a signal's handler runs there, and asks for memory. */
+static void static_stack(void) {
+    stack_t stack = {.ss_sp = signals_stack, .ss_size = sizeof signals_stack}, none = {.ss_flags = SS_DISABLE};
+    struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_ONSTACK};
+    need(sigaltstack(&stack, NULL) == 0 && sigaction(SIGUSR1, &action, NULL) == 0, "a stack for signals");
+    for (int turn = 0; turn < 20; turn++) {
+        for (int way = 0; way < count; way++) check(way);
+        need(raise(SIGUSR1) == 0 && signals == turn + 1, "a signal");
+    }
+    need(sigaltstack(&none, NULL) == 0, "no stack");
+}
+
 static void emptied(void) {
     char *at = mmap(NULL, BYTES, BOTH, ANONYMOUS, -1, 0);
     memset(at, 3, BYTES);
@@ -179,9 +250,11 @@ int main(void) {
     mappings();
     moved();
     for (int way = 0; way < count; way++) check(way);
-    for (int way = 10; way < count; way++) taken_away(way);
+    for (int way = 9; way < count; way++) taken_away(way);
     code();
     file();
+    chosen();
+    static_stack();
     emptied();
     uint64_t digest = 0;
     for (int turn = 0; turn < 2; turn++)

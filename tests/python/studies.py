@@ -62,15 +62,6 @@ place = "page 3"
 text = "Why?"
 reason = "nobody knows"
 """
-NO_TESTS = """\
-document = "made up"
-[[claim]]
-id = "S1"
-kind = "question"
-place = "page 1"
-text = "Why?"
-reason = "nobody knows"
-"""
 CALIBRATION: dict[str, Any] = {
     "cells": ["deep"],
     "evaluations": 6,

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 import pytest
 from rich.console import Console
+from testkit.study import NO_TESTS
 
 import farmem_traces as traces
 import incast
@@ -44,8 +45,8 @@ from incast.variants import make_variants
 from incast.walks import changes, partition
 from incast.walks import read as walks_read
 from incast.written import WrittenScenario
-from studies import NO_TESTS, study
 from studies import SMALL as STUDY
+from studies import study
 from studies import written as write_study
 
 INCAST = {"name": "i", "kind": "incast", "receiver": "host0", "size": "1kB"}

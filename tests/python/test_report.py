@@ -197,7 +197,7 @@ def test_every_link_direction_is_drawn_once_with_its_load(
     names = net["links"]
     nodes = {name for a, b, _ in links for name in (a, b)}
     for picture in net["pictures"]:
-        assert [ports for _, _, ports, *_ in picture["edges"]] == [[n] for n in range(len(names))]
+        assert [edge["subjects"] for edge in picture["edges"]] == [[n] for n in range(len(names))]
     assert len(net["runs"]["0"]["loads"]) == len(names)
     if len(nodes) <= 200:
         assert len(names) == 2 * len(links)

@@ -9,11 +9,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from testkit.study import NO_TESTS
 from typer.testing import CliRunner, Result
 
 from incast.cli.app import app
 from incast.cli.exits import Exit
-from studies import CALIBRATION, NO_TESTS, SMALL, written
+from studies import CALIBRATION, SMALL, written
 
 
 def call(*arguments: object) -> Result:

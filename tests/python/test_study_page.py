@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from testkit.study import NO_TESTS
 
 from incast.study import page
 from incast.study.axes import joined
@@ -18,7 +19,7 @@ from incast.study.outcome import Outcome, collect
 from incast.study.page import pictures
 from incast.study.run import run_study
 from incast.study.study import Study
-from studies import NO_TESTS, SMALL, refused, study
+from studies import SMALL, refused, study
 from test_report import data_of, text_of
 
 EVIL = "</script><script>alert(1)</script>"

@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from testkit.study import NO_TESTS
 
 from helpers import until
 from incast.errors import OutputExistsError, ResultError, RunError
@@ -24,7 +25,7 @@ from incast.study.cells import CellRun
 from incast.study.outcome import collect, write
 from incast.study.run import Watcher, run_study
 from incast.variants import make_variants
-from studies import NO_TESTS, SMALL, study
+from studies import SMALL, study
 
 DETERMINISTIC = ("results.json", "results.parquet", "runs.parquet", "claims.json")
 

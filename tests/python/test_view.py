@@ -213,8 +213,13 @@ def test_bad_folders_say_so_in_words(browser: Any, tmp_path: Path) -> None:
     other.mkdir()
     newer = write_run(tmp_path / "newer")
     (newer / "incast-run.json").write_text('{"format": 99}')
-    walks = write_run(tmp_path / "walks")
+    walks = tmp_path / "walks"
+    walks.mkdir()
     (walks / "incast-walk.json").write_text('{"format": 1}')
+    (walks / "summary.json").write_text("{}")
+    grid = tmp_path / "grid"
+    grid.mkdir()
+    (grid / "incast-farmem.json").write_text('{"format": 1}')
     failed = write_run(tmp_path / "failed")
     summary = json.loads((failed / "summary.json").read_text())
     (failed / "summary.json").write_text(json.dumps({**summary, "error": f"no room {NAME}"}))
@@ -224,7 +229,8 @@ def test_bad_folders_say_so_in_words(browser: Any, tmp_path: Path) -> None:
         bare: "The run has no flows.",
         other: "is not a result",
         newer: "format",
-        walks: "without a simulated network",
+        walks: "has walks of one process",
+        grid: "without a simulated network",
         failed: f"The run failed: no room {NAME}",
     }
     with served(*said) as address:
@@ -278,12 +284,12 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> incast.Result:
 def test_a_pyramid_has_the_extremes_and_sums_of_the_samples(
     sampled: incast.Result, tmp_path: Path, computed: bool
 ) -> None:
-    from incast.view.pyramid import MEASURES, Pyramid
+    from incast.view.pyramid import MEASURES, Stored
 
     folder = shutil.copytree(sampled.path, tmp_path / "out")
     if computed:
         shutil.rmtree(folder / LEVELS)
-    pyramid = Pyramid.of(folder)
+    pyramid = Stored.of(folder)
     assert len(pyramid.levels) > 2
     assert pyramid.levels[0].step_ps == 200_000
     series = sampled.ports_series.filter(pl.col("class").is_null())
@@ -328,7 +334,7 @@ def test_the_first_picture_of_a_run_needs_none_of_its_samples(sampled: incast.Re
 
 def test_parts_without_levels_are_seen_too(sampled: incast.Result, tmp_path: Path) -> None:
     """A run in progress whose last part has no levels yet, and one with levels that are damaged."""
-    from incast.view.pyramid import Pyramid
+    from incast.view.pyramid import Stored
 
     folder = shutil.copytree(sampled.path, tmp_path / "out")
     (part,) = (folder / "ports_series").iterdir()
@@ -337,8 +343,8 @@ def test_parts_without_levels_are_seen_too(sampled: incast.Result, tmp_path: Pat
     rows.filter(pl.col("time_ps") <= half).write_parquet(part)
     rows.filter(pl.col("time_ps") > half).write_parquet(part.with_name("part-00001.parquet"))
     (folder / LEVELS / part.name).write_bytes(b"PAR1 cut off")
-    pyramid = Pyramid.of(folder)
-    whole = Pyramid.of(sampled.path)
+    pyramid = Stored.of(folder)
+    whole = Stored.of(sampled.path)
     assert (pyramid.levels, set(pyramid.ports)) == (whole.levels, set(whole.ports))
     order = [pyramid.ports.index(port) for port in whole.ports]
     for level, of in enumerate(whole.levels):

@@ -10,24 +10,15 @@ use crate::layout::BASE;
 use crate::lock::Lock;
 use crate::raw;
 use crate::runs::RUNS;
+use crate::theirs::theirs;
 use libc::{c_int, c_void, intptr_t};
-use std::ffi::CStr;
 use sys::userfaultfd::Range;
 
 /// Addresses for it.
 const MOST: usize = 64 << 30;
 
 /// Its first address and the one behind its last.
-static HEAP: Lock<Option<(usize, usize)>> = Lock::new(None);
-
-/// The C library's own function, for programs whose memory is not ours.
-///
-/// # Safety
-/// Its form is `F`, a pointer to a function.
-unsafe fn theirs<F: Copy>(name: &CStr) -> Option<F> {
-    // SAFETY: a C string; and as the caller promises, a pointer to a function that may be null.
-    unsafe { std::mem::transmute_copy(&libc::dlsym(libc::RTLD_NEXT, name.as_ptr())) }
-}
+pub(crate) static HEAP: Lock<Option<(usize, usize)>> = Lock::new(None);
 
 fn failed() -> *mut c_void {
     raw::fail(libc::ENOMEM);

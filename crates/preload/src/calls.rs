@@ -1,13 +1,20 @@
-//! syscall(2): programs that ask the kernel for memory by number get it where they would by name.
+//! syscall(2): programs that ask the kernel for memory by number get it where they would by name, and forks
+//! are prepared for ([`fork`]).
 //!
 //! Instructions of the program's own that enter the kernel can't be seen here: what they get stays local, and
 //! the launcher counts it.
 
 use crate::mappings::{madvise, mmap, mprotect, mremap, munmap};
-use crate::raw;
+use crate::{fork, raw};
 
-/// Calls of memory come here with their number last; all others go to the kernel at once, and this stack is
-/// not used for them: a process that shares it may return first (vfork(2)).
+/// Of `struct clone_args`: where it has the new process's stack, which follows five numbers.
+const STACK: usize = 5 * size_of::<u64>();
+/// A new process shares the memory: a bit of the first number.
+const SHARES: u32 = libc::CLONE_VM.trailing_zeros();
+
+/// Calls of memory come here with their number last, and so do forks; all others go to the kernel at once,
+/// and this stack is not used for them: a process that shares it may return first (vfork(2)), and one with
+/// another stack would not find it.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[cfg_attr(not(test), unsafe(no_mangle))]
@@ -21,7 +28,7 @@ unsafe extern "C" fn syscall() {
         "mov r8, r9",
         "mov r9, [rsp + 8]",
         "cmp rax, 28",
-        "ja 2f",
+        "ja 5f",
         "mov ecx, {memory}",
         "bt ecx, eax",
         "jc 3f",
@@ -40,6 +47,33 @@ unsafe extern "C" fn syscall() {
         "neg eax",
         "mov edi, eax",
         "jmp {failed}",
+        "5:",
+        "cmp rax, {fork}",
+        "je 3b",
+        "cmp rax, {clone}",
+        "je 6f",
+        "cmp rax, {clone3}",
+        "jne 2b",
+        "test rdi, rdi",
+        "jz 2b",
+        "cmp rsi, {stack} + 8",
+        "jb 2b",
+        "cmp qword ptr [rdi + {stack}], 0",
+        "jne 2b",
+        "bt qword ptr [rdi], {shares}",
+        "jc 2b",
+        "jmp 3b",
+        "6:",
+        "bt rdi, {shares}",
+        "jc 2b",
+        "test rsi, rsi",
+        "jz 3b",
+        "jmp 2b",
+        fork = const libc::SYS_fork,
+        clone = const libc::SYS_clone,
+        clone3 = const libc::SYS_clone3,
+        stack = const STACK,
+        shares = const SHARES,
         memory = const 1 << libc::SYS_mmap | 1 << libc::SYS_mprotect | 1 << libc::SYS_munmap
             | 1 << libc::SYS_mremap | 1 << libc::SYS_madvise,
         ours = sym memory,
@@ -70,6 +104,11 @@ unsafe extern "C" fn syscall() {
         "b.eq 3f",
         "cmp x8, {madvise}",
         "b.eq 3f",
+        "cmp x8, {clone}",
+        "b.eq 5f",
+        "cmp x8, {clone3}",
+        "b.eq 6f",
+        "2:",
         "svc 0",
         "cmn x0, 4095",
         "b.cs 4f",
@@ -80,6 +119,23 @@ unsafe extern "C" fn syscall() {
         "4:",
         "neg x0, x0",
         "b {failed}",
+        "5:",
+        "tbnz x0, {shares}, 2b",
+        "cbz x1, 3b",
+        "b 2b",
+        "6:",
+        "cbz x0, 2b",
+        "cmp x1, {stack} + 8",
+        "b.lo 2b",
+        "ldr x9, [x0, {stack}]",
+        "cbnz x9, 2b",
+        "ldr x9, [x0]",
+        "tbz x9, {shares}, 3b",
+        "b 2b",
+        clone = const libc::SYS_clone,
+        clone3 = const libc::SYS_clone3,
+        stack = const STACK,
+        shares = const SHARES,
         munmap = const libc::SYS_munmap, mremap = const libc::SYS_mremap, mmap = const libc::SYS_mmap,
         mprotect = const libc::SYS_mprotect, madvise = const libc::SYS_madvise,
         ours = sym memory,
@@ -100,7 +156,9 @@ extern "C" fn memory(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize,
         libc::SYS_mprotect => mprotect(at, b, c as i32).into(),
         libc::SYS_madvise => madvise(at, b, c as i32).into(),
         // SAFETY: as the caller promises.
-        _ => unsafe { mremap(at, b, c, d as i32, e as *mut libc::c_void) as i64 },
+        libc::SYS_mremap => unsafe { mremap(at, b, c, d as i32, e as *mut libc::c_void) as i64 },
+        // SAFETY: as the caller promises; the new process has this stack too.
+        _ => unsafe { fork::by_number(number, [a, b, c, d, e, f]) },
     }
 }
 
@@ -131,8 +189,9 @@ mod tests {
             want("local=1073741824,rate=1");
             assert!(is_ours(map(BOTH, ANONYMOUS)));
             assert!(is_ours(map(0, ANONYMOUS | libc::MAP_NORESERVE as usize)), "a reservation");
+            assert!(is_ours(map(BOTH, ANONYMOUS | libc::MAP_STACK as usize)), "a stack");
             assert!(!is_ours(map(BOTH | libc::PROT_EXEC as usize, ANONYMOUS)), "code runs from it");
-            for flag in [libc::MAP_LOCKED, libc::MAP_STACK, libc::MAP_GROWSDOWN] {
+            for flag in [libc::MAP_LOCKED, libc::MAP_GROWSDOWN] {
                 assert!(!is_ours(map(BOTH, ANONYMOUS | flag as usize)), "{flag:x}");
             }
             let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS) as usize;

@@ -5,9 +5,10 @@
 //! mirror has nothing.
 
 use crate::areas;
-use crate::layout::{self, BASE};
+use crate::elsewhere::{self, real};
+use crate::layout::{self, BASE, CALLS};
 use crate::raw;
-use crate::states::{self, HERE, HIDDEN, NEW, THERE};
+use crate::states::{self, HERE, HIDDEN, NEW, PINNED, THERE};
 use crate::store::{Found, Store};
 use std::cell::Cell;
 use std::fs::File;
@@ -17,7 +18,7 @@ use std::os::unix::fs::FileExt;
 use std::ptr;
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{
-    Event, Fate, Features, Kernel, Mode, Moved, Range, Refused, Scope, Userfaultfd, Wake, carry,
+    Event, Fate, Fault, Features, Kernel, Mode, Moved, Range, Refused, Scope, Userfaultfd, Wake, carry,
 };
 
 /// In a word of /proc/self/pagemap: the page is there; it is elsewhere, or on its way in physical memory;
@@ -63,20 +64,38 @@ pub(crate) struct Exchange {
     looks: Cell<bool>,
 }
 
+const PAGEMAP: &str = "/proc/self/pagemap";
+
+fn with_name(file: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{file}: {error}"))
+}
+
 impl Exchange {
     /// Takes charge of the program's memory and its mirror.
     pub(crate) fn open() -> Result<Exchange, Refused> {
         let features = Features::WRITE_PROTECT.and(Features::WRITE_PROTECT_ASYNC).and(Features::MOVE);
         let uffd = Userfaultfd::new(Scope::Everything, features.and(Features::THREAD))?;
-        let pagemap = File::open("/proc/self/pagemap").map_err(Refused::Failed)?;
+        let pagemap = File::open(PAGEMAP).map_err(|error| Refused::Failed(with_name(PAGEMAP, &error)))?;
         let start = layout::start();
         let program = Range { start, bytes: layout::BYTES };
-        let mirror = Range { start: layout::mirror(start), bytes: layout::BYTES + 3 * BASE };
+        let mirror = Range { start: layout::mirror(start), bytes: layout::BYTES + CALLS * BASE };
         for ours in areas::ours(program) {
             uffd.register(ours, Mode::MISSING_AND_PROTECTED).map_err(Refused::Failed)?;
         }
         uffd.register(mirror, Mode::MISSING).map_err(Refused::Failed)?;
-        Ok(Exchange { uffd, pagemap, memory: File::open("/proc/self/mem").ok(), looks: Cell::new(false) })
+        let memory = File::open("/proc/self/mem").ok();
+        let exchange = Exchange { uffd, pagemap, memory, looks: Cell::new(false) };
+        exchange.claim();
+        Ok(exchange)
+    }
+
+    /// Takes charge of the program's memory elsewhere. What the kernel does not give stays local.
+    pub(crate) fn claim(&self) {
+        for part in elsewhere::all().into_iter().flat_map(areas::ours) {
+            if self.uffd.register(real(part), Mode::MISSING_AND_PROTECTED).is_err() {
+                states::set(part, PINNED);
+            }
+        }
     }
 
     /// The range, which is a page, is there, and threads that wait for it go on.
@@ -105,7 +124,7 @@ impl Exchange {
 
     /// Threads that wait for a page go on.
     pub(crate) fn wake(&self, range: Range) {
-        let _ = self.uffd.wake(range);
+        let _ = self.uffd.wake(real(range));
     }
 
     /// What of the range, which stays local, is missing is zero.
@@ -130,7 +149,7 @@ impl Exchange {
             let from = content.map_or(ZEROS.as_ptr() as usize, |content| content + done);
             // SAFETY: the program has not seen these pages since they were given to it, or left: they hold
             // nothing.
-            let filled = unsafe { self.uffd.copy(left, from, protect, Wake::Later) };
+            let filled = unsafe { self.uffd.copy(real(left), from, protect, Wake::Later) };
             let Err(Moved { bytes, error }) = filled else {
                 done += left.bytes;
                 continue;
@@ -147,6 +166,12 @@ impl Exchange {
                 _ => lost("a page that is copied", &error),
             }
         }
+    }
+
+    /// As above, and threads that wait for it go on.
+    fn bring_zero(&self, address: usize) {
+        self.zero_page(address);
+        self.wake_page(address);
     }
 
     /// A page of zeros is there.
@@ -169,7 +194,7 @@ impl Exchange {
         if let Err(error) = carry(&mut Inwards(self), range, from, here) {
             lost("a page in the mirror", &error);
         }
-        if protect && let Err(error) = self.uffd.write_protect(range, true, Wake::Later) {
+        if protect && let Err(error) = self.uffd.write_protect(real(range), true, Wake::Later) {
             lost("a page under write protection", &error);
         }
     }
@@ -200,12 +225,12 @@ impl Exchange {
     fn take(&self, to: Range, from: usize) -> Result<(), Moved> {
         // SAFETY: what is moved to the program's memory is its content; a thread that touches what is moved
         // from there waits for it. Nobody else looks at the mirror.
-        unsafe { self.uffd.take(to, from, Wake::Later) }
+        unsafe { self.uffd.take(real(to), real_at(from), Wake::Later) }
     }
 
     fn copy(&self, to: Range, from: usize) -> io::Result<()> {
         // SAFETY: as for `take`.
-        unsafe { self.uffd.copy(to, from, false, Wake::Later) }.map_err(|moved| moved.error)
+        unsafe { self.uffd.copy(real(to), real_at(from), false, Wake::Later) }.map_err(|moved| moved.error)
     }
 
     /// Calls with the address of each page of the range that somebody wrote to since it came, and that is
@@ -228,11 +253,18 @@ impl Exchange {
     }
 
     fn look(&self, range: Range, mut each: impl FnMut(usize, u64)) {
+        elsewhere::each_part(range, |part| self.look_at(part, &mut each));
+    }
+
+    /// At what is within one stand-in, or outside of all.
+    fn look_at(&self, range: Range, each: &mut impl FnMut(usize, u64)) {
         let mut bytes = [0; WORDS * 8];
+        let away = real_at(range.start).wrapping_sub(range.start);
         for start in (range.start..range.start + range.bytes).step_by(WORDS * BASE) {
             let pages = ((range.start + range.bytes - start) / BASE).min(WORDS);
             let words = &mut bytes[..pages * 8];
-            if let Err(error) = self.pagemap.read_exact_at(words, (start / BASE * 8) as u64) {
+            let word = start.wrapping_add(away) / BASE * 8;
+            if let Err(error) = self.pagemap.read_exact_at(words, word as u64) {
                 lost("/proc/self/pagemap", &error);
             }
             let (words, _) = words.as_chunks();
@@ -258,6 +290,14 @@ impl Exchange {
     pub(crate) fn event(&self, until: Option<Until>) -> Option<Event> {
         loop {
             match self.uffd.read() {
+                Ok(Event::Fault(fault)) if layout::is_call(fault.address) => {
+                    return Some(Event::Fault(fault));
+                }
+                Ok(Event::Fault(fault)) => match elsewhere::inward(fault.address) {
+                    Some(address) => return Some(Event::Fault(Fault { address, ..fault })),
+                    // The program has moved what was in our charge: it gets what it would get without us.
+                    None => self.bring_zero(fault.address),
+                },
                 Ok(event) => return Some(event),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -331,7 +371,7 @@ impl Kernel for Inwards<'_> {
     }
 
     fn discard(&mut self, page: Range) -> io::Result<()> {
-        raw::advise(page.start, page.bytes, libc::MADV_DONTNEED).map(drop)
+        raw::advise(real_at(page.start), page.bytes, libc::MADV_DONTNEED).map(drop)
     }
 }
 
@@ -349,7 +389,7 @@ impl Kernel for Outwards<'_> {
         match (self.0.copy(to, from), &self.0.memory) {
             (Err(error), Some(memory)) if error.raw_os_error() == Some(libc::EFAULT) => {
                 let mut content = [0u8; BASE];
-                memory.read_exact_at(&mut content, from as u64)?;
+                memory.read_exact_at(&mut content, real_at(from) as u64)?;
                 self.0.copy(to, content.as_ptr() as usize)
             }
             (done, _) => done,
@@ -361,16 +401,20 @@ impl Kernel for Outwards<'_> {
     }
 
     fn own(&mut self, page: Range) -> io::Result<()> {
-        raw::advise(page.start, page.bytes, libc::MADV_POPULATE_WRITE).map(drop)
+        raw::advise(real_at(page.start), page.bytes, libc::MADV_POPULATE_WRITE).map(drop)
     }
 
     fn discard(&mut self, page: Range) -> io::Result<()> {
-        raw::advise(page.start, page.bytes, libc::MADV_DONTNEED).map(drop)
+        raw::advise(real_at(page.start), page.bytes, libc::MADV_DONTNEED).map(drop)
     }
 }
 
 fn is_there(word: u64) -> bool {
     word & (PRESENT | ELSEWHERE) != 0
+}
+
+fn real_at(address: usize) -> usize {
+    real(Range { start: address, bytes: BASE }).start
 }
 
 fn mirror(range: Range) -> Range {

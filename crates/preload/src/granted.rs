@@ -5,7 +5,7 @@ use crate::config::config;
 use crate::handler;
 use crate::layout::BASE;
 use crate::states::{self, PINNED};
-use crate::{areas, pager};
+use crate::{areas, elsewhere, pager};
 use sys::userfaultfd::Range;
 
 /// The program may use these from now on.
@@ -36,9 +36,10 @@ pub(crate) fn pin(these: Range) {
         }
     }) {
         // A thread that waits for it may also write to it meanwhile.
-        let _ = crate::raw::protect(away & !(BASE - 1), BASE, libc::PROT_READ | libc::PROT_WRITE);
+        let page = elsewhere::real(Range { start: away & !(BASE - 1), bytes: BASE }).start;
+        let _ = crate::raw::protect(page, BASE, libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: the program has this memory; it is fetched by being read.
-        unsafe { (away as *const u8).read_volatile() };
+        unsafe { (page as *const u8).read_volatile() };
     }
 }
 

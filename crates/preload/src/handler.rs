@@ -5,11 +5,12 @@ use crate::areas;
 use crate::config::{self, config, is_remote};
 use crate::exchange::Exchange;
 use crate::layout::{self, BASE};
+use crate::lock::Lock;
 use crate::pager::{self, PAGER, Pager, waiting};
 use crate::raw;
 use crate::runs;
 use crate::stats::stats;
-use crate::{affinity, grown, signals, stacks, threads, touched, trip};
+use crate::{affinity, elsewhere, grown, signals, stacks, threads, touched, trip};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use sys::cpu::monotonic_ns;
 use sys::userfaultfd::{Event, Range};
@@ -19,6 +20,8 @@ static GIVEN: AtomicUsize = AtomicUsize::new(0);
 /// 1 as soon as the thread handles faults.
 static READY: AtomicU32 = AtomicU32::new(0);
 
+/// A thread holds it while it claims a place.
+pub(crate) static CLAIMING: Lock<()> = Lock::new(());
 /// 1 while the thread waits for a fork to be over.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
@@ -109,6 +112,14 @@ fn serve(exchange: &Exchange) -> ! {
             keep(exchange);
             continue;
         }
+        if let Some(Event::Fault(fault)) = &event
+            && fault.address == layout::claim()
+        {
+            exchange.claim();
+            exchange.zero_page(layout::claim());
+            exchange.wake_page(layout::claim());
+            continue;
+        }
         if event.is_none() && until.is_none() {
             continue;
         }
@@ -163,6 +174,15 @@ pub(crate) fn fork() {
     }
 }
 
+/// A place elsewhere is the program's, and its pages come and leave from now on. Only the thread that handles
+/// faults has the descriptor.
+pub(crate) fn claim() {
+    let _held = CLAIMING.lock();
+    // SAFETY: as in `fork`.
+    unsafe { (layout::claim() as *const u8).read_volatile() };
+    let _ = raw::advise(layout::claim(), BASE, libc::MADV_DONTNEED);
+}
+
 /// In the parent: the fork is over.
 pub(crate) fn forked() {
     FORKS.store(0, Release);
@@ -173,7 +193,7 @@ pub(crate) fn forked() {
 pub(crate) fn forget(range: Range) {
     if !is_remote() {
         touched::before(range.bytes);
-        let _ = raw::advise(range.start, range.bytes, libc::MADV_DONTNEED);
+        let _ = raw::advise(elsewhere::real(range).start, range.bytes, libc::MADV_DONTNEED);
         return;
     }
     for range in areas::used(range) {
@@ -184,7 +204,7 @@ pub(crate) fn forget(range: Range) {
                 }
                 pager.forget(range);
             }
-            let _ = raw::advise(range.start, range.bytes, libc::MADV_DONTNEED);
+            let _ = raw::advise(elsewhere::real(range).start, range.bytes, libc::MADV_DONTNEED);
             None
         }) {
             waiting::until_some_come(seen);

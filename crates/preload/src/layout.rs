@@ -86,6 +86,20 @@ pub(crate) fn keeper() -> usize {
     bell() + 2 * BASE
 }
 
+/// One that is touched by code that has made a place elsewhere ([`crate::elsewhere`]).
+#[inline]
+pub(crate) fn claim() -> usize {
+    bell() + 3 * BASE
+}
+
+/// Whether it is one of these pages.
+pub(crate) fn is_call(address: usize) -> bool {
+    address.wrapping_sub(bell()) < CALLS * BASE
+}
+
+/// How many there are.
+pub(crate) const CALLS: usize = 4;
+
 /// One that is touched to see how long that takes ([`crate::trip`]).
 #[inline]
 pub(crate) fn trip() -> usize {
@@ -125,6 +139,7 @@ mod tests {
                 (bell(), BASE),
                 (trip(), BASE),
                 (keeper(), BASE),
+                (claim(), BASE),
             ];
             let states = (states(), BYTES >> BASE_BITS);
             let mut all: Vec<_> = parts.into_iter().chain([states]).collect();

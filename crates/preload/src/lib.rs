@@ -13,9 +13,11 @@
 //! close its descriptor.
 //!
 //! As long as all that the program asked for fits into local memory, nothing is registered and no thread
-//! exists: the program runs as it would without this library. Some memory stays local: thread stacks, the
-//! program's own data segment, memory that code runs from, mapped files, and what the C library and the
-//! loader allocate for themselves (open files, thread-local storage). So does what the program gets by
+//! exists: the program runs as it would without this library. Static data that begins as zeros and mappings
+//! at addresses that the program chose keep their addresses; addresses of the range stand in for them
+//! ([`elsewhere`]). Some memory stays local: thread stacks, initialised data, memory that code runs from,
+//! mapped files, and what the C library and the loader allocate for themselves (open files, thread-local
+//! storage). So does what the program gets by
 //! instructions of its own that enter the kernel: the launcher says how much of its memory all that is.
 //!
 //! **Tests export nothing**: names of the C library, this library's allocator and its beginning exist only
@@ -26,9 +28,11 @@
 mod affinity;
 mod areas;
 mod brk;
+mod bss;
 mod callers;
 mod calls;
 mod config;
+mod elsewhere;
 mod exchange;
 mod fork;
 mod granted;
@@ -36,7 +40,9 @@ mod growing;
 mod grown;
 mod handler;
 mod heap;
+mod hints;
 mod layout;
+mod loading;
 mod lock;
 mod malloc;
 mod mappings;
@@ -53,6 +59,7 @@ mod stats;
 mod store;
 #[cfg(test)]
 mod testing;
+mod theirs;
 mod threads;
 mod touched;
 mod tracing;

@@ -1,14 +1,18 @@
 //! mmap(2), munmap(2), mremap(2), mprotect(2), madvise(2) and mlock(2), as programs call them: by name, by
 //! their names with 64, by number.
 //!
-//! Anonymous private mappings are runs of the program's memory ([`crate::runs`]); all others are the
-//! kernel's, and so are those that ask for huge pages, a stack, locked memory, memory to run code from, or a
-//! fixed place elsewhere. A program may put one of these into what it has ([`crate::areas`]).
+//! Anonymous private mappings are runs of the program's memory ([`crate::runs`]), or places elsewhere when
+//! the program chose their address ([`crate::elsewhere`]): in a way that leaves no choice, or by a hint that
+//! it is known to depend on ([`crate::hints`]). All others are the kernel's, and so are those that ask for
+//! huge pages, locked memory, or memory to run code from. A program may put one of these into what it has
+//! ([`crate::areas`]).
 
 use crate::areas;
 use crate::config::{is_on, is_remote};
+use crate::elsewhere::{self, real};
 use crate::granted;
 use crate::handler::forget;
+use crate::hints::HINTS;
 use crate::layout::{self, ALL_HEAPS, BASE};
 use crate::pager;
 use crate::raw;
@@ -20,7 +24,10 @@ use sys::userfaultfd::Range;
 const BOTH: c_int = libc::PROT_READ | libc::PROT_WRITE;
 const ANONYMOUS: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
 /// What a mapping may ask for that is ours.
-const PLAIN: c_int = ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE | libc::MAP_NONBLOCK;
+const PLAIN: c_int =
+    ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE | libc::MAP_NONBLOCK | libc::MAP_STACK;
+/// At an address that the program chose.
+const AT: c_int = libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE;
 /// Largest reservation that is ours: others would leave no addresses.
 const RESERVED_MAX: usize = 1 << 40;
 
@@ -77,13 +84,26 @@ pub(crate) extern "C" fn mmap(
         granted::hand_over(range);
         return kernels();
     }
+    if flags & AT != 0 && is_plain(protection, flags & !AT) {
+        return placed(at as usize, bytes, protection, flags);
+    }
+    if flags & libc::MAP_FIXED != 0 {
+        elsewhere::leave(at as usize, bytes);
+    }
     let ours = is_on() && bytes > 0 && bytes <= RESERVED_MAX && is_plain(protection, flags);
+    let is_hint = ours && !at.is_null() && protection == libc::PROT_NONE;
+    if is_hint && let Some(start) = HINTS.follow(at as usize, bytes, flags) {
+        return start as *mut c_void;
+    }
     let Some(run) = ours.then(|| RUNS.quietly().map(bytes)).flatten() else { return kernels() };
     let range = Range { start: run.start, bytes: runs::whole(bytes) };
     if run.used {
         forget(range);
     }
     protect_new(range, protection, run.used);
+    if is_hint {
+        HINTS.not_followed(run.start, bytes);
+    }
     run.start as *mut c_void
 }
 
@@ -99,11 +119,34 @@ extern "C" fn mmap64(
     mmap(at, bytes, protection, flags, fd, offset)
 }
 
+/// A mapping elsewhere, at an address that the program chose.
+fn placed(at: usize, bytes: usize, protection: c_int, flags: c_int) -> *mut c_void {
+    if flags & libc::MAP_FIXED != 0 && at.is_multiple_of(BASE) {
+        if let Some(range) = elsewhere::within(at, bytes) {
+            return fixed(range, protection, flags);
+        }
+        elsewhere::leave(at, bytes);
+    }
+    // Pages come as they are touched.
+    let flags = flags & !libc::MAP_POPULATE;
+    match raw::map(at, bytes, protection, flags, -1, 0) {
+        Ok(start) => {
+            if let Some(place) = elsewhere::take(start, bytes)
+                && protection != libc::PROT_NONE
+            {
+                granted::commit(place);
+            }
+            start as *mut c_void
+        }
+        failed => told(failed),
+    }
+}
+
 /// A mapping in place of the program's memory: it is the same memory, and zero. What is the kernel's remains
 /// so.
 fn fixed(range: Range, protection: c_int, flags: c_int) -> *mut c_void {
     for part in areas::kernels(range) {
-        if let Err(error) = raw::map(part.start, part.bytes, protection, flags, -1, 0) {
+        if let Err(error) = raw::map(real(part).start, part.bytes, protection, flags, -1, 0) {
             return failed(error.raw_os_error().unwrap_or(libc::EINVAL));
         }
     }
@@ -112,7 +155,7 @@ fn fixed(range: Range, protection: c_int, flags: c_int) -> *mut c_void {
         granted::unpin(part);
         protect_new(part, protection, true);
     }
-    range.start as *mut c_void
+    real(range).start as *mut c_void
 }
 
 /// Pages hold nothing yet.
@@ -128,24 +171,34 @@ fn protect_new(range: Range, protection: c_int, had_other: bool) {
 /// Pages that are changed can't be on their way: a copy of one that may not be written to relies on that.
 fn change(range: Range, protection: c_int) -> c_int {
     CHANGED.store(true, Relaxed);
-    pager::quietly(|_| done(raw::protect(range.start, range.bytes, protection)))
+    pager::quietly(|_| done(raw::protect(real(range).start, range.bytes, protection)))
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn mprotect(at: *mut c_void, bytes: usize, protection: c_int) -> c_int {
     let start = at as usize;
-    if !layout::touches(start, bytes) || !start.is_multiple_of(BASE) {
+    let parts = parts(start, bytes);
+    if parts.is_empty() || !start.is_multiple_of(BASE) {
         return done(raw::protect(start, bytes, protection));
     }
-    let range = areas::clipped(start, bytes);
-    if protection & libc::PROT_EXEC != 0 {
-        // A program that writes to code and runs it can't be kept from writing while a page leaves.
-        granted::pin(range);
-    }
-    if protection != libc::PROT_NONE {
-        granted::commit(range);
+    for part in parts {
+        if protection & libc::PROT_EXEC != 0 {
+            // A program that writes to code and runs it can't be kept from writing while a page leaves.
+            granted::pin(part);
+        }
+        if protection != libc::PROT_NONE {
+            granted::commit(part);
+        }
     }
     change(Range { start, bytes }, protection)
+}
+
+/// What of these bytes is the program's memory, as its range has it.
+fn parts(start: usize, bytes: usize) -> Vec<Range> {
+    if layout::touches(start, bytes) {
+        return vec![areas::clipped(start, bytes)];
+    }
+    elsewhere::parts(start, bytes)
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
@@ -153,11 +206,10 @@ extern "C" fn pkey_mprotect(at: *mut c_void, bytes: usize, protection: c_int, ke
     if key == -1 {
         return mprotect(at, bytes, protection);
     }
-    if layout::touches(at as usize, bytes) {
+    for part in parts(at as usize, bytes) {
         // A key is a thread's: the one that moves pages has none.
-        let range = areas::clipped(at as usize, bytes);
-        granted::pin(range);
-        granted::commit(range);
+        granted::pin(part);
+        granted::commit(part);
     }
     // SAFETY: the kernel checks the addresses.
     unsafe { libc::syscall(libc::SYS_pkey_mprotect, at, bytes, protection, key) as c_int }
@@ -166,7 +218,13 @@ extern "C" fn pkey_mprotect(at: *mut c_void, bytes: usize, protection: c_int, ke
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn munmap(at: *mut c_void, bytes: usize) -> c_int {
     let start = at as usize;
-    let Some(offset) = layout::offset(start) else { return done(raw::unmap(start, bytes)) };
+    HINTS.given_back(start, bytes);
+    let Some(offset) = layout::offset(start) else {
+        if start.is_multiple_of(BASE) {
+            elsewhere::leave(start, bytes);
+        }
+        return done(raw::unmap(start, bytes));
+    };
     if !offset.is_multiple_of(BASE) || bytes == 0 || offset < ALL_HEAPS {
         return refused(libc::EINVAL);
     }
@@ -200,8 +258,11 @@ pub(crate) unsafe extern "C" fn mremap(
     let fixed = flags & libc::MREMAP_FIXED != 0;
     let range = areas::clipped(start, bytes);
     if layout::offset(start).is_none() || !areas::kernels(range).is_empty() {
+        elsewhere::let_go(start, bytes);
         if fixed && layout::touches(to as usize, new_bytes) {
             granted::hand_over(areas::clipped(to as usize, new_bytes));
+        } else if fixed {
+            elsewhere::leave(to as usize, new_bytes);
         }
         return told(raw::remap(start, bytes, new_bytes, flags, to as usize));
     }
@@ -253,18 +314,25 @@ fn stretch(start: usize, old: usize, new: usize) -> bool {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) extern "C" fn madvise(at: *mut c_void, bytes: usize, advice: c_int) -> c_int {
     let start = at as usize;
-    if !layout::touches(start, bytes) {
+    let parts = parts(start, bytes);
+    if parts.is_empty() {
         return done(raw::advise(start, bytes, advice));
     }
     if !start.is_multiple_of(BASE) {
         return refused(libc::EINVAL);
     }
-    let range = areas::clipped(start, bytes);
-    let kernels = areas::kernels(range);
-    let told = kernels.iter().map(|part| done(raw::advise(part.start, part.bytes, advice)));
-    let told = told.fold(0, c_int::min);
-    let ours = areas::ours(range).into_iter().map(|part| advise(part, advice));
-    ours.fold(told, c_int::min)
+    let each = |part: Range| {
+        let kernels = areas::kernels(part).into_iter().map(|part| kernel_advise(part, advice));
+        let ours = areas::ours(part).into_iter().map(|part| advise(part, advice));
+        ours.chain(kernels).fold(0, c_int::min)
+    };
+    let told = parts.iter().map(|part| each(*part)).fold(0, c_int::min);
+    let around = if layout::touches(start, bytes) { vec![] } else { elsewhere::around(start, bytes) };
+    around.into_iter().map(|part| done(raw::advise(part.start, part.bytes, advice))).fold(told, c_int::min)
+}
+
+fn kernel_advise(range: Range, advice: c_int) -> c_int {
+    done(raw::advise(real(range).start, range.bytes, advice))
 }
 
 /// On memory of the program's.
@@ -284,9 +352,9 @@ fn advise(range: Range, advice: c_int) -> c_int {
         // The kernel can't wipe what it does not see.
         libc::MADV_WIPEONFORK => {
             granted::pin(range);
-            return done(raw::advise(range.start, range.bytes, advice));
+            return kernel_advise(range, advice);
         }
-        _ => return done(raw::advise(range.start, range.bytes, advice)),
+        _ => return kernel_advise(range, advice),
     }
     0
 }
@@ -302,7 +370,7 @@ extern "C" fn mlock2(at: *const c_void, bytes: usize, flags: libc::c_uint) -> c_
 }
 
 fn lock(call: libc::c_long, at: *const c_void, bytes: usize, flags: libc::c_uint) -> c_int {
-    if is_remote() && layout::touches(at as usize, bytes) {
+    if is_remote() && !parts(at as usize, bytes).is_empty() {
         // Remote memory can't be kept local.
         return refused(libc::ENOMEM);
     }

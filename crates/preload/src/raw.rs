@@ -1,6 +1,7 @@
 //! System calls without the C library's functions, which this library stands in for: mmap(2), madvise(2),
 //! futex(2), and syscall(2) itself.
 
+use crate::stats;
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU32;
 
@@ -17,7 +18,7 @@ pub(crate) fn reserve(bytes: usize) -> io::Result<usize> {
 ///
 /// # Safety
 /// As the call asks of its arguments.
-unsafe fn call(number: i64, arguments: [usize; 6]) -> i64 {
+pub(crate) unsafe fn call(number: i64, arguments: [usize; 6]) -> i64 {
     let [a, b, c, d, e, f] = arguments;
     let result: i64;
     #[cfg(target_arch = "x86_64")]
@@ -110,6 +111,19 @@ pub(crate) fn fail(error: i32) {
     unsafe { *libc::__errno_location() = error };
 }
 
+/// This thread's errno.
+pub(crate) fn error() -> i32 {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Lets another thread run; false, for who looks again.
+pub(crate) fn yield_processor() -> bool {
+    // SAFETY: no arguments.
+    unsafe { call(libc::SYS_sched_yield, [0; 6]) };
+    false
+}
+
 /// Ends the program where not even memory for a message can be had.
 pub(crate) fn die_without_memory(why: &'static str) -> ! {
     // SAFETY: writes a text to the error output, and ends the process at once.
@@ -126,8 +140,9 @@ pub(crate) fn die(why: &str) -> ! {
     let text = format!("incast farmem: {why}\n");
     match output {
         Ok(mut output) => drop(output.write_all(text.as_bytes())),
-        // SAFETY: writes a text to the error output.
-        Err(_) => drop(unsafe { libc::write(2, text.as_ptr().cast(), text.len()) }),
+        // Another user's, or in another root directory. SAFETY: writes a text to the error output.
+        Err(_) if unsafe { libc::write(2, text.as_ptr().cast(), text.len()) } < 0 => stats::why(why),
+        Err(_) => {}
     }
     // SAFETY: ends the process at once; nothing of the program runs any more.
     unsafe { libc::_exit(FAILED) }

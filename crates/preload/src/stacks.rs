@@ -10,7 +10,7 @@ use crate::config::is_remote;
 use crate::layout::{self, BASE};
 use crate::lock::Lock;
 use crate::states::{self, PINNED};
-use crate::{areas, raw};
+use crate::{areas, elsewhere, raw};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*, fence};
 use sys::userfaultfd::Range;
 
@@ -25,14 +25,14 @@ static START: AtomicUsize = AtomicUsize::new(0);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 /// Whether there ever was such a stack.
 pub(crate) static KEPT: AtomicBool = AtomicBool::new(false);
-static ONE_AT_A_TIME: Lock<()> = Lock::new(());
+pub(crate) static ONE_AT_A_TIME: Lock<()> = Lock::new(());
 
 /// The calling thread is about to take a lock that the handler of page faults needs.
 #[inline]
 pub(crate) fn stay() {
     let here = 0u8;
     let at = &raw const here as usize;
-    if layout::offset(at).is_some() {
+    if let Some(at) = elsewhere::inward(at) {
         stay_at(at);
     }
 }
@@ -47,6 +47,14 @@ fn stay_at(at: usize) {
     }
 }
 
+/// What runs on a stack that begins below this address finds it there.
+pub(crate) fn keep_below(top: usize) {
+    if let Some(last) = elsewhere::inward(top.wrapping_sub(1)) {
+        let first = last.saturating_sub(BELOW + MORE) & !(BASE - 1);
+        keep(areas::clipped(first, last + 1 - first));
+    }
+}
+
 /// The range is there, and stays local with what it holds.
 pub(crate) fn keep(range: Range) {
     let all = areas::whole(range);
@@ -56,7 +64,8 @@ pub(crate) fn keep(range: Range) {
         for page in pages.filter(|page| states::at(*page) != PINNED) {
             states::set(Range { start: page, bytes: BASE }, PINNED);
             // It may be nobody's, or a guard.
-            let _ = raw::advise(page, BASE, libc::MADV_POPULATE_WRITE);
+            let page = elsewhere::real(Range { start: page, bytes: BASE });
+            let _ = raw::advise(page.start, BASE, libc::MADV_POPULATE_WRITE);
         }
         // The code that makes memory remote sees that first, or it is seen here.
         fence(SeqCst);

@@ -2,7 +2,7 @@
 
 use crate::config::{self, Config, NAME, VARIABLE};
 use crate::exchange::Exchange;
-use crate::{affinity, callers, fork, layout, private, raw, store, threads};
+use crate::{affinity, bss, callers, fork, layout, private, raw, store, threads};
 
 /// The launcher asks whether it can be done at all, with what it wants behind it where a server is to be
 /// asked too.
@@ -43,6 +43,7 @@ extern "C" fn begin() {
         threads::begin();
         affinity::begin();
         config::go();
+        bss::take();
     }
 }
 

@@ -1,6 +1,8 @@
-//! What is counted, in a file that outlives the program however it ends: names in the first page, numbers
-//! behind it.
+//! What is counted, in a file that outlives the program however it ends: names in the first page, numbers in
+//! the second. In the third are the places of the program's memory elsewhere ([`crate::elsewhere`]): address
+//! and bytes of each. In the fourth is why this library ended the program, where that could not be printed.
 
+use crate::elsewhere::MOST;
 use crate::layout::{self, BASE};
 use crate::lock::Lock;
 use crate::raw;
@@ -168,6 +170,33 @@ pub(crate) fn stats() -> &'static Stats {
     unsafe { &*at }
 }
 
+/// Memory of the program's lies there; of no bytes, there is none.
+pub(crate) fn place(slot: usize, start: usize, bytes: usize) {
+    let at = WHERE.load(Relaxed);
+    if at.is_null() {
+        return;
+    }
+    // SAFETY: the page behind the numbers, which is mapped with them, has room for so many places.
+    let places = unsafe { &*at.cast::<u8>().add(BASE).cast::<[[AtomicU64; 2]; MOST]>() };
+    places[slot][1].store(0, Relaxed);
+    places[slot][0].store(start as u64, Relaxed);
+    places[slot][1].store(bytes as u64, Relaxed);
+}
+
+/// The page for the reason, in the last file that could be made: a child that can't make one has its
+/// parent's.
+static WHY: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Writes down why the program ends, for the launcher.
+pub(crate) fn why(text: &str) {
+    let at = WHY.load(Relaxed);
+    if !at.is_null() {
+        let bytes = text.len().min(BASE);
+        // SAFETY: a page that is mapped, of which nothing else is written.
+        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), at, bytes) };
+    }
+}
+
 /// The file's name.
 static PATH: Lock<Option<PathBuf>> = Lock::new(None);
 
@@ -178,6 +207,7 @@ pub(crate) fn begin(folder: &str) {
         && let Ok(at) = map(folder)
     {
         WHERE.store(at as *mut Stats, Relaxed);
+        WHY.store((at + 2 * BASE) as *mut u8, Relaxed);
         let stats = stats();
         stats.memory_at.set(layout::start() as u64);
         stats.memory_bytes.set(layout::BYTES as u64);
@@ -194,9 +224,9 @@ fn map(folder: &str) -> io::Result<usize> {
     let (mut file, path) = create(Path::new(folder))?;
     *PATH.lock() = Some(path);
     file.write_all(NAMES.join("\n").as_bytes())?;
-    file.set_len(2 * BASE as u64)?;
+    file.set_len(4 * BASE as u64)?;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    raw::map(0, BASE, protection, libc::MAP_SHARED, file.as_raw_fd(), BASE as i64)
+    raw::map(0, 3 * BASE, protection, libc::MAP_SHARED, file.as_raw_fd(), BASE as i64)
 }
 
 /// A process that becomes another program keeps its number: each program has a file.
@@ -226,7 +256,7 @@ mod tests {
             stats().exchange(Crossing::default(), Crossing { pages: 1, bytes: 4096 });
             let path = folder.path().join(format!("{}-0", std::process::id()));
             let bytes = std::fs::read(&path).expect("a file");
-            assert_eq!(bytes.len(), 2 * BASE);
+            assert_eq!(bytes.len(), 4 * BASE);
             let names = std::str::from_utf8(&bytes[..BASE]).expect("text").trim_end_matches('\0');
             let number = |name: &str| {
                 let at = names.lines().position(|each| each == name).expect(name);
@@ -239,6 +269,9 @@ mod tests {
             );
             assert_eq!(number("memory_at"), layout::start() as u64);
             assert_eq!(beside("trace"), Some(path.with_extension("trace")));
+            why("because");
+            let bytes = std::fs::read(&path).expect("a file");
+            assert!(bytes[3 * BASE..].starts_with(b"because\0"));
 
             begin(folder.path().to_str().expect("a name"));
             assert_eq!(

@@ -6,8 +6,8 @@
 //! (pthread_key_create(3)), and the last one ends the process.
 
 use crate::config::is_remote;
-use crate::layout::{self, BASE};
-use crate::{affinity, areas, stacks, trip};
+use crate::layout::BASE;
+use crate::{affinity, areas, elsewhere, stacks, trip};
 use libc::{c_int, c_void, pthread_attr_t, pthread_key_t, pthread_t};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
@@ -106,8 +106,8 @@ fn keep_stack(attributes: *const pthread_attr_t) {
     // SAFETY: the attributes that pthread_create(3) was given; both are written before they are read.
     let known =
         !attributes.is_null() && unsafe { libc::pthread_attr_getstack(attributes, &mut at, &mut bytes) } == 0;
-    if known && layout::offset(at as usize).is_some() {
-        stacks::keep(areas::clipped(at as usize / BASE * BASE, bytes + at as usize % BASE));
+    if known && let Some(at) = elsewhere::inward(at as usize) {
+        stacks::keep(areas::clipped(at / BASE * BASE, bytes + at % BASE));
     }
 }
 

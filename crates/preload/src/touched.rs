@@ -7,7 +7,7 @@
 use crate::config::{is_on, is_remote};
 use crate::layout::BASE;
 use crate::stats::stats;
-use crate::{areas, grown, runs};
+use crate::{areas, elsewhere, grown, runs};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use sys::userfaultfd::Range;
 
@@ -62,7 +62,8 @@ extern "C" fn end() {
         return;
     }
     let ranges = grown::ranges().chain(areas::used(runs::range()).into_iter().flat_map(areas::ours));
-    let program: usize = ranges.map(present).sum();
+    let mut program = 0;
+    ranges.for_each(|range| elsewhere::each_part(range, |part| program += present(elsewhere::real(part))));
     let others = anonymous().unwrap_or(0).saturating_sub(program);
     let most = MOST.load(Relaxed).saturating_sub(others).max(program);
     stats().touched_bytes.raise_to(most as u64);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from incast.broadcast.foresee import Foreseen, foresee
 from incast.broadcast.measure import measure, with_missing
 from incast.broadcast.nodes import check_dest
 from incast.broadcast.read import read
-from incast.broadcast.send import PATIENCE_S, Broadcast, Receipt, Sent, look
+from incast.broadcast.record import Record
+from incast.broadcast.send import PATIENCE_S, Broadcast, Receipt, Sent, Status, look
 from incast.broadcast.send import send as send_now
 from incast.cli import broadcast_options as options
 from incast.cli import broadcast_receivers as receivers
@@ -31,6 +32,7 @@ from incast.cli.broadcast_view import View
 from incast.cli.common import Json, told
 from incast.cli.exits import Exit
 from incast.errors import Problem, RunError, ScenarioError
+from incast.folder import numbered
 from incast.hints import unknown
 from incast.quantity import parse_bytes, parse_rate
 from incast.scratch import Scratch
@@ -63,6 +65,7 @@ def send(
     source: choices.Source = None,
     algorithm: choices.Algorithm = "stable",
     chunk: choices.Chunk = None,
+    out: choices.Out = None,
     as_json: Json = False,
 ) -> None:
     """Send a file or folder to many hosts; slow ones don't slow the others."""
@@ -101,9 +104,16 @@ def send(
         if dry_run:
             show_foreseen(_foreseen(broadcast, found.agents), measured, as_json)
             raise typer.Exit
-        with View(show.err, broadcast.names) as view:
-            sent = send_now(broadcast, view.see)
-        _show(sent, as_json)
+        folder = None if out is None else numbered(out)
+        with Record(folder, name, broadcast.names) as record, View(show.err, broadcast.names) as view:
+
+            def see(statuses: Mapping[int, Status]) -> None:
+                view.see(statuses)
+                record.see(statuses)
+
+            sent = send_now(broadcast, see)
+            record.end(sent)
+        _show(sent, folder, as_json)
     raise typer.Exit(_code(sent))
 
 
@@ -197,11 +207,13 @@ def _code(sent: Sent) -> Exit:
     return Exit.OK if states == {"complete"} else Exit.PARTIAL
 
 
-def _show(sent: Sent, as_json: bool) -> None:
+def _show(sent: Sent, folder: Path | None, as_json: bool) -> None:
     if as_json:
-        show.print_json(sent.json())
+        show.print_json(({} if folder is None else {"folder": str(folder)}) | sent.json())
         return
     show.out.print(_table(sent))
+    if folder is not None:
+        show.place("Result", folder)
     if sent.failed is not None:
         show.error(RunError(sent.failed), as_json)
     elif any(receipt.state == "interrupted" for receipt in sent.receipts):

@@ -71,3 +71,10 @@ Chunk = Annotated[
     str | None,
     typer.Option(metavar="SIZE", help="Size of a chunk; default: chosen to fit.", rich_help_panel=PLANNING),
 ]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Write how it goes to this folder, for incast view; a number is added if it holds a result.",
+    ),
+]

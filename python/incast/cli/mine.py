@@ -14,10 +14,12 @@ from incast.cli import mine_options as options
 from incast.cli.common import Json, place_of, told
 from incast.cli.mine_view import View
 from incast.cli.plain import plain
+from incast.folder import MINE_MARKER
 from incast.mining import output
 from incast.mining.request import make, refuse
 from incast.mining.result import MineResult
 from incast.mining.run import run
+from incast.recording import Recording
 
 _TOP = 10
 
@@ -58,9 +60,11 @@ def mine(
         place = place_of(out, f"mine-{transactions.name.partition('.')[0]}", force)
         output.check_free(place, force)
         _core.mine_return_blocks()
-        with View() as view:
-            result = run(transactions, request, view, place)
-        summary = output.write(result, place, form)
+        with Recording(place if request.spread else None, MINE_MARKER) as recording:
+            with View() as view:
+                result = run(transactions, request, view, place, recording)
+            summary = output.write(result, place, form)
+            recording.keep(*output.RECORDED)
         if as_json:
             print(json.dumps({"folder": str(place), **summary}, indent=2))
             return

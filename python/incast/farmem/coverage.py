@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
@@ -77,6 +78,16 @@ class Coverage:
         return self.worst_share is not None and self.worst_share <= SHARE_MAX
 
 
+@dataclass(frozen=True, slots=True)
+class Library:
+    """What the library in a process says; nothing of a process without it."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    places: list[range] = field(default_factory=list)
+    """Addresses of the program's memory outside of the library's range: bss, and mappings at places of the
+    program's choice."""
+
+
 @dataclass(slots=True)
 class _Seen:
     """Of one look, in bytes."""
@@ -92,9 +103,9 @@ class _Seen:
 class Watch:
     """Looks at a program's processes from time to time, in a thread, as long as the block runs."""
 
-    def __init__(self, pid: int, numbers: Callable[[int], dict[str, int]]) -> None:
-        """`numbers` are what the library in a process counts; nothing for one without it."""
-        self._pid, self._numbers = pid, numbers
+    def __init__(self, pid: int, library: Callable[[int], Library]) -> None:
+        """`library` is what the library in a process says."""
+        self._pid, self._library = pid, library
         self._ended = Event()
         self._thread = Thread(target=self._run, name="coverage", daemon=True)
         self._samples, self._most = 0, _Seen()
@@ -141,12 +152,14 @@ class Watch:
     def _look(self) -> _Seen:
         seen = _Seen()
         for pid in _tree(self._pid):
+            # Memory may be given back while the kernel is asked: what was in use before may still be there.
+            before = self._library(pid).numbers.get("in_use_bytes", 0)
             try:
                 smaps = Path(f"/proc/{pid}/smaps").read_bytes()
             except OSError:
                 continue
             governed = seen.governed
-            _add(smaps, self._numbers(pid), seen)
+            _add(smaps, self._library(pid), seen, before)
             self.governed_most = max(self.governed_most, seen.governed - governed)
         return seen
 
@@ -155,11 +168,10 @@ def _tree(pid: int) -> list[int]:
     """A process and all that come from it."""
     found = [pid]
     for each in found:
-        for task in Path(f"/proc/{each}/task").glob("*/children"):
-            try:
-                found += map(int, task.read_text().split())
-            except OSError:
-                continue
+        with suppress(OSError):  # it has ended meanwhile
+            for task in Path(f"/proc/{each}/task").iterdir():
+                with suppress(OSError):
+                    found += map(int, (task / "children").read_text().split())
     return found
 
 
@@ -168,6 +180,7 @@ class _Mapping:
     """A mapping as smaps has it, in bytes."""
 
     start: int
+    end: int
     how: bytes
     """Permissions, and whether it is private."""
     is_file: bool
@@ -184,41 +197,52 @@ def _mappings(smaps: bytes) -> Iterator[tuple[_Mapping, bytes]]:
         follows = b"guard" if start == guarded else b"data" if start == data_end else b""
         guarded = end if how == b"---p" else guarded
         data_end = end if inode != b"0" else data_end
-        found = _Mapping(start, how, inode != b"0", name, int(resident) * 1024, int(anonymous) * 1024)
+        found = _Mapping(start, end, how, inode != b"0", name, int(resident) * 1024, int(anonymous) * 1024)
         yield found, follows
 
 
-def _add(smaps: bytes, numbers: dict[str, int], seen: _Seen) -> None:
-    """A process's mappings."""
+def _add(smaps: bytes, library: Library, seen: _Seen, in_use_before: int) -> None:
+    """A process's mappings, and the bytes that were in use just before they were looked at."""
+    numbers = library.numbers
     memory = numbers.get("memory_at", 0)
     mirror = memory + numbers.get("memory_bytes", 0)
     beside = mirror + numbers.get("beside_bytes", 0)
     private = numbers.get("private_at", 0)
     private_end = private + numbers.get("private_bytes", 0)
-    here, away, library = 0, 0, 0
+    here, away, kept = 0, 0, 0
     for each, follows in _mappings(smaps):
         plain = not each.is_file and each.how[3:] == b"p" and b"x" not in each.how
-        if memory <= each.start < mirror and plain:
+        if plain and memory <= each.start < mirror:
             here += each.resident
+        elif plain and (inside := _inside(each, library.places)):
+            here += inside
+            seen.others[_kind(each, follows)] += each.resident - inside
         elif mirror <= each.start < beside:
             away += each.resident
         elif private <= each.start < private_end:
-            library += each.resident
+            kept += each.resident
         elif PREFIX.encode() not in each.name:
             seen.others[_kind(each, follows)] += each.resident
             if each.is_file and each.how[3:] == b"p":
                 # Pages of its own, which it has written to.
                 seen.others["files"] -= each.anonymous
                 seen.others["data"] += each.anonymous
-    seen.others["library"] += max(0, library - numbers.get("library_bytes", 0))
+    seen.others["library"] += max(0, kept - numbers.get("library_bytes", 0))
     if not numbers.get("remote"):
         seen.governed += here
         return
     # Once memory is remote the library knows what is in use, here and there; more than that can't leave.
     governed = numbers.get("in_use_bytes", 0)
     seen.governed += governed
-    pinned = here + away - governed
+    pinned = here + away - max(governed, in_use_before)
     seen.others["code"] += pinned if pinned > _BEHIND else 0
+
+
+def _inside(mapping: _Mapping, places: list[range]) -> int:
+    """Resident bytes of a mapping that lie in places; its pages are taken to be spread evenly."""
+    addresses = range(mapping.start, mapping.end)
+    overlaps = (min(addresses.stop, each.stop) - max(addresses.start, each.start) for each in places)
+    return mapping.resident * sum(each for each in overlaps if each > 0) // len(addresses)
 
 
 def _kind(mapping: _Mapping, follows: bytes) -> str:

@@ -24,7 +24,7 @@ from typing import IO
 from incast.errors import RunError
 from incast.farmem import hugepages
 from incast.farmem import program as programs
-from incast.farmem.coverage import Coverage, Watch
+from incast.farmem.coverage import Coverage, Library, Watch
 from incast.farmem.server import Server, derive
 from incast.scratch import Scratch
 from incast.stop import REQUESTS
@@ -45,7 +45,7 @@ _KEY = "server.key"
 _WAITS_NS = (500, 1000, 1500, 2000, 3000, 4000, 8000, 32_000)
 """For which programs count what they would hide."""
 _NAMES = 4096
-"""Bytes of a file of numbers that are their names."""
+"""Bytes of a file of numbers that are their names; the numbers have as many, and the places behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +270,7 @@ def run(
             outcome,
             interrupted=interrupted.is_set(),
             coverage=watch.coverage,
+            notes=[*outcome.notes, *(why for file in files if (why := _why(file)))],
             # A process that was killed has not said how much it touched.
             touched_bytes=max(outcome.touched_bytes, watch.governed_most),
         )
@@ -337,18 +338,29 @@ def _keep_trace(files: list[Path], to: Path) -> None:
     shutil.move(trace, to)
 
 
-def _latest(folder: Path, pid: int) -> dict[str, int]:
+def _latest(folder: Path, pid: int) -> Library:
     """Of the program that a process is by now; nothing where the library is not in it."""
     programs = sum(1 for _ in folder.glob(f"{pid}-*[0-9]"))
     try:
-        return _numbers(folder / f"{pid}-{programs - 1}") if programs else {}
+        data = (folder / f"{pid}-{programs - 1}").read_bytes() if programs else b""
     except OSError:
-        return {}
+        data = b""
+    places = struct.iter_unpack("<QQ", data[2 * _NAMES : 3 * _NAMES])
+    return Library(_counted(data), [range(start, start + count) for start, count in places if count])
 
 
 def _numbers(file: Path) -> dict[str, int]:
     """Of one process; nothing of one that ended before it had any."""
-    data = file.read_bytes()
+    return _counted(file.read_bytes())
+
+
+def _why(file: Path) -> str | None:
+    """Why the library ended a process that could not say so itself."""
+    text = file.read_bytes()[3 * _NAMES :].rstrip(b"\0").decode(errors="replace")
+    return f"Process {file.name.partition('-')[0]} was ended: {text}" if text else None
+
+
+def _counted(data: bytes) -> dict[str, int]:
     names = data[:_NAMES].rstrip(b"\0").decode().split()
     if len(data) < _NAMES + 8 * len(names):
         return {}

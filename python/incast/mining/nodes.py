@@ -24,7 +24,9 @@ from incast.live.running import Running
 from incast.mining import words
 from incast.mining.member import JOURNAL, LEFT, PART
 from incast.mining.passes import KEPT_PASSES, keep
+from incast.mining.record import Record
 from incast.mining.request import NODES_MAX, Request, refuse
+from incast.recording import Recording
 from incast.scratch import Scratch
 from incast.walks.where import place as place_of
 
@@ -47,7 +49,7 @@ class Board:
     def hear(self, node: int, told: Mapping[str, Any]) -> None:
         """What a node says of itself; after a crash it has no more passes than it did since."""
         if "mine" in told:
-            found = dict(told["mine"])
+            found = {**told["mine"], "time_ps": told["time_ps"]}
             known = {each["pass"]: each for each in self.said.get(node, {}).get("passes", [])}
             passes = known | {each["pass"]: each for each in found["passes"]}
             found["passes"] = [passes[number] for number in sorted(passes)]
@@ -105,6 +107,8 @@ class Nodes:
     watch: Any
     folder: Path | None
     """Where finished passes are kept."""
+    recording: Recording
+    """What `incast view` sees meanwhile."""
     board: Board = field(default_factory=Board)
     crashes: dict[int, int] = field(default_factory=dict)
     nodes: int = 0
@@ -123,10 +127,12 @@ class Nodes:
                 refuse(f"{nodes} nodes: 1 to {NODES_MAX} are allowed", "--nodes")
             self.nodes = nodes
             self._recall()
+            self._record = Record(self.recording, nodes)
             outcome = self._run(place, nodes)
             self.crashes = outcome.crashes
             for report in outcome.reports:
                 self.board.hear(report["host"], report)
+            self._record.see(self.board.said, last=True)
             self._keep(place, nodes)
             if not outcome.finished:
                 raise KeyboardInterrupt
@@ -171,6 +177,7 @@ class Nodes:
         def hear(progress: Mapping[int, Mapping[str, Any]]) -> None:
             for node, told in progress.items():
                 self.board.hear(node, told)
+            self._record.see(self.board.said)
             self.watch.mining(self._transactions, self.board)
             self._check_memory()
             if len(self.board.finished()) > self._saved:

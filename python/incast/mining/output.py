@@ -9,15 +9,18 @@ from incast.errors import OutputExistsError
 from incast.folder import MINE_MARKER, SUMMARY, mark, write_json
 from incast.mining.passes import KEPT_PASSES
 from incast.mining.result import MineResult
+from incast.recording import is_free, remove
 
 FORMATS = ("parquet", "csv", "json")
+RECORDED = ("passes", "passes_series")
+"""Tables of nodes, as they were recorded."""
 _TABLES = ("itemsets", "rules")
 
 
 def check_free(folder: Path, force: bool) -> None:
     """Refuses a folder that holds something, unless it is such a result and may be overwritten."""
     # Passes that an interrupted run had finished are there to be gone on with.
-    if not folder.exists() or (folder.is_dir() and {each.name for each in folder.iterdir()} <= {KEPT_PASSES}):
+    if is_free(folder, KEPT_PASSES):
         return
     ours = (folder / MINE_MARKER).is_file()
     if not force or not ours:
@@ -34,6 +37,8 @@ def write(result: MineResult, folder: Path, form: str) -> dict[str, Any]:
             (folder / f"{name}.{other}").unlink(missing_ok=True)
         if name == "itemsets" or result.found_rules is not None:
             _table(result, name, folder / f"{name}.{form}")
+    for name in RECORDED:
+        remove(folder, name)
     content = summary(result)
     write_json(folder / SUMMARY, content)
     (folder / KEPT_PASSES).unlink(missing_ok=True)

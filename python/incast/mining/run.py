@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from incast import _core
 from incast.errors import RunError
+from incast.folder import MINE_MARKER
 from incast.mining import text, words
 from incast.mining.passes import KEPT_PASSES, keep
 from incast.mining.request import Request, refuse
 from incast.mining.result import MineResult
+from incast.recording import Recording
 
 if TYPE_CHECKING:
     from incast.mining.nodes import Nodes
@@ -53,19 +55,27 @@ class Watch:
         warnings.warn(message, stacklevel=2)
 
 
-def run(source: Any, request: Request, watch: Watch | None = None, folder: Path | None = None) -> MineResult:
+def run(
+    source: Any,
+    request: Request,
+    watch: Watch | None = None,
+    folder: Path | None = None,
+    recording: Recording | None = None,
+) -> MineResult:
     """The large itemsets of `source`: a file, a frame, or collections of items.
 
     Passes that are finished are kept in `folder` when it does not come to its end, until the result has been
-    written there.
+    written there. What nodes say meanwhile goes to a recording.
     """
     try:
-        return _run(source, request, watch or Watch(), folder)
+        return _run(source, request, watch or Watch(), folder, recording)
     except _core.MineOverflowError as error:
         raise RunError(str(error)) from None
 
 
-def _run(source: Any, request: Request, watch: Watch, folder: Path | None) -> MineResult:
+def _run(
+    source: Any, request: Request, watch: Watch, folder: Path | None, recording: Recording | None
+) -> MineResult:
     core = _core.MineTransactions(request.memory, None if folder is None else str(folder))
     names = _read(source, core, request, watch)
     transactions = core.transactions()
@@ -76,7 +86,7 @@ def _run(source: Any, request: Request, watch: Watch, folder: Path | None) -> Mi
     if request.spread:
         from incast.mining.nodes import Nodes
 
-        spread = Nodes(core, minimum, request, watch, folder)
+        spread = Nodes(core, minimum, request, watch, folder, recording or Recording(None, MINE_MARKER))
         del core
         found = spread.mine()
     else:

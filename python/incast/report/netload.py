@@ -38,7 +38,7 @@ class Drawing:
     """A topology's pictures, its links' names, and what each run put on them."""
 
     pictures: list[dict[str, Any]]
-    """One for each of `WIDTHS`; an edge's port is its position among the links."""
+    """One for each of `WIDTHS`; an edge's only subject is its position among the links."""
     links: list[str]
     runs: dict[int, Loads]
     """By the run's position; the first is drawn at first."""

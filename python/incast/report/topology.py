@@ -63,9 +63,25 @@ def picture(scheme: Scheme, width: float) -> dict[str, Any]:
         "width": place.width,
         "height": place.height,
         "tiled": place.tiled,
-        "nodes": [[node.label, node.tier, node.count, *_box(place.spots[node.key])] for node in scheme.nodes],
+        "nodes": [
+            {
+                "label": node.label,
+                "what": "Switch" if node.tier else "Host",
+                "tier": node.tier,
+                "count": node.count,
+                "box": _box(place.spots[node.key]),
+                "subject": -1,
+            }
+            for node in scheme.nodes
+        ],
         "edges": [
-            [order[edge.source], order[edge.target], edge.ports, edge.rate_bps, edge.lane, edge.lanes]
+            {
+                "ends": [order[edge.source], order[edge.target]],
+                "subjects": edge.ports,
+                "rate_bps": edge.rate_bps,
+                "lane": [edge.lane, edge.lanes],
+                "whole": False,
+            }
             for edge in scheme.edges
         ],
     }

@@ -1,17 +1,21 @@
 """Runs in processes of their own, a few at a time.
 
-So each one's processor time and memory are its own, and one that is killed takes no other with it. What a run
-finds does not depend on how many there are at a time. Brief ones (plans) are run here, before the others.
+So each one's processor time and memory are its own, and one that is killed takes no other with it. A process
+takes the next run when its own has ended. What a run finds does not depend on how many there are at a time.
+Brief ones (plans) are run here, before the others.
 """
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import multiprocessing
 import os
 import resource
 import signal
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -36,7 +40,7 @@ class Cost:
     wall_s: float
     cpu_s: float
     memory_max_bytes: int
-    """The process's greatest resident memory, Python and its libraries included."""
+    """The process's greatest resident memory meanwhile, Python and its libraries included."""
 
 
 @dataclass(frozen=True)
@@ -55,48 +59,71 @@ def run(runs: Sequence[CellRun], out: Path, jobs: int, watch: Watch | None = Non
         if each.work.brief:
             yield replace(_run(each, out / each.place, _tell_nobody), number=number)
     waiting = [(number, each) for number, each in enumerate(runs) if not each.work.brief][::-1]
-    active: dict[Connection, tuple[int, BaseProcess]] = {}
+    idle: list[_Worker] = []
+    active: dict[Connection, tuple[int, _Worker]] = {}
     try:
         while waiting or active:
             while waiting and len(active) < jobs:
                 number, each = waiting.pop()
-                ours, theirs = _SPAWN.Pipe(duplex=False)
-                process: BaseProcess = _SPAWN.Process(
-                    target=_work, args=(theirs, each, out / each.place), daemon=True
-                )
-                process.start()
-                theirs.close()
-                active[ours] = number, process
+                worker = _free(idle)
+                active[worker.connection] = number, worker
+                worker.begin(each, out / each.place)
             for ready in wait(list(active), timeout=_POLL_S):
                 assert isinstance(ready, Connection)
-                ended = _hear(ready, *active[ready], watch)
-                if ended:
+                number, worker = active[ready]
+                message = worker.hear()
+                if isinstance(message, Ended):
                     del active[ready]
-                    yield ended
+                    idle.append(worker)
+                    yield replace(message, number=number)
+                elif watch:
+                    watch(number, message)
     finally:
-        for ours, (_, process) in active.items():
-            process.terminate()
-            process.join()
-            ours.close()
+        for worker in [*idle, *(worker for _, worker in active.values())]:
+            worker.end()
 
 
-def _hear(ready: Connection, number: int, process: BaseProcess, watch: Watch | None) -> Ended | None:
-    """The next message of a run; its end where that was the last."""
-    try:
-        message = ready.recv()
-    except EOFError:
-        process.join()
-        return Ended(number, None, f"its process ended with code {process.exitcode}")
-    if isinstance(message, Ended):
-        process.join()
-        ready.close()
-        return Ended(number, message.cost, message.error)
-    if watch:
-        watch(number, message)
-    return None
+def _free(idle: list[_Worker]) -> _Worker:
+    """One that has no run, and was not killed meanwhile."""
+    while idle:
+        worker = idle.pop()
+        if worker.process.is_alive():
+            return worker
+        worker.end()
+    return _Worker()
 
 
-def _work(connection: Connection, run: CellRun, place: Path) -> None:
+class _Worker:
+    """A process that runs one after the other: what Python takes to begin is paid once."""
+
+    def __init__(self) -> None:
+        self.connection, theirs = _SPAWN.Pipe()
+        self.process: BaseProcess = _SPAWN.Process(target=_work, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def begin(self, run: CellRun, place: Path) -> None:
+        """Begins a run; of a process that is gone, `hear` says so."""
+        with suppress(BrokenPipeError):
+            self.connection.send((run, place))
+
+    def hear(self) -> Mapping[str, Any] | Ended:
+        """The next message of its run: how far it is, or how it ended."""
+        try:
+            message: Mapping[str, Any] | Ended = self.connection.recv()
+        except (EOFError, ConnectionResetError):
+            self.process.join()
+            return Ended(0, None, f"its process ended with code {self.process.exitcode}")
+        return message
+
+    def end(self) -> None:
+        """Ends the process, whatever it does."""
+        self.process.terminate()
+        self.process.join()
+        self.connection.close()
+
+
+def _work(connection: Connection) -> None:
     """What a process does. Ctrl-C and the terminal's end reach it too: the parent decides."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -107,7 +134,14 @@ def _work(connection: Connection, run: CellRun, place: Path) -> None:
         except BrokenPipeError:  # the parent was killed: nobody waits for this run
             os._exit(1)
 
-    connection.send(_run(run, place, tell))
+    while True:
+        try:
+            run, place = connection.recv()
+        except EOFError:
+            return
+        _forget_memory()
+        with suppress(BrokenPipeError):  # nobody waits for it any more
+            connection.send(_run(run, place, tell))
 
 
 def _tell_nobody(_: int, __: Mapping[str, Any]) -> None:
@@ -131,7 +165,18 @@ def _cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def _forget_memory() -> None:
+    """What earlier runs had is given back, and their greatest memory forgotten: proc_pid_clear_refs(5)."""
+    gc.collect()
+    if sys.platform == "linux":
+        with suppress(AttributeError):  # a C library without it
+            ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5")
+
+
 def _memory_max_bytes() -> int:
-    # Linux counts in KiB, macOS in bytes.
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    if sys.platform == "linux":
+        [peak] = (line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
+        return int(peak.split()[1]) * 1024
+    # macOS counts in bytes.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

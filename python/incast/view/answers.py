@@ -17,11 +17,13 @@ import numpy as np
 
 from incast._version import __version__
 from incast.view import places
-from incast.view.facts import WIDTHS, facts, network, samples
-from incast.view.follow import KINDS, UnknownError, follow
+from incast.view.facts import facts, samples
+from incast.view.kinds import followed, opened
 from incast.view.pyramid import CELLS_MAX
-from incast.view.run import Run, Signature
+from incast.view.run import Run, Signature, UnknownError
 
+WIDTHS = (360, 640, 960)
+"""Widths for which networks are laid out: on a phone, in half a screen, on a whole one."""
 _NUMBER_MAX = 2**62
 
 
@@ -87,7 +89,7 @@ class Answers:
         width = _number(said, "width", max(WIDTHS))
         if width not in WIDTHS:
             raise WrongError(f"A width of {width} is not allowed: {', '.join(map(str, WIDTHS))} are.")
-        return _json(network(self._named(said), width))
+        return _json(self._named(said).drawing(width))
 
     def _cells(self, said: Mapping[str, str]) -> Answer:
         """Measures by steps by ports, the longest queues first (`pyramid.MEASURES` without the least)."""
@@ -102,10 +104,10 @@ class Answers:
         return Answer(np.ascontiguousarray(pyramid.cells(level, first, count)[1:], "<f4").tobytes(), False)
 
     def _follow(self, said: Mapping[str, str]) -> Answer:
-        kind = said.get("kind", "")
-        if kind not in KINDS:
-            raise WrongError(f"{kind!r} can't be followed: {', '.join(KINDS)} can.")
-        return _json(follow(self._named(said), kind, said.get("name", "")))
+        kind, run = said.get("kind", ""), self._named(said)
+        if kind not in run.words.kinds:
+            raise WrongError(f"{kind!r} can't be followed: {', '.join(run.words.kinds)} can.")
+        return _json(followed(run, kind, said.get("name", "")))
 
     def _named(self, said: Mapping[str, str]) -> Run:
         name = said.get("run", "")
@@ -116,7 +118,7 @@ class Answers:
 
     def _run(self, place: places.Place) -> tuple[Signature, Run]:
         """What is known of the run, unless its files have changed since."""
-        fresh = Run(place)
+        fresh = opened(place)
         signature = fresh.signature()
         known = self._runs.get(place.name)
         if known is None or known[0] != signature or known[1].problem != fresh.problem:

@@ -1,8 +1,7 @@
-"""What the page shows of a port, a node, a flow or a task that somebody follows."""
+"""What the page shows of a port, a node, a flow or a task of a simulated run that somebody follows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -11,17 +10,12 @@ from incast import text
 from incast.frames import rows
 from incast.report import points
 from incast.view import tables
+from incast.view.chart import STEPS_MAX, Chart, chart
 from incast.view.pyramid import MEASURES
-from incast.view.run import Run
+from incast.view.run import UnknownError
+from incast.view.simulated import Simulated as Run
 
-KINDS = ("port", "node", "flow", "task")
 _FLOWS_MAX = 40
-_STEPS_MAX = 600
-Chart = dict[str, Any]
-
-
-class UnknownError(LookupError):
-    """The run has no such port, node, flow or task; its text says so."""
 
 
 def follow(run: Run, kind: str, name: str) -> dict[str, Any]:
@@ -165,15 +159,15 @@ def _port_charts(run: Run, name: str, rate_bps: int | None) -> list[Chart]:
     if name not in run.pyramid.ports:
         return []
     level = run.pyramid.levels[0]
-    first, step, cells = run.pyramid.of_port(name, 0, level.step_ps * level.steps, _STEPS_MAX)
+    first, step, cells = run.pyramid.of_port(name, 0, level.step_ps * level.steps, STEPS_MAX)
     of = dict(zip(MEASURES, cells, strict=True))
     times = [(first + n + 1) * step for n in range(cells.shape[1])]
     most = (rate_bps or 0) * step / 8e12  # bytes
     busy = [("sending", of["sent"] / most if most else of["sent"] * 0), ("paused", of["paused"] / step)]
     charts = [
-        _chart("Queue", "size", times, [("queue", of["queue"], of["queue_min"])]),
-        _chart("Share of the time", "share", times, [(line, part, None) for line, part in busy]),
-        _chart("Packets", "count", times, [("drops", of["drops"], None), ("ECN marks", of["marks"], None)]),
+        chart("Queue", "size", times, [("queue", of["queue"], of["queue_min"])]),
+        chart("Share of the time", "share", times, [(line, part, None) for line, part in busy]),
+        chart("Packets", "count", times, [("drops", of["drops"], None), ("ECN marks", of["marks"], None)]),
     ]
     return [each for each in charts if each["lines"]]
 
@@ -184,7 +178,7 @@ def _flow_charts(run: Run, flow: int) -> list[Chart]:
         return []
 
     def line(column: str) -> pl.DataFrame:
-        return points.extremes(series, "time_ps", column, _STEPS_MAX // 4)
+        return points.extremes(series, "time_ps", column, STEPS_MAX // 4)
 
     charts = []
     for title, unit, columns in (
@@ -195,7 +189,7 @@ def _flow_charts(run: Run, flow: int) -> list[Chart]:
         for column, said in columns.items():
             drawn = line(column)
             if drawn.height:
-                charts.append(_chart(title, unit, drawn["time_ps"].to_list(), [(said, drawn[column], None)]))
+                charts.append(chart(title, unit, drawn["time_ps"].to_list(), [(said, drawn[column], None)]))
     return charts
 
 
@@ -205,32 +199,16 @@ def _node_charts(run: Run, name: str) -> list[Chart]:
     last = series["time_ps"].max()
     if not isinstance(last, int):
         return []
-    drawn = points.rates(series, "time_ps", columns, last, _STEPS_MAX)
+    drawn = points.rates(series, "time_ps", columns, last, STEPS_MAX)
     times = drawn["time_ps"].to_list()
     charts = [
-        _chart(
+        chart(
             "Traffic",
             "rate",
             times,
             [("sent", drawn["sent_bytes"] * 8, None), ("received", drawn["received_bytes"] * 8, None)],
         ),
-        _chart("Cores computing", "count", times, [("cores", drawn["core_busy_ps"] / 1e12, None)]),
-        _chart("Disk busy", "share", times, [("disk", drawn["disk_busy_ps"] / 1e12, None)]),
+        chart("Cores computing", "count", times, [("cores", drawn["core_busy_ps"] / 1e12, None)]),
+        chart("Disk busy", "share", times, [("disk", drawn["disk_busy_ps"] / 1e12, None)]),
     ]
     return [each for each in charts if each["lines"]]
-
-
-def _chart(title: str, unit: str, times: list[int], lines: list[tuple[str, Any, Any]]) -> Chart:
-    """A chart of the lines that are ever above zero."""
-    listed = [
-        {"name": name, "high": _numbers(high), **({} if low is None else {"low": _numbers(low)})}
-        for name, high, low in lines
-    ]
-    drawn = [each for each in listed if any(each["high"])]
-    return {"title": title, "unit": unit, "times": times, "lines": drawn}
-
-
-def _numbers(values: Any) -> list[float | None]:
-    """As JSON has them: without values that are no numbers."""
-    keep: Callable[[Any], float | None] = lambda v: None if v is None or v != v else float(v)  # noqa: E731
-    return [keep(each) for each in values]

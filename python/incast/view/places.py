@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from incast.folder import MARKER, MARKERS, TABLES
+from incast.folder import BROADCAST_MARKER, MARKER, MARKERS, MINE_MARKER, TABLES, WALKS_MARKER
+from incast.recording import PROGRESS
 from incast.text import natural_key
+
+PROGRAMS = (BROADCAST_MARKER, WALKS_MARKER, MINE_MARKER)
+"""Of what runs on real hosts, without a simulated network."""
 
 _RUNS_MAX = 500
 _DEEP = 2  # folders of variants hold folders of seeds
@@ -30,13 +34,24 @@ def runs(roots: Sequence[Path]) -> list[Place]:
     for root, name in zip(roots, names, strict=True):
         known = name if names.count(name) == 1 else str(root)
         below = list(islice(_below(root, _DEEP), _RUNS_MAX)) or [root]
-        found += [Place("/".join((known, *each.relative_to(root).parts)), each) for each in below]
+        found += [Place("/".join((known, *each.relative_to(root).parts)), _shown(each)) for each in below]
     return found
 
 
 def is_run(folder: Path) -> bool:
-    """Whether the folder has a run's tables."""
-    return any((folder / table).is_dir() for table in TABLES)
+    """Whether the folder has a run's tables, or what a program has recorded by now."""
+    return any((folder / table).is_dir() for table in TABLES) or marker(_shown(folder)) in PROGRAMS
+
+
+def marker(folder: Path) -> str | None:
+    """What says which program's result the folder is; of a program on real hosts before that of a run."""
+    return next((each for each in (*PROGRAMS, *MARKERS) if (folder / each).is_file()), None)
+
+
+def _shown(folder: Path) -> Path:
+    """What a program records while it goes on, rather than the result that it is going to replace."""
+    recorded = folder / PROGRESS
+    return recorded if marker(recorded) in PROGRAMS else folder
 
 
 def problem(place: Place) -> str:
@@ -46,7 +61,10 @@ def problem(place: Place) -> str:
         return f"{name} is not there: it was moved or removed."
     if not folder.is_dir():
         return f"{name} is a file: a result is a folder."
-    if any((folder / marker).is_file() for marker in MARKERS if marker != MARKER):
+    found = marker(folder)
+    if found in PROGRAMS:
+        return ""
+    if found not in (MARKER, None):
         return f"{name} is a result without a simulated network: incast report draws it."
     if is_run(folder):
         return ""

@@ -1,27 +1,37 @@
-"""A run as the page sees it: its tables, samples and network, read when somebody asks for them."""
+"""A run as the page sees it, whichever program made it: what is on disk of it now.
+
+`simulated` is a run with a simulated network; `programs` are those on real hosts.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
-from incast import stored
 from incast.bounded import read_json
 from incast.errors import ResultError
-from incast.folder import GRAPH, MARKER, RESOLVED, SUMMARY, check_format
-from incast.report import run as report_run
-from incast.report.graph import Graph, graph
+from incast.folder import SUMMARY, check_format
 from incast.view import places, tables
 from incast.view.pyramid import Pyramid
+from incast.view.words import Words
 
 Signature = tuple[tuple[str, int, int], ...]
 """Names, sizes and times of change of a run's files."""
 
 
-class Run:
+class UnknownError(LookupError):
+    """The run has no such port, node, flow or task; its text says so."""
+
+
+class Run(ABC):
     """What is on disk of a run now; a new one is made when that has changed."""
+
+    words: Words
+    """What the page calls what it draws."""
 
     def __init__(self, place: places.Place) -> None:
         self.name = place.name
@@ -35,53 +45,65 @@ class Run:
         except ResultError as error:
             self.problem = f"{error}."
 
-    @cached_property
-    def summary(self) -> dict[str, Any]:
-        """The figures; empty while the run is in progress, or where they can't be read."""
-        if not (self.folder / SUMMARY).is_file():
-            return {}
-        try:
-            return stored.read_run(self.folder / SUMMARY)
-        except ResultError as error:
-            self.notes.append(f"{error}.")
-            return {}
-
     @property
     def in_progress(self) -> bool:
         """Whether more may come."""
-        return (self.folder / MARKER).is_file() and not (self.folder / SUMMARY).is_file()
+        return places.marker(self.folder) is not None and not (self.folder / SUMMARY).is_file()
 
-    @cached_property
-    def ports(self) -> pl.DataFrame:
-        """The table `ports`; before the end of the run, as much as the names of sampled ports say."""
-        found = self.read("ports", tables.PORTS).drop_nulls(["port", "node", "peer"]).unique("port")
-        if found.height:
-            return found.sort("port")
-        names = [name for name in self.pyramid.ports if ":" in name]
-        ends = [name.partition("#")[0].partition(":") for name in names]
-        files = tables.parts(self.folder, "hosts_series")[:1]
-        hosts = set(tables.collect(files, {"host": pl.String()}, self.notes)["host"])
-        said: dict[str, Any] = dict.fromkeys(tables.PORTS)
-        said |= {"port": names, "node": [a for a, _, _ in ends], "peer": [b for _, _, b in ends]}
-        said["kind"] = ["host" if node in hosts else "switch" for node in said["node"]]
-        return pl.DataFrame(said, schema=tables.PORTS)
+    @property
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """The figures; empty while the run is in progress, or where they can't be read."""
 
-    @cached_property
-    def graph(self) -> Graph:
-        """Nodes and ports."""
-        read = {"ports": self.ports, "flows": pl.DataFrame(schema=tables.FLOWS)}
-        scenario, links = (self._object(file) for file in (RESOLVED, GRAPH))
-        return graph(report_run.Run(self.name, self.folder, read, {}, scenario, links))
+    @property
+    @abstractmethod
+    def subjects(self) -> dict[str, list[Any]]:
+        """What is coloured, in columns: what it is (`of`), its name, its node, and its totals."""
 
-    @cached_property
-    def flows(self) -> int:
-        """How many flows the table has."""
-        return self.read("flows", {"flow": pl.Int64()}).height
-
-    @cached_property
+    @property
+    @abstractmethod
     def pyramid(self) -> Pyramid:
-        """The samples of its ports."""
-        return Pyramid.of(self.folder)
+        """The samples of the subjects."""
+
+    @property
+    @abstractmethod
+    def sampled(self) -> list[int]:
+        """Each subject's position among the samples, or -1."""
+
+    @abstractmethod
+    def drawing(self, width: int) -> dict[str, Any]:
+        """Nodes with their places in a picture of this width, and edges; of both the subjects by position."""
+
+    @property
+    @abstractmethod
+    def jobs(self) -> pl.DataFrame:
+        """The jobs on the timeline."""
+
+    @property
+    @abstractmethod
+    def tasks(self) -> pl.DataFrame:
+        """The tasks below them."""
+
+    @property
+    @abstractmethod
+    def events(self) -> pl.DataFrame:
+        """Faults, as marks on the timeline."""
+
+    @property
+    def alerts(self) -> Sequence[str]:
+        """What stands above everything else."""
+        return ()
+
+    @abstractmethod
+    def missing(self) -> list[str]:
+        """What a reader might look for in vain, and why it is not there."""
+
+    @cached_property
+    def end_ps(self) -> int:
+        """The end of what is known, in picoseconds."""
+        frames = (self.jobs, self.tasks)
+        latest = (frame.select(pl.max_horizontal("start_ps", "end_ps").max()).item() for frame in frames)
+        return max(int(self.summary.get("sim_time_ps") or 0), *(int(each or 0) for each in latest), 1)
 
     def read(self, table: str, columns: tables.Schema, *where: pl.Expr) -> pl.DataFrame:
         """Rows of a table that meet the conditions, as far as they can be read."""
@@ -98,11 +120,8 @@ class Run:
             found.append((f"{file.parent.name}/{file.name}", status.st_size, status.st_mtime_ns))
         return tuple(sorted(found))
 
-    def alerts(self) -> tuple[str, ...]:
-        """What stands above everything else, as in the report."""
-        return report_run.Run(self.name, self.folder, {}, self.summary).alerts
-
-    def _object(self, file: str) -> dict[str, Any]:
+    def object(self, file: str) -> dict[str, Any]:
+        """A JSON file of the folder; empty where it can't be read."""
         try:
             content = read_json(self.folder / file)
         except (OSError, ValueError):

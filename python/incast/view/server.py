@@ -26,7 +26,7 @@ from starlette.routing import Route
 
 from incast.errors import IncastError, why
 from incast.view.answers import Answer, Answers, WrongError
-from incast.view.follow import UnknownError
+from incast.view.run import UnknownError
 
 HOST = "127.0.0.1"
 _QUERY_MAX = 4096

@@ -17,25 +17,25 @@ from incast.damage import DAMAGED
 Schema = dict[str, pl.DataType]
 
 
-def _schema(text: str, whole: str) -> Schema:
+def schema(text: str, whole: str) -> Schema:
     """The types of columns, by their names with blanks between them."""
     return {name: pl.String() for name in text.split()} | {name: pl.Int64() for name in whole.split()}
 
 
 PORTS: Schema = {
-    **_schema(
+    **schema(
         "port node peer kind",
         "rate_bps sent_bytes in_discards out_discards marks paused_ps queue_max_bytes wait_p99_ps",
     ),
     "utilisation": pl.Float64(),
 }
-JOBS = _schema("job kind outcome", "start_ps end_ps")
-TASKS = _schema("job host kind outcome", "task number start_ps end_ps bytes")
-FLOWS = _schema("job from to outcome path", "flow group bytes start_ps end_ps retransmits timeouts srtt_ps")
-EVENTS = _schema("what where", "time_ps")
-HOSTS_SERIES = _schema("host", "time_ps sent_bytes received_bytes core_busy_ps disk_busy_ps")
-FLOWS_SERIES = _schema("", "time_ps flow cwnd_bytes in_flight_bytes srtt_ps")
-PORTS_SERIES = _schema("port", "time_ps class queue_bytes sent_bytes drops marks paused_ps")
+JOBS = schema("job kind outcome", "start_ps end_ps")
+TASKS = schema("job host kind outcome", "task number start_ps end_ps bytes")
+FLOWS = schema("job from to outcome path", "flow group bytes start_ps end_ps retransmits timeouts srtt_ps")
+EVENTS = schema("what where", "time_ps")
+HOSTS_SERIES = schema("host", "time_ps sent_bytes received_bytes core_busy_ps disk_busy_ps")
+FLOWS_SERIES = schema("", "time_ps flow cwnd_bytes in_flight_bytes srtt_ps")
+PORTS_SERIES = schema("port", "time_ps class queue_bytes sent_bytes drops marks paused_ps")
 
 
 def parts(folder: Path, table: str) -> list[Path]:
@@ -77,6 +77,24 @@ def collect(
             except (*DAMAGED, OSError):
                 note(file, notes)
     return pl.concat(found)
+
+
+def collected(lazy: pl.LazyFrame, notes: list[str]) -> list[pl.DataFrame]:
+    """The rows of a readable query, and none of one that can't be read, which is noted."""
+    try:
+        return [lazy.collect()]
+    except (*DAMAGED, OSError):
+        notes.append("A part of a table could not be read; its rows are missing here.")
+        return []
+
+
+def latest(files: Sequence[Path], notes: list[str]) -> int:
+    """The last time of all files, in picoseconds."""
+    last = 0
+    for part in each_part(files, {"time_ps": pl.Int64()}, notes):
+        for found in collected(part.select(pl.col("time_ps").max()), notes):
+            last = max(last, found.item() or 0)
+    return last
 
 
 def read(folder: Path, table: str, columns: Schema, notes: list[str], *where: pl.Expr) -> pl.DataFrame:

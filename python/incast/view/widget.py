@@ -11,8 +11,8 @@ import anywidget
 
 from incast.errors import IncastError, why
 from incast.view.answers import Answers, WrongError
-from incast.view.follow import UnknownError
 from incast.view.modules import joined, static
+from incast.view.run import UnknownError
 
 _START = """
 export default {

@@ -6,7 +6,7 @@ Not here: how servers are run (`incast.walks.servers`), and how it is shown.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,10 @@ DROPS = ("drops_early", "drops_forced", "drops_full", "drops_wait")
 LOST = ("lost_timeout", "lost_direct", "lost_remote")
 _CHUNK = 4096
 _BEHIND = ("job", "host")
+SERIES: dict[str, Any] = {
+    name: pl.String if name in _BEHIND else pl.UInt64 for name in (SAMPLED[0], *_BEHIND, *SAMPLED[1:])
+}
+"""The columns of the table `walks_series`."""
 
 
 @dataclass
@@ -56,6 +60,8 @@ class Board:
         """Walkers that can wait at a server."""
         self.finished = 0
         """Walks finished; it stays where it was while a server that was restarted catches up."""
+        self.heard: Callable[[Sequence[tuple[Any, ...]]], None] | None = None
+        """Is called with the new rows of the table `walks_series`, whenever a server has said something."""
         self._lock = threading.Lock()
         self._rows: list[tuple[Any, ...]] = []
         self._chunks: list[pl.DataFrame] = []
@@ -68,11 +74,15 @@ class Board:
             # Those that the driver let nowhere near the server, by their addresses alone.
             server.totals["refused_strangers"] += told["counters"]["foreign_datagrams"]
             server.cpu_ps = told["cpu_ps"]
+            first = len(self._rows)
             for sample in told["samples"]:
                 self._sample(server, sample)
+            rows = self._rows[first:]
             if len(self._rows) >= _CHUNK:
                 self._pack()
             self.finished = max(self.finished, sum(s.totals.get("finished", 0) for s in self.servers))
+        if self.heard:
+            self.heard(rows)
 
     def _sample(self, server: Server, sample: Sequence[int]) -> None:
         time_ps, queue, served = sample[0], sample[1], sample[SAMPLED.index("served")]
@@ -85,10 +95,7 @@ class Board:
         self._rows.append((*sample[:1], JOB, server.name, *sample[1:]))
 
     def _pack(self) -> None:
-        schema: dict[str, Any] = dict.fromkeys(SAMPLED, pl.UInt64)
-        names = [SAMPLED[0], *_BEHIND, *SAMPLED[1:]]
-        kinds = {name: schema.get(name, pl.String) for name in names}
-        self._chunks.append(pl.DataFrame(self._rows, kinds, orient="row"))
+        self._chunks.append(pl.DataFrame(self._rows, SERIES, orient="row"))
         self._rows = []
 
     def series(self) -> pl.DataFrame:

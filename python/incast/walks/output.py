@@ -13,6 +13,7 @@ from incast._version import __version__
 from incast.errors import OutputExistsError
 from incast.folder import FORMAT, REPORT, SUMMARY, write_json, write_table
 from incast.folder import WALKS_MARKER as MARKER
+from incast.recording import is_free
 from incast.scratch import Scratch
 
 TABLES = (
@@ -44,7 +45,7 @@ class Writer:
 
 def check_free(folder: Path, force: bool) -> None:
     """Refuses a folder that holds something, unless it is a result of walks and may be overwritten."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+    if is_free(folder):
         return
     ours = (folder / MARKER).is_file()
     if not force or not ours:

@@ -24,6 +24,7 @@ from incast.walks.output import Writer, check_free, written
 from incast.walks.partition import read as read_partition
 from incast.walks.problem import refuse
 from incast.walks.read import read
+from incast.walks.record import Record
 from incast.walks.request import Numbers, Request
 from incast.walks.result import WalkResult
 from incast.walks.servers import Servers
@@ -79,7 +80,11 @@ def run(
         walker = _walker(given, wanted, from_, options, count, stop, places)
         board = walker.board if isinstance(walker, Servers) else None
         try:
-            with Exporter(options.get("metrics"), board) as exporter, written(out, force) as writer:
+            with (
+                Exporter(options.get("metrics"), board) as exporter,
+                Record(out, board),
+                written(out, force) as writer,
+            ):
                 if exporter.address:
                     watch.metrics(exporter.address)
                 watch.begin(len(from_) * wanted.walks, board)

@@ -1,7 +1,8 @@
 // The network on a canvas. Each port is the half of its link that starts at its node.
 //
-// Colour is the queue, width the share of the rate in use, a dashed line a pause, a dot a drop. In a large
-// network hosts are tiles: the upper half is what a host sends, the lower half what it is sent.
+// Colour is the level (a queue), width the flow, a dashed line a pause, a dot a drop. In a large network hosts
+// are tiles: the upper half is what a host sends, the lower half what it is sent. Nodes of programs on real
+// hosts have a level of their own, and are boxes with a bar, or tiles where they are many.
 import { moveByKeys, palette, sized } from "./elements.js";
 import * as words from "./words.js";
 
@@ -10,6 +11,8 @@ const WIDTHS = 5; // of lines, by the share in use
 const TURNED = -75 * Math.PI / 180; // names of hosts
 const LETTERS = 9; // of a turned name
 const TIERS = 0.5; // an edge between nodes closer than that in height is of one tier
+const NAMED = 20; // a lower box has no room for a name
+const [UNKNOWN, PLAIN] = [6, 7]; // shades behind those of levels: not sampled, and a flow without a level
 
 export class Network {
   constructor(canvas, choose, say) {
@@ -33,7 +36,7 @@ export class Network {
   show(run, network, ratio, color) {
     this.run = run;
     this.net = network;
-    this.names = run.facts.ports.port;
+    this.names = run.facts.subjects.name;
     this.resize(ratio, color);
   }
 
@@ -44,7 +47,8 @@ export class Network {
     this.context = sized(this.canvas, width, this.net.height * this.scale, ratio);
     this.color = color;
     this.tint = null;
-    this.shades = [0, 1, 2, 3, 4, 5].map((step) => this.color(`u${step}`));
+    const { ramp } = this.run.facts.words;
+    this.shades = [0, 1, 2, 3, 4, 5].map((step) => this.color(`${ramp}${step}`));
     this.layOut();
     this.drawNodes(ratio);
   }
@@ -52,15 +56,16 @@ export class Network {
   // Where nodes and edges are drawn, in units of the canvas.
   layOut() {
     const k = this.scale;
-    this.nodes = this.net.nodes.map(([label, tier, count, x, y, width, height]) => ({
-      label, tier, count, x: x * k, y: y * k, width: width * k, height: height * k,
-    }));
-    const widest = Math.max(...this.net.edges.map((edge) => edge[3]), 1);
+    this.nodes = this.net.nodes.map(({ box, ...node }) => {
+      const [x, y, width, height] = box.map((each) => each * k);
+      return { ...node, x, y, width, height };
+    });
+    const widest = Math.max(...this.net.edges.map((edge) => edge.rate_bps), 1);
     const thin = this.net.edges.length > 300 ? 0.6 : 1;
-    this.edges = this.net.edges.map(([source, target, ports, rate, lane, lanes]) => {
+    this.edges = this.net.edges.map(({ ends, subjects, rate_bps: rate, lane: [lane, lanes], whole }) => {
       const stroke = (2.5 + 4.5 * Math.sqrt(rate / widest)) * thin;
-      const edge = { ports, stroke };
-      const [a, b] = [this.nodes[source], this.nodes[target]];
+      const edge = { subjects, stroke, whole };
+      const [a, b] = ends.map((end) => this.nodes[end]);
       if (this.net.tiled && (a.tier === 0 || b.tier === 0)) this.tile(edge, a, b);
       else this.line(edge, a, b, (lane - (lanes - 1) / 2) * (stroke + 2));
       return edge;
@@ -79,20 +84,23 @@ export class Network {
     const top = [(under ? lower.x : upper.x) + shift, upper.y + upper.height / 2];
     const end = [lower.x + shift, lower.y - lower.height / 2];
     const middle = [(top[0] + end[0]) / 2, (top[1] + end[1]) / 2];
-    edge.path = [upper === a ? top : end, middle];
-    edge.x = (edge.path[0][0] + 2 * middle[0]) / 3;
-    edge.y = (edge.path[0][1] + 2 * middle[1]) / 3;
+    const [from, to] = upper === a ? [top, end] : [end, top];
+    edge.path = [from, edge.whole ? to : middle];
+    edge.x = (from[0] + 2 * middle[0]) / 3;
+    edge.y = (from[1] + 2 * middle[1]) / 3;
     return edge;
   }
 
-  // Half of an arch over nodes of one tier, a loop within a group.
+  // Half of an arch over nodes of one tier, or all of it; a loop within a group.
   arc(edge, a, b, shift) {
     if (a === b) return this.loop(edge, a);
     const rise = Math.min(64, 36 + Math.abs(a.x - b.x) * 0.06) * this.scale + shift;
     const start = [a.x, a.y - a.height / 2];
     const peak = [(a.x + b.x) / 2, Math.min(a.y, b.y) - a.height / 2 - rise];
-    edge.path = [start, [(start[0] + peak[0]) / 2, peak[1] + rise * 0.1], peak];
-    [edge.x, edge.y] = edge.path[1];
+    const way = [(start[0] + peak[0]) / 2, peak[1] + rise * 0.1];
+    edge.path = [start, way, peak];
+    [edge.x, edge.y] = way;
+    if (edge.whole) edge.rest = [[b.x, start[1]], [2 * peak[0] - way[0], way[1]], peak];
     return edge;
   }
 
@@ -133,7 +141,7 @@ export class Network {
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (const node of this.nodes) {
-      if (this.net.tiled && node.tier === 0) continue;
+      if ((this.net.tiled && node.tier === 0) || node.height < NAMED && node.subject >= 0) continue;
       context.fillStyle = this.color("node");
       context.strokeStyle = this.color("node-line");
       context.beginPath();
@@ -152,7 +160,7 @@ export class Network {
     let label = node.label;
     if (context.measureText(label).width > room) label = /\d+$/.exec(label)?.[0] ?? `${label.slice(0, 3)}…`;
     if (context.measureText(label).width > Math.max(room, 14)) return;
-    context.fillText(label, node.x, node.y);
+    context.fillText(label, node.x, node.subject < 0 ? node.y : node.y - node.height * 0.27);
   }
 
   // Below the hosts, turned where room is short; the layout leaves the room for either.
@@ -174,21 +182,21 @@ export class Network {
     }
   }
 
-  // Draws the cells of a time, or the totals without; `queueMax` is the queue of the darkest colour.
-  draw(cells, queueMax) {
+  // Draws the cells of a time, or the totals without; `levelMax` is the level of the darkest colour.
+  draw(cells, levelMax) {
     if (!this.context) return;
     this.cells = cells;
     const { context, canvas, net } = this;
     const height = net.height * this.scale;
     context.clearRect(0, 0, canvas.clientWidth, height);
-    const batches = Array.from({ length: 7 * (WIDTHS + 1) }, () => []);
+    const batches = Array.from({ length: (PLAIN + 1) * (WIDTHS + 1) }, () => []);
     const paused = [];
     const dropping = [];
     for (const edge of this.edges) {
       const now = this.now(edge, cells);
-      const shade = now.known ? this.shade(now.queue, queueMax) : 6;
+      const shade = this.shade(edge.subjects[0], now, levelMax);
       if (edge.tile) this.fill(edge, shade, now);
-      else batches[shade * (WIDTHS + 1) + Math.ceil(now.use * WIDTHS)].push(edge);
+      else batches[shade * (WIDTHS + 1) + Math.ceil(now.share * WIDTHS)].push(edge);
       if (now.paused > 0.001) paused.push(edge);
       if (now.drops > 0) dropping.push(edge);
     }
@@ -198,19 +206,48 @@ export class Network {
     });
     this.overlay(paused, dropping);
     context.drawImage(this.layer, 0, 0, canvas.clientWidth, height);
+    for (const node of this.nodes) if (node.subject >= 0) this.gauge(node, levelMax);
   }
 
-  shade(queue, queueMax) {
-    return queue > 0 ? Math.max(1, STEPS.filter((step) => queue / queueMax >= step).length) : 0;
+  // The level of a node: as a number and a bar in its box, or as the colour of its tile.
+  gauge(node, levelMax) {
+    const { context } = this;
+    const now = this.run.value(node.subject, this.cells);
+    const [left, top] = [node.x - node.width / 2, node.y - node.height / 2];
+    const shade = this.paint(this.shade(node.subject, now, levelMax));
+    if (node.height < NAMED) {
+      context.fillStyle = shade;
+      context.fillRect(left, top, node.width, node.height);
+    } else {
+      const room = node.width - 10;
+      context.fillStyle = this.color("none");
+      context.fillRect(left + 5, top + node.height - 9, room, 5);
+      context.fillStyle = shade;
+      context.fillRect(left + 5, top + node.height - 9, now.known ? room * Math.min(1, now.level / levelMax) : 0, 5);
+      context.fillStyle = this.color("soft");
+      context.font = "11px system-ui, sans-serif";
+      context.textAlign = "center";
+      context.textBaseline = "middle";
+      const { level } = this.run.of(node.subject);
+      context.fillText(now.known ? words.units[level.unit](now.level) : "–", node.x, node.y + node.height * 0.08);
+    }
+    if (now.drops > 0) this.dots([{ x: left + node.width - 2, y: top + 2 }]);
   }
 
-  // What the ports of an edge do together.
+  shade(subject, { known, level, flow }, levelMax) {
+    if (!known) return UNKNOWN;
+    if (!this.run.of(subject).level) return flow > 0 ? PLAIN : UNKNOWN;
+    return level > 0 ? Math.max(1, STEPS.filter((step) => level / levelMax >= step).length) : 0;
+  }
+
+  // What the subjects of an edge do together.
   now(edge, cells) {
-    if (edge.ports.length === 1) return this.run.port(edge.ports[0], cells);
-    const all = edge.ports.map((port) => this.run.port(port, cells));
+    if (edge.subjects.length === 1) return this.run.value(edge.subjects[0], cells);
+    const all = edge.subjects.map((subject) => this.run.value(subject, cells));
     return {
-      queue: Math.max(...all.map((each) => each.queue)),
-      use: all.reduce((sum, each) => sum + each.use, 0) / all.length,
+      level: Math.max(...all.map((each) => each.level)),
+      flow: all.reduce((sum, each) => sum + each.flow, 0) / all.length,
+      share: all.reduce((sum, each) => sum + each.share, 0) / all.length,
       drops: all.reduce((sum, each) => sum + each.drops, 0),
       paused: Math.max(...all.map((each) => each.paused)),
       known: all.some((each) => each.known),
@@ -218,7 +255,7 @@ export class Network {
   }
 
   paint(shade) {
-    return shade === 6 ? this.color("none") : this.shades[shade];
+    return shade === UNKNOWN ? this.color("none") : shade === PLAIN ? this.color("c2") : this.shades[shade];
   }
 
   fill(edge, shade, now) {
@@ -226,7 +263,7 @@ export class Network {
     const [x, y, width, height] = edge.tile;
     context.fillStyle = this.tint ??= this.color("none");
     context.fillRect(x, y, width, height);
-    const used = now.known ? Math.max(now.use * height, shade ? 2 : 0) : 0;
+    const used = now.known ? Math.max(now.share * height, shade ? 2 : 0) : 0;
     context.fillStyle = this.paint(shade);
     context.fillRect(x, y + height - used, width, used);
   }
@@ -235,17 +272,18 @@ export class Network {
     const { context } = this;
     context.strokeStyle = this.paint(shade);
     context.setLineDash([]);
-    context.lineWidth = shade === 6 ? 1 : 1.2 + use * edges[0].stroke;
+    context.lineWidth = shade === UNKNOWN ? 1 : 1.2 + use * edges[0].stroke;
     context.beginPath();
     for (const edge of edges) this.trace(edge);
     context.stroke();
   }
 
   trace(edge) {
-    const [from, by, to] = edge.path;
-    this.context.moveTo(...from);
-    if (to) this.context.quadraticCurveTo(...by, ...to);
-    else this.context.lineTo(...by);
+    for (const [from, by, to] of edge.rest ? [edge.path, edge.rest] : [edge.path]) {
+      this.context.moveTo(...from);
+      if (to) this.context.quadraticCurveTo(...by, ...to);
+      else this.context.lineTo(...by);
+    }
   }
 
   overlay(paused, dropping) {
@@ -260,13 +298,18 @@ export class Network {
     }
     context.stroke();
     context.setLineDash([]);
+    this.dots(dropping);
+  }
+
+  dots(places) {
+    const { context } = this;
     context.fillStyle = this.color("drop");
     context.strokeStyle = this.color("paper");
     context.lineWidth = 1;
     context.beginPath();
-    for (const edge of dropping) {
-      context.moveTo(edge.x + 4, edge.y);
-      context.arc(edge.x, edge.y, 4, 0, 7);
+    for (const { x, y } of places) {
+      context.moveTo(x + 4, y);
+      context.arc(x, y, 4, 0, 7);
     }
     context.fill();
     context.stroke();
@@ -275,7 +318,7 @@ export class Network {
   // Lies around what is followed, and what the pointer or the keys are at.
   emphasis() {
     const names = this.names;
-    const edges = this.edges.filter((edge) => edge.ports.some((port) => this.followed.ports.has(names[port])));
+    const edges = this.edges.filter((edge) => edge.subjects.some((subject) => this.followed.ports.has(names[subject])));
     const nodes = this.nodes.filter((node) => this.followed.nodes.has(node.label));
     this.ring(edges, nodes, this.color("follow"));
     const at = this.pointed;
@@ -307,7 +350,8 @@ export class Network {
     if (inside >= 0) return { node: inside };
     let [best, least] = [-1, 8];
     this.edges?.forEach((edge, index) => {
-      const far = edge.tile ? outside(edge.tile, x, y) : distance(edge.path, x, y);
+      const far = edge.tile ? outside(edge.tile, x, y)
+        : Math.min(distance(edge.path, x, y), edge.rest ? distance(edge.rest, x, y) : Infinity);
       if (far < least) [best, least] = [index, far];
     });
     return best < 0 ? null : { edge: best };
@@ -319,10 +363,10 @@ export class Network {
       const node = this.nodes[place.node];
       return node.count === 1 ? { kind: "node", name: node.label } : null;
     }
-    const { ports } = this.edges[place.edge];
-    const queue = (port) => this.run.port(port, this.cells).queue;
-    const longest = ports.reduce((best, port) => (queue(port) > queue(best) ? port : best), ports[0]);
-    return { kind: "port", name: this.names[longest] };
+    const { subjects } = this.edges[place.edge];
+    const level = (subject) => this.run.value(subject, this.cells).level;
+    const highest = subjects.reduce((best, each) => (level(each) > level(best) ? each : best), subjects[0]);
+    return { kind: "port", name: this.names[highest] };
   }
 
   point(place, aloud = false) {
@@ -335,16 +379,16 @@ export class Network {
   words(place) {
     if (place.node >= 0) {
       const node = this.nodes[place.node];
-      return node.count > 1 ? `${node.label}, drawn together` : `${node.tier ? "Switch" : "Host"} ${node.label}`;
+      if (node.count > 1) return `${node.label}, drawn together`;
+      if (node.subject < 0) return `${node.what} ${node.label}`;
+      const now = this.run.value(node.subject, this.cells);
+      return `${node.what} ${node.label}: ${words.measured(this.run.of(node.subject), now)}`;
     }
-    const edge = this.edges[place.edge];
-    const now = this.now(edge, this.cells);
-    const name = edge.ports.length > 1 ? `${edge.ports.length} ports` : `Port ${this.names[edge.ports[0]]}`;
-    if (!now.known) return `${name}: not sampled`;
-    const said = [`queue ${words.size(now.queue)}`, `${words.share(now.use)} in use`];
-    if (now.drops) said.push(`${words.count(now.drops)} drops`);
-    if (now.paused > 0) said.push(`paused ${words.share(now.paused)} of the time`);
-    return `${name}: ${said.join(", ")}`;
+    const { subjects } = this.edges[place.edge];
+    const of = this.run.of(subjects[0]);
+    const several = `${subjects.length} ${of.name.toLowerCase()}s`;
+    const name = subjects.length > 1 ? several : `${of.name} ${this.names[subjects[0]]}`;
+    return `${name}: ${words.measured(of, this.now(this.edges[place.edge], this.cells))}`;
   }
 }
 

@@ -1,11 +1,11 @@
-// One run on the page: its network, its timeline, the ports that are busiest at the time shown.
+// One run on the page: its network, its timeline, the subjects that stand out at the time shown.
 import { element } from "./elements.js";
 import { Network, STEPS } from "./network.js";
 import { Run } from "./run.js";
 import { Tasks } from "./tasks.js";
 import * as words from "./words.js";
 
-const BUSIEST = 8;
+const ROWS = 8;
 const KEYS_HELP = "Arrow keys move from one to the next, Enter follows it.";
 
 export class Pane {
@@ -24,7 +24,10 @@ export class Pane {
     this.timeline = this.picture("Timeline of jobs and tasks");
     this.cursor = element("div", { class: "now" });
     this.kinds = element("ul", { class: "keys", "aria-label": "Colours of tasks" });
-    this.busiest = element("tbody");
+    this.heads = element("tr");
+    this.rows = element("tbody");
+    this.listed = element("summary");
+    this.caption = element("caption", { class: "unseen" });
     this.faults = element("details", { hidden: true });
     const pictures = element("div", { class: "pictures" },
       element("div", {}, this.canvas, this.tip, this.keys, this.step),
@@ -46,12 +49,20 @@ export class Pane {
   }
 
   table() {
-    const heads = ["Port", "Queue", "In use", "Drops", "Paused"];
-    return element("details", { open: true }, element("summary", {}, "Longest queues at this time"),
-      element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Longest queues" },
-        element("table", {}, element("caption", { class: "unseen" }, "Longest queues at this time"),
-          element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))),
-          this.busiest)));
+    this.scroll = element("div", { class: "scroll", tabindex: "0", role: "region" },
+      element("table", {}, this.caption, element("thead", {}, this.heads), this.rows));
+    return element("details", { open: true }, this.listed, this.scroll);
+  }
+
+  // What the table is of: subjects of one kind, with the measures that they have.
+  columns() {
+    const { words: said } = this.run.facts;
+    const of = said.of[said.listed];
+    this.measures = ["level", "flow", "drops", "paused"].filter((each) => of[each]);
+    const heads = [of.name, ...this.measures.map((each) => of[each].name)];
+    this.heads.replaceChildren(...heads.map((head) => element("th", { scope: "col" }, head)));
+    this.scroll.setAttribute("aria-label", said.heading);
+    for (const each of [this.listed, this.caption]) each.textContent = `${said.heading} at this time`;
   }
 
   // Draws the network at once, and what the samples say as soon as they are there.
@@ -66,7 +77,8 @@ export class Pane {
     this.say(run.facts.problem ? [run.facts.problem] : run.facts.alerts, run.facts.notes ?? []);
     if (run.facts.problem) return;
     this.listFaults();
-    this.network.show(run, await run.network(this.canvas.clientWidth));
+    this.columns();
+    await this.fit();
     redraw();
     performance.mark("incast-network");
     await run.loadSamples();
@@ -98,41 +110,53 @@ export class Pane {
     return this.ready ? this.run.end : 1;
   }
 
-  // The longest queue of the ports whose queues are shown: the scale of the colours.
-  get queueMax() {
-    if (!this.ready) return 1;
-    const { sampled, count, facts } = this.run;
-    // While a run goes on there are no totals.
-    return facts.ports.queue_max_bytes.reduce(
-      (most, queue, index) => (count && sampled[index] < 0 ? most : Math.max(most, queue ?? 0)),
-      facts.in_progress ? this.run.sampledMax : 1);
+  // What has the level of the darkest colour, in words that runs with the same share.
+  get scaleName() {
+    const { words: said } = this.run.facts;
+    return `${said.of[said.listed].level.name} ${said.listed}`;
   }
 
-  scale(end, queueMax) {
+  // The level of the darkest colour: a fixed one, or the highest of what is sampled.
+  get levelMax() {
+    const { sampled, count, facts } = this.run;
+    const { most } = facts.words.of[facts.words.listed].level;
+    if (most !== null) return most;
+    // While a run goes on there are no totals, and some programs never have any.
+    return facts.subjects.level.reduce(
+      (highest, level, index) => (count && sampled[index] < 0 ? highest : Math.max(highest, level ?? 0)),
+      Math.max(1, this.run.sampledMax ?? 0));
+  }
+
+  scale(end, levelMax) {
     if (!this.ready) return;
     this.tasks.show(this.run, end);
-    this.legend(queueMax);
+    this.legend(levelMax);
     this.kinds.replaceChildren(...this.tasks.kinds.map((kind, index) =>
       element("li", {}, element("span", { class: `key k${index % 8}` }), kind)));
   }
 
-  legend(queueMax) {
-    const steps = ["no queue", ...STEPS.map((step) => `from ${words.size(step * queueMax)}`)];
-    const extra = [["wide", "much of the rate in use"], ["pause", "paused by PFC"], ["drop", "drops"]];
+  legend(levelMax) {
+    const { words: said } = this.run.facts;
+    const kinds = Object.values(said.of);
+    const { level } = said.of[said.listed];
+    const key = (measure) => kinds.map((of) => of[measure]?.key).find(Boolean);
+    const steps = [level.key, ...STEPS.map((step) => `from ${words.units[level.unit](step * levelMax)}`)];
+    const wide = kinds.some((of) => !of.level) ? "wide plain" : "wide";
+    const extra = [[wide, key("flow")], ["pause", key("paused")], ["drop", key("drops")]].filter((each) => each[1]);
     if (this.network.net?.tiled) extra.push(["tile", "a host: above what it sends, below what it is sent"]);
     this.keys.replaceChildren(
-      ...steps.map((text, index) => element("li", {}, element("span", { class: `key u${index}` }), text)),
+      ...steps.map((text, index) => element("li", {}, element("span", { class: `key ${said.ramp}${index}` }), text)),
       ...extra.map(([kind, text]) => element("li", {}, element("span", { class: `key ${kind}` }), text)));
   }
 
   // The picture of a time; `span` is how much of it one picture has to show.
-  draw(time, span, queueMax) {
+  draw(time, span, levelMax) {
     if (!this.ready) return;
     const { run } = this;
     const level = run.levels.length ? run.levelFor(span) : 0;
     // What comes later is drawn when it is there: totals next to samples would mislead.
     this.cells = run.levels.length ? run.at(Math.min(time, run.end), level) ?? this.cells : null;
-    this.network.draw(this.cells, queueMax);
+    this.network.draw(this.cells, levelMax);
     this.tasks.move(Math.min(time, run.end));
     if (run.levels.length) run.ahead(time, level);
   }
@@ -141,20 +165,22 @@ export class Pane {
   describe() {
     if (!this.ready) return;
     const { run, cells } = this;
-    const ports = run.facts.ports.port.map((name, index) => ({ name, ...run.port(index, cells) }));
-    const longest = ports.filter((port) => port.known).sort((a, b) => b.queue - a.queue || b.use - a.use);
-    this.busiest.replaceChildren(...longest.slice(0, BUSIEST).map((port) => this.row(port)));
-    this.step.textContent = cells
-      ? `Each picture shows ${words.time(cells.length)}: the longest queue, and what was sent and dropped.`
-      : "Totals of the whole run: the longest queue, the share of the time in use, drops.";
+    const { words: said, subjects } = run.facts;
+    const listed = subjects.name.map((name, index) => ({ name, kind: subjects.of[index], ...run.value(index, cells) }))
+      .filter((each) => each.known && each.kind === said.listed);
+    const way = said.rising ? -1 : 1;
+    listed.sort((a, b) => way * (b.level - a.level) || b.flow - a.flow);
+    this.rows.replaceChildren(...listed.slice(0, ROWS).map((each) => this.row(each)));
+    this.step.textContent = cells ? `Each picture shows ${words.time(cells.length)}: ${said.picture}.` : said.totals;
   }
 
-  row(port) {
-    const follow = () => this.choose({ kind: "port", name: port.name });
-    const cells = [words.size(port.queue), words.share(port.use), words.count(port.drops), words.share(port.paused)];
+  row(subject) {
+    const follow = () => this.choose({ kind: subject.kind, name: subject.name });
+    const of = this.run.facts.words.of[subject.kind];
+    const cells = this.measures.map((each) => words.units[of[each].unit](subject[each]));
     return element("tr", {},
       element("th", { scope: "row" },
-        element("button", { type: "button", class: "link", onclick: follow }, port.name)),
+        element("button", { type: "button", class: "link", onclick: follow }, subject.name)),
       ...cells.map((text) => element("td", {}, text)));
   }
 
@@ -164,9 +190,21 @@ export class Pane {
     if (this.ready && this.tasks.context) this.tasks.draw();
   }
 
+  // Draws the network for the width that the canvas has, also if that changes while the answer comes.
+  async fit() {
+    const { run, canvas } = this;
+    let width = null;
+    let network = null;
+    while (width !== canvas.clientWidth) {
+      width = canvas.clientWidth;
+      network = await run.network(width);
+    }
+    if (run === this.run) this.network.show(run, network);
+  }
+
   async resize() {
     if (!this.ready) return;
-    this.network.show(this.run, await this.run.network(this.canvas.clientWidth));
+    await this.fit();
     this.tasks.resize();
   }
 }

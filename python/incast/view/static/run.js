@@ -34,17 +34,36 @@ export class Run {
   async loadSamples() {
     const said = await this.source.json("samples", { run: this.name });
     this.levels = said.levels.map(([step, steps]) => ({ step, steps }));
-    this.sampled = Int32Array.from(said.ports);
+    this.sampled = Int32Array.from(said.subjects);
     this.count = said.count;
     this.notes = said.notes;
     if (this.count) await this.piece(this.levels.length - 1, 0);
+    this.flowMost = this.mostFlows();
   }
 
-  // The longest queue of the overview.
+  // The highest level of the overview.
   get sampledMax() {
+    return this.overview?.subarray(0, this.overview.length / 5).reduce((most, level) => Math.max(most, level || 0), 0);
+  }
+
+  get overview() {
     const piece = this.pieces.get(`${this.levels.length - 1}:0`);
-    return piece instanceof Float32Array
-      ? piece.subarray(0, piece.length / 5).reduce((most, queue) => (queue > most ? queue : most), 1) : 1;
+    return piece instanceof Float32Array ? piece : null;
+  }
+
+  // The most that went through subjects of each kind in a step of the overview, as counted in its cells.
+  mostFlows() {
+    const most = {};
+    if (!this.overview) return most;
+    const flows = this.overview.subarray(this.overview.length / 5, (this.overview.length / 5) * 2);
+    const step = this.levels.at(-1).step;
+    this.facts.subjects.of.forEach((kind, subject) => {
+      const { flow } = this.facts.words.of[kind];
+      for (let at = this.sampled[subject]; at >= 0 && at < flows.length; at += this.count) {
+        most[kind] = Math.max(most[kind] ?? 0, (flows[at] * flow.times * PS) / step);
+      }
+    });
+    return most;
   }
 
   get end() {
@@ -91,7 +110,7 @@ export class Run {
       const begin = (measure * steps + step) * this.count;
       return piece.subarray(begin, begin + this.count);
     };
-    return { length, queue: of(0), sent: of(1), drops: of(2), marks: of(3), paused: of(4) };
+    return { length, level: of(0), sent: of(1), drops: of(2), marks: of(3), paused: of(4) };
   }
 
   async piece(level, number) {
@@ -118,18 +137,34 @@ export class Run {
     }
   }
 
-  // What a port does at a time: its queue in bytes, the share of its rate, drops, pauses.
-  port(index, cells) {
-    const ports = this.facts.ports;
+  // What is measured of the subjects of this kind.
+  of(index) {
+    return this.facts.words.of[this.facts.subjects.of[index]];
+  }
+
+  // A subject at a time: its level, its flow, the share of the highest flow, drops, pauses.
+  value(index, cells) {
+    const all = this.facts.subjects;
     const at = cells ? this.sampled[index] : -1;
     if (!cells) {
-      const queue = ports.queue_max_bytes[index] ?? 0;
-      return { queue, use: ports.utilisation[index] ?? 0, drops: ports.drops[index] ?? 0, paused: 0, known: true };
+      const [level, flow, drops] = [all.level, all.flow, all.drops].map((totals) => totals[index] ?? 0);
+      return { level, flow, share: flow, drops, paused: 0, known: all.level[index] !== null };
     }
-    if (at < 0) return { queue: 0, use: 0, drops: 0, paused: 0, known: false };
-    const rate = ports.rate_bps[index];
-    const use = rate ? Math.min(1, (cells.sent[at] * 8 * PS) / rate / cells.length) : null;
-    const queue = cells.queue[at];
-    return { queue, use, drops: cells.drops[at], paused: cells.paused[at] / cells.length, known: queue === queue };
+    if (at < 0) return { level: 0, flow: 0, share: 0, drops: 0, paused: 0, known: false };
+    const level = cells.level[at];
+    const { flow, share } = this.flow(index, cells.sent[at], cells.length);
+    return { level, flow, share, drops: cells.drops[at], paused: cells.paused[at] / cells.length, known: level === level };
+  }
+
+  // What was sent in a time as a flow: the share of a rate in use, or so much a second.
+  flow(index, sent, length) {
+    const { unit, times } = this.of(index).flow;
+    const rate = this.facts.subjects.rate_bps[index];
+    if (unit !== "share") {
+      const flow = (sent * times * PS) / length;
+      return { flow, share: Math.min(1, flow / (this.flowMost[this.facts.subjects.of[index]] || 1)) };
+    }
+    const flow = rate ? Math.min(1, (sent * 8 * PS) / rate / length) : null;
+    return { flow, share: flow ?? 0 };
   }
 }

@@ -18,11 +18,12 @@ export class Totals extends Network {
   load(loads, hottest) {
     this.loads = loads;
     this.followed.ports = new Set([hottest]);
-    const port = (index) => {
+    const value = (index) => {
       const [busy, drops] = loads[index];
-      return { queue: busy < BUSY_LEAST ? 0 : busy, use: 1, drops, paused: 0, known: true };
+      return { level: busy < BUSY_LEAST ? 0 : busy, flow: busy, share: 1, drops, paused: 0, known: true };
     };
-    this.run = { port, facts: { ports: { port: this.links.map((_, index) => index) } } };
+    const subjects = { name: this.links.map((_, index) => index) };
+    this.run = { value, of: () => ({ level: "busy" }), facts: { subjects, words: { ramp: "u" } } };
     this.fit();
   }
 
@@ -70,7 +71,7 @@ export class Totals extends Network {
 
   words(place) {
     if (place.node >= 0) return super.words(place);
-    const [index] = this.edges[place.edge].ports;
+    const [index] = this.edges[place.edge].subjects;
     return `${this.links[index]}: ${this.loads[index][2]}`;
   }
 }

@@ -12,11 +12,11 @@ const RATE = 60; // pictures a second that a level is chosen for
 const TICKS = 1000;
 const LOOK_MS = 1000;
 const SAY_MS = 250;
-const KINDS = [["port", "Port"], ["node", "Host or switch"], ["flow", "Flow number"], ["task", "Task number"]];
+const KINDS = ["port", "node", "flow", "task"]; // of what can be followed
 
 export const start = (root, source, address) => {
   const view = new View(root, source, address);
-  view.open().catch((error) => view.fail(error));
+  view.open();
   return view;
 };
 
@@ -39,14 +39,15 @@ class View {
     this.play = element("button", { type: "button", class: "play", onclick: () => this.toggle() }, "Play");
     this.slider = element("input", {
       type: "range", id: "time", min: "0", max: String(TICKS), step: "1", value: "0",
-      oninput: () => this.seek((this.slider.value / TICKS) * this.end),
+      oninput: () => this.go((this.slider.value / TICKS) * this.end),
     });
     this.clock = element("output", { for: "time", class: "clock" });
     this.speeds = element("select", { id: "speed", onchange: () => this.pace(Number(this.speeds.value)) },
       ...SPEEDS.map((each) => element("option", { value: each }, `in ${each < 60 ? `${each} s` : `${each / 60} min`}`)));
     this.panesPlace = element("div", { class: "panes" });
+    this.following = element("h2", { id: "follow" }, "Follow");
     this.followPlace = element("div", { class: "follows" });
-    this.follow = new Follow(this.followPlace, (target) => this.target(target), (time) => this.seek(time));
+    this.follow = new Follow(this.followPlace, (target) => this.target(target), (time) => this.go(time));
     this.root.classList.add("incast-view");
     this.root.append(
       element("header", {}, element("h1", {}, "incast view"), this.picker("Run", this.runs),
@@ -57,7 +58,7 @@ class View {
         this.picker("Whole run", this.speeds)),
       this.panesPlace,
       element("section", { "aria-labelledby": "follow" },
-        element("h2", { id: "follow" }, "Follow a port, host, flow or task"), this.form(), this.followPlace),
+        this.following, this.form(), this.followPlace),
     );
     this.root.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.resize()).observe(this.panesPlace);
@@ -70,8 +71,7 @@ class View {
   }
 
   form() {
-    this.kind = element("select", { id: "kind", onchange: () => this.suggest() },
-      ...KINDS.map(([value, text]) => element("option", { value }, text)));
+    this.kind = element("select", { id: "kind", onchange: () => this.suggest() });
     this.name = element("input", { id: "name", list: "names", autocomplete: "off", spellcheck: "false" });
     this.names = element("datalist", { id: "names" });
     const submit = (event) => {
@@ -85,8 +85,12 @@ class View {
 
   // Shows what the address says, or the first run, or two if two results were given.
   async open() {
-    await this.list();
-    await this.restore();
+    try {
+      await this.list();
+      await this.restore();
+    } catch (error) {
+      this.fail(error); // A run may be moved while it is loaded, and come back.
+    }
     this.ask();
   }
 
@@ -117,9 +121,16 @@ class View {
     this.speeds.value = String(this.state.speed);
     const time = Number(said.get("t"));
     this.state.time = Number.isFinite(time) && time > 0 ? time : 0;
-    const kind = KINDS.find(([each]) => said.has(each))?.[0];
+    this.untouched = !said.has("t");
+    const kind = KINDS.find((each) => said.has(each));
     this.state.target = kind ? { kind, name: said.get(kind) } : null;
     await this.load();
+    if (this.isNews()) this.seek(this.end);
+  }
+
+  // Whether a run goes on and nobody has gone to a time yet: then its latest moment is shown.
+  isNews() {
+    return this.untouched && this.panes.some((pane) => pane.ready && pane.run.facts.in_progress);
   }
 
   async choose() {
@@ -132,30 +143,38 @@ class View {
     const names = [...new Set([this.runs.value, this.others.value].filter(Boolean))];
     const chosen = names.map((name) => this.listed.find((run) => run.name === name) ?? { name, version: null });
     this.panes = chosen.map((_, number) => this.panes[number]
-      ?? new Pane(number, (target) => target && this.target(target), (time) => this.seek(time),
+      ?? new Pane(number, (target) => target && this.target(target), (time) => this.go(time),
         (text) => this.announce(text)));
     this.panesPlace.replaceChildren(...this.panes.map((pane) => pane.place));
     this.panesPlace.classList.toggle("two", this.panes.length > 1);
     this.loading = true;
+    this.unloaded = true;
     try {
       await Promise.all(this.panes.map((pane, number) =>
         pane.load(this.source, chosen[number], () => this.arrange(), () => this.playing || this.draw())));
     } finally {
       this.loading = false;
     }
+    this.unloaded = false;
     this.arrange();
+    this.offerKinds();
     this.suggest();
     document.title = `${names.join(" and ")}: incast view`;
     await this.showTarget();
   }
 
-  // Sets what all panes share: the length of time and the scale of queues.
+  // Sets what all panes share: the length of time, and the scale of levels of those that have the same.
   arrange() {
     this.end = Math.max(...this.panes.map((pane) => pane.end));
-    this.queueMax = Math.max(...this.panes.map((pane) => pane.queueMax));
+    const ready = this.panes.filter((pane) => pane.ready);
+    const alike = Map.groupBy(ready, (pane) => pane.scaleName);
+    this.levelMax = new Map([...alike.values()].flatMap((panes) => {
+      const most = Math.max(...panes.map((pane) => pane.levelMax));
+      return panes.map((pane) => [pane, most]);
+    }));
     // A run that is being loaded, or is gone for now, may seem shorter than it is.
     if (!this.loading && this.panes.every((pane) => pane.ready)) this.state.time = Math.min(this.state.time, this.end);
-    for (const pane of this.panes) pane.scale(this.end, this.queueMax);
+    for (const pane of this.panes) pane.scale(this.end, this.levelMax.get(pane));
     this.draw();
     this.describe();
   }
@@ -166,7 +185,7 @@ class View {
   }
 
   draw() {
-    for (const pane of this.panes) pane.draw(this.state.time, this.span, this.queueMax);
+    for (const pane of this.panes) pane.draw(this.state.time, this.span, this.levelMax?.get(pane) ?? 1);
     this.slider.value = String(Math.round((this.state.time / this.end) * TICKS));
     this.clock.value = words.moment(this.state.time, this.end / 1000);
     this.follow.move(this.state.time);
@@ -180,6 +199,7 @@ class View {
 
   toggle() {
     this.playing = !this.playing;
+    this.untouched = false;
     this.play.textContent = this.playing ? "Pause" : "Play";
     if (!this.playing) {
       this.stopped();
@@ -213,6 +233,12 @@ class View {
     this.describe();
     this.remember();
     this.announce(`Paused at ${this.clock.value}`);
+  }
+
+  // Goes to a time that somebody chose.
+  go(time) {
+    this.untouched = false;
+    this.seek(time);
   }
 
   seek(time) {
@@ -261,11 +287,22 @@ class View {
     this.draw();
   }
 
+  // The kinds of what can be followed in the runs that are shown.
+  offerKinds() {
+    const said = this.panes.filter((pane) => pane.ready).map((pane) => pane.run.facts.words);
+    const kinds = new Map(said.toReversed().flatMap((each) => Object.entries(each.kinds)));
+    const before = this.kind.value;
+    this.kind.replaceChildren(...[...kinds].map(([value, text]) => element("option", { value }, text)));
+    if (kinds.has(before)) this.kind.value = before;
+    this.following.textContent = said[0]?.following ?? "Follow";
+  }
+
   // Names to choose from, where there are names.
   suggest() {
-    const ports = this.panes.find((pane) => pane.ready)?.run.facts.ports;
+    const subjects = this.panes.find((pane) => pane.ready)?.run.facts.subjects;
     const kind = this.kind.value;
-    const names = !ports ? [] : kind === "port" ? ports.port : kind === "node" ? [...new Set(ports.node)] : [];
+    const all = { port: subjects?.name.filter((_, index) => subjects.of[index] === "port"), node: subjects?.node };
+    const names = [...new Set(all[kind] ?? [])];
     this.names.replaceChildren(...names.slice(0, 2000).map((name) => element("option", { value: name })));
   }
 
@@ -287,7 +324,8 @@ class View {
       this.problem.hidden = true;
       const shown = this.panes.map((pane) => pane.run).filter(Boolean);
       const now = (run) => this.listed.find((each) => each.name === run.name)?.version ?? null;
-      if (shown.some((run) => now(run) !== run.version)) await this.refresh();
+      if (!this.panes.length) await this.restore();
+      else if (this.unloaded || shown.some((run) => now(run) !== run.version)) await this.refresh();
     } catch (error) {
       this.fail(error);
     }
@@ -304,7 +342,7 @@ class View {
     const grows = this.panes.some((pane) => pane.run?.facts?.in_progress);
     const atEnd = grows && this.state.time >= this.end && !this.playing;
     await this.load();
-    if (atEnd) this.seek(this.end);
+    if (atEnd || this.isNews()) this.seek(this.end);
   }
 
   fail(error) {
