@@ -102,6 +102,10 @@ def test_a_network_is_printed_finely_and_in_light_colours(browser: Any, page_fil
     }"""
     assert canvas.evaluate(sharp) == pytest.approx(4, rel=0.01)
     assert canvas.evaluate(white)
+    page.emulate_media(media="print", color_scheme="dark")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == "rgb(255, 255, 255)"
+    page.emulate_media(media="screen", color_scheme="dark")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert canvas.evaluate(sharp) == pytest.approx(1, rel=0.01)
     assert not canvas.evaluate(white)

@@ -13,6 +13,7 @@ _SPACING = 20  # least room of a host that is drawn with its link
 _TILE = 16
 _TALL = 1.5  # a tile's height by its width, gap included
 _LETTER = 6.8
+_LETTERS = 9  # of a turned name: `LETTERS` of `network.js`
 
 
 @dataclass(frozen=True)
@@ -155,8 +156,9 @@ def _bottom(children: dict[str, list[Node]], spots: dict[str, Spot], tiled: bool
     names = [h.label for hosts in children.values() for h in hosts]
     if tiled or not names:
         return lowest + _MARGIN
-    upright = max(map(len, names)) * _LETTER <= _host_room(spots)
-    return lowest + (26 if upright else 72)
+    longest = max(map(len, names))
+    upright = longest * _LETTER <= _host_room(spots)
+    return lowest + (26 if upright else 16 + min(longest, _LETTERS) * _LETTER)
 
 
 def _tile_size(children: dict[str, list[Node]], unit: float) -> float:

@@ -8,8 +8,13 @@ import * as words from "./words.js";
 
 export const STEPS = [0.01, 0.1, 0.3, 0.6, 0.85];
 const WIDTHS = 5; // of lines, by the share in use
+const SHADE = 100; // more than a line is wide: lines are drawn by shade, then by width
 const TURNED = -75 * Math.PI / 180; // names of hosts
 const LETTERS = 9; // of a turned name
+const ROOM = 10; // pixels of width that a line needs to be as thick as its rate says
+const THIN = 0.4; // of that, where there is no room
+const CROWD = 40; // more lines without a level are faint, so that those behind them are seen
+const FAINT = 0.4;
 const TIERS = 0.5; // an edge between nodes closer than that in height is of one tier
 const NAMED = 20; // a lower box has no room for a name
 const [UNKNOWN, PLAIN] = [6, 7]; // shades behind those of levels: not sampled, and a flow without a level
@@ -61,12 +66,15 @@ export class Network {
       return { ...node, x, y, width, height };
     });
     const widest = Math.max(...this.net.edges.map((edge) => edge.rate_bps), 1);
-    const thin = this.net.edges.length > 300 ? 0.6 : 1;
+    const tiers = this.nodes.map((node) => node.tier);
+    const isTile = (ends) => this.net.tiled && ends.some((end) => tiers[end] === 0);
+    const lines = this.net.edges.filter((edge) => !isTile(edge.ends)).length;
+    const thin = Math.min(1, Math.max(THIN, this.canvas.clientWidth / lines / ROOM));
     this.edges = this.net.edges.map(({ ends, subjects, rate_bps: rate, lane: [lane, lanes], whole }) => {
       const stroke = (2.5 + 4.5 * Math.sqrt(rate / widest)) * thin;
       const edge = { subjects, stroke, whole };
       const [a, b] = ends.map((end) => this.nodes[end]);
-      if (this.net.tiled && (a.tier === 0 || b.tier === 0)) this.tile(edge, a, b);
+      if (isTile(ends)) this.tile(edge, a, b);
       else this.line(edge, a, b, (lane - (lanes - 1) / 2) * (stroke + 2));
       return edge;
     });
@@ -99,7 +107,7 @@ export class Network {
     const peak = [(a.x + b.x) / 2, Math.min(a.y, b.y) - a.height / 2 - rise];
     const way = [(start[0] + peak[0]) / 2, peak[1] + rise * 0.1];
     edge.path = [start, way, peak];
-    [edge.x, edge.y] = way;
+    [edge.x, edge.y] = [0, 1].map((axis) => (start[axis] + 2 * way[axis] + peak[axis]) / 4);
     if (edge.whole) edge.rest = [[b.x, start[1]], [2 * peak[0] - way[0], way[1]], peak];
     return edge;
   }
@@ -157,10 +165,10 @@ export class Network {
 
   name(context, node) {
     const room = node.width - 4;
-    let label = node.label;
-    if (context.measureText(label).width > room) label = /\d+$/.exec(label)?.[0] ?? `${label.slice(0, 3)}…`;
-    if (context.measureText(label).width > Math.max(room, 14)) return;
-    context.fillText(label, node.x, node.subject < 0 ? node.y : node.y - node.height * 0.27);
+    const { label } = node;
+    const number = /^\d+|\d+$/.exec(label)?.[0];
+    const fits = [label, number, `${label.slice(0, 3)}…`].find((text) => text && context.measureText(text).width <= room);
+    if (fits) context.fillText(fits, node.x, node.subject < 0 ? node.y : node.y - node.height * 0.27);
   }
 
   // Below the hosts, turned where room is short; the layout leaves the room for either.
@@ -189,21 +197,28 @@ export class Network {
     const { context, canvas, net } = this;
     const height = net.height * this.scale;
     context.clearRect(0, 0, canvas.clientWidth, height);
-    const batches = Array.from({ length: (PLAIN + 1) * (WIDTHS + 1) }, () => []);
+    const lines = [];
     const paused = [];
     const dropping = [];
     for (const edge of this.edges) {
       const now = this.now(edge, cells);
       const shade = this.shade(edge.subjects[0], now, levelMax);
       if (edge.tile) this.fill(edge, shade, now);
-      else batches[shade * (WIDTHS + 1) + Math.ceil(now.share * WIDTHS)].push(edge);
+      else {
+        edge.shade = shade;
+        edge.width = shade === UNKNOWN ? 1 : 1.2 + (Math.ceil(now.share * WIDTHS) / WIDTHS) * edge.stroke;
+        lines.push(edge);
+      }
       if (now.paused > 0.001) paused.push(edge);
       if (now.drops > 0) dropping.push(edge);
     }
+    const alike = Map.groupBy(lines, ({ shade, width }) => shade * SHADE + width);
+    for (const key of [...alike.keys()].sort((a, b) => a - b)) {
+      context.globalAlpha = key >= PLAIN * SHADE && lines.length > CROWD ? FAINT : 1;
+      this.stroke(alike.get(key));
+    }
+    context.globalAlpha = 1;
     this.emphasis();
-    batches.forEach((edges, key) => {
-      if (edges.length) this.stroke(edges, Math.floor(key / (WIDTHS + 1)), (key % (WIDTHS + 1)) / WIDTHS);
-    });
     this.overlay(paused, dropping);
     context.drawImage(this.layer, 0, 0, canvas.clientWidth, height);
     for (const node of this.nodes) if (node.subject >= 0) this.gauge(node, levelMax);
@@ -268,11 +283,13 @@ export class Network {
     context.fillRect(x, y + height - used, width, used);
   }
 
-  stroke(edges, shade, use) {
+  // Strokes edges of the same colour and width.
+  stroke(edges) {
     const { context } = this;
+    const [{ shade, width }] = edges;
     context.strokeStyle = this.paint(shade);
     context.setLineDash([]);
-    context.lineWidth = shade === UNKNOWN ? 1 : 1.2 + use * edges[0].stroke;
+    context.lineWidth = width;
     context.beginPath();
     for (const edge of edges) this.trace(edge);
     context.stroke();
@@ -315,24 +332,31 @@ export class Network {
     context.stroke();
   }
 
-  // Lies around what is followed, and what the pointer or the keys are at.
+  // Raises what is followed, and what the pointer or the keys are at, above all lines, with a rim.
   emphasis() {
     const names = this.names;
     const edges = this.edges.filter((edge) => edge.subjects.some((subject) => this.followed.ports.has(names[subject])));
     const nodes = this.nodes.filter((node) => this.followed.nodes.has(node.label));
-    this.ring(edges, nodes, this.color("follow"));
+    this.raise(edges, nodes, this.color("follow"));
     const at = this.pointed;
-    if (at) this.ring(at.edge >= 0 ? [this.edges[at.edge]] : [], at.node >= 0 ? [this.nodes[at.node]] : [],
+    if (at) this.raise(at.edge >= 0 ? [this.edges[at.edge]] : [], at.node >= 0 ? [this.nodes[at.node]] : [],
       this.color("ink"));
   }
 
-  ring(edges, nodes, color) {
+  raise(edges, nodes, color) {
+    this.rim(edges, nodes, color);
+    for (const edge of edges) if (!edge.tile) this.stroke([edge]);
+  }
+
+  rim(edges, nodes, color) {
     const { context } = this;
     context.strokeStyle = color;
-    context.lineWidth = (edges[0]?.stroke ?? 0) + 5;
-    context.beginPath();
-    for (const edge of edges) if (!edge.tile) this.trace(edge);
-    context.stroke();
+    for (const edge of edges.filter((each) => !each.tile)) {
+      context.lineWidth = edge.width + 5;
+      context.beginPath();
+      this.trace(edge);
+      context.stroke();
+    }
     context.lineWidth = 2.5;
     context.beginPath();
     for (const edge of edges) if (edge.tile) context.rect(...edge.tile);

@@ -51,10 +51,10 @@ export class Totals extends Network {
   }
 
   // The hottest link glows.
-  emphasis() {
-    this.context.shadowColor = this.color("follow");
+  rim(edges, nodes, color) {
+    this.context.shadowColor = color;
     this.context.shadowBlur = GLOW * this.context.getTransform().a;
-    super.emphasis();
+    super.rim(edges, nodes, color);
     this.context.shadowBlur = 0;
   }
 
