@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 import tempfile
 import threading
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 import incast
+from benches.mine.rows import Row, record, text
 from benches.run import BENCH
 from incast.folder import LEVELS
 from incast.view.sampled import levels
 from incast.view.server import Server
 
+COMMAND = "python -m benches.view"
 RADIX = 16
 """Of the fat tree: 1,024 hosts and 320 switches; of its ports PORTS are sampled."""
 PORTS, STEPS = 1_000, 10_000
@@ -96,38 +96,39 @@ def measured(address: str) -> dict[str, float]:
         after = page.evaluate("[incastView.pictures, performance.now()]")
         browser.close()
     rate = (after[0] - before[0]) / (after[1] - before[1]) * 1000
-    return {
-        "first_picture_ms": round(first),
-        "samples_ms": round(samples),
-        "pictures_per_s": round(rate, 1),
-    }
+    return {"totals": first, "samples": samples, "pictures": rate}
+
+
+def rows(folder: Path) -> Iterator[Row]:
+    """All of them."""
+    made = result(folder)
+    for case in ("with levels", "without levels"):
+        if case == "without levels":
+            shutil.rmtree(made / LEVELS)
+        server = Server([made])
+        running = threading.Thread(target=server.run, daemon=True)
+        running.start()
+        found = measured(server.address)
+        server.stop()
+        running.join()
+        yield row(case, "first picture, of totals", "ms", found["totals"])
+        yield row(case, "first picture of samples", "ms", found["samples"])
+        yield row(case, "pictures a second in play", "1/s", found["pictures"])
+    yield row("any", "JavaScript", "kB", sum(file.stat().st_size for file in STATIC.glob("*.js")) / 1e3)
+
+
+def row(case: str, metric: str, unit: str, value: float) -> Row:
+    """A line."""
+    return {**record(case, metric, unit, value, (None, None), None, "view page"), "command": COMMAND}
 
 
 def main() -> None:
-    """Prints the figures, and keeps them in bench/results.jsonl."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = result(Path(folder))
-        rows: list[dict[str, Any]] = []
-        for visit in ("with levels", "without levels"):
-            if visit == "without levels":
-                shutil.rmtree(made / LEVELS)
-            server = Server([made])
-            running = threading.Thread(target=server.run, daemon=True)
-            running.start()
-            rows.append({"visit": visit, **measured(server.address)})
-            server.stop()
-            running.join()
-    script = sum(file.stat().st_size for file in STATIC.glob("*.js"))
-    row: dict[str, Any] = {
-        "bench": "view",
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "visits": rows,
-    }
-    row |= {"ports": PORTS, "samples": PORTS * STEPS, "javascript_bytes": script}
-    json.dump(row, sys.stdout, indent=2)
+    """Measures, prints and keeps in bench/results.jsonl."""
     BENCH.mkdir(exist_ok=True)
-    with (BENCH / "results.jsonl").open("a", encoding="utf-8") as kept:
-        kept.write(json.dumps(row) + "\n")
+    with (BENCH / "results.jsonl").open("a") as results, tempfile.TemporaryDirectory() as folder:
+        for each in rows(Path(folder)):
+            print(text(each))
+            results.write(json.dumps(each) + "\n")
 
 
 if __name__ == "__main__":
