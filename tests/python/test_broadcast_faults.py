@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -211,6 +212,23 @@ def test_outages_of_the_source_and_of_receivers_cost_only_their_time(tmp_path: P
     assert all(cluster.has(host) for host in cluster.names)
     # Nobody began again: each went on with what it had.
     assert all(each["restarts"] == 0 and each["resumed"] == 0 for each in said["receivers"]), said
+
+
+@needs_namespaces
+@pytest.mark.parametrize("known", [True, False], ids=["planned", "as typed"])
+def test_receivers_without_a_way_to_each_other_are_served_by_the_source(known: bool, tmp_path: Path) -> None:
+    rates = {"source": 20 * MBPS, "one": 20 * MBPS, "two": 20 * MBPS, "slow": 10 * MBPS}
+    with Network(star(rates)) as network:
+        cluster = Hosts(network, tmp_path, 12_000_000, rates if known else None)
+        child = cluster.send()
+        cluster.begun("slow", child)
+        # Each of them is heard by the source all the time.
+        for a, b in itertools.combinations(cluster.names, 2):
+            network.part(a, b, True)
+        code, said, err = ended(child)
+    assert code == 0, err
+    assert set(states(said).values()) == {"complete"}
+    assert all(cluster.has(host) for host in cluster.names)
 
 
 @needs_namespaces

@@ -3,7 +3,9 @@
 //! Members open a stream to the coordinator and join. It plans for the members present, and again when one
 //! joins, leaves or stalls, or a link changes. A silent member is planned around until it is heard again. A
 //! member that receives nothing although its parent could send does not relay until it receives something
-//! again. At the end every member has everything, has failed, or was away for too long.
+//! again. A member that gets nothing for longer, while it and its parents are heard, may have no way to them
+//! (a firewall between two hosts): then neither relays for a while, so that it is served by others, and in
+//! the end by the coordinator. At the end every member has everything, has failed, or was away for too long.
 
 use super::config::Config;
 use super::message::{Edge, Message};
@@ -11,7 +13,7 @@ use super::probing::Probing;
 use super::replan::Planning;
 use super::set::ChunkSet;
 use process::{HostId, StreamId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use units::{Bytes, Rate, Time};
 
 /// Joins within this time share a plan.
@@ -35,6 +37,8 @@ pub(crate) struct Member {
     pub failed: Option<String>,
     /// It gets nothing though its parent could send.
     pub stalled: bool,
+    /// It does not relay until then: there may be no way between it and another.
+    parted: Option<Time>,
     /// At which rate the plan lets it receive, in bit/s.
     pub planned: u64,
     /// At which rate it received of late, in bit/s.
@@ -56,6 +60,7 @@ impl Member {
             complete: false,
             failed: None,
             stalled: false,
+            parted: None,
             planned: 0,
             rate: 0,
             held: false,
@@ -68,6 +73,12 @@ impl Member {
     fn patience(&self, config: &Config) -> Time {
         let chunk = Rate::from_bps(self.planned.max(1)).time_for(Bytes::new(config.chunks.size()));
         config.settings.silence.max(chunk.saturating_mul(4))
+    }
+
+    /// Whether it has got nothing for so long that its parents may be out of reach.
+    fn is_stuck(&self, config: &Config, now: Time) -> bool {
+        let waits = self.is_present() && self.planned > 0 && self.chunks < config.chunks.count();
+        waits && now > self.moved.saturating_add(self.patience(config).saturating_mul(2))
     }
 
     fn is_present(&self) -> bool {
@@ -193,8 +204,10 @@ impl Coordinator {
 
     /// A member has everything.
     pub(crate) fn complete(&mut self, host: HostId, now: Time) {
-        if let Some(member) = self.member(host, now) {
-            member.complete = true;
+        let Some(member) = self.member(host, now) else { return };
+        member.complete = true;
+        if member.parted.is_some() {
+            self.plan_soon(now);
         }
     }
 
@@ -261,6 +274,7 @@ impl Coordinator {
                 self.due = Some(now);
             }
         }
+        self.part(config, now, out);
         if config.settings.replan && self.planning.look(config.unknown, now) {
             self.due = Some(now);
         }
@@ -275,6 +289,41 @@ impl Coordinator {
             out.push((stream, Message::Beat { complete: complete.clone() }));
         }
         (self.stand(config, now), gone)
+    }
+
+    /// Members that get nothing from parents that are there, and these parents, relay no longer; later they
+    /// do again.
+    fn part(&mut self, config: &Config, now: Time, out: &mut Out) {
+        let shares = self.planning.shares();
+        let parents = |host: &HostId| {
+            let all = shares.get(host).into_iter().flat_map(|share| &share.mine).map(|(_, parent)| *parent);
+            all.collect::<BTreeSet<HostId>>()
+        };
+        let stuck = self.members.iter().filter(|(_, member)| member.is_stuck(config, now));
+        let stuck: Vec<(HostId, BTreeSet<HostId>)> = stuck.map(|(host, _)| (*host, parents(host))).collect();
+        let until = now.saturating_add(config.settings.patience);
+        for (host, parents) in stuck {
+            let is_there = |parent: &HostId| self.members.get(parent).is_some_and(Member::is_present);
+            let parents: Vec<HostId> = parents.into_iter().filter(is_there).collect();
+            let Some(member) = self.members.get_mut(&host) else { continue };
+            let since = std::mem::replace(&mut member.moved, now);
+            if let Some(stream) = member.stream {
+                out.extend(parents.iter().map(|parent| (stream, Message::Gone { host: *parent })));
+            }
+            for each in parents.iter().chain((!parents.is_empty()).then_some(&host)) {
+                // Their links were blamed for what did not come.
+                self.planning.outage(*each, since);
+                if let Some(member) = self.members.get_mut(each) {
+                    member.parted = Some(until);
+                    self.due = Some(now);
+                }
+            }
+        }
+        for member in self.members.values_mut() {
+            if member.parted.take_if(|until| now > *until).is_some() {
+                self.due = Some(now);
+            }
+        }
     }
 
     fn stand(&self, config: &Config, now: Time) -> Stand {
@@ -306,12 +355,16 @@ impl Coordinator {
             return Ok(());
         }
         self.due = None;
-        let there = |(host, member): (&HostId, &Member)| member.is_present().then_some(*host);
+        // One that has everything, and gives nothing, would take what others need.
+        let takes_part =
+            |member: &Member| member.is_present() && !(member.complete && member.parted.is_some());
+        let there = |(host, member): (&HostId, &Member)| takes_part(member).then_some(*host);
         let members: Vec<HostId> = self.members.iter().filter_map(there).collect();
         if members.is_empty() {
             return Ok(());
         }
-        let leaves: Vec<HostId> = members.iter().filter(|host| self.members[host].stalled).copied().collect();
+        let relays = |host: &&HostId| !self.members[host].stalled && self.members[host].parted.is_none();
+        let leaves: Vec<HostId> = members.iter().filter(|host| !relays(host)).copied().collect();
         let is_unknown = |host: &HostId| self.probing.as_ref().is_some_and(|all| all.is_unknown(*host));
         let (unknown, known): (Vec<HostId>, Vec<HostId>) = members.iter().partition(|host| is_unknown(host));
         self.planning.plan(config, self.me, (&known, &unknown), &leaves, now)?;
