@@ -2,28 +2,30 @@
 
 The run is made up: a fat tree's worth of ports (1,000 and more), each sampled 10,000 times. The page is that
 of `incast view`, in Chromium without a window. The first picture is measured by the page, from its navigation
-on, once with nothing kept in the result folder and once with what the first visit kept. The pictures a second
-are those that the page drew while it played for ten seconds.
+on, once with the levels that the core writes next to samples and once without them. The pictures a second are
+those that the page drew while it played for ten seconds.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-import sys
 import tempfile
 import threading
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 import incast
+from benches.mine.rows import Row, record, text
 from benches.run import BENCH
+from incast.folder import LEVELS
+from incast.view.sampled import levels
 from incast.view.server import Server
 
+COMMAND = "python -m benches.view"
 RADIX = 16
 """Of the fat tree: 1,024 hosts and 320 switches; of its ports PORTS are sampled."""
 PORTS, STEPS = 1_000, 10_000
@@ -43,6 +45,7 @@ def result(folder: Path) -> Path:
         }
     )
     made = incast.run(scenario, folder / "large").path
+    (made / LEVELS).mkdir(exist_ok=True)
     rng = np.random.default_rng(1)
     ports = pl.read_parquet(made / "ports")["port"].cast(pl.String).head(PORTS)
     series = made / "ports_series"
@@ -65,6 +68,9 @@ def result(folder: Path) -> Path:
                 "paused_ps": np.zeros(count, np.int64),
             }
         ).with_columns(pl.col("port").cast(pl.Categorical)).write_parquet(series / f"part-{part:05}.parquet")
+    for file in series.iterdir():
+        (made / LEVELS / file.name).write_bytes(levels(file, (0, 0), STEP_PS))
+    levels.cache_clear()
     return made
 
 
@@ -90,36 +96,39 @@ def measured(address: str) -> dict[str, float]:
         after = page.evaluate("[incastView.pictures, performance.now()]")
         browser.close()
     rate = (after[0] - before[0]) / (after[1] - before[1]) * 1000
-    return {
-        "first_picture_ms": round(first),
-        "samples_ms": round(samples),
-        "pictures_per_s": round(rate, 1),
-    }
+    return {"totals": first, "samples": samples, "pictures": rate}
+
+
+def rows(folder: Path) -> Iterator[Row]:
+    """All of them."""
+    made = result(folder)
+    for case in ("with levels", "without levels"):
+        if case == "without levels":
+            shutil.rmtree(made / LEVELS)
+        server = Server([made])
+        running = threading.Thread(target=server.run, daemon=True)
+        running.start()
+        found = measured(server.address)
+        server.stop()
+        running.join()
+        yield row(case, "first picture, of totals", "ms", found["totals"])
+        yield row(case, "first picture of samples", "ms", found["samples"])
+        yield row(case, "pictures a second in play", "1/s", found["pictures"])
+    yield row("any", "JavaScript", "kB", sum(file.stat().st_size for file in STATIC.glob("*.js")) / 1e3)
+
+
+def row(case: str, metric: str, unit: str, value: float) -> Row:
+    """A line."""
+    return {**record(case, metric, unit, value, (None, None), None, "view page"), "command": COMMAND}
 
 
 def main() -> None:
-    """Prints the figures, and keeps them in bench/results.jsonl."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = result(Path(folder))
-        rows: list[dict[str, Any]] = []
-        for visit in ("first", "again"):
-            server = Server([made])
-            running = threading.Thread(target=server.run, daemon=True)
-            running.start()
-            rows.append({"visit": visit, **measured(server.address)})
-            server.stop()
-            running.join()
-    script = sum(file.stat().st_size for file in STATIC.glob("*.js"))
-    row: dict[str, Any] = {
-        "bench": "view",
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "visits": rows,
-    }
-    row |= {"ports": PORTS, "samples": PORTS * STEPS, "javascript_bytes": script}
-    json.dump(row, sys.stdout, indent=2)
+    """Measures, prints and keeps in bench/results.jsonl."""
     BENCH.mkdir(exist_ok=True)
-    with (BENCH / "results.jsonl").open("a", encoding="utf-8") as kept:
-        kept.write(json.dumps(row) + "\n")
+    with (BENCH / "results.jsonl").open("a") as results, tempfile.TemporaryDirectory() as folder:
+        for each in rows(Path(folder)):
+            print(text(each))
+            results.write(json.dumps(each) + "\n")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,11 @@ class SpecError(ValueError):
     """A scenario that can't run: the steps to the field (names and indices) as a tuple, the message."""
 
 TABLES: list[str]
+LEVELS: str
 
+def port_levels(
+    interval_ps: int, names: list[str], ports: Array, times_ps: Array, measured: Sequence[Array]
+) -> bytes: ...
 def expand(topology: str) -> str: ...
 
 class Scenario:

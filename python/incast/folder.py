@@ -37,13 +37,15 @@ REPORT = "report.html"
 TRACE = "trace.pftrace"
 METRICS = "openmetrics.txt"
 PLAN = "plan.json"
-PYRAMID = "view.pyramid"
-"""What `incast view` keeps of the samples of a long run."""
-FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, METRICS, PLAN, PYRAMID)
+FILES = (SUMMARY, WRITTEN, RESOLVED, GRAPH, REPORT, TRACE, METRICS, PLAN)
 FORMAT = 1
 _MARKER_BYTES_MAX = 1_000_000
 
 TABLES: tuple[str, ...] = tuple(_core.TABLES)
+LEVELS: str = _core.LEVELS
+"""The folder with samples of ports in coarser steps, which follow from the table `ports_series`."""
+SUBFOLDERS = (*TABLES, LEVELS, "captures")
+"""All folders in a run folder."""
 
 
 def numbered(folder: Path) -> Path:
@@ -85,7 +87,7 @@ def clear(folder: Path) -> None:
     """Removes what a result consists of, and nothing else; the marker stays."""
     for name in FILES:
         (folder / name).unlink(missing_ok=True)
-    for name in (*TABLES, "captures"):
+    for name in SUBFOLDERS:
         for part in (*folder.glob(f"{name}/part-*.parquet"), *folder.glob(f"{name}/*.pcapng")):
             part.unlink()
         _remove_if_empty(folder / name)

@@ -23,11 +23,11 @@ def read_parquet(file: Path | Sequence[Path]) -> pl.DataFrame:
     return pl.read_parquet(_there(file), glob=False)
 
 
-def scan_parquet(file: Path | Sequence[Path]) -> pl.LazyFrame:
-    """The same as a lazy frame."""
+def scan_parquet(file: Path | Sequence[Path] | bytes) -> pl.LazyFrame:
+    """The same, or the bytes of a file, as a lazy frame."""
     import polars as pl
 
-    return pl.scan_parquet(_there(file), glob=False)
+    return pl.scan_parquet(file if isinstance(file, bytes) else _there(file), glob=False)
 
 
 def read_csv(file: Path, **how: Any) -> pl.DataFrame:

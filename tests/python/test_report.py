@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,6 +18,7 @@ from incast import text
 from incast.cli.app import app
 from incast.report import write, write_comparison
 from incast.report.load import load
+from incast.view.modules import joined
 from report_data import (
     DCTCP,
     DEEP,
@@ -43,11 +45,16 @@ def text_of(page: Path) -> str:
 
 
 def data_of(page: Path) -> dict[str, list[dict[str, object]]]:
-    """The data that the page's script draws from."""
-    found = re.search(r'<script type="text/plain" id="data">(.*?)</script>', page.read_text("utf-8"))
-    assert found
-    content: dict[str, list[dict[str, object]]] = json.loads(gzip.decompress(base64.b64decode(found[1])))
+    """The data that the page's script draws charts from."""
+    content: dict[str, list[dict[str, object]]] = unpacked(page, "data")
     return content
+
+
+def unpacked(page: Path, name: str) -> Any:
+    """What a page has packed under this name."""
+    found = re.search(rf'<script type="text/plain" id="{name}">(.*?)</script>', page.read_text("utf-8"))
+    assert found
+    return json.loads(gzip.decompress(base64.b64decode(found[1])))
 
 
 def edit(folder: Path, name: str, *columns: pl.Expr) -> None:
@@ -186,18 +193,22 @@ def test_every_link_direction_is_drawn_once_with_its_load(
     tmp_path: Path, links: list[tuple[str, str, int]]
 ) -> None:
     page = write(write_run(tmp_path, DCTCP, links=links, samples=10))
-    net = data_of(page)["nets"][0]
-    names, loads = net["names"], net["loads"]
-    assert isinstance(names, list)
-    assert isinstance(loads, dict)
+    (net,) = unpacked(page, "nets")
+    names = net["links"]
     nodes = {name for a, b, _ in links for name in (a, b)}
-    drawn = sorted(int(n) for n in re.findall(r'data-p="(\d+)"', page.read_text("utf-8")))
-    assert drawn == sorted(2 * list(range(len(names))))  # in the wide and in the narrow picture
-    assert len(loads["0"]) == len(names)
+    for picture in net["pictures"]:
+        assert [edge["subjects"] for edge in picture["edges"]] == [[n] for n in range(len(names))]
+    assert len(net["runs"]["0"]["loads"]) == len(names)
     if len(nodes) <= 200:
         assert len(names) == 2 * len(links)
     else:
         assert "drawn in groups" in text_of(page)
+
+
+def test_networks_are_drawn_by_the_modules_of_the_view(tmp_path: Path) -> None:
+    page = write(write_run(tmp_path, samples=10)).read_text("utf-8")
+    assert joined("totals") in page
+    assert "class Network {" in page
 
 
 def test_figures_that_a_summary_lacks_come_from_the_tables(tmp_path: Path) -> None:
@@ -231,8 +242,9 @@ def test_names_stay_text_wherever_they_come_from(tmp_path: Path) -> None:
     html = page.read_text(encoding="utf-8")
     assert "<img src=x" not in html
     assert "alert(1)</script>" not in html
-    assert len(re.findall(r"<script\b", html)) == html.count("</script>") == 3
-    assert EVIL in json.dumps(data_of(page), ensure_ascii=False).replace('\\"', '"')
+    assert len(re.findall(r"<script\b", html)) == html.count("</script>") == 6
+    for name in ("data", "nets"):
+        assert EVIL in json.dumps(unpacked(page, name), ensure_ascii=False).replace('\\"', '"')
 
 
 def test_the_same_tables_give_the_same_bytes(tmp_path: Path) -> None:

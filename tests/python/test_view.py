@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -20,6 +21,7 @@ import incast
 from browsers import violations
 from helpers import SMALL, written
 from incast.cli.app import app
+from incast.folder import LEVELS
 from report_data import write_run, write_tasks
 
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed")
@@ -269,21 +271,86 @@ def test_the_command_refuses_what_is_no_folder(tmp_path: Path) -> None:
     assert "does not exist" in said.output
 
 
-def test_a_pyramid_has_the_extremes_and_sums_of_the_samples(tmp_path: Path) -> None:
-    from incast.view.pyramid import MEASURES, Pyramid
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> incast.Result:
+    """A run with several hundred samples of each port."""
+    folder = tmp_path_factory.mktemp("sampled")
+    jobs = [{**SMALL["jobs"][0], "size": "200kB"}]
+    scenario = {**SMALL, "jobs": jobs, "measure": {"interval": "200ns"}}
+    return incast.run(written(folder, scenario), folder / "out")
 
-    scenario = {**SMALL, "measure": {"interval": "1us"}}
-    result = incast.run(written(tmp_path, scenario), tmp_path / "out")
-    pyramid = Pyramid.of(result.path)
-    series = result.ports_series.filter(pl.col("class").is_null())
+
+@pytest.mark.parametrize("computed", [False, True], ids=["written", "computed"])
+def test_a_pyramid_has_the_extremes_and_sums_of_the_samples(
+    sampled: incast.Result, tmp_path: Path, computed: bool
+) -> None:
+    from incast.view.pyramid import MEASURES, Stored
+
+    folder = shutil.copytree(sampled.path, tmp_path / "out")
+    if computed:
+        shutil.rmtree(folder / LEVELS)
+    pyramid = Stored.of(folder)
+    assert len(pyramid.levels) > 2
+    assert pyramid.levels[0].step_ps == 200_000
+    series = sampled.ports_series.filter(pl.col("class").is_null())
     port = str(series.sort("queue_bytes", descending=True)["port"][0])
     own = series.filter(pl.col("port") == port)
     at = pyramid.ports.index(port)
     for level, of in enumerate(pyramid.levels):
         cells = dict(zip(MEASURES, pyramid.cells(level, 0, of.steps)[:, :, at], strict=True))
-        assert cells["queue"].max() == own["queue_bytes"].max()
-        assert cells["sent"].sum() == pytest.approx(own["sent_bytes"].sum())
+        steps = own.group_by((pl.col("time_ps").cast(pl.Int64) - 1) // of.step_ps).agg(
+            pl.min("queue_bytes").alias("least"), pl.max("queue_bytes").alias("most"), pl.sum("sent_bytes")
+        )
+        for step, least, most, sent in steps.rows():
+            assert (cells["queue_min"][step], cells["queue"][step]) == (least, most)
+            assert cells["sent"][step] == pytest.approx(sent)
         assert cells["drops"].sum() == own["drops"].sum()
+    assert pyramid.notes == []
+
+
+def test_levels_that_are_missing_are_those_that_the_core_writes(sampled: incast.Result) -> None:
+    from incast.view.sampled import levels
+
+    for file in (sampled.path / "ports_series").iterdir():
+        assert levels(file, (0, 0), 200_000) == (sampled.path / LEVELS / file.name).read_bytes()
+
+
+def test_the_first_picture_of_a_run_needs_none_of_its_samples(sampled: incast.Result, tmp_path: Path) -> None:
+    folder = shutil.copytree(sampled.path, tmp_path / "out")
+    for file in (folder / "ports_series").iterdir():
+        file.write_bytes(b"these are not read")
+    with served(folder) as address:
+        run = runs_name(address, 0)
+        said = json.loads(asked(f"{address}ask/samples?run={run}")[1])
+        coarsest = len(said["levels"]) - 1
+        status, cells = asked(f"{address}ask/cells?run={run}&level={coarsest}&first=0&count=128")
+        assert (status, said["notes"]) == (200, [])
+        queues = np.frombuffer(cells, "<f4").reshape(5, -1, said["count"])[0]
+        assert queues.max() == sampled.ports_series["queue_bytes"].max()
+        # Its samples themselves are asked for later, and missed then.
+        assert asked(f"{address}ask/cells?run={run}&level=0&first=0&count=9")[0] == 200
+        assert "could not be read" in str(json.loads(asked(f"{address}ask/samples?run={run}")[1])["notes"])
+
+
+def test_parts_without_levels_are_seen_too(sampled: incast.Result, tmp_path: Path) -> None:
+    """A run in progress whose last part has no levels yet, and one with levels that are damaged."""
+    from incast.view.pyramid import Stored
+
+    folder = shutil.copytree(sampled.path, tmp_path / "out")
+    (part,) = (folder / "ports_series").iterdir()
+    rows = pl.read_parquet(part)
+    half = rows["time_ps"].unique().sort()[rows["time_ps"].n_unique() // 2]
+    rows.filter(pl.col("time_ps") <= half).write_parquet(part)
+    rows.filter(pl.col("time_ps") > half).write_parquet(part.with_name("part-00001.parquet"))
+    (folder / LEVELS / part.name).write_bytes(b"PAR1 cut off")
+    pyramid = Stored.of(folder)
+    whole = Stored.of(sampled.path)
+    assert (pyramid.levels, set(pyramid.ports)) == (whole.levels, set(whole.ports))
+    order = [pyramid.ports.index(port) for port in whole.ports]
+    for level, of in enumerate(whole.levels):
+        np.testing.assert_array_equal(
+            pyramid.cells(level, 0, of.steps)[:, :, order], whole.cells(level, 0, of.steps)
+        )
 
 
 def test_a_result_plays_itself_back_in_a_notebook(browser: Any, runs: Path) -> None:

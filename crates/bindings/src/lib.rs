@@ -8,6 +8,7 @@ mod broadcast_live;
 mod broadcast_probe;
 mod farmem;
 mod flow_files;
+mod levels;
 mod live;
 mod mine;
 mod quantity;
@@ -23,6 +24,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     quantity::register(module)?;
     flow_files::register(module)?;
     scenario::register(module)?;
+    levels::register(module)?;
     live::register(module)?;
     walk::register(module)?;
     mine::register(module)?;

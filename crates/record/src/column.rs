@@ -51,6 +51,19 @@ fn write_values<T: DataType>(
 #[derive(Debug, Default)]
 pub struct U64(Vec<i64>);
 
+impl U64 {
+    /// The cell of a row.
+    pub(crate) fn at(&self, row: usize) -> u64 {
+        self.0[row].cast_unsigned()
+    }
+}
+
+impl FromIterator<u64> for U64 {
+    fn from_iter<I: IntoIterator<Item = u64>>(cells: I) -> U64 {
+        U64(cells.into_iter().map(u64::cast_signed).collect())
+    }
+}
+
 impl Column for U64 {
     type Cell<'a> = u64;
     fn push(&mut self, cell: u64) {
@@ -136,7 +149,10 @@ pub struct Text {
 impl Column for Text {
     type Cell<'a> = &'a str;
     fn push(&mut self, cell: &str) {
-        let known = self.names.get_index_of(cell);
+        // Samples list the same names in the same order each time, so the one after the last is tried first.
+        let next = self.cells.last().map_or(0, |&last| (last as usize + 1) % self.names.len());
+        let is_next = self.names.get_index(next).is_some_and(|name| **name == *cell);
+        let known = if is_next { Some(next) } else { self.names.get_index_of(cell) };
         let index = known.unwrap_or_else(|| self.names.insert_full(cell.into()).0);
         self.cells.push(u32::try_from(index).expect("fewer names than rows of a part"));
     }
@@ -159,6 +175,25 @@ impl ColumnData for Text {
 }
 
 impl Text {
+    /// The different texts, by their numbers.
+    pub(crate) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// The number of each row's text.
+    pub(crate) fn numbers(&self) -> &[u32] {
+        &self.cells
+    }
+
+    /// Rows of texts that are given by their numbers in a list.
+    pub(crate) fn of<'a>(names: impl Iterator<Item = &'a str>, numbers: impl Iterator<Item = u32>) -> Text {
+        let mut text = Text::default();
+        let cell = |name: &str| u32::try_from(text.names.insert_full(name.into()).0).expect("few names");
+        let cells: Vec<u32> = names.map(cell).collect();
+        text.cells = numbers.map(|number| cells[number as usize]).collect();
+        text
+    }
+
     /// Writes all cells, at Parquet's levels of definition and repetition.
     pub(crate) fn write_at(
         &self,
@@ -216,6 +251,13 @@ impl<L> ColumnData for Labels<L> {
 pub struct Nullable<C> {
     values: C,
     present: Vec<i16>,
+}
+
+impl<C> Nullable<C> {
+    /// Whether a row has a value.
+    pub(crate) fn is_present(&self, row: usize) -> bool {
+        self.present[row] != 0
+    }
 }
 
 impl<C: Column> Column for Nullable<C> {

@@ -6,6 +6,7 @@
 
 use crate::capture::Capture;
 use crate::error::{Error, Kept};
+use crate::levels::LEVELS;
 use crate::rows::Tables;
 use crate::table::{PART_ROWS, unfinished_name};
 use serde::Serialize;
@@ -130,7 +131,7 @@ impl RunFolder {
             remove_if_there(&self.path.join(name))?;
             remove_if_there(&self.path.join(unfinished_name(name)))?;
         }
-        for table in Tables::NAMES {
+        for table in Tables::NAMES.iter().chain([&LEVELS]) {
             remove_matching(&self.path.join(table), is_part)?;
         }
         remove_matching(&self.path.join(CAPTURES), |name| name.ends_with(".pcapng"))

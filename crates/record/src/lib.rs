@@ -26,6 +26,7 @@ pub mod capture;
 mod column;
 mod error;
 mod folder;
+pub mod levels;
 mod lists;
 pub mod rows;
 mod schema;

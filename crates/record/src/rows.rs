@@ -136,7 +136,7 @@ macro_rules! table {
         #[doc = concat!("Columns of the table `", $table, "`.")]
         #[derive(Debug, Default)]
         pub struct $columns {
-            $($field: $column,)*
+            $(pub(crate) $field: $column,)*
         }
 
         impl Columns for $columns {
@@ -908,6 +908,30 @@ table! {
         pause_sent: U64,
         /// PAUSE frames received.
         pause_received: U64,
+        /// Time during which PFC paused at least one class.
+        paused_ps: U64,
+    }
+}
+
+table! {
+    /// Samples of a port in a longer step, in `ports_levels`. A step that two parts share has a row in both.
+    "ports_levels": PortLevel, PortsLevels {
+        /// Length of the level's steps, from time 0 on.
+        step_ps: U64,
+        /// When the last of its samples was taken.
+        time_ps: U64,
+        /// `node:peer`.
+        port: Text,
+        /// The shortest sampled queue, in IP bytes.
+        queue_min_bytes: U64,
+        /// The longest sampled queue.
+        queue_max_bytes: U64,
+        /// IP bytes sent.
+        sent_bytes: U64,
+        /// Packets discarded.
+        drops: U64,
+        /// Packets marked.
+        marks: U64,
         /// Time during which PFC paused at least one class.
         paused_ps: U64,
     }

@@ -2,7 +2,8 @@
 //!
 //! Rows wait in columns. When they fill a part, or at the end, the part is written under a hidden name,
 //! synced and renamed: a part is there whole or not at all, so a kill or a full disk costs only the rows
-//! that waited. Bytes depend on the rows alone.
+//! that waited. Bytes depend on the rows alone. A table of samples may have coarser [`levels`](crate::levels)
+//! written next to each of its parts.
 
 use crate::column::ColumnData;
 use crate::error::{Error, Kept};
@@ -13,7 +14,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,6 +23,12 @@ pub(crate) const PART_ROWS: usize = 1 << 18;
 
 /// Named in every file; a fixed text, so that bytes depend on the rows alone.
 const CREATED_BY: &str = "incast-record";
+
+/// Names and contents of columns that have equally many cells.
+pub(crate) type Group<'a> = Vec<(&'static str, &'a dyn ColumnData)>;
+
+/// Writes something that follows from a part next to it: from its rows, the run folder and the part's name.
+pub(crate) type Beside<C> = Box<dyn Fn(&C, &Path, &str) -> io::Result<()> + Send>;
 
 /// All columns of a table.
 pub trait Columns: Default {
@@ -38,8 +45,8 @@ pub trait Columns: Default {
 }
 
 /// A table that is being written.
-#[derive(Debug)]
 pub struct Table<C: Columns> {
+    run: PathBuf,
     folder: PathBuf,
     part_rows: usize,
     waiting: C,
@@ -47,13 +54,34 @@ pub struct Table<C: Columns> {
     parts: u32,
     rows: u64,
     failed: bool,
+    beside: Option<Beside<C>>,
+}
+
+impl<C: Columns> std::fmt::Debug for Table<C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} rows written, {} waiting", C::TABLE, self.rows, self.waiting_rows)
+    }
 }
 
 impl<C: Columns> Table<C> {
     /// A table in the run folder `run`; nothing is written yet.
     pub(crate) fn new(run: &Path, part_rows: usize) -> Table<C> {
-        let folder = run.join(C::TABLE);
-        Table { folder, part_rows, waiting: C::default(), waiting_rows: 0, parts: 0, rows: 0, failed: false }
+        Table {
+            run: run.to_path_buf(),
+            folder: run.join(C::TABLE),
+            part_rows,
+            waiting: C::default(),
+            waiting_rows: 0,
+            parts: 0,
+            rows: 0,
+            failed: false,
+            beside: None,
+        }
+    }
+
+    /// Has something written next to each part.
+    pub(crate) fn set_beside(&mut self, beside: Beside<C>) {
+        self.beside = Some(beside);
     }
 
     /// Adds a row.
@@ -83,50 +111,56 @@ impl<C: Columns> Table<C> {
     }
 
     fn write_part(&mut self) -> Result<(), Error> {
-        let name = format!("part-{:05}.parquet", self.parts);
-        let file = self.folder.join(&name);
+        let name = part_name(self.parts);
         let rows = self.waiting_rows as u64;
-        let result = self.write_file(&file, &self.folder.join(unfinished_name(&name)));
+        let result = write_file(&self.folder, &name, C::TABLE, &[self.waiting.columns()]);
+        if let (Ok(()), Some(beside)) = (&result, &self.beside) {
+            // What can't be written follows from the part, whenever somebody wants it.
+            let _ = beside(&self.waiting, &self.run, &name);
+        }
         self.waiting.clear();
         self.waiting_rows = 0;
         result.map_err(|source| {
             self.failed = true;
             let kept = Kept::Table { table: C::TABLE, rows: self.rows, lost: rows };
-            Error::io(&file, kept, source)
+            Error::io(&self.folder.join(&name), kept, source)
         })?;
         self.parts += 1;
         self.rows += rows;
         Ok(())
     }
-
-    fn write_file(&self, file: &Path, unfinished: &Path) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        let result = self.encode(File::create(unfinished)?).and_then(|()| fs::rename(unfinished, file));
-        if result.is_err() {
-            // Room for what is still to be written; that it fails too adds nothing to know.
-            let _ = fs::remove_file(unfinished);
-        }
-        result?;
-        File::open(&self.folder)?.sync_all()
-    }
-
-    fn encode(&self, file: File) -> io::Result<()> {
-        let columns = self.waiting.columns();
-        let encoded = encode(C::TABLE, &columns, file).map_err(into_io)?;
-        encoded.sync_all()
-    }
 }
 
-/// Writes `columns` as one row group and returns the file.
-fn encode(table: &str, columns: &[(&str, &dyn ColumnData)], file: File) -> parquet::errors::Result<File> {
-    let mut out = ParquetFile::new(table, columns, file)?;
-    out.write_group(columns)?;
-    out.0.into_inner()
+fn part_name(number: u32) -> String {
+    format!("part-{number:05}.parquet")
+}
+
+/// Writes row groups as a file of a folder, whole or not at all.
+pub(crate) fn write_file(folder: &Path, name: &str, table: &str, groups: &[Group<'_>]) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let unfinished = folder.join(unfinished_name(name));
+    let result = File::create(&unfinished)
+        .and_then(|file| encode(table, groups, file))
+        .and_then(|file| file.sync_all())
+        .and_then(|()| fs::rename(&unfinished, folder.join(name)));
+    if result.is_err() {
+        // Room for what is still to be written; that it fails too adds nothing to know.
+        let _ = fs::remove_file(&unfinished);
+    }
+    result?;
+    File::open(folder)?.sync_all()
+}
+
+/// Writes row groups, at least one, as a Parquet file, and returns where they were written to.
+pub(crate) fn encode<W: Write + Send>(table: &str, groups: &[Group<'_>], out: W) -> io::Result<W> {
+    let mut file = ParquetFile::new(table, &groups[0], out).map_err(into_io)?;
+    groups.iter().try_for_each(|columns| file.write_group(columns)).map_err(into_io)?;
+    file.0.into_inner().map_err(into_io)
 }
 
 /// A Parquet file that is written in row groups.
 #[derive(Debug)]
-pub struct ParquetFile(SerializedFileWriter<File>);
+pub struct ParquetFile<W: Write + Send = File>(SerializedFileWriter<W>);
 
 impl ParquetFile {
     /// A file with such columns; what is in them is not written yet.
@@ -152,12 +186,14 @@ impl ParquetFile {
     pub fn finish(self) -> io::Result<()> {
         self.0.into_inner().map(drop).map_err(into_io)
     }
+}
 
-    fn new(table: &str, columns: &[(&str, &dyn ColumnData)], file: File) -> parquet::errors::Result<Self> {
+impl<W: Write + Send> ParquetFile<W> {
+    fn new(table: &str, columns: &[(&str, &dyn ColumnData)], out: W) -> parquet::errors::Result<Self> {
         let fields: Result<_, _> =
             columns.iter().map(|(name, data)| schema::field(name, *data).map(Arc::new)).collect();
         let schema = Type::group_type_builder(table).with_fields(fields?).build()?;
-        SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties(columns))).map(ParquetFile)
+        SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties(columns))).map(ParquetFile)
     }
 
     fn write_group(&mut self, columns: &[(&str, &dyn ColumnData)]) -> parquet::errors::Result<()> {
@@ -183,7 +219,10 @@ fn properties(columns: &[(&str, &dyn ColumnData)]) -> WriterProperties {
             Some(encoding) => properties
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, encoding),
-            None => properties.set_column_dictionary_enabled(path, true),
+            // Nobody skips rows by the first and the last of all names, which take a comparison for each row.
+            None => properties
+                .set_column_dictionary_enabled(path.clone(), true)
+                .set_column_statistics_enabled(path, EnabledStatistics::None),
         };
     }
     properties.build()

@@ -51,14 +51,18 @@ impl<'a> Writer<'a> {
             captures.insert(port, folder.capture(&ports[&port])?);
             reverse.insert(sim.network().reverse(port), port);
         }
-        let sampled = scenario.measure.interval.is_some();
+        let mut tables = folder.tables();
+        let interval = scenario.measure.interval;
+        if let Some(interval) = interval {
+            tables.ports_series.write_levels(interval.as_ps());
+        }
         Ok(Writer {
-            tables: folder.tables(),
+            tables,
             captures,
             reverse,
             hosts: graph.names().take(graph.hosts()).map(str::to_owned).collect(),
             nodes: graph.names().map(str::to_owned).collect(),
-            ways: if sampled { sim.network().equal_paths() } else { Vec::new() },
+            ways: if interval.is_some() { sim.network().equal_paths() } else { Vec::new() },
             jobs: &scenario.jobs,
             ports,
             shown,

@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -13,6 +14,7 @@ from markupsafe import Markup
 from incast.report import bundle
 from incast.report.charts import DASHES, Chart
 from incast.report.parts import Figure
+from incast.view.modules import joined
 
 
 class Book:
@@ -34,21 +36,25 @@ def page(
     template: str,
     context: dict[str, Any],
     data: dict[str, Any],
+    nets: Sequence[Any] = (),
     scripts: tuple[str, ...] = (),
     styles: tuple[str, ...] = (),
 ) -> str:
-    """A template filled: `data` is what the scripts draw from, with the charts under `charts`.
+    """A template filled.
 
+    `data` is what the scripts draw from, with the charts under `charts`; the view's modules draw `nets`.
     `scripts` and `styles` are files that this page has beyond those of all pages.
     """
     library = {"library": bundle.script()} if data["charts"] else {}
     own = [resource(name) for name in ("page.js", *scripts)]
+    own += [joined("totals"), resource("network.js")] if nets else []
+    packed = library | {"data": _json(data)} | ({"nets": _json(nets)} if nets else {})
     digests = (
         base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in (*library.values(), *own)
     )
     embedded = {
         "scripts": [Markup(s) for s in own],  # no foreign text
-        "packed": [(name, pack(content)) for name, content in (library | {"data": _json(data)}).items()],
+        "packed": [(name, pack(content)) for name, content in packed.items()],
         "policy": " ".join(f"'sha256-{d}'" for d in digests),
         "style": Markup("".join(resource(name) for name in ("style.css", *styles))),
         "dashes": [" ".join(map(str, d)) for d in DASHES],

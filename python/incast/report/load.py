@@ -19,7 +19,7 @@ from incast.bounded import read_json, read_text
 from incast.damage import DAMAGED
 from incast.document.yaml import FILE_BYTES_MAX
 from incast.errors import ResultError
-from incast.folder import GRAPH, RESOLVED, SUMMARY, WRITTEN, check_format
+from incast.folder import GRAPH, RESOLVED, SUBFOLDERS, SUMMARY, WRITTEN, check_format
 from incast.folder import TABLES as ALL_TABLES
 from incast.kinds import KINDS
 from incast.kinds.job import Columns
@@ -168,8 +168,7 @@ def _found(folder: Path) -> dict[str, list[Path]]:
 
 def _folders(folder: Path) -> list[Path]:
     """Sub-folders but a run's own, `host2` before `host10`."""
-    own = {*ALL_TABLES, "captures"}
-    subs = (p for p in folder.iterdir() if p.is_dir() and p.name not in own)
+    subs = (p for p in folder.iterdir() if p.is_dir() and p.name not in SUBFOLDERS)
     return sorted(subs, key=lambda p: natural_key(p.name))
 
 

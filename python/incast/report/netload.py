@@ -1,38 +1,69 @@
 """The topology section: one drawing for all runs that share a topology, each run's load on it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 
 from incast import text
 from incast.report.foreground import DROPS, waiting_by_port
 from incast.report.graph import Graph, graph
 from incast.report.run import Run
 from incast.report.scheme import Edge, Scheme, scheme
-from incast.report.topology import draw, layout
+from incast.report.topology import picture
 
-WIDE, NARROW = 940, 350
+WIDTHS = (350, 640, 940)
+"""Widths for which a network is laid out: on a phone or next to the choices, on paper, on a whole screen."""
 STEPS = (0.01, 0.1, 0.3, 0.6, 0.85)
-"""Bounds of the load classes `u0` to `u5`."""
+"""Bounds of the colours `u0` to `u5`: `STEPS` of `network.js`."""
+
+Load = tuple[float, int, str]
+"""Share of the time busy, packets dropped, and what to say of a link."""
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What a run put on the links of a drawing."""
+
+    loads: list[Load]
+    """Of each link."""
+    hottest: int
+    """The link where data waited longest, else the busiest."""
+    told: str
+    """What to say of it."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A topology's two pictures, its links' names, and for each run the load of each link."""
+    """A topology's pictures, its links' names, and what each run put on them."""
 
-    wide: Markup
-    narrow: Markup
-    names: list[str]
-    loads: dict[int, list[str]]
-    """By the run's position: `class;figures`, one a link."""
-    hottest: dict[int, tuple[int, str]]
-    """By the run's position: the link where data waited longest, else the busiest, and what to say of it."""
-    told: str
-    """What to say of the hottest link of the run that is drawn at first."""
+    pictures: list[dict[str, Any]]
+    """One for each of `WIDTHS`; an edge's only subject is its position among the links."""
+    links: list[str]
+    runs: dict[int, Loads]
+    """By the run's position; the first is drawn at first."""
     title: str
     grouped: bool
-    tiled: bool
+
+    @property
+    def told(self) -> str:
+        """What to say of the hottest link of the run that is drawn at first."""
+        return next(iter(self.runs.values())).told
+
+    @property
+    def tiled(self) -> bool:
+        """Whether hosts are tiles in some picture."""
+        return any(each["tiled"] for each in self.pictures)
+
+    @property
+    def dropped(self) -> bool:
+        """Whether a link of some run dropped packets."""
+        return any(dropped for run in self.runs.values() for _, dropped, _ in run.loads)
+
+    def data(self) -> dict[str, Any]:
+        """What the page draws from."""
+        runs = {number: vars(each) for number, each in self.runs.items()}
+        return {"title": self.title, "pictures": self.pictures, "links": self.links, "runs": runs}
 
 
 def drawings(runs: list[tuple[int, Run]]) -> list[Drawing]:
@@ -48,26 +79,16 @@ def drawings(runs: list[tuple[int, Run]]) -> list[Drawing]:
 
 def _drawing(net: Graph, members: dict[int, Run]) -> Drawing:
     plan = scheme(net)
-    loads = {position: _loads(plan, net, run) for position, run in members.items()}
-    position, run = next(iter(members.items()))
-    hot, said = _hottest(plan, net, run, loads[position])
-    first = [f"u{load[0]}{' hot' if i == hot else ''}" for i, load in enumerate(loads[position])]
+    numbered = (replace(edge, ports=(number,)) for number, edge in enumerate(plan.edges))
+    drawn = replace(plan, edges=tuple(numbered))
     hosts = sum(1 for tier in net.tiers.values() if tier == 0)
-    title = (
-        f"{text.plural(hosts, 'host')}, {text.plural(len(net.tiers) - hosts, 'switch', 'switches')}, "
-        f"{text.plural(len(net.ports) / 2, 'link')}"
-    )
-    label = f"Topology with link load: {title}. The tables of hottest ports have the figures."
     return Drawing(
-        draw(plan, WIDE, first, label),
-        draw(plan, NARROW, first, label),
+        [picture(drawn, width) for width in WIDTHS],
         [_name(edge, net, plan) for edge in plan.edges],
-        loads,
-        {position: _hottest(plan, net, run, loads[position]) for position, run in members.items()},
-        said,
-        title,
+        {position: _of_run(plan, net, run) for position, run in members.items()},
+        f"{text.plural(hosts, 'host')}, {text.plural(len(net.tiers) - hosts, 'switch', 'switches')}, "
+        f"{text.plural(len(net.ports) / 2, 'link')}",
         plan.grouped,
-        layout(plan, WIDE).tiled or layout(plan, NARROW).tiled,
     )
 
 
@@ -79,17 +100,18 @@ def _name(edge: Edge, net: Graph, plan: Scheme) -> str:
     return f"{labels[edge.source]} → {labels[edge.target]}, {len(edge.ports)} × {text.rate(edge.rate_bps)}"
 
 
-def _hottest(plan: Scheme, net: Graph, run: Run, loads: list[str]) -> tuple[int, str]:
+def _of_run(plan: Scheme, net: Graph, run: Run) -> Loads:
+    loads = _loads(plan, net, run)
     waiting = {row["port"]: row["share"] for row in waiting_by_port(run).iter_rows(named=True)}
     shares = [sum(waiting.get(net.ports[i].name, 0.0) for i in edge.ports) for edge in plan.edges]
-    most = max(range(len(shares)), key=lambda i: (shares[i], int(loads[i].split(";")[0])))
-    said = loads[most].split(";", 1)[1]
+    most = max(range(len(shares)), key=lambda i: (shares[i], loads[i][0]))
+    said = loads[most][2]
     if shares[most]:
         said = f"{text.percent(shares[most])} of all waiting, {said}"
-    return most, f"{_name(plan.edges[most], net, plan)}: {said}"
+    return Loads(loads, most, f"{_name(plan.edges[most], net, plan)}: {said}")
 
 
-def _loads(plan: Scheme, net: Graph, run: Run) -> list[str]:
+def _loads(plan: Scheme, net: Graph, run: Run) -> list[Load]:
     ports = run.table("ports").select(
         "port",
         pl.col("utilisation").fill_null(0.0),
@@ -101,10 +123,9 @@ def _loads(plan: Scheme, net: Graph, run: Run) -> list[str]:
     return [_load([rows[net.ports[i].name] for i in edge.ports]) for edge in plan.edges]
 
 
-def _load(rows: list[dict[str, float | None]]) -> str:
+def _load(rows: list[dict[str, Any]]) -> Load:
     busiest = max(rows, key=lambda r: r["utilisation"] or 0)
     busy = busiest["utilisation"] or 0.0
-    step = sum(busy >= bound for bound in STEPS)
     words = [f"{text.percent(busy)} busy"]
     if len(rows) > 1:
         mean = sum(r["utilisation"] or 0 for r in rows) / len(rows)
@@ -116,4 +137,4 @@ def _load(rows: list[dict[str, float | None]]) -> str:
     for column, word in (("dropped", "dropped"), ("marks", "marked")):
         total = sum(r[column] or 0 for r in rows)
         words += [f"{text.count(total)} {word}"] if total else []
-    return f"{step};{', '.join(words)}"
+    return round(busy, 4), sum(r["dropped"] or 0 for r in rows), ", ".join(words)

@@ -51,8 +51,9 @@ def render(report: Report) -> str:
         "settings": facts.settings(runs) if len(runs) > 1 else None,
         "drawn": drawn,
         "nets": nets,
-        "picks": [d for d in by_rank if any(d.color in net.loads for net in nets)],
+        "picks": [d for d in by_rank if any(d.color in net.runs for net in nets)],
         "steps": netload.STEPS,
+        "dropped": any(net.dropped for net in nets),
         "on_sockets": all(run.summary.get("live") for run in runs),
         "has_flows": any(traits(kind).flows == "timed" for kind in kinds),
         "timelines": [book.add(f) for f in timeline.timelines(drawn)],
@@ -66,9 +67,8 @@ def render(report: Report) -> str:
         "details": [(run, _details(run)) for run in best_first[:_DETAILED_MAX]],
         "facts": facts.facts(report),
     }
-    loads = [{"names": net.names, "loads": net.loads, "hottest": net.hottest} for net in nets]
     context["contents"] = _contents(context)
-    return html.page("page.html.j2", context, {"nets": loads, "charts": book.charts})
+    return html.page("page.html.j2", context, {"charts": book.charts}, [net.data() for net in nets])
 
 
 _SECTIONS = {

@@ -45,7 +45,7 @@ def render(folder: Path) -> str:
         "figures": figures,
         "tables": [*walking.servers(run), _top(run), *_facts(run.summary)],
     }
-    return html.page("walk_page.html.j2", context, {"nets": [], "charts": book.charts})
+    return html.page("walk_page.html.j2", context, {"charts": book.charts})
 
 
 def _headline(summary: dict[str, Any]) -> str:

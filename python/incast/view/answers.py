@@ -19,10 +19,9 @@ from incast._version import __version__
 from incast.view import places
 from incast.view.facts import facts, samples
 from incast.view.kinds import followed, opened
+from incast.view.pyramid import CELLS_MAX
 from incast.view.run import Run, Signature, UnknownError
 
-CELLS_MAX = 1_000_000
-"""Ports times steps that one answer carries, unless a single step has more."""
 WIDTHS = (360, 640, 960)
 """Widths for which networks are laid out: on a phone, in half a screen, on a whole one."""
 _NUMBER_MAX = 2**62

@@ -14,9 +14,9 @@ from incast.folder import GRAPH, RESOLVED, SUMMARY
 from incast.report import run as report_run
 from incast.report.graph import Graph, graph
 from incast.report.scheme import scheme
-from incast.report.topology import layout
+from incast.report.topology import picture
 from incast.view import tables
-from incast.view.pyramid import Pyramid
+from incast.view.pyramid import Pyramid, Stored
 from incast.view.run import Run
 from incast.view.words import Measure, Subject, Words
 
@@ -88,7 +88,7 @@ class Simulated(Run):
     @cached_property
     def pyramid(self) -> Pyramid:
         """The samples of its ports."""
-        return Pyramid.of(self.folder)
+        return Stored.of(self.folder)
 
     @property
     def sampled(self) -> list[int]:
@@ -131,36 +131,7 @@ class Simulated(Run):
 
     def drawing(self, width: int) -> dict[str, Any]:
         """Nodes with their places, and the halves of links with the positions of their ports."""
-        plan = scheme(self.graph, NODES_MAX)
-        place = layout(plan, width)
-        order = {node.key: position for position, node in enumerate(plan.nodes)}
-        spots = [place.spots[node.key] for node in plan.nodes]
-        return {
-            "width": place.width,
-            "height": place.height,
-            "tiled": place.tiled,
-            "nodes": [
-                {
-                    "label": node.label,
-                    "what": "Switch" if node.tier else "Host",
-                    "tier": node.tier,
-                    "count": node.count,
-                    "box": [round(each, 1) for each in (s.x, s.y, s.width, s.height)],
-                    "subject": -1,
-                }
-                for node, s in zip(plan.nodes, spots, strict=True)
-            ],
-            "edges": [
-                {
-                    "ends": [order[edge.source], order[edge.target]],
-                    "subjects": edge.ports,
-                    "rate_bps": edge.rate_bps,
-                    "lane": [edge.lane, edge.lanes],
-                    "whole": False,
-                }
-                for edge in plan.edges
-            ],
-        }
+        return picture(scheme(self.graph, NODES_MAX), width)
 
     @property
     def alerts(self) -> Sequence[str]:

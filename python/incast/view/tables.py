@@ -47,14 +47,19 @@ def each_part(files: Sequence[Path], columns: Schema, notes: list[str]) -> Itera
     """Each readable file with these columns, absent ones null; notes those that can't be read."""
     for file in files:
         try:
-            lazy = table_files.scan_parquet(file)
-            there = lazy.collect_schema().names()
-            yield lazy.select(
-                pl.col(name).cast(kind, strict=False) if name in there else pl.lit(None, kind).alias(name)
-                for name, kind in columns.items()
-            )
+            yield scanned(file, columns)
         except (*DAMAGED, OSError):
-            _note(file, notes)
+            note(file, notes)
+
+
+def scanned(file: Path, columns: Schema) -> pl.LazyFrame:
+    """A file with these columns, absent ones null; raises what `DAMAGED` lists, or `OSError`."""
+    lazy = table_files.scan_parquet(file)
+    there = lazy.collect_schema().names()
+    return lazy.select(
+        pl.col(name).cast(kind, strict=False) if name in there else pl.lit(None, kind).alias(name)
+        for name, kind in columns.items()
+    )
 
 
 def collect(
@@ -70,7 +75,7 @@ def collect(
             try:
                 found.append(part.filter(*where).collect() if where else part.collect())
             except (*DAMAGED, OSError):
-                _note(file, notes)
+                note(file, notes)
     return pl.concat(found)
 
 
@@ -97,7 +102,8 @@ def read(folder: Path, table: str, columns: Schema, notes: list[str], *where: pl
     return collect(parts(folder, table), columns, notes, *where)
 
 
-def _note(file: Path, notes: list[str]) -> None:
+def note(file: Path, notes: list[str]) -> None:
+    """Notes that a file could not be read, once."""
     said = f"{file.parent.name}/{file.name} could not be read; its rows are missing here."
     if said not in notes:
         notes.append(said)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +11,9 @@ import anywidget
 
 from incast.errors import IncastError, why
 from incast.view.answers import Answers, WrongError
+from incast.view.modules import joined, static
 from incast.view.run import UnknownError
 
-_IMPORT = re.compile(
-    r'^import (?:\{ (?P<names>[^}]*) \}|\* as (?P<all>\w+)) from "\./(?P<file>\w+)\.js";$', re.M
-)
-_EXPORT = re.compile(r"^export (?P<what>const|class) (?P<name>\w+)", re.M)
 _START = """
 export default {
   render({ model, el }) {
@@ -47,42 +42,11 @@ export default {
 """
 
 
-def _static(name: str) -> str:
-    return files("incast.view").joinpath("static", name).read_text("utf-8")
-
-
-def _script() -> str:
-    """The page's modules as one, which is what a notebook loads: each is a function that is called once."""
-    parts = [_static("uPlot.iife.min.js")]
-    _append("view", parts, set())
-    return "\n".join((*parts, _START))
-
-
-def _append(name: str, parts: list[str], done: set[str]) -> None:
-    """Appends a module after those that it imports."""
-    if name in done:
-        return
-    done.add(name)
-    text = _static(f"{name}.js")
-    for found in _IMPORT.finditer(text):
-        _append(found["file"], parts, done)
-    body = _IMPORT.sub(_bound, text)
-    body = _EXPORT.sub(r"\g<what> \g<name>", body)
-    exported = ", ".join(found["name"] for found in _EXPORT.finditer(text))
-    parts.append(f"const of_{name} = (() => {{ let made; return () => (made ??= (() => {{\n{body}\n")
-    parts.append(f"return {{ {exported} }}; }})()); }})();")
-
-
-def _bound(found: re.Match[str]) -> str:
-    """The names of an import, from the function that makes the module."""
-    return f"const {found['all'] or '{ ' + found['names'] + ' }'} = of_{found['file']}();"
-
-
 class View(anywidget.AnyWidget):
     """Runs played back in a notebook: what `incast view` shows on its page."""
 
-    _esm = _script()
-    _css = _static("uPlot.min.css") + _static("view.css")
+    _esm = "\n".join((static("uPlot.iife.min.js"), joined("view"), _START))
+    _css = static("uPlot.min.css") + static("view.css")
 
     def __init__(self, roots: Sequence[Path]) -> None:
         """Shows the runs in these folders."""

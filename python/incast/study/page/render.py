@@ -46,7 +46,7 @@ def render(outcome: Outcome, out: Path) -> str:
         "groups": by_place,
         "costs": tables.costs(rows),
     }
-    data = {"nets": [], "charts": book.charts}
+    data = {"charts": book.charts}
     return html.page("study.html.j2", context, data, scripts=("study.js",), styles=("study.css",))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from incast import text
@@ -15,7 +16,7 @@ from incast.view import tables
 from incast.view.chart import STEPS_MAX, Chart, chart
 from incast.view.programs.arrange import arrange
 from incast.view.programs.resample import gap_of, resample, step_of
-from incast.view.pyramid import MEASURES, Pyramid
+from incast.view.pyramid import MEASURES, Kept, Pyramid
 from incast.view.run import Run, UnknownError
 
 ARROW = " → "
@@ -100,12 +101,12 @@ class Program(Run):
     def pyramid(self) -> Pyramid:
         """The samples, resampled to equal steps."""
         if not self.rows.height:
-            return Pyramid((), (), 1, 1)
+            return Kept((), 1, np.zeros((len(MEASURES), 1, 0), np.float32))
         count = self.parts.subjects
         step = step_of(self.end_ps, gap_of(self.rows), count)
         cells = resample(self.rows, count, step, self.end_ps)
         cells[:2, :, len(self.parts.measured) :] = 0  # Connections have no level.
-        return Pyramid.of_cells((*self.parts.measured, *self.parts.connections), step, cells)
+        return Kept((*self.parts.measured, *self.parts.connections), step, cells)
 
     @property
     def sampled(self) -> list[int]:

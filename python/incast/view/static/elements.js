@@ -16,9 +16,8 @@ export const palette = (root) => {
   return (name) => style.getPropertyValue(`--${name}`).trim();
 };
 
-// Makes a canvas as sharp as the screen; returns its context, in units of the page.
-export const sized = (canvas, width, height) => {
-  const ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
+// Makes a canvas as sharp as the screen, or as wished; returns its context, in units of the page.
+export const sized = (canvas, width, height, ratio = Math.min(globalThis.devicePixelRatio || 1, 2)) => {
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
   canvas.style.height = `${height}px`;

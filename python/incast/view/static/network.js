@@ -8,6 +8,13 @@ import * as words from "./words.js";
 
 export const STEPS = [0.01, 0.1, 0.3, 0.6, 0.85];
 const WIDTHS = 5; // of lines, by the share in use
+const SHADE = 100; // more than a line is wide: lines are drawn by shade, then by width
+const TURNED = -75 * Math.PI / 180; // names of hosts
+const LETTERS = 9; // of a turned name
+const ROOM = 10; // pixels of width that a line needs to be as thick as its rate says
+const THIN = 0.4; // of that, where there is no room
+const CROWD = 40; // more lines without a level are faint, so that those behind them are seen
+const FAINT = 0.4;
 const TIERS = 0.5; // an edge between nodes closer than that in height is of one tier
 const NAMED = 20; // a lower box has no room for a name
 const [UNKNOWN, PLAIN] = [6, 7]; // shades behind those of levels: not sampled, and a flow without a level
@@ -24,29 +31,31 @@ export class Network {
       if (found) choose(this.target(found));
     });
     canvas.addEventListener("pointermove", (event) => this.point(this.near(event)));
+    canvas.addEventListener("pointerdown", (event) => this.point(this.near(event)));
     canvas.addEventListener("pointerleave", () => this.point(null));
     const chosen = (place) => choose(this.target(place));
     moveByKeys(canvas, () => this.places, (place) => this.point(place, true), chosen);
   }
 
-  show(run, network) {
+  // `ratio` and `color` are those of the screen and of the page, unless it is drawn for something else.
+  show(run, network, ratio, color) {
     this.run = run;
     this.net = network;
     this.names = run.facts.subjects.name;
-    this.resize();
+    this.resize(ratio, color);
   }
 
-  resize() {
+  resize(ratio, color = palette(this.canvas)) {
     const width = this.canvas.clientWidth;
     if (!this.net || !width) return;
     this.scale = width / this.net.width;
-    this.context = sized(this.canvas, width, this.net.height * this.scale);
-    this.color = palette(this.canvas);
+    this.context = sized(this.canvas, width, this.net.height * this.scale, ratio);
+    this.color = color;
     this.tint = null;
     const { ramp } = this.run.facts.words;
     this.shades = [0, 1, 2, 3, 4, 5].map((step) => this.color(`${ramp}${step}`));
     this.layOut();
-    this.drawNodes();
+    this.drawNodes(ratio);
   }
 
   // Where nodes and edges are drawn, in units of the canvas.
@@ -57,12 +66,15 @@ export class Network {
       return { ...node, x, y, width, height };
     });
     const widest = Math.max(...this.net.edges.map((edge) => edge.rate_bps), 1);
-    const thin = this.net.edges.length > 300 ? 0.6 : 1;
+    const tiers = this.nodes.map((node) => node.tier);
+    const isTile = (ends) => this.net.tiled && ends.some((end) => tiers[end] === 0);
+    const lines = this.net.edges.filter((edge) => !isTile(edge.ends)).length;
+    const thin = Math.min(1, Math.max(THIN, this.canvas.clientWidth / lines / ROOM));
     this.edges = this.net.edges.map(({ ends, subjects, rate_bps: rate, lane: [lane, lanes], whole }) => {
       const stroke = (2.5 + 4.5 * Math.sqrt(rate / widest)) * thin;
       const edge = { subjects, stroke, whole };
       const [a, b] = ends.map((end) => this.nodes[end]);
-      if (this.net.tiled && (a.tier === 0 || b.tier === 0)) this.tile(edge, a, b);
+      if (isTile(ends)) this.tile(edge, a, b);
       else this.line(edge, a, b, (lane - (lanes - 1) / 2) * (stroke + 2));
       return edge;
     });
@@ -87,15 +99,23 @@ export class Network {
     return edge;
   }
 
-  // Half of an arch over nodes of one tier, or all of it.
+  // Half of an arch over nodes of one tier, or all of it; a loop within a group.
   arc(edge, a, b, shift) {
+    if (a === b) return this.loop(edge, a);
     const rise = Math.min(64, 36 + Math.abs(a.x - b.x) * 0.06) * this.scale + shift;
     const start = [a.x, a.y - a.height / 2];
     const peak = [(a.x + b.x) / 2, Math.min(a.y, b.y) - a.height / 2 - rise];
     const way = [(start[0] + peak[0]) / 2, peak[1] + rise * 0.1];
     edge.path = [start, way, peak];
-    [edge.x, edge.y] = way;
+    [edge.x, edge.y] = [0, 1].map((axis) => (start[axis] + 2 * way[axis] + peak[axis]) / 4);
     if (edge.whole) edge.rest = [[b.x, start[1]], [2 * peak[0] - way[0], way[1]], peak];
+    return edge;
+  }
+
+  loop(edge, { x, y, height }) {
+    const [foot, peak] = [y - height / 2, y - height / 2 - 36 * this.scale];
+    edge.path = [[x - 14, foot], [x, 2 * peak - foot], [x + 14, foot]];
+    [edge.x, edge.y] = [x, peak];
     return edge;
   }
 
@@ -122,10 +142,10 @@ export class Network {
   }
 
   // Boxes and names do not change from picture to picture, so they are drawn once.
-  drawNodes() {
+  drawNodes(ratio) {
     const layer = document.createElement("canvas");
-    const context = sized(layer, this.canvas.clientWidth, this.net.height * this.scale);
-    context.font = "11px system-ui, sans-serif";
+    const context = sized(layer, this.canvas.clientWidth, this.net.height * this.scale, ratio);
+    context.font = "12px system-ui, sans-serif";
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (const node of this.nodes) {
@@ -137,24 +157,37 @@ export class Network {
       context.fill();
       context.stroke();
       context.fillStyle = this.color("ink");
-      this.name(context, node);
+      if (node.tier) this.name(context, node);
     }
+    if (!this.net.tiled) this.nameHosts(context, this.nodes.filter((node) => node.tier === 0));
     this.layer = layer;
   }
 
   name(context, node) {
-    const room = node.tier === 0 ? this.room() : node.width - 4;
-    let label = node.label;
-    if (context.measureText(label).width > room) label = /\d+$/.exec(label)?.[0] ?? `${label.slice(0, 3)}…`;
-    if (context.measureText(label).width > Math.max(room, 14)) return;
-    const y = node.tier === 0 ? node.y + 12 : node.subject < 0 ? node.y : node.y - node.height * 0.27;
-    context.fillText(label, node.x, y);
+    const room = node.width - 4;
+    const { label } = node;
+    const number = /^\d+|\d+$/.exec(label)?.[0];
+    const fits = [label, number, `${label.slice(0, 3)}…`].find((text) => text && context.measureText(text).width <= room);
+    if (fits) context.fillText(fits, node.x, node.subject < 0 ? node.y : node.y - node.height * 0.27);
   }
 
-  room() {
-    const xs = this.nodes.filter((node) => node.tier === 0).map((node) => node.x).sort((a, b) => a - b);
-    const gaps = xs.slice(1).map((x, index) => x - xs[index]);
-    return Math.min(...gaps, 120) - 2;
+  // Below the hosts, turned where room is short; the layout leaves the room for either.
+  nameHosts(context, hosts) {
+    const xs = hosts.map((host) => host.x).sort((a, b) => a - b);
+    const room = Math.min(...xs.slice(1).map((x, index) => x - xs[index]), 120) - 2;
+    const upright = hosts.every((host) => context.measureText(host.label).width <= room);
+    for (const { label, x, y } of hosts) {
+      if (upright) {
+        context.fillText(label, x, y + 14);
+        continue;
+      }
+      context.save();
+      context.translate(x, y + 10);
+      context.rotate(TURNED);
+      context.textAlign = "right";
+      context.fillText(label.length > LETTERS ? `${label.slice(0, LETTERS - 1)}…` : label, 0, 0);
+      context.restore();
+    }
   }
 
   // Draws the cells of a time, or the totals without; `levelMax` is the level of the darkest colour.
@@ -164,21 +197,28 @@ export class Network {
     const { context, canvas, net } = this;
     const height = net.height * this.scale;
     context.clearRect(0, 0, canvas.clientWidth, height);
-    const batches = Array.from({ length: (PLAIN + 1) * (WIDTHS + 1) }, () => []);
+    const lines = [];
     const paused = [];
     const dropping = [];
     for (const edge of this.edges) {
       const now = this.now(edge, cells);
       const shade = this.shade(edge.subjects[0], now, levelMax);
       if (edge.tile) this.fill(edge, shade, now);
-      else batches[shade * (WIDTHS + 1) + Math.ceil(now.share * WIDTHS)].push(edge);
+      else {
+        edge.shade = shade;
+        edge.width = shade === UNKNOWN ? 1 : 1.2 + (Math.ceil(now.share * WIDTHS) / WIDTHS) * edge.stroke;
+        lines.push(edge);
+      }
       if (now.paused > 0.001) paused.push(edge);
       if (now.drops > 0) dropping.push(edge);
     }
+    const alike = Map.groupBy(lines, ({ shade, width }) => shade * SHADE + width);
+    for (const key of [...alike.keys()].sort((a, b) => a - b)) {
+      context.globalAlpha = key >= PLAIN * SHADE && lines.length > CROWD ? FAINT : 1;
+      this.stroke(alike.get(key));
+    }
+    context.globalAlpha = 1;
     this.emphasis();
-    batches.forEach((edges, key) => {
-      if (edges.length) this.stroke(edges, Math.floor(key / (WIDTHS + 1)), (key % (WIDTHS + 1)) / WIDTHS);
-    });
     this.overlay(paused, dropping);
     context.drawImage(this.layer, 0, 0, canvas.clientWidth, height);
     for (const node of this.nodes) if (node.subject >= 0) this.gauge(node, levelMax);
@@ -243,11 +283,13 @@ export class Network {
     context.fillRect(x, y + height - used, width, used);
   }
 
-  stroke(edges, shade, use) {
+  // Strokes edges of the same colour and width.
+  stroke(edges) {
     const { context } = this;
+    const [{ shade, width }] = edges;
     context.strokeStyle = this.paint(shade);
     context.setLineDash([]);
-    context.lineWidth = shade === UNKNOWN ? 1 : 1.2 + use * edges[0].stroke;
+    context.lineWidth = width;
     context.beginPath();
     for (const edge of edges) this.trace(edge);
     context.stroke();
@@ -290,24 +332,31 @@ export class Network {
     context.stroke();
   }
 
-  // Lies around what is followed, and what the pointer or the keys are at.
+  // Raises what is followed, and what the pointer or the keys are at, above all lines, with a rim.
   emphasis() {
     const names = this.names;
     const edges = this.edges.filter((edge) => edge.subjects.some((subject) => this.followed.ports.has(names[subject])));
     const nodes = this.nodes.filter((node) => this.followed.nodes.has(node.label));
-    this.ring(edges, nodes, this.color("follow"));
+    this.raise(edges, nodes, this.color("follow"));
     const at = this.pointed;
-    if (at) this.ring(at.edge >= 0 ? [this.edges[at.edge]] : [], at.node >= 0 ? [this.nodes[at.node]] : [],
+    if (at) this.raise(at.edge >= 0 ? [this.edges[at.edge]] : [], at.node >= 0 ? [this.nodes[at.node]] : [],
       this.color("ink"));
   }
 
-  ring(edges, nodes, color) {
+  raise(edges, nodes, color) {
+    this.rim(edges, nodes, color);
+    for (const edge of edges) if (!edge.tile) this.stroke([edge]);
+  }
+
+  rim(edges, nodes, color) {
     const { context } = this;
     context.strokeStyle = color;
-    context.lineWidth = (edges[0]?.stroke ?? 0) + 5;
-    context.beginPath();
-    for (const edge of edges) if (!edge.tile) this.trace(edge);
-    context.stroke();
+    for (const edge of edges.filter((each) => !each.tile)) {
+      context.lineWidth = edge.width + 5;
+      context.beginPath();
+      this.trace(edge);
+      context.stroke();
+    }
     context.lineWidth = 2.5;
     context.beginPath();
     for (const edge of edges) if (edge.tile) context.rect(...edge.tile);

@@ -151,7 +151,7 @@ class View {
     this.unloaded = true;
     try {
       await Promise.all(this.panes.map((pane, number) =>
-        pane.load(this.source, chosen[number], () => this.arrange(), () => this.playing || this.draw())));
+        pane.load(this.source, chosen[number], () => this.arrange(), () => this.arrived())));
     } finally {
       this.loading = false;
     }
@@ -190,6 +190,13 @@ class View {
     this.clock.value = words.moment(this.state.time, this.end / 1000);
     this.follow.move(this.state.time);
     this.pictures += 1;
+  }
+
+  // Shows samples that came after their time was shown.
+  arrived() {
+    if (this.playing) return;
+    this.draw();
+    this.describe();
   }
 
   describe() {
