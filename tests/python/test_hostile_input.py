@@ -31,6 +31,7 @@ from incast.broadcast import hosts
 from incast.cli import main
 from incast.cli.plain import plain
 from incast.cli.progress import Bars
+from incast.cli.show import print_json
 from incast.errors import Problem, ResultError, ScenarioError
 from incast.farmem import grid
 from incast.farmem.run import ALL, Memory
@@ -613,3 +614,16 @@ def test_no_number_is_no_item(nan: object) -> None:
     one = type(nan)(1)  # type: ignore[call-arg]
     with pytest.raises(ScenarioError, match="transaction 2: there is no value"):
         incast.mine([[one], [nan, one]], 0.5)
+
+
+def test_bytes_of_an_argument_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="not UTF-8 text"):
+        WrittenScenario.from_file(written(tmp_path, SMALL), ["name=\udcff"])
+
+
+def test_json_shows_nothing_that_a_terminal_acts_on(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "a\x1b[31m\x9b31m\u202e"
+    print_json({"node": name})
+    said = capsys.readouterr().out
+    assert said == plain(said)
+    assert json.loads(said) == {"node": name}
