@@ -6,6 +6,7 @@ has each run in a sub-folder, and the same marker, so that it is recognised.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -143,14 +144,23 @@ def write_table(file: Path, frame: pl.DataFrame) -> None:
     """Writes a table as Parquet; raises `OSError` with the file where that can't be written."""
     from polars.exceptions import ComputeError  # Polars takes a while.
 
+    table_files.check_name(file)
     try:
         frame.write_parquet(file)
     except ComputeError as error:
         # Of a full disk it says neither the file nor, but in its text, the number.
-        number = re.search(r"\(os error (\d+)\)", str(error))
+        number = _number(str(error))
+        if number is None and "transport error" in str(error):  # The end of a file is written by Thrift.
+            number = errno.EIO if os.statvfs(file.parent).f_bavail else errno.ENOSPC
         if number is None:
             raise
-        raise OSError(int(number[1]), os.strerror(int(number[1])), str(file)) from None
+        raise OSError(number, os.strerror(number), str(file)) from None
+
+
+def _number(said: str) -> int | None:
+    """Of an error of the system, as Rust says it."""
+    found = re.search(r"\(os error (\d+)\)", said)
+    return None if found is None else int(found[1])
 
 
 @contextmanager
@@ -165,8 +175,32 @@ def readable(place: Path) -> Iterator[None]:
 
 
 @contextmanager
+def named(file: Path) -> Iterator[None]:
+    """Names the file in an `OSError` that names none, as that of a full disk does."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename:
+            raise
+        # The core has the number in its text alone.
+        number = error.errno or _number(str(error))
+        if number is None:
+            raise
+        raise OSError(number, os.strerror(number), str(file)) from None
+
+
+def replaceable(file: Path) -> Path:
+    """The file that the path leads to; raises `OutputError` for a device or pipe, which would be gone."""
+    file = Path(os.path.realpath(file))
+    if file.exists() and not file.is_file():
+        raise OutputError(f"{file} is no file: choose another")
+    return file
+
+
+@contextmanager
 def exported(target: Path) -> Iterator[BinaryIO]:
     """A file of any size that appears when it is complete; raises `ResultError` if it can't be written."""
+    target = replaceable(target)
     part = target.with_name(f".{target.name}.tmp")
     try:
         with part.open("wb") as file:
@@ -181,6 +215,7 @@ def exported(target: Path) -> Iterator[BinaryIO]:
 
 def write_text(file: Path, text: str) -> None:
     """Writes the file whole or not at all."""
+    replaceable(file)
     part = file.with_name(f".{file.name}.tmp")
     part.write_text(text, encoding="utf-8")
     part.replace(file)

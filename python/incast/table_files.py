@@ -52,4 +52,13 @@ def _there(file: Path | Sequence[Path]) -> Any:
         each.stat()
         if not os.access(each, os.R_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(each))
+        check_name(each)
     return file
+
+
+def check_name(file: Path) -> None:
+    """Raises `OSError` where the path is no text, of which Polars knows nothing."""
+    try:
+        str(file).encode()
+    except UnicodeEncodeError:
+        raise OSError(errno.EILSEQ, "the name is not UTF-8 text", str(file)) from None

@@ -8,12 +8,14 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import incast
 from helpers import SMALL, written
 from incast.cli.app import app
+from incast.folder import write_table
 from incast.scratch import PREFIX
 from walk_servers import SBM, told
 
@@ -77,6 +79,17 @@ def test_tables_of_walks_that_find_no_room_are_named(disk: Path) -> None:
     assert [each.name for each in disk.iterdir()] == ["other"]
 
 
+def test_a_table_that_finds_no_room_is_named_wherever_the_room_ends(disk: Path) -> None:
+    frame = pl.DataFrame({f"c{number}": [number] for number in range(300)})
+    # Of memory by pages: its head, its columns and its end come to the end of the room.
+    for room in range(6):
+        (disk / "other").write_bytes(bytes((32 - room) * 4096))
+        with pytest.raises(OSError, match="No space left on device") as raised:
+            write_table(disk / "table.parquet", frame)
+        assert raised.value.filename == str(disk / "table.parquet")
+        (disk / "table.parquet").unlink(missing_ok=True)
+
+
 @pytest.mark.parametrize("size", [20_000, 100_000])
 def test_captures_and_tables_that_find_no_room_are_named(disk: Path, tmp_path: Path, size: int) -> None:
     (disk / "other").write_bytes(bytes(128 * 1024 - size))
@@ -85,3 +98,17 @@ def test_captures_and_tables_that_find_no_room_are_named(disk: Path, tmp_path: P
     assert done.exit_code == 4, done.output
     (said,) = json.loads(done.stdout)["problems"]
     assert str(disk / "out") in said["message"]
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "json"])
+def test_itemsets_and_transactions_that_find_no_room_are_named(disk: Path, tmp_path: Path, form: str) -> None:
+    data = tmp_path / "all.dat"
+    data.write_text(" ".join(map(str, range(14))) + "\n")
+    (disk / "other").write_bytes(bytes(110_000))
+    out = disk / "out"
+    mine = ["mine", str(data), "--support", "100%", "--out", str(out), "--format", form]
+    quest = ["generate", "quest", str(disk / "quest.dat"), "--transactions", "20000"]
+    for command, place in ((mine, out / f"itemsets.{form}"), (quest, disk / "quest.dat")):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 4, done.output
+        assert f"error: {place}: no space left on device" in " ".join(done.stderr.split())

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,13 @@ from incast.broadcast import hosts
 from incast.cli import main
 from incast.cli.plain import plain
 from incast.cli.progress import Bars
-from incast.errors import Problem, ResultError, ScenarioError
+from incast.cli.show import print_json
+from incast.errors import OutputError, Problem, ResultError, ScenarioError
 from incast.farmem import grid
 from incast.farmem.run import ALL, Memory
 from incast.farmem.traced import Traced
 from incast.lab import graphread
+from incast.mining import quest
 from incast.quantity import parse_depth
 from incast.report import load as report_load
 from incast.result import Result
@@ -613,3 +616,62 @@ def test_no_number_is_no_item(nan: object) -> None:
     one = type(nan)(1)  # type: ignore[call-arg]
     with pytest.raises(ScenarioError, match="transaction 2: there is no value"):
         incast.mine([[one], [nan, one]], 0.5)
+
+
+def test_bytes_of_an_argument_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="not UTF-8 text"):
+        WrittenScenario.from_file(written(tmp_path, SMALL), ["name=\udcff"])
+
+
+def test_json_shows_nothing_that_a_terminal_acts_on(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "a\x1b[31m\x9b31m\u202e"
+    print_json({"node": name})
+    said = capsys.readouterr().out
+    assert said == plain(said)
+    assert json.loads(said) == {"node": name}
+
+
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe.dat", tmp_path / "link.dat"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+
+    def export(file: Path) -> None:
+        with folder.exported(file):
+            raise AssertionError
+
+    for way in (pipe, link):
+        for write in (partial(quest.generate, quest.Quest(transactions=1), force=True), export):
+            with pytest.raises(OutputError, match="is no file: choose another"):
+                write(way)
+    with pytest.raises(OutputError, match="is no file: choose another"):
+        folder.write_text(pipe, "")
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+
+
+def test_a_link_leads_to_the_file_that_is_written(tmp_path: Path) -> None:
+    file, link = tmp_path / "file.dat", tmp_path / "link.dat"
+    file.touch()
+    link.symlink_to(file)
+    quest.generate(quest.Quest(transactions=1), link, force=True)
+    assert link.is_symlink()
+    assert file.read_text()
+
+
+def test_names_of_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    table = tmp_path / "\udcff.csv"
+    table.write_text("transaction,item\n1,2\n")
+    scenario = written(tmp_path, SMALL)
+    commands = (
+        ["mine", str(table), "--support", "1"],
+        ["run", str(scenario), "--out", f"{tmp_path}/\udcff"],
+        ["walk", "sbm:2,4,1,1", "--out", f"{tmp_path}/\udcff"],
+    )
+    for command in commands:
+        done = call(*command)
+        assert done.returncode == 2, done.stderr
+        assert "the name is not utf-8 text" in done.stderr.lower()
+    with pytest.raises(OSError, match="the name is not UTF-8 text"):
+        folder.write_table(tmp_path / "\udcff.parquet", pl.DataFrame())
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted([table.name, scenario.name])

@@ -572,3 +572,19 @@ def test_commands_that_are_wrong_end_with_2_and_change_nothing(tmp_path: Path) -
     assert wrong_quest.returncode == 2
     assert "--length: 0.5: 1 to 1000 is allowed" in wrong_quest.stderr
     assert not (tmp_path / "q.dat").exists()
+
+
+def test_one_hot_frames_are_of_named_items_and_plain_values() -> None:
+    for frame, said in (
+        (pd.DataFrame([[1, 0], [1, 1]], columns=[None, "a"]), "column 1: it has no name"),
+        (pl.DataFrame({"a": [[1], [0]], "b": [[1], [1]]}), r"\[1\] in a one-hot frame"),
+        (pd.DataFrame({"a": [2, 0]}), "^2 in a one-hot frame"),
+        (pd.DataFrame({"a": [float("nan"), 0]}), "^nan in a one-hot frame"),
+    ):
+        with pytest.raises(incast.IncastError, match=said):
+            incast.mine(frame, support=0.1)
+
+
+def test_frames_that_are_yet_to_be_read_are_read() -> None:
+    frame = pl.DataFrame({"transaction": [1, 2], "item": ["a", "b"]})
+    assert flat(incast.mine(frame.lazy(), support=0.1)) == flat(incast.mine(frame, support=0.1))

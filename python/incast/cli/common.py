@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from incast import table_files
 from incast.cli.exits import Exit
-from incast.errors import IncastError, RunError
+from incast.errors import IncastError, OutputError, RunError
 from incast.folder import numbered
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario, a YAML file.")]
@@ -33,6 +34,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 def place_of(out: Path | None, name: str, force: bool) -> Path:
     """The result folder: `out`, or `name` among the results; with a number if it may not be overwritten."""
     place = out or Path("results") / name
+    try:  # Before a run, whose tables would find no place.
+        table_files.check_name(place)
+    except OSError as error:
+        raise OutputError(f"{place}: {error.strerror}") from None
     return place if force else numbered(place)
 
 

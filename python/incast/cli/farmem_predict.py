@@ -21,6 +21,7 @@ from incast.farmem.overhead import Overhead
 from incast.farmem.predict import Errors, Grid, Packing, errors
 from incast.farmem.predict import predict as predict_grid
 from incast.farmem.traced import Traced
+from incast.folder import write_table
 from incast.walks.problem import refuse_twice
 
 _CLOSE = 3
@@ -145,7 +146,7 @@ def _write(cells: pl.DataFrame, out: Path) -> None:
     if out.suffix == ".csv":
         cells.write_csv(out)
     else:
-        cells.write_parquet(out)
+        write_table(out, cells)
 
 
 def _beside(cells: pl.DataFrame, measured: Path) -> Errors:

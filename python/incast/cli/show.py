@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from incast.cli.plain import writes_unicode
+from incast.cli.plain import plain_json, writes_unicode
 from incast.cli.terminal import SafeConsole
 from incast.errors import IncastError, ScenarioError
 
@@ -19,7 +19,7 @@ err = SafeConsole(stderr=True)
 
 def print_json(content: Any) -> None:
     """Plain JSON on standard output."""
-    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=not writes_unicode()) + "\n")
+    sys.stdout.write(plain_json(json.dumps(content, indent=2, ensure_ascii=not writes_unicode())) + "\n")
 
 
 def place(what: str, path: Path) -> None:

@@ -57,11 +57,10 @@ def walk(
     as_json: Json = False,
 ) -> None:
     """Random walks on a graph: PageRank, corpora, SimRank, communities, recommendations."""
-    place = place_of(out, f"walk-{app}", force)
     with told(as_json), View(show.err) as view:
         result = run(
             graph,
-            place,
+            place_of(out, f"walk-{app}", force),
             app=app,
             starts=start,
             walks=walks,

@@ -96,6 +96,8 @@ def read_text(text: str, file: str = "", line: bool = True) -> Node:
         root = yaml.compose(text, _LOADER)
     except yaml.MarkedYAMLError as error:
         raise ScenarioError([_syntax(error, file)]) from None
+    except UnicodeEncodeError:  # Bytes of an argument that are no text are halves of pairs here.
+        raise ScenarioError([Problem("not UTF-8 text", file=file)]) from None
     except yaml.YAMLError as error:
         raise ScenarioError([Problem(f"not YAML: {error}".replace("\n", " "), file=file)]) from None
     if root is None:

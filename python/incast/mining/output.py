@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from incast.errors import OutputExistsError
-from incast.folder import MINE_MARKER, SUMMARY, mark, write_json
+from incast.folder import MINE_MARKER, SUMMARY, mark, named, write_json
 from incast.mining.passes import KEPT_PASSES
 from incast.mining.result import MineResult
 from incast.recording import is_free, remove
@@ -65,15 +65,20 @@ def summary(result: MineResult) -> dict[str, Any]:
 def _table(result: MineResult, name: str, file: Path) -> None:
     part = file.with_name(f".{file.name}.tmp")
     try:
-        if file.suffix == ".json":
-            frame = result.itemsets if name == "itemsets" else result.rules
-            frame.write_json(part)
-        else:
-            # The core writes it: frames take longer to load than most files to mine.
-            names = None if result.names is None else [str(each) for each in result.names]
-            source = result.kept if name == "itemsets" else result.found_rules
-            assert source is not None
-            (source.parquet if file.suffix == ".parquet" else source.csv)(part, names)
+        with named(file):
+            _write(result, name, part, file.suffix)
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _write(result: MineResult, name: str, file: Path, form: str) -> None:
+    if form == ".json":
+        frame = result.itemsets if name == "itemsets" else result.rules
+        frame.write_json(file)
+        return
+    # The core writes it: frames take longer to load than most files to mine.
+    names = None if result.names is None else [str(each) for each in result.names]
+    source = result.kept if name == "itemsets" else result.found_rules
+    assert source is not None
+    (source.parquet if form == ".parquet" else source.csv)(file, names)

@@ -12,6 +12,7 @@ from typing import Any
 
 from incast import _core
 from incast.errors import OutputError
+from incast.folder import named, replaceable
 from incast.mining import text
 from incast.mining.request import refuse
 
@@ -89,9 +90,11 @@ def generate(
         refuse(f"{error}: a smaller number is allowed")
     if not file.parent.is_dir():
         raise OutputError(f"{file.parent} is no folder: make it before, or choose another")
-    part = file.with_name(f".{file.name}.tmp{file.suffix}")
+    place = replaceable(file)
+    part = place.with_name(f".{place.name}.tmp{place.suffix}")
     try:
         with ExitStack() as stack:
+            stack.enter_context(named(file))
             raw = stack.enter_context(part.open("wb"))
             stream = text.opened(part, "wb", raw)
             if stream is not raw:
@@ -99,7 +102,7 @@ def generate(
             for done, block in enumerate(_blocks(core, threads), 1):
                 stream.write(block)
                 more(done, core.blocks())
-        part.replace(file)
+        part.replace(place)
     finally:
         part.unlink(missing_ok=True)
 

@@ -106,6 +106,8 @@ def _read(source: Any, core: _core.MineTransactions, request: Request, watch: Wa
         return None
     from incast.mining import tables
 
+    if hasattr(source, "collect"):  # A frame that Polars has yet to read.
+        source = source.collect()
     if hasattr(source, "columns"):
         if set(tables.LONG) <= set(source.columns):
             import polars as pl

@@ -25,6 +25,7 @@ TRANSACTION, ITEM = LONG = ("transaction", "item")
 
 
 _TEXT_OR_NUMBERS = "whole numbers, or names, are allowed"
+_ONE_HOT = "in a one-hot frame: true and false, or 1 and 0, are allowed"
 
 
 _PART_BYTES = 100
@@ -114,6 +115,9 @@ def _numbers(items: pl.Series, name: str) -> tuple[pl.Series, Names]:
 def one_hot(frame: Any, core: _core.MineTransactions) -> list[Any]:
     """A row for each transaction, a column for each item: true or 1 where it has it; the columns' names."""
     columns = list(frame.columns)
+    nameless = next((at for at, column in enumerate(columns, 1) if _is_missing(column)), None)
+    if nameless is not None:
+        refuse("it has no name: each item has one", f"column {nameless}")
     _only_different(columns)
     if hasattr(frame, "sparse"):
         matrix = frame.sparse.to_coo().tocsr()
@@ -123,6 +127,8 @@ def one_hot(frame: Any, core: _core.MineTransactions) -> list[Any]:
         _rows(matrix.indptr[1:], matrix.indices, core)
         return columns
     matrix = np.asarray(frame.to_numpy())
+    if matrix.dtype == object:
+        _only_simple(matrix)
     _only_ones(matrix)
     rows, items = np.nonzero(matrix)
     ends = np.bincount(rows, minlength=len(matrix)).cumsum()
@@ -135,7 +141,14 @@ def _only_ones(values: np.ndarray[Any, Any]) -> None:
         return
     wrong = values[~np.isin(values, (0, 1))]
     if len(wrong):
-        refuse(f"{wrong[0]!r} in a one-hot frame: true and false, or 1 and 0, are allowed")
+        refuse(f"{wrong[0]} {_ONE_HOT}")
+
+
+def _only_simple(values: np.ndarray[Any, Any]) -> None:
+    """Refuses lists, which would compare as their elements do."""
+    wrong = next((value for value in values.flat if not (_is_simple(value) or _is_missing(value))), None)
+    if wrong is not None:
+        refuse(f"{np.asarray(wrong).tolist()!r} {_ONE_HOT}")
 
 
 def long_frame(frame: Any, core: _core.MineTransactions) -> Names:
