@@ -192,7 +192,8 @@ def named(file: Path) -> Iterator[None]:
 def replaceable(file: Path) -> Path:
     """The file that the path leads to; raises `OutputError` for a device or pipe, which would be gone."""
     file = Path(os.path.realpath(file))
-    if file.exists() and not file.is_file():
+    # A folder is not replaced: the rename says so.
+    if file.exists() and not (file.is_file() or file.is_dir()):
         raise OutputError(f"{file} is no file: choose another")
     return file
 
