@@ -107,6 +107,16 @@ def call(*arguments: object) -> Said:
             "switch.queue.min",
             "above the buffer",
         ),
+        (
+            {"switch": {"buffer": {"kind": "shared", "size": "100kB", "cell": "1MB"}}},
+            "switch.buffer",
+            "takes 1000000 B",
+        ),
+        (
+            {"switch": {"buffer": {"kind": "shared", "size": "100kB", "alpha": 0.001}}},
+            "switch.buffer",
+            "an empty queue may hold 100 B at most",
+        ),
         ({"switch": {"buffer": {"kind": "cells", "limit": 3}}}, "switch.buffer.limit", "is 32 cells"),
         (
             {

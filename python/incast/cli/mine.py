@@ -7,6 +7,7 @@ for tables take to load: neither is needed here.
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 from incast import _core, text
@@ -16,6 +17,7 @@ from incast.cli.mine_view import View
 from incast.cli.plain import plain
 from incast.folder import MINE_MARKER
 from incast.mining import output
+from incast.mining.passes import KEPT_PASSES
 from incast.mining.request import make, refuse
 from incast.mining.result import MineResult
 from incast.mining.run import run
@@ -61,8 +63,13 @@ def mine(
         output.check_free(place, force)
         _core.mine_return_blocks()
         with Recording(place if request.spread else None, MINE_MARKER) as recording:
-            with View() as view:
-                result = run(transactions, request, view, place, recording)
+            try:
+                with View() as view:
+                    result = run(transactions, request, view, place, recording)
+            except KeyboardInterrupt:
+                if (place / KEPT_PASSES).is_file():
+                    print("Interrupted: the same command goes on after the finished passes.", file=sys.stderr)
+                raise
             summary = output.write(result, place, form)
             recording.keep(*output.RECORDED)
         if as_json:

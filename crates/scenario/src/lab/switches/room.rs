@@ -25,12 +25,32 @@ pub(super) fn check(config: &SwitchConfig, links: &[Way], sent: u64) -> Result<(
         let message = format!("{bytes} B: a packet of {packet} B, {which}, does not fit");
         return Err(Problem::new("buffer", message));
     }
+    if config.pfc.is_none() {
+        admits(config, links.len() as u64, packet.min(sent))?;
+    }
     // A lossless class may hold more than its share of the memory.
     let share = if config.pfc.is_some() { most } else { most.of_one_queue(&config.buffer, pool, largest) };
     threshold(&config.queue, share, largest).map_err(|problem| problem.within("queue"))?;
     config.class_queues.iter().enumerate().try_for_each(|(index, (_, queue))| {
         threshold(queue, share, largest).map_err(|problem| problem.within(("class_queues", index)))
     })
+}
+
+/// Refuses dynamic thresholds so low, or cells so large, that an empty queue of empty memory takes no packet.
+fn admits(config: &SwitchConfig, ports: u64, packet: u64) -> Result<(), Problem> {
+    let Buffer::Shared { size, alpha, reserve, cell } = &config.buffer else { return Ok(()) };
+    let (reserve, cell) = (reserve.get(), cell.get().max(1));
+    let reserved = reserve.saturating_mul(ports * config.scheduler.classes() as u64);
+    let shared = size.get().saturating_sub(reserved);
+    let most = reserve.saturating_add((alpha.min(1.0) * shared as f64) as u64);
+    let takes = packet.div_ceil(cell).saturating_mul(cell);
+    if takes <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "a packet of {packet} B, the MTU of hosts, takes {takes} B, and an empty queue may hold {most} B at most"
+    );
+    Err(Problem::new("buffer", message))
 }
 
 /// Refuses a port that can't hold the cells of a packet but for one, which the transmitter has: two packets
