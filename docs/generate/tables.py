@@ -10,7 +10,7 @@ from page import code, rows
 
 from incast import metrics
 
-_ROWS = Path(__file__).resolve().parents[2] / "crates" / "record" / "src" / "rows.rs"
+_ROWS = Path(__file__).resolve().parents[2] / "crates" / "record" / "src" / "rows"
 _TABLE = re.compile(
     r'table! \{\n(?P<doc>(?: +///[^\n]*\n)+) +"(?P<name>\w+)": \w+, \w+ \{\n(?P<body>.*?)\n    \}', re.DOTALL
 )
@@ -20,9 +20,13 @@ _WORDS = re.compile(r'=> "([\w-]+)"')
 _TYPES = {"U64": "UInt64", "U8": "UInt8", "F64": "Float64", "Text": "text"}
 
 
+def _source() -> str:
+    return "\n".join(file.read_text("utf-8") for file in sorted(_ROWS.glob("*.rs")))
+
+
 def columns() -> dict[str, list[tuple[str, str, str, bool]]]:
     """Name, type, description and whether a cell may be missing, of each column of each table."""
-    source = _ROWS.read_text("utf-8")
+    source = _source()
     labels = {name: _WORDS.findall(body) for name, body in _LABEL.findall(source)}
     return {
         found["name"]: [_column(field, labels) for field in _FIELD.finditer(found["body"] + "\n")]
@@ -46,7 +50,7 @@ def _doc(text: str) -> str:
 
 def table(name: str) -> str:
     """What a table holds, and its columns."""
-    found = next(each for each in _TABLE.finditer(_ROWS.read_text("utf-8")) if each["name"] == name)
+    found = next(each for each in _TABLE.finditer(_source()) if each["name"] == name)
     body = [
         (code(column), about, kind + (" or missing" if nullable else ""))
         for column, kind, about, nullable in columns()[name]
