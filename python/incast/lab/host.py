@@ -194,8 +194,8 @@ class Kernel(Model):
     segmentation offload); false: the kernel does."""
     cpu_rate: Annotated[float, Field(gt=0, le=1000)] | None = None
     """The speed of its processor as a multiple of this machine's: with 0.5, what takes 1 ms of processor time
-    here takes 2 ms there. Two runs differ then. Without it computing takes no time, and two runs are
-    equal."""
+    here takes 2 ms there. Two runs differ then. Without it computing takes no time, and two runs are equal
+    unless a program computes for half a second without a system call."""
     patience: PositiveTime = "60s"
     """A host that computes for longer without waiting, of real time, is taken for one that spins: the run
     ends. Several Java programs that start on one host may take minutes."""
