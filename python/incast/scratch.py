@@ -9,12 +9,22 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 from types import TracebackType
 from typing import Self
 
+from incast.errors import RunError
+
 PREFIX = "incast-scratch-"
+KEPT = "incast-kept-"
+KEPT_S = 3600.0
+"""The next life of a process that was killed begins before that."""
+LEFT = ".left"
+"""A mark in a folder that was found without a lock; its age says since when."""
 
 
 class Scratch:
@@ -47,11 +57,41 @@ class Scratch:
         self.close()
 
 
-def _sweep(parent: Path, prefix: str) -> None:
+@contextmanager
+def kept(name: str) -> Iterator[Path]:
+    """A folder of this user's own, with the same name in each life of a process.
+
+    A life that fails or is killed leaves it to the next; if none comes within an hour, it goes as others do.
+    """
+    parent = Path(gettempdir())
+    _sweep(parent, KEPT, _is_given_up)
+    path = parent / f"{KEPT}{name}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    if (lock := _locked(path)) is None:
+        raise RunError(f"{path}: another process works there, or it is another user's")
+    try:
+        (path / LEFT).unlink(missing_ok=True)
+        yield path
+        shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def _is_given_up(folder: Path) -> bool:
+    """Whether an unlocked folder has waited too long for the next life."""
+    mark = folder / LEFT
+    if mark.exists():
+        return time.time() - mark.stat().st_mtime > KEPT_S
+    mark.touch()
+    return False
+
+
+def _sweep(parent: Path, prefix: str, is_given_up: Callable[[Path], bool] = lambda _: True) -> None:
     """Removes what was left behind by processes that were killed."""
     for found in parent.iterdir():
         if found.name.startswith(prefix) and (lock := _locked(found)) is not None:
-            shutil.rmtree(found, ignore_errors=True)
+            if is_given_up(found):
+                shutil.rmtree(found, ignore_errors=True)
             os.close(lock)
 
 

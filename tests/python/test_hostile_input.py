@@ -56,6 +56,22 @@ INCAST = {"name": "i", "kind": "incast", "receiver": "host0", "size": "1kB"}
 REPLAY = {"name": "r", "kind": "replay"}
 FLOW = {"at": "0s", "from": "host0", "to": "host1", "size": "1kB"}
 SLOW = {"topology": {"kind": "single-switch", "hosts": 3, "host_link": {"rate": "1Mbps"}}}
+RPC = {
+    "name": "r",
+    "kind": "rpc",
+    "clients": "host0",
+    "servers": "host[1-2]",
+    "arrivals": {"kind": "closed"},
+    "reply": "1MB",
+}
+SHUFFLE = {
+    "name": "s",
+    "kind": "shuffle",
+    "master": "host0",
+    "compute": ["host1"],
+    "data": ["host2"],
+    "input_replication": 1,
+}
 BULK = {"name": "b", "kind": "bulk", "pairs": [["host0", "host1"]], "size": "1kB"}
 
 
@@ -148,8 +164,10 @@ def call(*arguments: object) -> Said:
         (
             {**SLOW, "jobs": [{"name": "b", "kind": "broadcast", "source": "host0", "size": "2TB"}]},
             "jobs[0]",
-            "2000000000000 B take longer than the longest run (106 days) at 1Mbps (host0)",
+            "2000000000000 bytes at host0 take longer than the longest run (106 days) at 1Mbps: send less",
         ),
+        ({**SLOW, "jobs": [{**RPC, "calls": 10_000_000}]}, "jobs[0]", "than the longest run (106 days)"),
+        ({**SLOW, "jobs": [{**SHUFFLE, "size": "4TB"}]}, "jobs[0]", "at host1 take longer than the longest"),
         ({"switch": {"buffer": {"kind": "static", "limit": "500B"}}}, "switch.buffer", "does not fit"),
         (
             {

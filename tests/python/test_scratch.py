@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import incast
-from incast.scratch import PREFIX, Scratch
+from incast.errors import RunError
+from incast.scratch import KEPT, KEPT_S, LEFT, PREFIX, Scratch, kept
 from walk_servers import SBM
 
 
@@ -56,6 +57,31 @@ def test_a_folder_stays_while_who_inherited_its_lock_lives() -> None:
     child.wait()
     with Scratch():
         assert not scratch.path.exists()
+
+
+def test_a_kept_folder_is_found_again_by_the_next_life_and_goes_after_an_hour(temporary: Path) -> None:
+    def fail(name: str) -> None:
+        with kept(name) as folder:
+            (folder / "state").write_text("half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail("one")
+    with kept("two"), pytest.raises(RunError, match="another process"), kept("two"):
+        pass
+    with kept("one") as folder:
+        assert [file.name for file in folder.iterdir()] == ["state"]
+    assert not folder.exists(), "it has ended in order"
+    with pytest.raises(KeyError):
+        fail("lost")
+    lost = temporary / f"{KEPT}lost"
+    with kept("other"):
+        assert (lost / LEFT).exists()
+    long_ago = time.time() - KEPT_S - 1
+    os.utime(lost / LEFT, (long_ago, long_ago))
+    with kept("other"):
+        assert not lost.exists()
+    assert not list(temporary.iterdir())
 
 
 def test_many_at_a_time_take_nothing_from_each_other(temporary: Path) -> None:

@@ -161,6 +161,15 @@ impl Job {
         self.bytes.div_ceil(self.block.max(1))
     }
 
+    /// Bytes that compute nodes read and that data nodes send, at least.
+    pub fn volumes(&self) -> Vec<(HostId, f64)> {
+        let shares = |hosts: &[HostId]| {
+            let share = self.bytes as f64 / hosts.len() as f64;
+            hosts.iter().map(|host| (*host, share)).collect::<Vec<_>>()
+        };
+        [shares(&self.compute), shares(&self.data)].concat()
+    }
+
     /// Refuses a job that can't run on a topology of `hosts` hosts.
     ///
     /// # Errors

@@ -36,15 +36,7 @@ impl Job {
         let mut volumes = Volumes(vec![(0.0, 0.0); hosts.len()]);
         self.add_volumes(&mut volumes);
         volumes.0.iter().zip(hosts).zip(0..).try_for_each(|((volume, info), host)| {
-            let (bytes, rate) = (f64::max(volume.0, volume.1), info.rate);
-            if rate.as_bps() == 0 || rate.carries_in_a_run(bytes) {
-                return Ok(());
-            }
-            let message = format!(
-                "{bytes:.0} bytes at host number {host} take longer than the longest run (106 days) at \
-                 {rate}: send less"
-            );
-            Err(Problem::whole(message))
+            info.rate.carries_in_a_run(f64::max(volume.0, volume.1), format_args!("host number {host}"))
         })
     }
 

@@ -188,6 +188,19 @@ impl Rpc {
         Ok(())
     }
 
+    /// Bytes that each host is expected to send or to receive, whichever are more.
+    ///
+    /// # Errors
+    /// Sizes that are no distribution.
+    pub fn volumes(&self) -> Result<Vec<(HostId, f64)>, Problem> {
+        let sizes = self.sizes()?;
+        let client =
+            self.calls as f64 * f64::from(self.fan_out) * sizes.request.mean().max(sizes.reply.mean());
+        let server = client * self.clients.len() as f64 / self.servers.len() as f64;
+        let of = |hosts: &[HostId], bytes| hosts.iter().map(|host| (*host, bytes)).collect::<Vec<_>>();
+        Ok([of(&self.clients, client), of(&self.servers, server)].concat())
+    }
+
     fn sizes(&self) -> Result<Arc<Sizes>, Problem> {
         let cdf = |field, points: &[(u64, f64)]| Cdf::new(points).map_err(|error| Problem::new(field, error));
         Ok(Arc::new(Sizes { request: cdf("request", &self.request)?, reply: cdf("reply", &self.reply)? }))

@@ -1,7 +1,7 @@
 //! Data rates, and the time bytes take at a rate.
 
 use crate::parse::{self, ParseError, Scale};
-use crate::{Bytes, Time};
+use crate::{Bytes, Problem, Time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -57,9 +57,19 @@ impl Rate {
         let ps = (u128::from(bytes.get()) * 8 * 1_000_000_000_000).div_ceil(u128::from(self.0));
         Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
     }
-    /// Whether so many bytes are through before the longest run is over.
-    pub fn carries_in_a_run(self, bytes: f64) -> bool {
-        bytes * 8.0 <= self.0 as f64 * Time::LONGEST_RUN.as_secs_f64()
+    /// Refuses bytes to or from `host` that are not through before the longest run is over. A rate of zero is
+    /// refused elsewhere.
+    ///
+    /// # Errors
+    /// They take longer.
+    pub fn carries_in_a_run(self, bytes: f64, host: impl fmt::Display) -> Result<(), Problem> {
+        if self.0 == 0 || bytes * 8.0 <= self.0 as f64 * Time::LONGEST_RUN.as_secs_f64() {
+            return Ok(());
+        }
+        let message = format!(
+            "{bytes:.0} bytes at {host} take longer than the longest run (106 days) at {self}: send less"
+        );
+        Err(Problem::whole(message))
     }
     /// The same as [`Rate::time_for`] made ready for many small sizes: one multiplication each.
     pub fn serializer(self) -> Serializer {

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 
 from incast.errors import RunError
+from incast.scratch import kept
 
 RETRY_S = 1.0
 """Between attempts to place a member."""
@@ -54,18 +52,16 @@ class Member:
         from incast.live.member import serve
 
         self._idle.cancel()
-        # The same for all lives of a member on this machine, and known to nobody else.
-        folder = Path(gettempdir()) / f"incast-{hashlib.sha256(key).hexdigest()[:32]}-{host}"
         try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-            os.chdir(folder)
-            for each, content in zip(names, files, strict=True):
-                (folder / each).write_bytes(content)
-            code = serve(address, key, host, ray.util.get_node_ip_address())
-            own = {*names, *(file.name for file in folder.glob(".*"))}
-            left = {file.name: file.read_bytes() for file in folder.iterdir() if file.name not in own}
-            os.chdir("/")
-            shutil.rmtree(folder, ignore_errors=True)
+            # The same for all lives of a member on this machine, and known to nobody else.
+            with kept(f"{hashlib.sha256(key).hexdigest()[:32]}-{host}") as folder:
+                os.chdir(folder)
+                for each, content in zip(names, files, strict=True):
+                    (folder / each).write_bytes(content)
+                code = serve(address, key, host, ray.util.get_node_ip_address())
+                own = {*names, *(file.name for file in folder.glob(".*"))}
+                left = {file.name: file.read_bytes() for file in folder.iterdir() if file.name not in own}
+                os.chdir("/")
         finally:
             self._wait()
         return code, left

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use units::{Bytes, Problem, Rate, Time};
+use units::{Bytes, Problem, Time};
 
 /// A broadcast.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,33 +44,28 @@ impl Kind for Broadcast {
     }
 
     fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem> {
-        let Place { port, seed, sample, graph, hosts, .. } = *place;
+        let Place { port, seed, sample, graph, .. } = *place;
         let source = place.names.one(&self.source, "source")?;
         let destinations = place.names.all(&self.destinations, "destinations")?;
         let members: Vec<HostId> = [source].iter().chain(&destinations).copied().collect();
         let topology = topology(graph, &members).map_err(Problem::whole)?;
-        let place = |host: &HostId| {
+        let node = |host: &HostId| {
             let name = graph.name(fabric::NodeId(host.0));
             (*host, topology.node(name).expect("members are in the topology"))
         };
-        let mut places: Vec<(HostId, NodeId)> = members.iter().map(place).collect();
+        let mut places: Vec<(HostId, NodeId)> = members.iter().map(node).collect();
         places.sort_unstable();
         places.dedup();
-        let to: Vec<NodeId> = destinations.iter().map(|host| place(host).1).collect();
+        let to: Vec<NodeId> = destinations.iter().map(|host| node(host).1).collect();
         let given = self.plan.as_ref().map(|plan| Plan::from_data(plan, &topology)).transpose();
         let given = given.map_err(|error| Problem::new("plan", error))?;
         let first = match &given {
             Some(plan) => plan.clone(),
-            None => algorithm::plan(self.settings.algorithm, &topology, place(&source).1, &to, seed)
+            None => algorithm::plan(self.settings.algorithm, &topology, node(&source).1, &to, seed)
                 .map_err(Problem::whole)?,
         };
         let bytes = self.bytes.get();
-        let infos = super::traffic::host_infos(graph, hosts);
-        if let Some(host) = members.iter().find(|host| !carries(infos[host.0 as usize].rate, bytes)) {
-            let (rate, name) = (infos[host.0 as usize].rate, graph.name(fabric::NodeId(host.0)));
-            let message = format!("{bytes} B take longer than the longest run (106 days) at {rate} ({name})");
-            return Err(Problem::whole(message));
-        }
+        place.check_volumes(members.iter().map(|host| (*host, bytes as f64)))?;
         let size = self.chunk.map_or_else(|| chunk_size(&first, bytes), |size| size.get());
         let chunks = Chunks::new(bytes, size).ok_or_else(|| {
             let message =
@@ -96,12 +91,6 @@ impl Kind for Broadcast {
         let processes = members.into_iter().map(node).collect();
         Ok(Cast { processes, shown: Box::new(shown) })
     }
-}
-
-/// Whether a link has done with a file before the longest run is over; one that carries nothing is refused
-/// elsewhere.
-fn carries(rate: Rate, bytes: u64) -> bool {
-    rate.as_bps() == 0 || rate.carries_in_a_run(bytes as f64)
 }
 
 /// The cluster as planners see it: hosts that don't take part are left out, parallel links are one.

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::names::Names;
-use fabric::Graph;
+use fabric::{Graph, NodeId};
 use process::{HostId, Process};
 use rand_pcg::Pcg64;
 use record::Tables;
@@ -72,6 +72,17 @@ pub(crate) struct Place<'a> {
 impl Place<'_> {
     pub(super) fn needs(&self, host: HostId) -> bool {
         self.only.is_none_or(|only| only == host)
+    }
+
+    /// Refuses more bytes to or from hosts than their links carry in the longest run.
+    pub(super) fn check_volumes(
+        &self,
+        volumes: impl IntoIterator<Item = (HostId, f64)>,
+    ) -> Result<(), Problem> {
+        let infos = super::traffic::host_infos(self.graph, self.hosts);
+        volumes.into_iter().try_for_each(|(host, bytes)| {
+            infos[host.0 as usize].rate.carries_in_a_run(bytes, self.graph.name(NodeId(host.0)))
+        })
     }
 }
 

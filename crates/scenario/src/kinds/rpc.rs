@@ -14,7 +14,10 @@ impl Kind for Rpc<String> {
     }
 
     fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem> {
-        let (boards, processes) = rpc::build(self.place(place.names)?, place.port)?;
+        let job = self.place(place.names)?;
+        let volumes = job.volumes()?;
+        let (boards, processes) = rpc::build(job, place.port)?;
+        place.check_volumes(volumes)?;
         Ok(Cast { processes, shown: Box::new(Clients { boards, deadline: self.deadline }) })
     }
 }

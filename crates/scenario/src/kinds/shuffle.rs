@@ -11,6 +11,9 @@ impl Kind for Job<String> {
 
     fn cast(&self, place: &mut Place<'_>) -> Result<Cast, Problem> {
         let job = self.place(place.names)?;
-        Ok(Cast::silent(shuffle::build(job, place.graph.hosts(), &mut place.draws, place.port)?))
+        let volumes = job.volumes();
+        let processes = shuffle::build(job, place.graph.hosts(), &mut place.draws, place.port)?;
+        place.check_volumes(volumes)?;
+        Ok(Cast::silent(processes))
     }
 }
