@@ -53,6 +53,7 @@ fn job(framework: Framework) -> Job {
             job_commit: Time::from_ms(1),
             commit_rpcs: 1,
             heartbeat: Time::from_ms(10),
+            master_heartbeat: Time::from_ms(10),
             umbilical: Time::from_ms(5),
             assignments: 2,
             socket_timeout: Time::from_secs(1),

@@ -109,6 +109,9 @@ pub struct Costs {
     pub commit_rpcs: u32,
     /// Time between a NodeManager's heartbeats: containers are assigned in answer to them.
     pub heartbeat: Time,
+    /// Time between the application master's heartbeats: it asks for containers with one and hears of them
+    /// with a later one; 0: at once.
+    pub master_heartbeat: Time,
     /// Time between a node's questions for finished maps on behalf of its reduces.
     pub umbilical: Time,
     /// Containers that an answer to a heartbeat assigns at most.
@@ -289,6 +292,9 @@ impl Costs {
             if time < Time::from_us(100) {
                 return refuse(field, format!("{time}: at least 100us"));
             }
+        }
+        if (Time::from_ps(1)..Time::from_us(100)).contains(&self.master_heartbeat) {
+            return refuse("master_heartbeat", format!("{}: 0s or at least 100us", self.master_heartbeat));
         }
         let calls = [
             ("master_rpcs", self.master_rpcs),

@@ -35,7 +35,8 @@
 //!         "master_start": 100000000000, "master_rpcs": 4, "container_start": 100000000000,
 //!         "localisation_rpcs": 0, "container_rpcs": 3, "task_setup": 10000000000,
 //!         "task_commit": 10000000000, "map_rpcs": 5, "reduce_rpcs": 6,
-//!         "job_commit": 10000000000, "commit_rpcs": 2, "heartbeat": 100000000000, "umbilical": 50000000000,
+//!         "job_commit": 10000000000, "commit_rpcs": 2, "heartbeat": 100000000000,
+//!         "master_heartbeat": 0, "umbilical": 50000000000,
 //!         "assignments": 100, "socket_timeout": 5000000000000, "fetch_penalty": 1000000000000,
 //!         "node_expiry": 20000000000000}}"#)?;
 //! let job = job.place(&Cluster)?;

@@ -1,6 +1,6 @@
-//! The application master, and what it needs of the ResourceManager and the NameNode: gives tasks to nodes in
-//! answer to their heartbeats, tells reduces of finished maps, chooses data nodes for blocks, notices lost
-//! nodes.
+//! The application master, and what it needs of the ResourceManager and the NameNode: gives tasks to nodes
+//! in answer to their heartbeats, or with its own next one, tells reduces of finished maps, chooses data
+//! nodes for blocks, notices lost nodes.
 //!
 //! One process stands for all three: RPCs among them stay on the management nodes.
 
@@ -18,6 +18,7 @@ use units::Time;
 const BEGIN: u64 = 0;
 const COMMITTED: u64 = 1;
 const SUBMITTED: u64 = 2;
+const HEARTBEAT: u64 = 3;
 const NODES: u64 = 16;
 /// Failed fetches of a map's output after which the map runs again (MAX_FETCH_FAILURES_NOTIFICATIONS).
 const FETCH_FAILURES: u32 = 3;
@@ -53,6 +54,8 @@ pub(crate) struct Master {
     schedule: Schedule,
     links: BTreeMap<StreamId, (HostId, Link)>,
     nodes: BTreeMap<HostId, Node>,
+    /// Containers of which the application master hears with its next heartbeat, and their tasks.
+    granted: Vec<(HostId, Kind, u32)>,
     /// Finished maps in order.
     events: Vec<(u32, HostId)>,
     /// Where each map's output is.
@@ -69,6 +72,7 @@ impl Master {
             schedule: Schedule::new(&plan),
             links: BTreeMap::new(),
             nodes: BTreeMap::new(),
+            granted: Vec::new(),
             events: Vec::new(),
             outputs: vec![None; plan.maps as usize],
             fetch_failures: BTreeMap::new(),
@@ -113,10 +117,15 @@ impl Master {
             if !again && (reuse || node.running.len() >= slots) {
                 return;
             }
-            let Some((kind, number)) = self.schedule.next() else { return };
+            let next = if again { self.schedule.next_again() } else { self.schedule.next() };
+            let Some((kind, number)) = next else { return };
             node.idle -= u32::from(again);
             node.running.insert((kind, number));
-            self.tell(host, &Message::Run { kind, number, reuse: again }, cx);
+            if again || self.plan.job.costs.master_heartbeat == Time::ZERO {
+                self.tell(host, &Message::Run { kind, number, reuse: again }, cx);
+            } else {
+                self.granted.push((host, kind, number));
+            }
         }
     }
 
@@ -131,6 +140,7 @@ impl Master {
         let Some(node) = self.nodes.get_mut(&host) else { return };
         let Some((kind, reduce)) = node.running.pop_last() else { return };
         self.schedule.again(kind, reduce);
+        self.granted.retain(|granted| *granted != (host, kind, reduce));
         // Not the next task in turn: that could be the reduce again.
         let map = self.schedule.next_map();
         node.running.extend(map.map(|map| (Kind::Map, map)));
@@ -146,6 +156,18 @@ impl Master {
             self.assign(host, self.plan.job.costs.assignments, false, cx);
             self.preempt(host, cx);
         }
+    }
+
+    /// The application master hears of containers, and asks for others.
+    fn master_heartbeat(&mut self, cx: &mut dyn Context) {
+        if self.stage != Stage::Running {
+            return;
+        }
+        for (host, kind, number) in std::mem::take(&mut self.granted) {
+            self.tell(host, &Message::Run { kind, number, reuse: false }, cx);
+        }
+        self.schedule.ask();
+        cx.set_timer(HEARTBEAT, self.plan.job.costs.master_heartbeat);
     }
 
     fn done(&mut self, host: HostId, kind: Kind, number: u32, cx: &mut dyn Context) {
@@ -164,7 +186,7 @@ impl Master {
             if self.stage == Stage::Running {
                 self.stage = Stage::Committing;
                 let costs = &self.plan.job.costs;
-                let (n, delay) = (costs.commit_rpcs, costs.job_commit);
+                let (n, delay) = (costs.commit_rpcs, costs.job_commit + self.plan.unregistering());
                 self.call(n, COMMITTED, delay, cx);
             }
             return;
@@ -224,6 +246,7 @@ impl Master {
         for (kind, number) in node.running {
             self.schedule.again(kind, number);
         }
+        self.granted.retain(|(at, ..)| *at != host);
         if !self.schedule.complete() {
             for map in 0..self.outputs.len() {
                 if self.outputs[map] == Some(host) {
@@ -324,7 +347,13 @@ impl Master {
                 let (n, delay) = (costs.master_rpcs, costs.master_start);
                 self.call(n, BEGIN, delay, cx);
             }
-            BEGIN => self.stage = Stage::Running,
+            BEGIN => {
+                self.stage = Stage::Running;
+                if self.plan.job.costs.master_heartbeat > Time::ZERO {
+                    cx.set_timer(HEARTBEAT, self.plan.job.costs.master_heartbeat);
+                }
+            }
+            HEARTBEAT => self.master_heartbeat(cx),
             COMMITTED => {
                 self.stage = Stage::Finishing;
                 self.tell_all(&Message::Finish, cx);

@@ -148,8 +148,17 @@ impl NodeManager {
             self.idle += 1;
         } else if task.is_some() {
             self.upload(cx);
+            self.heartbeat_out_of_turn(cx);
         }
         self.see_whether_idle(cx);
+    }
+
+    /// A NodeManager says at once that a container has ended (ContainerImpl.ContainerDoneTransition), and its
+    /// next heartbeats follow from there. A master that hears of containers at once needs none.
+    fn heartbeat_out_of_turn(&mut self, cx: &mut dyn Context) {
+        if self.plan.job.costs.master_heartbeat > Time::ZERO && !self.finishing && !self.stopped {
+            self.on_timer(HEARTBEAT, cx);
+        }
     }
 
     fn begin(&mut self, cx: &mut dyn Context, new: impl FnOnce(&mut Env<'_>) -> Work) {

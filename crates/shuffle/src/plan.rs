@@ -61,6 +61,12 @@ impl Plan {
         self.job.framework == Framework::Tez
     }
 
+    /// Until the ResourceManager agrees that the job is over: its first answer never does, and the
+    /// application master asks again a heartbeat later (RMCommunicator.doUnregistration). Tez asks sooner.
+    pub(crate) fn unregistering(&self) -> Time {
+        if self.tez() { Time::ZERO } else { self.job.costs.master_heartbeat }
+    }
+
     /// Bytes of input, and of output, of a map.
     pub(crate) fn split(&self, map: u32) -> u64 {
         self.job.block.min(self.job.bytes - u64::from(map) * self.job.block)

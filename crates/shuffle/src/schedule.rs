@@ -5,10 +5,14 @@
 //! (`job.reduce.rampup.limit`), plus what the maps that are left don't need; they come before maps. Tez
 //! (ShuffleVertexManager): between two parts of finished maps the number of reduces grows evenly; maps come
 //! before reduces.
+//!
+//! An application master asks with a heartbeat. What it wants is sent first, and how many reduces it wants
+//! next is decided after that (RMContainerAllocator.heartbeat), so MapReduce asks for them a heartbeat late.
 
 use crate::plan::Plan;
 use crate::wire::Kind;
 use std::collections::BTreeSet;
+use units::Time;
 
 /// Times that a task may fail (`mapreduce.map.maxattempts`).
 const ATTEMPTS: u8 = 4;
@@ -26,9 +30,22 @@ pub(crate) struct Schedule {
     slow_start: (f64, f64),
     waiting_maps: BTreeSet<u32>,
     waiting_reduces: BTreeSet<u32>,
+    /// What the ResourceManager was asked for; nothing: it always knows what is wanted.
+    asked: Option<Asked>,
     failures: [Vec<u8>; 2],
     pub maps_done: u64,
     pub reduces_done: u64,
+}
+
+/// Containers that the ResourceManager was asked for.
+#[derive(Debug, Default)]
+struct Asked {
+    /// For maps, that were not yet given.
+    maps: usize,
+    /// For reduces, in all.
+    reduces: u64,
+    /// For reduces, as the next heartbeat will have it.
+    next: u64,
 }
 
 impl Schedule {
@@ -42,22 +59,46 @@ impl Schedule {
             slow_start: plan.job.slow_start,
             waiting_maps: (0..maps).collect(),
             waiting_reduces: (0..reduces).collect(),
+            asked: (plan.job.costs.master_heartbeat > Time::ZERO).then(Asked::default),
             failures: [vec![0; maps as usize], vec![0; reduces as usize]],
             maps_done: 0,
             reduces_done: 0,
         }
     }
 
-    /// The task for the next container.
+    /// The application master asks for what it wants.
+    pub(crate) fn ask(&mut self) {
+        let (maps, allowed, tez) = (self.waiting_maps.len(), self.reduces_allowed(), self.tez);
+        if let Some(asked) = &mut self.asked {
+            let reduces = if tez { allowed } else { asked.next };
+            *asked = Asked { maps, reduces, next: allowed };
+        }
+    }
+
+    /// The task for a new container.
     pub(crate) fn next(&mut self) -> Option<(Kind, u32)> {
+        let Some(asked) = &self.asked else { return self.next_for(true, u64::MAX) };
+        let next = self.next_for(asked.maps > 0, asked.reduces);
+        if let (Some((Kind::Map, _)), Some(asked)) = (next, &mut self.asked) {
+            asked.maps -= 1;
+        }
+        next
+    }
+
+    /// The task for a container that has ended another: nobody is asked.
+    pub(crate) fn next_again(&mut self) -> Option<(Kind, u32)> {
+        self.next_for(true, u64::MAX)
+    }
+
+    fn next_for(&mut self, maps: bool, reduces: u64) -> Option<(Kind, u32)> {
         let reduce_first = !self.tez;
-        if reduce_first && let Some(reduce) = self.next_reduce() {
+        if reduce_first && let Some(reduce) = self.next_reduce(reduces) {
             return Some((Kind::Reduce, reduce));
         }
-        if let Some(map) = self.next_map() {
+        if maps && let Some(map) = self.next_map() {
             return Some((Kind::Map, map));
         }
-        self.next_reduce().map(|reduce| (Kind::Reduce, reduce))
+        self.next_reduce(reduces).map(|reduce| (Kind::Reduce, reduce))
     }
 
     /// The map for a container that a reduce was made to leave.
@@ -65,9 +106,9 @@ impl Schedule {
         self.waiting_maps.pop_first()
     }
 
-    fn next_reduce(&mut self) -> Option<u32> {
+    fn next_reduce(&mut self, most: u64) -> Option<u32> {
         let begun = self.reduces - self.waiting_reduces.len() as u64;
-        if begun < self.reduces_allowed() { self.waiting_reduces.pop_first() } else { None }
+        if begun < self.reduces_allowed().min(most) { self.waiting_reduces.pop_first() } else { None }
     }
 
     /// Reduces that may have begun by now.

@@ -88,6 +88,9 @@ class ShuffleCosts(Model):
     Without a value 62, with Tez 14."""
     heartbeat: PositiveTime = "1s"
     """Time between a NodeManager's heartbeats: containers are assigned in answer to them."""
+    master_heartbeat: Time = "1s"
+    """Time between the application master's heartbeats: it asks for containers with one and hears of them
+    with a later one (`yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms`). With 0s it hears at once."""
     umbilical: PositiveTime | None = None
     """Time between a node's polls for finished maps; without a value 1s, with Tez 100ms."""
     assignments: Count = 100

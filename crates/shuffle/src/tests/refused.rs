@@ -32,6 +32,7 @@ fn each_with_its_field_and_what_is_allowed() {
     assert_eq!(refused(|job| job.block = 0).0, "block");
     assert_eq!(refused(|job| job.costs.map_rate = Rate::from_bps(0)).0, "costs.map_rate");
     assert_eq!(refused(|job| job.costs.heartbeat = Time::ZERO).0, "costs.heartbeat");
+    assert_eq!(refused(|job| job.costs.master_heartbeat = Time::from_us(1)).0, "costs.master_heartbeat");
     assert_eq!(refused(|job| job.costs.node_expiry = Time::ZERO).0, "costs.node_expiry");
     assert_eq!(refused(|job| job.costs.container_rpcs = 10_001).0, "costs.container_rpcs");
     assert_eq!(refused(|job| job.costs.master_rpcs = 10_001).0, "costs.master_rpcs");

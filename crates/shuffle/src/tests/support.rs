@@ -67,6 +67,7 @@ fn costs() -> Costs {
         job_commit: Time::from_ms(10),
         commit_rpcs: 2,
         heartbeat: Time::from_ms(100),
+        master_heartbeat: Time::ZERO,
         umbilical: Time::from_ms(50),
         assignments: 100,
         socket_timeout: Time::from_secs(5),
