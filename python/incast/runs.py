@@ -66,7 +66,7 @@ def run_all(
     if live:
         _check_live(written, variants)
     folder.make_free(out, force)
-    places = _places(variants, out)
+    places = places_of(variants, out)
     run = _LiveRun if live else _Run
     timed = live or any(variant.scenario.clock for variant in variants)
     at_a_time = 1 if timed else jobs or os.cpu_count() or 1
@@ -81,10 +81,7 @@ def run_all(
             stop.event.set()  # otherwise the pool would wait for runs that nobody stops
     done = [each.result() for each in running]
     if len(variants) > 1:
-        try:
-            _write_overview(variants, done, out)
-        except OSError as failed:
-            raise RunError(f"{failed.filename or out}: {why(failed)}") from None
+        write_overview(variants, done, out)
     return done
 
 
@@ -111,7 +108,8 @@ def _check_live(written: WrittenScenario, variants: Sequence[Variant]) -> None:
         asked.ask(partial(_core.live_members, variant.resolved.core))
 
 
-def _places(variants: Sequence[Variant], out: Path) -> list[Path]:
+def places_of(variants: Sequence[Variant], out: Path) -> list[Path]:
+    """The folder of each."""
     if len(variants) == 1:
         return [out]
     seeds = {variant.scenario.seed for variant in variants}
@@ -241,16 +239,19 @@ class _LiveRun(_Run):
             self.watch(self.number, {"sim_time_ps": time_ps, "events": events, "fraction": None})
 
 
-def _write_overview(variants: Sequence[Variant], done: Sequence[Done], out: Path) -> None:
+def write_overview(variants: Sequence[Variant], done: Sequence[Done], out: Path) -> None:
     """The summaries of folders of runs: where each choice is. Figures are in the runs' own summaries."""
     runs: dict[str, list[Path]] = {}
     for variant, each in zip(variants, done, strict=True):
         runs.setdefault(variant.choice, []).append(each.folder)
     name = variants[0].scenario.name
-    _overview(out, name, runs)
-    for choice, places in runs.items():
-        if choice and len(places) > 1:
-            _overview(out / choice, name, {choice: places})
+    try:
+        _overview(out, name, runs)
+        for choice, places in runs.items():
+            if choice and len(places) > 1:
+                _overview(out / choice, name, {choice: places})
+    except OSError as failed:
+        raise RunError(f"{failed.filename or out}: {why(failed)}") from None
 
 
 def _overview(place: Path, name: str, runs: Mapping[str, Sequence[Path]]) -> None:

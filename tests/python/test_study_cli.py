@@ -122,7 +122,7 @@ def test_reproduce_runs_what_is_missing(tmp_path: Path) -> None:
     where = ("--studies", tmp_path / "studies", "--results", tmp_path / "results")
     assert call("reproduce", "--run", "--seeds", 1, *where).exit_code == Exit.OK
     assert (tmp_path / "results/small/claims.json").is_file()
-    assert (tmp_path / "results/small/runs/deep/one/seed-1/summary.json").is_file()
+    assert (tmp_path / "results/small/runs/buffer=deep/rounds=one/seed=1/summary.json").is_file()
 
 
 def test_reproduce_a_study_that_is_not_there(place: Path) -> None:

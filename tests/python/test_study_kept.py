@@ -109,7 +109,7 @@ def test_seeds_are_added_to_those_that_are_kept(place: Path) -> None:
     rmtree(place / "out")
     added = ("study", "run", place / "small", "--out", place / "out", "--seeds", 3, "--but-kept", "--json")
     assert [cell["seeds"] for cell in json.loads(call(*added).stdout)["cells"]] == [3] * 4
-    assert sorted(each.name for each in (place / "out/runs").glob("*/*/*")) == ["seed-3"] * 4
+    assert sorted(each.name for each in (place / "out/runs").glob("*/*/*")) == ["seed=3"] * 4
 
 
 def test_a_scenario_that_has_changed_needs_new_runs(place: Path) -> None:

@@ -24,7 +24,7 @@ def test_a_cell_is_the_base_with_its_values_laid_over(tmp_path: Path) -> None:
     assert spec["seed"] == 7
     assert spec["switches"][0]["config"]["buffer"]["size"] == 100_000
     assert spec["jobs"][0]["work"]["rounds"] == 2
-    assert str(run.place) == "shallow/two/seed-7"
+    assert str(run.place) == "buffer=shallow/rounds=two/seed=7"
 
 
 def test_the_base_may_be_a_file(tmp_path: Path) -> None:

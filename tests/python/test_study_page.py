@@ -130,7 +130,7 @@ def test_counts_are_those_of_the_first_seeds_tables(out: Path, written: Path) ->
     spans = [b - a for a, b in zip([0, *times], times, strict=False)]
     counted = sum(rate * span for rate, span in zip(per_ms, spans, strict=True))
     # The axis ends where the longest run is twice the shortest.
-    series = pl.read_parquet(out / "runs/shallow/two/seed-1/ports_series/*.parquet")
+    series = pl.read_parquet(out / "runs/buffer=shallow/rounds=two/seed=1/ports_series/*.parquet")
     shown = pl.col("time_ps") <= times[-1] * seconds[time[1]] * 1e12 * 1.000001
     dropped = series.filter(pl.col("port").str.starts_with("switch0:host"), shown)["drops"].sum()
     assert dropped > 0
@@ -139,7 +139,7 @@ def test_counts_are_those_of_the_first_seeds_tables(out: Path, written: Path) ->
 
 def test_the_longest_queue_is_drawn_with_a_band_under_it(out: Path, written: Path) -> None:
     deep, _ = panels(written, "queue length")
-    series = pl.read_parquet(out / "runs/deep/two/seed-1/ports_series/*.parquet")
+    series = pl.read_parquet(out / "runs/buffer=deep/rounds=two/seed=1/ports_series/*.parquet")
     longest = series.filter(pl.col("port").str.starts_with("switch0:"))["queue_bytes"].max()
     title = deep["spec"]["layer"][1]["encoding"]["y"]["title"]
     scale = {"kB": 1e3, "MB": 1e6, "B": 1}[title.rpartition("(")[2].rstrip(")")]
@@ -189,7 +189,7 @@ def test_before_anything_was_run_the_page_says_which_command_runs_it(found: Stud
 def test_a_part_of_the_cells_is_drawn(found: Study, out: Path, tmp_path: Path) -> None:
     place = tmp_path / "part"
     shutil.copytree(out, place)
-    shutil.rmtree(place / "runs/shallow")
+    shutil.rmtree(place / "runs/buffer=shallow")
     file = page.write(collect(found, place), place)
     assert "2 of 4 cells were not run" in text_of(file)
     assert "Not run here: shallow/two." in text_of(file)
@@ -351,7 +351,9 @@ def test_walk_servers_are_drawn_by_their_queue_and_why_they_dropped(tmp_path: Pa
     out = tmp_path / "results"
     run_study(walked, out, cells=walked.cells, seeds=[1], jobs=1)
     file = page.write(collect(walked, out), out)
-    series = pl.read_parquet(out / "runs/red/seed-1/walks_series/*.parquet").filter(pl.col("host") == "host2")
+    series = pl.read_parquet(out / "runs/queue=red/seed=1/walks_series/*.parquet").filter(
+        pl.col("host") == "host2"
+    )
     queues = panels(file, "queue of walkers")
     assert len(queues) == 2
     assert max(queues[0]["columns"]["points"]["y"]) == series["queue_max"].max()

@@ -76,7 +76,7 @@ def test_a_cell_is_what_a_run_of_its_scenario_is(whole: tuple[Study, Path], tmp_
     from incast.written import WrittenScenario
 
     _, out = whole
-    run = out / "runs" / "shallow" / "two" / "seed-2"
+    run = out / "runs/buffer=shallow/rounds=two/seed=2"
     source = WrittenScenario.from_file(run / "scenario.yaml", ["seed=2"])
     (done,) = run_all(source, make_variants(source), tmp_path / "alone")
     kept = json.loads((run / "summary.json").read_text())
@@ -88,7 +88,9 @@ def test_figures_stand_beside_the_published_ones(whole: tuple[Study, Path]) -> N
     frame = pl.read_parquet(out / "results.parquet")
     assert frame["cell"].to_list() == ["deep/one", "deep/two", "shallow/one", "shallow/two"]
     row = frame.row(0, named=True)
-    summaries = [json.loads((out / f"runs/deep/one/seed-{s}/summary.json").read_text()) for s in (1, 2)]
+    summaries = [
+        json.loads((out / f"runs/buffer=deep/rounds=one/seed={s}/summary.json").read_text()) for s in (1, 2)
+    ]
     times = [each["jobs"]["answers"]["duration_ps"] for each in summaries]
     assert row["time_mean_ps"] == sum(times) / 2
     assert row["time_low_ps"] <= row["time_mean_ps"] <= row["time_high_ps"]
@@ -124,9 +126,12 @@ def test_what_was_run_is_not_run_again(whole: tuple[Study, Path], tmp_path: Path
     axes["buffer"]["shallow"]["set"]["switch.buffer"]["size"] = "120kB"
     other = study(tmp_path / "study", {**SMALL, "axes": axes})
     assert {row.cell.name for row in collect(other, tmp_path / "out").rows} == {"deep/one", "deep/two"}
-    (tmp_path / "out/runs/deep/one/seed-2/study-run.json").unlink()
+    (tmp_path / "out/runs/buffer=deep/rounds=one/seed=2/study-run.json").unlink()
     places = [str(each.place) for each in ran(other, tmp_path / "out").missing]
-    assert places == ["deep/one/seed-2", *(f"shallow/{r}/seed-{s}" for r in ("one", "two") for s in (1, 2))]
+    assert places == [
+        "buffer=deep/rounds=one/seed=2",
+        *(f"buffer=shallow/rounds={r}/seed={s}" for r in ("one", "two") for s in (1, 2)),
+    ]
 
 
 def test_other_seeds_and_cells_add_to_what_is_there(whole: tuple[Study, Path], tmp_path: Path) -> None:
@@ -135,7 +140,7 @@ def test_other_seeds_and_cells_add_to_what_is_there(whole: tuple[Study, Path], t
     seen = Seen()
     cells = found.select(["deep/one"], "x")
     run_study(found, tmp_path / "out", cells=cells, seeds=[1, 2, 3], jobs=1, watcher=seen)
-    assert [str(each.place) for each in seen.missing] == ["deep/one/seed-3"]
+    assert [str(each.place) for each in seen.missing] == ["buffer=deep/rounds=one/seed=3"]
     assert [row.seeds for row in collect(found, tmp_path / "out").rows] == [3, 2, 2, 2]
 
 
@@ -152,7 +157,9 @@ def test_a_figure_by_another_column(whole: tuple[Study, Path], tmp_path: Path) -
     sizes = {"table": "flows", "column": "bytes", "per": "end_ps", "where": {"job": "answers"}}
     other = study(tmp_path, {**SMALL, "metrics": {**SMALL["metrics"], "speed": sizes}})
     row = collect(other, out).rows[0]
-    flows = pl.read_parquet(out / "runs/deep/one/seed-1/flows/*.parquet").filter(pl.col("job") == "answers")
+    flows = pl.read_parquet(out / "runs/buffer=deep/rounds=one/seed=1/flows/*.parquet").filter(
+        pl.col("job") == "answers"
+    )
     assert row.figures["speed"][1] == float(flows["bytes"].sum()) / float(flows["end_ps"].sum())
 
 
@@ -167,7 +174,9 @@ def test_a_figure_since_another_column(whole: tuple[Study, Path], tmp_path: Path
     }
     other = study(tmp_path, {**SMALL, "metrics": {**SMALL["metrics"], "lasted": lasted}})
     row = collect(other, out).rows[0]
-    flows = pl.read_parquet(out / "runs/deep/one/seed-1/flows/*.parquet").filter(pl.col("job") == "answers")
+    flows = pl.read_parquet(out / "runs/buffer=deep/rounds=one/seed=1/flows/*.parquet").filter(
+        pl.col("job") == "answers"
+    )
     ends, starts = flows["end_ps"].to_list(), flows["start_ps"].to_list()
     assert row.figures["lasted"][1] == float(max(ends) - min(starts))
 
@@ -183,11 +192,11 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
 
 def test_a_run_that_fails_stops_no_other(tmp_path: Path) -> None:
     found = study(tmp_path / "study", {**SMALL, "cells": ["one"]}, NO_TESTS)
-    place = tmp_path / "out" / "runs" / "deep" / "one"
+    place = tmp_path / "out/runs/buffer=deep/rounds=one"
     place.mkdir(parents=True)
     (tmp_path / "out" / "incast-study.json").write_text("{}")
-    (place / "seed-1").write_text("in the way")
-    with pytest.raises(RunError, match="deep/one/seed-1: "):
+    (place / "seed=1").write_text("in the way")
+    with pytest.raises(RunError, match="buffer=deep/rounds=one/seed=1: "):
         ran(found, tmp_path / "out")
     assert [row.seeds for row in collect(found, tmp_path / "out").rows] == [1, 2]
 
@@ -215,13 +224,13 @@ def test_ctrl_c_keeps_what_has_ended(tmp_path: Path, request_: signal.Signals) -
         "out",
     ]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True) as process:
-        until((tmp_path / "out/runs/deep/two/seed-1/incast-run.json").exists, process)
+        until((tmp_path / "out/runs/buffer=deep/rounds=two/seed=1/incast-run.json").exists, process)
         os.killpg(process.pid, request_)
         _, said = process.communicate(timeout=240)
     assert process.returncode == 130, said
     assert b"what has ended is kept" in said
     ended = sorted(str(each.parent.relative_to(tmp_path)) for each in tmp_path.rglob("study-run.json"))
-    assert ended == ["out/runs/deep/one/seed-1"]
+    assert ended == ["out/runs/buffer=deep/rounds=one/seed=1"]
 
 
 def test_runs_end_with_a_parent_that_was_killed(tmp_path: Path) -> None:
@@ -233,7 +242,7 @@ def test_runs_end_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     content["published"] = None
     study(tmp_path / "study", content, NO_TESTS)
     command = [sys.executable, "-m", "incast", "study", "run", "study", "--seeds", "1", "--out", "out"]
-    marker = tmp_path / "out/runs/one/seed-1/incast-run.json"
+    marker = tmp_path / "out/runs/rounds=one/seed=1/incast-run.json"
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
         until(marker.exists, process)
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()

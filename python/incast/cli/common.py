@@ -26,6 +26,14 @@ Out = Annotated[
     typer.Option(help="Result folder; default: results/<name>. A number is added if it holds a result."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a result.")]
+OnCluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Run on a Ray cluster, one run per processor: ray://HOST:PORT, auto or local (extra: ray).",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, and print only what is wrong.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say of each run how it ended, and when.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

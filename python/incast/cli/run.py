@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -16,7 +16,18 @@ from incast.answer import answer
 from incast.choose import Ranking, rank
 from incast.cli import show, show_choices, show_run
 from incast.cli.again import again
-from incast.cli.common import Changes, Force, Json, Out, Quiet, ScenarioFile, Verbose, place_of, told
+from incast.cli.common import (
+    Changes,
+    Force,
+    Json,
+    OnCluster,
+    Out,
+    Quiet,
+    ScenarioFile,
+    Verbose,
+    place_of,
+    told,
+)
 from incast.cli.exits import Exit
 from incast.cli.progress import Bars
 from incast.extras import MissingLibraryError
@@ -27,6 +38,9 @@ from incast.runs import Done, failure, run_all
 from incast.samples import by_choice
 from incast.variants import Variant, make_variants, seed_list
 from incast.written import WrittenScenario
+
+if TYPE_CHECKING:
+    from incast.live.cluster import Cluster
 
 
 def run(
@@ -42,6 +56,7 @@ def run(
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")
     ] = None,
+    cluster: OnCluster = None,
     live: Annotated[
         bool, typer.Option("--live", help="Run its jobs on sockets of this machine, one process per host.")
     ] = False,
@@ -57,6 +72,9 @@ def run(
     """Simulate a scenario, or run it live: all its variants side by side."""
     if quiet and verbose:
         raise typer.BadParameter("--quiet and --verbose exclude each other")
+    if cluster and (live or jobs):
+        message = "a cluster has a run per processor, and no sockets of this machine"
+        raise typer.BadParameter(f"--cluster goes without --live and --jobs: {message}")
     said = [*changes, *([f"seed={seed}"] if seed is not None else [])]
     runs = _Runs(
         scenario=scenario,
@@ -66,6 +84,7 @@ def run(
         seeds=seeds,
         choice=choice,
         jobs=jobs,
+        cluster=cluster,
         live=live,
         report=not no_report,
         every=every,
@@ -92,6 +111,7 @@ class _Runs:
     seeds: int | None
     choice: list[str]
     jobs: int | None
+    cluster: str | None
     live: bool
     report: bool
     every: bool
@@ -126,17 +146,46 @@ class _Runs:
             f"{each.choice or each.scenario.name}{f' seed {each.scenario.seed}' if self.seeds else ''}"
             for each in variants
         ]
-        run = partial(run_all, written, variants, place, force=force, jobs=self.jobs, live=self.live)
-        if self.quiet:
-            return run()
-        with Bars(variants[0].scenario.name, show.err, names) as bars:
+        with ExitStack() as until:
+            cluster = self._cluster(until)
+            bars = (
+                None if self.quiet else until.enter_context(Bars(variants[0].scenario.name, show.err, names))
+            )
 
             def ended(number: int, done: Done) -> None:
-                bars.ended(number)
+                if bars:
+                    bars.ended(number)
                 if self.verbose:
                     _say_ended(names[number], done)
 
-            return run(watch=bars.watch, ended=ended)
+            if cluster:
+                from incast.runs_on_cluster import run_on_cluster
+
+                try:
+                    return run_on_cluster(written, variants, place, cluster, force=force, ended=ended)
+                except KeyboardInterrupt:
+                    said = f"Interrupted: the runs that have come back are kept in {escape(str(place))}."
+                    show.err.print(f"[yellow]{said}[/]", soft_wrap=True)
+                    raise typer.Exit(Exit.INTERRUPTED) from None
+            watch = bars.watch if bars else None
+            return run_all(
+                written,
+                variants,
+                place,
+                force=force,
+                jobs=self.jobs,
+                live=self.live,
+                watch=watch,
+                ended=ended,
+            )
+
+    def _cluster(self, until: ExitStack) -> Cluster | None:
+        """Where runs go to, if not here."""
+        if self.cluster is None:
+            return None
+        from incast.live.cluster import at
+
+        return until.enter_context(at(self.cluster))
 
 
 def _say_ended(name: str, done: Done) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from incast import text
 from incast.cli import exits, show, show_study
-from incast.cli.common import Json, told
+from incast.cli.common import Json, OnCluster, told
 from incast.cli.study_progress import StudyBars
 from incast.extras import need
 from incast.folder import write_text
@@ -25,6 +26,9 @@ from incast.study.cells import plan
 from incast.study.outcome import Outcome, collect, write
 from incast.study.run import Watcher, claim, run_study, seeds_of
 from incast.study.study import FILE, Study
+
+if TYPE_CHECKING:
+    from incast.live.cluster import Cluster
 
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder, like studies/NAME.")]
 Cells = Annotated[
@@ -47,6 +51,7 @@ def run(
     cells: Cells = [],  # noqa: B006 - typer's way
     seeds: Seeds = None,
     jobs: Jobs = None,
+    cluster: OnCluster = None,
     out: Out = None,
     force: Annotated[bool, typer.Option("--force", help="Repeat finished runs.")] = False,
     but_kept: Annotated[
@@ -58,13 +63,15 @@ def run(
 
     Finished runs that have not changed are not repeated: after Ctrl-C, the same command continues.
     """
+    if cluster and jobs:
+        raise typer.BadParameter("--cluster goes without --jobs: a cluster has a run per processor")
     with told(as_json):
         need("study", "altair", "jinja2")
         found = load(study)
         chosen = found.select(cells, "--cells")
         place = out or Path("results") / found.name
         but = {(each.cell, each.seed) for each in kept.read(found)} if but_kept else ()
-        outcome = _run(found, place, chosen, seeds_of(found, seeds), jobs, force, but)
+        outcome = _run(found, place, chosen, seeds_of(found, seeds), jobs, force, but, cluster)
         rows = [row for row in outcome.rows if row.cell in chosen]
         written = page.write(outcome, place)
     if as_json:
@@ -98,15 +105,23 @@ def _run(
     jobs: int | None,
     force: bool = False,
     but: Collection[tuple[Cell, int]] = (),
+    cluster: str | None = None,
 ) -> Outcome:
     """Runs what is missing of these cells, and writes the tables of all that is there, whatever happens."""
     try:
         if cells:
-            watcher = StudyBars(study.name, show.err)
-            at_a_time = jobs or os.cpu_count() or 1
-            run_study(
-                study, out, cells=cells, seeds=seeds, jobs=at_a_time, force=force, but=but, watcher=watcher
-            )
+            with _cluster(cluster) as there:
+                run_study(
+                    study,
+                    out,
+                    cells=cells,
+                    seeds=seeds,
+                    jobs=jobs or os.cpu_count() or 1,
+                    cluster=there,
+                    force=force,
+                    but=but,
+                    watcher=StudyBars(study.name, show.err),
+                )
     except KeyboardInterrupt:
         show.err.print("[yellow]Interrupted: what has ended is kept, the same command goes on.[/]")
         raise typer.Exit(exits.Exit.INTERRUPTED) from None
@@ -114,6 +129,15 @@ def _run(
         outcome = collect(study, out)
         write(outcome, out)
     return outcome
+
+
+def _cluster(address: str | None) -> AbstractContextManager[Cluster | None]:
+    """The cluster, if runs go to one."""
+    if address is None:
+        return nullcontext()
+    from incast.live.cluster import at
+
+    return at(address)
 
 
 def report(

@@ -143,11 +143,14 @@ class ActorChild:
         try:
             return int(self._ray.get(number))
         except self._ray.exceptions.RayError as error:
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            self._why = (
-                lines[-1].removeprefix(f"{RunError.__module__}.{RunError.__name__}: ") if lines else ""
-            )
+            self._why = why_lost(error)
             return None
+
+
+def why_lost(error: Exception) -> str:
+    """What an error of Ray's says, without where it came from."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1].removeprefix(f"{RunError.__module__}.{RunError.__name__}: ") if lines else ""
 
 
 def _nothing() -> Begun:

@@ -1,5 +1,7 @@
 """A Ray cluster as the place of members: one a node, started by an actor of which it is the whole work.
 
+Runs have their place there too, one a processor (`tasks`).
+
 What launcher and members say to each other is the same as on one machine; Ray only starts them (`actor`), and
 carries their files to them and back (its object store). A member that died is restarted on its node; on
 another when that is gone, unless it belongs there. Needs the extra `ray`. Source: the Ray documentation,
@@ -13,13 +15,13 @@ import os
 import re
 import socket
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import IO, Any, Self
 
 from incast.errors import Problem, RunError, ScenarioError
 from incast.extras import MissingLibraryError, extra
-from incast.live.actor import ActorChild, Begun, Member
+from incast.live.actor import ActorChild, Begun, Member, why_lost
 from incast.live.launch import Child
 from incast.live.place import Write
 
@@ -117,6 +119,34 @@ class Cluster:
 
     def _up(self) -> list[dict[str, Any]]:
         return [node for node in self._ray.nodes() if node["Alive"]]
+
+    def processors(self) -> int:
+        """Those of all nodes that are up."""
+        return int(sum(node["Resources"].get("CPU", 0) for node in self._up()))
+
+    def task(self, work: Callable[..., Any], retries: int) -> Callable[..., Any]:
+        """A function whose calls each take a processor of the cluster; they return promises.
+
+        A call that is lost with its node or its process is made again, up to `retries` times.
+        """
+        begin: Callable[..., Any] = self._ray.remote(num_cpus=1, max_retries=retries)(work).remote
+        return begin
+
+    def kept(self, promises: list[Any], timeout_s: float) -> list[Any]:
+        """Promises that are kept by now; waits for one at most for so long."""
+        return list(self._ray.wait(promises, timeout=timeout_s)[0])
+
+    def outcome(self, promise: Any) -> Any:
+        """What a call returned; a `RunError` when it failed or was lost."""
+        try:
+            return self._ray.get(promise)
+        except self._ray.exceptions.RayError as error:
+            return RunError(why_lost(error))
+
+    def cancel(self, promises: list[Any]) -> None:
+        """Ends calls, whatever they do."""
+        for promise in promises:
+            self._ray.cancel(promise, force=True)
 
     def nodes(self) -> list[str]:
         """Nodes that are up and have a processor for members, by their identity."""

@@ -26,7 +26,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The values, joined: also the cell's folder."""
+        """The values, joined."""
         return "/".join(self.values)
 
 

@@ -19,6 +19,9 @@ from incast.study.axes import Cell, select
 from incast.study.study import Study
 from incast.study.work import Work, work
 
+SEED = "seed="
+"""Begins the folder of a run."""
+
 
 @dataclass(frozen=True)
 class CellRun:
@@ -27,11 +30,8 @@ class CellRun:
     cell: Cell
     seed: int
     work: Work
-
-    @property
-    def place(self) -> Path:
-        """Its folder within the study's results."""
-        return Path(self.cell.name) / f"seed-{self.seed}"
+    place: Path
+    """Its folder within the study's results."""
 
     @property
     def digest(self) -> str:
@@ -55,6 +55,11 @@ def document(study: Study, cell: Cell) -> Node:
     return found
 
 
+def folder_of(study: Study, cell: Cell) -> Path:
+    """The folder of the cell's runs. Its path says what they are, as in partitioned data sets (Hive's)."""
+    return Path(*(f"{axis}={value}" for axis, value in zip(study.axes, cell.values, strict=True)))
+
+
 def plan(study: Study, cells: Sequence[Cell], seeds: Sequence[int]) -> list[CellRun]:
     """All runs of the cells; all problems of all cells together otherwise."""
     runs: list[CellRun] = []
@@ -66,7 +71,11 @@ def plan(study: Study, cells: Sequence[Cell], seeds: Sequence[int]) -> list[Cell
             for problem in error.problems:
                 wrong.setdefault(problem, []).append(cell.name)
             continue
-        runs += [CellRun(cell, seed, each) for seed, each in zip(seeds, found, strict=True)]
+        place = folder_of(study, cell)
+        runs += [
+            CellRun(cell, seed, each, place / f"{SEED}{seed}")
+            for seed, each in zip(seeds, found, strict=True)
+        ]
     if wrong:
         raise ScenarioError([_in_cells(problem, where, len(cells)) for problem, where in wrong.items()])
     return runs

@@ -13,7 +13,7 @@ from pathlib import Path
 from incast import folder
 from incast.study import kept, tables
 from incast.study.axes import Cell
-from incast.study.cells import plan
+from incast.study.cells import SEED, folder_of, plan
 from incast.study.ran import Ran, measure
 from incast.study.run import RUNS, Done, found
 from incast.study.study import Study
@@ -21,7 +21,7 @@ from incast.study.tables import Row
 from incast.study.verdict import Finding, judge
 
 CLAIMS = "claims.json"
-_SEED = re.compile(r"seed-([0-9]+)")
+_SEED = re.compile(rf"{SEED}([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def collect(study: Study, out: Path) -> Outcome:
 
 
 def _of_cell(study: Study, cell: Cell, out: Path) -> Sequence[Done]:
-    place = out / RUNS / cell.name
+    place = out / RUNS / folder_of(study, cell)
     names = [each.name for each in place.iterdir()] if place.is_dir() else []
     seeds = sorted(int(match[1]) for name in names if (match := _SEED.fullmatch(name)))
     return found(out, plan(study, [cell], seeds)) if seeds else []

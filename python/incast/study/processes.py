@@ -55,9 +55,7 @@ class Ended:
 
 def run(runs: Sequence[CellRun], out: Path, jobs: int, watch: Watch | None = None) -> Generator[Ended]:
     """Runs all, `jobs` at a time, and yields each as it ends. Closing the iterator ends those that run."""
-    for number, each in enumerate(runs):
-        if each.work.brief:
-            yield replace(_run(each, out / each.place, _tell_nobody), number=number)
+    yield from run_brief(runs, out)
     waiting = [(number, each) for number, each in enumerate(runs) if not each.work.brief][::-1]
     idle: list[_Worker] = []
     active: dict[Connection, tuple[int, _Worker]] = {}
@@ -81,6 +79,13 @@ def run(runs: Sequence[CellRun], out: Path, jobs: int, watch: Watch | None = Non
     finally:
         for worker in [*idle, *(worker for _, worker in active.values())]:
             worker.end()
+
+
+def run_brief(runs: Sequence[CellRun], out: Path) -> Generator[Ended]:
+    """Runs those here that are over at once."""
+    for number, each in enumerate(runs):
+        if each.work.brief:
+            yield replace(run_one(each, out / each.place, tell_nobody), number=number)
 
 
 def _free(idle: list[_Worker]) -> _Worker:
@@ -139,17 +144,18 @@ def _work(connection: Connection) -> None:
             run, place = connection.recv()
         except EOFError:
             return
-        _forget_memory()
         with suppress(BrokenPipeError):  # nobody waits for it any more
-            connection.send(_run(run, place, tell))
+            connection.send(run_one(run, place, tell))
 
 
-def _tell_nobody(_: int, __: Mapping[str, Any]) -> None:
-    """Brief runs have no progress."""
+def tell_nobody(_: int, __: Mapping[str, Any]) -> None:
+    """For runs whose progress nobody sees."""
 
 
-def _run(run: CellRun, place: Path, tell: Watch) -> Ended:
-    """Runs, and says what it took; under the number 0."""
+def run_one(run: CellRun, place: Path, tell: Watch) -> Ended:
+    """Runs in this process, and says what it took; under the number 0."""
+    if not run.work.brief:
+        _forget_memory()
     error = ""
     before = _cpu_s()
     wall_s = 0.0

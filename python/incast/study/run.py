@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import TypeAdapter
 
@@ -22,6 +22,9 @@ from incast.study.axes import Cell
 from incast.study.cells import CellRun, plan
 from incast.study.processes import Cost, Ended
 from incast.study.study import Study
+
+if TYPE_CHECKING:
+    from incast.live.cluster import Cluster
 
 RUNS = "runs"
 _ENDED = "study-run.json"
@@ -78,20 +81,30 @@ def run_study(
     cells: Sequence[Cell],
     seeds: Sequence[int],
     jobs: int,
+    cluster: Cluster | None = None,
     force: bool = False,
     but: Collection[tuple[Cell, int]] = (),
     watcher: Watcher | None = None,
 ) -> list[Done]:
-    """Runs what is missing of these cells and seeds, `but` some. A run that fails doesn't stop the others."""
+    """Runs what is missing of these cells and seeds, `but` some. A run that fails doesn't stop the others.
+
+    `jobs` at a time on this machine, or one for each processor of a cluster.
+    """
     runs = [each for each in plan(study, cells, seeds) if (each.cell, each.seed) not in but]
     claim(out, study)
     missing = [each for each in runs if force or not ended(each, out)]
-    run_missing(missing, out, jobs=jobs, total=len(runs), watcher=watcher)
+    run_missing(missing, out, jobs=jobs, cluster=cluster, total=len(runs), watcher=watcher)
     return found(out, runs)
 
 
 def run_missing(
-    missing: Sequence[CellRun], out: Path, *, jobs: int, total: int, watcher: Watcher | None = None
+    missing: Sequence[CellRun],
+    out: Path,
+    *,
+    jobs: int,
+    cluster: Cluster | None = None,
+    total: int,
+    watcher: Watcher | None = None,
 ) -> list[Done]:
     """Runs these, the missing ones of `total`, and notes how each ended."""
     failed = []
@@ -99,7 +112,13 @@ def run_missing(
         _forget(each, out)
     with watcher or Watcher() as watched:
         watched.begin(missing, total)
-        with closing(processes.run(missing, out / RUNS, jobs, watched.progress)) as ending:
+        if cluster:
+            from incast.study import remote
+
+            ending = remote.run(missing, out / RUNS, cluster)
+        else:
+            ending = processes.run(missing, out / RUNS, jobs, watched.progress)
+        with closing(ending):
             for end in ending:
                 failed += _note(missing[end.number], end, out)
                 watched.ended(end.number)

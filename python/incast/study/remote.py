@@ -1,0 +1,26 @@
+"""A study's runs on a Ray cluster, one a processor. Brief ones (plans) are run here, before the others."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from incast.live import tasks
+from incast.live.cluster import Cluster
+from incast.study.cells import CellRun
+from incast.study.processes import Ended, run_brief, run_one, tell_nobody
+
+
+def run(runs: Sequence[CellRun], out: Path, cluster: Cluster) -> Generator[Ended]:
+    """Runs all, and yields each as it has come back. Closing the iterator ends those that run."""
+    yield from run_brief(runs, out)
+    numbers = [number for number, each in enumerate(runs) if not each.work.brief]
+    there = [runs[number] for number in numbers]
+    for came in tasks.run(_run, there, [out / each.place for each in there], cluster):
+        ended = came.value or Ended(0, None, came.error)
+        yield replace(ended, number=numbers[came.number])
+
+
+def _run(run: CellRun, place: Path) -> Ended:
+    return run_one(run, place, tell_nobody)
