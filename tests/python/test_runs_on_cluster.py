@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
@@ -137,7 +137,7 @@ class _Stops(Watcher):
 class _Counts(Watcher):
     missing = 0
 
-    def begin(self, missing: list[CellRun], total: int) -> None:  # noqa: ARG002
+    def begin(self, missing: Sequence[CellRun], total: int) -> None:  # noqa: ARG002
         self.missing = len(missing)
 
 
