@@ -623,6 +623,28 @@ def test_paths_cannot_act_on_the_terminal(tmp_path: Path) -> None:
     assert "evil\\x1b[2J" in found.stdout
 
 
+def test_a_name_with_two_lines_says_one(tmp_path: Path) -> None:
+    forged = "a\nerror: b"
+    rows = tmp_path / "rows.dat"
+    rows.write_text("1 2\n" * 5)
+    found = call("mine", rows, "--support", "0.5", "--out", tmp_path / forged)
+    assert found.returncode == 0
+    assert "a\\nerror: b" in found.stdout
+    for command in (("run", tmp_path / f"{forged}.yaml"), ("report", tmp_path / forged / "not there")):
+        found = call(*command)
+        assert found.returncode == 2
+        assert "a\\nerror: b" in found.stderr
+        assert not any(line.startswith("error: b") for line in found.stderr.splitlines())
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.CSV", "rows.json.gz", "-"])
+def test_generate_refuses_names_of_other_files(tmp_path: Path, name: str) -> None:
+    found = call("generate", "quest", tmp_path / name, "--transactions", "10")
+    assert found.returncode == 2
+    assert "a transaction per line; choose a name like quest.txt.gz" in found.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_long_change_is_shortened(tmp_path: Path) -> None:
     problem = only(refused(tmp_path, SMALL, ".".join(["a"] * 5001) + "=1"))
     assert len(str(problem)) < 200

@@ -14,7 +14,7 @@ from incast import _core, text
 from incast.cli import mine_options as options
 from incast.cli.common import Json, place_of, told
 from incast.cli.mine_view import View
-from incast.cli.plain import plain
+from incast.cli.plain import plain, plain_line
 from incast.folder import MINE_MARKER
 from incast.mining import output
 from incast.mining.passes import KEPT_PASSES
@@ -76,7 +76,7 @@ def mine(
             print(json.dumps({"folder": str(place), **summary}, indent=2))
             return
         _show(result, summary)
-        print(plain(f"Result: {place}"))
+        print(plain_line(f"Result: {place}"))
 
 
 def _show(result: MineResult, summary: dict[str, Any]) -> None:

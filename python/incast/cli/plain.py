@@ -10,7 +10,7 @@ import io
 import re
 import sys
 
-__all__ = ["plain", "plain_json", "take_any_text", "writes_unicode"]
+__all__ = ["plain", "plain_json", "plain_line", "take_any_text", "writes_unicode"]
 
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tab and newline, marks of direction, ends of lines, halves of pairs."""
@@ -19,6 +19,11 @@ _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 def plain(text: str) -> str:
     """The text, with an escape for whatever a terminal would act on."""
     return _ACTING.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def plain_line(text: str) -> str:
+    """The same for text of one line: a name with an end of line can't begin another."""
+    return plain(text).replace("\n", "\\n")
 
 
 def plain_json(text: str) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 from rich.markup import escape
 
-from incast.cli.plain import plain_json, writes_unicode
+from incast.cli.plain import plain_json, plain_line, writes_unicode
 from incast.cli.terminal import SafeConsole
-from incast.errors import IncastError, ScenarioError
+from incast.errors import IncastError, RunError, ScenarioError
 
 out = SafeConsole()
 err = SafeConsole(stderr=True)
@@ -24,7 +24,7 @@ def print_json(content: Any) -> None:
 
 def place(what: str, path: Path) -> None:
     """Where something lies; not broken into lines, so that it can be copied."""
-    out.print(f"{what}: {escape(str(path))}", soft_wrap=True, highlight=False)
+    out.print(f"{what}: {escape(plain_line(str(path)))}", soft_wrap=True, highlight=False)
 
 
 def written(what: str, path: Path, as_json: bool) -> None:
@@ -45,5 +45,7 @@ def error(problem: IncastError, as_json: bool) -> None:
         ]
         print_json({"ok": False, "problems": listed or [{"message": str(problem)}]})
         return
-    for line in [str(each) for each in problems] or [str(problem)]:
+    # Only a run has several lines to say: one for each part that failed.
+    said = [str(problem)] if isinstance(problem, RunError) else [plain_line(str(problem))]
+    for line in [plain_line(str(each)) for each in problems] or said:
         err.print(f"[bold red]error:[/] {escape(line)}", soft_wrap=True, highlight=False)

@@ -16,6 +16,9 @@ from incast.folder import named, replaceable
 from incast.mining import text
 from incast.mining.request import refuse
 
+TABLES = (".parquet", ".csv", ".json", ".arrow", ".feather")
+"""Names of what this is not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quest:
@@ -76,6 +79,7 @@ def generate(
     """Writes the file, whole or not at all; `more` is told of blocks that are done, of all."""
     if threads < 1:
         refuse(f"{threads} threads: at least 1 is allowed", "--threads")
+    _check_name(file)
     if file.exists() and not force:
         raise OutputError(f"{file} is there already: choose another, or allow it to be overwritten (--force)")
     given = {field.name: getattr(quest, field.name) for field in fields(quest)}
@@ -105,6 +109,13 @@ def generate(
         part.replace(place)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _check_name(file: Path) -> None:
+    """Refuses a name that says something else than lines of text."""
+    kind = Path(file.stem).suffix if file.suffix in (text.GZIP, text.ZSTD) else file.suffix
+    if kind.lower() in TABLES or file.name == "-":
+        raise OutputError(f"{file}: it will be text, a transaction per line; choose a name like quest.txt.gz")
 
 
 def _blocks(core: _core.QuestGenerator, threads: int) -> Iterator[bytes]:
