@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// Begins a line that is for us.
 pub const SIGN: &str = "incast: ";
 /// A line that is longer than this is for nobody.
-const LINE_MAX: usize = 256;
+pub const LINE_MAX: usize = 256;
 
 /// A guest's console.
 #[derive(Debug)]

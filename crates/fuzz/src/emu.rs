@@ -1,11 +1,15 @@
 //! Network cards of guests: whatever a guest writes into its memory and queues, nothing outside of it is
 //! touched and nothing runs for ever.
 
+use emu::console::{Console, LINE_MAX};
 use emu::ip;
 use emu::offload::{HEADER, Packets};
 use emu::vhost::memory::Memory;
 use emu::vhost::ring::Ring;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::pipe::pipe;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
 
 /// The guest's memory.
 const LEN: usize = 1 << 14;
@@ -46,6 +50,23 @@ pub fn queues(bytes: &[u8]) {
             receive.publish(&memory).expect("the queue is in memory");
         }
     }
+}
+
+/// What a guest prints, or anything.
+pub fn console(bytes: &[u8]) {
+    let bytes = &bytes[..bytes.len().min(LEN)];
+    let (from, to) = pipe().expect("a pipe");
+    let mut kept = tempfile::tempfile().expect("a file");
+    let mut console = Console::new(from, kept.try_clone().expect("a descriptor"));
+    File::from(to).write_all(bytes).expect("a pipe has room for it");
+    let said = console.read().expect("a pipe");
+    assert!(console.over, "the other end is closed");
+    assert!(said.len() <= bytes.split(|byte| *byte == b'\n').count());
+    assert!(said.iter().all(|line| line.len() <= LINE_MAX), "a line has a bound");
+    let mut all = Vec::new();
+    kept.rewind().expect("a file");
+    kept.read_to_end(&mut all).expect("a file");
+    assert_eq!(all, bytes, "all is kept");
 }
 
 /// A packet that a guest sends, or anything.

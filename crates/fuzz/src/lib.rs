@@ -23,10 +23,11 @@ pub mod walk;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 30] = [
+pub const TARGETS: [(&str, Target); 31] = [
     ("broadcast_messages", broadcast::messages),
     ("broadcast_plan", broadcast::plan),
     ("broadcast_topology", broadcast::topology),
+    ("emu_console", emu::console),
     ("emu_offload", emu::offload),
     ("emu_packet", emu::packet),
     ("emu_queues", emu::queues),

@@ -115,6 +115,18 @@ fn head() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
+fn libfuzzer_has_every_target() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/fuzz_targets");
+    let stem = |file: std::fs::DirEntry| file.path().file_stem()?.to_str().map(str::to_owned);
+    let files = std::fs::read_dir(folder).expect("the folder of targets");
+    let mut found: Vec<String> = files.filter_map(|file| stem(file.expect("a file"))).collect();
+    found.sort_unstable();
+    assert_eq!(found, TARGETS.map(|(name, _)| name.to_owned()));
+    let manifest = include_str!("../../../fuzz/Cargo.toml");
+    found.iter().for_each(|name| assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}"));
+}
+
+#[test]
 fn no_number_of_a_scenario_is_too_large_to_be_refused() {
     for leaf in 0u16..200 {
         let [low, high] = leaf.to_le_bytes();
