@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from helpers import until
 from incast.cli.app import app
 from incast.emu import kernel
 
@@ -306,6 +307,25 @@ def test_a_program_that_spins_for_ever_is_named(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["run", str(scenario), *patience], env={"COLUMNS": "160"})
     assert done.exit_code == 4, done.output
     assert "host0: computed for 2 s without waiting" in done.output
+
+
+def test_a_run_that_is_ended_while_hosts_boot_is_a_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linux = tmp_path / "linux"
+    linux.write_text("#!/bin/sh\n# time-travel=ext:\ntouch $0.boots\nexec sleep 600\n")
+    linux.chmod(0o755)
+    monkeypatch.setenv(kernel.VARIABLE, str(linux))
+    scenario = tmp_path / "emu.yaml"
+    scenario.write_text(written("  - {kind: program, name: x, hosts: host0, command: 'true'}"))
+    command = [sys.executable, "-m", "incast", "run", str(scenario), "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        until(Path(f"{linux}.boots").exists, process)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "Interrupted: the result holds what was measured until then." in said
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["end"] == "interrupted"
 
 
 @built

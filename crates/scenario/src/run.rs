@@ -144,8 +144,12 @@ pub fn run(
     let start = || Emulation::start(scenario, (&mut sim, away), linux, out);
     let mut guests = match emulated.then(start).transpose() {
         Ok(guests) => guests,
+        // The tables are whole, though nothing is in them.
+        Err(Error::Emulation(emu::Error::Stopped)) => {
+            writer.finish(&mut sim, &[])?;
+            return Ok(outcome(&mut sim, End::Interrupted));
+        }
         Err(error) => {
-            // The tables are whole, though nothing is in them.
             writer.finish(&mut sim, &[]).ok();
             return Err(error);
         }
