@@ -218,8 +218,13 @@ def write_text(file: Path, text: str) -> None:
     """Writes the file whole or not at all."""
     replaceable(file)
     part = file.with_name(f".{file.name}.tmp")
-    part.write_text(text, encoding="utf-8")
-    part.replace(file)
+    try:
+        with named(file):
+            part.write_text(text, encoding="utf-8")
+        part.replace(file)
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -24,6 +24,7 @@ import pytest
 from typer.testing import CliRunner
 
 from farmem_programs import SIGNALS, Accesses, compiled, remote_memory_or_skip
+from helpers import until
 from incast.cli.app import app
 from incast.errors import ScenarioError
 from incast.farmem.predict import Grid, Size, predict
@@ -444,6 +445,19 @@ def test_ctrl_c_ends_the_program_and_tells_what_was_measured() -> None:
 @pytest.fixture
 def a_program(tmp_path: Path) -> Path:
     return Path(shutil.copy(shutil.which("true") or "/bin/true", tmp_path / "program"))
+
+
+@pytest.mark.parametrize("request_", [signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_while_the_share_is_found_out_is_no_failure(
+    tmp_path: Path, request_: signal.Signals
+) -> None:
+    code = f"import pathlib, time; pathlib.Path({str(tmp_path / 'runs')!r}).touch(); time.sleep(600)"
+    command = [*INCAST, *FAR, "--local", "50%", "--", sys.executable, "-c", code]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        until((tmp_path / "runs").exists, process)
+        process.send_signal(request_)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "")
 
 
 def test_a_static_program_is_refused(a_program: Path) -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import incast
 from helpers import SMALL, written
 from incast.cli.app import app
-from incast.folder import write_table
+from incast.folder import write_table, write_text
 from incast.scratch import PREFIX
 from walk_servers import SBM, told
 
@@ -88,6 +88,15 @@ def test_a_table_that_finds_no_room_is_named_wherever_the_room_ends(disk: Path) 
             write_table(disk / "table.parquet", frame)
         assert raised.value.filename == str(disk / "table.parquet")
         (disk / "table.parquet").unlink(missing_ok=True)
+
+
+def test_a_text_that_finds_no_room_is_named_and_the_old_one_stays(disk: Path) -> None:
+    file = disk / "report.html"
+    write_text(file, "old")
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        write_text(file, "x" * 200_000)
+    assert raised.value.filename == str(file)
+    assert [(each.name, each.read_text()) for each in disk.iterdir()] == [("report.html", "old")]
 
 
 @pytest.mark.parametrize("size", [20_000, 100_000])

@@ -22,6 +22,7 @@ from incast.cli import show
 from incast.cli.common import Json, told
 from incast.cli.exits import Exit
 from incast.errors import OutputExistsError
+from incast.folder import write_text
 from incast.stop import Stop
 
 
@@ -52,7 +53,7 @@ def run(
         names, key = [name, *found.names], found.way.key()
         stop = stack.enter_context(Stop())
         net = measure(names, found.way.start, key, found.ip, patience_s=patience, stop=stop.event)
-        out.write_text(json.dumps(net.topology, indent=2) + "\n", encoding="utf-8")
+        write_text(out, json.dumps(net.topology, indent=2) + "\n")
     _show(net, out, as_json)
     raise typer.Exit(_code(net))
 

@@ -21,7 +21,7 @@ from incast.farmem.overhead import Overhead
 from incast.farmem.predict import Errors, Grid, Packing, errors
 from incast.farmem.predict import predict as predict_grid
 from incast.farmem.traced import Traced
-from incast.folder import write_table
+from incast.folder import write_table, write_text
 from incast.walks.problem import refuse_twice
 
 _CLOSE = 3
@@ -144,7 +144,7 @@ def _check_out(out: Path | None) -> None:
 
 def _write(cells: pl.DataFrame, out: Path) -> None:
     if out.suffix == ".csv":
-        cells.write_csv(out)
+        write_text(out, cells.write_csv())
     else:
         write_table(out, cells)
 
