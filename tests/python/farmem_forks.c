@@ -83,7 +83,7 @@ int main(int count, char **arguments) {
     fill(1);
     if (keep) keep(heap);
     if (!strcmp(way, "sbrk")) pthread_create(&thread, NULL, grows, NULL);
-    for (int turn = 0; turn < (strcmp(way, "sbrk") ? 2 : 40); turn++) {
+    for (int turn = 0; turn < (strcmp(way, "sbrk") ? 2 : 12); turn++) {
         pid_t pid = made(way);
         if (pid < 0) return 2;
         if (pid == 0) child(NULL);

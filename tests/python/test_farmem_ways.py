@@ -227,7 +227,7 @@ def test_a_child_has_the_memory_whichever_way_it_is_made(way: str, local: int, t
     outcome, output = said([program, way], memory(local), tmp_path)
     assert (outcome.exit_code, output) == (0, "done\n")
     # Each process counts its own faults.
-    assert outcome.processes == (local == 4 * MB) * (41 if way == "sbrk" else 3)
+    assert outcome.processes == (local == 4 * MB) * (13 if way == "sbrk" else 3)
 
 
 def test_what_a_library_does_in_a_child_sees_the_memory(tmp_path: Path) -> None:
