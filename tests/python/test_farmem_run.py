@@ -441,6 +441,33 @@ def test_ctrl_c_ends_the_program_and_tells_what_was_measured() -> None:
     assert json.loads(errors.decode().splitlines()[-1])["exit_code"] == 130
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_request_to_end_while_all_memory_is_local_ends_all(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    up = tmp_path / "up"
+    program = (
+        "import pathlib, signal, sys, time\n"
+        f"signal.signal({int(number)}, lambda *_: sys.exit({code}))\n"
+        f"pathlib.Path({str(up)!r}).open('a').write('up')\n"
+        "while True: time.sleep(0.05)"
+    )
+    with subprocess.Popen(
+        [*INCAST, "--local", "50%", *FAR, "--", sys.executable, "-c", program],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        end = time.monotonic() + 60
+        while not up.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        # Ctrl-C reaches the program too, the others only this process.
+        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, b"Interrupted.\n")
+    assert up.read_text() == "up", "the program was not run again"
+
+
 @pytest.fixture
 def a_program(tmp_path: Path) -> Path:
     return Path(shutil.copy(shutil.which("true") or "/bin/true", tmp_path / "program"))
