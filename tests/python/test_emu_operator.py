@@ -119,6 +119,25 @@ def test_what_ends_the_run_in_the_background_keeps_what_was_measured(scenario: P
     assert json.loads((out / "summary.json").read_text())["end"] == "interrupted"
 
 
+@built
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_who_ends_up_before_the_hosts_are_there_leaves_none(
+    number: signal.Signals, scenario: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    command = [*INCAST, "up", str(scenario), "host0", "host2", "--out", str(out)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not out.exists():
+            time.sleep(0.01)
+        assert not SocketDesk.is_there(out)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, b"Interrupted.\n")
+    assert not SocketDesk.is_there(out)
+    left = subprocess.run(["pgrep", "-f", str(out)], capture_output=True, text=True, check=False)
+    assert left.stdout == ""
+
+
 def test_a_host_that_is_not_there_and_a_folder_without_hosts_are_refused(
     scenario: Path, tmp_path: Path
 ) -> None:

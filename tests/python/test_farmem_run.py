@@ -24,7 +24,6 @@ import pytest
 from typer.testing import CliRunner
 
 from farmem_programs import SIGNALS, Accesses, compiled, remote_memory_or_skip
-from helpers import until
 from incast.cli.app import app
 from incast.errors import ScenarioError
 from incast.farmem.predict import Grid, Size, predict
@@ -442,22 +441,36 @@ def test_ctrl_c_ends_the_program_and_tells_what_was_measured() -> None:
     assert json.loads(errors.decode().splitlines()[-1])["exit_code"] == 130
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_request_to_end_while_all_memory_is_local_ends_all(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    up = tmp_path / "up"
+    program = (
+        "import pathlib, signal, sys, time\n"
+        f"signal.signal({int(number)}, lambda *_: sys.exit({code}))\n"
+        f"pathlib.Path({str(up)!r}).open('a').write('up')\n"
+        "while True: time.sleep(0.05)"
+    )
+    with subprocess.Popen(
+        [*INCAST, "--local", "50%", *FAR, "--", sys.executable, "-c", program],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        end = time.monotonic() + 60
+        while not up.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        # Ctrl-C reaches the program too, the others only this process.
+        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, b"Interrupted.\n")
+    assert up.read_text() == "up", "the program was not run again"
+
+
 @pytest.fixture
 def a_program(tmp_path: Path) -> Path:
     return Path(shutil.copy(shutil.which("true") or "/bin/true", tmp_path / "program"))
-
-
-@pytest.mark.parametrize("request_", [signal.SIGTERM, signal.SIGHUP])
-def test_a_request_to_end_while_the_share_is_found_out_is_no_failure(
-    tmp_path: Path, request_: signal.Signals
-) -> None:
-    code = f"import pathlib, time; pathlib.Path({str(tmp_path / 'runs')!r}).touch(); time.sleep(600)"
-    command = [*INCAST, *FAR, "--local", "50%", "--", sys.executable, "-c", code]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        until((tmp_path / "runs").exists, process)
-        process.send_signal(request_)
-        _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "")
 
 
 def test_a_static_program_is_refused(a_program: Path) -> None:

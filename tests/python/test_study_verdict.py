@@ -67,6 +67,20 @@ def test_one_comparison(tmp_path: Path, test: str, a: list[float], b: list[float
     )
 
 
+def test_runs_that_lack_the_figure_were_run(tmp_path: Path) -> None:
+    found = one(tmp_path, '{less = ["deep", "shallow"], over = "one"}')
+    ended = {seed: 1e9 * (1 + seed) for seed in range(3)}
+    drops = {0: 1.0, 1: 1.0, 2: 1.0}
+    shallow = {"time": ended, "drops": drops, "discards": drops}
+    for time in ({}, {1: 1e9}):  # The job ended in no run, or in one of three.
+        deep = {"time": time, "drops": drops, "discards": drops}
+        measured = {Cell(("deep", "one")): deep, Cell(("shallow", "one")): shallow}
+        finding = judge(found, measured)[0]
+        assert (finding.verdict, finding.tested) == (UNDECIDED, 1)
+        assert finding.comparisons[0].why == f"{len(time)} of 3 runs of deep/one have the figure"
+        assert judge(found, measured | {Cell(("shallow", "one")): {}})[0].verdict == UNTESTED
+
+
 def test_all_have_to_hold_and_what_was_not_run_has_no_say(tmp_path: Path) -> None:
     found = one(tmp_path, '{less = ["deep", "shallow"]}')
     half = judged(found, deep_one=[1, 1.1], shallow_one=[2, 2.1])

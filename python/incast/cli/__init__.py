@@ -27,6 +27,7 @@ def main() -> None:
             sys.exit(_answer(app))
         app()
     except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
         sys.exit(Exit.INTERRUPTED)
 
 

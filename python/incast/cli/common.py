@@ -56,9 +56,14 @@ def option(panel: str, help_: str, *flags: str, metavar: str | None = None) -> A
 
 @contextmanager
 def told(as_json: bool) -> Iterator[None]:
-    """Turns the package's errors into messages and exit codes."""
+    """Turns the package's errors, and requests to end that leave nothing, into messages and exit codes."""
     try:
         yield
+    except KeyboardInterrupt:
+        from incast.cli import show
+
+        show.err.print("[yellow]Interrupted.[/]")
+        raise typer.Exit(Exit.INTERRUPTED) from None
     except IncastError as error:
         from incast.cli import show  # Commands that are not wrong need not wait for it.
 

@@ -129,10 +129,15 @@ def _in_background(place: Path) -> None:
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True
         )
         until = time.monotonic() + _UP_S
-        while process.poll() is None and not SocketDesk.is_there(place):
-            if time.monotonic() > until:
-                process.terminate()
-            time.sleep(_LOOK_S)
+        try:
+            while process.poll() is None and not SocketDesk.is_there(place):
+                if time.monotonic() > until:
+                    process.terminate()
+                time.sleep(_LOOK_S)
+        except KeyboardInterrupt:  # Nobody was told of the hosts that would wait.
+            process.terminate()
+            process.wait()
+            raise
         if process.returncode is not None:
             said.seek(0)
             error = said.read(_SAID_MAX).decode(errors="replace").strip()

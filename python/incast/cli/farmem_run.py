@@ -114,7 +114,7 @@ def _all_local(program: list[str], memory: Memory, backend: Backend) -> Outcome:
     """The program's own time, and what it has in use."""
     with Path(os.devnull).open("wb") as nowhere:
         outcome = _RUN[backend](program, replace(memory, local=ALL), log=nowhere)
-    if outcome.interrupted:
+    if outcome.interrupted:  # Whatever its exit code: how much it has in use is not known.
         raise KeyboardInterrupt
     if outcome.exit_code:
         raise RunError(f"the program failed with all memory local: exit code {outcome.exit_code}")

@@ -10,9 +10,12 @@ import json
 import sys
 from typing import Any
 
+import typer
+
 from incast import _core, text
 from incast.cli import mine_options as options
 from incast.cli.common import Json, place_of, told
+from incast.cli.exits import Exit
 from incast.cli.mine_view import View
 from incast.cli.plain import plain, plain_line
 from incast.folder import MINE_MARKER
@@ -67,9 +70,10 @@ def mine(
                 with View() as view:
                     result = run(transactions, request, view, place, recording)
             except KeyboardInterrupt:
-                if (place / KEPT_PASSES).is_file():
-                    print("Interrupted: the same command goes on after the finished passes.", file=sys.stderr)
-                raise
+                if not (place / KEPT_PASSES).is_file():
+                    raise
+                print("Interrupted: the same command goes on after the finished passes.", file=sys.stderr)
+                raise typer.Exit(Exit.INTERRUPTED) from None
             summary = output.write(result, place, form)
             recording.keep(*output.RECORDED)
         if as_json:

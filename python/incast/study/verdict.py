@@ -164,7 +164,8 @@ def _compare(test: Test, cells: Sequence[Cell], study: Study, measured: Measured
     samples = [_samples(cell, against, figure.name, measured) for cell in cells]
     judged = study.judged_by
     about = judged is not None and figure.name == judged.name and not against
-    verdict, why = _verdict(test, samples, limit(test, figure), [cell.name for cell in cells])
+    runs = [_runs(cell, against, measured) for cell in cells]
+    verdict, why = _verdict(test, samples, runs, limit(test, figure), [cell.name for cell in cells])
     return Comparison(
         test=described(test),
         metric=figure.metric.key if not against else f"{figure.name}, as a part of {test.against}",
@@ -184,14 +185,23 @@ def _samples(cell: Cell, against: Selection | None, name: str, measured: Measure
     return {seed: value / base[seed] for seed, value in own.items() if base.get(seed)}
 
 
+def _runs(cell: Cell, against: Selection | None, measured: Measured) -> int:
+    """With how many seeds the cell was run, whatever figures these runs have."""
+    cells = [cell] if against is None else [cell, _with(cell, against)]
+    return min(max(map(len, measured.get(each, {}).values()), default=0) for each in cells)
+
+
 def _verdict(
-    test: Test, samples: Sequence[Samples], least: float | None, names: Sequence[str]
+    test: Test, samples: Sequence[Samples], runs: Sequence[int], least: float | None, names: Sequence[str]
 ) -> tuple[Verdict, str]:
-    for each, name in zip(samples, names, strict=True):
-        if not each:
+    for count, name in zip(runs, names, strict=True):
+        if not count:
             return Verdict.UNTESTED, f"no figure of {name}"
-    if any(len(each) < 2 for each in samples):
+    if any(count < 2 for count in runs):
         return Verdict.UNTESTED, "one seed gives no interval: at least two are needed"
+    for each, count, name in zip(samples, runs, names, strict=True):
+        if len(each) < 2:  # A job that does not end has no duration: it was tested all the same.
+            return Verdict.UNDECIDED, f"{len(each)} of {count} runs of {name} have the figure"
     if test.ratio and not any(samples[1].values()):
         return Verdict.UNDECIDED, f"the figure of {names[1]} is zero: nothing to divide by"
     return decide(_conditions(test, samples, least)), ""
